@@ -337,7 +337,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn members_without_a_value_are_left_out_at_every_level() {
+    fn absent_members_are_omitted_at_every_level() {
         let recurrence = AuthorizedRecurrence {
             calendar: "monthly".to_owned(),
             first_payment_due: 1_732_137_600,
@@ -361,7 +361,7 @@ mod tests {
         );
     }
     #[test]
-    fn the_outcome_is_the_status_of_the_last_event() {
+    fn outcome_follows_from_the_event_status() {
         for (status, outcome) in [
             ("approved", OperationOutcome::Approved),
             ("declined", OperationOutcome::Declined),

@@ -73,7 +73,7 @@ async fn requests_for_one_invoice_at_the_same_time_take_one_share() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn payments_that_start_together_stay_within_the_budget_also_after_a_restart() {
+async fn concurrent_payments_stay_within_the_budget_across_restarts() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
     let wallet = Arc::new(FakeWallet::default());
@@ -125,7 +125,7 @@ async fn payments_that_start_together_stay_within_the_budget_also_after_a_restar
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_payment_that_was_not_made_gives_its_share_back() {
+async fn unpaid_payment_releases_its_share() {
     let dir = tempfile::tempdir().unwrap();
     let wallet = Arc::new(FakeWallet::default());
     wallet.refuse(true);
@@ -146,7 +146,7 @@ async fn a_payment_that_was_not_made_gives_its_share_back() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_can_never_be_paid_is_an_invalid_field_and_a_users_payment_costs_nothing() {
+async fn invoice_over_the_budget_is_invalid_and_user_payments_use_no_budget() {
     let dir = tempfile::tempdir().unwrap();
     let wallet = Arc::new(FakeWallet::default());
     let usher = Running::start_paying(open(dir.path()), &wallet, limited(), NOW, 1).await;

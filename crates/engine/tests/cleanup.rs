@@ -128,7 +128,7 @@ fn stuck(store: &Arc<SqliteStore>, batches: usize) -> Arc<Stuck> {
 }
 
 #[tokio::test]
-async fn what_cannot_be_removed_is_tried_again_and_keeps_nothing_else() {
+async fn cleanup_retries_rows_that_fail_to_delete() {
     let dir = tempfile::tempdir().unwrap();
     let sqlite = open(dir.path());
     let stuck = stuck(&sqlite, 9);
@@ -185,7 +185,7 @@ async fn first_is(usher: &Running, stream: StreamId, first: u64) {
 }
 
 #[tokio::test]
-async fn old_events_of_a_reusable_handshake_go_and_no_reader_misses_any_silently() {
+async fn old_events_of_a_reusable_handshake_are_removed_and_readers_notified() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
     let usher = Running::start(store.clone()).await;
@@ -231,7 +231,7 @@ async fn old_events_of_a_reusable_handshake_go_and_no_reader_misses_any_silently
 
 /// More than one batch, with an end between two of them.
 #[tokio::test]
-async fn an_end_in_the_midst_of_removing_leaves_no_gap() {
+async fn interrupted_cleanup_leaves_no_gap_in_the_stream() {
     let dir = tempfile::tempdir().unwrap();
     let sqlite = open(dir.path());
     let event = |at| NewEvent {
@@ -281,7 +281,7 @@ async fn an_end_in_the_midst_of_removing_leaves_no_gap() {
 
 /// The reader is pointed at the damaged one, not at one that was removed.
 #[tokio::test]
-async fn a_damaged_first_event_is_named_by_its_own_index() {
+async fn damaged_first_event_is_reported_by_its_own_index() {
     let dir = tempfile::tempdir().unwrap();
     let sqlite = open(dir.path());
     let usher = Running::start(sqlite.clone()).await;

@@ -57,7 +57,7 @@ async fn has_events(usher: &Running, stream: StreamId) -> bool {
 }
 
 #[tokio::test]
-async fn set_back_by_three_hours_a_paid_invoice_is_looked_up_as_it_would_have_been() {
+async fn clock_set_back_does_not_delay_invoice_look_ups() {
     let dir = tempfile::tempdir().unwrap();
     let wallet = Arc::new(FakeWallet::default());
     wallet.tells(true);
@@ -73,7 +73,7 @@ async fn set_back_by_three_hours_a_paid_invoice_is_looked_up_as_it_would_have_be
 }
 
 #[tokio::test]
-async fn set_back_by_three_hours_a_request_is_repeated_and_expires_as_it_would_have() {
+async fn clock_set_back_does_not_delay_repetition_or_expiry() {
     let dir = tempfile::tempdir().unwrap();
     let mut usher = Running::start(open(dir.path())).await;
     let stream = usher.engine.start_authentication(authenticate(), None).await.unwrap();
@@ -89,7 +89,7 @@ async fn set_back_by_three_hours_a_request_is_repeated_and_expires_as_it_would_h
 }
 
 #[tokio::test]
-async fn set_back_by_three_hours_a_webhook_is_posted_to_as_it_would_have_been() {
+async fn clock_set_back_does_not_delay_webhooks() {
     let dir = tempfile::tempdir().unwrap();
     let (store, app) = (open(dir.path()), Arc::new(App::default()));
     let usher = Running::start_with(store.clone(), store, Some(app.clone()), options(), NOW, 1).await;
@@ -107,7 +107,7 @@ async fn set_back_by_three_hours_a_webhook_is_posted_to_as_it_would_have_been() 
 }
 
 #[tokio::test]
-async fn an_invoice_that_could_not_be_made_is_asked_for_again_after_a_set_back() {
+async fn clock_set_back_does_not_delay_retries_of_invoice_creation() {
     let dir = tempfile::tempdir().unwrap();
     let wallet = Arc::new(FakeWallet::default());
     wallet.hang(true);
@@ -124,7 +124,7 @@ async fn an_invoice_that_could_not_be_made_is_asked_for_again_after_a_set_back()
 }
 
 #[tokio::test]
-async fn a_clock_that_was_set_back_while_the_service_was_down_freezes_nothing_either() {
+async fn clock_set_back_during_downtime_delays_nothing() {
     let dir = tempfile::tempdir().unwrap();
     let (store, app) = (open(dir.path()), Arc::new(App::default()));
     let usher = Running::start_with(store.clone(), store.clone(), Some(app.clone()), options(), NOW, 1).await;
@@ -151,7 +151,7 @@ async fn a_clock_that_was_set_back_while_the_service_was_down_freezes_nothing_ei
 }
 
 #[tokio::test]
-async fn what_is_set_by_the_right_clock_stays_when_a_clock_that_ran_ahead_is_put_right() {
+async fn times_set_by_the_right_clock_survive_a_correction() {
     let dir = tempfile::tempdir().unwrap();
     let wallet = Arc::new(FakeWallet::default());
     let mut usher = Running::start_paying(open(dir.path()), &wallet, options(), NOW, 1).await;
@@ -168,7 +168,7 @@ async fn what_is_set_by_the_right_clock_stays_when_a_clock_that_ran_ahead_is_put
 }
 
 #[tokio::test]
-async fn a_jump_forward_neither_skips_nor_floods() {
+async fn clock_jump_forward_neither_skips_nor_floods() {
     let dir = tempfile::tempdir().unwrap();
     let mut usher = Running::start(open(dir.path())).await;
     let handshake = usher.engine.start_key_handshake(KeyHandshakeRequest::default(), None).await.unwrap();
@@ -196,7 +196,7 @@ async fn a_jump_forward_neither_skips_nor_floods() {
 }
 
 #[tokio::test]
-async fn a_clock_that_is_a_month_ahead_at_the_start_removes_nothing_before_a_day_has_passed() {
+async fn clock_a_month_ahead_at_start_removes_nothing_for_a_day() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
     let short = || EngineOptions { handshake_ttl: Duration::from_secs(60), ..options() };
@@ -232,7 +232,7 @@ async fn a_clock_that_is_a_month_ahead_at_the_start_removes_nothing_before_a_day
 }
 
 #[tokio::test]
-async fn relays_of_a_user_that_is_asked_now_and_then_are_kept_and_others_are_not() {
+async fn relays_are_kept_only_for_users_still_contacted() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
     let mut usher = Running::start(store.clone()).await;
@@ -258,7 +258,7 @@ async fn relays_of_a_user_that_is_asked_now_and_then_are_kept_and_others_are_not
 }
 
 #[tokio::test]
-async fn a_clock_that_is_a_month_ahead_at_the_start_ends_no_request_and_charges_nobody_before_it_is_put_right() {
+async fn clock_a_month_ahead_at_start_ends_and_charges_nothing() {
     let dir = tempfile::tempdir().unwrap();
     let wallet = Arc::new(FakeWallet::default());
     let mut usher = Running::start_paying(open(dir.path()), &wallet, options(), NOW, 1).await;
@@ -294,7 +294,7 @@ async fn a_clock_that_is_a_month_ahead_at_the_start_ends_no_request_and_charges_
 }
 
 #[tokio::test]
-async fn a_service_that_was_off_for_a_month_goes_on_after_ten_minutes() {
+async fn service_resumes_ten_minutes_after_a_month_off() {
     let dir = tempfile::tempdir().unwrap();
     let wallet = Arc::new(FakeWallet::default());
     let mut usher = Running::start_paying(open(dir.path()), &wallet, options(), NOW, 1).await;

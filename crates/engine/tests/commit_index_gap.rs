@@ -15,7 +15,7 @@ use usher_engine::operations::SubscriptionState;
 use usher_protocol::message::{CloseSubscription, RecurringStatus, WalletMessage};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_charge_whose_subscription_is_closed_in_the_gap_is_not_asked_for() {
+async fn charge_is_not_requested_if_its_subscription_closes_in_the_gap() {
     let dir = tempfile::tempdir().unwrap();
     let (mut usher, store, _) = about_to_charge(dir.path()).await;
     store.hold.store(true, Ordering::SeqCst);
@@ -54,7 +54,7 @@ async fn state(usher: &Running, id: &str) -> Option<SubscriptionState> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_subscription_can_be_read_and_closed_in_the_gap_and_its_wallet_is_told() {
+async fn subscription_can_be_read_and_closed_in_the_gap() {
     let dir = tempfile::tempdir().unwrap();
     let sqlite = open(dir.path());
     let store = Failing::on(sqlite.clone());
@@ -77,7 +77,7 @@ async fn a_subscription_can_be_read_and_closed_in_the_gap_and_its_wallet_is_told
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_close_that_comes_before_the_agreement_or_with_it_is_not_lost() {
+async fn close_before_or_with_the_agreement_is_not_lost() {
     // The close is handled before the agreement, also over a restart; it comes while the agreement is being committed, or is
     // in one line with it.
     for (before, restarted, held) in
@@ -122,7 +122,7 @@ async fn a_close_that_comes_before_the_agreement_or_with_it_is_not_lost() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_payment_that_is_asked_for_when_its_subscription_closes_is_refused_or_withdrawn() {
+async fn payment_started_while_its_subscription_closes_is_refused_or_withdrawn() {
     let dir = tempfile::tempdir().unwrap();
     let sqlite = open(dir.path());
     let store = Failing::on(sqlite.clone());
@@ -150,7 +150,7 @@ async fn a_payment_that_is_asked_for_when_its_subscription_closes_is_refused_or_
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn many_subscriptions_that_fall_due_and_are_closed_at_that_moment_ask_nobody() {
+async fn subscriptions_closed_at_their_due_moment_charge_nobody() {
     const MANY: usize = 100;
     let dir = tempfile::tempdir().unwrap();
     let (mut usher, _, wallet) = about_to_charge(dir.path()).await;

@@ -52,7 +52,7 @@ async fn door(usher: &Running, token: &str) -> StreamId {
 }
 
 #[tokio::test]
-async fn a_payment_is_told_as_paid_though_its_subscription_is_damaged() {
+async fn payment_is_reported_although_its_subscription_is_damaged() {
     let dir = tempfile::tempdir().unwrap();
     let wallet = Arc::new(FakeWallet::default());
     let mut usher = Running::start_paying(open(dir.path()), &wallet, options(), NOW, 1).await;
@@ -70,7 +70,7 @@ async fn a_payment_is_told_as_paid_though_its_subscription_is_damaged() {
 }
 
 #[tokio::test]
-async fn a_start_sets_a_damaged_operation_aside_and_the_others_go_on() {
+async fn damaged_operation_is_set_aside_at_start_and_others_continue() {
     let dir = tempfile::tempdir().unwrap();
     let usher = Running::start(open(dir.path())).await;
     let (a, b, c) = (authenticate(&usher, 1).await, authenticate(&usher, 2).await, authenticate(&usher, 3).await);
@@ -101,7 +101,7 @@ async fn a_start_sets_a_damaged_operation_aside_and_the_others_go_on() {
 }
 
 #[tokio::test]
-async fn money_for_a_damaged_payment_is_watched_on_and_told_when_the_row_is_repaired() {
+async fn money_for_a_damaged_payment_is_reported_after_repair() {
     let dir = tempfile::tempdir().unwrap();
     let wallet = Arc::new(FakeWallet::default());
     let mut usher = Running::start_paying(open(dir.path()), &wallet, options(), NOW, 1).await;
@@ -126,7 +126,7 @@ async fn money_for_a_damaged_payment_is_watched_on_and_told_when_the_row_is_repa
 }
 
 #[tokio::test]
-async fn readers_are_told_of_a_damaged_event_and_its_delivery_is_given_up() {
+async fn damaged_event_is_reported_to_readers_and_its_delivery_fails() {
     let dir = tempfile::tempdir().unwrap();
     let (store, app) = (open(dir.path()), Arc::new(App::default()));
     let usher = Running::start(store.clone()).await;
@@ -171,7 +171,7 @@ async fn readers_are_told_of_a_damaged_event_and_its_delivery_is_given_up() {
 }
 
 #[tokio::test]
-async fn a_message_and_relays_that_are_damaged_keep_nobody_else_from_being_asked() {
+async fn damaged_message_and_relays_do_not_affect_other_users() {
     let dir = tempfile::tempdir().unwrap();
     let mut usher = Running::start(open(dir.path())).await;
     let single = usher.engine.start_key_handshake(KeyHandshakeRequest::default(), None).await.unwrap();
@@ -219,7 +219,7 @@ async fn read(usher: &Running, stream: StreamId, after: u64) -> Result<Vec<u64>,
 }
 
 #[tokio::test]
-async fn an_event_that_is_missing_or_no_object_is_reported_like_one_that_cannot_be_read() {
+async fn missing_and_malformed_events_are_reported_as_damaged() {
     let dir = tempfile::tempdir().unwrap();
     let usher = Running::start(open(dir.path())).await;
     let stream = handshakes(&usher, 7).await;
@@ -255,7 +255,7 @@ async fn an_event_that_is_missing_or_no_object_is_reported_like_one_that_cannot_
 }
 
 #[tokio::test]
-async fn rows_that_nobody_asks_for_are_found_by_the_check_after_a_start() {
+async fn startup_check_finds_damaged_rows_that_nobody_reads() {
     let dir = tempfile::tempdir().unwrap();
     let (store, app) = (open(dir.path()), Arc::new(App::default()));
     let usher = Running::start_with(store.clone(), store.clone(), Some(app.clone()), options(), NOW, 1).await;
@@ -296,7 +296,7 @@ async fn rows_that_nobody_asks_for_are_found_by_the_check_after_a_start() {
 }
 
 #[tokio::test]
-async fn an_impossible_number_of_events_or_end_sets_the_operation_aside_and_its_events_stay_readable() {
+async fn operation_with_impossible_numbers_is_set_aside_but_readable() {
     let dir = tempfile::tempdir().unwrap();
     let usher = Running::start(open(dir.path())).await;
     let stream = handshakes(&usher, 2).await;

@@ -80,7 +80,7 @@ fn reusable(token: &str) -> KeyHandshakeRequest {
 }
 
 #[tokio::test]
-async fn each_event_is_delivered_once_and_in_order() {
+async fn every_event_is_delivered_once_and_in_order() {
     let dir = tempfile::tempdir().unwrap();
     let (store, app) = (open(dir.path()), Arc::new(App::default()));
     let usher = start(&store, &app, NOW).await;
@@ -130,7 +130,7 @@ impl WebhookSender for Picky {
 
 /// The reserved stream has the events of all subscriptions. Those of one that the app always refuses hold up no others.
 #[tokio::test]
-async fn a_refused_event_of_a_subscription_holds_up_no_other_subscription() {
+async fn refused_subscription_event_does_not_delay_other_subscriptions() {
     let dir = tempfile::tempdir().unwrap();
     let (store, app) = (open(dir.path()), Arc::new(Picky::default()));
     app.refuses.store(true, Ordering::SeqCst);
@@ -175,7 +175,7 @@ async fn a_refused_event_of_a_subscription_holds_up_no_other_subscription() {
 }
 
 #[tokio::test]
-async fn a_refused_event_waits_with_back_off_and_holds_up_its_own_stream_only() {
+async fn refused_event_backs_off_and_delays_only_its_stream() {
     let dir = tempfile::tempdir().unwrap();
     let (store, app) = (open(dir.path()), Arc::new(App::default()));
     let usher = start(&store, &app, NOW).await;
@@ -192,7 +192,7 @@ async fn a_refused_event_waits_with_back_off_and_holds_up_its_own_stream_only() 
 }
 
 #[tokio::test]
-async fn a_receiver_that_hangs_on_one_stream_does_not_hold_up_another() {
+async fn receiver_hanging_on_one_stream_does_not_delay_another() {
     let dir = tempfile::tempdir().unwrap();
     let (store, app) = (open(dir.path()), Arc::new(App::default()));
     let usher = start(&store, &app, NOW).await;
@@ -213,7 +213,7 @@ async fn a_receiver_that_hangs_on_one_stream_does_not_hold_up_another() {
 }
 
 #[tokio::test]
-async fn after_three_days_it_is_given_up_the_next_one_comes_and_it_can_be_retried() {
+async fn delivery_fails_after_three_days_and_can_be_retried() {
     let dir = tempfile::tempdir().unwrap();
     let (store, app) = (open(dir.path()), Arc::new(App::default()));
     let usher = start(&store, &app, NOW).await;
@@ -242,7 +242,7 @@ async fn after_three_days_it_is_given_up_the_next_one_comes_and_it_can_be_retrie
 }
 
 #[tokio::test]
-async fn what_waits_for_its_next_attempt_is_made_at_once_when_asked_for() {
+async fn waiting_delivery_can_be_retried_at_once() {
     let dir = tempfile::tempdir().unwrap();
     let (store, app) = (open(dir.path()), Arc::new(App::default()));
     let usher = start(&store, &app, NOW).await;
@@ -267,7 +267,7 @@ async fn what_waits_for_its_next_attempt_is_made_at_once_when_asked_for() {
 }
 
 #[tokio::test]
-async fn a_receivers_wish_to_wait_is_honoured() {
+async fn retry_after_is_honored() {
     let dir = tempfile::tempdir().unwrap();
     let retry_after = Some(Duration::from_secs(7200));
     let (store, app) = (open(dir.path()), Arc::new(App { retry_after, ..App::default() }));
@@ -285,7 +285,7 @@ async fn a_receivers_wish_to_wait_is_honoured() {
 }
 
 #[tokio::test]
-async fn what_was_pending_is_delivered_after_a_restart() {
+async fn pending_deliveries_continue_after_a_restart() {
     let dir = tempfile::tempdir().unwrap();
     let (store, app) = (open(dir.path()), Arc::new(App::default()));
     let usher = start(&store, &app, NOW).await;
@@ -310,7 +310,7 @@ async fn what_was_pending_is_delivered_after_a_restart() {
 }
 
 #[tokio::test]
-async fn without_a_webhook_nothing_piles_up_and_what_is_left_of_one_is_given_up() {
+async fn without_a_webhook_deliveries_do_not_accumulate() {
     let dir = tempfile::tempdir().unwrap();
     let (store, app) = (open(dir.path()), Arc::new(App::default()));
     let usher = start(&store, &app, NOW).await;
@@ -360,7 +360,7 @@ fn once(key: u8) -> IdempotentRequest<KeyHandshakeStarted> {
 }
 
 #[tokio::test]
-async fn an_answer_is_kept_with_what_it_answers() {
+async fn response_is_stored_with_the_operation_it_started() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
     let usher = Running::start(store.clone()).await;
@@ -388,7 +388,7 @@ async fn an_answer_is_kept_with_what_it_answers() {
 }
 
 #[tokio::test]
-async fn an_answer_that_started_nothing_is_kept_too() {
+async fn response_that_started_nothing_is_stored_too() {
     let dir = tempfile::tempdir().unwrap();
     let usher = Running::start(open(dir.path())).await;
     let stream = door(&usher, "door").await;

@@ -23,7 +23,7 @@ fn ask(n: u8) -> AuthenticateKey {
 }
 
 #[tokio::test]
-async fn a_handshake_and_an_authentication_end_to_end() {
+async fn handshake_and_authentication_end_to_end() {
     let dir = tempfile::tempdir().unwrap();
     let mut usher = Running::start(open(dir.path())).await;
     let started = usher.engine.start_key_handshake(KeyHandshakeRequest::default(), None).await.unwrap();
@@ -49,7 +49,7 @@ async fn a_handshake_and_an_authentication_end_to_end() {
 }
 
 #[tokio::test]
-async fn a_restart_loses_nothing_and_goes_on() {
+async fn restart_loses_nothing_and_continues() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
     let mut usher = Running::start(store.clone()).await;
@@ -79,7 +79,7 @@ async fn a_restart_loses_nothing_and_goes_on() {
 }
 
 #[tokio::test]
-async fn what_has_arrived_is_kept_when_the_engine_stops() {
+async fn received_messages_are_processed_before_the_stop() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
     let usher = Running::start(store.clone()).await;
@@ -97,7 +97,7 @@ async fn what_has_arrived_is_kept_when_the_engine_stops() {
 }
 
 #[tokio::test]
-async fn what_expired_while_we_were_away_is_told_at_start() {
+async fn requests_that_expired_during_downtime_time_out_at_start() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
     let usher = Running::start(store.clone()).await;
@@ -117,7 +117,7 @@ async fn what_expired_while_we_were_away_is_told_at_start() {
 }
 
 #[tokio::test]
-async fn unanswered_requests_are_repeated_with_back_off_until_they_expire() {
+async fn unanswered_requests_are_resent_with_backoff_until_they_expire() {
     let dir = tempfile::tempdir().unwrap();
     let mut usher = Running::start(open(dir.path())).await;
     let stream = usher.engine.start_authentication(ask(1), None).await.unwrap();
@@ -144,7 +144,7 @@ async fn unanswered_requests_are_repeated_with_back_off_until_they_expire() {
 }
 
 #[tokio::test]
-async fn a_clock_that_was_ahead_holds_up_no_repetition_once_it_is_right() {
+async fn corrected_fast_clock_does_not_delay_resending() {
     const AHEAD: Duration = Duration::from_secs(3 * 3600);
     let dir = tempfile::tempdir().unwrap();
     let mut usher = Running::start(open(dir.path())).await;
@@ -167,7 +167,7 @@ async fn a_clock_that_was_ahead_holds_up_no_repetition_once_it_is_right() {
 }
 
 #[tokio::test]
-async fn an_answer_ends_the_repetition_and_the_idle_engine_sends_nothing() {
+async fn reply_stops_resending() {
     let dir = tempfile::tempdir().unwrap();
     let mut usher = Running::start(open(dir.path())).await;
     let stream = usher.engine.start_authentication(ask(1), None).await.unwrap();
@@ -183,7 +183,7 @@ async fn an_answer_ends_the_repetition_and_the_idle_engine_sends_nothing() {
 }
 
 #[tokio::test]
-async fn one_nostr_event_is_handled_once_also_after_a_restart() {
+async fn nostr_event_is_handled_once_even_after_a_restart() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
     let usher = Running::start(store.clone()).await;
@@ -202,7 +202,7 @@ async fn one_nostr_event_is_handled_once_also_after_a_restart() {
 }
 
 #[tokio::test]
-async fn many_calls_with_one_static_token_open_one_stream() {
+async fn concurrent_requests_with_one_static_token_open_one_stream() {
     let dir = tempfile::tempdir().unwrap();
     let usher = Running::start(open(dir.path())).await;
     let calls: Vec<_> = (0..50)
@@ -240,7 +240,7 @@ async fn static_tokens_are_checked() {
 }
 
 #[tokio::test]
-async fn a_long_poll_wakes_at_the_event_and_costs_nothing_afterwards() {
+async fn long_poll_wakes_on_an_event_and_leaves_nothing_behind() {
     let dir = tempfile::tempdir().unwrap();
     let usher = Running::start(open(dir.path())).await;
     let door = usher.engine.start_key_handshake(reusable("door"), None).await.unwrap().stream_id;
@@ -291,7 +291,7 @@ async fn pages_are_bounded_and_only_the_last_is_done() {
 }
 
 #[tokio::test]
-async fn a_device_that_cannot_read_gets_its_own_copy() {
+async fn device_that_cannot_decrypt_gets_its_own_copy() {
     let dir = tempfile::tempdir().unwrap();
     let mut usher = Running::start(open(dir.path())).await;
     let metadata = Metadata {
@@ -355,7 +355,7 @@ async fn finished_streams_are_removed_after_retention_and_open_ones_stay() {
 }
 
 #[tokio::test]
-async fn a_store_that_fails_for_long_loses_no_answer_and_no_time_out() {
+async fn long_store_outage_loses_no_reply_and_no_timeout() {
     let dir = tempfile::tempdir().unwrap();
     let sqlite = open(dir.path());
     let store = Failing::on(sqlite.clone());
@@ -382,7 +382,7 @@ async fn a_store_that_fails_for_long_loses_no_answer_and_no_time_out() {
 }
 
 #[tokio::test]
-async fn a_crowd_before_one_door_holds_up_nobody_and_each_is_told_once() {
+async fn scan_flood_delays_nobody_and_reports_each_user_once() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
     let mut usher = Running::start(store.clone()).await;
@@ -430,7 +430,7 @@ async fn a_crowd_before_one_door_holds_up_nobody_and_each_is_told_once() {
 }
 
 #[tokio::test]
-async fn a_store_that_fails_for_a_while_loses_no_answer() {
+async fn short_store_outage_loses_no_reply() {
     let dir = tempfile::tempdir().unwrap();
     let sqlite = open(dir.path());
     let store = Failing::on(sqlite.clone());

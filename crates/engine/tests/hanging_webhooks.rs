@@ -149,7 +149,7 @@ const STILL: Duration = Duration::ZERO;
 const STEP: Duration = Duration::from_millis(50);
 
 #[tokio::test]
-async fn on_a_thousand_streams_and_the_others_go_on() {
+async fn posts_hanging_on_a_thousand_streams_do_not_delay_others() {
     let mut stage = Stage::new().await;
     let good = stage.door("good").await;
     stage.app.healthy.lock().insert(good);
@@ -181,7 +181,7 @@ async fn on_a_thousand_streams_and_the_others_go_on() {
 }
 
 #[tokio::test]
-async fn what_is_answered_late_is_answered_all_the_same() {
+async fn late_responses_are_accepted() {
     let mut stage = Stage::new().await;
     // As many as there are places for posts that last: none is wanted by another.
     stage.hang_on(0..300).await;
@@ -198,7 +198,7 @@ async fn what_is_answered_late_is_answered_all_the_same() {
 }
 
 #[tokio::test]
-async fn one_that_made_room_is_posted_again_and_says_why() {
+async fn cancelled_post_is_retried_and_records_the_reason() {
     let mut stage = Stage::new().await;
     stage.hang_on(0..1_500).await;
     stage.until("posts cut off", STEP, |app| app.posts.load(Ordering::SeqCst) >= 1_400).await;
@@ -216,7 +216,7 @@ async fn one_that_made_room_is_posted_again_and_says_why() {
 }
 
 #[tokio::test]
-async fn after_a_restart_what_hung_waits_apart_from_what_is_new() {
+async fn hanging_deliveries_do_not_delay_new_ones_after_a_restart() {
     let mut stage = Stage::new().await;
     let good = stage.door("good").await;
     stage.app.healthy.lock().insert(good);

@@ -44,7 +44,7 @@ async fn watch(usher: &mut Running, seconds: u64, sent: &mut Vec<(u64, OutgoingM
 }
 
 #[tokio::test]
-async fn a_repetition_is_the_same_event_for_90_seconds_also_across_restarts_and_then_a_fresh_one() {
+async fn same_event_is_resent_for_90_seconds_then_a_new_one() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
     let mut usher = Running::start(store.clone()).await;
@@ -70,7 +70,7 @@ async fn a_repetition_is_the_same_event_for_90_seconds_also_across_restarts_and_
 }
 
 #[tokio::test]
-async fn after_a_proof_the_device_alone_is_sent_a_copy_and_the_main_key_keeps_its_event() {
+async fn after_a_proof_only_the_device_gets_a_new_copy() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
     let mut usher = Running::start(store.clone()).await;
@@ -101,7 +101,7 @@ async fn after_a_proof_the_device_alone_is_sent_a_copy_and_the_main_key_keeps_it
 }
 
 #[tokio::test]
-async fn once_the_user_has_approved_nothing_is_repeated_for_minutes_also_after_a_restart() {
+async fn approval_pauses_resending_even_after_a_restart() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
     let wallet = std::sync::Arc::new(FakeWallet::default());

@@ -14,7 +14,7 @@ use usher_engine::{EngineOptions, StartError};
 use usher_protocol::message::PaymentStatus;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn many_open_invoices_cause_ten_look_ups_a_second_at_most() {
+async fn many_open_invoices_cause_at_most_ten_look_ups_per_second() {
     const OPEN: usize = 3_000;
     let dir = tempfile::tempdir().unwrap();
     let wallet = Arc::new(FakeWallet::default());
@@ -54,7 +54,7 @@ async fn many_open_invoices_cause_ten_look_ups_a_second_at_most() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn invoices_that_are_over_hold_up_no_look_up_of_those_that_are_open() {
+async fn expired_invoices_do_not_delay_look_ups_of_open_ones() {
     const OVER: usize = 400;
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
@@ -88,7 +88,7 @@ async fn invoices_that_are_over_hold_up_no_look_up_of_those_that_are_open() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_clock_that_was_ahead_holds_up_no_look_up_once_it_is_right() {
+async fn corrected_fast_clock_does_not_delay_look_ups() {
     const AHEAD: Duration = Duration::from_secs(3 * 3600);
     let dir = tempfile::tempdir().unwrap();
     let wallet = Arc::new(FakeWallet::default());
@@ -107,7 +107,7 @@ async fn a_clock_that_was_ahead_holds_up_no_look_up_once_it_is_right() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_wallet_that_can_be_heard_again_is_asked_about_all() {
+async fn all_invoices_are_looked_up_after_a_reconnection() {
     let dir = tempfile::tempdir().unwrap();
     let wallet = Arc::new(FakeWallet::default());
     wallet.tells(true);
@@ -136,7 +136,7 @@ async fn a_wallet_that_can_be_heard_again_is_asked_about_all() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_restart_asks_for_the_invoice_again_and_shows_one() {
+async fn restart_requests_the_invoice_again_and_shows_one() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
     let wallet = Arc::new(FakeWallet::default());
@@ -164,7 +164,7 @@ async fn a_restart_asks_for_the_invoice_again_and_shows_one() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn payees_who_hold_payments_back_keep_nobody_from_an_invoice() {
+async fn hanging_payments_do_not_delay_invoices() {
     let dir = tempfile::tempdir().unwrap();
     let wallet = Arc::new(FakeWallet::default());
     wallet.hang_pays(true);
@@ -179,7 +179,7 @@ async fn payees_who_hold_payments_back_keep_nobody_from_an_invoice() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn payments_that_wait_in_line_for_too_long_are_sent_in_time_or_not_at_all() {
+async fn queued_payments_are_sent_in_time_or_not_at_all() {
     for (wait, waiting, status, outcome) in [(90, 8, "paid", None), (300, 0, "error", Some("not_paid"))] {
         let dir = tempfile::tempdir().unwrap();
         let wallet = Arc::new(FakeWallet::default());
@@ -216,7 +216,7 @@ async fn payments_that_wait_in_line_for_too_long_are_sent_in_time_or_not_at_all(
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_was_accepted_while_the_wallet_was_out_of_reach_is_sent_after_a_restart_and_a_refusal_is_believed() {
+async fn payments_accepted_while_offline_are_sent_after_a_restart() {
     for round in 0..10 {
         let dir = tempfile::tempdir().unwrap();
         let store = open(dir.path());
@@ -251,7 +251,7 @@ async fn what_was_accepted_while_the_wallet_was_out_of_reach_is_sent_after_a_res
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_restart_sends_no_payment_again() {
+async fn restart_never_sends_a_payment_twice() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
     let wallet = Arc::new(FakeWallet::default());
@@ -285,7 +285,7 @@ async fn a_restart_sends_no_payment_again() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_over_takes_no_place_and_money_that_comes_late_is_told() {
+async fn ended_payments_free_their_slots_and_late_money_is_reported() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
     let wallet = Arc::new(FakeWallet::default());
@@ -327,7 +327,7 @@ async fn what_is_over_takes_no_place_and_money_that_comes_late_is_told() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn payments_that_have_ended_take_no_more_memory_than_twice_what_may_be_open() {
+async fn ended_payments_in_memory_are_limited() {
     let dir = tempfile::tempdir().unwrap();
     let wallet = Arc::new(FakeWallet::default());
     let options = EngineOptions { max_open_streams: 2, ..options() };
@@ -367,7 +367,7 @@ async fn payments_that_have_ended_take_no_more_memory_than_twice_what_may_be_ope
 
 /// An automatic charge waits until a payment slot is free, and is then requested once.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_charge_waits_while_too_many_payments_are_in_memory_and_is_asked_for_once() {
+async fn charge_waits_for_a_payment_slot_and_is_requested_once() {
     let dir = tempfile::tempdir().unwrap();
     let wallet = Arc::new(FakeWallet::default());
     let options = EngineOptions { max_open_streams: 2, ..options() };
@@ -411,7 +411,7 @@ async fn a_charge_waits_while_too_many_payments_are_in_memory_and_is_asked_for_o
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn money_that_came_after_the_end_is_told_however_long_nobody_could_look() {
+async fn late_money_is_reported_however_long_look_ups_failed() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
     let wallet = Arc::new(FakeWallet::default());
@@ -443,7 +443,7 @@ async fn money_that_came_after_the_end_is_told_however_long_nobody_could_look() 
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_wallet_that_answers_nothing_holds_up_nobody_and_the_app_is_told() {
+async fn silent_backend_delays_nobody_and_the_app_gets_an_error() {
     let dir = tempfile::tempdir().unwrap();
     let wallet = Arc::new(FakeWallet::default());
     wallet.hang(true);

@@ -128,7 +128,7 @@ fn reusable(token: &str) -> KeyHandshakeRequest {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_burst_and_then_twenty_a_second_of_one_key_let_every_honest_user_in() {
+async fn flood_of_one_key_locks_nobody_out() {
     let dir = tempfile::tempdir().unwrap();
     let mut poster = Poster::put_up(dir.path()).await;
     for author in 0..3_100 {
@@ -155,7 +155,7 @@ async fn a_burst_and_then_twenty_a_second_of_one_key_let_every_honest_user_in() 
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_flood_of_keys_over_one_relay_locks_nobody_out_who_comes_over_two() {
+async fn flood_over_one_relay_locks_out_nobody_who_uses_two() {
     let dir = tempfile::tempdir().unwrap();
     let mut poster = Poster::put_up(dir.path()).await;
     for author in 0..4_000 {
@@ -177,7 +177,7 @@ async fn a_flood_of_keys_over_one_relay_locks_nobody_out_who_comes_over_two() {
 /// New keys without end over every relay: who was there before comes in, also after a restart; new users come in by lot, also
 /// though the flood goes on; and another URL is as free as ever.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_flood_of_keys_over_every_relay_locks_nobody_out() {
+async fn flood_over_every_relay_locks_nobody_out() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
     let mut poster = Poster::put_up_on(store.clone()).await;
@@ -229,7 +229,7 @@ async fn a_flood_of_keys_over_every_relay_locks_nobody_out() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn copies_of_what_was_accepted_and_of_single_use_handshakes_cost_nothing() {
+async fn copies_and_single_use_scans_use_no_allowance() {
     let dir = tempfile::tempdir().unwrap();
     let mut poster = Poster::put_up(dir.path()).await;
     let event_id = poster.scan(1, "wss://a.example").await;
@@ -246,7 +246,7 @@ async fn copies_of_what_was_accepted_and_of_single_use_handshakes_cost_nothing()
 
 /// A wallet may say that it made its message up to a quarter of an hour ago, or from now.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_key_gains_nothing_by_what_it_says_of_the_time() {
+async fn claimed_timestamps_give_no_extra_scans() {
     let dir = tempfile::tempdir().unwrap();
     let poster = Poster::put_up(dir.path()).await;
     let now = poster.usher.clock.now().secs();
@@ -267,7 +267,7 @@ async fn a_key_gains_nothing_by_what_it_says_of_the_time() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn tokens_that_a_wallet_could_confuse_are_not_open_together() {
+async fn confusable_tokens_cannot_be_open_together() {
     let dir = tempfile::tempdir().unwrap();
     let usher = Running::start(open(dir.path())).await;
     let open_one = async |token: &str| usher.engine.start_key_handshake(reusable(token), None).await;
@@ -299,7 +299,7 @@ async fn tokens_that_a_wallet_could_confuse_are_not_open_together() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_handshake_that_is_closed_takes_no_scan_and_is_done() {
+async fn closed_handshake_accepts_no_scans_and_is_done() {
     let dir = tempfile::tempdir().unwrap();
     let mut poster = Poster::put_up(dir.path()).await;
     poster.scan(1, "wss://a.example").await;
@@ -347,7 +347,7 @@ async fn a_handshake_that_is_closed_takes_no_scan_and_is_done() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn reusable_handshakes_are_listed_page_by_page_also_after_a_restart() {
+async fn reusable_handshakes_are_paginated_even_after_a_restart() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
     let usher = Running::start(store.clone()).await;
@@ -374,7 +374,7 @@ async fn reusable_handshakes_are_listed_page_by_page_also_after_a_restart() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_a_scan_keeps_on_disk_is_bounded() {
+async fn disk_use_per_scan_is_bounded() {
     const SCANS: u64 = 2_000;
     let honest =
         vec!["wss://relay.damus.io".to_owned(), "wss://nos.lol".to_owned(), "wss://relay.primal.net".to_owned()];

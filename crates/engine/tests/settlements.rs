@@ -27,7 +27,7 @@ async fn ask(usher: &Running) -> StreamId {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_invoice_that_is_handed_out_again_is_refused_while_it_is_open_paid_and_expired_and_after_a_restart() {
+async fn reused_invoice_is_always_refused() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
     let wallet = Arc::new(FakeWallet::default());
@@ -69,7 +69,7 @@ async fn an_invoice_that_is_handed_out_again_is_refused_while_it_is_open_paid_an
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_told_twice_is_paid_once() {
+async fn repeated_settlement_notifications_are_paid_once() {
     let dir = tempfile::tempdir().unwrap();
     let wallet = Arc::new(FakeWallet::default());
     let usher = Running::start_paying(open(dir.path()), &wallet, options(), NOW, 1).await;
@@ -87,7 +87,7 @@ async fn what_is_told_twice_is_paid_once() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_call_that_panics_is_made_again() {
+async fn panicking_request_is_repeated() {
     let dir = tempfile::tempdir().unwrap();
     let wallet = Arc::new(FakeWallet::default());
     let mut usher = Running::start_paying(open(dir.path()), &wallet, options(), NOW, 1).await;
@@ -119,7 +119,7 @@ fn made(usher: &Running, result: &str) -> u64 {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_a_person_waits_for_is_looked_up_soon_whatever_the_wallet_promises() {
+async fn awaited_invoice_is_looked_up_soon_despite_notifications() {
     let dir = tempfile::tempdir().unwrap();
     let wallet = Arc::new(FakeWallet::default());
     wallet.tells(true);
@@ -139,7 +139,7 @@ async fn what_a_person_waits_for_is_looked_up_soon_whatever_the_wallet_promises(
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn look_ups_keep_the_pace_and_new_invoices_do_not_wait_for_old_ones() {
+async fn look_ups_keep_the_rate_and_new_invoices_do_not_wait() {
     const OLD: usize = 300;
     let dir = tempfile::tempdir().unwrap();
     let wallet = Arc::new(FakeWallet::default());

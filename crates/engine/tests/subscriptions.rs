@@ -23,7 +23,7 @@ use usher_protocol::message::{
 };
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn payments_of_one_subscription_at_the_same_time_are_all_counted() {
+async fn concurrent_payments_of_one_subscription_are_all_counted() {
     let dir = tempfile::tempdir().unwrap();
     let wallet = Arc::new(FakeWallet::default());
     let mut usher = Running::start_paying(open(dir.path()), &wallet, options(), NOW, 1).await;
@@ -45,7 +45,7 @@ async fn payments_of_one_subscription_at_the_same_time_are_all_counted() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_failed_charge_is_tried_after_a_day_and_three_days_more_over_restarts_and_holds_up_no_later_date() {
+async fn failed_charge_is_retried_across_restarts_and_delays_no_later_date() {
     const HOUR: Duration = Duration::from_secs(3600);
     let dir = tempfile::tempdir().unwrap();
     let wallet = Arc::new(FakeWallet::default());
@@ -97,7 +97,7 @@ async fn a_failed_charge_is_tried_after_a_day_and_three_days_more_over_restarts_
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn very_many_charges_that_fall_due_at_once_hold_up_nobody_and_are_asked_for_once() {
+async fn many_charges_due_at_once_delay_nobody_and_are_requested_once() {
     const MANY: usize = 1_500;
     let dir = tempfile::tempdir().unwrap();
     let wallet = Arc::new(FakeWallet::default());
@@ -184,7 +184,7 @@ async fn very_many_charges_that_fall_due_at_once_hold_up_nobody_and_are_asked_fo
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_user_who_has_closed_a_subscription_is_not_asked_any_more() {
+async fn closed_subscription_sends_no_more_requests() {
     let dir = tempfile::tempdir().unwrap();
     let wallet = Arc::new(FakeWallet::default());
     let mut usher = Running::start_paying(open(dir.path()), &wallet, options(), NOW, 1).await;
@@ -216,7 +216,7 @@ async fn a_user_who_has_closed_a_subscription_is_not_asked_any_more() {
 }
 
 #[tokio::test]
-async fn what_has_expired_is_not_looked_for_again() {
+async fn expired_messages_are_not_looked_up_again() {
     let dir = tempfile::tempdir().unwrap();
     let sqlite = open(dir.path());
     let store = Failing::on(sqlite.clone());
@@ -246,7 +246,7 @@ async fn what_has_expired_is_not_looked_for_again() {
 }
 
 #[tokio::test]
-async fn a_subscription_that_is_closed_at_the_instant_it_falls_due_asks_for_nothing() {
+async fn subscription_closed_when_due_is_not_charged() {
     let dir = tempfile::tempdir().unwrap();
     let sqlite = open(dir.path());
     let store = Failing::on(sqlite.clone());
@@ -279,7 +279,7 @@ async fn a_subscription_that_is_closed_at_the_instant_it_falls_due_asks_for_noth
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn relays_of_a_subscriber_are_kept_though_nothing_is_due_for_years() {
+async fn subscribers_relays_are_kept_for_years() {
     use usher_engine::ports::Store as _;
 
     let dir = tempfile::tempdir().unwrap();

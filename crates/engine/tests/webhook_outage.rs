@@ -63,7 +63,7 @@ async fn until(clock: &ManualClock, what: &str, step: Duration, so: impl AsyncFn
 }
 
 #[tokio::test]
-async fn after_an_hour_of_500_everything_comes_in_order_and_what_is_new_at_once() {
+async fn deliveries_after_an_hour_of_500_are_in_order_and_new_ones_immediate() {
     const STREAMS: u8 = 20;
     let dir = tempfile::tempdir().unwrap();
     let (store, app) = (open(dir.path()), Arc::new(App::default()));
@@ -117,7 +117,7 @@ async fn after_an_hour_of_500_everything_comes_in_order_and_what_is_new_at_once(
 }
 
 #[tokio::test]
-async fn a_post_that_panics_is_made_again_and_nothing_else_is_lost() {
+async fn panicking_post_is_repeated_and_nothing_is_lost() {
     let dir = tempfile::tempdir().unwrap();
     let (store, app) = (open(dir.path()), Arc::new(App::default()));
     let usher = Running::start_with(store.clone(), store.clone(), Some(app.clone()), options(), NOW, 1).await;
@@ -198,7 +198,7 @@ impl DeliveryStore for Full {
 }
 
 #[tokio::test]
-async fn what_cannot_be_recorded_is_not_posted_again_for_that() {
+async fn unrecorded_result_does_not_cause_another_post() {
     let dir = tempfile::tempdir().unwrap();
     let (store, app) = (open(dir.path()), Arc::new(App::default()));
     app.mended.store(true, Ordering::SeqCst);
@@ -220,7 +220,7 @@ async fn what_cannot_be_recorded_is_not_posted_again_for_that() {
 }
 
 #[tokio::test]
-async fn days_in_which_the_service_was_down_do_not_count_as_trying() {
+async fn downtime_does_not_count_towards_the_retry_period() {
     let dir = tempfile::tempdir().unwrap();
     let (store, app) = (open(dir.path()), Arc::new(App::default()));
     let usher = Running::start_with(store.clone(), store.clone(), Some(app.clone()), options(), NOW, 1).await;

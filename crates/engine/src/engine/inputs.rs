@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn inputs_of_one_operation_stay_in_order_and_those_of_another_instance_are_dropped() {
+    async fn inputs_stay_in_order_and_those_of_other_instances_are_dropped() {
         let [mine, theirs] = [1, 2].map(|n| StreamId::from_parts(0, [n; 10]));
         let (inputs, mut workers) = Inputs::new(Ownership::Only(mine));
         inputs.put(theirs, Input::Timer).await;

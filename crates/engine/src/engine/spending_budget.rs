@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn shares_never_exceed_the_budget_and_leave_it_in_time() {
+    fn reserved_shares_stay_within_the_budget_and_expire() {
         let budget = budget(100);
         budget.reserve(stream(1), &spending(60, None), NOW).unwrap();
         budget.update(stream(1), 1, &spending(60, None), NOW);
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn a_payment_that_did_not_begin_gives_its_share_back_and_one_that_may_have_begun_does_not() {
+    fn share_is_released_only_if_the_payment_certainly_did_not_start() {
         let budget = budget(100);
         budget.reserve(stream(1), &spending(100, None), NOW).unwrap().release();
         assert_eq!(budget.total(), 0);
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn an_earlier_step_that_arrives_later_changes_nothing() {
+    fn outdated_update_is_ignored() {
         let budget = budget(100);
         drop(budget.reserve(stream(1), &spending(100, None), NOW).unwrap());
         // Not paid: the share is nothing, and is remembered as such.
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_budget_nothing_is_kept() {
+    fn without_a_budget_nothing_is_recorded() {
         let budget = Arc::new(SpendingBudget::new(SpendingRules::default()));
         budget.reserve(stream(1), &spending(u64::MAX, None), NOW).unwrap();
         budget.update(stream(1), 1, &spending(u64::MAX, None), NOW);
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn a_budget_of_nothing_pays_nothing() {
+    fn zero_budget_allows_no_payment() {
         let result = budget(0).reserve(stream(1), &spending(1, None), NOW).err();
         assert_eq!(result, Some(BudgetError::TooLarge { budget: 0, fee: 0 }));
     }

@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_panic_of_a_vital_task_is_a_failure_and_that_of_another_is_not() {
+    async fn only_a_panic_of_a_vital_task_is_a_failure() {
         let tasks = Tasks::new(TaskTracker::new(), CancellationToken::new());
         tasks.spawn(async { panic!("on purpose") });
         tasks.spawn_vital(async {});
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn nothing_new_begins_once_the_engine_stops() {
+    async fn no_work_starts_after_the_stop() {
         let stop = CancellationToken::new();
         let tasks = Tasks::new(TaskTracker::new(), stop.clone());
         assert_eq!(tasks.unless_stopped(std::future::ready(7)).await, Some(7));

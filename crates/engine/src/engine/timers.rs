@@ -207,7 +207,7 @@ mod tests {
     const HOURS: Duration = Duration::from_secs(3 * 3600);
 
     #[tokio::test]
-    async fn a_clock_that_is_set_is_noticed_without_an_alarm() {
+    async fn clock_change_is_detected_without_a_due_alarm() {
         let (timers, clock) = (Timers::default(), ManualClock::at(NOW));
         let next = async {
             clock.turn(COMPARED_EVERY);
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn alarms_are_held_back_until_the_time_is_over_and_new_ones_are_not() {
+    async fn hold_delays_existing_alarms_but_not_new_ones() {
         let (timers, clock) = (Timers::default(), ManualClock::at(NOW.plus(100 * HOURS)));
         let [before, late, cancelled, new] = [1, 2, 3, 4].map(|byte| StreamId::from_bytes([byte; 16]));
         timers.set(NOW, before, Alarm::Wake);
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn alarms_that_are_brought_forward_come_when_they_would_have() {
+    async fn alarms_moved_with_the_clock_fire_on_time() {
         let (timers, clock) = (Timers::default(), ManualClock::at(NOW));
         let id = StreamId::SUBSCRIPTIONS;
         timers.set(NOW.plus(Duration::from_secs(60)), id, Alarm::Resend);

@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_input_is_kept_until_the_store_works_again() {
+    async fn input_is_kept_until_the_store_recovers() {
         let (around, store) = (Around::new(), Arc::new(MemoryStore::default()));
         let inputs = worker(&around, &store, &around.tasks).await;
         around.clock.turn(MINUTE);
@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_timer_that_comes_early_is_set_again() {
+    async fn early_timer_is_set_again() {
         let (around, store) = (Around::new(), Arc::new(MemoryStore::default()));
         let inputs = worker(&around, &store, &around.tasks).await;
         around.timers.cancel(NOW.plus(MINUTE), stream(1), Alarm::Wake);
@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn after_the_stop_what_is_queued_is_done_once_the_inbox_is_drained() {
+    async fn queued_inputs_are_processed_after_the_stop() {
         let (around, store) = (Around::new(), Arc::new(MemoryStore::default()));
         let (tracker, stop) = (TaskTracker::new(), CancellationToken::new());
         let tasks = Tasks::new(tracker.clone(), stop.clone());

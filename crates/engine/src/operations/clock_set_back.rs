@@ -50,7 +50,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pause_stays_as_long_as_it_was_and_one_that_is_over_stays_over() {
+    fn pauses_keep_their_remaining_time() {
         let pause = |at| moved(at, false, |set_back, at| set_back.pause(at, NOW));
         assert_eq!(
             [1_012_000, 1_010_000, 1_005_000, 1_000_000, 999_000].map(pause),
@@ -59,13 +59,13 @@ mod tests {
     }
 
     #[test]
-    fn an_expiry_moves_only_when_it_is_of_the_clock_that_was_ahead() {
+    fn expiry_moves_only_if_set_by_the_fast_clock() {
         let expiry = |created| moved(1_012_000, created, |set_back, at| set_back.expiry(at));
         assert_eq!([true, false].map(expiry), [1_002_000, 1_012_000]);
     }
 
     #[test]
-    fn nothing_happened_in_the_future() {
+    fn past_moments_never_lie_in_the_future() {
         let moment = |at| moved(at, false, |set_back, at| set_back.moment(at, NOW));
         assert_eq!([1_008_000, 1_012_000, 999_000].map(moment), [998_000, 1_000_000, 999_000]);
     }

@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn one_name_is_told_alone() {
+    fn single_name_is_selected() {
         let known = WellKnown {
             names: BTreeMap::from([("pay".to_owned(), "aa".to_owned())]),
             relays: BTreeMap::from([("aa".to_owned(), vec!["wss://relay.example".to_owned()])]),

@@ -117,7 +117,7 @@ async fn start(committer: &Committer, n: u8, token: &str) -> Result<Option<Confl
 }
 
 #[tokio::test]
-async fn a_new_operation_is_in_the_index_with_its_timer() {
+async fn new_operation_is_indexed_with_its_timer() {
     let (around, store) = (Around::new(), Arc::new(MemoryStore::default()));
     let (committer, ..) = committer(&around, &store);
     assert!(start(&committer, 1, "token").await.unwrap().is_none());
@@ -128,7 +128,7 @@ async fn a_new_operation_is_in_the_index_with_its_timer() {
 }
 
 #[tokio::test]
-async fn what_was_not_committed_leaves_nothing_in_the_index() {
+async fn failed_commit_leaves_nothing_in_the_index() {
     let (around, store) = (Around::new(), Arc::new(MemoryStore::default()));
     let (committer, ..) = committer(&around, &store);
     start(&committer, 1, "token").await.unwrap();
@@ -141,7 +141,7 @@ async fn what_was_not_committed_leaves_nothing_in_the_index() {
 }
 
 #[tokio::test]
-async fn a_finished_operation_leaves_the_index_and_its_events_can_be_read() {
+async fn finished_operation_leaves_the_index_but_stays_readable() {
     let (around, store) = (Around::new(), Arc::new(MemoryStore::default()));
     let (committer, ..) = committer(&around, &store);
     start(&committer, 1, "token").await.unwrap();
@@ -156,7 +156,7 @@ async fn a_finished_operation_leaves_the_index_and_its_events_can_be_read() {
 }
 
 #[tokio::test]
-async fn of_two_commits_the_later_one_stays_in_the_index_whichever_arrives_first() {
+async fn index_keeps_the_later_of_two_commits() {
     let (around, store) = (Around::new(), Arc::new(MemoryStore::default()));
     let (committer, ..) = committer(&around, &store);
     around.open(stream(1));

@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn events_are_shown_with_their_index_from_now_on() {
+    async fn new_events_are_shown_with_their_index() {
         let feed = LiveFeed::default();
         feed.show(StreamId::SUBSCRIPTIONS, 2, &events(2));
         let mut live = LiveEvents(feed.0.subscribe());
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_slow_reader_is_told_how_many_it_missed_and_goes_on() {
+    async fn slow_reader_learns_how_many_events_it_missed() {
         let feed = LiveFeed::default();
         let mut live = LiveEvents(feed.0.subscribe());
         feed.show(StreamId::SUBSCRIPTIONS, 600, &events(600));

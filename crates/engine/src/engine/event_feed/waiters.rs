@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_stream_nobody_waits_for_is_forgotten() {
+    fn stream_without_waiters_is_removed() {
         let waiters = Waiters::default();
         let (first, second) = (waiters.join(StreamId::SUBSCRIPTIONS), waiters.join(StreamId::SUBSCRIPTIONS));
         drop(first);

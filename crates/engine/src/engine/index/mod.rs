@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn done_operations_stay_in_memory_and_do_not_count_as_open() {
+    fn done_operations_do_not_count_as_open() {
         let index = Index::default();
         let [first, second] = [open(1, false), open(2, true)];
         index.load(&first, None);
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reserved_entry_is_gone_unless_its_commit_is_known() {
+    fn reservation_is_released_unless_kept() {
         let index = Index::default();
         let id = StreamId::from_parts(0, [1; 10]);
         drop(index.reserve(vec![id]));
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_another_operation_has_claimed_since_is_not_removed() {
+    fn key_claimed_by_another_operation_is_not_removed() {
         let index = Index::default();
         let [first, second] = [open(1, false), open(2, false)];
         index.load(&first, None);

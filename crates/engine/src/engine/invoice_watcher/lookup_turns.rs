@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rate_is_kept_and_no_class_waits_for_another() {
+    fn rate_is_kept_and_classes_do_not_delay_each_other() {
         let mut turns = LookupTurns::default();
         let second = Duration::from_secs(1);
         for n in 0..100 {

@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn the_interval_depends_on_who_waits_and_on_what_the_backend_reports() {
+    fn interval_depends_on_the_class_and_on_notifications() {
         let schedule = Schedule::new(10);
         let secs = |watch: &Watch, notified| schedule.interval(watch, notified, 1).as_secs();
         for (times, awaited, not_notified, charge) in [(0, 5, 2, 60), (3, 20, 15, 600), (200, 600, 60, 600)] {
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn many_invoices_stretch_all_intervals_but_the_first() {
+    fn many_invoices_stretch_all_but_the_first_interval() {
         let schedule = Schedule::new(10);
         assert_eq!(schedule.interval(&watch(0, false, true), false, 10_000).as_secs(), 2);
         assert_eq!(schedule.interval(&watch(4, false, true), false, 10_000).as_secs(), 1000);

@@ -33,7 +33,7 @@ fn watch(around: &Around, watcher: &InvoiceWatcher, n: u8) {
 }
 
 #[tokio::test]
-async fn an_invoice_is_looked_up_when_it_is_due_and_its_operation_hears_of_the_settlement_alone() {
+async fn due_invoice_is_looked_up_and_only_settlement_is_reported() {
     let (mut around, backend) = (Around::new(), ScriptedBackend::new());
     let watcher = watcher(&around, &backend);
     watch(&around, &watcher, 1);
@@ -53,7 +53,7 @@ async fn an_invoice_is_looked_up_when_it_is_due_and_its_operation_hears_of_the_s
 }
 
 #[tokio::test]
-async fn a_reason_to_look_during_a_look_up_leads_to_another_one_at_once() {
+async fn request_during_a_look_up_triggers_another_at_once() {
     let (around, backend) = (Around::new(), ScriptedBackend::gated());
     let watcher = watcher(&around, &backend);
     watch(&around, &watcher, 1);
@@ -69,7 +69,7 @@ async fn a_reason_to_look_during_a_look_up_leads_to_another_one_at_once() {
 }
 
 #[tokio::test]
-async fn a_look_up_that_panics_is_repeated() {
+async fn look_up_is_repeated_after_a_panic() {
     let (around, backend) = (Around::new(), ScriptedBackend::new());
     let watcher = watcher(&around, &backend);
     backend.panics.store(true, Ordering::SeqCst);
@@ -82,7 +82,7 @@ async fn a_look_up_that_panics_is_repeated() {
 }
 
 #[tokio::test]
-async fn what_is_not_watched_any_more_has_no_timer_and_is_counted_no_longer() {
+async fn unwatched_invoice_has_no_timer_and_is_not_counted() {
     let (around, backend) = (Around::new(), ScriptedBackend::new());
     let watcher = watcher(&around, &backend);
     watch(&around, &watcher, 1);

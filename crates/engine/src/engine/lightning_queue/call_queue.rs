@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_full_queue_returns_the_request() {
+    fn full_queue_returns_the_request() {
         let (queue, mut calls) = CallQueue::new();
         let call = LightningRequest::LookUpInvoice(PaymentHash::from_bytes([1; 32]));
         for _ in 0..QUEUE {

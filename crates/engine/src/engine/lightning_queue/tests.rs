@@ -36,7 +36,7 @@ fn pay(again: bool) -> LightningRequest {
 }
 
 #[tokio::test]
-async fn a_request_is_not_made_again_until_its_reply_is_processed() {
+async fn request_is_not_repeated_until_its_reply_is_processed() {
     let (mut around, backend) = (Around::new(), ScriptedBackend::new());
     let queue = queue(&around, Some(&backend));
     around.open(stream(1));
@@ -54,7 +54,7 @@ async fn a_request_is_not_made_again_until_its_reply_is_processed() {
 }
 
 #[tokio::test]
-async fn a_payment_keeps_its_permit_until_it_is_sent_or_given_up() {
+async fn payment_keeps_its_permit_until_sent_or_abandoned() {
     let (mut around, backend) = (Around::new(), ScriptedBackend::new());
     let queue = queue(&around, Some(&backend));
     let all = u8::try_from(CONCURRENT_PAYMENTS).unwrap() + 2;
@@ -81,7 +81,7 @@ async fn a_payment_keeps_its_permit_until_it_is_sent_or_given_up() {
 }
 
 #[tokio::test]
-async fn without_a_backend_only_what_was_certainly_not_sent_is_refused() {
+async fn without_a_backend_only_unsent_requests_are_refused() {
     let mut around = Around::new();
     let queue = queue(&around, None);
     around.open(stream(1));
@@ -102,7 +102,7 @@ async fn without_a_backend_only_what_was_certainly_not_sent_is_refused() {
 }
 
 #[tokio::test]
-async fn a_request_that_panics_has_an_unknown_result_and_one_of_an_ended_operation_is_not_made() {
+async fn panicking_request_is_unknown_and_ended_operations_make_none() {
     let (mut around, backend) = (Around::new(), ScriptedBackend::new());
     let queue = queue(&around, Some(&backend));
     backend.panics.store(true, Ordering::SeqCst);

@@ -67,7 +67,7 @@ mod tests {
     use crate::testing::Always;
 
     #[test]
-    fn unanswered_messages_are_sent_less_and_less_often() {
+    fn resend_intervals_grow() {
         for (attempts, secs) in [(0, 2), (1, 2), (2, 4), (6, 54), (134, 54), (135, 600), (u8::MAX, 600)] {
             assert_eq!(interval(attempts, 0, &Always(0)), Duration::from_millis(secs * 900), "{attempts}");
             assert_eq!(
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn an_event_is_current_for_90_seconds_and_not_when_it_is_from_the_future() {
+    fn event_is_current_for_90_seconds_and_never_if_from_the_future() {
         let made_at = UnixMillis(1_800_000_000_000);
         for (offset, current) in [(0, true), (89_999, true), (90_000, false)] {
             assert_eq!(is_current(made_at, made_at.plus(Duration::from_millis(offset))), current, "{offset} ms later");

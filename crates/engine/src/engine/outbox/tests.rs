@@ -69,7 +69,7 @@ async fn next(sent: &mut Sent) -> (OutgoingMessage, Vec<EventId>) {
 }
 
 #[tokio::test]
-async fn a_message_goes_to_the_users_relays_and_again_until_it_expires() {
+async fn message_is_resent_to_the_users_relays_until_it_expires() {
     let (around, store) = (Around::new(), Arc::new(MemoryStore::default()));
     store.set_relays(key(1), &["wss://theirs"]);
     let (outbox, mut sent) = outbox(&around, &store, Ownership::Everything);
@@ -105,7 +105,7 @@ async fn a_message_goes_to_the_users_relays_and_again_until_it_expires() {
 }
 
 #[tokio::test]
-async fn relays_that_have_changed_are_read_again() {
+async fn changed_user_relays_are_reloaded() {
     let (around, store) = (Around::new(), Arc::new(MemoryStore::default()));
     let (outbox, mut sent) = outbox(&around, &store, Ownership::Everything);
     open(&around, &store, 1);
@@ -119,7 +119,7 @@ async fn relays_that_have_changed_are_read_again() {
 }
 
 #[tokio::test]
-async fn messages_of_another_instance_and_of_finished_operations_are_not_sent() {
+async fn messages_of_other_instances_and_finished_operations_are_not_sent() {
     let (around, store) = (Around::new(), Arc::new(MemoryStore::default()));
     let (outbox, mut sent) = outbox(&around, &store, Ownership::Only(stream(1)));
     open(&around, &store, 1);

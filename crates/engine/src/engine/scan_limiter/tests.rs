@@ -78,7 +78,7 @@ impl World {
 }
 
 #[test]
-fn one_key_uses_up_one_scan_a_minute_and_nothing_of_anybody_else() {
+fn one_key_is_limited_to_a_scan_per_minute_without_affecting_others() {
     let world = world();
     // What the report had: a burst of one key, then 20 a second of it.
     assert_eq!((0..3_100).filter(|_| world.is_accepted(1, &over("a"), NOW)).count(), 1);
@@ -95,7 +95,7 @@ fn one_key_uses_up_one_scan_a_minute_and_nothing_of_anybody_else() {
 }
 
 #[test]
-fn a_flood_of_keys_over_one_relay_leaves_the_others_open() {
+fn flood_over_one_relay_does_not_block_other_relays() {
     let world = world();
     assert_eq!(world.crowd(0..100_000, &over("a"), NOW), 3_000);
     assert_eq!(world.scan(200_000, &over("a"), NOW), Admission::Waits);
@@ -112,7 +112,7 @@ fn a_flood_of_keys_over_one_relay_leaves_the_others_open() {
 }
 
 #[test]
-fn what_is_used_up_comes_back() {
+fn allowance_refills_over_time() {
     let world = world();
     assert_eq!(world.crowd(0..10_000, &over("a"), NOW), 3_000);
     assert_eq!(world.crowd(10_000..20_000, &over("a"), NOW.plus(Duration::from_secs(60))), 300);
@@ -120,7 +120,7 @@ fn what_is_used_up_comes_back() {
 }
 
 #[test]
-fn who_was_accepted_before_comes_in_during_a_flood_over_every_relay() {
+fn known_users_are_accepted_during_a_flood_over_every_relay() {
     let world = world();
     let relays = ["a", "b", "c"].map(over);
     assert_eq!(world.crowd(0..100, &relays[0], NOW), 100);
@@ -134,7 +134,7 @@ fn who_was_accepted_before_comes_in_during_a_flood_over_every_relay() {
 }
 
 #[test]
-fn a_copy_over_another_relay_counts_where_there_is_room_and_once() {
+fn copy_over_another_relay_is_accepted_once() {
     let world = world();
     world.crowd(0..5_000, &over("a"), NOW);
     let event = world.scan_of(9_999, &over("a"));
@@ -146,7 +146,7 @@ fn a_copy_over_another_relay_counts_where_there_is_room_and_once() {
 }
 
 #[test]
-fn handshakes_are_counted_one_by_one() {
+fn handshakes_are_limited_separately() {
     let world = world();
     world.crowd(0..5_000, &over("a"), NOW);
     assert!(matches!(world.admit(stream(2), world.scan_of(1, &over("a")), NOW), Admission::Accepted(_)));
@@ -158,7 +158,7 @@ fn handshakes_are_counted_one_by_one() {
 }
 
 #[test]
-fn a_clock_that_is_set_back_locks_nobody_out() {
+fn clock_set_back_locks_nobody_out() {
     let world = world();
     let ahead = NOW.plus(Duration::from_secs(3 * 3600));
     assert_eq!(world.crowd(0..3_000, &over("a"), ahead), 3_000);
@@ -168,7 +168,7 @@ fn a_clock_that_is_set_back_locks_nobody_out() {
 }
 
 #[test]
-fn warnings_are_few_and_tell_how_many() {
+fn warnings_are_rate_limited_and_include_counts() {
     let world = world();
     world.crowd(0..3_000, &over("a"), NOW);
     let mut warnings = Vec::new();
@@ -217,7 +217,7 @@ fn left_out(world: &World, per_second: u64, honest: impl Fn(u64) -> Scan, wait: 
 }
 
 #[test]
-fn new_users_come_in_by_lot_during_a_flood_over_every_relay() {
+fn new_users_are_drawn_at_random_during_a_flood() {
     // As many as are let in: everybody comes in, though the flood sends exactly what they send.
     let world = flooded();
     let same = |user| world.scan_of(user, &over("a"));
@@ -226,7 +226,7 @@ fn new_users_come_in_by_lot_during_a_flood_over_every_relay() {
 }
 
 #[test]
-fn a_large_flood_of_one_program_leaves_half_of_the_draws_to_others() {
+fn uniform_flood_gets_at_most_half_of_the_draws() {
     for per_second in [20, 200, 1000] {
         let world = flooded();
         let other = |user| Scan { handshake: handshake("wss://nos.lol"), ..world.scan_of(user, &over("a")) };
@@ -237,7 +237,7 @@ fn a_large_flood_of_one_program_leaves_half_of_the_draws_to_others() {
 }
 
 #[test]
-fn every_scan_that_waits_has_the_same_chance() {
+fn waiting_scans_have_equal_chances() {
     let world = flooded();
     let same = |user| world.scan_of(user, &over("a"));
     let (out, _) = left_out(&world, 80, same, 150);
@@ -245,7 +245,7 @@ fn every_scan_that_waits_has_the_same_chance() {
 }
 
 #[test]
-fn known_users_come_in_whatever_waits() {
+fn known_users_are_accepted_regardless_of_waiting_scans() {
     let world = flooded();
     let now = NOW.plus(Duration::from_secs(1));
     let known: Vec<_> = (0..100).map(key).collect();
@@ -262,7 +262,7 @@ fn known_users_come_in_whatever_waits() {
 }
 
 #[test]
-fn a_flood_of_one_handshake_takes_nothing_from_another() {
+fn flood_of_one_handshake_does_not_affect_others() {
     let world = flooded();
     for user in 0..200 {
         let scan = world.scan_of(user, &over("a"));
@@ -282,7 +282,7 @@ fn a_flood_of_one_handshake_takes_nothing_from_another() {
 }
 
 #[test]
-fn every_scan_is_accepted_or_refused_or_waits() {
+fn every_scan_is_accepted_refused_or_waiting() {
     let world = flooded();
     let counts = world.limiter.counts();
     assert_eq!(counts.accepted + counts.refused.iter().sum::<u64>() + counts.waiting, 30_000);

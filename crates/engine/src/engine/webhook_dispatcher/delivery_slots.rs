@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_long_post_releases_its_slot_and_goes_on() {
+    async fn long_post_releases_its_slot_and_continues() {
         let (clock, pool) = (clock(), Pool::new(Pace::Fast, 1, 1));
         let mut slot = pool.slot().await.unwrap();
         let (answer, answered) = tokio::sync::oneshot::channel();
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_post_that_hangs_is_cut_off_when_its_slot_is_wanted_and_not_before() {
+    async fn hanging_post_is_cancelled_only_when_its_slot_is_needed() {
         let (clock, pool) = (clock(), Pool::new(Pace::Fast, 1, 0));
         let mut slot = pool.slot().await.unwrap();
         let mut post = Box::pin(slot.run(&clock, pending::<()>()));
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn no_post_is_cut_off_within_a_second_or_after_a_slot_became_free_by_itself() {
+    async fn post_is_not_cancelled_early_or_when_another_slot_is_free() {
         let (clock, pool) = (clock(), Pool::new(Pace::Fast, 2, 0));
         let (mut one, two) = (pool.slot().await.unwrap(), pool.slot().await.unwrap());
         let mut post = Box::pin(one.run(&clock, pending::<()>()));
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_slow_pool_cuts_no_post_off() {
+    async fn slow_pool_never_cancels_posts() {
         let (clock, pool) = (clock(), Pool::new(Pace::Slow, 1, 1));
         let (mut one, mut two) = (pool.slot().await.unwrap(), None);
         let mut first = Box::pin(one.run(&clock, pending::<()>()));

@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn a_receiver_fails_from_its_first_refusal_until_it_accepts_an_event_and_is_not_logged_all_the_time() {
+    fn receiver_is_failing_until_it_accepts_and_is_logged_rarely() {
         let health = ReceiverHealth::default();
         let refused = Posted::Refused { http_status: Some(503), reason: "it said 503".to_owned(), retry_after: None };
         let accepted = Posted::Accepted { http_status: 200 };
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn the_store_is_asked_less_and_less_often() {
+    fn failing_store_is_retried_less_and_less_often() {
         let unrecorded = Unrecorded::default();
         let stream = StreamId::SUBSCRIPTIONS;
         let attempt = DeliveryAttempt {

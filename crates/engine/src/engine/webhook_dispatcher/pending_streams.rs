@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn what_failed_and_comes_later_makes_room_for_what_is_new() {
+    fn failed_streams_make_room_for_new_ones() {
         let mut streams = PendingStreams::new(8);
         streams.ask();
         for n in 0..100 {
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn a_burst_beyond_the_room_is_left_to_the_store_and_fetched_when_there_is_room() {
+    fn overflow_stays_in_the_store_until_there_is_room() {
         let mut streams = PendingStreams::new(8);
         streams.ask();
         streams.asked(None, false, 0);
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn of_what_comes_later_only_half_the_room_is_filled_and_asking_in_vain_is_not_repeated_at_once() {
+    fn delayed_streams_fill_at_most_half_and_fruitless_queries_pause() {
         let mut streams = PendingStreams::new(8);
         streams.ask();
         let loaded: Vec<_> = (0..8).map(|n| streams.load(id(n), false)).collect();
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn one_at_a_time_and_what_is_added_meanwhile_is_seen() {
+    fn stream_runs_once_at_a_time_and_additions_are_noticed() {
         let mut streams = PendingStreams::new(8);
         assert!(streams.note(id(1)));
         assert!(!streams.note(id(1)), "it has its timer");

@@ -31,7 +31,7 @@ mod tests {
     use crate::testing::{Always, SeededRandomness};
 
     #[test]
-    fn each_attempt_waits_longer_than_the_one_before_and_up_to_a_fifth_more() {
+    fn retry_intervals_grow_with_up_to_20_percent_jitter() {
         let secs = [5, 30, 120, 600, 1800, 3600, 7200, 14_400, 28_800, 28_800, 28_800];
         for (attempts, secs) in (1..).zip(secs) {
             assert_eq!(interval(attempts, None, &Always(0)), Duration::from_secs(secs));
@@ -44,7 +44,7 @@ mod tests {
     }
 
     #[test]
-    fn a_receiver_may_ask_for_more_time_up_to_a_day_and_not_for_less() {
+    fn retry_after_can_only_extend_the_interval_up_to_a_day() {
         let after = |wanted| interval(3, Some(Duration::from_secs(wanted)), &Always(0)).as_secs();
         assert_eq!([after(0), after(119), after(121), after(86_400), after(u64::MAX)], [120, 120, 121, 86_400, 86_400]);
     }

@@ -74,7 +74,7 @@ impl Fixture {
 }
 
 #[tokio::test]
-async fn events_of_a_stream_are_posted_in_order_and_a_refused_one_holds_up_that_stream_alone() {
+async fn events_are_posted_in_order_and_a_refusal_blocks_only_its_stream() {
     let fixture = fixture(Ownership::Everything);
     for index in 0..2 {
         fixture.store.add(stream(1), index);
@@ -99,7 +99,7 @@ async fn events_of_a_stream_are_posted_in_order_and_a_refused_one_holds_up_that_
 }
 
 #[tokio::test]
-async fn a_stream_whose_delivery_panics_is_loaded_again() {
+async fn stream_is_reloaded_after_a_panic() {
     let fixture = fixture(Ownership::Everything);
     fixture.store.add(stream(1), 0);
     fixture.webhooks.load().await.unwrap();
@@ -113,7 +113,7 @@ async fn a_stream_whose_delivery_panics_is_loaded_again() {
 }
 
 #[tokio::test]
-async fn streams_of_another_instance_are_neither_loaded_nor_noted() {
+async fn streams_of_other_instances_are_ignored() {
     let fixture = fixture(Ownership::Only(stream(1)));
     fixture.store.add(stream(1), 0);
     fixture.store.add(stream(2), 0);

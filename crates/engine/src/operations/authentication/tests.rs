@@ -32,7 +32,7 @@ fn sent(outcome: StepResult) -> OutboxMessage {
 }
 
 #[test]
-fn the_challenge_goes_to_the_main_key_and_the_named_subkeys() {
+fn challenge_goes_to_the_main_key_and_named_subkeys() {
     let (main, named) = (user(1), [user(2).public_key(), user(2).public_key(), user(1).public_key()]);
     let (_, message) = started(&main, &named);
     assert_eq!(message.kind, 27000);
@@ -46,7 +46,7 @@ fn the_challenge_goes_to_the_main_key_and_the_named_subkeys() {
 }
 
 #[test]
-fn the_asked_key_approves_or_declines() {
+fn challenged_key_can_approve_or_decline() {
     let key = user(1).public_key();
     let got = effects(ask(&user(1), &[]).step(&approval(key, "challenge", None), NOW));
     let data = json!({
@@ -63,21 +63,21 @@ fn the_asked_key_approves_or_declines() {
 }
 
 #[test]
-fn a_subkey_the_operator_named_answers_for_the_main_key() {
+fn named_subkey_replies_for_the_main_key() {
     let named = user(2).public_key();
     let got = effects(ask(&user(1), &[named]).step(&approval(named, "challenge", None), NOW));
     assert_eq!(event(&got).1["main_key"], user(1).public_key().to_hex());
 }
 
 #[test]
-fn a_device_answers_with_its_proof() {
+fn device_can_reply_with_a_proof() {
     let (subkey, proof) = device(&user(1), 1, Permission::Auth);
     let got = effects(ask(&user(1), &[]).step(&approval(subkey, "challenge", Some(proof)), NOW));
     assert_eq!(event(&got).1["main_key"], user(1).public_key().to_hex());
 }
 
 #[test]
-fn answers_that_prove_nothing_are_ignored() {
+fn replies_without_valid_proof_are_ignored() {
     let (subkey, proof) = device(&user(1), 1, Permission::Auth);
     let (payer, payment_only) = device(&user(1), 2, Permission::Payment);
     let (foreign, of_another) = device(&user(3), 1, Permission::Auth);
@@ -100,7 +100,7 @@ fn answers_that_prove_nothing_are_ignored() {
 }
 
 #[test]
-fn a_device_that_cannot_read_is_asked_too() {
+fn device_that_cannot_decrypt_gets_its_own_copy() {
     let (subkey, proof) = device(&user(1), 1, Permission::Auth);
     let mut asking = ask(&user(1), &[]);
     let message = sent(asking.step(&cannot_read(subkey, proof.clone()), NOW));
@@ -112,7 +112,7 @@ fn a_device_that_cannot_read_is_asked_too() {
 }
 
 #[test]
-fn a_proof_that_expired_meanwhile_no_longer_counts() {
+fn expired_proof_is_no_longer_valid() {
     let (subkey, mut proof) = device(&user(1), 1, Permission::Auth);
     proof.metadata.expires_at = NOW.secs() + 10;
     let subkey_now = usher_protocol::subkey::derive_public(&user(1).public_key(), &proof.metadata).unwrap();
@@ -124,7 +124,7 @@ fn a_proof_that_expired_meanwhile_no_longer_counts() {
 }
 
 #[test]
-fn a_key_that_turns_out_to_be_a_subkey_leads_to_its_main_key() {
+fn challenged_subkey_leads_to_its_main_key() {
     let main = user(1);
     let (subkey, proof) = device(&main, 1, Permission::Auth);
     let start = || {
@@ -149,7 +149,7 @@ fn a_key_that_turns_out_to_be_a_subkey_leads_to_its_main_key() {
 }
 
 #[test]
-fn a_key_that_turned_out_to_be_a_subkey_answers_as_long_as_its_proof_counts() {
+fn challenged_subkey_can_reply_while_its_proof_is_valid() {
     let (main, other) = (user(1), user(3));
     let (subkey, proof) = device(&main, 1, Permission::Auth);
     // Two hours: longer than the proof counts.
@@ -167,7 +167,7 @@ fn a_key_that_turned_out_to_be_a_subkey_answers_as_long_as_its_proof_counts() {
 }
 
 #[test]
-fn a_conversation_has_eight_subkeys_at_most() {
+fn at_most_eight_subkeys_are_accepted() {
     let mut asking = ask(&user(1), &[user(2).public_key()]);
     for nonce in 1..u8::try_from(MAX_SUBKEYS).unwrap() {
         let (subkey, proof) = device(&user(1), nonce, Permission::Auth);
@@ -178,7 +178,7 @@ fn a_conversation_has_eight_subkeys_at_most() {
 }
 
 #[test]
-fn nothing_counts_after_the_end_but_the_timer() {
+fn after_expiry_only_the_timer_has_an_effect() {
     let end = NOW.plus(Duration::from_secs(300));
     let mut asking = ask(&user(1), &[]);
     assert_eq!(asking.step(&Input::Timer, UnixMillis(end.0 - 1)), StepResult::Ignored);
@@ -189,7 +189,7 @@ fn nothing_counts_after_the_end_but_the_timer() {
 }
 
 #[test]
-fn the_state_survives_the_store() {
+fn stored_state_round_trips() {
     let (subkey, proof) = device(&user(1), 1, Permission::Auth);
     let mut asking = ask(&user(1), &[user(2).public_key()]);
     sent(asking.step(&cannot_read(subkey, proof), NOW));
@@ -202,7 +202,7 @@ proptest! {
     /// Whatever comes in whatever order: one ending at most counts, it names the asked user, and only the user or one of
     /// their devices brought it about.
     #[test]
-    fn only_the_user_ends_it(choices in prop::collection::vec((0_usize..8, 0_u64..400), 1..12)) {
+    fn only_the_user_can_end_the_authentication(choices in prop::collection::vec((0_usize..8, 0_u64..400), 1..12)) {
         let (subkey, proof) = device(&user(1), 1, Permission::Auth);
         let (foreign, foreign_proof) = device(&user(3), 1, Permission::Auth);
         let mut choices = choices;

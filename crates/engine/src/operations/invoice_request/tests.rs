@@ -55,7 +55,7 @@ fn gives(author: &Keys, invoice: &Invoice) -> Input {
 }
 
 #[test]
-fn an_invoice_that_fits_is_shown() {
+fn matching_invoice_is_reported() {
     let fitting = invoice(5_000, PREIMAGE, 3600);
     for (author, hash) in [(user(1), None), (user(2), Some(PREIMAGE.payment_hash()))] {
         let mut request = asked();
@@ -72,7 +72,7 @@ fn an_invoice_that_fits_is_shown() {
 }
 
 #[test]
-fn one_that_does_not_fit_is_not() {
+fn mismatching_invoice_is_not_reported() {
     let fits = invoice(5_000, PREIMAGE, 3600);
     let other_hash = Some(Preimage::from_bytes([8; 32]).payment_hash());
     let mut broken = fits.as_str().to_owned();
@@ -103,7 +103,7 @@ fn one_that_does_not_fit_is_not() {
 }
 
 #[test]
-fn strangers_can_neither_give_one_nor_end_it() {
+fn messages_of_other_keys_are_ignored() {
     let mut request = asked();
     let fitting = invoice(5_000, PREIMAGE, 3600);
     assert_eq!(request.step(&gives(&user(3), &fitting), NOW), StepResult::Ignored);
@@ -115,7 +115,7 @@ fn strangers_can_neither_give_one_nor_end_it() {
 }
 
 #[test]
-fn a_device_of_the_user_is_asked_too() {
+fn device_of_the_user_is_asked_too() {
     let mut request = asked();
     let (key, proof) = device(&user(1), 1, Permission::Payment);
     let got = effects(request.step(&cannot_read(key, proof.clone()), NOW));
@@ -128,7 +128,7 @@ fn a_device_of_the_user_is_asked_too() {
 }
 
 #[test]
-fn it_ends_when_nobody_answers() {
+fn unanswered_request_times_out() {
     let mut request = asked();
     let end = NOW.plus(TTL);
     assert_eq!(request.step(&Input::Timer, NOW), StepResult::Ignored);
@@ -139,7 +139,7 @@ fn it_ends_when_nobody_answers() {
 }
 
 #[test]
-fn it_is_stored_as_it_is() {
+fn stored_state_round_trips() {
     let mut request = asked();
     let (key, proof) = device(&user(1), 1, Permission::Payment);
     request.step(&cannot_read(key, proof), NOW);

@@ -13,7 +13,7 @@ fn single_use() -> KeyHandshake {
 }
 
 #[test]
-fn the_first_user_completes_a_single_use_handshake() {
+fn first_user_completes_a_single_use_handshake() {
     let got = effects(single_use().step(&handshake(&user(1), "token", &["wss://a.example"]), NOW));
     let main_key = user(1).public_key();
     let data = json!({ "main_key": main_key.to_hex(), "preferred_relays": ["wss://a.example"] });
@@ -23,19 +23,19 @@ fn the_first_user_completes_a_single_use_handshake() {
 }
 
 #[test]
-fn a_user_without_relays_leaves_what_is_known() {
+fn user_without_relays_keeps_the_known_ones() {
     let got = effects(single_use().step(&handshake(&user(1), "token", &[]), NOW));
     let known = UserRelays { main_key: user(1).public_key(), relays: Vec::new() };
     assert_eq!(got[1..], [Effect::RememberRelays(known), Effect::Finish]);
 }
 
 #[test]
-fn another_token_does_not_count() {
+fn wrong_token_is_ignored() {
     assert_eq!(single_use().step(&handshake(&user(1), "Token", &[]), NOW), StepResult::Ignored);
 }
 
 #[test]
-fn a_token_as_it_stands_in_the_url_counts_and_nothing_like_it() {
+fn percent_encoded_token_matches_only_its_exact_form() {
     let door = |token: &str| KeyHandshake::reusable(token.to_owned(), false);
     for (token, sent) in
         [("bar/1", "bar%2F1"), ("bar/1", "bar%2f1"), ("100%", "100%25"), ("a%2Fb", "a%252Fb"), ("ab", "a%62")]
@@ -51,7 +51,7 @@ fn a_token_as_it_stands_in_the_url_counts_and_nothing_like_it() {
 }
 
 #[test]
-fn it_expires_on_the_millisecond() {
+fn handshake_expires_on_the_millisecond() {
     let end = NOW.plus(Duration::from_secs(600));
     let before = UnixMillis(end.0 - 1);
     assert_eq!(single_use().step(&Input::Timer, before), StepResult::Ignored);
@@ -63,7 +63,7 @@ fn it_expires_on_the_millisecond() {
 }
 
 #[test]
-fn a_reusable_one_tells_each_user_once_per_scan_and_never_ends() {
+fn reusable_handshake_reports_each_scan_once_and_never_ends() {
     let mut reusable = KeyHandshake::reusable("door".to_owned(), true);
     for n in 1..=3 {
         let got = effects(reusable.step(&handshake(&user(n), "door", &[]), NOW));
@@ -81,7 +81,7 @@ fn a_reusable_one_tells_each_user_once_per_scan_and_never_ends() {
 }
 
 #[test]
-fn what_a_stranger_writes_is_bounded() {
+fn untrusted_fields_are_bounded() {
     let long = format!("wss://{}.example", "x".repeat(300));
     let mut relays = vec![long.as_str()];
     relays.extend(["wss://a.example"; 16]);
@@ -102,7 +102,7 @@ fn what_a_stranger_writes_is_bounded() {
 }
 
 #[test]
-fn the_stored_state_is_pinned() {
+fn stored_state_is_pinned() {
     let mut reusable = KeyHandshake::reusable("door".to_owned(), true);
     effects(reusable.step(&handshake(&user(1), "door", &[]), NOW));
     let states = [
@@ -123,6 +123,6 @@ fn the_stored_state_is_pinned() {
 }
 
 #[test]
-fn debug_does_not_show_the_token() {
+fn debug_hides_the_token() {
     assert!(!format!("{:?}", Operation::KeyHandshake(single_use())).contains("token"));
 }

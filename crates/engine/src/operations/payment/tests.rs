@@ -67,7 +67,7 @@ fn status(effects: &[Effect]) -> String {
 }
 
 #[test]
-fn settled_means_paid_once() {
+fn settlement_is_reported_as_paid_once() {
     let mut payment = asking();
     let got = effects(payment.step(&Input::Settled(settled(5_000, Some(PREIMAGE))), NOW));
     let data = json!({ "status": "paid", "preimage": PREIMAGE.to_hex(), "request_id": "theirs" });
@@ -76,7 +76,7 @@ fn settled_means_paid_once() {
 }
 
 #[test]
-fn too_little_or_a_preimage_of_something_else_is_no_settlement() {
+fn underpayment_or_wrong_preimage_is_not_a_settlement() {
     let mut payment = asking();
     for settlement in [settled(4_999, Some(PREIMAGE)), settled(5_000, Some(WRONG))] {
         assert_eq!(payment.step(&Input::Settled(settlement.clone()), NOW), StepResult::Ignored);
@@ -85,7 +85,7 @@ fn too_little_or_a_preimage_of_something_else_is_no_settlement() {
 }
 
 #[test]
-fn a_wallet_that_counts_whole_sats_is_believed() {
+fn amount_rounded_down_to_sats_is_accepted() {
     let made = invoice(1_500, PREIMAGE, 300);
     let ask = || {
         let mut payment = Payment::to_us(terms(), 1_500, Network::Regtest, NOW).0;
@@ -97,7 +97,7 @@ fn a_wallet_that_counts_whole_sats_is_believed() {
 }
 
 #[test]
-fn it_is_forgotten_only_when_our_wallet_has_said_that_nothing_came() {
+fn finished_payment_is_removed_only_after_a_conclusive_look_up() {
     let over = || {
         let mut payment = asking();
         payment.step(&says(PaymentStatus::Rejected { reason: None }), NOW);
@@ -126,7 +126,7 @@ fn it_is_forgotten_only_when_our_wallet_has_said_that_nothing_came() {
 }
 
 #[test]
-fn a_claim_is_a_reason_to_look_and_no_more() {
+fn claim_of_payment_only_triggers_a_look_up() {
     for preimage in [None, Some(WRONG), Some(PREIMAGE)] {
         let mut payment = asking();
         let pause = |at: UnixMillis| Effect::Pause(at.plus(Duration::from_secs(300)));
@@ -144,7 +144,7 @@ fn a_claim_is_a_reason_to_look_and_no_more() {
 }
 
 #[test]
-fn the_user_approves_fails_and_refuses() {
+fn approval_failure_and_rejection_are_reported() {
     let mut payment = asking();
     assert_eq!(status(&effects(payment.step(&says(PaymentStatus::Approved), NOW))), "user_approved");
     assert_eq!(payment.step(&says(PaymentStatus::Approved), NOW), StepResult::Ignored);
@@ -164,7 +164,7 @@ fn the_user_approves_fails_and_refuses() {
 }
 
 #[test]
-fn once_the_user_has_answered_nothing_is_repeated_for_minutes() {
+fn reply_pauses_repetition_for_five_minutes() {
     let pause = Effect::Pause(NOW.plus(Duration::from_secs(300)));
     for answer in [says(PaymentStatus::Approved), failed("a"), success(None), success(Some(PREIMAGE))] {
         let mut own = asking();
@@ -185,7 +185,7 @@ fn once_the_user_has_answered_nothing_is_repeated_for_minutes() {
 }
 
 #[test]
-fn only_the_user_is_heard() {
+fn only_the_users_messages_are_accepted() {
     let mut payment = asking();
     let stranger = payment_says(&user(9), "ours", PaymentStatus::Rejected { reason: None });
     assert_eq!(payment.step(&stranger, NOW), StepResult::Ignored);
@@ -202,7 +202,7 @@ fn only_the_user_is_heard() {
 }
 
 #[test]
-fn it_is_looked_up_one_last_time_before_the_time_out() {
+fn invoice_is_looked_up_once_more_before_the_timeout() {
     let asked = |payment: &mut Payment, at| {
         let got = effects(payment.step(&Input::Timer, at));
         assert_eq!(got, [Effect::ClearOutbox, Effect::Ask(LightningRequest::LookUpInvoice(PREIMAGE.payment_hash()))]);
@@ -244,7 +244,7 @@ fn it_is_looked_up_one_last_time_before_the_time_out() {
 }
 
 #[test]
-fn an_invoice_that_does_not_fit_is_shown_to_nobody() {
+fn mismatching_invoice_is_never_shown() {
     let bad =
         [invoice(4_999, PREIMAGE, 300), invoice(5_001, PREIMAGE, 300), invoice_on(Coin::Bitcoin, 5_000, PREIMAGE, 300)];
     for bad in bad {
@@ -259,7 +259,7 @@ fn an_invoice_that_does_not_fit_is_shown_to_nobody() {
 }
 
 #[test]
-fn an_invoice_that_lives_shorter_ends_the_payment_with_it() {
+fn payment_expires_with_its_invoice() {
     let mut payment = making();
     let made = effects(payment.step(&Input::InvoiceMade(Ok(invoice(5_000, PREIMAGE, 100))), NOW));
     let [Effect::Send(message)] = &made[..] else { panic!("{made:?}") };
@@ -276,7 +276,7 @@ fn an_invoice_that_lives_shorter_ends_the_payment_with_it() {
 }
 
 #[test]
-fn a_wallet_that_makes_none_is_asked_again_for_a_minute() {
+fn failed_invoice_creation_is_retried_for_a_minute() {
     let refused = |again| LightningError::Refused { again, reason: "no".to_owned() };
     let mut payment = making();
     assert_eq!(status(&effects(payment.step(&Input::InvoiceMade(Err(refused(false))), NOW))), "error");
@@ -306,7 +306,7 @@ fn a_wallet_that_makes_none_is_asked_again_for_a_minute() {
 }
 
 #[test]
-fn a_charge_waits_for_our_wallet_for_half_of_its_time() {
+fn charge_retries_invoice_creation_for_half_of_its_time() {
     // Nobody looks on, and all who pay monthly fall due at the same instant.
     let charge = Some(Charge { number: 1, due: 7, attempt: 0 });
     let subscription = Some(SubscriptionLink { subscription_id: "s".to_owned(), charge });
@@ -328,7 +328,7 @@ fn a_charge_waits_for_our_wallet_for_half_of_its_time() {
 }
 
 #[test]
-fn of_anothers_invoice_the_preimage_is_the_proof() {
+fn external_invoice_is_paid_only_with_a_valid_preimage() {
     let external = || Payment::of_invoice(terms(), 5_000, invoice(5_000, PREIMAGE, 7200)).0;
     let mut payment = external();
     assert_eq!(payment.watched(), None);
@@ -346,7 +346,7 @@ fn of_anothers_invoice_the_preimage_is_the_proof() {
 }
 
 #[test]
-fn a_payment_of_a_subscription_is_told_to_it() {
+fn subscription_is_notified_of_its_payments() {
     let link = |charge| Some(SubscriptionLink { subscription_id: "s".to_owned(), charge });
     let charge = Charge { number: 2, due: 7, attempt: 1 };
     for charge in [None, Some(charge)] {
@@ -382,7 +382,7 @@ fn a_payment_of_a_subscription_is_told_to_it() {
 }
 
 #[test]
-fn what_is_withdrawn_is_asked_for_no_more_and_money_is_money() {
+fn withdrawn_payment_is_not_requested_but_still_reports_money() {
     let withdrawn = Input::Note(Note::Withdraw);
     let mut payment = asking();
     assert_eq!(effects(payment.step(&withdrawn, NOW)), [Effect::ClearOutbox]);
@@ -438,7 +438,7 @@ fn input() -> impl Strategy<Value = Input> {
 
 proptest! {
     #[test]
-    fn it_ends_once_is_paid_at_most_once_and_survives_the_store(
+    fn random_inputs_end_once_pay_at_most_once_and_round_trip(
         external in any::<bool>(), inputs in prop::collection::vec(input(), 0..40)
     ) {
         let mut operation = if external {
@@ -476,7 +476,7 @@ proptest! {
 
 /// Databases have these names: they stay, whatever the types are called.
 #[test]
-fn its_stored_names_stay() {
+fn stored_names_are_pinned() {
     let state = Operation::SinglePayment(asking()).to_state().unwrap();
     assert!(state.0.contains(r#""bill":{"own":{"#), "{}", state.0);
     assert_eq!(Operation::from_state(&state).unwrap(), Operation::SinglePayment(asking()));

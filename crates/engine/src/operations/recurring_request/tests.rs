@@ -60,7 +60,7 @@ fn rejected(reason: Option<&str>) -> RecurringStatus {
 }
 
 #[test]
-fn what_the_user_allowed_is_what_is_agreed() {
+fn authorized_terms_become_the_subscription() {
     for (author, auto_charge) in [(user(1), false), (user(2), true)] {
         let mut request = asked(auto_charge);
         let got = effects(request.step(&says(&author, "r", confirmed()), NOW));
@@ -87,7 +87,7 @@ fn what_the_user_allowed_is_what_is_agreed() {
 }
 
 #[test]
-fn the_user_may_refuse() {
+fn rejection_is_reported() {
     for reason in [None, Some("too dear")] {
         let got = effects(asked(false).step(&says(&user(1), "r", rejected(reason)), NOW));
         let (event_type, data) = event(&got);
@@ -98,7 +98,7 @@ fn the_user_may_refuse() {
 }
 
 #[test]
-fn an_agreement_that_cannot_be_kept_is_none() {
+fn unusable_agreement_is_refused() {
     let change = |change: fn(&mut u64, &mut Currency, &mut Recurrence)| {
         let RecurringStatus::Confirmed {
             subscription_id,
@@ -129,7 +129,7 @@ fn an_agreement_that_cannot_be_kept_is_none() {
 }
 
 #[test]
-fn numbers_that_json_clients_cannot_read_are_shown_as_the_largest_that_they_can() {
+fn numbers_beyond_the_json_range_are_capped() {
     let RecurringStatus::Confirmed { subscription_id, authorized_currency, mut authorized_recurrence, .. } =
         confirmed()
     else {
@@ -152,7 +152,7 @@ fn numbers_that_json_clients_cannot_read_are_shown_as_the_largest_that_they_can(
 }
 
 #[test]
-fn a_subscription_whose_id_no_url_can_contain_is_refused() {
+fn subscription_id_unusable_in_a_url_is_refused() {
     for id in [".", ".."] {
         let RecurringStatus::Confirmed { authorized_amount, authorized_currency, authorized_recurrence, .. } =
             confirmed()
@@ -180,7 +180,7 @@ fn closes(effects: &[Effect], subscription_id: &str) {
 }
 
 #[test]
-fn less_than_is_needed_is_closed_at_once_and_told_as_a_refusal() {
+fn insufficient_authorization_is_closed_and_reported_as_rejected() {
     let authorizes = |amount| {
         let RecurringStatus::Confirmed { subscription_id, authorized_currency, authorized_recurrence, .. } =
             confirmed()
@@ -235,7 +235,7 @@ fn closing(author: &Keys, subscription_id: &str) -> Input {
 }
 
 #[test]
-fn a_close_that_overtakes_the_agreement_is_kept_for_it() {
+fn close_before_the_agreement_is_remembered() {
     let (key, proof) = device(&user(1), 1, Permission::Payment);
     for author in [user(1).public_key(), user(2).public_key(), key] {
         let mut request = asked(true);
@@ -262,7 +262,7 @@ fn a_close_that_overtakes_the_agreement_is_kept_for_it() {
 }
 
 #[test]
-fn closes_of_what_is_unknown_are_few_and_forgotten() {
+fn remembered_closes_are_limited_and_expire() {
     let mut request = asked(true);
     let kept =
         (0..100).filter(|n| request.step(&closing(&user(1), &format!("{n}")), NOW) != StepResult::Ignored).count();
@@ -275,7 +275,7 @@ fn closes_of_what_is_unknown_are_few_and_forgotten() {
 }
 
 #[test]
-fn a_user_can_allow_less_than_was_asked_and_not_more() {
+fn authorization_cannot_exceed_the_request() {
     let asked_until = NOW.secs() + 86_400 * 365;
     let agreed = |change: fn(&mut Recurrence)| {
         let mut request = asked(true);
@@ -316,7 +316,7 @@ fn a_user_can_allow_less_than_was_asked_and_not_more() {
 }
 
 #[test]
-fn an_id_that_is_in_use_begins_nothing() {
+fn subscription_id_in_use_is_an_error() {
     let mut request = asked(false);
     request.step(&says(&user(1), "r", confirmed()), NOW);
     let got = effects(request.step(&Input::CorrelationTaken, NOW));
@@ -325,7 +325,7 @@ fn an_id_that_is_in_use_begins_nothing() {
 }
 
 #[test]
-fn strangers_can_neither_agree_nor_refuse() {
+fn messages_of_other_keys_are_ignored() {
     let mut request = asked(true);
     for status in [confirmed(), rejected(None)] {
         assert_eq!(request.step(&says(&user(3), "r", status.clone()), NOW), StepResult::Ignored);
@@ -338,7 +338,7 @@ fn strangers_can_neither_agree_nor_refuse() {
 }
 
 #[test]
-fn a_device_of_the_user_is_asked_too_and_is_of_the_subscription() {
+fn device_can_agree_for_the_main_key() {
     let mut request = asked(false);
     let (key, proof) = device(&user(1), 1, Permission::Payment);
     let got = effects(request.step(&cannot_read(key, proof), NOW));
@@ -352,7 +352,7 @@ fn a_device_of_the_user_is_asked_too_and_is_of_the_subscription() {
 }
 
 #[test]
-fn it_ends_when_nobody_answers() {
+fn unanswered_request_times_out() {
     let mut request = asked(true);
     let end = NOW.plus(TTL);
     assert_eq!(request.step(&Input::Timer, NOW), StepResult::Ignored);
@@ -362,7 +362,7 @@ fn it_ends_when_nobody_answers() {
 }
 
 #[test]
-fn nobody_agrees_to_what_is_over() {
+fn agreement_after_the_recurrence_ended_is_an_error() {
     let end = NOW.plus(Duration::from_secs(120));
     let mut request = asked(true);
     request.recurrence.until = Some(end.secs());
@@ -396,7 +396,7 @@ fn nobody_agrees_to_what_is_over() {
 }
 
 #[test]
-fn it_is_stored_as_it_is() {
+fn stored_state_round_trips() {
     let mut request = asked(true);
     let (key, proof) = device(&user(1), 1, Permission::Payment);
     request.step(&cannot_read(key, proof), NOW);

@@ -85,7 +85,7 @@ fn told(outcome: StepResult) -> (String, String) {
 }
 
 #[test]
-fn the_preimage_is_the_proof() {
+fn matching_preimage_proves_payment() {
     let mut payment = sent();
     let got = effects(payment.step(&replies(1, Ok(shown(7))), NOW));
     let data = json!({ "status": "paid", "preimage": PREIMAGE.to_hex(), "fees_paid": 3, "request_id": "p-1" });
@@ -105,7 +105,7 @@ fn share(payment: &ServicePayment) -> (u64, Option<UnixMillis>) {
 }
 
 #[test]
-fn what_may_have_been_spent_counts_until_it_is_certain_that_it_was_not() {
+fn budget_share_counts_until_nonpayment_is_certain() {
     let day = |at: UnixMillis| Some(at.plus(BUDGET_WINDOW));
     let (mut paid, mut silent) = (started(), sent());
     assert_eq!(share(&paid), (5_250, None));
@@ -142,7 +142,7 @@ fn what_may_have_been_spent_counts_until_it_is_certain_that_it_was_not() {
 }
 
 #[test]
-fn a_preimage_of_something_else_proves_nothing() {
+fn wrong_preimage_proves_nothing() {
     let mut payment = sent();
     asks_to_look_up(payment.step(&replies(1, Ok(shown(8))), NOW));
     assert!(!payment.is_done());
@@ -151,7 +151,7 @@ fn a_preimage_of_something_else_proves_nothing() {
 }
 
 #[test]
-fn while_there_is_no_connection_nothing_is_sent_and_at_the_end_nothing_was_paid() {
+fn without_a_connection_nothing_is_sent_and_it_ends_not_paid() {
     let mut payment = started();
     let mut now = NOW;
     let mut asked = 1;
@@ -171,7 +171,7 @@ fn while_there_is_no_connection_nothing_is_sent_and_at_the_end_nothing_was_paid(
 }
 
 #[test]
-fn an_invoice_that_expires_ends_it() {
+fn payment_ends_when_the_invoice_expires() {
     let (mut payment, _) = ServicePayment::start(invoice(5_000, PREIMAGE, 100), None, after(TTL), 250, NOW);
     assert_eq!(effects(payment.step(&Input::PaymentPrepared(Err(LightningError::NotSent)), after(99))), []);
     assert_eq!(payment.wake_at(), after(100));
@@ -179,7 +179,7 @@ fn an_invoice_that_expires_ends_it() {
 }
 
 #[test]
-fn what_was_never_written_is_sent_after_a_restart() {
+fn unsent_request_is_prepared_again_after_a_restart() {
     let mut payment = started();
     asks_to_prepare(payment.step(&Input::Resumed, after(2)));
     // Nor does it matter how often, or whether the timer was due.
@@ -191,7 +191,7 @@ fn what_was_never_written_is_sent_after_a_restart() {
 }
 
 #[test]
-fn what_may_have_been_written_is_the_same_request_after_a_restart_until_it_is_void() {
+fn possibly_sent_request_is_repeated_unchanged_until_it_expires() {
     let mut payment = sent();
     let got = effects(payment.step(&Input::Resumed, after(59)));
     assert!(
@@ -209,7 +209,7 @@ fn what_may_have_been_written_is_the_same_request_after_a_restart_until_it_is_vo
 }
 
 #[test]
-fn a_refusal_after_a_restart_is_taken_as_it_is() {
+fn refusal_of_a_request_first_sent_after_a_restart_is_trusted() {
     let mut payment = started();
     // First of all it hears that the process is a new one; its timer is due as well.
     asks_to_prepare(payment.step(&Input::Resumed, after(30)));
@@ -221,7 +221,7 @@ fn a_refusal_after_a_restart_is_taken_as_it_is() {
 }
 
 #[test]
-fn a_refusal_that_comes_while_it_is_looked_up_is_no_less_a_refusal() {
+fn refusal_during_a_look_up_is_still_a_refusal() {
     let mut payment = sent();
     let lease = payment.wake_at();
     asks_to_look_up(payment.step(&Input::Timer, lease));
@@ -236,7 +236,7 @@ fn a_refusal_that_comes_while_it_is_looked_up_is_no_less_a_refusal() {
 }
 
 #[test]
-fn a_refusal_of_what_an_earlier_process_may_have_sent_proves_nothing() {
+fn refusal_of_a_repeated_request_proves_nothing() {
     let mut payment = sent();
     payment.step(&Input::Resumed, after(10));
     asks_to_look_up(payment.step(&replies(1, Err(refused())), after(11)));
@@ -247,7 +247,7 @@ fn a_refusal_of_what_an_earlier_process_may_have_sent_proves_nothing() {
 }
 
 #[test]
-fn a_refusal_is_confirmed_before_it_is_believed() {
+fn refusal_is_confirmed_by_a_look_up() {
     let mut payment = sent();
     asks_to_look_up(payment.step(&replies(1, Err(refused())), NOW));
     let got = effects(payment.step(&not_found(Finds::Nothing), NOW));
@@ -262,7 +262,7 @@ fn a_refusal_is_confirmed_before_it_is_believed() {
 }
 
 #[test]
-fn what_was_not_sent_after_all_is_no_mystery() {
+fn request_reported_as_not_sent_is_prepared_again() {
     let mut payment = sent();
     assert_eq!(effects(payment.step(&replies(1, Err(LightningError::NotSent)), NOW)), []);
     let at = payment.wake_at();
@@ -289,7 +289,7 @@ fn what_was_not_sent_after_all_is_no_mystery() {
 
 /// Databases have these names: they stay, whatever the types are called.
 #[test]
-fn its_stored_name_stays() {
+fn stored_name_is_pinned() {
     let state = Operation::ServicePayment(started()).to_state().unwrap();
     assert!(state.0.starts_with(r#"{"operation":"own_payment","#), "{}", state.0);
     assert_eq!(Operation::from_state(&state).unwrap(), Operation::ServicePayment(started()));

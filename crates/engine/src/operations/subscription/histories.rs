@@ -251,7 +251,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn nobody_is_asked_for_what_is_paid_or_not_owed_and_nothing_stands_still(
+    fn random_histories_charge_only_what_is_owed_and_make_progress(
         max in prop::option::weighted(0.7, 1..6_u32), history in prop::collection::vec(happens(), 0..120)
     ) {
         let mut world = World::new(max);

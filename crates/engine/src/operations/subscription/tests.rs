@@ -82,7 +82,7 @@ fn by_hand() -> Note {
 }
 
 #[test]
-fn what_the_operator_asks_for_is_withdrawn_when_it_is_closed() {
+fn closing_withdraws_the_operators_payment_requests() {
     let asked = |n: usize, until| Input::Note(Note::Asked(Asked { request_id: format!("{n}"), until }));
     let tells = |effects: &[Effect]| -> Vec<CorrelationKey> {
         let told = effects.iter().filter_map(|effect| match effect {
@@ -110,7 +110,7 @@ fn what_the_operator_asks_for_is_withdrawn_when_it_is_closed() {
 }
 
 #[test]
-fn payments_are_counted_until_it_is_complete() {
+fn payments_are_counted_until_completion() {
     let mut open = subscription(recurrence(Some(2), None), false);
     assert_eq!(open.wake_at(), None);
     for (made, state) in [(1, SubscriptionState::Active), (2, SubscriptionState::Completed)] {
@@ -123,7 +123,7 @@ fn payments_are_counted_until_it_is_complete() {
 }
 
 #[test]
-fn it_ends_when_its_time_is_over() {
+fn subscription_ends_after_its_last_second() {
     let until = NOW.secs() + 100;
     let mut open = subscription(recurrence(None, Some(until)), false);
     assert_eq!(open.step(&Input::Timer, UnixMillis::from_secs(until)), StepResult::Ignored, "the last second counts");
@@ -133,7 +133,7 @@ fn it_ends_when_its_time_is_over() {
 }
 
 #[test]
-fn only_its_user_closes_it() {
+fn only_its_user_can_close_it() {
     let mut open = subscription(recurrence(None, None), false);
     assert_eq!(open.step(&closes(&user(2), "s"), NOW), StepResult::Ignored);
     assert_eq!(open.step(&closes(&user(1), "another"), NOW), StepResult::Ignored);
@@ -146,7 +146,7 @@ fn only_its_user_closes_it() {
 }
 
 #[test]
-fn the_operator_closes_it_and_the_wallet_is_told() {
+fn closing_by_the_operator_notifies_the_wallet() {
     let mut open = subscription(recurrence(None, None), true);
     let got = effects(open.step(&Input::Note(Note::Close), NOW));
     let [Effect::Send(message)] = &got[..] else { panic!("{got:?}") };
@@ -158,7 +158,7 @@ fn the_operator_closes_it_and_the_wallet_is_told() {
 }
 
 #[test]
-fn a_device_that_cannot_read_the_closing_proves_itself_and_is_told() {
+fn device_that_cannot_decrypt_the_close_gets_its_own_copy() {
     let mut open = subscription(recurrence(None, None), false);
     let (key, proof) = device(&user(1), 1, Permission::Payment);
     assert_eq!(open.step(&cannot_read(key, proof.clone()), NOW), StepResult::Ignored, "there is nothing to tell");
@@ -175,7 +175,7 @@ fn a_device_that_cannot_read_the_closing_proves_itself_and_is_told() {
 }
 
 #[test]
-fn a_device_that_proved_itself_to_a_payment_may_close_it_as_long_as_its_proof_counts() {
+fn device_with_a_valid_payment_proof_can_close_it() {
     let closing = |key| {
         let close = CloseSubscription { subscription_id: "s".to_owned(), reason: None, by_service: false };
         Input::Wallet { author: key, sent_at: NOW, message: WalletMessage::CloseSubscription(close) }
@@ -208,7 +208,7 @@ fn a_device_that_proved_itself_to_a_payment_may_close_it_as_long_as_its_proof_co
 }
 
 #[test]
-fn what_runs_when_it_is_closed_is_reported_and_not_tried_again() {
+fn running_charge_is_reported_after_closing_but_not_retried() {
     for pays in [false, true] {
         let mut open = subscription(recurrence(None, None), true);
         let charge = started(&effects(open.step(&Input::Timer, NOW)));
@@ -226,7 +226,7 @@ fn what_runs_when_it_is_closed_is_reported_and_not_tried_again() {
 }
 
 #[test]
-fn each_date_is_charged_and_the_last_completes_it() {
+fn every_date_is_charged_and_the_last_completes_it() {
     let mut open = subscription(recurrence(Some(2), None), true);
     let first = started(&effects(open.step(&Input::Timer, NOW)));
     assert_eq!(first, Charge { number: 1, due: NOW.secs(), attempt: 0 });
@@ -243,7 +243,7 @@ fn each_date_is_charged_and_the_last_completes_it() {
 }
 
 #[test]
-fn a_failed_charge_is_tried_again_by_the_schedule_and_then_passed_over() {
+fn failed_charge_is_retried_on_schedule_then_skipped() {
     let mut open = subscription(Recurrence { calendar: Calendar::Daily, ..recurrence(Some(2), None) }, true);
     let mut now = NOW;
     for (attempt, wait) in [(0, Some(HOUR)), (1, Some(3 * HOUR)), (2, None)] {
@@ -263,7 +263,7 @@ fn a_failed_charge_is_tried_again_by_the_schedule_and_then_passed_over() {
 }
 
 #[test]
-fn later_dates_do_not_wait_for_one_that_failed() {
+fn failed_date_does_not_delay_later_dates() {
     let mut open = subscription(Recurrence { calendar: Calendar::Minutely, ..recurrence(Some(62), None) }, true);
     let mut charges = Vec::new();
     while open.view().state == SubscriptionState::Active {
@@ -280,7 +280,7 @@ fn later_dates_do_not_wait_for_one_that_failed() {
 }
 
 #[test]
-fn no_more_than_a_hundred_dates_are_tried_again() {
+fn at_most_a_hundred_dates_await_a_retry() {
     let mut open = subscription(Recurrence { calendar: Calendar::Minutely, ..recurrence(None, None) }, true);
     let now = NOW.plus(Duration::from_secs(86_400));
     for nth in 1..=103_u32 {
@@ -304,7 +304,7 @@ fn no_more_than_a_hundred_dates_are_tried_again() {
 }
 
 #[test]
-fn a_late_payment_of_a_date_spares_its_retry() {
+fn late_payment_cancels_the_retry() {
     let mut open = subscription(recurrence(None, None), true);
     let charge = started(&effects(open.step(&Input::Timer, NOW)));
     open.step(&failed(charge), NOW);
@@ -315,7 +315,7 @@ fn a_late_payment_of_a_date_spares_its_retry() {
 }
 
 #[test]
-fn what_runs_is_withdrawn_when_nothing_is_owed_any_more() {
+fn running_charge_is_withdrawn_when_nothing_is_owed() {
     let withdrawn =
         |open: &Subscription, charge| [Effect::Tell(CorrelationKey::request(&open.request_id(charge)), Note::Withdraw)];
     // The user closes it.
@@ -340,7 +340,7 @@ fn what_runs_is_withdrawn_when_nothing_is_owed_any_more() {
 }
 
 #[test]
-fn after_downtime_it_catches_up_oldest_first() {
+fn overdue_dates_are_charged_oldest_first_after_downtime() {
     let mut open = subscription(recurrence(Some(5), None), true);
     let now = NOW.plus(Duration::from_secs(30 * 86_400));
     for number in 1..=5 {
@@ -354,7 +354,7 @@ fn after_downtime_it_catches_up_oldest_first() {
 }
 
 #[test]
-fn a_date_that_is_charged_late_is_given_as_much_time_as_any() {
+fn late_charge_gets_the_full_time_to_pay() {
     let ttl = |calendar: Calendar, now: UnixMillis| {
         let mut open = subscription(Recurrence { calendar, ..recurrence(None, None) }, true);
         let got = effects(open.step(&Input::Timer, now));
@@ -370,7 +370,7 @@ fn a_date_that_is_charged_late_is_given_as_much_time_as_any() {
 }
 
 #[test]
-fn what_fell_due_before_the_user_agreed_is_not_owed_but_for_the_last_date() {
+fn only_the_latest_date_before_the_agreement_is_owed() {
     let midnight = |days: u64| NOW.secs() - NOW.secs() % 86_400 + days * 86_400;
     let noon = UnixMillis::from_secs(midnight(3) + 43_200);
     let first = |calendar: Calendar, until: Option<u64>, now: UnixMillis| {
@@ -405,7 +405,7 @@ fn what_fell_due_before_the_user_agreed_is_not_owed_but_for_the_last_date() {
 }
 
 #[test]
-fn it_is_charged_no_more_often_than_was_asked() {
+fn charges_are_no_more_frequent_than_requested() {
     let dues = |asked: Calendar, authorized: &str| {
         let recurrence = Recurrence { calendar: authorized.parse().unwrap(), ..recurrence(Some(3), None) };
         let mut open = subscription_asked(recurrence, asked, true);
@@ -445,7 +445,7 @@ enum Happens {
 
 proptest! {
     #[test]
-    fn no_date_is_charged_twice_at_a_time_nor_when_it_is_paid(
+    fn random_histories_never_charge_a_date_twice(
         max in prop::option::of(1..6_u32),
         history in prop::collection::vec(prop_oneof![
             4 => Just(Happens::Timer),

@@ -110,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn identifiers() {
+    fn valid_identifiers_are_normalized() {
         for (text, name, domain) in [
             ("bob@example.com", "bob", "example.com"),
             ("_@example.com", "_", "example.com"),
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_identifier() {
+    fn invalid_identifiers_are_refused() {
         let long_name = format!("{}@example.com", "a".repeat(65));
         let long_domain = format!("a@{}com", "abcdefgh.".repeat(28));
         for (text, why) in [

@@ -30,7 +30,7 @@ fn input() -> impl Strategy<Value = Input> {
 
 proptest! {
     #[test]
-    fn it_is_asked_for_again_only_when_it_was_not_sent_or_is_proven_not_made(
+    fn second_request_only_if_the_first_certainly_did_not_pay(
         inputs in prop::collection::vec((input(), 0..200_u64), 0..60),
     ) {
         let mut operation = Operation::ServicePayment(started());

@@ -33,7 +33,7 @@ fn looked_up_until_the_end(
 }
 
 #[test]
-fn not_found_proves_nothing_unless_look_ups_have_been_seen_to_find_payments() {
+fn not_found_proves_nothing_if_look_ups_never_find_payments() {
     let mut payment = unanswered();
     let (end, outcome, _) = looked_up_until_the_end(&mut payment, &not_found(Finds::Nothing), after(65));
     assert_eq!(outcome, "unknown");
@@ -43,7 +43,7 @@ fn not_found_proves_nothing_unless_look_ups_have_been_seen_to_find_payments() {
 }
 
 #[test]
-fn what_ended_as_unknown_is_looked_up_after_a_minute_and_then_ever_later() {
+fn unknown_outcome_is_looked_up_with_growing_intervals() {
     let mut payment = unanswered();
     let (end, outcome, _) = looked_up_until_the_end(&mut payment, &not_found(Finds::Nothing), after(65));
     assert_eq!(outcome, "unknown");
@@ -66,7 +66,7 @@ fn what_ended_as_unknown_is_looked_up_after_a_minute_and_then_ever_later() {
 }
 
 #[test]
-fn a_payment_that_is_proven_not_to_have_been_made_is_attempted_again() {
+fn provably_unpaid_attempt_is_followed_by_another() {
     let mut payment = unanswered();
     // Not before the request is void.
     for secs in [65, 100, VOID - 1] {
@@ -110,7 +110,7 @@ fn never_answered(finds: Finds) -> (String, u32) {
 }
 
 #[test]
-fn attempts_end_as_not_paid_only_if_look_ups_find_payments_under_way() {
+fn not_paid_requires_look_ups_that_find_pending_payments() {
     let (outcome, attempts) = never_answered(Finds::Unsettled);
     assert!(outcome == "not_paid" && attempts > 1, "{outcome} {attempts}");
     // An attempt may be under way all the time and arrive later.
@@ -120,7 +120,7 @@ fn attempts_end_as_not_paid_only_if_look_ups_find_payments_under_way() {
 }
 
 #[test]
-fn an_attempt_in_doubt_is_unknown_when_no_other_can_be_sent() {
+fn doubtful_attempt_is_unknown_if_no_other_can_be_sent() {
     for (finds, expected) in [(Finds::Settled, "unknown"), (Finds::Unsettled, "not_paid")] {
         let mut payment = unanswered();
         asks_to_prepare(payment.step(&not_found(finds), after(VOID)));
@@ -132,7 +132,7 @@ fn an_attempt_in_doubt_is_unknown_when_no_other_can_be_sent() {
 }
 
 #[test]
-fn a_failure_by_state_is_not_in_doubt() {
+fn reported_failed_state_is_conclusive() {
     let mut payment = unanswered();
     let now = after(VOID);
     asks_to_prepare(payment.step(&not_found(Finds::Settled), now));
@@ -142,7 +142,7 @@ fn a_failure_by_state_is_not_in_doubt() {
 }
 
 #[test]
-fn what_the_wallet_says_has_failed_is_unpaid_only_by_state_or_by_look_ups_that_find_everything() {
+fn payment_failed_error_needs_confirmation_by_look_ups() {
     for (result, expected) in [
         (is(OutgoingStatus::Failed), "not_paid"),
         (not_found(Finds::Unsettled), "not_paid"),
@@ -159,7 +159,7 @@ fn what_the_wallet_says_has_failed_is_unpaid_only_by_state_or_by_look_ups_that_f
 }
 
 #[test]
-fn a_payment_that_was_under_way_is_not_unpaid_because_it_is_found_no_more() {
+fn pending_payment_that_disappears_is_unknown() {
     let mut payment = unanswered();
     assert_eq!(effects(payment.step(&is(OutgoingStatus::Pending), after(70))), []);
     let (end, outcome, _) = looked_up_until_the_end(&mut payment, &not_found(Finds::Unsettled), after(VOID));
@@ -168,7 +168,7 @@ fn a_payment_that_was_under_way_is_not_unpaid_because_it_is_found_no_more() {
 }
 
 #[test]
-fn a_wallet_that_shows_something_else_has_proven_nothing() {
+fn look_up_with_a_wrong_preimage_proves_nothing() {
     let mut payment = sent();
     asks_to_look_up(payment.step(&replies(1, Err(refused())), NOW));
     assert_eq!(effects(payment.step(&is(OutgoingStatus::Paid(shown(8))), NOW)), []);
@@ -176,7 +176,7 @@ fn a_wallet_that_shows_something_else_has_proven_nothing() {
 }
 
 #[test]
-fn a_refusal_is_believed_when_it_cannot_be_looked_up() {
+fn refusal_is_trusted_if_look_ups_fail() {
     let mut payment = sent();
     asks_to_look_up(payment.step(&replies(1, Err(refused())), NOW));
     let away = Input::PaymentStatus(Err(unknown()));
@@ -186,7 +186,7 @@ fn a_refusal_is_believed_when_it_cannot_be_looked_up() {
 }
 
 #[test]
-fn what_was_paid_is_found_when_nobody_could_ask_for_days() {
+fn payment_is_found_after_days_without_look_ups() {
     let mut payment = unanswered();
     let back = after(6 * 86_400);
     let mut now = after(65);
