@@ -46,7 +46,7 @@ impl Fixture {
 }
 
 #[tokio::test]
-async fn without_faults_it_is_the_mint_and_calls_are_remembered() {
+async fn without_faults_requests_reach_the_mint_and_are_recorded() {
     let fixture = Fixture::start().await;
     let quote: Value = fixture.quote().header("Clear-auth", "abc").send().await.unwrap().json().await.unwrap();
     assert_eq!((&quote["amount"], fixture.acted().await), (&json!(5), 1));
@@ -58,7 +58,7 @@ async fn without_faults_it_is_the_mint_and_calls_are_remembered() {
 }
 
 #[tokio::test]
-async fn it_refuses_closes_and_hangs_with_and_without_acting() {
+async fn refusing_closing_and_hanging_with_and_without_executing() {
     let fixture = Fixture::start().await;
     let refusal = || (503, 7, "busy".to_owned());
     for (acts, fault) in [
@@ -93,7 +93,7 @@ async fn it_refuses_closes_and_hangs_with_and_without_acting() {
 }
 
 #[tokio::test]
-async fn it_acts_late_and_answers_late() {
+async fn delayed_execution_and_delayed_responses() {
     let fixture = Fixture::start().await;
     for (at_once, fault) in [(1, Fault::Delay(2 * SILENCE)), (0, Fault::ActLate(2 * SILENCE))] {
         let before = fixture.acted().await;
@@ -107,7 +107,7 @@ async fn it_acts_late_and_answers_late() {
 }
 
 #[tokio::test]
-async fn it_sends_garbage() {
+async fn garbage_responses() {
     let fixture = Fixture::start().await;
     for garbage in [
         Garbage::Empty,
@@ -139,7 +139,7 @@ async fn it_sends_garbage() {
 }
 
 #[tokio::test]
-async fn faults_last_until_it_is_healed_and_planned_ones_come_first() {
+async fn faults_last_until_healed_and_queued_ones_apply_first() {
     let fixture = Fixture::start().await;
     let refuse = |status| Fault::Refuse { status, code: 0, detail: String::new() };
     fixture.faulty.set_all(&refuse(500));
@@ -156,7 +156,7 @@ async fn faults_last_until_it_is_healed_and_planned_ones_come_first() {
 }
 
 #[tokio::test]
-async fn it_says_what_is_not_true() {
+async fn false_responses_reach_the_client() {
     let fixture = Fixture::start().await;
     let keys = |faulty: &FaultyMint| fixture.http.get(format!("{}/v1/keys", faulty.url()));
     let honest: Value = keys(&fixture.faulty).send().await.unwrap().json().await.unwrap();

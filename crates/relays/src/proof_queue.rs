@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn bounded_and_refused_for_a_while() {
+    fn queue_is_bounded_and_can_pause() {
         let queue = ProofQueue::default();
         let dropped: u64 = (0..100).map(|number| queue.push(id(number), "x".into())).sum();
         assert_eq!((dropped, queue.len()), (36, MOST));

@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn once_per_connection_until_acknowledged() {
+    fn sent_once_per_connection_until_acknowledged() {
         let (publications, accepted_one) = (Publications::default(), Arc::new(Notify::new()));
         assert!(publications.set(&[publication(1), publication(2)], &accepted_one));
         assert_eq!(ids(&publications), [1, 2]);
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn tries_without_acknowledgement_are_limited() {
+    fn attempts_without_acknowledgment_are_limited() {
         let (publications, accepted_one) = (Publications::default(), Arc::new(Notify::new()));
         publications.set(&[publication(1)], &accepted_one);
         let sent: usize = (0..100)

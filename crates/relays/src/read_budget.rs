@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn a_relay_that_costs_little_never_pauses() {
+    fn inexpensive_relay_never_pauses() {
         let start = Instant::now();
         let read_budget = ReadBudget::new(100, start);
         let mut now = start + Duration::from_secs(10);

@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn only_events_that_are_awaited_and_were_not_repeated() {
+    fn only_awaited_events_that_were_not_repeated_are_returned() {
         let (recent, start) = (RecentSends::default(), Instant::now());
         let (early, late) = (UnixMillis(1_000), UnixMillis(9_000));
         recent.sent(event(1, 10, start), late);
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn bounded_in_number_and_bytes() {
+    fn number_and_bytes_are_limited() {
         let (recent, now) = (RecentSends::default(), Instant::now());
         (0..MOST + 10).for_each(|_| recent.sent(event(1, 1, now), UnixMillis(1)));
         assert_eq!(recent.inner.lock().events.len(), MOST);

@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn a_user_names_no_private_address_and_no_port_of_other_services() {
+    fn private_addresses_and_privileged_ports_of_users_are_refused() {
         for (text, why) in [
             ("ws://127.0.0.1", AddressError::NotPublic),
             ("ws://2130706433", AddressError::NotPublic),
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn the_site_of_an_address() {
+    fn site_is_the_registrable_domain_or_ip() {
         for (text, site) in [
             ("wss://relay.example.com/path?a=b", "example.com"),
             ("wss://a.b.c.example.com:4848", "example.com"),

@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn prefixes() {
+    fn message_prefixes_are_classified() {
         assert_eq!(Prefix::of("rate-limited: slow down"), Prefix::RateLimited);
         assert_eq!(Prefix::of("auth-required: who are you?"), Prefix::AuthRequired);
         assert_eq!(Prefix::of("restricted:"), Prefix::NotForUs);

@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn each_event_once_whatever_its_result() {
+    fn event_is_new_only_once_whatever_its_result() {
         let seen_events = SeenEvents::new(100);
         assert!(seen_events.insert(id(1)));
         assert!(!seen_events.insert(id(1)));
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn bounded_and_useless_events_displace_no_useful_ones() {
+    fn memory_is_bounded_and_junk_displaces_no_useful_events() {
         let seen_events = SeenEvents::new(100);
         seen_events.insert(id(0));
         for number in 1..10_000 {

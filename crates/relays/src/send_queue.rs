@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn events_for_one_user_leave_apart_and_delay_no_other_user() {
+    fn events_for_one_user_are_spaced_without_delaying_others() {
         let now = Instant::now();
         let queue = SendQueue::new(100, 10_000, Duration::from_secs(60));
         for event in [to(1, 10, now), to(1, 11, now), to(2, 20, now), to(1, 12, now), event(0, 10, now), to(2, 21, now)]
@@ -344,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn few_users_are_remembered() {
+    fn number_of_remembered_users_is_limited() {
         let (queue, start) = (SendQueue::new(10, 10_000, Duration::from_secs(60)), Instant::now());
         for n in 0..100_000_u32 {
             let now = start + Duration::from_millis(u64::from(n));

@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn limits_after_rejections_and_recovers() {
+    fn rate_drops_after_rejections_and_recovers() {
         let mut now = Instant::now();
         let mut send_rate = SendRate::new(Duration::from_secs(1), Duration::from_secs(60), now);
         assert!(sent_in(&mut send_rate, &mut now, Duration::from_secs(1)) > 900, "no limit at first");

@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_later_change_of_the_configuration_still_has_effect() {
+    async fn later_configuration_changes_still_apply() {
         let settings = Settings::default();
         assert_eq!(relays(&settings, "abb").await, "ab");
         let roster = load(&settings, "ab").await;

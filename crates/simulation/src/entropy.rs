@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_order_of_a_hash_set_is_the_seeds() {
+    fn hash_set_order_depends_on_the_seed() {
         let order = |n: u64| {
             thread::spawn(move || {
                 seed(n);
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn so_are_the_numbers_of_a_random_number_generator() {
+    fn random_numbers_depend_on_the_seed() {
         let key = |n: u64| {
             thread::spawn(move || {
                 seed(n);

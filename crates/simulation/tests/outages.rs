@@ -9,7 +9,7 @@ use usher_simulation::outage_script::Script;
 use usher_simulation::run_outage;
 
 #[test]
-fn every_operation_ends_as_it_would_have_without_the_outage() {
+fn outages_do_not_change_the_result_of_any_operation() {
     let all: Vec<_> = Script::all().into_iter().enumerate().collect();
     let halves = all.chunks(all.len().div_ceil(2)).map(<[_]>::to_vec);
     let threads: Vec<_> =

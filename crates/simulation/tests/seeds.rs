@@ -15,7 +15,7 @@ fn program() -> PathBuf {
 }
 
 #[test]
-fn no_seed_breaks_a_rule() {
+fn no_seed_violates_an_invariant() {
     let seeds = std::env::var("USHER_SIMULATION_SEEDS").ok().and_then(|seeds| seeds.parse().ok()).unwrap_or(SEEDS);
     let mut broken = String::new();
     let mut run = 0;
@@ -35,7 +35,7 @@ fn no_seed_breaks_a_rule() {
 }
 
 #[test]
-fn the_same_seed_is_the_same_history() {
+fn same_seed_gives_the_same_history() {
     // Of every theme, and one on the real store.
     for seed in (0..10).chain([13]) {
         let (one, other) = (run_one(&program(), seed).unwrap(), run_one(&program(), seed).unwrap());

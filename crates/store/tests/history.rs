@@ -405,7 +405,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 32, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn answers_as_the_model_does(history in vec(action(), 1..24)) {
+    fn results_match_the_model(history in vec(action(), 1..24)) {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         runtime.block_on(replay(history))?;
     }

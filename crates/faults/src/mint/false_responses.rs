@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn signatures_are_changed_in_the_field_that_is_named_alone() {
+    fn only_the_named_signature_field_is_changed() {
         for (lie, field, value) in [
             (FalseResponse::DoubledAmounts, "amount", json!(8)),
             (FalseResponse::OtherKeyset, "id", json!("00ad268c4d1f5820")),
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_there_stays_away() {
+    fn missing_fields_are_not_added() {
         for lie in [
             FalseResponse::DoubledAmounts,
             FalseResponse::WrongDleq,

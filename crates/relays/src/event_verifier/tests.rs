@@ -97,7 +97,7 @@ impl LookupContext {
 }
 
 #[test]
-fn a_message_is_accepted_once() {
+fn message_is_accepted_once() {
     let context = LookupContext::new();
     let event = context.handshake("abcd");
     match context.verify(&event) {
@@ -114,7 +114,7 @@ fn a_message_is_accepted_once() {
 }
 
 #[test]
-fn the_same_event_at_two_relays_at_the_same_instant_is_one() {
+fn simultaneous_copies_of_one_event_are_accepted_once() {
     let context = LookupContext::new();
     for round in 0..20 {
         let text = context.handshake(&format!("token{round}")).as_json();
@@ -132,7 +132,7 @@ fn the_same_event_at_two_relays_at_the_same_instant_is_one() {
 }
 
 #[test]
-fn a_handshake_is_passed_on_once_per_relay_and_a_reply_once() {
+fn handshake_is_forwarded_once_per_relay_and_a_reply_once() {
     let context = LookupContext::new();
     let handshake = context.handshake("abcd").as_json();
     let via = |verdict| match verdict {
@@ -161,7 +161,7 @@ fn a_handshake_is_passed_on_once_per_relay_and_a_reply_once() {
 }
 
 #[test]
-fn forgeries_are_refused_and_hide_no_genuine_event() {
+fn forgeries_are_refused_and_do_not_block_the_genuine_event() {
     let context = LookupContext::new();
     let genuine = context.handshake("abcd");
     let other = context.handshake("efgh");
@@ -241,7 +241,7 @@ fn unreadable_events_are_refused_once() {
 }
 
 #[test]
-fn on_a_subkey_events_for_the_main_key_are_noticed() {
+fn events_for_the_main_key_are_detected_on_a_subkey() {
     let context = LookupContext::on_a_subkey();
     let text = r#"{"token":"abcd"}"#;
     let for_main = context.seal(&context.main, &context.main, kind::KEY_HANDSHAKE, text, NOW);
@@ -294,7 +294,7 @@ mod whatever_a_relay_delivers {
 
         /// A genuine event with some bytes changed is refused or is still the genuine one.
         #[test]
-        fn nothing_false_becomes_a_message(changes in prop::collection::vec((any::<prop::sample::Index>(), 32u8..127), 1..4)) {
+        fn modified_event_never_becomes_a_message(changes in prop::collection::vec((any::<prop::sample::Index>(), 32u8..127), 1..4)) {
             let context = LookupContext::new();
             let genuine = context.handshake("abcd");
             let mut bytes = genuine.as_json().into_bytes();
@@ -314,7 +314,7 @@ mod whatever_a_relay_delivers {
         }
 
         #[test]
-        fn no_json_makes_it_panic(text in "\\PC{0,60}|\\{(\"(id|pubkey|kind|tags|content|sig|created_at)\":(1|\"a\"|\\[\\]|null),){0,7}\"sig\":1\\}") {
+        fn arbitrary_json_never_panics(text in "\\PC{0,60}|\\{(\"(id|pubkey|kind|tags|content|sig|created_at)\":(1|\"a\"|\\[\\]|null),){0,7}\"sig\":1\\}") {
             let context = LookupContext::new();
             if let Ok(raw) = serde_json::from_str::<Box<RawValue>>(&text) {
                 prop_assert!(matches!(context.event_verifier.verify(&raw, None), Verdict::Refused(_)));

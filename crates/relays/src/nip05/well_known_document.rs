@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn an_ordinary_document() {
+    fn valid_document_is_read() {
         let answer = read_json(&json!({
             "names": {"bob": KEY, "alice": 7},
             "relays": {KEY: ["wss://Relay.Example/", "wss://relay.example", "ws://127.0.0.1", "https://x.example", 1, null]},
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn invalid_documents_name_nobody() {
+    fn invalid_documents_are_refused() {
         for value in [
             json!({"names": {"alice": KEY}}),
             json!({"names": {"Bob": KEY}}),
@@ -106,7 +106,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn nothing_makes_it_panic(body in any::<Vec<u8>>(), text in "\\{\"names\":\\PC*") {
+        fn arbitrary_documents_never_panic(body in any::<Vec<u8>>(), text in "\\{\"names\":\\PC*") {
             let _ = read(&body, &bob(), false);
             let _ = read(text.as_bytes(), &bob(), true);
         }

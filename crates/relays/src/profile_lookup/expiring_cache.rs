@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn bounded_in_number_and_bytes() {
+    fn number_and_bytes_are_limited() {
         let cache = ExpiringCache::new(10, 100_000);
         for number in 0..1000 {
             cache.put(number, number, 1, NOW, MINUTE);

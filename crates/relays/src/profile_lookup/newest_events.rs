@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_wins_in_any_order() {
+    fn newest_event_wins_in_any_order() {
         let keys = Keys::generate();
         let mut newest = NewestEvents::new(keys.public_key(), NOW);
         assert_eq!(newest.take(&named(&keys, "b", NOW - 10).as_json()), News::Profile);
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn in_the_same_second_the_lower_id_wins() {
+    fn lower_id_wins_within_the_same_second() {
         let keys = Keys::generate();
         let mut both = [named(&keys, "a", NOW), named(&keys, "b", NOW)];
         both.sort_by_key(|event| event.id);

@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn an_ordinary_profile() {
+    fn valid_profile_is_read() {
         let document = read(json!({
             "name": "fiatjaf", "display_name": "Fiat Jaf", "picture": "https://pic.example/a.png?x=1",
             "about": "he\nshe 👩‍👧", "nip05": "_@Fiatjaf.com", "lud16": "x@y.z", "banner": 7, "deleted": null,
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn an_invalid_field_is_dropped_alone() {
+    fn only_the_invalid_field_is_dropped() {
         let document = read(json!({
             "name": ["x"], "display_name": 7, "picture": "javascript:alert(1)", "about": {"a": 1}, "nip05": "nobody",
         }));
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_cannot_forge_lines_escape_or_read_backwards() {
+    fn control_and_bidi_characters_are_removed() {
         let document =
             read(json!({"name": "a\u{202e}b\u{1b}[0m", "about": "x\r\nlevel=error", "display_name": "\u{0}\n "}));
         assert_eq!(document.name.as_deref(), Some("ab[0m"));
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_with_spaces_is_a_display_name() {
+    fn name_with_spaces_becomes_the_display_name() {
         let document = read(json!({"name": "Jane Doe"}));
         assert_eq!((document.name, document.display_name.as_deref()), (None, Some("Jane Doe")));
         let document = read(json!({"name": "Jane Doe", "display_name": "Jane"}));
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn pictures() {
+    fn valid_and_invalid_picture_urls() {
         for good in ["https://pic.example/a.png", "http://pic.example", " HTTPS://Pic.Example/ü "] {
             assert!(picture(good).is_some(), "{good}");
         }
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn invalid_contents() {
+    fn invalid_content_is_refused() {
         let large = json!({"about": "x".repeat(MAX_DOCUMENT_BYTES)}).to_string();
         let deep = format!("{{\"a\":{}{}}}", "[".repeat(30_000), "]".repeat(30_000));
         for content in ["", "null", "[]", "\"x\"", "7", "{", "{\"a\":1}x", "{a:1}", &large, &deep] {
@@ -230,7 +230,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn nothing_makes_it_panic_and_all_of_it_is_bounded(content in "\\PC*|\\{(\"(name|about|picture|nip05)\":(\"\\PC*\"|[0-9]+|null|\\[\\]),?){0,4}\\}") {
+        fn arbitrary_content_never_panics_and_is_bounded(content in "\\PC*|\\{(\"(name|about|picture|nip05)\":(\"\\PC*\"|[0-9]+|null|\\[\\]),?){0,4}\\}") {
             if let Some(document) = ProfileContent::read(&content) {
                 prop_assert!(document.bytes() < 64 * 1024);
                 for text in [document.name, document.display_name, document.about, document.picture].into_iter().flatten() {

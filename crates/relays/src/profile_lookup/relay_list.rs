@@ -47,7 +47,7 @@ mod tests {
     }
 
     #[test]
-    fn write_relays_are_those_without_marker_or_marked_so() {
+    fn write_relays_have_no_marker_or_the_write_marker() {
         let event = list(&[
             &["r", "wss://both.example"],
             &["r", "wss://read.example", "read"],
@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn long_lists_are_read_partly() {
+    fn long_lists_are_truncated() {
         let tags: Vec<Vec<String>> =
             (0..5000).map(|n| vec!["r".to_owned(), format!("wss://r{n}.example"), "read".to_owned()]).collect();
         let tags = tags.into_iter().map(|tag| Tag::parse(tag).unwrap());

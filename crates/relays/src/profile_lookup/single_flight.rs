@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn one_look_up_serves_all_callers_even_when_the_first_has_gone() {
+    async fn one_look_up_serves_all_callers_even_if_the_first_leaves() {
         let tasks = TaskTracker::new();
         let single_flight = SingleFlight::new(1, tasks.clone(), CancellationToken::new());
         let (gate, runs) = (Arc::new(Semaphore::new(0)), Arc::new(AtomicU32::new(0)));
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_stop_ends_waiting() {
+    async fn stop_ends_waiting_callers() {
         let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
         let single_flight = SingleFlight::<u8, u8>::new(1, tasks.clone(), stop.clone());
         let mut waiting = Box::pin(single_flight.join(1, || None, std::future::pending));

@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn a_few_at_a_time_and_closed_when_complete() {
+    fn concurrent_queries_are_limited_and_closed_when_complete() {
         let mut relay = with(MOST_OPEN + 2);
         assert_eq!(relay.tick().len(), MOST_OPEN);
         assert!(relay.tick().is_empty());
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_relay_that_allows_fewer_gets_fewer_at_a_time() {
+    fn concurrency_adapts_to_the_relays_limit() {
         let mut relay = with(5);
         assert_eq!(relay.tick().len(), 5);
         for refused in ["q3", "q4"] {
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn after_authentication_a_query_is_sent_again_or_ends() {
+    fn queries_are_resent_after_authentication_or_end() {
         for (accepted, frames) in [(true, vec!["REQq2", "REQq3"]), (false, vec![])] {
             let mut relay = with(2);
             relay.tick();
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn too_many_events_end_a_query() {
+    fn query_ends_after_too_many_events() {
         let mut relay = with(1);
         relay.tick();
         let raw = RawValue::from_string("{}".to_owned()).unwrap();

@@ -67,7 +67,7 @@ fn secs(secs: u64) -> Duration {
 }
 
 #[test]
-fn the_subscription_requests_only_what_we_accept() {
+fn subscription_requests_only_accepted_kinds() {
     let line = Line::new();
     let now = Instant::now();
     let mut protocol = Protocol::begin(&line.handle, &line.options, &line.metrics, Arc::new(SystemClock), now);
@@ -86,7 +86,7 @@ fn the_subscription_requests_only_what_we_accept() {
 }
 
 #[test]
-fn after_the_clock_is_set_back_the_subscription_is_renewed() {
+fn subscription_is_renewed_after_the_clock_is_set_back() {
     let line = Line::new();
     let clock = Arc::new(ManualClock::at(SystemClock.now()));
     let now = Instant::now();
@@ -114,7 +114,7 @@ fn after_the_clock_is_set_back_the_subscription_is_renewed() {
 }
 
 #[test]
-fn nothing_waits_for_an_ok() {
+fn sending_does_not_wait_for_ok() {
     let line = Line::new();
     let now = Instant::now();
     let mut protocol = line.protocol(now);
@@ -156,7 +156,7 @@ fn a_closed_subscription_is_requested_again_with_growing_pauses() {
 }
 
 #[test]
-fn closed_again_while_closed_changes_nothing() {
+fn repeated_closed_message_is_ignored() {
     let line = Line::new();
     let now = Instant::now();
     let mut protocol = line.protocol(now);
@@ -181,7 +181,7 @@ fn a_restriction_is_shown_and_retried_slowly() {
 }
 
 #[test]
-fn messages_of_unknown_subscriptions_are_not_ours() {
+fn messages_of_unknown_subscriptions_are_ignored() {
     let line = Line::new();
     let now = Instant::now();
     let mut protocol = line.protocol(now);
@@ -195,7 +195,7 @@ fn messages_of_unknown_subscriptions_are_not_ours() {
 }
 
 #[test]
-fn authentication_names_the_address_we_dialled() {
+fn authentication_names_the_dialed_address() {
     let line = Line::new();
     let now = Instant::now();
     let mut protocol = line.protocol(now);
@@ -220,7 +220,7 @@ fn authentication_names_the_address_we_dialled() {
 }
 
 #[test]
-fn a_relay_that_does_not_acknowledge_authentication_is_subscribed_anyway() {
+fn unacknowledged_authentication_is_followed_by_a_subscription() {
     let line = Line::new();
     let now = Instant::now();
     let mut protocol = line.protocol(now);
@@ -247,7 +247,7 @@ fn refused_authentication_is_retried_slowly() {
 }
 
 #[test]
-fn endless_challenges_cost_a_few_signatures() {
+fn number_of_signed_challenges_is_limited() {
     let line = Line::new();
     let now = Instant::now();
     let mut protocol = line.protocol(now);
@@ -282,7 +282,7 @@ fn events_that_need_authentication_are_sent_after_it() {
 }
 
 #[test]
-fn a_relay_that_never_challenges_does_not_hold_back_events_forever() {
+fn missing_challenge_does_not_block_events_forever() {
     let line = Line::new();
     let mut now = Instant::now();
     let mut protocol = line.protocol(now);
@@ -350,7 +350,7 @@ fn a_refused_event_is_shown_and_not_repeated() {
 }
 
 #[test]
-fn events_that_a_broken_connection_may_have_lost_are_sent_once_more() {
+fn possibly_lost_events_are_resent_after_a_reconnection() {
     let line = Line::new();
     let now = Instant::now();
     let mut protocol = line.protocol(now);
@@ -439,7 +439,7 @@ mod whatever_a_relay_says {
         #![proptest_config(ProptestConfig::with_cases(64))]
 
         #[test]
-        fn we_stay_calm(steps in prop::collection::vec(step(), 1..200)) {
+        fn random_relay_messages_cause_bounded_work(steps in prop::collection::vec(step(), 1..200)) {
             let line = Line::new();
             let mut now = Instant::now();
             let start = now;

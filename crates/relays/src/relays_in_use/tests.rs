@@ -80,7 +80,7 @@ fn opened_once_and_closed_when_no_longer_needed() {
 }
 
 #[test]
-fn an_earlier_end_does_not_shorten_a_later_one() {
+fn earlier_end_does_not_shorten_a_later_one() {
     let mut fixture = Fixture::new(4, 64);
     fixture.use_for(user(), &["a"], LATER, NOW);
     fixture.use_for(user(), &["a"], NOW, NOW);
@@ -98,7 +98,7 @@ fn the_operators_relays_are_not_opened_twice() {
 }
 
 #[test]
-fn adding_and_removing() {
+fn configured_relays_can_be_added_and_removed() {
     let mut fixture = Fixture::new(4, 64);
     let handle = fixture.configure("ours");
     assert!(!fixture.relays_in_use.add(&handle), "once");
@@ -131,7 +131,7 @@ fn relays_per_user_are_limited() {
 }
 
 #[test]
-fn when_all_places_are_taken_the_least_missed_relay_is_closed() {
+fn least_needed_relay_is_closed_when_the_limit_is_reached() {
     let mut fixture = Fixture::new(4, 3);
     let expired = NOW;
     fixture.use_for(user(), &["busy"], LATER, NOW);
@@ -152,7 +152,7 @@ fn when_all_places_are_taken_the_least_missed_relay_is_closed() {
 }
 
 #[test]
-fn a_first_choice_takes_precedence_over_a_second() {
+fn users_first_relay_takes_precedence_over_others_second() {
     let mut fixture = Fixture::new(4, 4);
     let used = fixture.use_for(user(), &["a", "b", "c", "d"], LATER, NOW);
     assert_eq!(used.handles.len(), 4);
@@ -182,7 +182,7 @@ fn relays_per_host_are_limited_whoever_names_them() {
 }
 
 #[test]
-fn hosts_with_many_places_make_room_for_hosts_with_few() {
+fn hosts_with_many_relays_make_room_for_hosts_with_few() {
     let mut fixture = Fixture::new(4, 4);
     for name in ["a/1", "a/2", "a/3", "b"] {
         fixture.use_for(user(), &[name], LATER, NOW);
@@ -242,7 +242,7 @@ fn many_names_at_one_network_address_count_as_one_host() {
 }
 
 #[test]
-fn a_missing_host_is_not_contacted_all_day() {
+fn connection_attempts_to_a_dead_host_are_limited() {
     let mut fixture = Fixture::new(4, 64);
     let mut opened = 0;
     for sybil in 0..1000 {
@@ -256,14 +256,14 @@ fn a_missing_host_is_not_contacted_all_day() {
 }
 
 #[test]
-fn without_places_users_get_none() {
+fn limit_of_zero_refuses_user_relays() {
     let mut fixture = Fixture::new(4, 0);
     let used = fixture.use_for(user(), &["a", "b"], LATER, NOW);
     assert_eq!((used.handles.len(), used.opened.len(), used.refused), (0, 0, 2));
 }
 
 #[test]
-fn counted_users_of_a_relay_are_bounded_and_keep_it() {
+fn relay_with_more_users_than_counted_is_kept() {
     let mut fixture = Fixture::new(1, 64);
     let users: Vec<_> = (0..USERS_OF_A_RELAY + 10).map(|_| user()).collect();
     for user in &users {

@@ -117,7 +117,7 @@ mod tests {
     use crate::test_settings::Settings;
 
     #[test]
-    fn only_changes_of_the_configuration_change_the_profile() {
+    fn only_configuration_changes_override_the_profile() {
         let some = |text: &str| Some(text.to_owned());
         let before = ConfiguredProfile { name: some("a"), picture: some("p"), ..ConfiguredProfile::default() };
         let now = ConfiguredProfile { name: some("b"), display_name: some("d"), ..ConfiguredProfile::default() };
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_record_of_another_key_or_damaged_is_ignored() {
+    async fn damaged_record_or_one_of_another_key_is_ignored() {
         let (settings, keys) = (Settings::default(), Keys::generate());
         let event = EventBuilder::new(Kind::Metadata, "{}").sign_with_keys(&keys).unwrap();
         let (here, gone) =

@@ -104,7 +104,7 @@ async fn endless_or_unrelated_responses_end_the_query() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_endless_look_up_leaves_our_relay_connected() {
+async fn endless_query_does_not_disconnect_the_service_relay() {
     let user = Keys::generate();
     let flood = named(&user, "jane", 10).as_json();
     let ours = Liar::start(move |id| if id == "usher" { vec![end(id)] } else { vec![delivery(id, &flood); 500] }).await;
@@ -134,7 +134,7 @@ async fn private_addresses_are_never_contacted() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_list_of_many_relays_costs_a_few_queries() {
+async fn number_of_relays_queried_per_list_is_limited() {
     let mut relays = Vec::new();
     for _ in 0..12 {
         relays.push(QuirkyRelay::start(Quirks::default()).await.unwrap());

@@ -84,7 +84,7 @@ async fn redirects_are_not_followed() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn invalid_responses_name_nobody() {
+async fn invalid_responses_are_refused() {
     let key = Keys::generate().public_key();
     let good = names("bob", &key).to_string();
     for (status, body) in [
@@ -150,7 +150,7 @@ async fn private_addresses_are_never_contacted() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_profile_has_an_identifier_only_when_its_domain_names_the_same_key() {
+async fn profile_identifier_is_shown_only_if_the_domain_confirms_it() {
     let (jane, evil) = (Keys::generate(), Keys::generate());
     let key = jane.public_key();
     let web = Web::plain(move |path| match path {

@@ -93,7 +93,7 @@ async fn found_results_are_cached_longer_than_empty_ones() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn simultaneous_look_ups_of_one_user_are_one() {
+async fn simultaneous_look_ups_of_one_user_are_merged() {
     let slow = Quirks { latency: Duration::from_millis(300), ..Quirks::default() };
     let ours = QuirkyRelay::start(slow).await.unwrap();
     let world = World::at(&[ours.url()]).await;

@@ -98,7 +98,7 @@ fn urls(world: &World) -> Vec<String> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_challenge_that_is_open_goes_to_a_relay_that_is_added() {
+async fn open_challenge_is_sent_to_an_added_relay() {
     let (first, second) = (relay().await, relay().await);
     let mut world = World::at(&[first.url()]).await;
     let wallet = Wallet::at(second.url()).await;
@@ -113,7 +113,7 @@ async fn a_challenge_that_is_open_goes_to_a_relay_that_is_added() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn relays_are_exchanged_under_open_operations() {
+async fn relays_can_be_replaced_during_open_operations() {
     let (first, second) = (relay().await, relay().await);
     let mut world = World::at(&[first.url()]).await;
     let wallets = [Wallet::at(first.url()).await, Wallet::at(second.url()).await];
@@ -175,7 +175,7 @@ async fn changes_survive_a_restart_and_later_configurations() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn repeated_and_invalid_changes() {
+async fn repeated_and_invalid_changes_are_handled() {
     let first = relay().await;
     let world = World::at(&[first.url()]).await;
     let written_otherwise = format!(" {}/#x", first.url().to_uppercase());
@@ -217,7 +217,7 @@ async fn the_number_of_relays_is_limited() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_change_that_cannot_be_stored_has_no_effect() {
+async fn change_that_cannot_be_stored_has_no_effect() {
     let (first, second) = (relay().await, relay().await);
     let plan = Plan::new(&[first.url()]);
     let world = plan.start().await;

@@ -36,7 +36,7 @@ async fn published(world: &World, name: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn published_once_at_each_relay_and_not_again() {
+async fn profile_is_published_once_per_relay() {
     let first = QuirkyRelay::start(Quirks::default()).await.unwrap();
     let second = QuirkyRelay::start(Quirks::default()).await.unwrap();
     let (port, url) = (second.port(), second.url().to_owned());
@@ -89,7 +89,7 @@ async fn without_a_profile_nothing_is_published() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_changed_configuration_changes_what_it_names_and_nothing_else() {
+async fn changed_configuration_updates_only_the_named_fields() {
     let relay = EmbeddedRelay::start().await.unwrap();
     let mut plan = plan(&[relay.url()], "usher");
     let before = json!({"name": "old", "about": "older", "website": "https://shop.example", "lud16": "a@b.example"});
@@ -124,7 +124,7 @@ async fn eventually_content(relay: &EmbeddedRelay, plan: &Plan, expected: &Value
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_published_profile_is_kept() {
+async fn profile_published_at_run_time_is_kept() {
     let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();
     let plan = plan(&[relay.url()], "usher");
     let world = plan.start().await;
@@ -188,7 +188,7 @@ async fn an_invalid_profile_is_not_published() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_relay_list_made_elsewhere_is_left_alone() {
+async fn foreign_relay_list_is_not_replaced() {
     let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();
     let plan = plan(&[relay.url()], "usher");
     let foreign = relay_list(&plan.keys, &["wss://mine.example"], 1000);
@@ -201,7 +201,7 @@ async fn a_relay_list_made_elsewhere_is_left_alone() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_relay_that_is_added_gets_both_and_the_list_names_it() {
+async fn added_relay_gets_profile_and_relay_list() {
     let first = QuirkyRelay::start(Quirks::default()).await.unwrap();
     let second = QuirkyRelay::start(Quirks::default()).await.unwrap();
     let plan = plan(&[first.url()], "usher");
@@ -241,7 +241,7 @@ async fn relays_that_refuse_or_rate_limit_are_not_retried() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn another_key_publishes_again() {
+async fn changed_key_publishes_again() {
     let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();
     let first = plan(&[relay.url()], "usher");
     let world = first.start().await;
@@ -259,7 +259,7 @@ async fn another_key_publishes_again() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn on_a_subkey_the_profile_is_the_subkeys_and_the_name_stands_for_the_main_key() {
+async fn on_a_subkey_the_profile_is_its_own_and_nip05_names_the_main_key() {
     let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();
     let mut plan = plan(&[relay.url()], "usher");
     let main_key = Keys::generate().public_key();

@@ -6,7 +6,7 @@ use usher_faults::relay::{Quirks, QuirkyRelay};
 use crate::fixture::{DEADLINE, Service, approval, eventually};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_relay_that_requires_authentication_gets_it_and_serves_us() {
+async fn relay_that_requires_authentication_works() {
     let demanding = Quirks { require_auth: true, ..Quirks::default() };
     let relay = QuirkyRelay::start(demanding).await.unwrap();
     let mut service = Service::start(&[relay.url()]);
@@ -30,7 +30,7 @@ async fn a_relay_that_requires_authentication_gets_it_and_serves_us() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn another_relays_challenge_is_answered_for_the_address_we_dialled() {
+async fn authentication_is_signed_for_the_dialed_address() {
     // The relay knows itself by another name and refuses ours, as it should; we keep trying.
     let demanding = Quirks { require_auth: true, ..Quirks::default() };
     let relay = QuirkyRelay::start(demanding).await.unwrap();

@@ -12,7 +12,7 @@ use usher_sandbox::relay::EmbeddedRelay;
 use crate::fixture::{DEADLINE, Service, Wallet, approval, eventually, quick, quick_connection};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_same_event_from_five_relays_is_one_message() {
+async fn same_event_from_five_relays_is_one_message() {
     let mut relays = Vec::new();
     for _ in 0..5 {
         let late = Quirks { duplicate_and_delay: Some(Duration::from_millis(20)), ..Quirks::default() };
@@ -43,7 +43,7 @@ async fn the_same_event_from_five_relays_is_one_message() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn over_a_real_relay_each_copy_reaches_its_recipient() {
+async fn each_copy_reaches_its_recipient_over_a_real_relay() {
     let relay = EmbeddedRelay::start().await.unwrap();
     let mut service = Service::start(&[relay.url()]);
     service.subscribed_at(relay.url()).await;
@@ -66,7 +66,7 @@ async fn over_a_real_relay_each_copy_reaches_its_recipient() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn after_a_broken_connection_everything_continues() {
+async fn service_continues_after_a_broken_connection() {
     let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();
     let proxy = BreakableProxy::start(relay.url().trim_start_matches("ws://")).await.unwrap();
     let url = proxy.ws_url();
@@ -87,7 +87,7 @@ async fn after_a_broken_connection_everything_continues() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_restarted_relay_is_found_again() {
+async fn restarted_relay_is_reconnected() {
     let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();
     let (port, url) = (relay.port(), relay.url().to_owned());
     let mut service = Service::start(&[&url]);
@@ -101,7 +101,7 @@ async fn a_restarted_relay_is_found_again() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn at_a_relay_that_keeps_dropping_us_logins_continue() {
+async fn logins_continue_at_a_relay_that_keeps_disconnecting() {
     let relay =
         QuirkyRelay::start(Quirks { drop_every: Some(Duration::from_secs(1)), ..Quirks::default() }).await.unwrap();
     let mut service = Service::start(&[relay.url()]);
@@ -121,7 +121,7 @@ async fn at_a_relay_that_keeps_dropping_us_logins_continue() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_half_open_connection_is_noticed() {
+async fn half_open_connection_is_detected() {
     let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();
     let proxy = BreakableProxy::start(relay.url().trim_start_matches("ws://")).await.unwrap();
     let url = proxy.ws_url();
@@ -142,7 +142,7 @@ async fn a_half_open_connection_is_noticed() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_relay_that_stops_reading_is_closed() {
+async fn relay_that_stops_reading_is_disconnected() {
     let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();
     let service = Service::start_with(&[relay.url()], |options| {
         options.connection.write_within = Duration::from_millis(300);
@@ -207,7 +207,7 @@ async fn a_slow_engine_loses_nothing() {
 
 /// A wallet's listener may lose an event that arrives immediately after another.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn copies_for_one_user_leave_apart_and_a_repetition_is_the_same_event() {
+async fn copies_for_one_user_are_spaced_and_resends_are_identical() {
     let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();
     let service = Service::start(&[relay.url()]);
     service.subscribed_at(relay.url()).await;

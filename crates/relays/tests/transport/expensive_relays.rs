@@ -108,7 +108,7 @@ fn letter_to(service: &Service, url: &str) -> usher_engine::ports::OutgoingMessa
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_users_relay_that_floods_us_is_soon_closed() {
+async fn flooding_user_relay_is_disconnected() {
     for (name, head, tail) in floods() {
         let hostile = Hostile::start(head, tail).await;
         let service = Service::start_with(&[], |options| {
@@ -133,7 +133,7 @@ async fn a_users_relay_that_floods_us_is_soon_closed() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn our_relay_that_sends_frames_without_messages_is_closed_too() {
+async fn service_relay_that_sends_only_frames_is_disconnected() {
     for (name, head, tail) in
         floods().into_iter().filter(|(name, ..)| name.contains("continuations") || *name == "pings")
     {
@@ -149,7 +149,7 @@ async fn our_relay_that_sends_frames_without_messages_is_closed_too() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_endless_message_ends_the_connection() {
+async fn endless_message_ends_the_connection() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("ws://{}", listener.local_addr().unwrap());
     let task = tokio::spawn(async move {

@@ -9,7 +9,7 @@ use usher_protocol::Keys;
 use crate::fixture::{DEADLINE, Service, Wallet, address, approval, eventually};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_idle_service_sends_nothing() {
+async fn idle_service_sends_nothing() {
     let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();
     let service = Service::start_with(&[relay.url()], |options| {
         options.connection.ping_after = Duration::from_millis(100);
@@ -54,7 +54,7 @@ async fn relays_are_added_and_removed_without_a_gap() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_message_that_waits_for_the_engine_survives_the_removal_of_its_relay() {
+async fn received_message_survives_the_removal_of_its_relay() {
     let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();
     let keys = Keys::generate();
     let identity = usher_relays::Identity::of_main_key(keys.clone());
@@ -89,7 +89,7 @@ async fn stopping_sends_what_is_queued_and_ends_every_task() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn when_the_engine_is_gone_the_relays_are_closed() {
+async fn relays_are_closed_when_the_engine_has_ended() {
     let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();
     let mut service = Service::start(&[relay.url()]);
     service.subscribed_at(relay.url()).await;

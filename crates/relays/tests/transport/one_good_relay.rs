@@ -65,7 +65,7 @@ beside! {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn one_that_does_not_exist() {
+async fn logins_continue_beside_a_missing_relay() {
     let good = QuirkyRelay::start(Quirks::default()).await.unwrap();
     let gone = QuirkyRelay::start(Quirks::default()).await.unwrap();
     gone.stop().await;
@@ -79,7 +79,7 @@ async fn one_that_does_not_exist() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn one_that_floods_us_with_useless_events() {
+async fn logins_continue_beside_a_flooding_relay() {
     let good = QuirkyRelay::start(Quirks::default()).await.unwrap();
     let bad = QuirkyRelay::start(Quirks::default()).await.unwrap();
     let mut service = Service::start(&[bad.url(), good.url()]);

@@ -45,7 +45,7 @@ fn handshake(service: &Service, created_at: u64) -> Event {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn after_a_connection_that_worked_the_next_one_is_made_at_once() {
+async fn working_connection_is_renewed_at_once() {
     let relay = QuirkyRelay::start(Quirks { drop_every: Some(Duration::from_millis(400)), ..Quirks::default() });
     let relay = relay.await.unwrap();
     let service = Service::start_with(&[relay.url()], |options| {
@@ -58,7 +58,7 @@ async fn after_a_connection_that_worked_the_next_one_is_made_at_once() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_relay_that_closes_every_connection_at_once_is_retried_with_pauses() {
+async fn relay_that_closes_immediately_is_retried_with_pauses() {
     let relay = QuirkyRelay::start(Quirks { drop_every: Some(Duration::from_millis(50)), ..Quirks::default() });
     let relay = relay.await.unwrap();
     let service = Service::start_with(&[relay.url()], |options| {
@@ -73,7 +73,7 @@ async fn a_relay_that_closes_every_connection_at_once_is_retried_with_pauses() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn when_the_attempt_at_once_fails_there_is_a_pause() {
+async fn failed_immediate_reconnection_is_followed_by_a_pause() {
     let (relay, proxy) = proxied(Quirks::default()).await;
     let url = proxy.ws_url();
     let service = Service::start_with(&[&url], |options| {
@@ -92,7 +92,7 @@ async fn when_the_attempt_at_once_fails_there_is_a_pause() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn two_relays_cut_out_of_step_lose_no_handshake() {
+async fn two_relays_cut_alternately_lose_no_handshake() {
     let relays =
         [QuirkyRelay::start(Quirks::default()).await.unwrap(), QuirkyRelay::start(Quirks::default()).await.unwrap()];
     let mut service = Service::start_with(&[relays[0].url(), relays[1].url()], |options| {
@@ -117,7 +117,7 @@ async fn two_relays_cut_out_of_step_lose_no_handshake() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_relay_that_keeps_ephemeral_events_delivers_what_was_missed() {
+async fn relay_that_stores_ephemeral_events_delivers_missed_ones() {
     let strfry = Quirks { keeps_ephemeral: Some(Duration::from_secs(300)), ..Quirks::default() };
     let (relay, proxy) = proxied(strfry).await;
     let url = proxy.ws_url();

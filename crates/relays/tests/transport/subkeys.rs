@@ -38,7 +38,7 @@ fn service(main: &Keys, relay: &QuirkyRelay) -> Service {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_wallet_that_knows_only_the_main_key_gets_the_proof_and_tries_again() {
+async fn wallet_that_knows_only_the_main_key_gets_the_proof_and_retries() {
     let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();
     let main = Keys::generate();
     let mut service = service(&main, &relay);
@@ -100,7 +100,7 @@ async fn proofs_are_limited_per_author_and_per_relay() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn twenty_others_a_second_do_not_keep_a_service_from_proving_itself() {
+async fn proofs_continue_during_twenty_requests_per_second() {
     let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();
     let main = Keys::generate();
     let service = service(&main, &relay);
@@ -124,7 +124,7 @@ async fn twenty_others_a_second_do_not_keep_a_service_from_proving_itself() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_flood_at_one_relay_leaves_the_others_share() {
+async fn flood_at_one_relay_does_not_use_the_share_of_others() {
     let flooded = QuirkyRelay::start(Quirks::default()).await.unwrap();
     let quiet = QuirkyRelay::start(Quirks::default()).await.unwrap();
     let main = Keys::generate();
@@ -155,7 +155,7 @@ async fn a_flood_at_one_relay_leaves_the_others_share() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_relay_that_limits_us_for_proofs_gets_no_more_of_them() {
+async fn rate_limiting_relay_gets_no_more_proofs() {
     let relay = QuirkyRelay::start(Quirks { rate_limit: Some(10), ..Quirks::default() }).await.unwrap();
     let main = Keys::generate();
     let service = service(&main, &relay);

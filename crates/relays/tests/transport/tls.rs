@@ -49,7 +49,7 @@ async fn behind_tls(relay: &QuirkyRelay, name: &str) -> (String, Arc<ClientConfi
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_login_over_tls() {
+async fn login_over_tls() {
     let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();
     let (url, trusting) = behind_tls(&relay, "localhost").await;
     let mut service = Service::start_with(&[&url], |options| options.tls = Some(trusting));
@@ -83,7 +83,7 @@ async fn a_certificate_of_another_name_is_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_tls_record_for_each_byte_is_too_much() {
+async fn one_tls_record_per_byte_ends_the_connection() {
     let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
     let certificate = made.cert.der().clone();
     let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(made.signing_key.serialize_der()));

@@ -10,7 +10,7 @@ use usher_relays::Refusal;
 use crate::fixture::{DEADLINE, Service, approval, eventually, seal};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn forgeries_are_refused_and_hide_no_genuine_event() {
+async fn forgeries_are_refused_and_do_not_block_the_genuine_event() {
     let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();
     let mut service = Service::start(&[relay.url()]);
     service.subscribed_at(relay.url()).await;
@@ -62,7 +62,7 @@ async fn events_from_the_past_and_the_future_are_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn huge_contents_neither_arrive_nor_cut_the_connection() {
+async fn huge_content_is_refused_without_disconnecting() {
     let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();
     let mut service = Service::start(&[relay.url()]);
     service.subscribed_at(relay.url()).await;
@@ -129,7 +129,7 @@ async fn a_flood_at_one_relay_does_not_delay_another() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn queues_of_relays_that_are_away_are_bounded_and_forget() {
+async fn queues_of_unreachable_relays_are_bounded_and_expire() {
     let service = Service::start_with(&["ws://127.0.0.1:9"], |options| {
         options.limits.queue_events = 100;
         options.timing.fresh_for = Duration::from_secs(2);

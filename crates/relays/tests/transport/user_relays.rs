@@ -25,7 +25,7 @@ fn open(service: &Service) -> Vec<String> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_user_is_reached_at_their_own_relay_which_is_closed_afterwards() {
+async fn user_is_reached_at_their_own_relay_which_is_closed_afterwards() {
     let ours = QuirkyRelay::start(Quirks::default()).await.unwrap();
     let theirs = QuirkyRelay::start(Quirks::default()).await.unwrap();
     let mut service = Service::start_with(&[ours.url()], |options| {
@@ -49,7 +49,7 @@ async fn a_user_is_reached_at_their_own_relay_which_is_closed_afterwards() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_users_relay_is_closed_when_no_answer_is_awaited() {
+async fn user_relay_is_closed_when_no_reply_is_awaited() {
     let theirs = QuirkyRelay::start(Quirks::default()).await.unwrap();
     let service = Service::start_with(&[], |options| {
         options.allow_private = true;
@@ -100,7 +100,7 @@ async fn private_addresses_of_users_are_never_connected_to() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_operator_may_use_private_addresses() {
+async fn operator_may_use_private_addresses() {
     let inside = QuirkyRelay::start(Quirks::default()).await.unwrap();
     let by_name = format!("ws://localhost:{}", inside.port());
     let service = Service::start(&[&by_name]);
@@ -109,7 +109,7 @@ async fn the_operator_may_use_private_addresses() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn relays_of_users_are_bounded_per_user_and_in_all() {
+async fn user_relays_are_limited_per_user_and_in_total() {
     let mut relays = Vec::new();
     for _ in 0..12 {
         relays.push(QuirkyRelay::start(Quirks::default()).await.unwrap());
@@ -155,7 +155,7 @@ async fn silent_relay(ip: &str) -> (u16, JoinHandle<()>) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn invented_relays_of_invented_users_do_not_displace_a_users_relay() {
+async fn invented_relays_do_not_displace_a_real_users_relay() {
     let theirs = QuirkyRelay::start(Quirks::default()).await.unwrap();
     let (port, accepting) = silent_relay("127.0.0.2").await;
     let mut service = Service::start_with(&[], |options| options.allow_private = true);
@@ -179,7 +179,7 @@ async fn invented_relays_of_invented_users_do_not_displace_a_users_relay() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_thousand_invented_users_neither_fill_us_nor_displace_a_waiting_users_relay() {
+async fn thousand_invented_users_do_not_displace_a_waiting_users_relay() {
     // On every address of this machine: as many hosts as one likes.
     let (port, accepting) = silent_relay("0.0.0.0").await;
     let theirs = QuirkyRelay::start(Quirks::default()).await.unwrap();
@@ -220,7 +220,7 @@ async fn a_thousand_invented_users_neither_fill_us_nor_displace_a_waiting_users_
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn many_names_of_one_network_address_are_one_host() {
+async fn names_of_one_network_address_count_as_one_host() {
     let (port, accepting) = silent_relay("127.0.0.2").await;
     let service = Service::start_with(&[], |options| {
         options.allow_private = true;
@@ -240,7 +240,7 @@ async fn many_names_of_one_network_address_are_one_host() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_users_relay_that_becomes_ours_stays_connected() {
+async fn user_relay_that_becomes_a_service_relay_stays_connected() {
     let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();
     let mut service = Service::start_with(&[], |options| options.allow_private = true);
     let wallet = Wallet::connect(&[relay.url()]).await;
@@ -257,7 +257,7 @@ async fn a_users_relay_that_becomes_ours_stays_connected() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_users_relay_that_floods_us_is_closed_but_not_ours() {
+async fn flooding_user_relay_is_closed_but_a_service_relay_is_not() {
     let ours = QuirkyRelay::start(Quirks::default()).await.unwrap();
     let theirs = QuirkyRelay::start(Quirks::default()).await.unwrap();
     let service = Service::start_with(&[ours.url()], |options| {
@@ -296,7 +296,7 @@ async fn pinging_relay() -> (String, JoinHandle<()>) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_users_relay_that_floods_us_with_pings_is_closed() {
+async fn user_relay_that_floods_pings_is_closed() {
     let (url, pinging) = pinging_relay().await;
     let service = Service::start_with(&[], |options| {
         options.allow_private = true;
@@ -310,7 +310,7 @@ async fn a_users_relay_that_floods_us_with_pings_is_closed() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_users_relay_may_send_smaller_messages_than_ours() {
+async fn message_size_limit_is_smaller_for_user_relays() {
     let theirs = QuirkyRelay::start(Quirks::default()).await.unwrap();
     let service = Service::start_with(&[], |options| options.allow_private = true);
     let wallet = Keys::generate();

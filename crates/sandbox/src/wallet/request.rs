@@ -241,7 +241,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_summary_shows_amount_and_description_without_control_characters() {
+    fn summary_shows_amount_and_description_without_control_characters() {
         let ask = |description: &str| {
             let request = serde_json::from_value(json!({
                 "request_id": "r", "amount": 10_000, "currency": "Millisats", "invoice": "lnbcrt1", "auth_token": null,

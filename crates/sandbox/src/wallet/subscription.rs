@@ -129,7 +129,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_spelling_is_read_as_the_same_calendar() {
+    fn every_spelling_gives_the_same_calendar() {
         for word in ["minutely", "hourly", "daily", "weekly", "monthly", "quarterly", "semiannually", "yearly"] {
             let calendar: Calendar = word.parse().unwrap();
             for spelling in [CalendarSpelling::Expanded, CalendarSpelling::WithoutZeros, CalendarSpelling::Word] {

@@ -41,7 +41,7 @@ async fn silent(stream: &mut TcpStream) -> bool {
 }
 
 #[tokio::test]
-async fn carries_both_ways_and_half_closes() {
+async fn proxy_forwards_both_directions_and_half_closes() {
     let proxy = BreakableProxy::start(echo().await).await.unwrap();
     let mut stream = TcpStream::connect(proxy.address()).await.unwrap();
     let large: Vec<u8> = (0..1_000_000_u32).map(|n| n as u8).collect();
@@ -91,7 +91,7 @@ async fn swallow_keeps_connections_open_and_silent_until_restored() {
 }
 
 #[tokio::test]
-async fn delays() {
+async fn delay_applies_in_both_directions() {
     let proxy = BreakableProxy::start(echo().await).await.unwrap();
     let mut stream = TcpStream::connect(proxy.address()).await.unwrap();
     assert!(echoes(&mut stream, b"hello").await);
@@ -103,7 +103,7 @@ async fn delays() {
 }
 
 #[tokio::test]
-async fn a_target_that_is_away_closes_the_connection() {
+async fn unreachable_target_closes_the_connection() {
     let free = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
     let proxy = BreakableProxy::start(free.to_string()).await.unwrap();
     let mut stream = TcpStream::connect(proxy.address()).await.unwrap();

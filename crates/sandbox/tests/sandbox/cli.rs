@@ -105,7 +105,7 @@ async fn challenge_until_answered(service: &mut Service, folder: &TempDir, chall
 }
 
 #[tokio::test]
-async fn new_makes_a_private_file_and_overwrites_none() {
+async fn new_creates_a_private_file_and_never_overwrites() {
     let folder = tempfile::tempdir().unwrap();
     let made = run(&folder, &["new", "--relay", "ws://127.0.0.1:1", "--json"]).await.unwrap();
     let path = folder.path().join("w.json");
@@ -130,7 +130,7 @@ async fn new_makes_a_private_file_and_overwrites_none() {
 }
 
 #[tokio::test]
-async fn a_missing_or_broken_file_is_told() {
+async fn missing_or_broken_file_is_reported() {
     let folder = tempfile::tempdir().unwrap();
     let error = run(&folder, &["show"]).await.err().unwrap();
     assert!(error.to_string().contains("usher wallet new"), "{error}");
@@ -173,7 +173,7 @@ async fn login_in_one_command() {
 }
 
 #[tokio::test]
-async fn requests_are_kept_and_answered_later() {
+async fn requests_are_kept_until_answered() {
     let relay = EmbeddedRelay::start().await.unwrap();
     let mut service = Service::start(relay.url()).await;
     let folder = user_of(&mut service).await;
@@ -207,7 +207,7 @@ async fn requests_are_kept_and_answered_later() {
 }
 
 #[tokio::test]
-async fn that_no_relay_is_there_is_told_rather_than_that_nothing_came() {
+async fn unreachable_relay_is_reported_instead_of_no_request() {
     let folder = tempfile::tempdir().unwrap();
     run(&folder, &["new", "--relay", "ws://127.0.0.1:1"]).await.unwrap();
     let (listening, answering) =
@@ -218,7 +218,7 @@ async fn that_no_relay_is_there_is_told_rather_than_that_nothing_came() {
 }
 
 #[tokio::test]
-async fn approve_waits_for_a_request_to_come() {
+async fn approve_waits_for_a_request() {
     let relay = EmbeddedRelay::start().await.unwrap();
     let mut service = Service::start(relay.url()).await;
     let folder = user_of(&mut service).await;
@@ -230,7 +230,7 @@ async fn approve_waits_for_a_request_to_come() {
 }
 
 #[tokio::test]
-async fn run_answers_by_itself() {
+async fn run_replies_automatically() {
     let relay = EmbeddedRelay::start().await.unwrap();
     let mut service = Service::start(relay.url()).await;
     let folder = user_of(&mut service).await;
@@ -251,7 +251,7 @@ async fn run_answers_by_itself() {
 }
 
 #[tokio::test]
-async fn run_does_what_the_user_types() {
+async fn run_executes_typed_commands() {
     let relay = EmbeddedRelay::start().await.unwrap();
     let mut service = Service::start(relay.url()).await;
     let folder = tempfile::tempdir().unwrap();
@@ -283,7 +283,7 @@ async fn run_does_what_the_user_types() {
 }
 
 #[tokio::test]
-async fn a_device_of_a_user() {
+async fn device_of_a_user_logs_in() {
     let relay = EmbeddedRelay::start().await.unwrap();
     let mut service = Service::start(relay.url()).await;
     let folder = user_of(&mut service).await;
@@ -306,7 +306,7 @@ async fn a_device_of_a_user() {
 }
 
 #[tokio::test]
-async fn a_service_without_reach_is_an_error() {
+async fn unreachable_service_is_an_error() {
     let relay = EmbeddedRelay::start().await.unwrap();
     let service = Service::start(relay.url()).await;
     let folder = tempfile::tempdir().unwrap();

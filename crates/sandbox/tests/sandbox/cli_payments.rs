@@ -58,7 +58,7 @@ impl Fixture {
 }
 
 #[tokio::test]
-async fn a_connection_is_a_secret_and_shows_the_balance() {
+async fn connection_is_kept_secret_and_balance_is_shown() {
     let fixture = Fixture::set().await;
     let secret = fixture.nwc.keys().app.secret_key().to_secret_hex();
     let shown = run(&fixture.folder, &["show"]).await.unwrap().text();
@@ -77,7 +77,7 @@ async fn a_connection_is_a_secret_and_shows_the_balance() {
 }
 
 #[tokio::test]
-async fn fails_then_pays() {
+async fn payment_can_fail_then_succeed() {
     let mut fixture = Fixture::set().await;
     let invoice = fixture.shop.make_invoice(&InvoiceTerms::of(10_000)).unwrap();
     let message = payment("pay-me", 10_000, invoice.as_str(), None);
@@ -104,7 +104,7 @@ async fn fails_then_pays() {
 }
 
 #[tokio::test]
-async fn agrees_lists_and_closes() {
+async fn subscription_can_be_approved_listed_and_closed() {
     let mut fixture = Fixture::set().await;
     let agreed = fixture.answering(&recurring("r", 9_000), &["approve", "--amount", "5000", "--json"]).await.unwrap();
     let id = agreed["subscription_id"].as_str().unwrap().to_owned();
@@ -126,7 +126,7 @@ async fn agrees_lists_and_closes() {
 }
 
 #[tokio::test]
-async fn sends_an_invoice() {
+async fn invoice_request_can_be_approved() {
     let mut fixture = Fixture::set().await;
     let sent = fixture.answering(&invoice_request("i", 21_000), &["approve", "--json"]).await.unwrap();
     let response = next_invoice(&mut fixture.service).await;
@@ -139,7 +139,7 @@ async fn sends_an_invoice() {
 }
 
 #[tokio::test]
-async fn one_that_stays_pays_what_was_agreed_and_takes_orders() {
+async fn run_pays_subscriptions_and_executes_commands() {
     let mut fixture = Fixture::set().await;
     let running = start(&fixture.folder, &["run", "--pay-subscriptions", "--json"]);
     let say = async |line: &str| running.lines.send(line.to_owned()).await.unwrap();

@@ -9,7 +9,7 @@ use crate::cli::{file, run, start, user_of};
 use crate::tickets::Fixture;
 
 #[tokio::test]
-async fn tickets_are_taken_shown_given_and_taken_back() {
+async fn tickets_can_be_taken_listed_given_and_taken_back() {
     let fixture = Fixture::with(MintOptions::new()).await;
     let folder = tempfile::tempdir().unwrap();
     run(&folder, &["new"]).await.unwrap();
@@ -53,7 +53,7 @@ async fn tickets_are_taken_shown_given_and_taken_back() {
 }
 
 #[tokio::test]
-async fn the_token_of_a_mint_is_stored_and_not_shown() {
+async fn mint_token_is_stored_but_not_shown() {
     let fixture = Fixture::with(MintOptions::new().auth_token("let me in")).await;
     let folder = tempfile::tempdir().unwrap();
     run(&folder, &["new"]).await.unwrap();
@@ -68,7 +68,7 @@ async fn the_token_of_a_mint_is_stored_and_not_shown() {
 }
 
 #[tokio::test]
-async fn a_ticket_request_is_approved_in_one_command_and_tickets_arrive_while_it_runs() {
+async fn ticket_requests_are_approved_and_tickets_arrive_during_run() {
     let mut fixture = Fixture::with(MintOptions::new()).await;
     let folder = user_of(&mut fixture.service).await;
     let key = file(&folder).identity.public_key();

@@ -11,7 +11,7 @@ use crate::raw_client::LONG;
 use crate::scripted_service::{Service, is_approved};
 
 #[tokio::test]
-async fn a_login_and_the_same_user_after_a_restart() {
+async fn login_works_and_the_user_survives_a_restart() {
     let folder = tempfile::tempdir().unwrap();
     let network = DevEnvironment::start(folder.path(), 0).await.unwrap();
     let mut service = Service::start(network.relay_url()).await;
@@ -33,7 +33,7 @@ async fn a_login_and_the_same_user_after_a_restart() {
 }
 
 #[tokio::test]
-async fn lightning_payments_and_their_state_after_a_restart() {
+async fn lightning_state_survives_a_restart() {
     let folder = tempfile::tempdir().unwrap();
     let network = DevEnvironment::start(folder.path(), 0).await.unwrap();
     let mut app = App::connect(&network.nwc_url()).await;

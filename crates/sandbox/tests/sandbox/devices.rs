@@ -34,7 +34,7 @@ async fn challenge_main(service: &mut Service, wallet: &Wallet) -> nostr::EventI
 }
 
 #[tokio::test]
-async fn a_device_proves_itself_and_answers_what_is_sent_to_it() {
+async fn device_proves_itself_and_replies_to_its_messages() {
     let relay = EmbeddedRelay::start().await.unwrap();
     let mut service = Service::start(relay.url()).await;
     let wallet = device(&relay, DeviceTerms::unlimited("phone")).await;
@@ -83,7 +83,7 @@ async fn two_proofs_in_a_second_both_arrive() {
 }
 
 #[tokio::test]
-async fn proofs_can_be_bad() {
+async fn invalid_proofs_can_be_sent() {
     let relay = EmbeddedRelay::start().await.unwrap();
     let mut service = Service::start(relay.url()).await;
     let unlimited = DeviceTerms::unlimited("phone");
@@ -104,7 +104,7 @@ async fn proofs_can_be_bad() {
 }
 
 #[tokio::test]
-async fn a_service_on_a_subkey_is_followed_there() {
+async fn wallet_follows_a_service_to_its_subkey() {
     let relay = EmbeddedRelay::start().await.unwrap();
     let main = Identity::generate();
     let sub = main.device(DeviceTerms::unlimited("server")).unwrap();
@@ -145,7 +145,7 @@ async fn a_service_on_a_subkey_is_followed_there() {
 }
 
 #[tokio::test]
-async fn a_false_proof_moves_nothing() {
+async fn false_proof_is_ignored() {
     let relay = EmbeddedRelay::start().await.unwrap();
     let mut service = Service::start(relay.url()).await;
     let mut liar = Service::start(relay.url()).await;

@@ -10,7 +10,7 @@ use crate::raw_client::LONG;
 use crate::scripted_service::{Service, is_approved};
 
 #[tokio::test]
-async fn says_whatever_one_likes() {
+async fn arbitrary_false_messages_can_be_sent() {
     let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();
     let mut service = Service::start(relay.url()).await;
     let wallet = Wallet::start(WalletOptions::new(Identity::generate())).await;

@@ -6,7 +6,7 @@ use usher_sandbox::relay::EmbeddedRelay;
 use crate::raw_client::{Raw, as_value, event_by, event_to, key};
 
 #[tokio::test]
-async fn forwards_ephemeral_events_and_answers_ok() {
+async fn relay_forwards_ephemeral_events_and_sends_ok() {
     let relay = EmbeddedRelay::start().await.unwrap();
     let key = key();
     let mut reader = Raw::connect(relay.url()).await;
@@ -22,7 +22,7 @@ async fn forwards_ephemeral_events_and_answers_ok() {
 }
 
 #[tokio::test]
-async fn stop_closes_connections_and_frees_the_port() {
+async fn stop_closes_connections_and_releases_the_port() {
     let relay = EmbeddedRelay::start().await.unwrap();
     let mut client = Raw::connect(relay.url()).await;
     client.subscribe("s", &key()).await;
@@ -34,13 +34,13 @@ async fn stop_closes_connections_and_frees_the_port() {
 }
 
 #[tokio::test]
-async fn a_taken_port_is_an_error() {
+async fn occupied_port_is_an_error() {
     let relay = EmbeddedRelay::start().await.unwrap();
     EmbeddedRelay::start_on(relay.port()).await.unwrap_err();
 }
 
 #[tokio::test]
-async fn forwards_every_subkey_proof() {
+async fn relay_forwards_every_subkey_proof() {
     let relay = EmbeddedRelay::start().await.unwrap();
     let key = key();
     let author = nostr::Keys::generate();

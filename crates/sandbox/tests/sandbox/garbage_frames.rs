@@ -9,7 +9,7 @@ use usher_faults::relay::{Quirks, QuirkyRelay};
 use crate::raw_client::{Raw, key};
 
 #[tokio::test]
-async fn sends_all_sorts_of_junk() {
+async fn relay_sends_every_kind_of_garbage() {
     let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();
     let mut client = Raw::connect(relay.url()).await;
     client.subscribe("s", &key()).await;

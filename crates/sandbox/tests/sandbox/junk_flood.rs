@@ -9,7 +9,7 @@ use usher_protocol::envelope;
 use crate::raw_client::{Raw, event_to};
 
 #[test]
-fn each_junk_is_wrong_in_its_own_way() {
+fn every_kind_of_junk_has_its_own_defect() {
     let us = Keys::generate();
     let make = |junk| JunkEvents::generate(us.public_key(), &[27001, 27010], &[junk], 4);
     for junk in [Junk::GarbageContent, Junk::GarbageText, Junk::UnknownChallenge, Junk::BadSignature, Junk::WrongId] {
@@ -30,7 +30,7 @@ fn each_junk_is_wrong_in_its_own_way() {
 }
 
 #[tokio::test]
-async fn flows_beside_real_events_and_stops() {
+async fn flood_runs_beside_real_events_and_can_stop() {
     let us = Keys::generate().public_key();
     let events = JunkEvents::generate(us, &[27001], &[Junk::GarbageContent, Junk::BadSignature], 50);
     let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();

@@ -130,7 +130,7 @@ pub(crate) fn invoice_request(id: &str, amount: u64) -> ServiceMessage {
 }
 
 #[tokio::test]
-async fn approves_pays_and_confirms() {
+async fn payment_is_approved_paid_and_confirmed() {
     let mut fixture = Fixture::set(Policy::silent()).await;
     let invoice = fixture.invoice(10_000);
     fixture.ask_payment("p1", &invoice, None).await;
@@ -151,7 +151,7 @@ async fn approves_pays_and_confirms() {
 }
 
 #[tokio::test]
-async fn pays_by_itself_and_behind_and_once() {
+async fn automatic_payment_happens_once_per_invoice() {
     let mut fixture = Fixture::set(Policy::auto_approve()).await;
     let invoice = fixture.invoice(10_000);
     fixture.ask_payment("p1", &invoice, None).await;
@@ -163,7 +163,7 @@ async fn pays_by_itself_and_behind_and_once() {
 }
 
 #[tokio::test]
-async fn says_no_and_why_it_failed_and_tries_again() {
+async fn rejection_failure_and_retry() {
     let mut fixture = Fixture::set(Policy::silent()).await;
     let invoice = fixture.invoice(1_000_000);
     fixture.ask_payment("dear", &invoice, None).await;
@@ -190,7 +190,7 @@ async fn says_no_and_why_it_failed_and_tries_again() {
 }
 
 #[tokio::test]
-async fn what_is_wrong_with_an_invoice_is_a_failure() {
+async fn invalid_invoices_fail_the_payment() {
     let mut fixture = Fixture::set(Policy::auto_approve()).await;
     let expired = InvoiceTerms { created_at: Some(1_000_000), ..InvoiceTerms::of(7) };
     let expired = fixture.shop.make_invoice(&expired).unwrap();
@@ -211,7 +211,7 @@ async fn what_is_wrong_with_an_invoice_is_a_failure() {
 }
 
 #[tokio::test]
-async fn without_an_account_it_approves_no_payment() {
+async fn payment_cannot_be_approved_without_an_account() {
     let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();
     let mut service = Service::start(relay.url()).await;
     let wallet = Wallet::start(WalletOptions::new(Identity::generate())).await;
@@ -226,7 +226,7 @@ async fn without_an_account_it_approves_no_payment() {
 }
 
 #[tokio::test]
-async fn lies_about_payments() {
+async fn false_payment_messages_can_be_sent() {
     let mut fixture = Fixture::set(Policy::silent()).await;
     let invoice = fixture.invoice(10_000);
     fixture.ask_payment("p", &invoice, None).await;
@@ -260,7 +260,7 @@ async fn lies_about_payments() {
 }
 
 #[tokio::test]
-async fn agrees_pays_what_was_agreed_and_closes() {
+async fn subscription_is_approved_paid_and_closed() {
     let mut fixture = Fixture::set(Policy::silent().paying_subscriptions()).await;
     fixture.ask(&recurring("r", 10_000)).await;
     let request = fixture.request().await;
@@ -315,7 +315,7 @@ async fn agrees_pays_what_was_agreed_and_closes() {
 }
 
 #[tokio::test]
-async fn agrees_on_its_own_terms_or_not() {
+async fn subscription_terms_can_be_changed_or_rejected() {
     let mut fixture = Fixture::set(Policy::silent()).await;
     fixture.ask(&recurring("r", 10_000)).await;
     let request = fixture.request().await;
@@ -351,7 +351,7 @@ async fn agrees_on_its_own_terms_or_not() {
 }
 
 #[tokio::test]
-async fn the_service_closes_what_is_its_own() {
+async fn service_can_close_only_its_own_subscriptions() {
     let mut fixture = Fixture::set(Policy::auto_approve()).await;
     let mut stranger = Service::start(fixture.service.url().relays[0].as_str()).await;
     fixture.ask(&recurring("r", 10_000)).await;
@@ -377,7 +377,7 @@ async fn the_service_closes_what_is_its_own() {
 }
 
 #[tokio::test]
-async fn sends_an_invoice_a_true_one_and_false_ones() {
+async fn true_and_false_invoices_can_be_sent() {
     let mut fixture = Fixture::set(Policy::silent()).await;
     fixture.ask(&invoice_request("i", 21_000)).await;
     let request = fixture.request().await;

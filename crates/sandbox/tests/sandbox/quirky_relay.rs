@@ -7,7 +7,7 @@ use usher_faults::relay::{Quirks, QuirkyRelay};
 use crate::raw_client::{LONG, Raw, as_value, event_by, event_to, key};
 
 #[tokio::test]
-async fn filters_by_recipient_kind_and_since() {
+async fn events_are_filtered_by_recipient_kind_and_since() {
     let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();
     let (ours, other) = (key(), key());
     let mut reader = Raw::connect(relay.url()).await;
@@ -39,7 +39,7 @@ async fn filters_by_recipient_kind_and_since() {
 }
 
 #[tokio::test]
-async fn an_event_for_two_keys_of_one_subscription_comes_once() {
+async fn event_matching_a_subscription_twice_is_sent_once() {
     let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();
     let (one, two) = (key(), key());
     let mut reader = Raw::connect(relay.url()).await;
@@ -56,7 +56,7 @@ async fn an_event_for_two_keys_of_one_subscription_comes_once() {
 }
 
 #[tokio::test]
-async fn keeps_what_is_not_ephemeral() {
+async fn only_events_that_are_not_ephemeral_are_stored() {
     let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();
     let key = key();
     let author = Keys::generate();
@@ -84,7 +84,7 @@ async fn keeps_what_is_not_ephemeral() {
 }
 
 #[tokio::test]
-async fn a_subscription_ends_by_close_by_replacement_and_with_its_connection() {
+async fn subscription_ends_on_close_replacement_or_disconnect() {
     let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();
     let (one, two) = (key(), key());
     let mut client = Raw::connect(relay.url()).await;
@@ -102,7 +102,7 @@ async fn a_subscription_ends_by_close_by_replacement_and_with_its_connection() {
 }
 
 #[tokio::test]
-async fn refuses_what_is_forged_or_nonsense() {
+async fn forged_and_malformed_events_are_refused() {
     let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();
     let key = key();
     let mut client = Raw::connect(relay.url()).await;
@@ -124,7 +124,7 @@ async fn refuses_what_is_forged_or_nonsense() {
 }
 
 #[tokio::test]
-async fn injects_what_nobody_sent() {
+async fn inject_delivers_events_nobody_sent() {
     let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();
     let key = key();
     let mut client = Raw::connect(relay.url()).await;
@@ -136,7 +136,7 @@ async fn injects_what_nobody_sent() {
 }
 
 #[tokio::test]
-async fn stop_closes_connections_and_frees_the_port() {
+async fn stop_closes_connections_and_releases_the_port() {
     let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();
     let mut client = Raw::connect(relay.url()).await;
     client.subscribe("s", &key()).await;

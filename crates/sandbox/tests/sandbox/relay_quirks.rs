@@ -25,7 +25,7 @@ async fn no_ok_for_ephemeral() {
 }
 
 #[tokio::test]
-async fn accepts_what_is_forged() {
+async fn forged_events_can_be_accepted() {
     let relay = QuirkyRelay::start(Quirks { accept_forged: true, ..Quirks::default() }).await.unwrap();
     let key = key();
     let mut client = Raw::connect(relay.url()).await;
@@ -66,7 +66,7 @@ async fn max_subscriptions() {
 }
 
 #[tokio::test]
-async fn refuse_events_and_relent() {
+async fn refuse_events_until_turned_off() {
     let relay = QuirkyRelay::start(Quirks { refuse_events: true, ..Quirks::default() }).await.unwrap();
     let key = key();
     let mut client = Raw::connect(relay.url()).await;
@@ -90,7 +90,7 @@ async fn max_event_bytes() {
 }
 
 #[tokio::test]
-async fn accept_tcp_only_until_it_relents() {
+async fn accept_tcp_only_until_turned_off() {
     let relay = QuirkyRelay::start(Quirks { accept_tcp_only: true, ..Quirks::default() }).await.unwrap();
     let url = relay.url().to_owned();
     let connecting = tokio::spawn(async move { Raw::connect(&url).await });
@@ -103,7 +103,7 @@ async fn accept_tcp_only_until_it_relents() {
 }
 
 #[tokio::test]
-async fn mute_but_alive() {
+async fn mute_relay_still_answers_pings() {
     let relay = QuirkyRelay::start(Quirks { mute: true, require_auth: true, ..Quirks::default() }).await.unwrap();
     let mut client = Raw::connect(relay.url()).await;
     client.send(json!(["REQ", "s", {}])).await;
@@ -115,7 +115,7 @@ async fn mute_but_alive() {
 }
 
 #[tokio::test]
-async fn stop_reading_answers_not_even_pings() {
+async fn stop_reading_ignores_even_pings() {
     let relay = QuirkyRelay::start(Quirks { stop_reading: true, ..Quirks::default() }).await.unwrap();
     let mut client = Raw::connect(relay.url()).await;
     futures_util::SinkExt::send(&mut client.socket, Message::Ping("x".into())).await.unwrap();
@@ -183,7 +183,7 @@ async fn require_auth() {
 }
 
 #[tokio::test]
-async fn require_auth_later_and_under_another_name() {
+async fn require_auth_can_be_turned_on_later_for_another_url() {
     let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();
     let mut client = Raw::connect(relay.url()).await;
     client.subscribe("s", &key()).await;
@@ -228,7 +228,7 @@ async fn duplicate_and_delay() {
 }
 
 #[tokio::test]
-async fn lies_about_ok() {
+async fn false_ok_replies() {
     let relay = QuirkyRelay::start(Quirks { lie_ok: Some(LieOk::AcceptAndDrop), ..Quirks::default() }).await.unwrap();
     let key = key();
     let mut client = Raw::connect(relay.url()).await;
@@ -259,7 +259,7 @@ async fn close_subscriptions_after() {
 }
 
 #[tokio::test]
-async fn latency_each_way_without_reordering() {
+async fn latency_applies_both_ways_without_reordering() {
     let latency = Duration::from_millis(60);
     let relay = QuirkyRelay::start(Quirks { latency, ..Quirks::default() }).await.unwrap();
     let key = key();

@@ -181,7 +181,7 @@ fn exactly(amount: u64) -> TicketAmount {
 }
 
 #[tokio::test]
-async fn a_sent_ticket_is_swapped_so_that_its_sender_can_no_longer_spend_it() {
+async fn received_ticket_is_swapped_so_the_sender_cannot_spend_it() {
     let mut fixture = Fixture::new().await;
     let wallet = fixture.user(Policy::silent().receiving_tickets()).await;
     let token = fixture.token(5, None).await;
@@ -203,7 +203,7 @@ async fn a_sent_ticket_is_swapped_so_that_its_sender_can_no_longer_spend_it() {
 }
 
 #[tokio::test]
-async fn a_ticket_of_an_unknown_service_waits_for_the_user() {
+async fn ticket_of_an_unknown_service_waits_for_approval() {
     let mut fixture = Fixture::new().await;
     let wallet = fixture.stranger(Policy::silent().receiving_tickets()).await;
     let token = fixture.token(2, None).await;
@@ -218,7 +218,7 @@ async fn a_ticket_of_an_unknown_service_waits_for_the_user() {
 }
 
 #[tokio::test]
-async fn a_bad_ticket_is_refused_with_the_reason() {
+async fn invalid_ticket_is_refused_with_the_reason() {
     let mut fixture = Fixture::new().await;
     let wallet = fixture.user(Policy::silent().receiving_tickets()).await;
     let spent = fixture.token(2, None).await;
@@ -232,7 +232,7 @@ async fn a_bad_ticket_is_refused_with_the_reason() {
 }
 
 #[tokio::test]
-async fn a_request_gets_a_token_of_exactly_the_amount_and_only_one() {
+async fn request_gets_exactly_one_token_of_the_exact_amount() {
     let mut fixture = Fixture::new().await;
     let wallet = fixture.user(Policy::silent().receiving_tickets()).await;
     let token = fixture.token(5, None).await;
@@ -275,7 +275,7 @@ async fn a_request_gets_a_token_of_exactly_the_amount_and_only_one() {
 }
 
 #[tokio::test]
-async fn the_policy_gives_and_receives_without_asking() {
+async fn policy_gives_and_receives_automatically() {
     let mut fixture = Fixture::new().await;
     let wallet = fixture.user(Policy::auto_approve()).await;
     let token = fixture.token(4, None).await;
@@ -291,7 +291,7 @@ async fn the_policy_gives_and_receives_without_asking() {
 }
 
 #[tokio::test]
-async fn a_mint_that_is_away_delays_and_loses_nothing() {
+async fn unreachable_mint_delays_but_loses_nothing() {
     let mut fixture = Fixture::new().await;
     let wallet = fixture.user(Policy::silent().receiving_tickets()).await;
     let (first, second) = (fixture.token(5, None).await, fixture.token(1, None).await);
@@ -307,7 +307,7 @@ async fn a_mint_that_is_away_delays_and_loses_nothing() {
 }
 
 #[tokio::test]
-async fn an_expired_request_gets_no_token() {
+async fn expired_request_gets_no_token() {
     let mut fixture = Fixture::new().await;
     let wallet = fixture.user(Policy::silent().receiving_tickets()).await;
     let token = fixture.token(1, None).await;
@@ -326,7 +326,7 @@ async fn an_expired_request_gets_no_token() {
 }
 
 #[tokio::test]
-async fn a_given_ticket_can_be_taken_back_until_it_is_spent() {
+async fn given_ticket_can_be_taken_back_until_spent() {
     let fixture = Fixture::new().await;
     let tickets = fixture.tickets("user.db");
     assert!(matches!(tickets.give(TicketJobId([1; 32]), &exactly(1), None).await, Err(TicketsError::NameOne(_))));
@@ -350,7 +350,7 @@ async fn a_given_ticket_can_be_taken_back_until_it_is_spent() {
 }
 
 #[tokio::test]
-async fn two_programs_share_the_file_and_one_finishes_what_the_other_began() {
+async fn two_processes_share_the_file_and_finish_each_others_jobs() {
     let mut fixture = Fixture::new().await;
     let (one, other) = (fixture.tickets("user.db"), fixture.tickets("user.db"));
     let tokens = [fixture.token(1, None).await, fixture.token(2, None).await, fixture.token(4, None).await];
@@ -388,7 +388,7 @@ async fn two_programs_share_the_file_and_one_finishes_what_the_other_began() {
 }
 
 #[tokio::test]
-async fn a_mint_with_a_token_is_shown_it() {
+async fn configured_mint_token_is_sent_to_the_mint() {
     let fixture = Fixture::with(MintOptions::new().auth_token("let me in")).await;
     let tickets = fixture.tickets("user.db");
     let token = fixture.token(1, Some("let me in")).await;

@@ -18,7 +18,7 @@ async fn wallet(policy: Policy) -> Wallet {
 }
 
 #[tokio::test]
-async fn logs_in() {
+async fn user_logs_in() {
     let relay = EmbeddedRelay::start().await.unwrap();
     let mut service = Service::start(relay.url()).await;
     let wallet = wallet(Policy::silent()).await;
@@ -111,7 +111,7 @@ async fn unknown_services_can_be_ignored() {
 }
 
 #[tokio::test]
-async fn a_repeated_request_gets_the_same_reply_again() {
+async fn repeated_request_gets_the_same_reply() {
     let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();
     let mut service = Service::start(relay.url()).await;
     let wallet = wallet(Policy::silent()).await;
@@ -138,7 +138,7 @@ async fn a_repeated_request_gets_the_same_reply_again() {
 }
 
 #[tokio::test]
-async fn the_same_event_from_three_relays_gets_one_reply() {
+async fn same_event_from_three_relays_gets_one_reply() {
     let relays = [
         QuirkyRelay::start(Quirks::default()).await.unwrap(),
         QuirkyRelay::start(Quirks::default()).await.unwrap(),
@@ -194,7 +194,7 @@ async fn unreachable_relays_are_an_error() {
 }
 
 #[tokio::test]
-async fn own_relays_are_announced_and_used() {
+async fn wallets_own_relays_are_announced_and_used() {
     let (theirs, ours) = (EmbeddedRelay::start().await.unwrap(), EmbeddedRelay::start().await.unwrap());
     let mut service = Service::start(theirs.url()).await;
     let wallet = Wallet::start(WalletOptions::new(Identity::generate()).relay(ours.url())).await;
@@ -214,7 +214,7 @@ async fn own_relays_are_announced_and_used() {
 }
 
 #[tokio::test]
-async fn a_reply_of_the_user_replaces_the_automatic_one() {
+async fn manual_reply_replaces_the_automatic_one() {
     let relay = EmbeddedRelay::start().await.unwrap();
     let mut service = Service::start(relay.url()).await;
     // Longer than this test takes on a busy machine.
@@ -231,7 +231,7 @@ async fn a_reply_of_the_user_replaces_the_automatic_one() {
 }
 
 #[tokio::test]
-async fn a_burst_loses_nothing() {
+async fn burst_of_requests_loses_nothing() {
     let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();
     let mut service = Service::start(relay.url()).await;
     let wallet = wallet(Policy::silent()).await;

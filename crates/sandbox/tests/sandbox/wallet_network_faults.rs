@@ -27,7 +27,7 @@ async fn log_in(relay: &QuirkyRelay, service: &mut Service, wallet: &Wallet, cha
 }
 
 #[tokio::test]
-async fn authenticates_where_it_must() {
+async fn wallet_authenticates_when_required() {
     let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();
     let mut service = Service::start(relay.url()).await;
     relay.set(|quirks| quirks.require_auth = true);
@@ -41,7 +41,7 @@ async fn authenticates_where_it_must() {
 }
 
 #[tokio::test]
-async fn subscribes_again_when_the_relay_closes_the_subscription() {
+async fn closed_subscription_is_renewed() {
     let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();
     let mut service = Service::start(relay.url()).await;
     let wallet = wallet().await;
@@ -57,7 +57,7 @@ async fn subscribes_again_when_the_relay_closes_the_subscription() {
 }
 
 #[tokio::test]
-async fn comes_back_after_each_drop() {
+async fn wallet_reconnects_after_every_disconnect() {
     let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();
     let proxy = BreakableProxy::start(relay.url().strip_prefix("ws://").unwrap()).await.unwrap();
     let mut service = Service::with_keys(Keys::generate(), relay.url(), &[&proxy.ws_url()]).await;
@@ -75,7 +75,7 @@ async fn comes_back_after_each_drop() {
 }
 
 #[tokio::test]
-async fn an_answer_given_while_the_line_is_cut_is_sent_afterwards() {
+async fn reply_given_while_disconnected_is_sent_later() {
     let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();
     let proxy = BreakableProxy::start(relay.url().strip_prefix("ws://").unwrap()).await.unwrap();
     let mut service = Service::with_keys(Keys::generate(), relay.url(), &[&proxy.ws_url()]).await;

@@ -7,7 +7,7 @@ use usher_protocol::message::PaymentHash;
 use super::{Subject, commit_done, create, event, id, inbound, key, step};
 
 /// Each gets its own revision and index.
-pub async fn all_are_committed_in_order(subject: impl Subject) {
+pub async fn batch_is_committed_in_order(subject: impl Subject) {
     let store = subject.store();
     commit_done(&*store, create(id(1))).await;
     let commits = vec![
@@ -23,7 +23,7 @@ pub async fn all_are_committed_in_order(subject: impl Subject) {
 }
 
 /// Whichever of them conflicts, nothing of any is there.
-pub async fn one_conflict_holds_back_all(subject: impl Subject) {
+pub async fn one_conflict_rolls_back_the_batch(subject: impl Subject) {
     let store = subject.store();
     commit_done(&*store, Commit { claims: vec![key("a")], inbound: vec![inbound(1)], ..create(id(1)) }).await;
     let good = || Commit { events: vec![event(1)], claims: vec![key("c")], inbound: vec![inbound(9)], ..create(id(5)) };
@@ -48,7 +48,7 @@ pub async fn one_conflict_holds_back_all(subject: impl Subject) {
 }
 
 /// Many append to the reserved stream, at whatever revision it is, and each event has its own index.
-pub async fn many_append_to_the_reserved_stream(subject: impl Subject) {
+pub async fn batches_append_to_the_reserved_stream(subject: impl Subject) {
     let store = subject.store();
     let append = |number| Commit {
         kind: OperationKind::Subscriptions,
@@ -67,7 +67,7 @@ pub async fn many_append_to_the_reserved_stream(subject: impl Subject) {
 }
 
 /// Done is not finished; the watched invoice is returned when the index is rebuilt, until the operation finishes.
-pub async fn done_and_watched_are_kept(mut subject: impl Subject) {
+pub async fn done_and_watched_survive_reopening(mut subject: impl Subject) {
     let hash = PaymentHash::from_bytes([7; 32]);
     let store = subject.store();
     commit_done(&*store, Commit { watched: Some(hash), ..create(id(1)) }).await;

@@ -39,7 +39,7 @@ pub async fn pending_deliveries_keep_their_pauses(subject: impl Subject) {
 }
 
 /// So that it is not kept for longer than it should be.
-pub async fn what_was_recorded_in_the_future_is_recorded_now(subject: impl Subject) {
+pub async fn future_timestamps_are_moved_to_now(subject: impl Subject) {
     let store = subject.store();
     assert_eq!(store.latest_record().await.unwrap(), None);
     let far = UnixMillis(900_000);

@@ -8,14 +8,14 @@ use super::{
 };
 
 /// An id is created once.
-pub async fn creating_what_exists_conflicts(subject: impl Subject) {
+pub async fn creating_an_existing_operation_conflicts(subject: impl Subject) {
     let store = subject.store();
     commit_done(&*store, create(id(1))).await;
     assert_eq!(commit_conflicts(&*store, create(id(1))).await, Conflict::Revision);
 }
 
 /// Behind, ahead, or impossible.
-pub async fn stepping_from_another_revision_conflicts(subject: impl Subject) {
+pub async fn step_from_another_revision_conflicts(subject: impl Subject) {
     let store = subject.store();
     commit_done(&*store, create(id(1))).await;
     commit_done(&*store, step(id(1), 1)).await;
@@ -26,7 +26,7 @@ pub async fn stepping_from_another_revision_conflicts(subject: impl Subject) {
 }
 
 /// So that the engine can return the stream that has the key.
-pub async fn a_claimed_key_names_its_owner(subject: impl Subject) {
+pub async fn claimed_key_conflicts_with_its_owner(subject: impl Subject) {
     let store = subject.store();
     commit_done(&*store, Commit { claims: vec![key("a"), key("b")], ..create(id(1)) }).await;
     commit_done(&*store, Commit { claims: vec![key("c")], ..create(id(2)) }).await;
@@ -40,7 +40,7 @@ pub async fn a_claimed_key_names_its_owner(subject: impl Subject) {
 }
 
 /// Keys claimed at the start and later.
-pub async fn a_key_is_free_after_its_owner_finished(subject: impl Subject) {
+pub async fn key_is_free_after_its_owner_finished(subject: impl Subject) {
     let store = subject.store();
     commit_done(&*store, Commit { claims: vec![key("a")], ..create(id(1)) }).await;
     commit_done(&*store, Commit { claims: vec![key("b")], ..step(id(1), 1) }).await;
@@ -49,7 +49,7 @@ pub async fn a_key_is_free_after_its_owner_finished(subject: impl Subject) {
 }
 
 /// Until the time that the owner named, whatever becomes of the owner. What it neither has nor claims it cannot new.
-pub async fn a_key_may_be_kept_beyond_the_end(mut subject: impl Subject) {
+pub async fn key_can_be_kept_after_the_operation(mut subject: impl Subject) {
     let store = subject.store();
     let at = usher_engine::UnixMillis;
     commit_done(&*store, Commit { claims: vec![key("a"), key("b")], ..create(id(1)) }).await;
@@ -81,7 +81,7 @@ pub async fn a_key_may_be_kept_beyond_the_end(mut subject: impl Subject) {
 }
 
 /// Also twice in one commit: no conflict, and no second key.
-pub async fn an_operation_may_claim_its_own_keys_again(subject: impl Subject) {
+pub async fn operation_can_claim_its_own_keys_again(subject: impl Subject) {
     let store = subject.store();
     commit_done(&*store, Commit { claims: vec![key("a"), key("a")], ..create(id(1)) }).await;
     commit_done(&*store, Commit { claims: vec![key("a"), key("b")], ..step(id(1), 1) }).await;
@@ -91,7 +91,7 @@ pub async fn an_operation_may_claim_its_own_keys_again(subject: impl Subject) {
 }
 
 /// Five relays deliver the same event, and a sixth does so after a restart.
-pub async fn an_inbound_event_counts_once(mut subject: impl Subject) {
+pub async fn inbound_event_is_accepted_once(mut subject: impl Subject) {
     let store = subject.store();
     commit_done(&*store, create(id(1))).await;
     commit_done(&*store, create(id(2))).await;
@@ -112,7 +112,7 @@ pub async fn an_inbound_event_counts_once(mut subject: impl Subject) {
 
 /// Then the keys, then the inbound event: a stale revision is reported first. (And a repeated request before all of
 /// them.)
-pub async fn the_revision_is_looked_at_first(subject: impl Subject) {
+pub async fn revision_is_checked_first(subject: impl Subject) {
     let store = subject.store();
     commit_done(&*store, Commit { claims: vec![key("a")], inbound: vec![inbound(1)], ..create(id(1)) }).await;
     commit_done(&*store, create(id(2))).await;
@@ -122,7 +122,7 @@ pub async fn the_revision_is_looked_at_first(subject: impl Subject) {
 }
 
 /// Nothing of all that a commit can bring.
-pub async fn a_conflict_changes_nothing(subject: impl Subject) {
+pub async fn conflict_changes_nothing(subject: impl Subject) {
     let store = subject.store();
     let kept = UserRelays { main_key: public_key(1), relays: vec!["wss://kept".to_owned()] };
     commit_done(&*store, Commit { claims: vec![key("taken")], inbound: vec![inbound(1)], ..create(id(9)) }).await;
@@ -181,7 +181,7 @@ async fn observe(subject: &impl Subject) -> Snapshot {
 }
 
 /// For one row: as when a timer and a wallet's reply coincide.
-pub async fn of_two_contenders_one_wins(subject: impl Subject) {
+pub async fn one_of_two_concurrent_steps_wins(subject: impl Subject) {
     let store = subject.store();
     commit_done(&*store, create(id(1))).await;
     for revision in 1..=50 {
@@ -195,7 +195,7 @@ pub async fn of_two_contenders_one_wins(subject: impl Subject) {
 }
 
 /// For one key: as when the same static token is asked for twice at once.
-pub async fn of_two_claimants_one_wins(subject: impl Subject) {
+pub async fn one_of_two_concurrent_claims_wins(subject: impl Subject) {
     for n in 0..50 {
         let (one, other) = (id(2 * n), id(2 * n + 1));
         let claim = |operation| Commit { claims: vec![key(&n.to_string())], ..create(operation) };
@@ -209,7 +209,7 @@ pub async fn of_two_claimants_one_wins(subject: impl Subject) {
 }
 
 /// For one inbound event: as when two relays deliver at the same moment.
-pub async fn of_two_copies_of_an_inbound_event_one_counts(subject: impl Subject) {
+pub async fn one_of_two_concurrent_copies_is_accepted(subject: impl Subject) {
     for n in 0..50 {
         let copy = |operation| Commit { inbound: vec![inbound(n)], ..create(operation) };
         let (a, b) = race(&subject, copy(id(2 * n)), copy(id(2 * n + 1))).await;

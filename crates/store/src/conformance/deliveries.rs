@@ -67,7 +67,7 @@ pub async fn every_event_has_its_delivery(subject: impl Subject) {
 }
 
 /// The next one only when it is delivered or given up; streams do not wait for one another.
-pub async fn only_the_first_pending_one_is_offered(subject: impl Subject) {
+pub async fn only_the_first_pending_delivery_is_offered(subject: impl Subject) {
     let store = subject.store();
     opened(&*store, 1, 4).await;
     opened(&*store, 2, 2).await;
@@ -134,7 +134,7 @@ pub async fn attempts_are_recorded(subject: impl Subject) {
 }
 
 /// Nor does one that does not exist; what is recorded of it stays.
-pub async fn a_settled_delivery_takes_no_attempt(subject: impl Subject) {
+pub async fn settled_delivery_records_no_attempt(subject: impl Subject) {
     let store = subject.store();
     opened(&*store, 1, 3).await;
     attempt(&*store, accepted(id(1), 0, 1)).await;
@@ -153,7 +153,7 @@ pub async fn a_settled_delivery_takes_no_attempt(subject: impl Subject) {
 }
 
 /// Delivered and failed ones, from the beginning; of pending ones all stays but when they are due.
-pub async fn settled_ones_may_be_retried(subject: impl Subject) {
+pub async fn settled_deliveries_can_be_retried(subject: impl Subject) {
     let store = subject.store();
     opened(&*store, 1, 3).await;
     for at in [1, 2] {
@@ -194,7 +194,7 @@ pub async fn settled_ones_may_be_retried(subject: impl Subject) {
 }
 
 /// The receiver gets it again before newer ones.
-pub async fn a_retried_one_comes_before_later_ones(subject: impl Subject) {
+pub async fn retried_delivery_precedes_later_ones(subject: impl Subject) {
     let store = subject.store();
     opened(&*store, 1, 3).await;
     attempt(&*store, given_up(id(1), 0, 1)).await;
@@ -208,7 +208,7 @@ pub async fn a_retried_one_comes_before_later_ones(subject: impl Subject) {
 }
 
 /// They go first, so they are due too; later ones and other streams keep their time.
-pub async fn a_retried_one_hurries_those_before_it(subject: impl Subject) {
+pub async fn retry_makes_earlier_deliveries_due(subject: impl Subject) {
     let store = subject.store();
     opened(&*store, 1, 4).await;
     opened(&*store, 2, 1).await;
@@ -225,7 +225,7 @@ pub async fn a_retried_one_hurries_those_before_it(subject: impl Subject) {
 }
 
 /// Both or neither: a repeated request, or one for a missing delivery, changes nothing.
-pub async fn a_retry_is_committed_with_its_answer(mut subject: impl Subject) {
+pub async fn retry_is_committed_with_its_idempotency_record(mut subject: impl Subject) {
     let store = subject.store();
     opened(&*store, 1, 2).await;
     attempt(&*store, given_up(id(1), 0, 1)).await;
@@ -248,7 +248,7 @@ pub async fn a_retry_is_committed_with_its_answer(mut subject: impl Subject) {
 }
 
 /// As when an attempt is recorded while an operator retries: a delivery is not settled twice.
-pub async fn of_two_attempts_one_settles(subject: impl Subject) {
+pub async fn one_of_two_concurrent_attempts_settles(subject: impl Subject) {
     opened(&*subject.store(), 1, 50).await;
     for index in 0..50 {
         let (a, b) = (subject.store(), subject.store());
@@ -264,7 +264,7 @@ pub async fn of_two_attempts_one_settles(subject: impl Subject) {
 }
 
 /// Pending, refused, delivered, given up, retried.
-pub async fn survive_reopening_at_every_stage(mut subject: impl Subject) {
+pub async fn deliveries_survive_reopening_at_every_stage(mut subject: impl Subject) {
     opened(&*subject.store(), 1, 2).await;
     for attempt in [
         Some(refused(id(1), 0, 1)),
@@ -289,7 +289,7 @@ pub async fn survive_reopening_at_every_stage(mut subject: impl Subject) {
 }
 
 /// Many streams are worked at once, each in its order, while events are added; everything is found after reopening.
-pub async fn attempts_under_load_are_there(mut subject: impl Subject) {
+pub async fn attempts_under_load_are_recorded(mut subject: impl Subject) {
     const STREAMS: u64 = 32;
     const EVENTS: u64 = 10;
     let tasks: Vec<_> = (1..=STREAMS)
@@ -320,7 +320,7 @@ pub async fn attempts_under_load_are_there(mut subject: impl Subject) {
 }
 
 /// Events of one stream may be delivered in the orders of several queues, which do not wait for one another.
-pub async fn queues_of_one_stream_do_not_wait_for_one_another(mut subject: impl Subject) {
+pub async fn queues_of_one_stream_are_independent(mut subject: impl Subject) {
     let (a, b) = (StreamId::subscription_queue("a"), StreamId::subscription_queue("b"));
     {
         let store = subject.store();
@@ -358,7 +358,7 @@ pub async fn queues_of_one_stream_do_not_wait_for_one_another(mut subject: impl 
 }
 
 /// Whatever it holds: its stream goes on with the next.
-pub async fn one_set_aside_holds_up_nothing(subject: impl Subject) {
+pub async fn delivery_set_aside_does_not_block_others(subject: impl Subject) {
     let store = subject.store();
     opened(&*store, 1, 2).await;
     attempt(&*store, refused(id(1), 0, 5)).await;

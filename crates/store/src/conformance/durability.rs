@@ -16,7 +16,7 @@ use super::{
 };
 
 /// Every kind of row.
-pub async fn everything_is_there_after_reopening(mut subject: impl Subject) {
+pub async fn everything_survives_reopening(mut subject: impl Subject) {
     let store = subject.store();
     let first = Commit {
         wake_at: Some(UnixMillis(5)),
@@ -71,7 +71,7 @@ async fn observe(subject: &impl Subject) -> Snapshot {
 }
 
 /// Many tasks commit, each its own operations and some that conflict; every `Done` is found after reopening.
-pub async fn what_was_acknowledged_under_load_is_there(mut subject: impl Subject) {
+pub async fn acknowledged_commits_under_load_survive(mut subject: impl Subject) {
     const TASKS: u64 = 64;
     const EACH: u64 = 10;
     let acknowledged = Arc::new(Mutex::new(BTreeMap::new()));
@@ -110,7 +110,7 @@ pub async fn what_was_acknowledged_under_load_is_there(mut subject: impl Subject
 }
 
 /// A caller that is cancelled half-way leaves a whole commit or none, and does not affect others.
-pub async fn a_dropped_caller_changes_nothing(subject: impl Subject) {
+pub async fn dropped_caller_leaves_the_commit_whole_or_absent(subject: impl Subject) {
     let store = subject.store();
     for n in 0..50 {
         {

@@ -43,7 +43,7 @@ pub async fn pages_by_after_and_limit(subject: impl Subject) {
 }
 
 /// Neighbours in the order of ids.
-pub async fn streams_are_apart(subject: impl Subject) {
+pub async fn streams_are_separate(subject: impl Subject) {
     let store = subject.store();
     for n in 1..=3 {
         commit_done(&*store, Commit { events: vec![event(n)], ..create(id(n)) }).await;
@@ -87,7 +87,7 @@ pub async fn concurrent_appends_are_gapless(subject: impl Subject) {
 }
 
 /// Data that is not a JSON object is damage: it would be served and posted unchanged.
-pub async fn data_that_is_no_object_is_unreadable(subject: impl Subject) {
+pub async fn data_that_is_not_an_object_is_unreadable(subject: impl Subject) {
     let store = subject.store();
     for (n, data) in (1..).zip(["", "text", "[]", "1", "null", "{", "{}}", r#"{"a":}"#, r#"{"a":"\0"}"#]) {
         let bad = NewEvent { data: data.into(), ..event(1) };

@@ -12,7 +12,7 @@ async fn answered_at(store: &dyn FullStore, call: u64) -> Option<u64> {
 }
 
 /// Unchanged; a second record under the same key is not stored.
-pub async fn are_kept_once(mut subject: impl Subject) {
+pub async fn records_are_stored_once(mut subject: impl Subject) {
     let store = subject.store();
     assert_eq!(store.idempotency_record(&idempotency_key(1)).await.unwrap(), None);
     assert!(store.add_idempotency_record(new_record(1, 100, 0)).await.unwrap());
@@ -27,7 +27,7 @@ pub async fn are_kept_once(mut subject: impl Subject) {
 }
 
 /// Replaces the whole record if it is older than the new one's limit, and again later.
-pub async fn are_replaced_when_older(subject: impl Subject) {
+pub async fn old_records_are_replaced(subject: impl Subject) {
     let store = subject.store();
     assert!(store.add_idempotency_record(new_record(1, 100, 0)).await.unwrap());
     for too_early in [0, 99, 100] {
@@ -50,7 +50,7 @@ pub async fn are_replaced_when_older(subject: impl Subject) {
 }
 
 /// Also when both would replace an old one.
-pub async fn of_two_keepers_one_wins(subject: impl Subject) {
+pub async fn one_of_two_concurrent_records_wins(subject: impl Subject) {
     for n in 0..50 {
         let (a, b) = (subject.store(), subject.store());
         if n % 2 == 0 {
@@ -67,7 +67,7 @@ pub async fn of_two_keepers_one_wins(subject: impl Subject) {
 }
 
 /// Both are there, or neither is: with a new operation, and with a step of one.
-pub async fn are_committed_with_their_operation(mut subject: impl Subject) {
+pub async fn records_are_committed_with_their_operation(mut subject: impl Subject) {
     let store = subject.store();
     commit_done(
         &*store,
@@ -89,7 +89,7 @@ pub async fn are_committed_with_their_operation(mut subject: impl Subject) {
 
 /// No operation, no event, no delivery, no key, and the first record stays. The record is checked before everything
 /// else.
-pub async fn an_answered_call_changes_nothing(subject: impl Subject) {
+pub async fn repeated_request_changes_nothing(subject: impl Subject) {
     let store = subject.store();
     commit_done(
         &*store,
@@ -117,7 +117,7 @@ pub async fn an_answered_call_changes_nothing(subject: impl Subject) {
 }
 
 /// As a record stored by itself does.
-pub async fn a_commit_replaces_an_old_answer(subject: impl Subject) {
+pub async fn commit_replaces_an_old_record(subject: impl Subject) {
     let store = subject.store();
     assert!(store.add_idempotency_record(new_record(1, 100, 0)).await.unwrap());
     commit_done(&*store, Commit { idempotency_record: Some(new_record(1, 200, 101)), ..create(id(1)) }).await;
@@ -127,7 +127,7 @@ pub async fn a_commit_replaces_an_old_answer(subject: impl Subject) {
 }
 
 /// The other finds the record of the first.
-pub async fn of_two_calls_with_one_key_one_works(subject: impl Subject) {
+pub async fn one_of_two_requests_with_one_key_commits(subject: impl Subject) {
     for n in 0..50 {
         let call = move |operation, at| Commit { idempotency_record: Some(new_record(n, at, 0)), ..create(operation) };
         let (one, other) = (subject.store(), subject.store());
@@ -146,7 +146,7 @@ pub async fn of_two_calls_with_one_key_one_works(subject: impl Subject) {
 }
 
 /// Oldest first; the request can then be processed again.
-pub async fn are_forgotten_in_batches(subject: impl Subject) {
+pub async fn records_are_removed_in_batches(subject: impl Subject) {
     let store = subject.store();
     for n in 1..=6 {
         assert!(store.add_idempotency_record(new_record(n, n, 0)).await.unwrap());
@@ -161,7 +161,7 @@ pub async fn are_forgotten_in_batches(subject: impl Subject) {
 }
 
 /// Bodies are bytes.
-pub async fn large_and_odd_answers_survive(subject: impl Subject) {
+pub async fn large_and_unusual_responses_round_trip(subject: impl Subject) {
     let store = subject.store();
     let bodies = [vec![], vec![0], vec![0xFF; 1_000_000], b"a\0b".to_vec(), (0..=255).collect()];
     for (n, body) in (1..).zip(bodies) {

@@ -7,7 +7,7 @@ use super::deliveries::{attempt, opened, positions};
 use super::{Subject, accepted, commit_done, create, event, given_up, id, refused, step};
 
 /// Each once, with when its first one is due, in order of id, by page.
-pub async fn streams_with_pending_ones_are_listed(subject: impl Subject) {
+pub async fn streams_with_pending_deliveries_are_listed(subject: impl Subject) {
     let store = subject.store();
     // Not in order of id.
     for n in (1..=9).rev() {
@@ -44,7 +44,7 @@ pub async fn streams_with_pending_ones_are_listed(subject: impl Subject) {
 }
 
 /// In order of stream and index; a page begins after the last position of the one before.
-pub async fn lists_by_status_in_pages(subject: impl Subject) {
+pub async fn deliveries_are_listed_by_status_in_pages(subject: impl Subject) {
     let store = subject.store();
     for n in [3, 1, 2] {
         opened(&*store, n, 9).await;
@@ -78,7 +78,7 @@ pub async fn lists_by_status_in_pages(subject: impl Subject) {
 }
 
 /// Pending ones and failed ones, as they come and go.
-pub async fn are_counted(subject: impl Subject) {
+pub async fn deliveries_are_counted_by_status(subject: impl Subject) {
     let store = subject.store();
     let counts = async |pending, failed| {
         assert_eq!(store.count_deliveries().await.unwrap(), DeliveryCounts { pending, failed });

@@ -94,140 +94,140 @@ macro_rules! store_conformance {
     ($make_store:path) => {
         $crate::store_conformance! { @modules $make_store;
             operations {
-                a_new_operation_is_read_back
+                new_operation_is_read_back
                 steps_replace_the_state
-                what_is_unknown_is_absent
+                unknown_rows_are_absent
                 finishing_is_final
-                an_operation_may_be_born_finished
-                the_kind_stays_as_created
-                the_reserved_stream_always_exists
-                the_reserved_stream_cannot_finish
+                operation_can_be_created_finished
+                kind_never_changes
+                reserved_stream_always_exists
+                reserved_stream_cannot_finish
             }
             conflicts {
-                creating_what_exists_conflicts
-                stepping_from_another_revision_conflicts
-                a_claimed_key_names_its_owner
-                a_key_is_free_after_its_owner_finished
-                a_key_may_be_kept_beyond_the_end
-                an_operation_may_claim_its_own_keys_again
-                an_inbound_event_counts_once
-                the_revision_is_looked_at_first
-                a_conflict_changes_nothing
-                of_two_contenders_one_wins
-                of_two_claimants_one_wins
-                of_two_copies_of_an_inbound_event_one_counts
+                creating_an_existing_operation_conflicts
+                step_from_another_revision_conflicts
+                claimed_key_conflicts_with_its_owner
+                key_is_free_after_its_owner_finished
+                key_can_be_kept_after_the_operation
+                operation_can_claim_its_own_keys_again
+                inbound_event_is_accepted_once
+                revision_is_checked_first
+                conflict_changes_nothing
+                one_of_two_concurrent_steps_wins
+                one_of_two_concurrent_claims_wins
+                one_of_two_concurrent_copies_is_accepted
             }
             atomicity {
-                all_are_committed_in_order
-                one_conflict_holds_back_all
-                many_append_to_the_reserved_stream
-                done_and_watched_are_kept
+                batch_is_committed_in_order
+                one_conflict_rolls_back_the_batch
+                batches_append_to_the_reserved_stream
+                done_and_watched_survive_reopening
                 subscriptions_are_listed
             }
             events {
                 indexes_have_no_gaps
-                data_that_is_no_object_is_unreadable
+                data_that_is_not_an_object_is_unreadable
                 pages_by_after_and_limit
-                streams_are_apart
+                streams_are_separate
                 concurrent_appends_are_gapless
             }
             outbox {
-                is_added_to
-                is_put_off
+                messages_can_be_appended
+                resending_can_be_postponed
                 messages_keep_their_order
-                is_kept_replaced_and_emptied
-                is_cleared_when_finished
+                outbox_can_be_kept_replaced_and_cleared
+                outbox_is_cleared_on_finish
             }
             open_operations {
-                lists_only_what_is_open
-                pages_in_order_of_id
-                tells_what_the_index_needs
+                only_open_operations_are_listed
+                pages_are_ordered_by_id
+                entries_contain_what_the_index_needs
             }
             retention {
-                removes_everything_of_what_finished_before
-                removes_at_most_the_limit
-                never_removes_what_is_open
-                forgets_inbound_events_in_batches
-                forgets_relays_of_users_not_named_for_long
-                keeps_relays_that_are_in_use
-                keeps_what_has_pending_deliveries
-                removes_deliveries_with_their_operation
-                forgets_settled_deliveries_of_open_streams
-                removes_the_first_events_of_an_open_stream
-                keeps_events_that_have_a_delivery
+                finished_operations_are_removed_completely
+                removal_respects_the_limit
+                open_operations_are_never_removed
+                inbound_events_are_removed_in_batches
+                old_user_relays_are_removed
+                user_relays_in_use_are_kept
+                operations_with_pending_deliveries_are_kept
+                deliveries_are_removed_with_their_operation
+                settled_deliveries_of_open_streams_are_removed
+                old_events_of_an_open_stream_are_removed
+                events_with_a_delivery_are_kept
             }
             deliveries {
                 every_event_has_its_delivery
-                only_the_first_pending_one_is_offered
+                only_the_first_pending_delivery_is_offered
                 attempts_are_recorded
-                a_settled_delivery_takes_no_attempt
-                settled_ones_may_be_retried
-                a_retried_one_comes_before_later_ones
-                a_retried_one_hurries_those_before_it
-                a_retry_is_committed_with_its_answer
-                of_two_attempts_one_settles
-                one_set_aside_holds_up_nothing
-                queues_of_one_stream_do_not_wait_for_one_another
-                survive_reopening_at_every_stage
-                attempts_under_load_are_there
+                settled_delivery_records_no_attempt
+                settled_deliveries_can_be_retried
+                retried_delivery_precedes_later_ones
+                retry_makes_earlier_deliveries_due
+                retry_is_committed_with_its_idempotency_record
+                one_of_two_concurrent_attempts_settles
+                delivery_set_aside_does_not_block_others
+                queues_of_one_stream_are_independent
+                deliveries_survive_reopening_at_every_stage
+                attempts_under_load_are_recorded
             }
             listing {
-                streams_with_pending_ones_are_listed
-                lists_by_status_in_pages
-                are_counted
+                streams_with_pending_deliveries_are_listed
+                deliveries_are_listed_by_status_in_pages
+                deliveries_are_counted_by_status
             }
             idempotency_records {
-                are_kept_once
-                are_replaced_when_older
-                of_two_keepers_one_wins
-                are_committed_with_their_operation
-                an_answered_call_changes_nothing
-                a_commit_replaces_an_old_answer
-                of_two_calls_with_one_key_one_works
-                are_forgotten_in_batches
-                large_and_odd_answers_survive
+                records_are_stored_once
+                old_records_are_replaced
+                one_of_two_concurrent_records_wins
+                records_are_committed_with_their_operation
+                repeated_request_changes_nothing
+                commit_replaces_an_old_record
+                one_of_two_requests_with_one_key_commits
+                records_are_removed_in_batches
+                large_and_unusual_responses_round_trip
             }
             settings {
-                are_set_replaced_and_removed
-                survive_reopening
+                settings_can_be_set_replaced_and_removed
+                settings_survive_reopening
             }
             tickets {
-                a_job_is_created_and_stepped
-                another_revision_conflicts
-                a_finished_job_may_be_opened_again
+                job_is_created_and_stepped
+                step_from_another_revision_conflicts
+                finished_job_can_be_reopened
                 unfinished_jobs_are_listed_in_pages
                 counters_only_advance
                 a_counter_that_is_lost_is_no_counter_of_0
-                a_claimed_proof_names_its_job
+                claimed_proof_names_its_job
                 proofs_are_added_reserved_released_and_removed
                 proofs_are_read_by_id
                 free_proofs_are_listed_by_amount
-                a_proof_is_never_there_twice_and_never_spent_twice
+                proof_is_never_stored_or_reserved_twice
                 balances_are_sums_of_free_proofs
                 huge_amounts_are_refused_or_kept_exactly
-                a_conflict_changes_nothing
-                of_two_contenders_for_one_counter_one_wins
-                of_two_contenders_for_one_claim_one_wins
-                of_two_contenders_for_one_proof_one_wins
-                of_two_contenders_for_one_job_one_wins
+                conflict_changes_nothing
+                one_of_two_concurrent_jobs_gets_the_counter
+                one_of_two_concurrent_jobs_gets_the_claim
+                one_of_two_concurrent_jobs_gets_the_proof
+                one_of_two_concurrent_steps_of_a_job_wins
                 finished_jobs_are_removed_in_batches
-                odd_text_is_kept_as_it_is
-                what_was_acknowledged_is_there_after_reopening
+                unusual_ticket_text_round_trips
+                acknowledged_ticket_commits_survive_reopening
             }
             clock_repair {
                 pending_deliveries_keep_their_pauses
-                what_was_recorded_in_the_future_is_recorded_now
+                future_timestamps_are_moved_to_now
             }
             stored_values {
                 user_relays_are_replaced
-                large_values_survive
-                odd_text_survives
-                extreme_numbers_do_no_harm
+                large_values_round_trip
+                unusual_text_round_trips
+                extreme_numbers_are_handled
             }
             durability {
-                everything_is_there_after_reopening
-                what_was_acknowledged_under_load_is_there
-                a_dropped_caller_changes_nothing
+                everything_survives_reopening
+                acknowledged_commits_under_load_survive
+                dropped_caller_leaves_the_commit_whole_or_absent
             }
         }
     };

@@ -6,7 +6,7 @@ use usher_engine::{StreamId, UnixMillis};
 use super::{Subject, commit_done, create, id, key, message, step};
 
 /// And the reserved stream.
-pub async fn lists_only_what_is_open(subject: impl Subject) {
+pub async fn only_open_operations_are_listed(subject: impl Subject) {
     let store = subject.store();
     for n in 1..=6 {
         commit_done(&*store, create(id(n))).await;
@@ -19,7 +19,7 @@ pub async fn lists_only_what_is_open(subject: impl Subject) {
 }
 
 /// Each page begins after the last id of the previous one, even if that operation has finished in the meantime.
-pub async fn pages_in_order_of_id(subject: impl Subject) {
+pub async fn pages_are_ordered_by_id(subject: impl Subject) {
     let store = subject.store();
     // Not in order of id.
     for n in (1..=25).rev() {
@@ -44,7 +44,7 @@ pub async fn pages_in_order_of_id(subject: impl Subject) {
 }
 
 /// As of the last step.
-pub async fn tells_what_the_index_needs(subject: impl Subject) {
+pub async fn entries_contain_what_the_index_needs(subject: impl Subject) {
     let store = subject.store();
     let find = async |wanted| {
         store.open_operations(None, 100).await.unwrap().into_iter().find(|open| open.id == wanted).unwrap()

@@ -7,7 +7,7 @@ use super::{Subject, commit_conflicts, commit_done, create, event, id, key, mess
 use usher_engine::ports::OutboxChange;
 
 /// Revision 1, as given.
-pub async fn a_new_operation_is_read_back(subject: impl Subject) {
+pub async fn new_operation_is_read_back(subject: impl Subject) {
     let store = subject.store();
     let commit = Commit {
         kind: OperationKind::Authentication,
@@ -38,7 +38,7 @@ pub async fn steps_replace_the_state(subject: impl Subject) {
 }
 
 /// Every query has a result for an unknown id, and stepping it conflicts.
-pub async fn what_is_unknown_is_absent(subject: impl Subject) {
+pub async fn unknown_rows_are_absent(subject: impl Subject) {
     let store = subject.store();
     assert_eq!(store.operation(id(1)).await.unwrap(), None);
     assert!(store.events(id(1), 0, 10).await.unwrap().is_empty());
@@ -63,7 +63,7 @@ pub async fn finishing_is_final(subject: impl Subject) {
 }
 
 /// What ends as it begins leaves nothing behind that only open operations have.
-pub async fn an_operation_may_be_born_finished(subject: impl Subject) {
+pub async fn operation_can_be_created_finished(subject: impl Subject) {
     let store = subject.store();
     let commit = Commit {
         finished: true,
@@ -80,7 +80,7 @@ pub async fn an_operation_may_be_born_finished(subject: impl Subject) {
 }
 
 /// An operation's kind is that of the commit that created it.
-pub async fn the_kind_stays_as_created(subject: impl Subject) {
+pub async fn kind_never_changes(subject: impl Subject) {
     let store = subject.store();
     commit_done(&*store, create(id(1))).await;
     commit_done(&*store, Commit { kind: OperationKind::Authentication, ..step(id(1), 1) }).await;
@@ -88,7 +88,7 @@ pub async fn the_kind_stays_as_created(subject: impl Subject) {
 }
 
 /// It is there from the beginning, open, and takes events.
-pub async fn the_reserved_stream_always_exists(subject: impl Subject) {
+pub async fn reserved_stream_always_exists(subject: impl Subject) {
     let store = subject.store();
     let stored = store.operation(StreamId::SUBSCRIPTIONS).await.unwrap().unwrap();
     assert_eq!((stored.kind, stored.revision, stored.next_index), (OperationKind::Subscriptions, 1, 0));
@@ -99,7 +99,7 @@ pub async fn the_reserved_stream_always_exists(subject: impl Subject) {
 }
 
 /// A step that would finish it fails, and takes no commit beside it along.
-pub async fn the_reserved_stream_cannot_finish(subject: impl Subject) {
+pub async fn reserved_stream_cannot_finish(subject: impl Subject) {
     let store = subject.store();
     let fatal = || Commit {
         finished: true,

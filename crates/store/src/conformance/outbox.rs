@@ -18,7 +18,7 @@ pub async fn messages_keep_their_order(subject: impl Subject) {
 }
 
 /// By steps that say so.
-pub async fn is_kept_replaced_and_emptied(subject: impl Subject) {
+pub async fn outbox_can_be_kept_replaced_and_cleared(subject: impl Subject) {
     let store = subject.store();
     commit_done(&*store, Commit { outbox: OutboxChange::Replace(vec![message(1), message(2)]), ..create(id(1)) }).await;
     commit_done(&*store, step(id(1), 1)).await;
@@ -32,7 +32,7 @@ pub async fn is_kept_replaced_and_emptied(subject: impl Subject) {
 }
 
 /// By a step that adds messages; the existing ones stay unchanged, and the new ones follow them.
-pub async fn is_added_to(subject: impl Subject) {
+pub async fn messages_can_be_appended(subject: impl Subject) {
     let store = subject.store();
     commit_done(&*store, Commit { outbox: OutboxChange::Add(vec![message(1)]), ..create(id(1)) }).await;
     commit_done(&*store, Commit { outbox: OutboxChange::Add(vec![message(3), message(2)]), ..step(id(1), 1) }).await;
@@ -42,7 +42,7 @@ pub async fn is_added_to(subject: impl Subject) {
 }
 
 /// All of it, and of no other operation.
-pub async fn is_put_off(subject: impl Subject) {
+pub async fn resending_can_be_postponed(subject: impl Subject) {
     let store = subject.store();
     for n in 1..=2 {
         let messages = vec![message(n), message(9)];
@@ -55,7 +55,7 @@ pub async fn is_put_off(subject: impl Subject) {
 }
 
 /// Whatever the finishing step says about it.
-pub async fn is_cleared_when_finished(subject: impl Subject) {
+pub async fn outbox_is_cleared_on_finish(subject: impl Subject) {
     let store = subject.store();
     for (n, last) in [(1, OutboxChange::Keep), (2, OutboxChange::Replace(vec![message(3)]))] {
         commit_done(&*store, Commit { outbox: OutboxChange::Replace(vec![message(n)]), ..create(id(n)) }).await;

@@ -17,7 +17,7 @@ async fn finish_at(subject: &impl Subject, number: u64, at: u64) {
 }
 
 /// The operation, its events, and its id: it never was.
-pub async fn removes_everything_of_what_finished_before(subject: impl Subject) {
+pub async fn finished_operations_are_removed_completely(subject: impl Subject) {
     let store = subject.store();
     finish_at(&subject, 1, 99).await;
     finish_at(&subject, 2, 100).await;
@@ -35,7 +35,7 @@ pub async fn removes_everything_of_what_finished_before(subject: impl Subject) {
 }
 
 /// Oldest first, until none is left.
-pub async fn removes_at_most_the_limit(subject: impl Subject) {
+pub async fn removal_respects_the_limit(subject: impl Subject) {
     let store = subject.store();
     for n in 1..=7 {
         finish_at(&subject, n, 100 - n).await;
@@ -56,7 +56,7 @@ pub async fn removes_at_most_the_limit(subject: impl Subject) {
 }
 
 /// However old, and whatever the limits.
-pub async fn never_removes_what_is_open(subject: impl Subject) {
+pub async fn open_operations_are_never_removed(subject: impl Subject) {
     let store = subject.store();
     commit_done(&*store, Commit { at: UnixMillis(0), events: vec![event(0)], ..create(id(1)) }).await;
     commit_done(&*store, Commit { at: UnixMillis(0), ..step(id(1), 1) }).await;
@@ -69,7 +69,7 @@ pub async fn never_removes_what_is_open(subject: impl Subject) {
 }
 
 /// Those recorded before the given time; the rest are still recognised.
-pub async fn forgets_inbound_events_in_batches(subject: impl Subject) {
+pub async fn inbound_events_are_removed_in_batches(subject: impl Subject) {
     let store = subject.store();
     commit_done(&*store, create(id(1))).await;
     for n in 1..=6 {
@@ -86,7 +86,7 @@ pub async fn forgets_inbound_events_in_batches(subject: impl Subject) {
 }
 
 /// By when they were named last, whatever the operation that named them.
-pub async fn forgets_relays_of_users_not_named_for_long(subject: impl Subject) {
+pub async fn old_user_relays_are_removed(subject: impl Subject) {
     let store = subject.store();
     commit_done(&*store, create(id(1))).await;
     let name = |revision, user, at| {
@@ -115,7 +115,7 @@ async fn finish_with_deliveries(subject: &impl Subject, number: u64, at: u64) {
 }
 
 /// Until the last of them is delivered or given up; it delays no other operation and is not counted.
-pub async fn keeps_what_has_pending_deliveries(subject: impl Subject) {
+pub async fn operations_with_pending_deliveries_are_kept(subject: impl Subject) {
     let store = subject.store();
     finish_with_deliveries(&subject, 1, 10).await;
     finish_with_deliveries(&subject, 2, 11).await;
@@ -141,7 +141,7 @@ pub async fn keeps_what_has_pending_deliveries(subject: impl Subject) {
 }
 
 /// Delivered and failed ones: nothing of them is left, also not for an operation that takes the same id.
-pub async fn removes_deliveries_with_their_operation(subject: impl Subject) {
+pub async fn deliveries_are_removed_with_their_operation(subject: impl Subject) {
     let store = subject.store();
     for n in 1..=3 {
         finish_with_deliveries(&subject, n, n).await;
@@ -163,7 +163,7 @@ pub async fn removes_deliveries_with_their_operation(subject: impl Subject) {
 }
 
 /// By when they were attempted last; pending ones stay however old, and so do the events.
-pub async fn forgets_settled_deliveries_of_open_streams(subject: impl Subject) {
+pub async fn settled_deliveries_of_open_streams_are_removed(subject: impl Subject) {
     let store = subject.store();
     let events = (0..6).map(event).collect();
     commit_done(&*store, Commit { deliver: true, events, ..create(id(1)) }).await;
@@ -196,7 +196,7 @@ pub async fn forgets_settled_deliveries_of_open_streams(subject: impl Subject) {
 
 /// Users who are sent a message, or whose relays are in use: recorded once a day, and not for users whose relays are
 /// unknown.
-pub async fn keeps_relays_that_are_in_use(subject: impl Subject) {
+pub async fn user_relays_in_use_are_kept(subject: impl Subject) {
     const DAY: u64 = 24 * 3_600_000;
     let store = subject.store();
     let named = (1..=4).map(|n| UserRelays { main_key: public_key(n), relays: vec![format!("wss://{n}")] }).collect();
@@ -218,7 +218,7 @@ pub async fn keeps_relays_that_are_in_use(subject: impl Subject) {
 }
 
 /// Oldest first and at most the limit, up to the first that is too young or the newest; the index goes on counting.
-pub async fn removes_the_first_events_of_an_open_stream(mut subject: impl Subject) {
+pub async fn old_events_of_an_open_stream_are_removed(mut subject: impl Subject) {
     let at = |n, at| NewEvent { at: UnixMillis(at), ..event(n) };
     let times = [10, 20, 30, 5, 40, 41];
     let events: Vec<_> = (0..).zip(times).map(|(n, time)| at(n, time)).collect();
@@ -252,7 +252,7 @@ pub async fn removes_the_first_events_of_an_open_stream(mut subject: impl Subjec
 }
 
 /// Until it is forgotten: a delivery that was given up may be retried.
-pub async fn keeps_events_that_have_a_delivery(subject: impl Subject) {
+pub async fn events_with_a_delivery_are_kept(subject: impl Subject) {
     let store = subject.store();
     commit_done(&*store, Commit { deliver: true, events: (0..4).map(event).collect(), ..create(id(1)) }).await;
     let remove = async || store.remove_events(id(1), UnixMillis(u64::MAX), 10).await.unwrap();

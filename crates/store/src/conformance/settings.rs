@@ -3,7 +3,7 @@
 use super::Subject;
 
 /// Each name for itself, whatever the text.
-pub async fn are_set_replaced_and_removed(subject: impl Subject) {
+pub async fn settings_can_be_set_replaced_and_removed(subject: impl Subject) {
     let store = subject.store();
     assert_eq!(store.setting("a").await.unwrap(), None);
     store.set_setting("a", None).await.unwrap();
@@ -20,7 +20,7 @@ pub async fn are_set_replaced_and_removed(subject: impl Subject) {
 }
 
 /// Values that were set, and removals.
-pub async fn survive_reopening(mut subject: impl Subject) {
+pub async fn settings_survive_reopening(mut subject: impl Subject) {
     let store = subject.store();
     store.set_setting("kept", Some("1")).await.unwrap();
     store.set_setting("kept", Some("2")).await.unwrap();

@@ -34,7 +34,7 @@ pub async fn user_relays_are_replaced(subject: impl Subject) {
 }
 
 /// A megabyte each, far above what any limit lets through.
-pub async fn large_values_survive(subject: impl Subject) {
+pub async fn large_values_round_trip(subject: impl Subject) {
     let store = subject.store();
     let large = |c: &str| c.repeat(1_000_000 / c.len());
     let data: Arc<str> = format!(r#"{{"large":"{}"}}"#, large("e")).into();
@@ -57,7 +57,7 @@ pub async fn large_values_survive(subject: impl Subject) {
 }
 
 /// Empty, with zeros, quotes, and characters of several bytes in UTF-8.
-pub async fn odd_text_survives(subject: impl Subject) {
+pub async fn unusual_text_round_trips(subject: impl Subject) {
     let store = subject.store();
     for (n, text) in (1..).zip(["", "\0", "a\0b", "'; DROP TABLE operations; --", "?1 :a @b $c", "\u{1F511}\u{FFFF}"]) {
         // The data of an event is a JSON object, and is not written in another way.
@@ -79,7 +79,7 @@ pub async fn odd_text_survives(subject: impl Subject) {
 }
 
 /// "Never" is the largest time there is; it must stay in the future. The smallest are times too.
-pub async fn extreme_numbers_do_no_harm(subject: impl Subject) {
+pub async fn extreme_numbers_are_handled(subject: impl Subject) {
     let store = subject.store();
     let far = UnixMillis(u64::MAX);
     let centuries = UnixMillis(1 << 60);

@@ -42,7 +42,7 @@ async fn free(store: &dyn FullStore) -> Vec<ProofId> {
 }
 
 /// Created as revision 1, and then replaced.
-pub async fn a_job_is_created_and_stepped(subject: impl Subject) {
+pub async fn job_is_created_and_stepped(subject: impl Subject) {
     let store = subject.store();
     assert_eq!(store.ticket_job(ticket_job(1)).await.unwrap(), None);
     assert_eq!(done(&*store, ticket_step(1, 0)).await, 1);
@@ -57,7 +57,7 @@ pub async fn a_job_is_created_and_stepped(subject: impl Subject) {
 }
 
 /// Behind, ahead, impossible, or created twice.
-pub async fn another_revision_conflicts(subject: impl Subject) {
+pub async fn step_from_another_revision_conflicts(subject: impl Subject) {
     let store = subject.store();
     assert_eq!(conflict(&*store, ticket_step(1, 1)).await, TicketConflict::Revision, "there is none");
     done(&*store, ticket_step(1, 0)).await;
@@ -68,7 +68,7 @@ pub async fn another_revision_conflicts(subject: impl Subject) {
 }
 
 /// A failed job may be tried again under its id.
-pub async fn a_finished_job_may_be_opened_again(subject: impl Subject) {
+pub async fn finished_job_can_be_reopened(subject: impl Subject) {
     let store = subject.store();
     done(&*store, TicketCommit { finished: true, ..ticket_step(1, 0) }).await;
     assert!(store.unfinished_ticket_jobs(None, 10).await.unwrap().is_empty());
@@ -131,7 +131,7 @@ pub async fn a_counter_that_is_lost_is_no_counter_of_0(subject: impl Subject) {
 }
 
 /// So that a token is redeemed once.
-pub async fn a_claimed_proof_names_its_job(subject: impl Subject) {
+pub async fn claimed_proof_names_its_job(subject: impl Subject) {
     let store = subject.store();
     let claim = |job, expected, proofs: &[u64]| TicketCommit {
         claims: proofs.iter().copied().map(proof_id).collect(),
@@ -208,7 +208,7 @@ pub async fn free_proofs_are_listed_by_amount(subject: impl Subject) {
 }
 
 /// Gone, reserved (also by the same job), there already, or named twice.
-pub async fn a_proof_is_never_there_twice_and_never_spent_twice(subject: impl Subject) {
+pub async fn proof_is_never_stored_or_reserved_twice(subject: impl Subject) {
     let store = subject.store();
     done(&*store, TicketCommit { add: vec![sats(1, 1), sats(2, 2)], ..ticket_step(1, 0) }).await;
     done(&*store, TicketCommit { reserve: vec![proof_id(2)], ..ticket_step(2, 0) }).await;
@@ -267,7 +267,7 @@ pub async fn huge_amounts_are_refused_or_kept_exactly(subject: impl Subject) {
 }
 
 /// All of a step, or nothing.
-pub async fn a_conflict_changes_nothing(subject: impl Subject) {
+pub async fn conflict_changes_nothing(subject: impl Subject) {
     let store = subject.store();
     let first = TicketCommit {
         claims: vec![proof_id(50)],
@@ -324,7 +324,7 @@ fn winners(results: [TicketCommitted; 2]) -> usize {
 }
 
 /// Of two who want the same counters, one derives secrets from them.
-pub async fn of_two_contenders_for_one_counter_one_wins(subject: impl Subject) {
+pub async fn one_of_two_concurrent_jobs_gets_the_counter(subject: impl Subject) {
     let store = subject.store();
     for n in 0..50 {
         let commits = [1, 2].map(|who| TicketCommit {
@@ -339,7 +339,7 @@ pub async fn of_two_contenders_for_one_counter_one_wins(subject: impl Subject) {
 }
 
 /// Of two who redeem the same token, one claims it, and the other hears of it.
-pub async fn of_two_contenders_for_one_claim_one_wins(subject: impl Subject) {
+pub async fn one_of_two_concurrent_jobs_gets_the_claim(subject: impl Subject) {
     let store = subject.store();
     for n in 0..50 {
         let commits = [1, 2].map(|who| TicketCommit { claims: vec![proof_id(n)], ..ticket_step(n * 10 + who, 0) });
@@ -351,7 +351,7 @@ pub async fn of_two_contenders_for_one_claim_one_wins(subject: impl Subject) {
 }
 
 /// Of two who spend the same proof, one reserves it.
-pub async fn of_two_contenders_for_one_proof_one_wins(subject: impl Subject) {
+pub async fn one_of_two_concurrent_jobs_gets_the_proof(subject: impl Subject) {
     let store = subject.store();
     for n in 0..50 {
         done(&*store, TicketCommit { add: vec![sats(n, 1)], ..ticket_step(n * 10, 0) }).await;
@@ -364,7 +364,7 @@ pub async fn of_two_contenders_for_one_proof_one_wins(subject: impl Subject) {
 }
 
 /// Of two who create, or step, the same job, one does.
-pub async fn of_two_contenders_for_one_job_one_wins(subject: impl Subject) {
+pub async fn one_of_two_concurrent_steps_of_a_job_wins(subject: impl Subject) {
     let store = subject.store();
     for n in 0..25 {
         for expected in 0..2 {
@@ -408,7 +408,7 @@ pub async fn finished_jobs_are_removed_in_batches(subject: impl Subject) {
 }
 
 /// Whatever mints call themselves and put into their proofs.
-pub async fn odd_text_is_kept_as_it_is(subject: impl Subject) {
+pub async fn unusual_ticket_text_round_trips(subject: impl Subject) {
     let store = subject.store();
     for (n, text) in
         (1..).zip(["", "\0", "a\0b", "'; DROP TABLE ticket_proofs; --", "?1 :a @b $c", "\u{1F511}\u{FFFF}"])
@@ -425,7 +425,7 @@ pub async fn odd_text_is_kept_as_it_is(subject: impl Subject) {
 }
 
 /// Acknowledged is on disk, whole; a caller that goes away leaves a whole step or none.
-pub async fn what_was_acknowledged_is_there_after_reopening(mut subject: impl Subject) {
+pub async fn acknowledged_ticket_commits_survive_reopening(mut subject: impl Subject) {
     const TASKS: u64 = 16;
     const EACH: u64 = 10;
     let tasks: Vec<_> = (0..TASKS)

@@ -317,7 +317,7 @@ mod tests {
 
     /// However many deliveries there are: none of these statements sorts, or reads rows that it does not return.
     #[test]
-    fn the_worker_and_the_lists_are_answered_from_an_index() {
+    fn delivery_queries_use_an_index() {
         const EVENT: &str = "SEARCH e USING PRIMARY KEY (stream=? AND idx=?) LEFT-JOIN";
         assert_eq!(plan(NEXT), ["SEARCH d USING INDEX deliveries_queue (queue=?)", EVENT]);
         assert_eq!(plan(PAGE), ["SEARCH d USING INDEX deliveries_status (status=? AND (stream,idx)>(?,?))", EVENT]);

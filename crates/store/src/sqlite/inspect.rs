@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn it_changes_nothing_and_goes_with_and_without_a_service() {
+    async fn inspection_changes_nothing_with_and_without_a_service() {
         let folder = tempfile::TempDir::new().unwrap();
         // A name that a URI has to escape.
         let path = folder.path().join("50%?#.db");
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn damage_is_found() {
+    async fn inspection_finds_damage() {
         let folder = tempfile::TempDir::new().unwrap();
         let path = folder.path().join("usher.db");
         SqliteStore::open(&path, SqliteOptions::default()).unwrap().close().await;

@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_acknowledged_is_synced() {
+    fn connections_sync_every_commit() {
         let directory = tempfile::TempDir::new().unwrap();
         let file = DatabaseFile::claim(&directory.path().join("usher.db")).unwrap();
         let writer = writer(&file, &SqliteOptions::default()).unwrap();

@@ -54,7 +54,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_writer_that_panics_is_told_of_and_what_was_written_is_there() {
+    async fn writer_panic_is_signaled_and_earlier_writes_remain() {
         let folder = tempfile::tempdir().unwrap();
         let store = open(&folder);
         store.write(|connection| Ok(connection.execute_batch("CREATE TABLE kept (x)").is_ok())).await.unwrap();
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_reader_that_panics_is_told_of() {
+    async fn reader_panic_is_signaled() {
         let folder = tempfile::tempdir().unwrap();
         let store = open(&folder);
         let lost = store.read(|_| panic!("as if there were a bug")).await as Result<(), _>;
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_store_that_works_or_is_closed_has_not_failed() {
+    async fn working_or_closed_store_has_not_failed() {
         let folder = tempfile::tempdir().unwrap();
         let store = open(&folder);
         assert!(store.open_operations(None, 1).await.unwrap().len() <= 1);

@@ -257,7 +257,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rebuilding_the_index_reads_the_index_alone() {
+    fn loading_open_operations_uses_a_covering_index() {
         let mut connection = Connection::open_in_memory().unwrap();
         schema::migrate(&mut connection, schema::MIGRATIONS).unwrap();
         let plan: Vec<String> = connection

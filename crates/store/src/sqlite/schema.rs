@@ -174,13 +174,13 @@ mod tests {
     }
 
     #[test]
-    fn versions_count_from_one_without_gaps() {
+    fn versions_start_at_one_without_gaps() {
         let versions: Vec<_> = MIGRATIONS.iter().map(|migration| migration.version).collect();
         assert_eq!(versions, (1..=u32::try_from(MIGRATIONS.len()).unwrap()).collect::<Vec<_>>());
     }
 
     #[test]
-    fn every_file_of_the_folder_is_listed() {
+    fn every_migration_file_is_listed() {
         let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("migrations/sqlite");
         let mut files: Vec<_> = std::fs::read_dir(folder)
             .unwrap()
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn a_database_of_any_version_comes_to_the_same_schema() {
+    fn migration_from_any_version_gives_the_same_schema() {
         let schema_from = |version: usize| {
             let mut connection = Connection::open_in_memory().unwrap();
             migrate(&mut connection, &MIGRATIONS[..version]).unwrap();
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failing_migration_leaves_what_was_there() {
+    fn failed_migration_is_rolled_back() {
         let good = || Migration { version: 1, sql: "CREATE TABLE kept (x); INSERT INTO kept VALUES (1);" };
         let bad =
             Migration { version: 2, sql: "CREATE TABLE half (x); DELETE FROM kept; INSERT INTO absent VALUES (1);" };

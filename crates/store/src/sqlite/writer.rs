@@ -143,7 +143,7 @@ mod tests {
     const POSITIVE: &str = "CREATE TABLE first (x); CREATE TABLE second (x CHECK (x > 0));";
 
     #[test]
-    fn a_failing_job_takes_nobody_with_it() {
+    fn failed_job_does_not_affect_others_in_the_batch() {
         for numbers in [&[1, 2, 3][..], &[-1], &[-1, 2], &[1, -2], &[1, -2, 3, -4, 5, 6, -7], &[-1, -2, -3], &[]] {
             let (answers, rows) = commit_all(POSITIVE, numbers);
             let expected: Vec<_> = numbers.iter().map(|number| (*number, *number > 0)).collect();
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failing_commit_fails_all_and_leaves_nothing() {
+    fn failed_commit_fails_the_whole_batch() {
         // A deferred constraint is only looked at by COMMIT.
         let deferred = "PRAGMA foreign_keys = ON; CREATE TABLE parent (id INTEGER PRIMARY KEY);
             INSERT INTO parent VALUES (1), (2); CREATE TABLE first (x);
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn a_transaction_left_open_is_cleaned_up() {
+    fn open_transaction_is_rolled_back() {
         let connection = Connection::open_in_memory().unwrap();
         connection.execute_batch(POSITIVE).unwrap();
         connection.execute_batch("BEGIN; INSERT INTO first VALUES (7)").unwrap();

@@ -100,7 +100,7 @@ async fn exercise(store: &SqliteStore) -> bool {
 }
 
 #[tokio::test]
-async fn a_truncated_file_is_an_error() {
+async fn truncated_file_is_an_error() {
     let place = filled().await;
     let whole = fs::read(place.path()).unwrap();
     for length in [1, 99, 100, 512, 4_096, whole.len() / 2, whole.len() - 4_096] {
@@ -165,7 +165,7 @@ async fn rows_of_an_unknown_kind_are_unreadable() {
 
 /// A claim, a counter or a proof that is forgotten is money that is spent twice, or lost.
 #[tokio::test]
-async fn damaged_records_of_the_ticket_wallet_are_never_taken_for_missing_ones() {
+async fn damaged_ticket_records_are_never_treated_as_missing() {
     let place = Place::new();
     let store = place.open();
     let mint = |n: u64| format!("https://m{n}.example");
@@ -253,7 +253,7 @@ async fn listed(store: &SqliteStore) -> BTreeSet<(&'static str, String)> {
 }
 
 #[tokio::test]
-async fn impossible_values_and_missing_rows_are_found_and_harm_nothing_else() {
+async fn impossible_values_and_missing_rows_are_reported_in_isolation() {
     let place = filled().await;
     let raw = place.raw();
     let change = |sql: &str, n: u64| assert!(raw.execute(sql, [id(n).as_bytes()]).unwrap() > 0, "{sql}");
@@ -333,7 +333,7 @@ async fn impossible_values_and_missing_rows_are_found_and_harm_nothing_else() {
 }
 
 #[test]
-fn a_database_without_a_table_an_index_or_a_column_is_refused_and_what_is_missing_is_named() {
+fn incomplete_schema_is_refused_and_the_missing_part_named() {
     for (sql, missing) in [
         ("DROP TABLE settings", "the table settings"),
         ("DROP INDEX inbound_at", "the index inbound_at"),
@@ -351,7 +351,7 @@ fn a_database_without_a_table_an_index_or_a_column_is_refused_and_what_is_missin
 }
 
 #[test]
-fn whether_a_database_is_in_use_is_told_without_disturbing_anybody() {
+fn in_use_check_does_not_disturb_the_database() {
     let place = Place::new();
     assert_eq!(DatabaseInspection::is_in_use(&place.path()), Some(false), "it is not there");
     let store = place.open();
@@ -362,7 +362,7 @@ fn whether_a_database_is_in_use_is_told_without_disturbing_anybody() {
 }
 
 #[test]
-fn what_is_no_regular_file_is_not_inspected() {
+fn only_regular_files_are_inspected() {
     let place = Place::new();
     fs::create_dir(place.path()).unwrap();
     let error = DatabaseInspection::open(&place.path()).unwrap_err();
@@ -370,7 +370,7 @@ fn what_is_no_regular_file_is_not_inspected() {
 }
 
 #[tokio::test]
-async fn a_corrupt_file_is_another_thing_than_a_damaged_row() {
+async fn corrupt_file_is_distinguished_from_a_damaged_row() {
     let place = filled().await;
     let mut bytes = fs::read(place.path()).unwrap();
     // The head and the schema stay: the file opens.

@@ -22,7 +22,7 @@ fn large(number: u64) -> Commit {
 }
 
 #[tokio::test]
-async fn a_full_database_refuses_and_recovers() {
+async fn full_database_refuses_commits_and_recovers() {
     let place = Place::new();
     let options = SqliteOptions { max_bytes: Some(1024 * 1024), ..SqliteOptions::default() };
     let store = SqliteStore::open(&place.path(), options).unwrap();
@@ -61,7 +61,7 @@ async fn a_full_database_refuses_and_recovers() {
 
 /// What is smaller than a commit may still find room, and tells nothing: a service that refuses every call is not ready.
 #[tokio::test]
-async fn a_check_says_that_there_is_no_room_until_there_is() {
+async fn check_fails_while_the_database_is_full() {
     let place = Place::new();
     let options = SqliteOptions { max_bytes: Some(1024 * 1024), ..SqliteOptions::default() };
     let store = SqliteStore::open(&place.path(), options).unwrap();

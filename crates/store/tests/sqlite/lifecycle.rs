@@ -15,7 +15,7 @@ use usher_store::{SqliteOptions, SqliteStore};
 use super::Place;
 
 #[tokio::test]
-async fn a_closed_store_says_so() {
+async fn closed_store_returns_closed() {
     let place = Place::new();
     let store = place.open();
     tokio::join!(store.close(), store.close());
@@ -26,7 +26,7 @@ async fn a_closed_store_says_so() {
 }
 
 #[tokio::test]
-async fn closing_leaves_one_file_and_the_lock() {
+async fn close_leaves_the_database_and_the_lock_file() {
     let place = Place::new();
     let store = place.open();
     commit_done(&store, create(id(1))).await;
@@ -43,7 +43,7 @@ async fn closing_leaves_one_file_and_the_lock() {
 
 /// Commits that are under way when the store closes: each is told `Done` and is there, or `Closed` and is not.
 #[tokio::test]
-async fn closing_commits_what_is_queued() {
+async fn close_commits_queued_work() {
     let place = Place::new();
     let options = SqliteOptions { queue: 16, max_batch: 4, ..SqliteOptions::default() };
     let store = SqliteStore::open(&place.path(), options).unwrap();
@@ -86,7 +86,7 @@ async fn closing_commits_what_is_queued() {
 
 /// Dropped without being closed, and inside an asynchronous task.
 #[tokio::test]
-async fn dropping_closes() {
+async fn drop_closes_the_store() {
     let place = Place::new();
     for n in 0..5 {
         let store = place.open();
@@ -100,7 +100,7 @@ async fn dropping_closes() {
 
 /// The smallest queue there is delays, and neither loses nor blocks.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_full_queue_makes_callers_wait() {
+async fn full_queue_makes_callers_wait() {
     let place = Place::new();
     let options = SqliteOptions { queue: 0, max_batch: 0, readers: 0, ..SqliteOptions::default() };
     let store = Arc::new(SqliteStore::open(&place.path(), options).unwrap());
@@ -120,7 +120,7 @@ async fn a_full_queue_makes_callers_wait() {
 
 /// An operator's backup or `sqlite3` shell.
 #[tokio::test]
-async fn somebody_elses_lock_delays_commits_and_no_queries() {
+async fn lock_of_another_process_delays_only_commits() {
     let place = Place::new();
     let store = place.open();
     commit_done(&store, create(id(1))).await;
@@ -140,7 +140,7 @@ async fn somebody_elses_lock_delays_commits_and_no_queries() {
 
 /// The power goes: what is then on the disk is the database and its log as they are, without anybody closing them.
 #[tokio::test]
-async fn what_was_acknowledged_is_in_the_files() {
+async fn acknowledged_commits_survive_a_power_failure() {
     let place = Place::new();
     let store = place.open();
     let crashed = Place::new();
@@ -175,7 +175,7 @@ async fn what_was_acknowledged_is_in_the_files() {
 
 /// The power goes while the log is being written: whole commits are there or not at all, in their order.
 #[tokio::test]
-async fn a_torn_log_holds_a_prefix_of_the_commits() {
+async fn torn_log_contains_a_prefix_of_the_commits() {
     let place = Place::new();
     let store = place.open();
     for n in 0..10 {

@@ -7,7 +7,7 @@ use usher_store::OpenError;
 use super::{Place, chain, open, refused};
 
 #[test]
-fn a_newer_schema_is_refused_with_both_versions() {
+fn newer_schema_is_refused_with_both_versions() {
     let place = Place::new();
     drop(place.open());
     place.raw().pragma_update(None, "user_version", 99).unwrap();
@@ -25,7 +25,7 @@ fn a_newer_schema_is_refused_with_both_versions() {
 }
 
 #[test]
-fn a_file_of_another_program_is_refused_untouched() {
+fn foreign_file_is_refused_and_unchanged() {
     type Make = fn(&Place);
     let foreign: [(&str, Make); 5] = [
         ("text", |place| fs::write(place.path(), "Dear diary, today I met a database.\n".repeat(100)).unwrap()),
@@ -50,7 +50,7 @@ fn a_file_of_another_program_is_refused_untouched() {
 }
 
 #[test]
-fn a_start_that_was_cut_short_is_no_foreign_file() {
+fn interrupted_first_start_is_not_a_foreign_file() {
     let place = Place::new();
     fs::write(place.path(), "").unwrap();
     drop(place.open());
@@ -62,7 +62,7 @@ fn a_start_that_was_cut_short_is_no_foreign_file() {
 }
 
 #[test]
-fn a_second_opener_is_refused_until_the_first_has_closed() {
+fn second_process_is_refused_until_the_first_closes() {
     let place = Place::new();
     let first = place.open();
     let error = refused(&place.path());
@@ -74,7 +74,7 @@ fn a_second_opener_is_refused_until_the_first_has_closed() {
 
 #[cfg(unix)]
 #[test]
-fn another_name_of_the_same_file_is_refused_too() {
+fn symlink_to_an_open_database_is_refused() {
     let place = Place::new();
     let alias = place.directory.path().join("alias.db");
     std::os::unix::fs::symlink(place.path(), &alias).unwrap();
@@ -86,7 +86,7 @@ fn another_name_of_the_same_file_is_refused_too() {
 }
 
 #[test]
-fn a_place_that_cannot_be_written_is_named() {
+fn unwritable_path_is_named() {
     let place = Place::new();
     let missing = place.directory.path().join("no/such/directory/usher.db");
     let error = refused(&missing);
@@ -101,7 +101,7 @@ fn a_place_that_cannot_be_written_is_named() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_read_only_directory_is_named() {
+fn read_only_directory_is_named() {
     use std::os::unix::fs::PermissionsExt as _;
 
     let place = Place::new();

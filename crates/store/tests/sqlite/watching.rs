@@ -20,7 +20,7 @@ async fn commits_are_timed_and_counted() {
 }
 
 #[tokio::test]
-async fn a_check_writes() {
+async fn check_writes_to_the_database() {
     let place = Place::new();
     let store = place.open();
     let log = || std::fs::metadata(place.beside("-wal")).map_or(0, |file| file.len());

@@ -18,7 +18,7 @@ fn invoice(made: &Value) -> Invoice {
 }
 
 #[tokio::test]
-async fn about_the_invoices_it_makes() {
+async fn false_invoices() {
     let fixture = Fixture::set().await;
     let mut app = fixture.app().await;
     let first = app.result(Method::MakeInvoice, make()).await;
@@ -53,7 +53,7 @@ async fn about_the_invoices_it_makes() {
 }
 
 #[tokio::test]
-async fn about_how_an_invoice_stands() {
+async fn false_invoice_states() {
     let fixture = Fixture::set().await;
     let mut app = fixture.app().await;
     let made = app.result(Method::MakeInvoice, make()).await;
@@ -89,7 +89,7 @@ async fn about_how_an_invoice_stands() {
 }
 
 #[tokio::test]
-async fn about_what_it_paid() {
+async fn false_payment_results() {
     let fixture = Fixture::set().await;
     let mut app = fixture.app().await;
     let invoices: Vec<Invoice> = (0..3).map(|_| fixture.user.make_invoice(&InvoiceTerms::of(1_000)).unwrap()).collect();
@@ -115,7 +115,7 @@ async fn about_what_it_paid() {
 }
 
 #[tokio::test]
-async fn answers_in_every_wrong_way() {
+async fn every_kind_of_invalid_reply() {
     let fixture = Fixture::set().await;
     let mut app = fixture.app().await;
     let on = |conduct| fixture.service.set(|behaviour| behaviour.on(Method::GetBalance, conduct));
@@ -156,7 +156,7 @@ async fn answers_in_every_wrong_way() {
 }
 
 #[tokio::test]
-async fn does_not_know_what_it_does_not_offer() {
+async fn methods_not_offered_are_refused() {
     let fixture = Fixture::set().await;
     fixture.service.set(|behaviour| {
         behaviour.offers.remove(&Method::LookupInvoice);
@@ -180,7 +180,7 @@ async fn does_not_know_what_it_does_not_offer() {
 }
 
 #[tokio::test]
-async fn behaves_so_for_the_next_calls_and_then_as_before() {
+async fn queued_behavior_applies_once() {
     let fixture = Fixture::set().await;
     let mut app = fixture.app().await;
     fixture.service.set(|behaviour| {

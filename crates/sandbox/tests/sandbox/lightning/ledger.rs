@@ -52,7 +52,7 @@ fn step() -> impl Strategy<Value = Step> {
 
 proptest! {
     #[test]
-    fn whatever_happens_the_books_are_right(steps in prop::collection::vec(step(), 1..60), base in 0u64..5) {
+    fn random_histories_keep_the_ledger_balanced(steps in prop::collection::vec(step(), 1..60), base in 0u64..5) {
         let (network, time) = network();
         network.set_fees(Fees { base, per_million: 10_000 });
         let accounts: Vec<_> = ["a", "b", "c"].into_iter().map(|name| network.open_account(name, 5_000)).collect();
@@ -125,7 +125,7 @@ proptest! {
 }
 
 #[test]
-fn many_payers_at_once_pay_an_invoice_once() {
+fn concurrent_payers_pay_an_invoice_once() {
     let network = LightningNetwork::new();
     let shop = network.open_account("shop", 0);
     let payers: Vec<_> = (0..16).map(|n| network.open_account(&format!("payer {n}"), 10_000)).collect();
@@ -147,7 +147,7 @@ fn many_payers_at_once_pay_an_invoice_once() {
 }
 
 #[test]
-fn each_refusal_has_its_reason() {
+fn every_refusal_has_its_reason() {
     let (network, time) = network();
     let (shop, user) = (network.open_account("shop", 0), network.open_account("user", 10_010));
     let invoice = shop.make_invoice(&InvoiceTerms::of(10_000).for_seconds(60)).unwrap();
@@ -183,7 +183,7 @@ fn each_refusal_has_its_reason() {
 }
 
 #[test]
-fn what_an_invoice_cannot_say() {
+fn invalid_invoice_terms_are_refused() {
     let shop = LightningNetwork::new().open_account("shop", 0);
     let made = |terms: InvoiceTerms| shop.make_invoice(&terms).map(|invoice| invoice.amount());
     assert_eq!(made(InvoiceTerms::of(0)), Err(MakeError::ZeroAmount));
@@ -196,7 +196,7 @@ fn what_an_invoice_cannot_say() {
 }
 
 #[test]
-fn a_liars_invoice_can_be_paid_like_any_other() {
+fn false_invoices_can_be_paid() {
     let network = LightningNetwork::new();
     let (shop, user) = (network.open_account("shop", 0), network.open_account("user", 1_000_000));
     let first = shop.make_invoice(&InvoiceTerms::of(1_000)).unwrap();
@@ -211,7 +211,7 @@ fn a_liars_invoice_can_be_paid_like_any_other() {
 }
 
 #[test]
-fn a_world_on_disk_goes_on_where_it_was() {
+fn stored_network_resumes_its_state() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("lightning.json");
     let network = LightningNetwork::at(&path).unwrap();

@@ -12,7 +12,7 @@ use super::raw_nwc_app::App;
 use crate::raw_client::LONG;
 
 #[tokio::test]
-async fn answers_wait_for_a_release_and_for_a_new_start() {
+async fn held_replies_wait_for_release_and_postponed_ones_for_a_restart() {
     let fixture = Fixture::set().await;
     let mut app = fixture.app().await;
     let invoices: Vec<_> = (0..2).map(|_| fixture.user.make_invoice(&InvoiceTerms::of(1_000)).unwrap()).collect();
@@ -38,7 +38,7 @@ async fn answers_wait_for_a_release_and_for_a_new_start() {
 }
 
 #[tokio::test]
-async fn payments_stay_in_flight_until_they_arrive_or_not() {
+async fn payments_stay_in_flight_until_settled_or_failed() {
     let fixture = Fixture::set().await;
     let mut app = fixture.app().await;
     fixture.service.set(|behaviour| behaviour.holds_payments = true);
@@ -67,7 +67,7 @@ async fn payments_stay_in_flight_until_they_arrive_or_not() {
 }
 
 #[tokio::test]
-async fn takes_its_time_before_and_after() {
+async fn execution_and_reply_can_be_delayed() {
     let fixture = Fixture::set().await;
     let mut app = fixture.app().await;
     let took = |asked: tokio::time::Instant| asked.elapsed() >= Duration::from_millis(200);
@@ -87,7 +87,7 @@ async fn takes_its_time_before_and_after() {
 }
 
 #[tokio::test]
-async fn several_relays_and_one_that_comes_late() {
+async fn service_with_several_relays_and_one_late() {
     let network = LightningNetwork::new();
     let shop = network.open_account("shop", 5);
     let here = QuirkyRelay::start(Quirks::default()).await.unwrap();
@@ -108,7 +108,7 @@ async fn several_relays_and_one_that_comes_late() {
 }
 
 #[tokio::test]
-async fn the_connection_of_the_reference_wallet() {
+async fn reference_wallet_connection_handles_faults() {
     let fixture = Fixture::set().await;
     let client: NwcClient = fixture.service.url().parse().unwrap();
     let balance = |answer: Result<Value, NwcError>| answer.map(|result| result["balance"].as_u64());

@@ -14,7 +14,7 @@ use super::nwc_service::Fixture;
 use crate::raw_client::LONG;
 
 #[tokio::test]
-async fn does_everything_with_it() {
+async fn all_methods_work_with_the_nwc_crate() {
     let fixture = Fixture::set().await;
     let url: NostrWalletConnectURI = fixture.service.url().parse().unwrap();
     let client = NWC::new(url);

@@ -47,7 +47,7 @@ fn preimage(value: &serde_json::Value) -> Preimage {
 }
 
 #[tokio::test]
-async fn an_invoice_from_making_to_settlement_over_the_embedded_relay() {
+async fn invoice_from_creation_to_settlement_over_the_embedded_relay() {
     let network = LightningNetwork::new();
     let (shop, user) = (network.open_account("shop", 0), network.open_account("user", 1_000_000));
     let relay = EmbeddedRelay::start().await.unwrap();
@@ -90,7 +90,7 @@ async fn an_invoice_from_making_to_settlement_over_the_embedded_relay() {
 }
 
 #[tokio::test]
-async fn paying_costs_a_fee_and_is_told() {
+async fn payment_costs_a_fee_and_is_notified() {
     let fixture = Fixture::set().await;
     let mut app = fixture.app().await;
     let invoice = fixture.user.make_invoice(&InvoiceTerms::of(100_000)).unwrap();
@@ -116,7 +116,7 @@ async fn paying_costs_a_fee_and_is_told() {
 }
 
 #[tokio::test]
-async fn the_announced_encryption_is_the_one_it_reads() {
+async fn only_the_announced_encryption_is_accepted() {
     let fixture = Fixture::set().await;
     let mut app = fixture.app().await;
     app.nip04 = true;
@@ -132,7 +132,7 @@ async fn the_announced_encryption_is_the_one_it_reads() {
 }
 
 #[tokio::test]
-async fn a_request_counts_once_and_not_after_its_time() {
+async fn request_is_executed_once_and_not_after_it_expires() {
     let turned = Arc::new(AtomicU64::new(0));
     let clock = Arc::clone(&turned);
     let network = LightningNetwork::with_clock(UnixClock(Arc::new(move || {
