@@ -3,7 +3,7 @@
 //! From the IANA special-purpose address registries for IPv4 (RFC 6890 and successors) and IPv6. The standard
 //! library's `is_global` is unstable. IPv6 is an allow list: only global unicast (2000::/3) can be public, so
 //! loopback, unspecified, v4-mapped and v4-compatible, NAT64 (64:ff9b::/96, 64:ff9b:1::/48), discard-only, unique local,
-//! link-local, site-local, multicast and whatever is assigned later are out by not being in it.
+//! link-local, site-local, multicast and ranges assigned later are excluded because they are not on the list.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 

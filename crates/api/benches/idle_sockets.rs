@@ -34,14 +34,14 @@ fn main() {
         return measure(count, &arguments[at + 1], arguments[at + 2].parse().unwrap());
     }
     println!("| {count} connections | resident, per connection |\n| --- | --- |");
-    // Each in a process of its own: what one has freed, the next would find.
+    // One process per row: memory that one row has freed would be reused by the next.
     for (kind, subscriptions) in [("http", "0"), ("ws", "0"), ("ws", "1"), ("ws", "10")] {
         let row = Command::new(std::env::current_exe().unwrap()).args(["row", kind, subscriptions]).status();
         assert!(row.unwrap().success());
     }
 }
 
-/// Opens connections in another process and says what they cost in this one.
+/// Opens connections in another process and prints what they cost in this one.
 fn measure(count: usize, kind: &str, subscriptions: usize) {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     let mut builder = TestApp::builder();

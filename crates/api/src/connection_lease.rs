@@ -1,4 +1,4 @@
-//! What a connection occupies, for whoever goes on with it after an upgrade.
+//! The permits that a connection holds, for the code that takes it over after an upgrade.
 
 use std::sync::Arc;
 

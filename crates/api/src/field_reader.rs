@@ -58,8 +58,8 @@ impl<'a> Fields<'a> {
         self.object.get(name).is_some_and(|value| !value.is_null())
     }
 
-    /// Adds an error if two names of one field have different values. Values of the wrong form are not compared: whoever
-    /// reads them adds what is wrong.
+    /// Adds an error if two names of one field have different values. Values of the wrong type are not compared: reading
+    /// them adds the error.
     pub(crate) fn compare_aliases<T: PartialEq>(&mut self, name: &str, alias: &str, read: Read<T>) {
         let quiet = |name: &str| read("", self.object.get(name)?, &mut FieldErrors::default());
         if let (Some(value), Some(other)) = (quiet(name), quiet(alias))

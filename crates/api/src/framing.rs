@@ -214,7 +214,7 @@ impl<R: AsRef<RefusedRequest>> FramingScanner<R> {
             Some(0) => self.state = State::Trailers,
             // With the line end after the data.
             Some(size) if size <= u64::MAX - 2 => self.state = State::Skip { left: size + 2, chunked: true },
-            // The library refuses the body; whatever it takes for the next request is refused here.
+            // The library refuses the body. This refuses the bytes after it, in case the library reads them as a request.
             Some(_) | None => self.refuse(FramingError::AmbiguousLength),
         }
     }

@@ -52,8 +52,8 @@ where
     response
 }
 
-/// Reports what is left of the body: `None` when it was read to its end. Closed without a report when the rest cannot or
-/// must not be read.
+/// Reports the rest of the body: `None` if it was read to its end. The channel closes without a report if the rest cannot
+/// or must not be read.
 fn track(request: Request) -> (Request, oneshot::Receiver<Option<Body>>) {
     let (report, remaining) = oneshot::channel();
     let awaits_continue = request.headers().contains_key(EXPECT);

@@ -1,4 +1,4 @@
-//! Declares the body of a request once: what is read, what the OpenAPI document says, and what the endpoint gets come of
+//! Declares the body of a request once: parsing, the OpenAPI document and the endpoint's request type are generated from
 //! the same lines.
 
 use serde_json::Value;

@@ -46,11 +46,11 @@ pub struct MintReadiness {
 pub struct WalletReadiness {
     /// Which: its name in the configuration.
     pub backend: &'static str,
-    /// Whether it can be asked; a wallet that is none can do what it needs to.
+    /// Whether it can be reached; always true without a backend.
     pub connected: bool,
 }
 
-/// The operator's relays; those of users do not count, for a user is reached over ours first.
+/// The operator's relays. Users' relays are not included, because the service uses its own relays first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RelaysReadiness {
     /// How many are connected.

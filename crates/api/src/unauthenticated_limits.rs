@@ -19,7 +19,7 @@ const PACE: Duration = Duration::from_millis(50);
 /// The longest delay of a response. It bounds how many requests wait: at most as many as connect in this time.
 const LONGEST_HOLD: Duration = Duration::from_secs(2);
 
-/// Most addresses that are remembered; beyond that, those whose time is over are removed, and if there are none, all.
+/// Maximum number of remembered addresses. Beyond it, expired ones are removed, or all if none has expired.
 const MOST_ADDRESSES: usize = 4_096;
 
 /// Lines of the log for requests without a valid token: so many at once, and one more in each interval.

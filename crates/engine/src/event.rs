@@ -1,4 +1,4 @@
-//! What the app is told: events and pages of events.
+//! Events for the app, and pages of events.
 
 use std::fmt;
 use std::sync::Arc;

@@ -18,7 +18,7 @@ pub struct StreamId(Uuid);
 pub struct NotAStreamId;
 
 impl StreamId {
-    /// The reserved stream on which what happens to subscriptions by itself is told; it always exists.
+    /// The reserved stream with the events of all subscriptions; it always exists.
     pub const SUBSCRIPTIONS: Self = Self(Uuid::nil());
 
     /// A new identifier from a time in Unix milliseconds and 10 random bytes.

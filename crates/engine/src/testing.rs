@@ -1,4 +1,4 @@
-//! For tests: a clock turned by hand, seeded randomness, a messenger that records what it is given.
+//! For tests: a manual clock, seeded randomness, and a messenger that records its messages.
 
 pub mod lightning_conformance;
 

@@ -1,5 +1,4 @@
-//! The daily budget of the Lightning backend: what was spent, or may have been, is never more, whoever asks and whatever
-//! happens.
+//! The daily budget of the Lightning backend: the amount that was spent, or may have been spent, never exceeds it.
 
 #![allow(clippy::disallowed_methods, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -109,7 +108,8 @@ async fn concurrent_payments_stay_within_the_budget_across_restarts() {
     store.close().await;
     drop(store);
 
-    // What is over counts for a day, and is read from the store as well. The invoice that is being paid is never refused.
+    // Finished payments count for a day and are read from the store after a restart. The invoice that is being paid is never
+    // refused.
     let usher = Running::start_paying(open(dir.path()), &wallet, limited(), NOW, 3).await;
     let wait = retry_after(pay(&usher, 30).await);
     assert!((DAY.as_secs() - 60..=DAY.as_secs()).contains(&wait), "{wait}");

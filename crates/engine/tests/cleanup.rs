@@ -151,7 +151,7 @@ async fn cleanup_retries_rows_that_fail_to_delete() {
 
 const DAY: Duration = Duration::from_secs(24 * 3_600);
 
-/// Reads from every position, as a page and waiting: each reader gets all from there on, or is shown what it misses.
+/// Reads from every position, as a page and with waiting: each reader gets all later events, or an error that names the gap.
 async fn read_from_everywhere(usher: &Running, stream: StreamId, first: u64, next: u64) {
     for after in 0..next + 2 {
         let page = usher.engine.events(stream, after, 10_000).await;
@@ -218,7 +218,7 @@ async fn old_events_of_a_reusable_handshake_are_removed_and_readers_notified() {
     usher.stop().await;
     let usher = Running::start_at(store, options(), now, 2).await;
     read_from_everywhere(&usher, stream, 3, 7).await;
-    // The newest stays, however old, and the index goes on.
+    // The newest event stays, however old it is, and the index continues.
     usher.clock.turn(400 * DAY);
     first_is(&usher, stream, 6).await;
     read_from_everywhere(&usher, stream, 6, 7).await;

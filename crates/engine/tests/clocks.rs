@@ -212,7 +212,7 @@ async fn clock_a_month_ahead_at_start_removes_nothing_for_a_day() {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
     assert!(store.operation(stream).await.unwrap().is_some());
-    // While the service ran the clock was set forward once more: another day.
+    // The clock is set forward again while the service runs: the wait starts again.
     usher.clock.turn_forward(31 * DAY);
     pass(&usher, 10).await;
     for _ in 0..22 {

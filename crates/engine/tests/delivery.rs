@@ -128,7 +128,8 @@ impl WebhookSender for Picky {
     }
 }
 
-/// The reserved stream has the events of all subscriptions. Those of one that the app always refuses hold up no others.
+/// The reserved stream has the events of all subscriptions. If the app always refuses those of one subscription, the others
+/// are not delayed.
 #[tokio::test]
 async fn refused_subscription_event_does_not_delay_other_subscriptions() {
     let dir = tempfile::tempdir().unwrap();

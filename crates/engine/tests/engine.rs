@@ -255,7 +255,7 @@ async fn long_poll_wakes_on_an_event_and_leaves_nothing_behind() {
     for poll in polls {
         assert_eq!(poll.await.unwrap().events.len(), 1);
     }
-    // A reader that waits in vain ends by the clock, and one that waits while the engine stops ends as well.
+    // A waiting reader without an event times out by the clock; one that waits while the engine stops ends as well.
     let engine = usher.engine.clone();
     let vain = tokio::spawn(async move { engine.wait_events(door, 1, 10, Duration::from_secs(60)).await.unwrap() });
     tokio::time::sleep(Duration::from_millis(20)).await;

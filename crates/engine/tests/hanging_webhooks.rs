@@ -1,4 +1,4 @@
-//! A webhook that leaves posts hanging on many streams at once delays none of the others, on a real store.
+//! A webhook receiver that hangs on many streams at once does not delay the other streams. With a real store.
 #![allow(clippy::disallowed_methods, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod common;
@@ -162,7 +162,7 @@ async fn posts_hanging_on_a_thousand_streams_do_not_delay_others() {
     }
     assert_eq!(*stage.app.got.lock(), (0..5).map(|index| (good, index)).collect::<Vec<_>>());
 
-    // More hang, and those that hung are tried again: still the others go on, and what runs is bounded.
+    // More posts hang, and earlier ones are retried: the others still continue, and the number of running posts is bounded.
     stage.hang_on(1_000..2_000).await;
     for n in 5..20 {
         stage.enter("good").await;

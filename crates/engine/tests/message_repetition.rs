@@ -31,7 +31,7 @@ fn device(main: &Keys) -> (Keys, SubkeyProof) {
     (keys, SubkeyProof { main_key: main.public_key(), metadata })
 }
 
-/// Advances the clock second by second for so many seconds, and records what is sent when.
+/// Advances the clock second by second for `seconds`, and records which messages are sent when.
 async fn watch(usher: &mut Running, seconds: u64, sent: &mut Vec<(u64, OutgoingMessage, Vec<EventId>)>, from: u64) {
     for second in from..from + seconds {
         usher.clock.turn(Duration::from_secs(1));

@@ -174,8 +174,8 @@ async fn flood_over_one_relay_locks_out_nobody_who_uses_two() {
     poster.usher.stop().await;
 }
 
-/// New keys without end over every relay: who was there before comes in, also after a restart; new users come in by lot, also
-/// though the flood goes on; and another URL is as free as ever.
+/// Endless new keys over every relay: known users are admitted, also after a restart; new users are drawn at random while the
+/// flood continues; and another URL is not affected.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn flood_over_every_relay_locks_nobody_out() {
     let dir = tempfile::tempdir().unwrap();
@@ -244,7 +244,7 @@ async fn copies_and_single_use_scans_use_no_allowance() {
     poster.usher.stop().await;
 }
 
-/// A wallet may say that it made its message up to a quarter of an hour ago, or from now.
+/// The `created_at` of a message may be up to 15 minutes in the past or the future.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn claimed_timestamps_give_no_extra_scans() {
     let dir = tempfile::tempdir().unwrap();

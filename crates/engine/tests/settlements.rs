@@ -151,7 +151,7 @@ async fn look_ups_keep_the_rate_and_new_invoices_do_not_wait() {
         usher.engine.start_single_payment(payment(None, 80_000), None).await.unwrap();
     }
     until("the invoices are made", || usher.engine.watched_invoices() == OLD).await;
-    // Until none of them is new any more.
+    // Until every invoice has had its first look-ups.
     while (0..OLD).any(|n| wallet.looked_up(n) < 4) {
         pass(&usher, 1).await;
     }

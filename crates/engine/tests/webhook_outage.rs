@@ -1,5 +1,5 @@
-//! A webhook that is down for an hour: nothing is lost, nothing is out of order, and what is new does not wait for what is
-//! old.
+//! A webhook receiver that is down for an hour: nothing is lost, nothing is out of order, and new events do not wait for old
+//! ones.
 #![allow(clippy::disallowed_methods, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod common;

@@ -43,7 +43,7 @@ impl FrameTracker {
         self.messages
     }
 
-    /// Reads what was received; returns how many frames began in it that are not a whole message: control frames and fragments.
+    /// Reads received bytes; returns how many frames began in them that are not a whole message: control frames and fragments.
     pub(crate) fn read(&mut self, mut bytes: &[u8]) -> u32 {
         let mut costly = 0_u32;
         while let Some((&first, rest)) = bytes.split_first() {

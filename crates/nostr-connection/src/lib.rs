@@ -1,4 +1,4 @@
-//! One WebSocket connection to one Nostr relay, for whoever speaks Nostr over it.
+//! One WebSocket connection to one Nostr relay, below the Nostr protocol.
 //!
 //! ```text
 //! dial: resolve ─▶ address guard ─▶ TCP (or a Dialer) ─▶ byte counter ─▶ TLS ─▶ frame counter ─▶ WebSocket handshake

@@ -5,7 +5,7 @@
 //! records that carry one byte or none do the same below the library. So bytes are counted below TLS ([`ByteCounter`])
 //! and frames above it ([`FrameCounter`]). A connection that exceeds its limits ends with an error that carries [`Abuse`].
 //!
-//! Messages in a single frame are not counted here: whoever reads them knows what they are worth.
+//! Messages in a single frame are not counted here: the code that reads them limits them.
 
 use std::io;
 use std::pin::Pin;

@@ -1,4 +1,4 @@
-//! Lightning invoices (BOLT 11): what is read of one before anybody relies on it.
+//! Lightning invoices (BOLT 11): parsed and checked before any code relies on them.
 
 use std::fmt;
 use std::str::FromStr;

@@ -43,7 +43,7 @@ pub enum Calendar {
     Other(Expression),
 }
 
-/// A calendar that none of the plain words means, in its normal spelling.
+/// A calendar without a keyword of its own, in its normal spelling.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Expression(String);
 
@@ -52,7 +52,7 @@ pub struct Expression(String);
 #[error("not a calendar: one of minutely, hourly, daily, weekly, monthly, quarterly, semiannually, yearly")]
 pub struct NotACalendar;
 
-/// The plain words and what they expand to, in the normal spelling.
+/// The keywords and what they expand to, in the normal spelling.
 const WORDS: [(Calendar, &str, &str); 8] = [
     (Calendar::Minutely, "minutely", "*-*-* *:*:00"),
     (Calendar::Hourly, "hourly", "*-*-* *:00:00"),

@@ -121,8 +121,8 @@ struct Derived {
 impl Derived {
     fn of(conversation: &ConversationKey, contents: &Contents<'_>) -> Self {
         let mut key = HmacEngine::<sha256::Hash>::new(conversation.as_bytes());
-        // Of fixed length but for the last: no two contents read alike. NIP-44 uses the same key on messages of 33 bytes and
-        // more that begin with a nonce, none of which begins with these words.
+        // Every field but the last has a fixed length, so no two contents give the same input. NIP-44 uses the same key for
+        // messages of at least 33 bytes that begin with a nonce, and no such nonce begins with this text.
         key.input(b"usher: the nonce of a repeatable event");
         key.input(&contents.kind.to_be_bytes());
         key.input(&contents.created_at.to_be_bytes());
@@ -201,7 +201,7 @@ pub fn open(conversation: &ConversationKey, event: &Event) -> Result<String, Env
 
 /// The event that `event` refers to: its first `e` tag that holds an event id.
 ///
-/// Looks at the first 64 tags: our own events have a handful, and a stranger's can have thousands.
+/// Looks at the first 64 tags: our own events have a handful, and events of unknown peers can have thousands.
 pub fn replies_to(event: &Event) -> Option<EventId> {
     event.tags.iter().take(64).find_map(|tag| match tag.as_slice() {
         [name, id, ..] if name == "e" => EventId::from_hex(id).ok(),

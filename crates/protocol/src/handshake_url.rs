@@ -35,7 +35,7 @@ const MAX_SCHEME_BYTES: usize = 64;
 /// All but RFC 3986's unreserved characters.
 const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-/// A handshake URL. `Display` writes it out; `Debug` leaves the token out, for whoever has it can answer in the user's
+/// A handshake URL. `Display` writes it out; `Debug` omits the token, because anybody who has it can reply in the user's
 /// place.
 #[derive(Clone, PartialEq, Eq)]
 pub struct HandshakeUrl {
@@ -86,7 +86,7 @@ pub enum HandshakeUrlError {
 }
 
 impl HandshakeUrl {
-    /// The token as it stands in the URL: what wallets send that do not decode it.
+    /// The percent-encoded token of the URL: some wallets send it without decoding it.
     pub fn encoded_token(&self) -> String {
         utf8_percent_encode(&self.token, ENCODED).to_string()
     }
@@ -230,8 +230,8 @@ fn decode(value: &str) -> Result<String, HandshakeUrlError> {
     percent_decode_str(value).decode_utf8().map(String::from).map_err(|_| HandshakeUrlError::NotText)
 }
 
-/// The token that `sent` is when it is one as it stands in a URL, percent-encoded: in either case of the hexadecimal digits,
-/// and whether characters are encoded that need not be or are not that should be. `None` when it is not encoded at all, or not text.
+/// Decodes a token that was sent percent-encoded. Accepts hexadecimal digits in either case, unnecessary encoding, and
+/// characters that should have been encoded. `None` if nothing in it is encoded, or the result is not text.
 ///
 /// Deployed wallets send the token so (docs/protocol.md, Key handshake).
 pub fn decode_token(sent: &str) -> Option<String> {

@@ -48,7 +48,7 @@ pub enum IssueError {
     Unwritable,
 }
 
-/// Why a token does not count.
+/// Why a token is not valid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum VerifyError {
     /// Not a JWT, or its claims are not of the expected shape.

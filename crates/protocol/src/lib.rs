@@ -3,7 +3,7 @@
 //! A [handshake URL](handshake_url) brings the two together. A [message] is JSON text, sealed into a signed, encrypted
 //! Nostr event ([`envelope`]). A user's devices may speak with [subkeys](subkey) of the user's key.
 //!
-//! Time is passed in. Everything that a stranger can write is bounded when it is parsed.
+//! Time is passed in. All untrusted input is bounded when it is parsed.
 
 pub mod bolt11;
 pub mod calendar;

@@ -1,8 +1,8 @@
 //! The messages, as they travel (docs/protocol.md).
 //!
-//! What a stranger wrote is bounded here, once: identifiers, tokens and invoices that are too long make a message
-//! unreadable (a part of them means nothing), words for people are [made harmless](crate::text::clean) and cut, and of
-//! lists the first items are taken. `Debug` shows no token, challenge, preimage or ecash.
+//! Untrusted input is bounded here, once: identifiers, tokens and invoices that are too long make a message unreadable
+//! (a part of one is useless), text for people is [cleaned](crate::text::clean) and truncated, and lists are cut after
+//! their first items. `Debug` shows no token, challenge, preimage or ecash.
 
 mod authentication;
 mod cashu;

@@ -10,7 +10,7 @@ pub const MAX_MINT_URL_BYTES: usize = 512;
 /// The address is an `http` or `https` URL of at most [`MAX_MINT_URL_BYTES`], without credentials, query or fragment. In the
 /// normal form, scheme and host are in lower case, and there is no default port and no trailing slash.
 ///
-/// It says nothing about where the address leads: whoever connects must check the resolved address.
+/// It does not check where the address leads: the code that connects must check the resolved address.
 pub fn normalize(text: &str) -> Option<String> {
     if text.len() > MAX_MINT_URL_BYTES || text.chars().any(|c| c.is_whitespace() || c.is_control() || c == '\\') {
         return None;

@@ -1,4 +1,4 @@
-//! Addresses of relays, as strangers write them.
+//! URLs of relays: untrusted input.
 
 use url::Url;
 
@@ -8,7 +8,7 @@ pub const MAX_RELAY_URL_BYTES: usize = 512;
 /// Whether `text` is an address at which a relay can be: a `ws` or `wss` URL with a host, without credentials, spaces or
 /// control characters, of at most [`MAX_RELAY_URL_BYTES`].
 ///
-/// Says nothing about where it leads: whoever connects must look at the resolved address.
+/// Does not check where it leads: the code that connects must check the resolved address.
 pub fn is_relay_url(text: &str) -> bool {
     if text.len() > MAX_RELAY_URL_BYTES || text.chars().any(|c| c.is_whitespace() || c.is_control()) {
         return false;

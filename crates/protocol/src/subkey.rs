@@ -18,7 +18,7 @@ pub const VERSION: u8 = 2;
 /// a proof is kept for as long as its subkey takes part.
 pub const MAX_NAME_BYTES: usize = 1024;
 
-/// What a subkey is derived by. All of it goes into the derivation, so none of it can be changed afterwards.
+/// The input of a subkey's derivation. Every field is part of it, so no field can be changed afterwards.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Metadata {
     /// Name of the device, as its owner wrote it; [clean](crate::text::clean) it before you show it.
@@ -49,7 +49,7 @@ pub struct SubkeyProof {
     pub metadata: Metadata,
 }
 
-/// Why a proof does not count.
+/// Why a proof is not valid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ProofError {
     /// The subkey is not derived from the main key by this metadata.
@@ -87,7 +87,7 @@ impl SubkeyProof {
 
     /// Checks that `subkey` is a subkey of [`Self::main_key`] with `permission` at `now` (Unix seconds).
     ///
-    /// The cheap checks come first: the derivation costs about 30 µs, and strangers can ask for it.
+    /// The cheap checks come first: the derivation costs about 30 µs, and unauthenticated peers can trigger it.
     ///
     /// # Errors
     /// [`ProofError`].

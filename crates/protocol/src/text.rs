@@ -1,4 +1,4 @@
-//! Words of strangers: made harmless before they are stored, logged or forwarded.
+//! Untrusted text: cleaned before it is stored, logged or forwarded.
 
 /// Longest reason, in characters; longer ones are cut.
 pub const MAX_REASON_CHARS: usize = 1024;

@@ -1,6 +1,6 @@
 //! How values travel in JSON, and how much of them is taken in.
 //!
-//! Errors made here say what is wrong, never the value: it may be a secret.
+//! Errors describe the problem and never quote the value, because it may be a secret.
 
 use std::fmt;
 
@@ -163,8 +163,8 @@ pub(crate) fn optional_words<'de, D: Deserializer<'de>, const MAX: usize>(
     Ok(Option::<String>::deserialize(deserializer)?.map(|words| text::clean(&words, MAX)).filter(|w| !w.is_empty()))
 }
 
-/// The first `max_items` distinct texts of a list that `keep` accepts. Everything else is left out: a login should not fail for
-/// the ninth relay of a wallet's list, or for a list that is a single text. What is no list at all is an empty one.
+/// The first `max_items` distinct texts of a list that `keep` accepts. Everything else is dropped: a login should not fail for
+/// the ninth relay of a wallet's list, or for a list that is a single text. A value that is not a list gives an empty list.
 pub(crate) fn some_of<'de, D: Deserializer<'de>>(
     deserializer: D,
     max_items: usize,

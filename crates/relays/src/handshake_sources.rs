@@ -7,10 +7,10 @@ use lru::LruCache;
 use parking_lot::Mutex;
 use usher_protocol::EventId;
 
-/// Handshakes that are remembered: at most 8,192 × about 400 bytes. A forgotten one is passed to the engine once more.
+/// Maximum number of remembered handshakes: 8,192 × about 400 bytes. A forgotten one is passed to the engine again.
 const HANDSHAKES: usize = 8192;
 
-/// Relays of one handshake: 16 of ours, and those of users, which count as one.
+/// Relays of one handshake: 16 of the service, and all relays of users, which count as one.
 const RELAYS: usize = 17;
 
 /// The relays over which recent handshakes arrived.

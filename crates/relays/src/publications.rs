@@ -1,4 +1,4 @@
-//! Events of ours that each of our relays should have: the service's profile and its relay list.
+//! The service's events that each of its relays should have: its profile and its relay list.
 //!
 //! Each is sent to a relay once per connection until the relay has acknowledged it, and never after that. What it has
 //! accepted is remembered by `service_profile`, beyond this connection and this process.

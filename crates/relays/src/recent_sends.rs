@@ -16,8 +16,8 @@ const KEPT_FOR: Duration = Duration::from_secs(75);
 const MOST: usize = 4096;
 const MOST_BYTES: usize = 4 * 1024 * 1024;
 
-/// The events sent last, oldest first. A relay that is added gets those whose reply is still awaited, exactly as if it had
-/// been one of ours before.
+/// The latest sent events, oldest first. An added relay gets those whose reply is still awaited, exactly as if it had been
+/// configured before.
 #[derive(Debug, Default)]
 pub(crate) struct RecentSends {
     inner: Mutex<Inner>,

@@ -89,7 +89,7 @@ impl RelayHandle {
     /// Sends the relay a query. It ends at once without a result when the relay is down.
     pub(crate) fn send_query(&self, query: Query) {
         self.queries.push(query);
-        // Checked afterwards: whoever ends the connection first marks it as down and then clears the queries.
+        // Checked afterwards, because the end of a connection first marks it as down and then clears the queries.
         if self.is_down() || self.close.is_cancelled() {
             self.queries.clear();
         }

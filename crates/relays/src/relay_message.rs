@@ -207,7 +207,7 @@ mod tests {
         ] {
             assert!(RelayMessage::parse(text).is_none(), "{text}");
         }
-        // Deep nesting neither overflows the stack nor is an event.
+        // Deep nesting does not overflow the stack and is not accepted as an event.
         if let Some(RelayMessage::Event { event, .. }) = RelayMessage::parse(&deep) {
             assert!(EventHead::parse(event).is_none());
         }

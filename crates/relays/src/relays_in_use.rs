@@ -3,9 +3,9 @@
 //! Anybody can generate keys and name relays to be connected to, so the places for users' relays are shared out:
 //!
 //! 1. By host: a limited number of relays of one [site](RelayAddress::site), and at one network address, whatever their names.
-//! 2. A relay on which a reply is awaited stays, unless the newcomer has a better claim: the other's host has more than half
-//!    of what one may have, and the newcomer's two less; or the newcomer is a higher choice of its user. Without a better
-//!    claim it gets no place, and its user is reached at the operator's relays.
+//! 2. A relay on which a reply is awaited stays, unless the new relay has priority: the host of the old one has more than
+//!    half of the relays that a host may have, and the host of the new one at least two fewer; or the new relay is a higher
+//!    choice of its user. Otherwise the new relay is refused, and its user is reached at the operator's relays.
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};

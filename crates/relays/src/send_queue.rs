@@ -54,7 +54,7 @@ struct Inner {
     leaves: BinaryHeap<Reverse<(Instant, PublicKey)>>,
     /// How many are held back.
     held_back: usize,
-    /// When something was last sent to users; only what is younger than [`APART`] matters.
+    /// When an event was last sent to each user; only entries younger than [`APART`] matter.
     sent: HashMap<PublicKey, Instant>,
     forget_at: usize,
     /// Of all events.
@@ -285,7 +285,7 @@ mod tests {
         Outgoing { user: Some(PublicKey::from_byte_array([user; 32])), ..event(number, 10, made) }
     }
 
-    /// What leaves, and after how many milliseconds, when somebody always takes what is ready.
+    /// The events in the order in which they leave, with the time in milliseconds, if ready events are always taken at once.
     fn leaving(queue: &SendQueue, start: Instant) -> Vec<(u8, u128)> {
         let (mut now, mut left) = (start, Vec::new());
         loop {

@@ -255,8 +255,8 @@ impl<'a> Session<'a> {
         self.charge(bytes as f64 / BYTES_PER_COST)
     }
 
-    /// Sends what is queued, closes the connection, and reads until the relay has closed it too: if the socket were
-    /// closed with unread data in it, the relay might lose what we sent last. All of it for a moment only.
+    /// Sends queued events, closes the connection, and reads until the relay has closed it too: if the socket were closed
+    /// with unread data in it, the relay might lose the last events. Limited to a moment in all.
     async fn close(&mut self) {
         let deadline = Instant::now() + self.shared.options.timing.drain;
         let closing = async {

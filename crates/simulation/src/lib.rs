@@ -1,9 +1,9 @@
 //! The whole service under one seed.
 //!
 //! The real engine, the real transport to wallets and the real Lightning backend run in virtual time, over connections in
-//! memory, in a world that a seed decides: what users do, what is lost, late or doubled, when the disk is full, when clocks
-//! are set back, and at which instant the process is killed. While it runs, and at the end, it is looked at whether what
-//! must hold does. The same seed is the same history. See the README beside this crate.
+//! memory. A seed decides everything else: what users do, what is lost, late or duplicated, when the disk is full, when
+//! clocks are set back, and when the process is killed. Invariants are checked while it runs and at the end. The same seed
+//! gives the same history. See the README beside this crate.
 //!
 //! | module | what it is |
 //! | --- | --- |

@@ -112,7 +112,7 @@ async fn live(
                 biased;
                 () = world.killed.notified() => return Ok(Ended::Killed),
                 started = &mut starting => break started?,
-                // It does not run yet: whatever it is, it has to wait.
+                // The service does not run yet, so every task has to wait.
                 task = next_task(world) => if matches!(task, Task::End) {
                     world.later(Duration::from_secs(10), Action::End);
                 },
@@ -203,7 +203,7 @@ async fn next_task(world: &World) -> Task {
     }
 }
 
-/// The service is down for a while; the world goes on.
+/// The service is down for a while; the world continues.
 fn rest(world: &World, down: Option<Duration>) {
     let mut state = world.lock();
     state.up = false;

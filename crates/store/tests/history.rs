@@ -1,4 +1,4 @@
-//! Random histories: SQLite answers as the model does, whatever comes in which order, also across restarts.
+//! Random histories: SQLite returns the same results as the model, in any order of calls and across restarts.
 
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)] // a test's helpers too
 

@@ -54,7 +54,7 @@ impl Rate {
 
     /// What so many tokens cost, in nanoseconds.
     fn cost(self, tokens: f64) -> u64 {
-        // A cast saturates; what is not a number costs nothing.
+        // The cast saturates; NaN costs nothing.
         (self.interval as f64 * tokens) as u64
     }
 }

@@ -65,7 +65,7 @@ pub struct HttpWebhookSender {
 }
 
 impl HttpWebhookSender {
-    /// A receiver of these options. Nothing is sent, nor is the host looked up.
+    /// A sender with these options. It sends nothing yet and does not look up the host.
     ///
     /// # Errors
     ///

@@ -38,7 +38,7 @@ impl Signer {
     ///
     /// # Errors
     ///
-    /// A secret is empty, or starts with `whsec_` and does not go on with the base64 of a key.
+    /// A secret is empty, or starts with `whsec_` but is not followed by the base64 of a key.
     pub(crate) fn new(secrets: &[SecretString]) -> Result<Self, WebhookError> {
         let secrets = secrets
             .iter()

@@ -1,4 +1,4 @@
-//! Receivers that send without end cost no memory. Alone in its program, since the program's memory is what is measured.
+//! Receivers that send endlessly cost no memory. A separate test program, because it measures the memory of the process.
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::disallowed_methods, clippy::expect_used, clippy::panic, clippy::unwrap_used)]

@@ -1,4 +1,4 @@
-//! Receivers good and bad: every post ends in time, and says what happened.
+//! Good and bad receivers: every post ends in time and reports its result.
 
 #![allow(clippy::disallowed_methods, clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 

@@ -51,7 +51,7 @@ fn python() -> PathBuf {
     std::env::var_os("USHER_TEST_PYTHON").map_or_else(installed, PathBuf::from)
 }
 
-/// Runs tests/verify.py: for each case what it says of the two signatures, null for one that holds.
+/// Runs tests/verify.py: for each case its verdict on the two signatures, null for a valid one.
 fn verify(cases: &[Value]) -> Vec<(Value, Value)> {
     let python = python();
     let missing = |error: &dyn std::fmt::Display| -> ! {

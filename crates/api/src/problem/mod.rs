@@ -160,7 +160,7 @@ impl Problem {
         self.0.code
     }
 
-    /// Writes the body into the response that carries this problem, and the log line of a fault of ours.
+    /// Writes the body into the response that carries this problem, and logs the problem if the service is at fault.
     pub(crate) fn render(&self, response: &mut Response, request_id: &RequestId) {
         if let Some(cause) = &self.0.cause {
             tracing::error!(code = self.0.code.as_str(), error = %Chain(cause.as_ref()), "a request failed");

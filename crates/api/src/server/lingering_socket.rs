@@ -112,7 +112,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for LingeringSocket<S> {
         self.watch(cx, outcome)
     }
 
-    /// Says that nothing more comes, and reads until the client says so too or is late.
+    /// Ends the sending side, then reads until the client ends its side or the time is over.
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let this = &mut *self;
         if this.lingering.is_none() {

@@ -335,7 +335,7 @@ impl TestApp {
         self.stop_and_leave_database().await;
     }
 
-    /// As [`stop`](Self::stop); gives the folder for another service to go on with.
+    /// Like [`stop`](Self::stop), but returns the folder for the next service.
     pub async fn stop_and_leave_database(self) -> TempDir {
         self.stop.cancel();
         within(self.server).await.unwrap();

@@ -1,4 +1,4 @@
-//! Bodies that are wrong, and what is said about them.
+//! Invalid request bodies and the errors they cause.
 
 use serde_json::{Value, json};
 

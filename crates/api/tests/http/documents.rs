@@ -1,4 +1,4 @@
-//! The committed OpenAPI document, and that the answers are what it says.
+//! The committed OpenAPI document, and whether it matches the routes.
 
 use std::path::PathBuf;
 
@@ -199,14 +199,14 @@ fn bounded(document: &Value, schema: &Value, at: &str) -> usize {
     1 + schema.get("items").map_or(0, |items| bounded(document, items, &format!("{at}[]")))
 }
 
-/// By programs that know the standards, and nothing of ours.
+/// Checked by independent programs that implement the standards.
 #[test]
 fn document_is_valid_openapi_with_valid_examples() {
     let checked = crate::python::run("independent_openapi.py", &serde_json::to_value(usher_api::openapi()).unwrap());
     assert_eq!(checked["faults"], serde_json::json!([]));
     assert!(checked["examples"].as_u64().unwrap() > 150, "{checked}: did it look?");
     assert!(checked["schemas"].as_u64().unwrap() > 100, "{checked}: did it look?");
-    // It sees what is wrong.
+    // The checker detects errors.
     let mut wrong = serde_json::to_value(usher_api::openapi()).unwrap();
     wrong["components"]["schemas"]["StreamStarted"]["example"] = serde_json::json!({ "stream_id": 7 });
     wrong["paths"]["/version"]["get"]["responses"]["200"]["description"] = Value::Null;

@@ -169,7 +169,7 @@ async fn invalid_last_event_id_is_reported() {
         let body: Value = response.json().await.unwrap();
         assert_eq!(body["errors"][0]["pointer"], "/Last-Event-ID");
     }
-    // A wrong one is wrong however the stream is read; a right one counts for event streams alone.
+    // An invalid one is refused for every way of reading; a valid one has an effect for event streams only.
     let response = app.get("/events/subscriptions").header("last-event-id", "x").send().await.unwrap();
     assert_eq!(response.status(), 422);
     let response = app.get("/events/subscriptions").header("last-event-id", "7").send().await.unwrap();

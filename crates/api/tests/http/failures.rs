@@ -62,7 +62,7 @@ async fn request_over_the_deadline_is_503() {
         let body: Value = response.json().await.unwrap();
         assert_eq!(body["code"], "deadline_exceeded");
     }
-    // And what it asked for may still happen.
+    // The operation may still happen.
     app.store.set(Mode::Work);
     eventually(|| (app.engine.open_streams() == 2).then_some(())).await;
     app.stop().await;

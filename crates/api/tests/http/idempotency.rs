@@ -66,7 +66,7 @@ async fn key_is_bound_to_method_path_and_body() {
     assert_eq!(code(none).await, (409, "idempotency_key_reused".to_owned()));
     assert_eq!(answer(&app, "/key-handshake", "k", &json!({})).await, (first, true));
 
-    // Another call with the same key is another call; a call without a key is none of these.
+    // The same key on another endpoint is independent, and so is a request without a key.
     let body = json!({ "main_key": key(9).to_hex(), "subkeys": [] });
     assert!(!answer(&app, "/authenticate-key", "k", &body).await.1);
     let open = app.engine.open_streams();

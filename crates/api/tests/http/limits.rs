@@ -45,7 +45,7 @@ async fn requests_per_second_are_limited() {
     builder.limits.requests_per_second = NonZeroU32::new(3);
     let app = builder.start().await;
     let ask = async || app.get("/version").send().await.unwrap();
-    // Strangers and the health check cost the app nothing.
+    // Unauthenticated requests and the health check do not count.
     for _ in 0..10 {
         assert_eq!(app.http.get(app.url("/version")).send().await.unwrap().status(), 401);
         assert_eq!(app.http.get(app.url("/health")).send().await.unwrap().status(), 200);

@@ -1,4 +1,4 @@
-//! Programs that know nothing of ours, to check us with.
+//! Runs independent Python programs that check the service.
 
 use std::io::Write as _;
 use std::path::PathBuf;

@@ -57,7 +57,7 @@ impl Raw {
         Some(String::from_utf8(text).unwrap())
     }
 
-    /// Returns when the service has closed the connection; gives what it said before.
+    /// Waits until the service has closed the connection; returns what it sent before.
     pub async fn closed(&mut self) -> Vec<u8> {
         let mut rest = Vec::new();
         // A reset is an end as well.

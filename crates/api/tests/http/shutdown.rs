@@ -65,7 +65,7 @@ async fn unfinished_requests_are_aborted_after_the_grace_period() {
     app.stop.cancel();
     half.closed().await;
     assert!(within(call).await.unwrap().is_err(), "cut without an answer");
-    // The change goes on, and whoever waits for the tracker waits for it.
+    // The change continues, and the task tracker waits for it.
     app.store.set(Mode::Work);
     app.stop().await;
 }

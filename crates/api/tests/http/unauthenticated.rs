@@ -25,7 +25,7 @@ async fn unauthenticated_sockets_do_not_lock_out_the_app() {
         socket.done("ping", json!({})).await;
         sockets.push(socket);
     }
-    // Nor those who send the token in the first message.
+    // Clients that send the token in the first message are not locked out either.
     let mut late = Client::open_as_stranger(&app).await;
     late.done("auth", json!({ "token": TOKEN })).await;
     drop((strangers, sockets, late));

@@ -1,4 +1,4 @@
-//! What the service says of itself to those who watch it.
+//! Readiness and metrics.
 
 use serde_json::{Value, json};
 use usher_api::{Family, Measure, MintReadiness, RelaysReadiness, Sample};

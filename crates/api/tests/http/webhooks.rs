@@ -121,7 +121,7 @@ async fn deliveries_are_listed_by_status() {
     assert_eq!(delivered["deliveries"][0]["last_error"], json!(null));
     assert_eq!(list(&app, "").await["deliveries"], json!([]));
 
-    // What was delivered can be, once more; the id may be written as URLs have it.
+    // A delivered event can be delivered again; the id may be percent-encoded.
     let retry = app.post(&format!("/webhooks/deliveries/{stream}%3A1/retry")).send().await.unwrap();
     assert_eq!(retry.status(), 200);
     until(&app, "?status=delivered", 2).await;

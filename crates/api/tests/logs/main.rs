@@ -1,5 +1,5 @@
-//! What is written to the log, and what is not. A program of its own: where tests run side by side, whether a line is
-//! wanted is decided by whichever thread comes first.
+//! What is written to the log, and what is not. A separate test program, because with concurrent tests the first thread
+//! decides for all whether a log line is enabled.
 #![allow(clippy::disallowed_methods, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 #![allow(missing_docs, unreachable_pub, dead_code)]
 

@@ -1,7 +1,7 @@
 //! Asks the age verifier for results, for operations.
 //!
-//! A request is made once, after the commit that asks for it, and its reply becomes an input of the operation. One that is not
-//! made, or whose reply is lost, is made up for by the operation, which asks again.
+//! A request is made once, after the commit that asks for it, and its reply becomes an input of the operation. If a request
+//! is not made or its reply is lost, the operation asks again.
 
 use std::sync::Arc;
 use std::time::Duration;

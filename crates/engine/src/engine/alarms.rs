@@ -32,7 +32,7 @@ impl Alarms {
     /// previous process, and only then dispatches alarms, until the engine stops. An operation that its alarm had woken first would take its new
     /// request for the one whose reply was lost.
     ///
-    /// While the clock is not believed, these operations wait with those whose alarms are held back.
+    /// While the clock is not trusted, these operations wait together with those whose alarms are held back.
     pub(super) async fn run(self, mut resumed: Vec<StreamId>) {
         if !self.clock_changes.is_holding() {
             self.hand_out_resumed(std::mem::take(&mut resumed)).await;

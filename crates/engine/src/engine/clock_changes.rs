@@ -51,7 +51,7 @@ const REMOVE_NOTHING_FOR: Duration = Duration::from_secs(24 * 3600);
 /// How long existing operations are not woken then: a machine with a network knows the time within a minute or two.
 const HOLD_FOR: Duration = Duration::from_secs(600);
 
-/// A clock that is behind what was recorded before the start, by more than this, was set back.
+/// A clock that is behind the latest record before the start by more than this was set back.
 const BEHIND: Duration = Duration::from_secs(2);
 
 /// The first pause before a failed store is retried; it doubles.

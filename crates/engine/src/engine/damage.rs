@@ -8,7 +8,7 @@
 //! | an operation | it is never stepped again; it keeps its correlation keys, and its invoice is still looked up | its end is not reported. Because it keeps its keys, no other operation pays an invoice that it was to pay; money that arrives for it is logged each time |
 //! | an event | readers get the events before it, then an error that names it; its delivery is given up | that event |
 //! | an outgoing message | it is not sent any more | the user is not asked, and the operation expires |
-//! | a delivery | it is given up, and the next one of its stream goes on; one with an unknown status is in no list | that post |
+//! | a delivery | it is given up, and the next one of its stream continues; one with an unknown status is in no list | that post |
 //! | a user's relays | the user is reached at the service's own relays | until a wallet names relays again |
 //! | an idempotency record | requests with its key are refused until it has expired | those requests |
 //! | a setting | the configured value is used | what was changed at run time |

@@ -54,7 +54,7 @@ impl Engine {
         self.lightning.is_some()
     }
 
-    /// The Lightning backend's name in the configuration and what it says of itself; `None` without a backend.
+    /// The Lightning backend's name in the configuration and its description of itself; `None` without a backend.
     pub async fn lightning_info(&self) -> Option<(&'static str, Result<LightningInfo, LightningError>)> {
         let LightningBackend { adapter, name } = self.lightning.clone()?;
         Some((name, adapter.info().await))
@@ -244,7 +244,7 @@ impl Engine {
     /// Takes back a ticket that was sent: redeems it into the service's own balance. Returns what was received, without the
     /// mint's fee. `auth` is shown to the mint, if it wants one.
     ///
-    /// If the result is not known, the delivery goes on with it by itself; the same request again gets the result.
+    /// If the result is not known, the delivery continues by itself; the same request again gets the result.
     ///
     /// # Errors
     /// [`TicketCallError`]; [`TokenFault::AlreadySpent`](crate::ports::TokenFault::AlreadySpent) when the user has redeemed it.
@@ -312,7 +312,7 @@ impl Engine {
     /// Up to `limit` events of `stream` with `index >= after`; returns at once.
     ///
     /// Events that were removed after their retention are never skipped silently: with `after` 0 the page begins at the first
-    /// event that is left and says so, with another value it is an error.
+    /// remaining event and says so; with any other value it is an error.
     ///
     /// # Errors
     /// [`EventsError`].
@@ -422,7 +422,7 @@ impl Engine {
         self.verification_sessions.verifier_name()
     }
 
-    /// Begins a check of an open session by the age verifier; an earlier check of it does not count any more. Waits for the
+    /// Begins a check of an open session by the age verifier and invalidates an earlier check of the session. Waits for the
     /// age verifier for some seconds.
     ///
     /// # Errors
@@ -431,8 +431,8 @@ impl Engine {
         self.verification_sessions.begin(id, page_secret).await
     }
 
-    /// Takes what a browser brings back from the age verifier: the parameter `state`, the whole query, and what it was given
-    /// when the check began. Waits for the age verifier for some seconds.
+    /// Handles the return of a browser from the age verifier: the parameter `state`, the whole query, and the value that the
+    /// browser got when the check began. Waits for the age verifier for some seconds.
     ///
     /// # Errors
     /// [`AgeCheckError`].

@@ -93,7 +93,7 @@ impl Workers {
                 }
                 Err(failure) => {
                     // Kept until the store works again, because a wallet may have sent it only once. It goes to the end of the
-                    // queue, so that an operation that always fails does not hold up the others.
+                    // queue, so that an operation that always fails does not delay the others.
                     self.metrics.store_failed();
                     warn!(stream_id = %id, error = ?failure, "the store failed; trying again");
                     waiting.extend(mine);
@@ -211,7 +211,7 @@ impl Workers {
             && !self.capacity.has_room_for_payments()
     }
 
-    /// Handles inputs that do not change the operation but matter all the same.
+    /// Handles inputs that do not change the operation but have other effects.
     fn ignored(&self, job: &Job, operation: &Operation, now: UnixMillis) {
         match (&job.input, operation.wake_at()) {
             // The machine's clock was set back: the operation is woken again when its time has come.

@@ -18,8 +18,8 @@
 //! nothing can have been sent. A request is stored before it is written. It carries the time after which the backend does
 //! not act on it, a minute ahead at most; until then the adapter may send the *same* request again. A *second* request is
 //! signed only when the first is known not to have left, or when the payment is **proven** not to have been made: its time
-//! has passed by both clocks with a margin, the backend answers "not found", its look-ups have been seen to find payments
-//! of ours, and it never said that this one is under way. When the backend has said that it *tried*
+//! has passed by both clocks with a margin, the backend answers "not found", its look-ups have been seen to find our
+//! payments, and it never reported this one as under way. If the backend reported that it *tried*
 //! (`PAYMENT_FAILED` may be a time-out), its look-ups must have been seen to find payments under way, too, and the invoice
 //! must have expired.
 //!

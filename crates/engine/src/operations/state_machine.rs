@@ -92,7 +92,7 @@ macro_rules! operations {
             }
         }
 
-        // The operation itself answers what it supports.
+        // Each operation declares what it supports.
         impl std::ops::Deref for Operation {
             type Target = dyn StateMachine;
 

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! active ──the user closes it──────▶ ended   SubscriptionClosed {subscription_id, main_key, reason?}
-//! active ──the operator closes it──▶ ended   the user's wallet is told
+//! active ──the operator closes it──▶ ended   the user's wallet is notified
 //! active ──the last payment is made▶ ended   (completed)
 //! active ──no payment falls due────▶ ended   (ended)
 //! active ──a payment is made───────▶ active  counted
@@ -19,16 +19,16 @@
 //!
 //! Its events stand on the reserved stream `subscriptions`. Of the dates whose time has come the oldest is charged first,
 //! also after downtime. Dates that passed before the user agreed are not owed, but for the last one of them. A date whose
-//! charge failed is due once more by the schedule, then it is passed over; the later dates do not wait for it. Before a
-//! date is tried again the invoice of the try before it has expired: a retry comes an hour later at the earliest, and no
-//! charge lives longer. Should it be paid all the same, the try that runs is withdrawn; so is what runs when the
-//! subscription ends.
+//! charge failed is retried on the schedule and then skipped; later dates do not wait for it. Before a date is retried,
+//! the invoice of the previous attempt has expired: a retry comes an hour later at the earliest, and no charge lives
+//! longer. If that invoice is paid nevertheless, the running attempt is withdrawn. A running charge is also withdrawn
+//! when the subscription ends.
 //!
 //! | crash … | what resume does |
 //! | --- | --- |
 //! | before a charge is committed | the timer fires again: nothing was started |
-//! | after it | the payment goes on by itself, and this state says that the date is being charged |
-//! | before the charge's end is committed | payment and subscription change in one commit: neither has, and both will |
+//! | after it | the payment continues by itself, and this state says that the date is being charged |
+//! | before the charge's end is committed | nothing has changed: payment and subscription change in one commit |
 
 mod agreement;
 mod dates;

@@ -1,4 +1,4 @@
-//! The port of whoever verifies ages in the place of the operator's staff.
+//! The age verifier port: an external service that verifies ages instead of the operator's staff.
 
 use std::fmt;
 
@@ -88,7 +88,7 @@ pub enum AgeCheckResult {
     Pending,
 }
 
-/// Why there is no result. The texts contain nothing that the provider has said.
+/// Why there is no result. The texts quote nothing that the provider sent.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AgeVerifierError {
     /// It cannot be reached, or does not respond in time.

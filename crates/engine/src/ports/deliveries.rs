@@ -25,8 +25,8 @@ pub trait DeliveryStore: Send + Sync {
         limit: usize,
     ) -> Result<Vec<(StreamId, UnixMillis)>, StoreError>;
 
-    /// Gives up the first pending delivery of `queue`, at `at`, whatever its row holds: it or its event is damaged and would
-    /// hold up the queue for ever. Returns its stream and index, or `None` when nothing is pending.
+    /// Gives up the first pending delivery of `queue` at `at`, whatever its row contains: it or its event is damaged and would
+    /// block the queue forever. Returns its stream and index, or `None` if nothing is pending.
     async fn set_aside_delivery(&self, queue: StreamId, at: UnixMillis) -> Result<Option<(StreamId, u64)>, StoreError>;
 
     /// Records the result of an attempt; returns whether the delivery was still pending. The pause until the next

@@ -37,9 +37,8 @@ pub trait Directory: Send + Sync {
     /// [`LookUpError`]. Nothing that the user or a relay can cause but the silence of all relays.
     async fn profile(&self, key: &PublicKey) -> Result<Option<Profile>, LookUpError>;
 
-    /// The key that a NIP-05 identifier names. `None` when its domain does not say so now, for whatever reason: there
-    /// is no such name, its answer is not what the NIP wants, it redirects, it is at no public address, nobody answers
-    /// in time.
+    /// The key that a NIP-05 identifier names. `None` if its domain does not confirm it now: there is no such name, the
+    /// response violates the NIP, it is a redirect, the domain has no public address, or it does not respond in time.
     ///
     /// # Errors
     /// [`LookUpError::Busy`].

@@ -24,8 +24,8 @@ pub trait RelayControl: Send + Sync {
     /// [`RelayChangeError`]; nothing has been changed then.
     async fn add(&self, url: &str) -> Result<RelayInfo, RelayChangeError>;
 
-    /// Removes a relay from ours, after what is queued for it has been sent; the others are not touched. Answers how it
-    /// was doing. A relay that a user named is still used for that user.
+    /// Removes one of the service's relays after its queued events have been sent. Other relays are not affected. Returns its
+    /// last state. A relay that a user named is still used for that user.
     ///
     /// # Errors
     /// [`RelayChangeError`]; nothing has been changed then.
@@ -43,7 +43,7 @@ pub struct RelayInfo {
     pub state: RelayLinkState,
     /// Since when it is in this state; none while the first attempt is under way.
     pub since: Option<UnixMillis>,
-    /// Why it is disconnected, or what it refuses us in its own words: one line, bounded.
+    /// Why it is disconnected, or the reason that the relay gave for a refusal: one line, bounded.
     pub reason: Option<String>,
     /// It has confirmed our subscription: what wallets send there reaches us.
     pub subscribed: bool,

@@ -280,7 +280,7 @@ pub enum OutboxChange {
     Replace(Vec<OutboxMessage>),
     /// They stay, and these come after them.
     Add(Vec<OutboxMessage>),
-    /// They stay, and none of them is sent again before this time.
+    /// They stay, but are not sent again before this time.
     Pause(UnixMillis),
 }
 
@@ -485,8 +485,8 @@ impl OperationKind {
     }
 }
 
-/// By what a wallet's message is matched to its operation: the first 128 bits of a SHA-256 over what it is and its
-/// value. Tokens and challenges are secrets of a sort, and 16 bytes are smaller than they are.
+/// Matches a wallet's message to its operation: the first 128 bits of a SHA-256 over the kind of the key and its value.
+/// A hash, because tokens and challenges are secrets, and 16 bytes are smaller than they are.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CorrelationKey([u8; 16]);
 

@@ -1,4 +1,4 @@
-//! A store that fails, or delays the results of its commits, when a test says so.
+//! A store that fails, or delays the results of its commits, on demand.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};

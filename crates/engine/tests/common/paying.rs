@@ -81,7 +81,7 @@ pub async fn announced(usher: &Running, wanted: usize) -> Vec<Value> {
     (0..page.events.len()).map(|n| data(&page, n)).collect()
 }
 
-/// The next message of this kind, whatever is repeated in between.
+/// The next message of this kind; repeated messages in between are skipped.
 pub async fn next_message(usher: &mut Running, has: &str, not: &[String]) -> Value {
     loop {
         let (message, _) = usher.next_message().await;

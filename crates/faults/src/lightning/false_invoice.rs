@@ -1,4 +1,4 @@
-//! Invoices that are not what was asked for.
+//! Invoices that do not match the request.
 
 use usher_protocol::bolt11::Network;
 use usher_protocol::message::PaymentHash;
@@ -7,8 +7,8 @@ use usher_sandbox::lightning::{Account, Direction, InvoiceTerms, MakeError};
 
 use super::preimage::unrelated_preimage;
 
-/// How an invoice is not what was asked for. Beside [`OtherNetwork`](Self::OtherNetwork) and
-/// [`Garbage`](Self::Garbage) it is a real one that can be paid.
+/// How an invoice differs from the request. Except for [`OtherNetwork`](Self::OtherNetwork) and
+/// [`Garbage`](Self::Garbage), it is a real invoice that can be paid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InvoiceLie {
     /// It is for one millisat less.
@@ -33,7 +33,7 @@ pub enum InvoiceLie {
     Garbage,
 }
 
-/// An invoice that is not what was asked for.
+/// An invoice that does not match the request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FalseInvoice {
     /// The text.

@@ -8,11 +8,11 @@ const SOME_POINT: &str = "0279be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2
 /// How a response is not true. Where the response has nothing of the kind, it stays as it is.
 #[derive(Clone, Debug, PartialEq)]
 pub enum FalseResponse {
-    /// Every signature is said to be of twice its amount.
+    /// Every signature claims twice its amount.
     DoubledAmounts,
     /// The last signature is missing.
     FewerSignatures,
-    /// Every signature is said to be of another keyset.
+    /// Every signature claims another keyset.
     OtherKeyset,
     /// Every signature is another point: proofs made of it are worthless. Its DLEQ proof is the honest one's.
     ForgedSignatures,

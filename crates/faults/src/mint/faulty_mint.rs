@@ -32,7 +32,7 @@ const BEFORE_CUT: Duration = Duration::from_millis(20);
 /// Calls that are remembered, the oldest being forgotten first.
 const CALLS: usize = 10_000;
 
-/// A proxy on a free loopback port in front of an honest mint, which does with requests what it is told to.
+/// A proxy on a free loopback port in front of an honest mint, which injects the configured faults.
 ///
 /// Its address is the mint's for wallets behind it: tokens name it. Dropping it closes every connection.
 #[derive(Debug)]
@@ -150,7 +150,7 @@ impl FaultyMint {
         self.proxy.faults.lock().next.entry(route).or_default().push_back(None);
     }
 
-    /// Nothing goes wrong with requests from now on. Those that hang go on hanging.
+    /// Removes all faults for new requests. Requests that already hang keep hanging.
     pub fn heal(&self) {
         *self.proxy.faults.lock() = Faults::default();
     }

@@ -94,7 +94,7 @@ impl QuirkyRelay {
         self.state.seen()
     }
 
-    /// Forwards an event as if a client had sent it, without any check: a relay can send whatever it likes.
+    /// Forwards an event as if a client had sent it, without any check: a relay can send anything.
     pub fn inject(&self, event: Event) {
         self.state.forward(&Published::new(event), &self.state.quirks());
     }

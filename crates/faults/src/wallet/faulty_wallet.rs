@@ -22,13 +22,13 @@ pub trait FaultyWallet {
     /// [`WalletError::Envelope`] when it is empty or too long.
     fn send_raw(&self, to: PublicKey, kind: u16, text: &str) -> Result<Event, WalletError>;
 
-    /// Pays what was asked and sends no response.
+    /// Pays the requested amount and sends no response.
     ///
     /// # Errors
     /// As [`Wallet::fulfil`].
     fn pay_without_response(&self, request: &Request) -> impl Future<Output = Result<Paid, WalletError>> + Send;
 
-    /// Sends an invoice that is not what was asked for; returns what was sent.
+    /// Sends an invoice that does not match the request; returns the invoice.
     ///
     /// # Errors
     /// [`WalletError::CannotAnswer`] when no invoice is asked for, [`WalletError::NoPaymentSource`] without an account in this

@@ -35,7 +35,8 @@ fn shown(zone: Tz, instant: i64) -> Option<NaiveDateTime> {
     Some(DateTime::from_timestamp(instant, 0)?.with_timezone(&zone).naive_local())
 }
 
-/// The latest time that the wall clock has shown by `instant`: later than what it shows then when it was just put back.
+/// The latest time that the wall clock has shown up to `instant`. After a clock was set back, it is later than the time that
+/// the clock shows at `instant`.
 fn reached(zone: Tz, instant: i64) -> Option<NaiveDateTime> {
     let now = shown(zone, instant)?;
     match zone.from_local_datetime(&now) {

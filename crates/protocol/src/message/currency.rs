@@ -78,10 +78,10 @@ impl<'de> Deserialize<'de> for Currency {
 pub struct ExchangeRate {
     /// The rate, as its source gives it.
     pub rate: f64,
-    /// Who says so.
+    /// The source of the rate.
     #[serde(deserialize_with = "wire::words::<_, { text::MAX_LABEL_CHARS }>")]
     pub source: String,
-    /// Unix seconds at which it was so.
+    /// Unix seconds of the rate.
     #[serde(with = "wire::timestamp")]
     pub time: u64,
 }

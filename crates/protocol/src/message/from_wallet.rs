@@ -35,7 +35,7 @@ pub enum WalletMessage {
     SubkeyProof {
         /// The author's proof.
         proof: SubkeyProof,
-        /// The event of ours that the author could not decrypt.
+        /// Our event that the author could not decrypt.
         about: EventId,
     },
 }

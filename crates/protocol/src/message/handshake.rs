@@ -17,7 +17,7 @@ pub const MAX_SENT_TOKEN_BYTES: usize = 3 * wire::MAX_ID_BYTES;
 /// Kind 27010: a user scanned the handshake URL; the event's author is the user's main key.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeyHandshake {
-    /// The token of the handshake URL; some wallets send it as it stands there, percent-encoded
+    /// The token of the handshake URL; some wallets send it percent-encoded, as in the URL
     /// ([`decode_token`](crate::handshake_url::decode_token)). At most [`MAX_SENT_TOKEN_BYTES`].
     #[serde(deserialize_with = "wire::longer_id::<_, MAX_SENT_TOKEN_BYTES>")]
     pub token: String,

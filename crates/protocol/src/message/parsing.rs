@@ -29,8 +29,8 @@ pub enum ParseError {
     MissingReference,
 }
 
-/// Reads a JSON object. serde_json refuses more than 128 levels of nesting in what is read, and skips what is not read
-/// without recursion: no depth overflows the stack.
+/// Reads a JSON object. serde_json refuses more than 128 levels of nesting in values that it reads and skips other values
+/// without recursion, so no depth overflows the stack.
 pub(super) fn object<T: DeserializeOwned>(json: &str) -> Result<T, ParseError> {
     if json.len() > MAX_JSON_BYTES {
         return Err(ParseError::TooLong);

@@ -1,4 +1,4 @@
-//! Values that are money, or a proof of it, or open a door: `Debug` does not show them.
+//! Values that are money, prove a payment or grant access: `Debug` does not show them.
 
 use std::fmt;
 
@@ -17,7 +17,7 @@ impl fmt::Debug for Hidden {
     }
 }
 
-/// A text that is not for logs: ecash, an authentication token. As read from a stranger: visible ASCII.
+/// A text that must not be logged: ecash or an authentication token. Parsed values are visible ASCII.
 #[derive(Clone, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
 pub struct Sensitive(String);
@@ -52,7 +52,7 @@ impl<'de> Deserialize<'de> for Sensitive {
     }
 }
 
-/// The preimage of a payment hash: whoever shows it has paid, or was paid.
+/// The preimage of a payment hash: only the payer and the payee know it after the payment.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Preimage(#[serde(with = "wire::hex32")] [u8; 32]);

@@ -1,4 +1,4 @@
-//! What strangers write: tolerated where the protocol says so, bounded everywhere.
+//! Untrusted input: tolerated where the protocol requires it, bounded everywhere.
 
 use serde_json::{Value, json};
 use usher_protocol::message::*;

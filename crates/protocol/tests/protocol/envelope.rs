@@ -1,4 +1,4 @@
-//! The envelope: known answers, and what it does not let through.
+//! The envelope: test vectors, and invalid envelopes that are refused.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;

@@ -97,8 +97,8 @@ fn wire_form_is_pinned() {
     assert_eq!(parts.len(), 3);
 }
 
-/// Known answers, signed by a program that shares nothing with this one (see `subkey::derivation_matches_independent_vectors`; here ECDSA with
-/// the fixed nonce k = 0x1234567890abcdef): `r = x(k·G)`, `s = k⁻¹·(SHA256(header.claims) + r·d) mod n`, d the secret
+/// Test vectors, signed by an independent program (see `subkey::derivation_matches_independent_vectors`; here ECDSA with the
+/// fixed nonce k = 0x1234567890abcdef): `r = x(k·G)`, `s = k⁻¹·(SHA256(header.claims) + r·d) mod n`, d the secret
 /// key, negated when its point has odd Y. First: odd Y, low s. Second: odd Y, with `typ`, and the high s that some
 /// libraries make, which is refused: only its other form is valid. Third: even Y.
 #[test]

@@ -1,4 +1,4 @@
-//! Nothing that opens a door or is worth money gets into logs through `Debug` or an error.
+//! No secret and nothing that is worth money reaches logs through `Debug` or an error.
 
 use usher_protocol::handshake_url::HandshakeUrl;
 use usher_protocol::message::*;

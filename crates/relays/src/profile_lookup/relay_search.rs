@@ -56,7 +56,7 @@ struct Asked {
 /// How a relay is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Named {
-    /// It is one of ours.
+    /// It is a relay of the service.
     No,
     /// The user named it in a handshake.
     Told,

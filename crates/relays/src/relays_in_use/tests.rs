@@ -119,7 +119,7 @@ fn relays_per_user_are_limited() {
     assert_eq!((names(&used.handles), used.refused), (vec!["a".to_owned(), "b".to_owned()], 2));
     fixture.use_for(other, &["b"], LATER, NOW);
 
-    // The user names others now: the oldest of theirs are closed, unless somebody else uses them.
+    // The user names other relays now: the user's oldest ones are closed, unless another user uses them.
     fixture.use_for(greedy, &["e"], LATER, NOW);
     assert_eq!(fixture.open(), ["a", "b", "e"], "b was the user's oldest, but is another's too");
     fixture.use_for(greedy, &["f", "g"], LATER, NOW);
@@ -203,7 +203,7 @@ fn invented_paths_at_a_users_relay_do_not_displace_it() {
         fixture.use_for(user(), &[&format!("host{sybil}")], LATER, NOW);
     }
     assert_eq!(fixture.open(), ["busy", "host0", "host1", "host2"]);
-    // And they do not count against it when it is opened again.
+    // The invented ones do not count when it is opened again.
     fixture.relays_in_use.expire(UnixMillis(LATER.plus(GRACE).0 + 1), GRACE);
     assert_eq!(fixture.use_for(user(), &["busy"], LATER, NOW).opened.len(), 1);
 }

@@ -180,7 +180,7 @@ async fn unrequested_compression_ends_the_connection() {
     tokio::spawn(async move {
         while let Ok((stream, _)) = listener.accept().await {
             let Ok(socket) = tokio_tungstenite::accept_async(stream).await else { continue };
-            // A compressed text: a bit says so.
+            // A text frame with the bit for compression.
             let _ = socket.into_inner().write_all(&[0xc1, 0x02, 0x03, 0x00]).await;
         }
     });

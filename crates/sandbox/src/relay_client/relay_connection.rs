@@ -104,7 +104,7 @@ impl SubscriptionTask {
     async fn message(&self, message: RelayMessage<'static>) -> Option<Instant> {
         match message {
             RelayMessage::Event { event, .. } => {
-                // A full queue holds up this relay only; the queue is drained by a task that never waits.
+                // A full queue delays only this relay; the queue is drained by a task that never waits.
                 let _ = self.heard.send(RelayEvent { relay: self.index, event: event.into_owned() }).await;
                 None
             }

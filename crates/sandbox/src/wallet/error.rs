@@ -5,7 +5,7 @@ use usher_protocol::envelope::EnvelopeError;
 use super::{PaymentSourceError, Request, TicketsError};
 use crate::relay_client::RelayClientError;
 
-/// Why the wallet did not do what it was told.
+/// Why the wallet could not execute a command.
 #[derive(Debug, thiserror::Error)]
 pub enum WalletError {
     /// Neither the URL nor the wallet names a relay.

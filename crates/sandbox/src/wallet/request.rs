@@ -104,7 +104,7 @@ impl Asked {
         (id, asked)
     }
 
-    /// The service's proof, when it runs on a subkey and says so.
+    /// The service's proof, if the service runs on a subkey and sent one.
     pub(super) fn proof(&self) -> Option<&SubkeyProof> {
         match self {
             Self::Authentication(challenge) => challenge.subkey_proof.as_ref(),

@@ -244,7 +244,7 @@ async fn false_payment_messages_can_be_sent() {
     let thief = usher_protocol::Keys::generate();
     fixture.wallet.send_as(&thief, from, &false_messages::claim_paid(&request, None)).unwrap();
     assert_eq!(fixture.service.next_event().await.pubkey, thief.public_key());
-    // No, and paid all the same, without a word of it.
+    // Declined, but paid nevertheless without a message.
     fixture.wallet.decline(&request, None).unwrap();
     assert_eq!(fixture.answer().await.1.status, PaymentStatus::Rejected { reason: None });
     let paid = fixture.wallet.pay_without_response(&request).await.unwrap();
@@ -290,7 +290,7 @@ async fn subscription_is_approved_paid_and_closed() {
     assert!(matches!(again.status, RecurringStatus::Confirmed { subscription_id: id, .. } if id == subscription_id));
     assert_eq!(fixture.wallet.subscriptions().len(), 1);
 
-    // What was agreed is paid, what was not waits for the user.
+    // The agreed amount is paid; any other amount waits for the user.
     let (fair, dear) = (fixture.invoice(10_000), fixture.invoice(10_001));
     fixture.ask_payment("fair", &fair, Some(&subscription_id)).await;
     fixture.paid().await;

@@ -5,7 +5,7 @@ use usher_engine::ports::Randomness;
 
 use crate::decisions::Decisions;
 
-/// Randomness from a seed, which goes on from one start of the service to the next.
+/// Randomness from a seed. It continues across restarts of the service.
 #[derive(Debug)]
 pub struct Seeded(Mutex<Decisions>);
 

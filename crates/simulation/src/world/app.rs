@@ -72,7 +72,7 @@ impl State {
                 _ => self.decisions.number(1000..trouble * 8 / 10),
             };
             if self.plan.theme == Theme::Years {
-                // Whoever is charged by their own relay has told it before.
+                // A user who is reached at their own relay named it in a handshake before.
                 self.call(Duration::from_millis(at / 4), What::Handshake(user));
             }
             self.call(Duration::from_millis(at), what);

@@ -38,7 +38,7 @@ pub struct Incoming {
 /// The state of a requested payment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
-    /// It has not been asked, or what it was asked did not begin.
+    /// There was no request, or it did not begin to execute one.
     Nothing,
     /// Under way.
     InFlight,
@@ -89,7 +89,7 @@ pub struct Manner {
     pub notifies: bool,
     /// Its look-ups know nothing of payments it makes.
     pub forgets_outgoing: bool,
-    /// It hands out an invoice once more that was paid already.
+    /// It returns an invoice again that was already paid.
     pub repeats_paid: bool,
     /// It remembers the requests it has had.
     pub remembers: bool,
@@ -211,7 +211,7 @@ impl State {
         self.later(think, Action::NodeActs(Request { id: event.id, method, params, until }));
     }
 
-    /// It does what it was asked.
+    /// It executes a request.
     pub fn node_acts(&mut self, request: &Request) {
         if self.node.away_until > self.now() || request.until.is_some_and(|until| until <= self.secs()) {
             return self.note(&format!("the wallet does not come to {}", request.method));

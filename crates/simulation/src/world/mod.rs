@@ -1,7 +1,7 @@
 //! The world around the service: relays, users, the wallet behind the Lightning backend, the app, the disk.
 //!
-//! All of it is data and a queue of what will happen when; nothing of it runs by itself. So it survives whatever happens to
-//! the service, and what happens is the seed's decision alone.
+//! It consists of data and a queue of future events; no part of it runs by itself. So it survives any failure of the service,
+//! and only the seed decides what happens.
 
 pub mod action;
 pub mod app;

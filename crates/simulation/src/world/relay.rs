@@ -1,5 +1,5 @@
-//! Relays: what is published goes to whoever has asked for it on a connection that stands, and nothing is kept but what
-//! NIP-01 says must be.
+//! Relays: a published event goes to every open connection with a matching subscription, and only events that NIP-01
+//! requires relays to store are kept.
 
 use std::collections::BTreeMap;
 

@@ -110,8 +110,8 @@ impl State {
         }
     }
 
-    /// The user decides once, and does it after a while; or never. Asked again by another event, the wallet says it again:
-    /// what it said before may have been lost.
+    /// The user decides once and replies after a while, or never. If another event repeats the request, the wallet repeats its
+    /// reply, because the first one may have been lost.
     fn decide(&mut self, who: usize, about: String, deed: Deed) -> bool {
         let quick = self.plan.script.is_some() || self.decisions.percent(50);
         let think = self.decisions.delay(if quick { 100..1500 } else { 1000..60_000 });

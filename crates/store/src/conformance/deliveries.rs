@@ -133,7 +133,7 @@ pub async fn attempts_are_recorded(subject: impl Subject) {
     assert_eq!(store.delivery(id(1), 0).await.unwrap(), Some(delivered));
 }
 
-/// Nor does one that does not exist; what is recorded of it stays.
+/// The same holds for one that does not exist; the recorded result stays.
 pub async fn settled_delivery_records_no_attempt(subject: impl Subject) {
     let store = subject.store();
     opened(&*store, 1, 3).await;
@@ -357,7 +357,7 @@ pub async fn queues_of_one_stream_are_independent(mut subject: impl Subject) {
     assert_eq!([first(a).await, first(b).await, first(reserved).await], [Some(2), Some(3), Some(4)]);
 }
 
-/// Whatever it holds: its stream goes on with the next.
+/// Whatever its row contains, its stream continues with the next delivery.
 pub async fn delivery_set_aside_does_not_block_others(subject: impl Subject) {
     let store = subject.store();
     opened(&*store, 1, 2).await;

@@ -17,7 +17,7 @@ pub async fn messages_keep_their_order(subject: impl Subject) {
     assert_eq!(store.outbox(id(2)).await.unwrap(), [message(9)]);
 }
 
-/// By steps that say so.
+/// Each by a step that requests it.
 pub async fn outbox_can_be_kept_replaced_and_cleared(subject: impl Subject) {
     let store = subject.store();
     commit_done(&*store, Commit { outbox: OutboxChange::Replace(vec![message(1), message(2)]), ..create(id(1)) }).await;

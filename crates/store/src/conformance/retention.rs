@@ -217,7 +217,7 @@ pub async fn user_relays_in_use_are_kept(subject: impl Subject) {
     assert_eq!(store.forget_user_relays(UnixMillis(3 * DAY + 1), 10).await.unwrap(), 2);
 }
 
-/// Oldest first and at most the limit, up to the first that is too young or the newest; the index goes on counting.
+/// Oldest first and at most the limit, up to the first that is too young or the newest; the index continues.
 pub async fn old_events_of_an_open_stream_are_removed(mut subject: impl Subject) {
     let at = |n, at| NewEvent { at: UnixMillis(at), ..event(n) };
     let times = [10, 20, 30, 5, 40, 41];

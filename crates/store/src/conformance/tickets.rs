@@ -338,7 +338,7 @@ pub async fn one_of_two_concurrent_jobs_gets_the_counter(subject: impl Subject) 
     }
 }
 
-/// Of two who redeem the same token, one claims it, and the other hears of it.
+/// If two jobs redeem the same token, one claims it and the other gets a conflict.
 pub async fn one_of_two_concurrent_jobs_gets_the_claim(subject: impl Subject) {
     let store = subject.store();
     for n in 0..50 {

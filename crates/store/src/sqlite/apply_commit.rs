@@ -242,7 +242,7 @@ fn change_correlations(
         return Ok(Vec::new());
     }
     for key in &commit.claims {
-        // Claiming what one has already is no change.
+        // Claiming a key again is not a change.
         if !keys.contains(key) {
             prepare(connection, "INSERT INTO correlations (key, operation) VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET until = NULL")?
                 .execute(params![key.as_bytes(), commit.operation.as_bytes()])

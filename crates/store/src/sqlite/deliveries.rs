@@ -75,8 +75,8 @@ impl DeliveryStore for SqliteStore {
     }
 }
 
-/// A query for deliveries with their events. It names its index, so that SQLite says so should it ever not do; an event
-/// that is not there makes the row unreadable rather than invisible.
+/// A query for deliveries with their events. It names its index, so that SQLite fails if the index cannot be used. A missing
+/// event makes the row unreadable rather than invisible.
 macro_rules! select {
     ($index:literal, $($rest:literal),+) => {
         concat!(
@@ -315,7 +315,7 @@ mod tests {
         steps.collect::<Result<_, _>>().unwrap()
     }
 
-    /// However many deliveries there are: none of these statements sorts, or reads rows that it does not return.
+    /// None of these statements sorts or reads rows that it does not return, so the number of deliveries does not matter.
     #[test]
     fn delivery_queries_use_an_index() {
         const EVENT: &str = "SEARCH e USING PRIMARY KEY (stream=? AND idx=?) LEFT-JOIN";

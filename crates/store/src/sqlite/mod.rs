@@ -198,8 +198,8 @@ impl SqliteStore {
         self.panic_signal.raised().await;
     }
 
-    /// Commits what is queued, closes the file and frees it for another process; returns when that is done. Whoever
-    /// comes later gets [`StoreError::Closed`].
+    /// Commits queued work, closes the file and releases it for another process; returns when that is done. Later calls
+    /// return [`StoreError::Closed`].
     pub async fn close(&self) {
         if let Some(queues) = &self.queues {
             // An error means that it is closed already.

@@ -168,7 +168,7 @@ pub(crate) fn outbox_message(row: &Row<'_>, during: &'static str) -> Result<Outb
     })
 }
 
-/// The statement of [`open_operations`]: names its index, so that SQLite says so should it ever not do.
+/// The statement of [`open_operations`]: names its index, so that SQLite fails if the index cannot be used.
 const OPEN_OPERATIONS: &str = "SELECT id, kind, next_index, wake_at, outbox, correlations, done, watched, at
     FROM operations INDEXED BY operations_open WHERE finished_at IS NULL AND id > ?1 AND length(id) = 16
     ORDER BY id LIMIT ?2";

@@ -223,7 +223,7 @@ async fn damaged_ticket_records_are_never_treated_as_missing() {
     let balances = store.ticket_balances().await.unwrap();
     let amounts: Vec<_> = balances.iter().map(|of| (of.mint_url.clone(), of.amount)).collect();
     assert_eq!(amounts, [(mint(1), 5), (mint(2), 6), (mint(3), 7), (mint(4), 7), (mint(5), 6)]);
-    // What is not known to be old is kept.
+    // Rows whose age is unknown are kept.
     assert_eq!(store.remove_ticket_jobs(UnixMillis(u64::MAX >> 2), 9).await.unwrap(), 0);
     assert_eq!(
         listed(&store).await,
@@ -318,7 +318,7 @@ async fn impossible_values_and_missing_rows_are_reported_in_isolation() {
     // Rows without a usable id do not make a page short: it would be taken for the last one.
     assert_eq!(store.open_operations(None, 5).await.unwrap().len(), 5);
     assert_eq!(store.pending_queues(None, 5).await.unwrap().len(), 5);
-    // An event is never overwritten, and what has an impossible time is not taken for old.
+    // An event is never overwritten, and a row with an impossible time is not treated as old.
     commit_done(&store, Commit { events: vec![event_of(9)], ..step(id(4), 1) }).await;
     assert_eq!(store.events(id(4), 0, 10).await.unwrap().len(), 3);
     assert!(matches!(store.commit(step(id(2), 1)).await, Err(StoreError::Unreadable(_))));

@@ -41,7 +41,7 @@ async fn full_database_refuses_commits_and_recovers() {
     assert!(chain(&error).contains("full"), "{}", chain(&error));
     assert!(!format!("{error:?} {}", chain(&error)).contains("cashuB"), "no secrets");
 
-    // Nothing of it is there; reading goes on, and so does what needs no room, also beside one that does.
+    // No part of it is stored. Reads still work, and so do commits that need no space, even in a batch with one that does.
     assert!(store.operation(id(number)).await.unwrap().is_none());
     assert!(store.events(id(number), 0, 10).await.unwrap().is_empty());
     assert_eq!(store.events(id(1), 0, 10).await.unwrap().len(), 1);
@@ -76,7 +76,7 @@ async fn check_fails_while_the_database_is_full() {
         assert!(chain(&error).contains("full"), "{}", chain(&error));
     }
     assert!(store.remove_finished(UnixMillis(number), 1_000).await.unwrap() > 10);
-    // Nobody has tried to commit meanwhile: whoever sends calls elsewhere as long as it is not ready must see that it is.
+    // No commit has been tried meanwhile: a load balancer that sends requests elsewhere must see that the store is ready.
     store.check().await.unwrap();
     commit_done(&store, large(number)).await;
     store.close().await;

@@ -1,4 +1,4 @@
-//! Opening, closing, and what happens in between to those who wait.
+//! Opening and closing, and callers that wait meanwhile.
 
 use std::fs;
 use std::future::poll_fn;
@@ -41,7 +41,7 @@ async fn close_leaves_the_database_and_the_lock_file() {
     assert!(store.operation(id(1)).await.unwrap().is_some());
 }
 
-/// Commits that are under way when the store closes: each is told `Done` and is there, or `Closed` and is not.
+/// Commits that are under way when the store closes: each returns `Done` and is stored, or `Closed` and is not.
 #[tokio::test]
 async fn close_commits_queued_work() {
     let place = Place::new();
@@ -138,7 +138,7 @@ async fn lock_of_another_process_delays_only_commits() {
     assert!(matches!(waiting.await, Ok(Committed::Done { .. })));
 }
 
-/// The power goes: what is then on the disk is the database and its log as they are, without anybody closing them.
+/// A power failure: the disk has the database and its log as they are, without a close.
 #[tokio::test]
 async fn acknowledged_commits_survive_a_power_failure() {
     let place = Place::new();
@@ -173,7 +173,7 @@ async fn acknowledged_commits_survive_a_power_failure() {
     }
 }
 
-/// The power goes while the log is being written: whole commits are there or not at all, in their order.
+/// A power failure while the log is written: a prefix of the commits is there, each whole.
 #[tokio::test]
 async fn torn_log_contains_a_prefix_of_the_commits() {
     let place = Place::new();

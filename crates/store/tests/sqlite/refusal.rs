@@ -1,4 +1,4 @@
-//! Databases that are not opened, and what is said about it.
+//! Databases that are refused, and the errors.
 
 use std::fs;
 

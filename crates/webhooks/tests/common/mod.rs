@@ -161,7 +161,7 @@ pub async fn post(url: &Url, timeout: Duration) -> Posted {
     receiver(url, timeout).post(stream_id(), &event(0), NOW).await
 }
 
-/// The words of a failure without an answer.
+/// The reason of a failure without a response.
 #[track_caller]
 pub fn no_answer(posted: Posted) -> String {
     match posted {

@@ -22,7 +22,7 @@ pub(crate) struct NotReady {
 impl IntoResponse for NotReady {
     fn into_response(self) -> Response {
         let problem = Problem::new(self.code, self.detail).retry_after(RETRY_SECONDS);
-        // The same members as when it is ready: whoever watches the parts has one form to read.
+        // The same members as when it is ready, so that a monitor reads one format.
         match json!(self.state) {
             Value::Object(members) => problem.with_members(members),
             _ => problem,

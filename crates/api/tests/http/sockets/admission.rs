@@ -42,7 +42,7 @@ async fn commands_may_follow_the_token_without_waiting() {
         .feed(Message::text(json!({ "id": "a", "cmd": "auth", "params": { "token": TOKEN } }).to_string()))
         .await
         .unwrap();
-    // More than a stranger may send.
+    // More than an unauthenticated client may send.
     for number in 0..1_000 {
         client
             .stream
@@ -79,7 +79,7 @@ async fn other_first_messages_are_refused_and_close_the_socket() {
         assert_eq!(answer["error"]["code"], "unauthorized", "{message}");
         assert_eq!(client.end().await, 4001, "{message}");
     }
-    // And whoever has been let in, when their token turns out to be wrong.
+    // An authenticated client is disconnected as well if it sends a wrong token.
     let mut client = Client::open(&app).await;
     assert_eq!(client.ask("auth", json!({ "token": "wrong" })).await["error"]["code"], "unauthorized");
     assert_eq!(client.end().await, 4001);
@@ -99,11 +99,11 @@ async fn unauthenticated_sockets_are_limited_in_time_and_bytes() {
     builder.limits.socket_auth_timeout = Duration::from_secs(3_600);
     let patient = builder.start().await;
     let mut talkative = Client::open_as_stranger(&patient).await;
-    // The beginning of a message that would be allowed to others. That it cannot be sent to its end is what is wanted.
+    // A message of a size that is allowed after authentication. Sending it is expected to fail.
     let _ = talkative.stream.send(Message::text("x".repeat(200_000))).await;
     let end = talkative.hear_or_end().await.unwrap_err();
     assert!(end.is_none_or(|(code, _)| code == 1009));
-    // Signs of life are no way to stay.
+    // Pings do not extend the time.
     let mut living = Client::open_as_stranger(&patient).await;
     for _ in 0..100 {
         if living.stream.send(Message::Ping(vec![7; 100].into())).await.is_err() {
@@ -141,7 +141,7 @@ async fn invalid_handshakes_are_refused() {
     let mut raw = Raw::connect(&app).await;
     raw.send(&format!("{}{good}\r\n", head("GET", "/ws").replace("HTTP/1.1", "HTTP/1.0"))).await;
     assert_eq!(raw.answer().await.unwrap().status, 426);
-    // A stranger who asks for no WebSocket, or otherwise than one asks for it, learns nothing.
+    // Without the token, a request that is no valid WebSocket handshake gets a plain 401.
     for (method, headers) in [("GET", ""), ("POST", ""), ("DELETE", "Upgrade: h2c\r\n")] {
         let mut raw = Raw::connect(&app).await;
         raw.send(&format!("{method} /ws HTTP/1.1\r\nHost: test\r\n{headers}\r\n")).await;

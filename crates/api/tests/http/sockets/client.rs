@@ -1,4 +1,4 @@
-//! A client of `/ws` that knows the protocol from a library of its own right, and nothing of ours.
+//! A client of `/ws` that uses an independent WebSocket library and none of the service's code.
 
 use std::net::SocketAddr;
 

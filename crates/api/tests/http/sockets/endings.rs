@@ -19,7 +19,7 @@ async fn close_frame_is_answered() {
     client.stream.send(Message::Close(Some(goodbye))).await.unwrap();
     assert_eq!(client.end().await, 1000);
     assert!(within(client.stream.next()).await.is_none(), "and the connection is closed");
-    // Strangers may leave, too.
+    // Unauthenticated clients can close as well.
     let mut client = Client::open_as_stranger(&app).await;
     client.stream.send(Message::Close(None)).await.unwrap();
     assert_eq!(client.hear_or_end().await, Err(None));
@@ -36,7 +36,7 @@ async fn client_that_does_not_answer_pings_is_disconnected() {
     let mut living = Client::open(&app).await;
     living.subscribe(&stream, 0).await;
     let mut dead = Client::open(&app).await;
-    // Whoever reads answers pings: the library does it.
+    // The client library answers pings while the client reads.
     for _ in 0..8 {
         let said = within(living.stream.next()).await.unwrap().unwrap();
         assert!(matches!(said, Message::Ping(_)), "{said:?}");

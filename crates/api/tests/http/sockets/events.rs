@@ -48,7 +48,7 @@ async fn events_arrive_live_and_the_end_is_announced() {
     );
     assert_eq!(client.hear().await, json!({ "type": "done", "stream_id": stream, "next": 1 }));
 
-    // And whoever comes afterwards.
+    // Later subscribers get the same end.
     for (after, events) in [(0, 1), (1, 0), (7, 0)] {
         client.subscribe(&stream, after).await;
         for _ in 0..events {
@@ -222,7 +222,7 @@ async fn watches_are_limited_and_permits_are_released() {
     one.subscribe(&streams[1], 0).await;
     let refused = one.ask("subscribe", json!({ "stream_id": streams[2] })).await;
     assert_eq!((&refused["error"]["code"], &refused["retry_after"]), (&json!("overloaded"), &json!(5)));
-    // The same once more is not one more.
+    // Subscribing to the same stream again needs no further permit.
     one.subscribe(&streams[1], 0).await;
 
     let mut two = Client::open(&app).await;

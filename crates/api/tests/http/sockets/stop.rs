@@ -53,7 +53,7 @@ async fn unfinished_requests_are_aborted_after_the_grace_period() {
     app.stop.cancel();
     assert_eq!(calling.hear_or_end().await, Err(None));
     let _ = calling.stream.send(Message::Ping(Vec::new().into())).await;
-    // The change goes on, and whoever waits for the tracker waits for it.
+    // The change continues, and the task tracker waits for it.
     app.store.set(Mode::Work);
     drop(calling);
     app.stop().await;

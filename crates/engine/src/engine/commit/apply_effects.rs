@@ -36,8 +36,8 @@ pub(in crate::engine) struct AfterCommit {
 }
 
 impl AfterCommit {
-    /// Applies the effects of steps that were committed together. All of them are in the index before readers hear of any:
-    /// whoever reads about a subscription also finds it.
+    /// Applies the effects of steps that were committed together. All of them are in the index before any reader is
+    /// notified, so that a reader of an event about a subscription also finds the subscription.
     pub(super) fn apply_effects(&self, steps: Vec<Step>, heads: &[Head], now: UnixMillis) {
         let mut current = Vec::with_capacity(steps.len());
         for (step, head) in steps.iter().zip(heads) {
@@ -129,7 +129,7 @@ impl AfterCommit {
             self.feed.keep_finished(id, &whole);
         }
         let removed = self.index.remove(id, &step.operation.correlations());
-        // After it is out of the index: whoever begins to watch it looks there last.
+        // After its removal from the index: code that begins to watch an invoice checks the index last.
         self.watcher.unwatch(id);
         if step.operation.kind() == OperationKind::TicketDelivery {
             self.outgoing.remove(id);

@@ -59,8 +59,8 @@ impl Gatherer {
         }
     }
 
-    /// The open operation with this key, unchanged. A note to an operation that does not exist is dropped, and so is one to an
-    /// operation that cannot be read: the sender goes on.
+    /// The open operation with this key, unchanged. A note to an operation that does not exist or cannot be read is dropped, and
+    /// the sender continues.
     async fn recipient(&self, key: CorrelationKey) -> Result<Option<Change>, StoreError> {
         let found = match self.store.operation_with_key(key).await {
             Ok(Some((id, stored))) => Operation::from_state(&stored.state)

@@ -1,7 +1,7 @@
 //! The live feed: every stream's events as they are committed.
 //!
-//! It is for operators, not for apps: it starts when it is opened, keeps nothing, and a reader that is too slow misses
-//! events and is told how many. An app reads what it must not miss from its streams, or gets it by webhook.
+//! It is for operators, not for apps: it starts when it is opened and keeps nothing. A reader that is too slow misses
+//! events and learns how many. An app that must not miss events reads its streams or uses the webhook.
 
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
 //! Who may close a subscription before it has begun.
 //!
 //! A wallet chooses the subscription's id when it agrees. If its close arrives before its agreement (relays may deliver the
-//! newest event first), the id is unknown, but its author is not: it is one of those who are asked to agree at that moment.
+//! newest event first), the id is unknown, but the author is known: an open request for a subscription names them.
 //! Messages of everybody else are dropped, so that nobody else can make the service store anything.
 
 use std::collections::HashMap;

@@ -23,7 +23,7 @@ const TURNS: [LookupClass; 10] = {
     [Awaited, Awaited, Open, Awaited, Awaited, Open, Awaited, Awaited, Over, Awaited]
 };
 
-/// How much of a delay (of a busy machine) may be made up for afterwards.
+/// How much of a delay (of a busy machine) look-ups may catch up on afterwards.
 const LAG: Duration = Duration::from_secs(1);
 
 /// Invoices that are due, each class in the order in which they came.
@@ -120,7 +120,7 @@ mod tests {
             }
         }
         assert_eq!(of, [70, 20, 10]);
-        // A machine that was busy catches up, with what it missed within a second.
+        // A machine that was busy catches up on at most one second.
         assert_eq!(taken(&mut turns, now + second).len(), 10);
         assert_eq!(taken(&mut turns, now + 60 * second).len(), 11);
         assert_eq!(turns.take(now + 60 * second, GAP, |_| false), Turn::Nobody);

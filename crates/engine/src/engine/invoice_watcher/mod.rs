@@ -73,7 +73,7 @@ struct Watch {
     with_all: bool,
     /// There is a reason to look: it does not wait for its turn.
     urgent: bool,
-    /// There was a reason to look while it was being looked up: it is looked up once more.
+    /// Another look-up was requested during a look-up, so it is looked up once more.
     again: bool,
 }
 
@@ -168,7 +168,7 @@ impl InvoiceWatcher {
         }
     }
 
-    /// After a restart: the invoice is looked up when it is its turn, because nobody was told what happened meanwhile.
+    /// After a restart: the invoice is looked up at its turn, because notifications were missed meanwhile.
     pub(super) fn watch_again(&self, id: StreamId, hash: PaymentHash, over: bool, now: UnixMillis) {
         let watch = Watch { with_all: true, ..Watch::new(hash, now, over, true) };
         self.watched.lock().put(id, watch);
@@ -287,7 +287,7 @@ impl InvoiceWatcher {
             if !watcher.is_watched(id, hash) {
                 return watcher.looked_up(id, false);
             }
-            // A task of its own: if the adapter panics, the invoice is looked up again all the same.
+            // A task of its own, so that the invoice is looked up again even if the adapter panics.
             let mut look_up = JoinSet::new();
             look_up.spawn(async move { backend.look_up_invoice(hash).await });
             let Some(status) = tasks.unless_stopped(look_up.join_next()).await else { return };

@@ -45,7 +45,7 @@ impl CallQueue {
     }
 }
 
-/// A kind of request that an operation may make again while it waits for the reply. Sending a payment is none of them.
+/// A kind of request that an operation may repeat while it waits for the reply. Sending a payment is not among them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum CallKind {
     Invoice,

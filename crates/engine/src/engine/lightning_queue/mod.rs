@@ -1,7 +1,7 @@
 //! The queue of requests to the Lightning backend.
 //!
-//! A request is made once, after the commit that asks for it, and its reply becomes an input of the operation. Replies that
-//! are lost in a crash are made up for by the operation itself, which asks again when it has waited for too long.
+//! A request is made once, after the commit that asks for it, and its reply becomes an input of the operation. If a reply is
+//! lost in a crash, the operation asks again when it has waited for too long.
 //!
 //! A payment is two requests: the first signs, and when the signed request is stored, the second sends it. Both have the
 //! same permit, so that nothing is waited for between the commit and the write to the socket.

@@ -35,8 +35,8 @@ pub(super) const MANY_CHARGES: usize = 60 * CHARGES_PER_SECOND;
 /// flood them.
 const AFTER_RESTART_PER_SECOND: u64 = 200;
 
-/// The time until the next sending of what was sent `attempts` times: the interval ± 10 %, so that many messages spread.
-/// `charges` is how many charges are sent like it, 0 for a message that a user waits for.
+/// The time until a message that was sent `attempts` times is sent again: the interval ± 10 %, so that many messages
+/// spread. `charges` is the number of charges that are sent like it, 0 for a message that a user waits for.
 pub(super) fn interval(attempts: u8, charges: usize, randomness: &dyn Randomness) -> Duration {
     let step = usize::from(attempts.max(1)) - 1;
     let secs = match INTERVALS.get(step).or(INTERVALS.last()) {

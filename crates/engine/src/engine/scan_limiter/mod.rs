@@ -98,7 +98,7 @@ pub(super) struct Scan {
 /// What becomes of a scan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Admission {
-    /// It goes on to its operation.
+    /// It is passed to its operation.
     Accepted(Scan),
     /// It was accepted before, or is not counted twice: nothing more is done.
     Copy,
@@ -211,7 +211,7 @@ pub(super) struct Moment {
 }
 
 impl ScanLimiter {
-    /// Whether a scan goes on to its operation now.
+    /// Whether a scan is passed to its operation now.
     pub(super) fn admit(
         &self,
         stream: StreamId,

@@ -9,9 +9,9 @@ use super::ScanLimit;
 use crate::UnixMillis;
 use crate::ports::Via;
 
-/// New users over one relay: a crowd that all read one poster, then a busy entrance.
+/// New users over one relay: an audience that scans one poster at once, then a busy entrance.
 const NEW_PER_RELAY: Rate = Rate::every(3_000, Duration::from_millis(200));
-/// New users in all: two such crowds at once, then 4 per second.
+/// New users in total: two such audiences at once, then 4 per second.
 const NEW_IN_ALL: Rate = Rate::every(6_000, Duration::from_millis(250));
 /// New users over one relay when those in all are used up.
 const RESERVE: Rate = Rate::every(60, Duration::from_millis(4_000));

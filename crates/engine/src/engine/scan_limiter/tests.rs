@@ -218,7 +218,7 @@ fn left_out(world: &World, per_second: u64, honest: impl Fn(u64) -> Scan, wait: 
 
 #[test]
 fn new_users_are_drawn_at_random_during_a_flood() {
-    // As many as are let in: everybody comes in, though the flood sends exactly what they send.
+    // The flood sends as many scans as are admitted. Nearly everybody gets in, although the flood copies their scans exactly.
     let world = flooded();
     let same = |user| world.scan_of(user, &over("a"));
     let (out, _) = left_out(&world, 10, same, 300);
@@ -287,7 +287,7 @@ fn every_scan_is_accepted_refused_or_waiting() {
     let counts = world.limiter.counts();
     assert_eq!(counts.accepted + counts.refused.iter().sum::<u64>() + counts.waiting, 30_000);
     assert_eq!(counts.refused[ScanLimit::Author as usize], 0);
-    // Another scan of a key that waits is none more, and what it says last counts.
+    // Another scan of a waiting key replaces the first one and does not count again.
     let mut waiting = world.scan_of(9, &over("a"));
     world.admit(stream(1), waiting.clone(), NOW);
     let before = world.limiter.counts();

@@ -1,7 +1,7 @@
 //! Scans beyond the limits: they wait, and some are drawn at random whenever the limits allow more.
 //!
-//! Keys are free, so a flood cannot be told from a crowd by its keys. First come, first served would give all the room to
-//! the peer that sends most often; a draw gives every scan the same chance whenever it came. Every second draw is among
+//! Keys are free, so keys do not distinguish a flood from many real users. First come, first served would favor the peer
+//! that sends most often; a random draw gives every scan the same chance whenever it arrived. Every second draw is among
 //! *kinds* of scans first (relay, wallet, relays of the user), because floods are made by programs that send one kind: a
 //! flood of one kind takes half of the draws, however large it is.
 

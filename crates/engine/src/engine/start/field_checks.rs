@@ -1,7 +1,7 @@
 //! Checks the values of a request's fields, each alone and together.
 //!
-//! Separate from starting, because a caller gets all errors in one response: when some fields do not even have the right
-//! type, the others are checked all the same.
+//! Separate from starting, because a client gets all errors in one response: even if some fields have the wrong type, the
+//! others are checked.
 
 use std::sync::Arc;
 use std::time::Duration;

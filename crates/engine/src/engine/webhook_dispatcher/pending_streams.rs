@@ -77,7 +77,7 @@ impl PendingStreams {
         }
     }
 
-    /// Ends a stream's delivery; `false` when an event was added meanwhile, and it goes on.
+    /// Ends a stream's delivery; `false` if an event was added meanwhile, so that the delivery continues.
     pub(super) fn rest(&mut self, stream: StreamId) -> bool {
         if let Some(Progress::Delivering(more @ true)) = self.known.get_mut(&stream) {
             *more = false;
@@ -114,15 +114,15 @@ impl PendingStreams {
         self.more_in_store = true;
     }
 
-    /// The stream is to be delivered now, whatever it waits for.
+    /// Makes the stream due now, whatever it waits for.
     pub(super) fn hurry(&mut self, stream: StreamId) {
         if let Some(Progress::Delivering(more)) = self.known.get_mut(&stream) {
             *more = true;
         }
     }
 
-    /// Begins a stream's delivery; `false` when it is being delivered already, and will go on with what was added. Two at a time
-    /// would lose the order.
+    /// Begins a stream's delivery; `false` if a delivery is already running, which then continues with the added events. Two
+    /// at a time would lose the order.
     pub(super) fn begin(&mut self, stream: StreamId) -> bool {
         let runs = matches!(self.known.get(&stream), Some(Progress::Delivering(_)));
         self.known.insert(stream, Progress::Delivering(runs));

@@ -56,7 +56,7 @@ fn fixture(ownership: Ownership) -> Fixture {
 }
 
 impl Fixture {
-    /// Lets so much time pass, and delivers what is due then; returns the streams.
+    /// Advances the clock and starts the deliveries that are due then; returns their streams.
     async fn pass(&self, by: Duration) -> Vec<StreamId> {
         let due: Vec<_> = self.around.alarms_after(by).await.into_iter().map(|(stream, _)| stream).collect();
         due.iter().for_each(|stream| self.webhooks.due(*stream));

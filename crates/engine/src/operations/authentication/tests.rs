@@ -131,10 +131,10 @@ fn challenged_subkey_leads_to_its_main_key() {
         let end = NOW.plus(Duration::from_secs(300));
         Authentication::start("challenge".to_owned(), subkey, &[], end, None).0
     };
-    // It says so in its answer …
+    // It proves this in its reply …
     let got = effects(start().step(&approval(subkey, "challenge", Some(proof.clone())), NOW));
     assert_eq!(event(&got).1["main_key"], main.public_key().to_hex());
-    // … or beforehand.
+    // … or before it.
     let mut asking = start();
     let message = sent(asking.step(&cannot_read(subkey, proof), NOW));
     assert_eq!(message.main_key, main.public_key());

@@ -34,7 +34,7 @@ fn asked() -> InvoiceRequest {
 fn response(author: &Keys, request_id: &str, invoice: &str, payment_hash: Option<PaymentHash>) -> Input {
     let inner = message::InvoiceRequest {
         request_id: request_id.to_owned(),
-        // What the wallet says of the request counts for nothing: the invoice is checked against ours.
+        // The copy of the request in the reply is ignored: the invoice is checked against our own request.
         amount: 1,
         currency: Currency::Millisats,
         current_exchange_rate: None,

@@ -169,7 +169,7 @@ fn reply_pauses_repetition_for_five_minutes() {
     for answer in [says(PaymentStatus::Approved), failed("a"), success(None), success(Some(PREIMAGE))] {
         let mut own = asking();
         assert!(effects(own.step(&answer, NOW)).contains(&pause), "{answer:?}");
-        // A device that cannot read the request is one of the user's all the same, and is not asked.
+        // A device that cannot decrypt the request is known to be the user's, but it is not asked.
         let (key, proof) = device(&user(1), 4, Permission::Payment);
         assert_eq!(own.step(&cannot_read(key, proof), NOW), StepResult::Stepped(Vec::new()));
     }
@@ -178,7 +178,7 @@ fn reply_pauses_repetition_for_five_minutes() {
     assert_eq!(effects(other.step(&success(None), NOW)), [pause]);
     assert_eq!(other.step(&success(None), NOW), StepResult::Ignored, "the same twice is one");
     assert_eq!(status(&effects(other.step(&success(Some(PREIMAGE)), NOW))), "paid");
-    // After the end there is nothing to put off.
+    // After the end there is no message to postpone.
     let mut over = asking();
     over.step(&says(PaymentStatus::Rejected { reason: None }), NOW);
     assert_eq!(effects(over.step(&success(None), NOW)), [Effect::LookUp]);

@@ -171,7 +171,7 @@ fn subscription_id_unusable_in_a_url_is_refused() {
     }
 }
 
-/// Nothing begins, and the wallet, which believes that it has, is told so.
+/// No subscription begins, and the wallet, which believes that it has one, gets a close.
 fn closes(effects: &[Effect], subscription_id: &str) {
     let [Effect::Emit(_), Effect::Send(message)] = effects else { panic!("{effects:?}") };
     let content: Value = serde_json::from_str(&message.content).unwrap();
@@ -208,7 +208,7 @@ fn insufficient_authorization_is_closed_and_reported_as_rejected() {
         ("StatusUpdate", json!({ "status": "user_rejected", "reason": reason, "request_id": "member-7" }))
     );
     closes(&got, "s");
-    // It is over for the app, and the wallet is told for some minutes: also a device that could not read it.
+    // For the app it is over. The close is sent to the wallet for some minutes, also to a device that could not decrypt it.
     let operation = Operation::RecurringRequest(request.clone());
     assert!(operation.is_done());
     assert_eq!(operation.correlations().len(), 2, "nobody else's subscription is closed");
@@ -253,7 +253,7 @@ fn close_before_the_agreement_is_remembered() {
         assert!(matches!(&more[..], [Effect::Announce(event)] if event.data.contains("enough")), "{more:?}");
         assert!(operation.is_done(), "it is never charged");
     }
-    // What somebody else closes, or what is another, is not this one.
+    // A close by another user or of another subscription has no effect.
     let mut request = asked(true);
     assert_eq!(request.step(&closing(&user(3), "s"), NOW), StepResult::Ignored);
     request.step(&closing(&user(1), "other"), NOW);

@@ -77,7 +77,7 @@ fn asks_to_prepare(outcome: StepResult) {
     assert!(matches!(&effects(outcome)[..], [Effect::Ask(LightningRequest::PreparePayment { .. })]));
 }
 
-/// What is told of the end: how sure it is, and why.
+/// The outcome and the reason in the final event.
 fn told(outcome: StepResult) -> (String, String) {
     let data = event(&effects(outcome)).1;
     let word = |name: &str| data[name].as_str().unwrap_or_default().to_owned();
@@ -197,7 +197,7 @@ fn possibly_sent_request_is_repeated_unchanged_until_it_expires() {
     assert!(
         matches!(&got[..], [Effect::Ask(LightningRequest::Pay { attempt: 1, again: true, payment, .. })] if *payment == signed(NOW))
     );
-    // That it could not be sent now says nothing of what was before.
+    // A failure to send now proves nothing about earlier attempts.
     asks_to_look_up(payment.step(&replies(1, Err(LightningError::NotSent)), after(59)));
 
     let mut payment = sent();

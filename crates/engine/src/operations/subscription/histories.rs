@@ -258,13 +258,13 @@ proptest! {
         for happens in &history {
             world.happens(happens)?;
         }
-        // Whatever happened, what was paid is found, told once and counted, when the Lightning backend is asked.
+        // After any history, look-ups find every payment that was made; each is reported once and counted.
         for back in 0..world.payments.len() {
             world.happens(&Happens::Looked(back, true))?;
         }
         let charged = world.payments.iter().filter(|paying| paying.settled).count();
         prop_assert_eq!(usize::try_from(world.told_paid).unwrap(), charged);
-        // When nobody does anything any more, what has an end comes to it.
+        // Without further inputs from users, every subscription that has an end reaches it.
         for _ in 0..200 {
             for back in 0..world.payments.len() {
                 world.happens(&Happens::Made(back, true))?;

@@ -29,13 +29,13 @@ pub struct Behaviour {
     pub hesitation: Duration,
     /// How long it takes from acting to answering.
     pub latency: Duration,
-    /// What it does with calls of a method, when that is not what it should.
+    /// How it handles calls of a method, if not correctly.
     pub conducts: BTreeMap<Method, Conduct>,
-    /// What it does with the next calls of a method, one after the other, before [`Self::conducts`] has its say.
+    /// How it handles the next calls of a method, one after the other, before [`Self::conducts`] applies.
     pub next: BTreeMap<Method, VecDeque<Conduct>>,
-    /// The network it says it is on. It is on regtest, whatever it says.
+    /// The network that it claims to be on. It is always on regtest.
     pub network: Network,
-    /// How the invoices it makes are not what was asked for.
+    /// How the invoices it makes differ from the request.
     pub invoices: Option<InvoiceLie>,
     /// How its look-ups are not true.
     pub lookups: Option<LookupLie>,
@@ -108,7 +108,7 @@ pub enum Memory {
     Lasting,
     /// Until the service is stopped.
     WhileRunning,
-    /// Not at all: each copy is acted on. The account pays an invoice once all the same.
+    /// Not at all: each copy is executed. The account still pays an invoice only once.
     None,
 }
 
@@ -142,7 +142,7 @@ pub enum Conduct {
 /// How a look-up is not true.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LookupLie {
-    /// `NOT_FOUND`, whatever it is.
+    /// Always `NOT_FOUND`.
     Forget,
     /// `NOT_FOUND` for payments, true for invoices.
     ForgetPayments,
@@ -152,11 +152,11 @@ pub enum LookupLie {
     Settled,
     /// Settled, with a preimage of nothing.
     SettledWithWrongPreimage,
-    /// Pending, whatever it is.
+    /// Always pending.
     Pending,
-    /// Failed, whatever it is.
+    /// Always failed.
     Failed,
-    /// Expired, whatever it is.
+    /// Always expired.
     Expired,
     /// True, but about another payment hash.
     OtherHash,

@@ -10,7 +10,7 @@ use super::LookupLie;
 use crate::lightning::preimage::unrelated_preimage;
 use crate::lightning::{InvoiceLie, false_invoice};
 
-/// The result of `make_invoice` with an invoice that is not what was asked for.
+/// The result of `make_invoice` with an invoice that does not match the request.
 pub(super) fn made_invoice(account: &Account, params: MakeParams, lie: InvoiceLie) -> Result<Value, Refusal> {
     let made = false_invoice(account, &params.into_terms(), lie).map_err(|error| match error {
         MakeError::Full => Refusal::new(ErrorCode::Internal, error.to_string()),

@@ -46,7 +46,7 @@ impl FaultyHandler {
         Self { behaviour: Arc::new(Mutex::new(behaviour)), held: Arc::default() }
     }
 
-    /// Does what was asked, or what the behaviour says instead.
+    /// Executes the request, or what the behaviour configures instead.
     fn conduct(&self, context: &Arc<NwcServiceContext>, request: &NwcRequest) {
         let (behaviour, conduct) = {
             let mut behaviour = self.behaviour.lock();

@@ -1,4 +1,4 @@
-//! The words of NIP-47.
+//! The methods and other names of NIP-47.
 
 use std::fmt;
 

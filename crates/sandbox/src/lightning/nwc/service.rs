@@ -118,10 +118,10 @@ impl NwcService {
         self.context.metrics.borrow().clone()
     }
 
-    /// Waits until what it saw and did satisfies `enough`.
+    /// Waits until its metrics satisfy `enough`.
     ///
     /// # Errors
-    /// What it had seen when `deadline` (from now) had passed.
+    /// The metrics after `deadline` (from now) has passed.
     pub async fn wait_for(
         &self,
         deadline: Duration,

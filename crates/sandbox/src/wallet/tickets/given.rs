@@ -40,7 +40,7 @@ pub struct GivenTicket {
 pub enum GivenState {
     /// The mint has not made it yet.
     Unfinished,
-    /// Nobody has spent it: it can be given once more, or taken back.
+    /// It is not spent: it can be given again or taken back.
     Unspent,
     /// It is being spent.
     Pending,

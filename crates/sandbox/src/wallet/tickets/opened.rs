@@ -97,7 +97,7 @@ impl Opened {
                 let given_at = SystemClock.now().secs();
                 let request = request.map(str::to_owned);
                 all.push(GivenTicket { id: hex, mint_url, unit, amount: what.amount, given_at, request, token: None });
-                // Before the mint is asked: whatever happens now, the ticket is found again.
+                // Stored before the request to the mint, so that the ticket is found again whatever happens.
                 given::write(self.store.as_ref(), &all).await?;
                 all.len() - 1
             }

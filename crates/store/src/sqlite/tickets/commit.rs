@@ -71,7 +71,7 @@ fn write(connection: &Connection, commit: &TicketCommit) -> Result<(), SqliteFai
         execute(connection, "DELETE FROM ticket_claims WHERE job = ?1", params![job], "give up claims of proofs")?;
     }
     for claim in &commit.claims {
-        // Claiming what one has already is no change.
+        // Claiming a proof again is not a change.
         const CLAIM: &str = "INSERT INTO ticket_claims (proof, job) VALUES (?1, ?2) ON CONFLICT (proof) DO NOTHING";
         execute(connection, CLAIM, params![claim.0, job], "claim a proof")?;
     }

@@ -20,9 +20,9 @@ pub(super) enum CloseReason {
     NotText,
     /// A message that is too large.
     TooLarge,
-    /// The client did not say who it is.
+    /// The client did not authenticate.
     Unauthenticated,
-    /// As many authenticated WebSockets are open as may be.
+    /// The limit of authenticated WebSockets is reached.
     Full,
     /// The client does not read its messages.
     SlowReader,

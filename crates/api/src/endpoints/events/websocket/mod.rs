@@ -62,7 +62,8 @@ pub(crate) async fn open_web_socket(
     }
     // Without one, the token comes in the first message.
     let authorization = request.extensions_mut().remove::<Authorization>();
-    // Whoever has not sent the token has no place among `limits.max_websockets` yet; the connection's limits are theirs.
+    // A client that has not sent the token does not count towards `limits.max_websockets` yet, only towards the limits of
+    // connections.
     let permit = match &authorization {
         Some(_) => Some(state.websocket_permit().ok_or(HandshakeError::Full)?),
         None => None,

@@ -18,12 +18,12 @@ pub(super) struct PreAuthLimits<S> {
 }
 
 impl<S> PreAuthLimits<S> {
-    /// A socket of somebody who is known, or not yet.
+    /// Wraps a socket; `known` if the client has sent the token already.
     pub(super) fn new(socket: S, known: bool) -> Self {
         Self { socket, allowance: (!known).then_some(ALLOWANCE) }
     }
 
-    /// They have said who they are.
+    /// Lifts the limits: the client has sent the token.
     pub(super) fn trust(&mut self) {
         self.allowance = None;
     }

@@ -57,7 +57,7 @@ impl Socket {
         Self { stream: WebSocketStream::from_raw_socket(io, Role::Server, Some(config)).await, send_timeout }
     }
 
-    /// The client has said who it is.
+    /// Lifts the limits: the client has sent the token.
     pub(super) fn trust(&mut self) {
         self.stream.get_mut().trust();
     }

@@ -1,8 +1,8 @@
 //! The streams that a client watches.
 //!
-//! A subscription is a cursor in the durable log that polls read too: it asks the engine for what is there from its
-//! index on, waits when nothing is, and asks for more when what it got was sent. So events come in order and each once,
-//! and a client that reads slowly holds up nobody and nothing but a page of its own.
+//! A watch is a cursor in the durable log that polls read as well. It reads a page of events from its index on, sends
+//! them, and reads the next page; when there are no events, it waits. So each event arrives once and in order, and a
+//! client that reads slowly delays only itself and occupies only one page of memory.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -57,7 +57,7 @@ impl StreamWatches {
     /// turn.
     ///
     /// # Errors
-    /// `overloaded` when there are as many as may be.
+    /// `overloaded` when the limit is reached.
     pub(super) fn begin(&mut self, stream: StreamId, after: u64, command: String) -> Result<(), Problem> {
         let permit = match self.open.remove(&stream) {
             Some(before) => {

@@ -12,7 +12,7 @@ fn unanswered() -> ServicePayment {
     payment
 }
 
-/// Has it looked up until it is over, always with this result; when and what was told.
+/// Feeds this look-up result until the operation ends; returns when it ended, its outcome and its reason.
 fn looked_up_until_the_end(
     payment: &mut ServicePayment,
     result: &Input,
