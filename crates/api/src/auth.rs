@@ -151,7 +151,7 @@ pub(crate) fn has_token(headers: &HeaderMap) -> bool {
     headers.contains_key(AUTHORIZATION)
 }
 
-/// The token of the one `Authorization` header there must be.
+/// The token in the `Authorization` header, which must occur exactly once.
 fn bearer(headers: &HeaderMap) -> Option<&[u8]> {
     credentials(headers, b"bearer ")
 }
@@ -163,7 +163,7 @@ fn basic_password(headers: &HeaderMap) -> Option<Vec<u8>> {
     decoded.get(colon + 1..).map(<[u8]>::to_vec)
 }
 
-/// What follows the scheme (with its space) in the one `Authorization` header there must be.
+/// The text after the scheme (and its space) in the `Authorization` header, which must occur exactly once.
 fn credentials<'a>(headers: &'a HeaderMap, scheme: &[u8]) -> Option<&'a [u8]> {
     let mut values = headers.get_all(AUTHORIZATION).iter();
     let (Some(value), None) = (values.next(), values.next()) else {

@@ -158,7 +158,7 @@ pub(crate) fn currency(pointer: &str, value: &Value, errors: &mut FieldErrors) -
     if text.eq_ignore_ascii_case("millisats") { Some(()) } else { errors.reject(pointer, "must be `millisats`") }
 }
 
-/// An amount in millisats: more than zero, and no more than there are in the world.
+/// An amount in millisats: more than zero, and at most 21 million bitcoin.
 pub(crate) fn millisats(pointer: &str, value: &Value, errors: &mut FieldErrors) -> Option<u64> {
     integer::<1, MOST_MILLISATS>(pointer, value, errors)
 }
@@ -196,7 +196,7 @@ pub(crate) fn public_keys<const N: usize>(
             Some(key) => keys.push(key),
             None => wrong += 1,
         }
-        // Enough to know that it is too much: what follows is not worth the arithmetic.
+        // Already too large, so the rest is not computed.
         if keys.len() + wrong > N {
             return errors.reject(pointer, format_args!("must hold at most {N} different keys"));
         }

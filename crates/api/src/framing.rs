@@ -78,7 +78,7 @@ impl Line {
     }
 }
 
-/// What the lines of a head have said of the body so far.
+/// What the header lines read so far say about the body.
 #[derive(Debug, Default)]
 struct BodyLength {
     content_length: Option<u64>,
@@ -123,7 +123,7 @@ enum State {
     ChunkSize,
     /// The lines after the last chunk.
     Trailers,
-    /// Nothing is looked at any more.
+    /// No more bytes are checked.
     Refused,
 }
 

@@ -38,7 +38,7 @@ impl IdempotencyQueue {
 impl Drop for Entry {
     fn drop(&mut self) {
         let mut calls = self.calls.0.lock();
-        // Ours and the map's: nobody else waits.
+        // This reference and the one in the map: no other request waits.
         if Arc::strong_count(&self.queue) <= 2 {
             calls.remove(&self.key);
         }

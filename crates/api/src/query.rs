@@ -40,7 +40,7 @@ pub(crate) fn integer(text: &str, range: &RangeInclusive<u64>) -> Option<u64> {
     range.contains(&value).then_some(value)
 }
 
-/// What to say of a value that [`integer`] does not take.
+/// The error for a value that [`integer`] does not accept.
 pub(crate) fn must_be(range: &RangeInclusive<u64>) -> Cow<'static, str> {
     format!("must be an integer from {} to {}", range.start(), range.end()).into()
 }

@@ -117,7 +117,7 @@ pub struct ApiParts {
     pub directory: Arc<dyn Directory>,
     /// Shows and changes the service's relays.
     pub relays: Arc<dyn RelayControl>,
-    /// What the service's other parts say of themselves.
+    /// The status of the service's other parts.
     pub status: Arc<dyn ServiceStatus>,
     /// The time.
     pub clock: Arc<dyn Clock>,

@@ -22,7 +22,7 @@ const LONGEST_HOLD: Duration = Duration::from_secs(2);
 /// Maximum number of remembered addresses. Beyond it, expired ones are removed, or all if none has expired.
 const MOST_ADDRESSES: usize = 4_096;
 
-/// Lines of the log for requests without a valid token: so many at once, and one more in each interval.
+/// Log lines for requests without a valid token: this many at once, then one per interval.
 const LINES: u32 = 100;
 const LINE_EVERY: Duration = Duration::from_millis(600);
 

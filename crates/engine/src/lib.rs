@@ -1,8 +1,8 @@
 //! Operations as durable state machines, and what runs them.
 //!
 //! Everything asynchronous that Usher does is an *operation* ([`operations`]): a pure state machine. The [`Engine`]
-//! runs it: one step is one transaction of the [`Store`](ports::Store), and only after the commit does anybody hear
-//! of it. What the engine needs from the world stands in [`ports`].
+//! runs it: one step is one transaction of the [`Store`](ports::Store), and effects happen only after
+//! the commit. The interfaces that the engine needs are in [`ports`].
 
 pub mod engine;
 pub mod event;

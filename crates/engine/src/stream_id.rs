@@ -72,7 +72,7 @@ impl FromStr for StreamId {
         if text == "subscriptions" {
             return Ok(Self::SUBSCRIPTIONS);
         }
-        // Only the form we answer: a UUID has several spellings, and one stream should have one name.
+        // Only the form that we send: a UUID has several spellings, and a stream should have one name.
         if text.len() != 36 {
             return Err(NotAStreamId);
         }

@@ -15,7 +15,7 @@ use usher_protocol::EventId;
 use crate::UnixMillis;
 use crate::ports::{Clock, Messenger, OutgoingMessage, Randomness};
 
-/// A clock that stands still until it is turned.
+/// A clock that stands still until a test turns it.
 pub struct ManualClock(watch::Sender<Clocks>);
 
 #[derive(Clone, Copy)]

@@ -52,7 +52,7 @@ impl From<tungstenite::Error> for ConnectionError {
 /// What the owner of a connection is ready for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Interest {
-    /// To take what the relay sends. Without it nothing is read, and the relay feels the back-pressure.
+    /// To receive messages. Without it nothing is read, which causes back-pressure on the relay.
     pub read: bool,
     /// To send something.
     pub write: bool,

@@ -89,7 +89,7 @@ impl Invoice {
         self.amount
     }
 
-    /// Unix seconds at which it was made, as it says.
+    /// Unix seconds of its creation, as stated in the invoice.
     pub const fn created_at(&self) -> u64 {
         self.created_at
     }

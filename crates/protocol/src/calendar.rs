@@ -4,7 +4,7 @@
 //! `[weekdays ]year-month-day hour:minute:second[ timezone]` with fields `*`, `a`, `a..b`, `a..b/step` and lists of
 //! these, with or without leading zeros. Whatever means the same is the same here: the eight are recognised in every
 //! spelling, and anything else is brought into one normal spelling. Times are UTC unless a time zone of the IANA database
-//! is named; a name that is not in it is refused, for nobody could say when a payment is due.
+//! is named; a name that is not in it is refused, because no due date could be computed.
 
 mod expression;
 mod field;

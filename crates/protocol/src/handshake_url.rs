@@ -45,9 +45,9 @@ pub struct HandshakeUrl {
     pub main_key: PublicKey,
     /// Addresses of relays at which the service listens; `Display` writes the first [`MAX_RELAYS`], readers refuse more.
     pub relays: Vec<String>,
-    /// What the answer must carry.
+    /// The token that the reply must contain.
     pub token: String,
-    /// The key the service runs on, when that is a subkey: the answer goes to it.
+    /// The key of the service if it runs on a subkey: replies go to it.
     pub subkey: Option<PublicKey>,
     /// No authentication challenge will follow.
     pub no_request: bool,
@@ -91,7 +91,7 @@ impl HandshakeUrl {
         utf8_percent_encode(&self.token, ENCODED).to_string()
     }
 
-    /// The key that the answer is encrypted to.
+    /// The key to which the reply is encrypted.
     pub fn recipient(&self) -> PublicKey {
         self.subkey.unwrap_or(self.main_key)
     }

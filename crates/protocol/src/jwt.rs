@@ -24,7 +24,7 @@ pub const MAX_TOKEN_BYTES: usize = 8 * 1024;
 /// There is no such grace for `exp`.
 pub const CLOCK_SKEW_SECS: u64 = 30;
 
-/// What a token says.
+/// The claims of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Token {
     /// The key the token is about.
@@ -60,7 +60,7 @@ pub enum VerifyError {
     /// Not signed by this key, or changed since.
     #[error("the token is not signed by this key")]
     Signature,
-    /// It says no end.
+    /// It has no expiry.
     #[error("the token has no expiry (exp)")]
     NoExpiry,
     /// Its time is over.
@@ -93,7 +93,7 @@ struct Target {
 
 /// Issues tokens in the name of one key.
 ///
-/// Who holds it can have tokens signed and nothing else: the key does not come out again, nor does it show itself.
+/// It can only sign tokens: the key cannot be read from it, and `Debug` does not show it.
 #[derive(Clone)]
 pub struct JwtIssuer(Keys);
 

@@ -1,4 +1,4 @@
-//! The wallet protocol: what a service and a user's wallet say to each other over Nostr, without any input or output.
+//! The wallet protocol: the messages between a service and a user's wallet over Nostr, without any I/O.
 //!
 //! A [handshake URL](handshake_url) brings the two together. A [message] is JSON text, sealed into a signed, encrypted
 //! Nostr event ([`envelope`]). A user's devices may speak with [subkeys](subkey) of the user's key.

@@ -239,7 +239,7 @@ impl<'de> Visitor<'de> for TextsVisitor {
     }
 }
 
-/// A value that may be absent; one that cannot be read counts as absent, as one that proves nothing does.
+/// A value that may be absent; an unreadable value is treated as absent.
 pub(crate) fn if_readable<'de, D: Deserializer<'de>, T: DeserializeOwned>(
     deserializer: D,
 ) -> Result<Option<T>, D::Error> {

@@ -20,7 +20,7 @@ pub(crate) struct ReadBudget {
 }
 
 impl ReadBudget {
-    /// Allows the cost of so many useless messages per second.
+    /// Allows the cost of this many useless messages per second.
     pub(crate) fn new(per_second: u32, now: Instant) -> Self {
         Self { each: Duration::from_secs(1) / per_second.max(1), over: Mutex::new(now) }
     }

@@ -43,7 +43,7 @@ struct State {
     broken: u32,
 }
 
-/// After so many connections that broke, none of them healthy, a warning is logged.
+/// A warning is logged after this many broken connections without a healthy one.
 const WARN_AFTER: u32 = 3;
 
 impl RelayHandle {

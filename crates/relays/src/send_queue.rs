@@ -17,7 +17,7 @@ const APART: Duration = Duration::from_millis(30);
 /// nine.
 const MOST_HELD: usize = 16;
 
-/// Above so many users, those to whom nothing was sent recently are forgotten.
+/// Above this many users, those to whom nothing was sent recently are forgotten.
 const FORGET_AFTER: usize = 512;
 
 /// An event on its way to a relay.

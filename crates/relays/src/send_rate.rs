@@ -13,7 +13,7 @@ const SLOWEST: Duration = Duration::from_secs(5);
 /// Faster than this is not limited at all.
 const UNLIMITED: Duration = Duration::from_millis(5);
 
-/// After so long without a rejection the rate doubles.
+/// After this long without a rejection the rate doubles.
 const SPEED_UP_AFTER: Duration = Duration::from_secs(5);
 
 /// No limit until the relay responds `rate-limited:`. Then a pause, and after it a rate that halves with each further

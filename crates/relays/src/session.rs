@@ -21,7 +21,7 @@ use crate::relay_handle::RelayHandle;
 use crate::relay_status::Origin;
 use crate::shared_state::SharedState;
 
-/// After so many messages other tasks get a turn: at 75 µs each, that is about a millisecond.
+/// After this many messages other tasks get a turn: at 75 µs each, that is about a millisecond.
 const YIELD_AFTER: u32 = 16;
 
 /// The cost of a copy of a known event, in useless messages: it is recognised by its id.
@@ -33,7 +33,7 @@ const PROTOCOL_COST: f64 = 0.05;
 /// The cost of a ping, which has to be answered, in useless messages.
 const CONTROL_COST: f64 = 1.0;
 
-/// Reading so many bytes costs as much as a useless message.
+/// Reading this many bytes costs as much as a useless message.
 const BYTES_PER_COST: f64 = 32_768.0;
 
 /// What a good message counts, in useless messages. It costs as much as one but may be useful. Only the engine knows:

@@ -16,7 +16,7 @@ impl Decisions {
         Self(StdRng::seed_from_u64(seed))
     }
 
-    /// Whether it happens, with so many chances in a hundred.
+    /// Whether it happens, with this probability in percent.
     pub fn percent(&mut self, chances: u32) -> bool {
         self.0.random_range(0..100) < chances
     }

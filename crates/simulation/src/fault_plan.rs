@@ -40,7 +40,7 @@ pub struct FaultPlan {
     pub users: usize,
     /// Times at which the service is killed.
     pub kills: u64,
-    /// Of a hundred kills so many at an instant of interest, rather than at some time.
+    /// The percentage of kills at a critical instant rather than at a random time.
     pub kills_at_instants: u32,
     /// Orderly restarts.
     pub restarts: u64,
@@ -58,9 +58,9 @@ pub struct FaultPlan {
     pub receiver_outages: u64,
     /// How long outages last, in milliseconds.
     pub outage: Range<u64>,
-    /// Of a hundred messages so many are lost.
+    /// The percentage of lost messages.
     pub lost: u32,
-    /// And so many arrive twice.
+    /// The percentage of duplicated messages.
     pub doubled: u32,
     /// How long a message takes, in milliseconds.
     pub latency: Range<u64>,

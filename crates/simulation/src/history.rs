@@ -11,7 +11,7 @@ pub struct History {
 }
 
 impl History {
-    /// Notes what happened `at` so many milliseconds after the beginning.
+    /// Records an entry `at` this many milliseconds after the start.
     pub fn note(&mut self, at: u64, what: &str) {
         (at, what).hash(&mut self.hasher);
         let mut line = String::new();

@@ -50,7 +50,7 @@ impl Layer {
 }
 
 impl Service {
-    /// Starts it on what the last one left in the store.
+    /// Starts it with the data that the previous one left in the store.
     ///
     /// # Errors
     /// In words.

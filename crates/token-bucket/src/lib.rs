@@ -52,7 +52,7 @@ impl Rate {
         self.interval.saturating_mul(self.burst as u64)
     }
 
-    /// What so many tokens cost, in nanoseconds.
+    /// The cost of `tokens`, in nanoseconds.
     fn cost(self, tokens: f64) -> u64 {
         // The cast saturates; NaN costs nothing.
         (self.interval as f64 * tokens) as u64
@@ -87,7 +87,7 @@ impl<T: Timestamp> TokenBucket<T> {
         self.take_cost(self.rate.interval, now)
     }
 
-    /// Takes so many tokens, a fraction or several, if there are so many.
+    /// Takes this many tokens, a fraction or several, if the bucket has them.
     pub fn take_part(&mut self, tokens: f64, now: T) -> bool {
         self.take_cost(self.rate.cost(tokens), now).is_ok()
     }
@@ -98,7 +98,7 @@ impl<T: Timestamp> TokenBucket<T> {
         self.rate.interval <= self.available()
     }
 
-    /// Gives so many tokens back; a bucket never holds more than its burst.
+    /// Returns this many tokens; a bucket never holds more than its burst.
     pub fn give_back(&mut self, tokens: f64) {
         self.used = self.used.saturating_sub(self.rate.cost(tokens));
     }

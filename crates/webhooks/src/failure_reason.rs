@@ -1,4 +1,4 @@
-//! A failure in words: what the operator reads beside a delivery. Neither the URL nor anything the receiver sent is in them.
+//! Describes a failure for the operator. The text contains neither the URL nor anything that the receiver sent.
 
 use std::error::Error;
 use std::io::{self, ErrorKind};

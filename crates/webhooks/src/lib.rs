@@ -1,7 +1,7 @@
 //! Posts events to the app's webhook endpoint, signed: the engine's [`WebhookSender`](usher_engine::ports::WebhookSender) over HTTP.
 //!
 //! One call is one attempt. When to try, and what to try next, is the engine's affair; this crate makes an attempt end within its
-//! deadline, costs no more memory for a receiver that misbehaves, and says in words what went wrong.
+//! deadline, costs no more memory for a receiver that misbehaves, and describes what went wrong.
 //!
 //! | module | content |
 //! | --- | --- |

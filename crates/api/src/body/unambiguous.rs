@@ -7,8 +7,8 @@ use serde_json::{Map, Number, Value};
 
 /// A JSON value in which no object has a member twice (RFC 7493 section 2.3).
 ///
-/// Of two members of one name some readers take the first and some the last. Whatever looked at a payment before us, a
-/// proxy or an audit log, must not have seen another amount than the one that is asked for.
+/// Of two members of one name, some parsers take the first and some the last. A proxy or an audit log that read the
+/// request before us must not have seen a different amount.
 pub(crate) struct Unambiguous(pub(crate) Value);
 
 impl<'de> Deserialize<'de> for Unambiguous {

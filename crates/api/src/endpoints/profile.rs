@@ -15,7 +15,7 @@ impl From<LookUpError> for Problem {
     }
 }
 
-/// No relay answers.
+/// No relay responds.
 pub(super) fn no_relay() -> Problem {
     Problem::new(ErrorCode::NoRelayConnected, "no relay is connected, or none responded in time")
         .retry_after(RETRY_SECONDS)

@@ -114,7 +114,7 @@ fn links(document: &mut OpenApi) -> OperationLinks {
     links
 }
 
-/// Completes what an operation says in words.
+/// Completes the texts of an operation.
 fn complete_prose(operation: &mut Operation, links: &OperationLinks) {
     operation.description.iter_mut().for_each(|text| links.complete(text));
     for parameter in operation.parameters.iter_mut().flatten() {

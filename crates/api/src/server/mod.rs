@@ -20,7 +20,7 @@ use refusal::Refusals;
 
 use crate::{ApiState, router};
 
-/// Between two lines of the log which say that connections were closed for others.
+/// The interval between two log lines about evicted connections.
 const EVICTED_LINE_EVERY: Duration = Duration::from_secs(60);
 
 /// Pause after an accept that failed because something is exhausted (open files): an immediate retry would only use the CPU.
@@ -110,7 +110,7 @@ async fn accept(listener: &TcpListener, stop: &CancellationToken) -> Option<(Tcp
     }
 }
 
-/// Whether an accept failed since its client had gone already, which says nothing about the next one.
+/// Whether an accept failed because its client had already disconnected, which does not affect the next one.
 fn is_of_the_connection(error: &io::Error) -> bool {
     use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset, Interrupted};
     matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset | Interrupted)

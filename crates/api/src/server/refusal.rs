@@ -11,7 +11,7 @@ use tokio_util::task::TaskTracker;
 use super::lingering_socket::LingeringSocket;
 use crate::problem::{PROBLEM_JSON, Problem, RETRY_SECONDS};
 
-/// Most refusals that are being said at a time; a connection beyond these is closed without a word.
+/// Maximum number of refusals that are being sent; a connection beyond these is closed without a response.
 const AT_A_TIME: usize = 64;
 
 /// How long a client may take to accept the refusal.
@@ -43,7 +43,7 @@ impl Refusals {
     }
 }
 
-/// The whole response. Its request id is empty: there is no request yet, and nothing was done that could be looked up.
+/// The whole response. Its request id is empty, because there is no request yet and no log line to find.
 fn answer() -> String {
     let body = Problem::overloaded("limits.max_connections is reached").to_json("");
     format!(

@@ -90,7 +90,7 @@ impl Cleanup {
         }
     }
 
-    /// Removes each kind of data by itself: what cannot be removed now does not keep the others.
+    /// Removes each kind of data separately: a failure of one does not affect the others.
     async fn clean(&self) {
         let now = self.clock.now();
         let retained = now.minus(self.retention);

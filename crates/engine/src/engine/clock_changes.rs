@@ -1,4 +1,4 @@
-//! The machine's clock was set: what waits for a time happens when it would have happened.
+//! Changes of the machine's clock: waiting operations still run when they would have run.
 //!
 //! Deadlines are times of the wall clock. If it is set back by three hours, all work would stop for three hours. The engine
 //! notices within seconds ([`timers`](super::timers)), or at the next start, and moves the times that it has set itself:

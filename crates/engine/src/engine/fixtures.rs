@@ -1,5 +1,5 @@
-//! For the unit tests of parts: a store in memory, a Lightning backend that does what a test says, and the parts around the
-//! one that is tested. The engine as a whole is tested on a real store (`tests/`).
+//! For the unit tests of parts: a store in memory, a scripted Lightning backend, and the parts around the part under
+//! test. The engine as a whole is tested on a real store (`tests/`).
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -127,7 +127,7 @@ pub(super) async fn within<T>(what: &str, mut look: impl FnMut() -> Option<T>) -
     panic!("never: {what}");
 }
 
-/// A Lightning backend that does what a test says.
+/// A scripted Lightning backend.
 pub(super) struct ScriptedBackend {
     calls: Mutex<Vec<&'static str>>,
     pub(super) status: Mutex<InvoiceStatus>,
@@ -204,7 +204,7 @@ impl Lightning for ScriptedBackend {
     }
 }
 
-/// A store in memory, with what the parts' tests need of it.
+/// A store in memory with only the features that the tests of parts need.
 #[derive(Default)]
 pub(super) struct MemoryStore {
     rows: Mutex<Rows>,

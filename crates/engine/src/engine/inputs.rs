@@ -1,8 +1,8 @@
-//! The queue of inputs: the one way to set an operation going.
+//! The queue of inputs: the only way to run a step of an operation.
 //!
 //! Parts that learn something an operation should know (the inbox, the alarms, the Lightning queue, the ticket queue, the
 //! invoice watcher)
-//! put it here; the [workers](super::workers) take it out. A part needs this handle and nothing else of the engine for that.
+//! put it here; the [workers](super::workers) take it out. A part needs only this handle for that.
 
 use std::sync::Arc;
 

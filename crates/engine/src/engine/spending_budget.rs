@@ -157,7 +157,7 @@ impl Shares {
         }
     }
 
-    /// After how long so many millisats are free.
+    /// The time until this many millisats are free.
     fn time_until_free(&self, excess: u128, now: UnixMillis) -> Duration {
         let mut freed = 0;
         for (until, id) in &self.leaving {

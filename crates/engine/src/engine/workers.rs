@@ -158,7 +158,7 @@ impl Workers {
             match self.committer.commit(change, now, Cause::Inputs(inbound)).await? {
                 None if later.is_empty() => return Ok(()),
                 None => return Box::pin(self.step(id, later)).await,
-                // It was stepped by somebody else meanwhile: read it again.
+                // Another task stepped it meanwhile: read it again.
                 Some(Conflict::Revision) => {}
                 Some(Conflict::InboundSeen) if jobs.len() == 1 => {
                     debug!(stream_id = %id, "a wallet's message came twice");

@@ -88,7 +88,7 @@ pub(super) fn event(effects: &[Effect]) -> (&'static str, Value) {
     event
 }
 
-/// An invoice on regtest, made [`NOW`], for so many millisats, which can be paid for so many seconds.
+/// A regtest invoice made at [`NOW`] for `amount` millisats, which can be paid for `expiry` seconds.
 pub(crate) fn invoice(amount: u64, preimage: Preimage, expiry: u64) -> Invoice {
     invoice_on(Currency::Regtest, amount, preimage, expiry)
 }

@@ -1,4 +1,4 @@
-//! What a payment takes out of the Lightning backend's budget.
+//! A payment's share of the Lightning backend's budget.
 
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ pub struct Spending {
 }
 
 impl Spending {
-    /// What it takes out of the budget, in millisats. A fee that is not reported may have been the largest allowed one.
+    /// Its share of the budget, in millisats. A fee that is not reported may have been the largest allowed one.
     pub fn share(&self) -> u64 {
         self.amount.saturating_add(self.fees_paid.unwrap_or(self.fees_allowed))
     }

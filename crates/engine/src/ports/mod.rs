@@ -1,4 +1,4 @@
-//! What the engine needs from the world.
+//! The ports: interfaces that the engine needs and adapters implement.
 
 mod age_verifier;
 mod clock;

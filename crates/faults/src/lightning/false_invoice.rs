@@ -25,7 +25,7 @@ pub enum InvoiceLie {
     Short,
     /// It is another person's: of an account `stranger` in the same network.
     Foreign,
-    /// It is the one that the wallet made before, when it made one.
+    /// It is the previous invoice of the wallet, if there is one.
     Reused,
     /// The answer's `payment_hash` is not the invoice's.
     OtherHash,
@@ -42,7 +42,7 @@ pub struct FalseInvoice {
     pub payment_hash: PaymentHash,
 }
 
-/// Makes an invoice as a liar would who was asked for one on these terms.
+/// Makes a false invoice for a request with these terms.
 ///
 /// # Errors
 /// [`MakeError`].

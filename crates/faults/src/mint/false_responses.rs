@@ -30,7 +30,7 @@ pub enum FalseResponse {
     QuoteState(&'static str),
     /// The top-level field has this value.
     Field(&'static str, Value),
-    /// The fee of every keyset is so many thousandths for each input (NUT-02).
+    /// The fee of every keyset, in thousandths for each input (NUT-02).
     InputFee(u64),
     /// Every key of every keyset is another point (NUT-01).
     OtherKeys,

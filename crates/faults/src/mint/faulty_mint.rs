@@ -294,7 +294,7 @@ async fn bytes(honest: Response<Body>) -> io::Result<Bytes> {
     Ok(honest.into_body().collect().await?.to_bytes())
 }
 
-/// Half of the body, then the end of the connection; its length said more.
+/// Sends half of the announced length, then closes the connection.
 async fn cut(honest: Response<Body>) -> io::Result<Response<Body>> {
     let status = honest.status();
     let body = bytes(honest).await?;

@@ -104,7 +104,7 @@ async fn converse(
     }
 }
 
-/// Waits until `due`; for ever without one.
+/// Waits until `due`, or forever without one.
 async fn at(due: Option<Instant>) {
     match due {
         Some(due) => sleep_until(due).await,

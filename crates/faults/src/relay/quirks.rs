@@ -15,7 +15,7 @@ pub struct Quirks {
     /// Does not forward an ephemeral event a second time (OK true, `duplicate:`), as relays do that keep ephemeral
     /// events for some minutes.
     pub forgets_no_ephemeral: bool,
-    /// Keeps ephemeral events for so long and answers REQs with them, as strfry does (300 s by default). Implies
+    /// Keeps ephemeral events for this long and answers REQs with them, as strfry does (300 s by default). Implies
     /// [`forgets_no_ephemeral`](Self::forgets_no_ephemeral) for as long.
     pub keeps_ephemeral: Option<Duration>,
     /// Most subscriptions of one connection; one more is answered CLOSED.
@@ -38,15 +38,15 @@ pub struct Quirks {
     pub require_auth: bool,
     /// Addresses beside the relay's own that an authentication event may name (for clients that come by a proxy).
     pub auth_urls: Vec<String>,
-    /// Closes each connection so long after it was opened.
+    /// Closes each connection this long after it was opened.
     pub drop_every: Option<Duration>,
     /// Forwards each event twice: once after this time and once after twice this time.
     pub duplicate_and_delay: Option<Duration>,
-    /// Sends a junk frame so often on each connection: wrong JSON, wrong messages, binary, huge, deeply nested.
+    /// Sends a junk frame on each connection at this interval: wrong JSON, wrong messages, binary, huge, deeply nested.
     pub garbage: Option<Duration>,
     /// Lies in its OKs.
     pub lie_ok: Option<LieOk>,
-    /// Closes each subscription (CLOSED) so long after it was opened, though the connection stays.
+    /// Closes each subscription (CLOSED) this long after it was opened; the connection stays.
     pub close_subscriptions_after: Option<Duration>,
     /// Delays everything by this in each direction, without changing its order.
     pub latency: Duration,
@@ -81,7 +81,7 @@ impl Default for Quirks {
     }
 }
 
-/// How a relay's OK lies.
+/// How a relay's OK is false.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LieOk {
     /// OK true, but the event is neither stored nor forwarded.

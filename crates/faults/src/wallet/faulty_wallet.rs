@@ -10,7 +10,7 @@ use crate::lightning::{FalseInvoice, InvoiceLie, false_invoice};
 
 /// Misbehaviour of a [`Wallet`].
 pub trait FaultyWallet {
-    /// As [`Wallet::send`], signed with another key: somebody else's answer.
+    /// As [`Wallet::send`], signed with another key, as if another user had replied.
     ///
     /// # Errors
     /// [`WalletError::Envelope`] when it is too long.

@@ -37,7 +37,7 @@ pub(super) struct Fields {
 }
 
 impl Fields {
-    /// Reads `text`; none when it is not of the form or names a time zone that nobody knows.
+    /// Reads `text`; `None` if it has another form or names an unknown time zone.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let mut parts = text.split_ascii_whitespace();
         let mut next = parts.next()?;

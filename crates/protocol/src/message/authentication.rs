@@ -23,7 +23,7 @@ pub struct AuthChallenge {
     /// 32 random alphanumerics.
     #[serde(deserialize_with = "wire::id")]
     pub challenge: String,
-    /// Unix seconds until which an answer counts.
+    /// Unix seconds until which a reply is valid.
     #[serde(with = "wire::timestamp")]
     pub expires_at: u64,
     /// What the service would like to be allowed; the user may grant less.
@@ -34,7 +34,7 @@ pub struct AuthChallenge {
     pub subkey_proof: Option<SubkeyProof>,
 }
 
-/// Kind 27001: the user's answer to a challenge.
+/// Kind 27001: the user's reply to a challenge.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AuthResponse {
     /// The challenge that is answered.
@@ -44,11 +44,11 @@ pub struct AuthResponse {
     /// author alone: who was asked, or is a subkey that the operator named, needs no proof.
     #[serde(default, deserialize_with = "wire::if_readable")]
     pub subkey_proof: Option<SubkeyProof>,
-    /// The answer.
+    /// The decision.
     pub status: AuthStatus,
 }
 
-/// What the user answered.
+/// The decision of the user.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "status", rename_all = "snake_case")]
 pub enum AuthStatus {

@@ -14,7 +14,7 @@ pub const MAX_UNIT_BYTES: usize = 64;
 /// Kind 29500: asks the user for ecash.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CashuRequest {
-    /// By which the answer refers to the request.
+    /// Identifies the request in the reply.
     #[serde(deserialize_with = "wire::id")]
     pub request_id: String,
     /// The mint the ecash must be of.
@@ -30,16 +30,16 @@ pub struct CashuRequest {
     pub expires_at: u64,
 }
 
-/// Kind 29501: the user's answer.
+/// Kind 29501: the user's reply.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CashuResponse {
     /// The request that is answered.
     pub request: Addressed<CashuRequest>,
-    /// The answer.
+    /// The decision.
     pub status: CashuStatus,
 }
 
-/// What the user answered.
+/// The decision of the user.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "status", rename_all = "snake_case")]
 pub enum CashuStatus {

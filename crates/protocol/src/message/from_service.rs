@@ -1,4 +1,4 @@
-//! What services say.
+//! Messages from services.
 
 use nostr::{Event, EventId};
 

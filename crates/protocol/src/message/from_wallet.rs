@@ -1,4 +1,4 @@
-//! What wallets say.
+//! Messages from wallets.
 
 use nostr::{Event, EventId};
 

@@ -12,7 +12,7 @@ pub const MAX_INVOICE_BYTES: usize = 8 * 1024;
 /// Kind 28008: asks the user's wallet to make an invoice.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct InvoiceRequest {
-    /// By which the answer refers to the request.
+    /// Identifies the request in the reply.
     #[serde(deserialize_with = "wire::id")]
     pub request_id: String,
     /// How much, in [`Self::currency`].

@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 /// length prefix.
 pub const MAX_JSON_BYTES: usize = 65_535;
 
-/// Why a text is not a message. Tells where, never what: a wrong value may still be somebody's secret.
+/// Why a text is not a message. Names the place but never the value, because a wrong value may still be a secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ParseError {
     /// No message of this kind comes from that side.

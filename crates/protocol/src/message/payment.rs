@@ -33,7 +33,7 @@ pub struct PaymentRequest {
     /// an empty one.
     #[serde(default, deserialize_with = "description")]
     pub description: String,
-    /// By which the answer refers to the request.
+    /// Identifies the request in the reply.
     #[serde(deserialize_with = "wire::id")]
     pub request_id: String,
 }

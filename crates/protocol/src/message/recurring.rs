@@ -28,7 +28,7 @@ pub struct RecurringRequest {
     /// What the subscription is for.
     #[serde(default, deserialize_with = "wire::optional_words::<_, { text::MAX_DESCRIPTION_CHARS }>")]
     pub description: Option<String>,
-    /// By which the answer refers to the request.
+    /// Identifies the request in the reply.
     #[serde(deserialize_with = "wire::id")]
     pub request_id: String,
 }
@@ -65,17 +65,17 @@ impl Recurrence {
     }
 }
 
-/// Kind 28006: the user's answer.
+/// Kind 28006: the user's reply.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecurringResponse {
     /// The request.
     #[serde(deserialize_with = "wire::id")]
     pub request_id: String,
-    /// The answer.
+    /// The decision.
     pub status: RecurringStatus,
 }
 
-/// What the user answered.
+/// The decision of the user.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "status", rename_all = "snake_case")]
 pub enum RecurringStatus {

@@ -23,7 +23,7 @@ pub enum DeriveError {
     NoKey,
 }
 
-/// The subkey of `main` by `metadata`, as the world sees it: x(lift_x(main) + tweak·G).
+/// The public subkey of `main` by `metadata`: x(lift_x(main) + tweak·G).
 ///
 /// # Errors
 /// [`DeriveError`].

@@ -138,7 +138,7 @@ mod tests {
         now: Instant,
     }
 
-    /// A connection with so many questions.
+    /// A connection with this many queries.
     fn with(queries: usize) -> Relay {
         let (sender, replies) = mpsc::unbounded_channel();
         let (waiting, now) = (QueryQueue::default(), Instant::now());

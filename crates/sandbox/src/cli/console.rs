@@ -35,7 +35,7 @@ impl Console {
         self.interactive && !self.json
     }
 
-    /// Prints a text, or the JSON object that says the same.
+    /// Prints a text, or the JSON object with the same content.
     pub(super) fn say(&mut self, text: impl Display, json: &serde_json::Value) -> io::Result<()> {
         if self.json {
             writeln!(self.out, "{json}")?;
@@ -54,7 +54,7 @@ impl Console {
         self.out.flush()
     }
 
-    /// Says on standard error what the command is doing: it is not part of its output.
+    /// Prints progress to standard error, because it is not part of the output.
     pub(super) fn note(&mut self, text: impl Display) -> io::Result<()> {
         if self.json {
             return Ok(());

@@ -28,7 +28,7 @@ pub(super) struct InteractiveWallet<'a> {
     wallet: Wallet,
     file: WalletFile,
     console: &'a mut Console,
-    /// Which requests it answers by itself.
+    /// Which requests it answers automatically.
     policy: Policy,
 }
 

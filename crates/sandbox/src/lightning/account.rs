@@ -63,7 +63,7 @@ impl Account {
         self.ledger.balance(&self.name)
     }
 
-    /// Gives it millisats from nowhere; says how many (all there can ever be is 2⁶⁴ − 1).
+    /// Creates millisats for it; returns how many (the total is at most 2⁶⁴ − 1).
     pub fn grant(&self, amount: u64) -> u64 {
         self.ledger.grant(&self.name, amount)
     }

@@ -12,10 +12,10 @@ use usher_protocol::message::{PaymentHash, Preimage};
 
 use super::{InvoiceTerms, MakeError};
 
-/// Blocks the payee needs to claim a payment: the usual number, which nobody here looks at.
+/// Blocks the payee needs to claim a payment: the usual number, unused here.
 const CLTV_DELTA: u64 = 18;
 
-/// Largest time BOLT 11 can say: 35 bits of seconds.
+/// Largest time in BOLT 11: 35 bits of seconds.
 const MAX_TIME: u64 = (1 << 35) - 1;
 
 /// A preimage nobody knows.

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use usher_protocol::bolt11::Network;
 
-/// What an invoice shall say.
+/// The terms of an invoice.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InvoiceTerms {
     /// Millisats; without, the payer decides.
@@ -36,7 +36,7 @@ impl InvoiceTerms {
         self
     }
 
-    /// The same, to be paid within so many seconds.
+    /// The same, to be paid within this many seconds.
     #[must_use]
     pub const fn for_seconds(mut self, expiry: u64) -> Self {
         self.expiry = expiry;

@@ -100,7 +100,7 @@ impl SubscriptionTask {
         }
     }
 
-    /// Takes a message; says when to subscribe again, if so.
+    /// Handles a message; returns when to subscribe again, if necessary.
     async fn message(&self, message: RelayMessage<'static>) -> Option<Instant> {
         match message {
             RelayMessage::Event { event, .. } => {
@@ -156,7 +156,7 @@ pub(super) enum Delivery {
 }
 
 impl RelayHandle {
-    /// Sends an event as soon as the relay is there; tries again when told to slow down.
+    /// Sends an event as soon as the relay is connected; retries if the relay limits the rate.
     pub(super) async fn deliver(mut self, event: &Event) -> Delivery {
         let deadline = Instant::now() + PATIENCE;
         loop {

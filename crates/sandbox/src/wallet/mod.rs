@@ -1,4 +1,4 @@
-//! The reference wallet: what the wallet app of a user does.
+//! The reference wallet: does what the wallet app of a user does.
 //!
 //! It is built on `nostr-sdk` and not on this project's own relay transport, so that tests run two independent
 //! implementations against each other.

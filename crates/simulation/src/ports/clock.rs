@@ -10,7 +10,7 @@ use usher_engine::ports::Clock;
 
 use crate::world::time::Time;
 
-/// The clocks of a machine in virtual time; the one on the wall may be set.
+/// The clocks of a machine in virtual time; the wall clock may be set.
 pub struct WallClock(pub Arc<Time>);
 
 impl fmt::Debug for WallClock {

@@ -75,7 +75,7 @@ impl Disk {
         if full { Err(StoreError::Failed("disk full".into())) } else { Ok(()) }
     }
 
-    /// After it is durable, before anybody knows.
+    /// After it is durable, before the result is known.
     async fn written(&self) {
         self.world.instant("after a transaction, before anybody knows of it").await;
         let takes = {

@@ -141,7 +141,7 @@ impl State {
         if let (What::Handshake(who), Some(token), None) = (&call.what, token, before) {
             let after = Duration::from_millis(self.decisions.number(500..20_000));
             if self.plan.script.is_some() {
-                // A wallet says it once; a user who sees nothing happen scans again.
+                // A wallet sends it once; a user without a response scans again.
                 self.later(Duration::from_secs(120), Action::UserActs { who: *who, deed: Deed::Scan(token.clone()) });
             }
             self.later(after, Action::UserActs { who: *who, deed: Deed::Scan(token) });

@@ -79,7 +79,7 @@ pub struct Ledger {
     requests: BTreeMap<String, StreamId>,
     /// Settlements, and whose `paid` each was.
     used: HashMap<PaymentHash, StreamId>,
-    /// Payments that were said not to have been made.
+    /// Payments that were reported as not made.
     pub said_not_paid: HashSet<PaymentHash>,
     /// Invoices of others, with their preimages' numbers.
     pub of_others: HashMap<PaymentHash, u64>,
@@ -95,7 +95,7 @@ pub struct Ledger {
     pub refusals: BTreeMap<EventId, PaymentHash>,
     /// When one of a payment reached the service, which was then in its so-manyth start.
     pub refusals_heard: HashMap<PaymentHash, (u64, u64)>,
-    /// When what a user closed reached the service, which was then in its so-manyth start.
+    /// When a user's close reached the service, and the number of the service's start at that time.
     pub closes_heard: BTreeMap<String, (u64, u64)>,
     /// Deliveries that were given up.
     pub given_up: BTreeSet<(StreamId, u64)>,

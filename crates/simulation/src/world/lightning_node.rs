@@ -61,7 +61,7 @@ pub struct Outgoing {
     pub asked: u32,
     /// The requests that made it pay.
     pub paid_by: BTreeSet<EventId>,
-    /// It never said anything but a definite no.
+    /// It only ever replied with a definite refusal.
     pub only_refused: bool,
 }
 
@@ -72,9 +72,9 @@ pub enum Fate {
     Pays,
     /// It succeeds after a while and then reports it.
     PaysLate,
-    /// It pays and says nothing.
+    /// It pays and does not reply.
     PaysSilently,
-    /// It says that it failed, and pays after a while.
+    /// It reports a failure and pays after a while.
     SaysFailedAndPays,
     /// It fails and reports it.
     Fails,

@@ -175,13 +175,13 @@ impl State {
         self.note(&format!("! the clocks are set back by {} s", by.as_secs()));
     }
 
-    /// Notes what happens.
+    /// Records an entry in the history.
     pub fn note(&mut self, what: &str) {
         let now = self.now();
         self.history.note(now, what);
     }
 
-    /// What must not happen has happened.
+    /// Records the violation of an invariant.
     pub fn violation(&mut self, rule: &'static str, what: &str) {
         self.note(&format!("VIOLATION of {rule}: {what}"));
         // A rule that is violated once is usually violated often.
@@ -210,7 +210,7 @@ impl State {
         self.queue.first_key_value().map(|((at, _), _)| *at)
     }
 
-    /// What happens next, if its time has come.
+    /// The next task, if it is due.
     pub fn next_due(&mut self) -> Option<Action> {
         let now = self.now();
         let entry = self.queue.first_entry().filter(|entry| entry.key().0 <= now)?;

@@ -24,7 +24,7 @@ pub struct Relay {
     pub host: &'static str,
     /// Until when it is out of reach, in milliseconds since the beginning.
     pub down_until: u64,
-    /// Whether it says `OK` to ephemeral events.
+    /// Whether it sends `OK` for ephemeral events.
     pub says_ok: bool,
     /// The connections, in the order in which they were made.
     pub connections: BTreeMap<u64, Connection>,

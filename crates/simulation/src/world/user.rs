@@ -142,7 +142,7 @@ impl State {
         let closed = request.subscription_id.as_ref().and_then(|id| user.subscriptions.get(id)).copied();
         self.note(&format!("{name}'s wallet is asked for {} for {}", request.amount, request.description));
         if closed == Some(true) {
-            // What the user sees; whether the service was right to ask is looked at where it asks.
+            // What the user sees. Whether the service was allowed to ask is checked where it asks.
             return self.note(&format!("{name} is asked for a subscription that is closed"));
         }
         let refuses = self.plan.is_troubled() && self.decisions.percent(10);

@@ -38,7 +38,7 @@ fn bytes(number: u64) -> [u8; 32] {
     bytes
 }
 
-/// An event that says `number`.
+/// An event that contains `number`.
 pub fn event(number: u64) -> NewEvent {
     NewEvent {
         event_type: EventType::StatusUpdate,
@@ -48,7 +48,7 @@ pub fn event(number: u64) -> NewEvent {
     }
 }
 
-/// A message that says `number`.
+/// A message that contains `number`.
 pub fn message(number: u64) -> OutboxMessage {
     OutboxMessage {
         kind: 27_000,

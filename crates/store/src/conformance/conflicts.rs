@@ -48,7 +48,7 @@ pub async fn key_is_free_after_its_owner_finished(subject: impl Subject) {
     commit_done(&*store, Commit { claims: vec![key("a"), key("b"), key("c")], ..create(id(2)) }).await;
 }
 
-/// Until the time that the owner named, whatever becomes of the owner. What it neither has nor claims it cannot new.
+/// Until the time that the owner named, whatever happens to the owner. Only keys that it has or claims can be kept.
 pub async fn key_can_be_kept_after_the_operation(mut subject: impl Subject) {
     let store = subject.store();
     let at = usher_engine::UnixMillis;
@@ -158,7 +158,7 @@ pub async fn conflict_changes_nothing(subject: impl Subject) {
     assert_eq!(commit_conflicts(&*store, answered).await, Conflict::AlreadyRequested);
     assert_eq!(observe(&subject).await, before);
 
-    // Neither the key nor the inbound event nor the call of the losers is taken.
+    // The losers leave no key, no inbound event and no idempotency record.
     let free = Commit {
         claims: vec![key("new")],
         inbound: vec![inbound(2)],

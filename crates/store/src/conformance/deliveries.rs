@@ -11,7 +11,7 @@ use super::{
     refused, step,
 };
 
-/// Creates an open operation with so many events to be delivered.
+/// Creates an open operation with this many events to deliver.
 pub(super) async fn opened(store: &dyn FullStore, number: u64, events: u64) {
     let events = (0..events).map(event).collect();
     commit_done(store, Commit { deliver: true, events, ..create(id(number)) }).await;

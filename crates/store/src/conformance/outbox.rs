@@ -54,7 +54,7 @@ pub async fn resending_can_be_postponed(subject: impl Subject) {
     assert_eq!(store.outbox(id(2)).await.unwrap(), [message(2), message(9)]);
 }
 
-/// Whatever the finishing step says about it.
+/// Even if the finishing step changes the outbox.
 pub async fn outbox_is_cleared_on_finish(subject: impl Subject) {
     let store = subject.store();
     for (n, last) in [(1, OutboxChange::Keep), (2, OutboxChange::Replace(vec![message(3)]))] {

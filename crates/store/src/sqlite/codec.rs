@@ -45,7 +45,7 @@ fn is_plausible_revision(revision: u64) -> bool {
     (1..=LARGEST_NUMBER).contains(&revision)
 }
 
-/// Checks that an operation of this revision can have so many events.
+/// Checks that an operation of this revision can have this many events.
 pub(crate) fn check_numbers(revision: u64, next_index: u64) -> Result<(), SqliteFailure> {
     if is_plausible_revision(revision) && next_index <= revision.saturating_mul(EVENTS_PER_COMMIT) {
         Ok(())
@@ -54,7 +54,7 @@ pub(crate) fn check_numbers(revision: u64, next_index: u64) -> Result<(), Sqlite
     }
 }
 
-/// Whether so many events are believed when the revision is not known.
+/// Whether this number of events is plausible if the revision is not known.
 pub(crate) fn is_plausible_count(next_index: u64) -> bool {
     next_index <= LARGEST_NUMBER
 }

@@ -1,4 +1,4 @@
-//! What can go wrong inside SQLite, and how the port says it.
+//! Failures of SQLite, and the errors of the port that they become.
 
 use std::sync::Arc;
 
@@ -11,12 +11,12 @@ use usher_engine::ports::StoreError;
 /// failure of every commit that shared it.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum SqliteFailure {
-    /// SQLite said no.
+    /// SQLite returned an error.
     #[error("could not {during}")]
     Sqlite {
         /// What was being done.
         during: &'static str,
-        /// What SQLite said.
+        /// SQLite's error.
         source: Arc<Error>,
     },
     /// A conditional write changed another number of rows than the one it had just looked at.

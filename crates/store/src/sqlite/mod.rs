@@ -193,7 +193,7 @@ impl SqliteStore {
     }
 
     /// Returns when one of its threads has panicked: nothing can be written, or read, from then on. The process should end
-    /// and be started anew, which loses nothing; going on it would answer nothing but errors.
+    /// and be restarted, which loses nothing; otherwise every call would return an error.
     pub async fn failed(&self) {
         self.panic_signal.raised().await;
     }
@@ -233,7 +233,7 @@ impl SqliteStore {
         self.notice_corruption(job::run(queue, work).await)
     }
 
-    /// A damaged file is another thing than a damaged row: said once, and the store is not well again until a restart.
+    /// A damaged file, unlike a damaged row, is logged once, and the store stays unhealthy until a restart.
     fn notice_corruption<T>(&self, result: Result<T, StoreError>) -> Result<T, StoreError> {
         if let Err(StoreError::Failed(failure)) = &result
             && failure.downcast_ref::<SqliteFailure>().is_some_and(SqliteFailure::is_corruption)

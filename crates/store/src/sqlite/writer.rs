@@ -1,4 +1,4 @@
-//! The one thread that writes: what waits is committed together.
+//! The single writer thread: waiting commits share one transaction.
 //!
 //! A commit is as durable as the `fsync` behind it, and that takes far longer than the writing itself. So while one
 //! `fsync` runs, the next commits gather in the queue, and then share one transaction and one `fsync`.

@@ -68,7 +68,7 @@ pub(crate) async fn list_webhook_deliveries(
     let Parameters { status, page: PageQuery { after, limit } } =
         Parameters::read(query.as_deref()).map_err(ListError::Invalid)?;
     let after = after.map(|after| (after.stream, after.index));
-    // One more than asked for tells whether there are more.
+    // One more than requested, to find out whether there are more.
     let mut found = state.engine.webhook_deliveries(status, after, limit + 1).await?;
     let more = found.len() > limit;
     found.truncate(limit);

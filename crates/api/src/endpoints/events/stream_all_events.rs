@@ -64,7 +64,7 @@ impl Watch {
     /// The next piece of the response, and the remaining state; `None` at its end.
     async fn chunk(mut self) -> Option<(Result<Bytes, Infallible>, Self)> {
         if !std::mem::replace(&mut self.begun, true) {
-            // Says that it has begun: what happens from here on is shown.
+            // Announces the start: events from here on are shown.
             return Some((Ok(Bytes::from_static(b":\n\n")), self));
         }
         let first = tokio::select! {
@@ -84,7 +84,7 @@ impl Watch {
     }
 }
 
-/// Writes what the feed shows as an event stream has it.
+/// Writes an entry of the feed in the format of server-sent events.
 fn write(out: &mut String, live: &Live) {
     // Writing to a string cannot fail.
     match live {

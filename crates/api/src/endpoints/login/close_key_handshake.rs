@@ -46,8 +46,8 @@ pub(crate) struct Closed {
 /// Closes a key handshake.
 ///
 /// Its URL stops working at once, and its stream is done; there is no event for this. Its events can be read for
-/// `streams.retention_days`. For as long its URL stays dead: the same `static_token`, opened again, gets a new stream
-/// and another URL. A handshake that is already closed gets the same response.
+/// `streams.retention_days`, and the URL stays invalid for that time: the same `static_token`, opened again, gets a new
+/// stream and another URL. A handshake that is already closed gets the same response.
 #[utoipa::path(
     delete,
     path = "/key-handshake/{stream_id}",

@@ -14,7 +14,7 @@ use crate::tasks;
 ///
 /// The change is durable and takes effect before the response: new handshake URLs name the relay, and unanswered
 /// requests are sent to it as well. The response waits up to 2 seconds for the connection, to show whether it works; a
-/// relay that is down is added all the same, and the service keeps trying. A relay that is already there stays as it
+/// relay that is down is added as well, and the service keeps trying. A relay that is already there stays as it
 /// is. There may be 16 relays.
 #[utoipa::path(
     post,

@@ -10,7 +10,7 @@ use utoipa::ToSchema;
 use crate::ApiState;
 use crate::problem::{ErrorCode, Problem};
 
-/// Why the wallet said nothing.
+/// Why there is no reply from the Lightning backend.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Error {
     #[error("no wallet is configured")]

@@ -54,7 +54,7 @@ impl RequestBody for Body {
     }
 }
 
-/// A ticket of the service's.
+/// A new ticket.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Ticket)]
 pub(crate) struct Ticket {

@@ -37,7 +37,7 @@ impl Waiters {
 impl Drop for Waiter<'_> {
     fn drop(&mut self) {
         let mut waiters = self.waiters.0.lock();
-        // This reference and the map's: nobody else waits.
+        // This reference and the one in the map: no other reader waits.
         if Arc::strong_count(&self.notify) <= 2 {
             waiters.remove(&self.stream);
         }

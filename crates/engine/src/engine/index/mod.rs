@@ -113,7 +113,7 @@ impl Index {
         Reserved { index: self, ids }
     }
 
-    /// Changes the entry of `id`; says whether there is one. Nobody else reads or changes it while `change` runs.
+    /// Changes the entry of `id`; returns whether there is one. No other task reads or changes it while `change` runs.
     pub(super) fn change(&self, id: StreamId, change: impl FnOnce(&mut OpenStream)) -> bool {
         let mut streams = self.streams.write();
         let Some(stream) = streams.get_mut(&id) else { return false };

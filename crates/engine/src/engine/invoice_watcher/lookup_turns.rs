@@ -13,7 +13,7 @@ pub(super) enum LookupClass {
     Awaited,
     /// It is open.
     Open,
-    /// The app has been told that its payment is over.
+    /// The end of the payment has been reported to the app.
     Over,
 }
 

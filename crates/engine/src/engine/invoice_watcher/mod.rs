@@ -65,7 +65,7 @@ struct Watch {
     waits: bool,
     /// How often it was looked up in this stage.
     times: u8,
-    /// The app has been told that its payment is over.
+    /// The end of the payment has been reported to the app.
     over: bool,
     /// A user is about to pay it.
     awaited: bool,
@@ -182,7 +182,7 @@ impl InvoiceWatcher {
         }
     }
 
-    /// There is a reason to look now: the payer says that it has paid, for example.
+    /// Requests a look-up now, for example because the payer claims to have paid.
     pub(super) fn look_up_soon(&self, id: StreamId, now: UnixMillis) {
         let mut watched = self.watched.lock();
         let Some(watch) = watched.by_stream.get_mut(&id) else { return };

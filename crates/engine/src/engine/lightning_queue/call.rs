@@ -98,7 +98,7 @@ impl LightningQueue {
 /// The reply to a request when no backend is configured (any more).
 fn without_backend(call: &LightningRequest) -> Input {
     match call {
-        // That no backend is configured now says nothing about what an earlier one did.
+        // An earlier backend may have done it, even if none is configured now.
         LightningRequest::LookUpPayment { .. } => failed(call, || LightningError::NotSent),
         LightningRequest::Pay { again: true, .. } => {
             failed(call, || LightningError::Unknown("no Lightning backend is configured".to_owned()))

@@ -56,7 +56,7 @@ pub(super) const fn after_restart(nth: u64) -> Duration {
     Duration::from_millis(nth * 1000 / AFTER_RESTART_PER_SECOND)
 }
 
-/// Whether an event made then is still the one to send.
+/// Whether an event made at `made_at` is still sent again unchanged.
 pub(super) fn is_current(made_at: UnixMillis, now: UnixMillis) -> bool {
     made_at <= now.plus(CLOCK_TOLERANCE) && now < made_at.plus(SAME_EVENT)
 }

@@ -341,7 +341,7 @@ impl WebhookDispatcher {
     }
 }
 
-/// Leaves a stream whose delivery panics to the store: otherwise it would wait for ever.
+/// Leaves a stream whose delivery panics to the store: otherwise it would wait forever.
 struct PanicGuard<'a> {
     streams: &'a Mutex<PendingStreams>,
     stream: StreamId,

@@ -29,7 +29,7 @@ enum Progress {
 /// What happened to a stream that the store has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Loaded {
-    /// It is in memory now: its timer is to be set.
+    /// It is in memory now, and its timer must be set.
     New,
     /// It was in memory.
     Known,
@@ -45,7 +45,7 @@ impl PendingStreams {
         Self { known: HashMap::new(), room, more_in_store: true, asked_in_vain: false, cursor: None }
     }
 
-    /// `stream` has a new event; says whether its timer is to be set.
+    /// `stream` has a new event; returns whether its timer must be set.
     pub(super) fn note(&mut self, stream: StreamId) -> bool {
         let full = self.known.len() >= self.room;
         match self.known.get_mut(&stream) {
@@ -87,7 +87,7 @@ impl PendingStreams {
         true
     }
 
-    /// The stream is due `soon` or later; says whether its timer is to be set. One that is due later is left in the store when
+    /// The stream is due `soon` or later; returns whether its timer must be set. One that is due later is left in the store when
     /// room is needed for new ones.
     pub(super) fn later(&mut self, stream: StreamId, pace: Pace, soon: bool) -> bool {
         let stays = soon || self.known.len() < self.room / 2;

@@ -103,7 +103,7 @@ fn finished_payment_is_removed_only_after_a_conclusive_look_up() {
         payment.step(&says(PaymentStatus::Rejected { reason: None }), NOW);
         let leaving = payment.wake_at();
         assert!(leaving >= NOW.plus(super::LINGER));
-        // The Lightning backend could not be asked all the while: the next answer is waited for.
+        // The Lightning backend could not be reached so far: the payment waits for the next reply.
         assert_eq!(effects(payment.step(&Input::Timer, leaving)), []);
         assert!(payment.is_done() && payment.watched().is_some());
         (payment, leaving)
@@ -118,7 +118,7 @@ fn finished_payment_is_removed_only_after_a_conclusive_look_up() {
     let (mut payment, at) = over();
     assert_eq!(effects(payment.step(&looked_up(InvoiceStatus::Open), at)), [Effect::Finish]);
 
-    // A wallet that is never heard of again is given up.
+    // A backend that never replies again is given up.
     let (mut payment, at) = over();
     let end = payment.wake_at();
     assert_eq!(end, at.plus(super::LONGEST_LINGER));
@@ -136,7 +136,7 @@ fn claim_of_payment_only_triggers_a_look_up() {
         assert_eq!(effects(payment.step(&success(preimage), later)), [Effect::LookUp, pause(later)]);
         assert!(!payment.is_done());
     }
-    // What the payer has shown is the proof when the Lightning backend says settled and shows none.
+    // If the Lightning backend reports the settlement without a preimage, the payer's preimage is the proof.
     let mut payment = asking();
     payment.step(&success(Some(PREIMAGE)), NOW);
     let got = effects(payment.step(&looked_up(InvoiceStatus::Settled(settled(5_000, None))), NOW));
@@ -222,7 +222,7 @@ fn invoice_is_looked_up_once_more_before_the_timeout() {
         assert_eq!(status(&got), "paid", "money is money");
     }
 
-    // A wallet that says nothing holds it up for a minute, also when the service was down at the end.
+    // A silent backend delays the end by a minute, also if the service was down at that time.
     // A charge that the service makes by itself has more time, for there may be very many of them.
     let charge = Some(Charge { number: 1, due: 7, attempt: 0 });
     let link = SubscriptionLink { subscription_id: "s".to_owned(), charge };
@@ -307,7 +307,7 @@ fn failed_invoice_creation_is_retried_for_a_minute() {
 
 #[test]
 fn charge_retries_invoice_creation_for_half_of_its_time() {
-    // Nobody looks on, and all who pay monthly fall due at the same instant.
+    // No user waits for it, and all monthly payments fall due at the same instant.
     let charge = Some(Charge { number: 1, due: 7, attempt: 0 });
     let subscription = Some(SubscriptionLink { subscription_id: "s".to_owned(), charge });
     let end = NOW.plus(Duration::from_secs(3600));

@@ -298,7 +298,7 @@ fn authorization_cannot_exceed_the_request() {
         view.recurrence
     };
     let asked = Recurrence { until: Some(asked_until), ..recurrence() };
-    // More: dues from 1970 on, every minute, for ever.
+    // More than requested: due dates from 1970 on, every minute, without end.
     let more = agreed(|recurrence| {
         (recurrence.first_payment_due, recurrence.until, recurrence.max_payments) = (0, None, None);
     });

@@ -211,7 +211,7 @@ fn possibly_sent_request_is_repeated_unchanged_until_it_expires() {
 #[test]
 fn refusal_of_a_request_first_sent_after_a_restart_is_trusted() {
     let mut payment = started();
-    // First of all it hears that the process is a new one; its timer is due as well.
+    // The first input after the restart is `Resumed`; its timer is due as well.
     asks_to_prepare(payment.step(&Input::Resumed, after(30)));
     assert_eq!(payment.step(&Input::Timer, after(30)), StepResult::Ignored);
     effects(payment.step(&Input::PaymentPrepared(Ok(signed(after(30)))), after(30)));
@@ -276,11 +276,11 @@ fn request_reported_as_not_sent_is_prepared_again() {
     assert_eq!(effects(payment.step(&replies(1, Err(LightningError::NotSent)), lease)), []);
     let at = payment.wake_at();
     asks_to_prepare(payment.step(&Input::Timer, at));
-    // And of another attempt it says nothing.
+    // It does not apply to another attempt.
     effects(payment.step(&Input::PaymentPrepared(Ok(signed(at))), at));
     assert_eq!(payment.step(&replies(1, Err(LightningError::NotSent)), at), StepResult::Ignored);
 
-    // It says nothing of a payment that the wallet has been seen to make.
+    // It has no effect if the payment has been seen under way.
     let mut payment = sent();
     payment.step(&Input::Timer, lease);
     payment.step(&is(OutgoingStatus::Pending), lease);

@@ -16,7 +16,7 @@ use crate::ports::{InvoiceStatus, LightningError, Settlement};
 
 const HOUR: Duration = Duration::from_secs(3600);
 
-/// One charge: the payment, and what the world knows of it.
+/// One charge: the payment, and its real state.
 struct Paying {
     operation: Operation,
     /// Its due date.
@@ -54,7 +54,7 @@ enum Happens {
     Made(usize, bool),
     /// The user pays; the Lightning backend tells it, or is asked, later.
     Pays(usize),
-    /// The Lightning backend says how it stands.
+    /// The Lightning backend reports its state.
     Looked(usize, bool),
     Says(usize, PaymentStatus),
     ByHand,
@@ -88,7 +88,7 @@ impl World {
         subscription.view()
     }
 
-    /// One commit: an input, and what operations say to each other because of it.
+    /// One commit: an input, and the notes that it causes between operations.
     fn commit(&mut self, payment: Option<usize>, input: Input) -> Result<(), TestCaseError> {
         let mut inputs = VecDeque::from([(payment, input)]);
         let mut stepped = HashSet::new();
@@ -132,7 +132,7 @@ impl World {
                     (Effect::Finish, Some(payment)) => {
                         let paying = &mut self.payments[payment];
                         (paying.asked, paying.finished) = (false, true);
-                        // The Lightning backend was not heard of for a month.
+                        // The Lightning backend did not reply for a month.
                         paying.settled &= !given_up;
                     }
                     _ => {}

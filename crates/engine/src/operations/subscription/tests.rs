@@ -99,7 +99,7 @@ fn closing_withdraws_the_operators_payment_requests() {
     }
     open.step(&Input::Note(Note::Paid { request_id: "2".to_owned() }), NOW);
     assert_eq!(tells(&effects(open.clone().step(&Input::Note(Note::Close), NOW))), [key(1), key(3)]);
-    // Those that have expired are not remembered, nor more than so many.
+    // Expired ones are forgotten, and the number of the others is limited.
     let later = NOW.plus(Duration::from_secs(60));
     for n in 4..=4 + MOST_ASKED {
         open.step(&asked(n, later.secs() + 60), later);

@@ -13,7 +13,7 @@ use crate::lightning::InvoiceLie;
 /// How a wallet service behaves; each field may change while it runs. By default it is fast and honest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Behaviour {
-    /// How it encrypts, and says that it does.
+    /// How it encrypts, and what it announces.
     pub encryptions: Encryptions,
     /// Whether it publishes what it can do (kind 13194).
     pub announces: bool,
@@ -39,7 +39,7 @@ pub struct Behaviour {
     pub invoices: Option<InvoiceLie>,
     /// How its look-ups are not true.
     pub lookups: Option<LookupLie>,
-    /// How its answers to `pay_invoice` are not true.
+    /// How its replies to `pay_invoice` are false.
     pub pays: Option<PayLie>,
     /// Payments stay in flight, and unanswered, until
     /// [`release_payments`](super::FaultyNwcService::release_payments).
@@ -162,7 +162,7 @@ pub enum LookupLie {
     OtherHash,
 }
 
-/// How an answer to `pay_invoice` is not true.
+/// How a reply to `pay_invoice` is false.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PayLie {
     /// The invoice is paid; the preimage is generated.

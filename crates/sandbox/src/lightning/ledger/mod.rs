@@ -115,7 +115,7 @@ impl Ledger {
         self.accounts.insert(name.to_owned(), Holding { balance, node: node() });
     }
 
-    /// Gives an account millisats from nowhere; says how many it got.
+    /// Creates millisats for an account; returns how many.
     pub(super) fn grant(&mut self, name: &str, amount: u64) -> u64 {
         let Some(account) = self.accounts.get_mut(name) else { return 0 };
         let amount = amount.min(u64::MAX - self.granted);

@@ -27,13 +27,13 @@ const REACH: Duration = Duration::from_secs(10);
 /// How long to wait, once a relay listens, for what the wallet announced there.
 const ANNOUNCED: Duration = Duration::from_secs(1);
 
-/// How long to wait for an answer; a payment may take its time. The request says that it is void afterwards.
+/// How long to wait for a reply: a payment may be slow. The request expires after this time.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Relays of a connection string that are used.
 const MAX_RELAYS: usize = 8;
 
-/// Slots of the channel by which `nostr-sdk` hands over what a relay says.
+/// Slots of the channel by which `nostr-sdk` hands over messages of a relay.
 const NOTIFICATIONS: usize = 1_024;
 
 /// A connection to a wallet service. Connects when it is first used; dropping it hangs up. `Debug` does not show the
@@ -56,7 +56,7 @@ struct Connection {
 #[derive(Default)]
 struct Answers {
     waiting: Mutex<HashMap<EventId, oneshot::Sender<Value>>>,
-    /// What the wallet says that it reads.
+    /// The encryption that the wallet announces.
     scheme: watch::Sender<Option<Scheme>>,
 }
 
@@ -85,7 +85,7 @@ pub enum NwcError {
         /// The wallet's own words.
         message: String,
     },
-    /// The answer makes no sense.
+    /// The reply is invalid.
     #[error("the Lightning wallet sent an invalid response")]
     InvalidResponse,
 }

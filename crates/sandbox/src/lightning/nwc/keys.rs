@@ -8,7 +8,7 @@ use crate::lightning::Account;
 /// The wallet's key and the app's. `Debug` shows the wallet's public key alone.
 #[derive(Clone)]
 pub struct NwcKeys {
-    /// Signs the answers.
+    /// Signs the replies.
     pub wallet: Keys,
     /// Signs the requests; the connection string carries its secret.
     pub app: Keys,

@@ -6,7 +6,7 @@ use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 /// Why a session ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CloseReason {
-    /// The client said goodbye.
+    /// The client closed the session.
     Client,
     /// The connection broke: no close frame can be sent.
     Broken,

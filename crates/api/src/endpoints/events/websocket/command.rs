@@ -1,4 +1,4 @@
-//! What a client says.
+//! Commands of clients.
 
 use http::uri::PathAndQuery;
 use http::{HeaderName, HeaderValue, Method};

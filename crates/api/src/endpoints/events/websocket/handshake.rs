@@ -66,7 +66,7 @@ pub(super) fn accept(method: &Method, headers: &HeaderMap) -> Result<Response, H
     Ok(response)
 }
 
-/// Whether this is the Base64 of 16 bytes. Which bytes is of no interest, nor are the two bits that are left over.
+/// Whether this is the Base64 of 16 bytes. The bytes do not matter, and neither do the two remaining bits.
 fn is_key(key: &[u8]) -> bool {
     let Some(digits) = key.strip_suffix(b"==") else { return false };
     digits.len() == 22 && digits.iter().all(|byte| byte.is_ascii_alphanumeric() || b"+/".contains(byte))

@@ -67,7 +67,7 @@ impl Requests {
     }
 }
 
-/// The response in place of one that would not end.
+/// The error response for a request whose response would never end.
 fn refuse_event_stream(response: &Response, state: &ApiState) -> Response {
     let request_id = RequestId::of(response.headers(), state.randomness.as_ref());
     let detail = "responds with an event stream; use the command `subscribe` instead".to_owned();

@@ -284,7 +284,7 @@ impl Session {
         self.state.tokens.authorize_token(token.expose_secret().as_bytes())
     }
 
-    /// A wrong token was sent: the more of them come from one address, the later the response.
+    /// A wrong token was sent: the response is delayed, more for each wrong token of the same address.
     async fn hold_back(&mut self) {
         if middleware::may_log_unauthenticated(&self.state, self.peer) {
             let peer = self.peer.map(tracing::field::display);

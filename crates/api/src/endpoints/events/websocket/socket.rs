@@ -1,4 +1,4 @@
-//! The wire: messages in and out, each within its time.
+//! Sends and receives messages, each within a time limit.
 
 use std::time::Duration;
 
