@@ -8,12 +8,12 @@
 
 #[path = "../tests/http/app.rs"]
 mod app;
+#[path = "../tests/http/fake_ports.rs"]
+mod fake_ports;
 #[path = "../tests/http/faulty_store.rs"]
 mod faulty_store;
 #[path = "../tests/http/ticket_wallet.rs"]
 mod ticket_wallet;
-#[path = "../tests/http/world.rs"]
-mod world;
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};

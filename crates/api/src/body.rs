@@ -1,6 +1,6 @@
 //! Reading request bodies.
 
-mod unambiguous;
+mod strict_json;
 
 use axum::body::Body;
 use axum::extract::{FromRequest, Request};
@@ -13,7 +13,7 @@ use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use serde_json::Value;
 use usher_engine::{FieldError, FieldErrors};
 
-use self::unambiguous::Unambiguous;
+use self::strict_json::Unambiguous;
 use crate::ApiState;
 use crate::field_reader::Fields;
 use crate::problem::{ErrorCode, Problem};

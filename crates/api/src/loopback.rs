@@ -1,4 +1,4 @@
-//! Whether a call comes from the machine on which the service runs.
+//! Whether a request comes from the machine on which the service runs.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 

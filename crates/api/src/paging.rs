@@ -1,4 +1,4 @@
-//! Lists in pages: the parameters `after` and `limit`, and why nothing could be listed.
+//! Pagination: the parameters `after` and `limit`, and the errors of lists.
 
 use std::str::FromStr;
 

@@ -1,4 +1,4 @@
-//! What every endpoint has at hand.
+//! The state that is available to every endpoint.
 
 use std::num::NonZeroU32;
 use std::sync::Arc;

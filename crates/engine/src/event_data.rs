@@ -1,4 +1,4 @@
-//! What events say: the `data` of each type of event, with its schema for the OpenAPI document.
+//! The `data` of each type of event, with its schema for the OpenAPI document.
 //!
 //! An operation makes one of these types; [`EventData::to_json`] is the one place where it becomes text.
 

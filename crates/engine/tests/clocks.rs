@@ -1,4 +1,4 @@
-//! Clocks that are wrong, and set: nothing comes later than it would have, and nothing is removed too early.
+//! Wrong clocks and changes of the clock: nothing happens late, and nothing is removed too early.
 #![allow(clippy::disallowed_methods, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod common;

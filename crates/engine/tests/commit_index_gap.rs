@@ -1,4 +1,4 @@
-//! The gap between a commit and its place in memory: the store has a new operation, and the engine does not know of it yet.
+//! The gap between a commit and the index: the store has a new operation that is not in the index yet.
 #![allow(clippy::disallowed_methods, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod common;

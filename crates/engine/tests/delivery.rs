@@ -1,4 +1,4 @@
-//! Deliveries to the webhook, and calls that are done once, on a real store.
+//! Deliveries to the webhook, and idempotent requests, on a real store.
 #![allow(clippy::disallowed_methods, clippy::unwrap_used, clippy::expect_used)]
 
 mod common;

@@ -1,4 +1,4 @@
-//! Repetitions: as which event, to which keys, and not after the user has replied.
+//! Resending of messages: as which event, to which keys, and not after the user has replied.
 #![allow(clippy::disallowed_methods, clippy::unwrap_used, clippy::expect_used)]
 
 mod common;

@@ -1,4 +1,4 @@
-//! One settlement is one payment, whatever invoices the Lightning backend returns; and a request that failed is repeated.
+//! One settlement pays one payment, whichever invoices the Lightning backend returns; failed requests are repeated.
 #![allow(clippy::disallowed_methods, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod common;

@@ -1,4 +1,4 @@
-//! Subscriptions in the engine: a real store, a wallet that does what a test says, and a clock turned by hand.
+//! Subscriptions in the engine, with a real store, a scripted wallet and a manual clock.
 #![allow(clippy::disallowed_methods, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod common;

@@ -1,4 +1,4 @@
-//! The seam where simulations replace TCP.
+//! The `Dialer` trait, with which simulations replace TCP.
 
 use std::fmt::Debug;
 use std::io;

@@ -1,4 +1,4 @@
-//! Text of a relay, for statuses and logs.
+//! Makes text of a relay safe for statuses and logs.
 
 /// Longest text, in characters.
 const MAX_CHARS: usize = 160;

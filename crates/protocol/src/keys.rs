@@ -1,4 +1,4 @@
-//! Keys as operators write them: 64 hexadecimal characters, and nothing else.
+//! Keys in the configuration and the API: 64 hexadecimal characters, and no other form.
 
 use nostr::nips::nip19::ToBech32 as _;
 use nostr::{PublicKey, SecretKey};

@@ -1,4 +1,4 @@
-//! The messages, as they travel (docs/protocol.md).
+//! The messages on the wire (docs/protocol.md).
 //!
 //! Untrusted input is bounded here, once: identifiers, tokens and invoices that are too long make a message unreadable
 //! (a part of one is useless), text for people is [cleaned](crate::text::clean) and truncated, and lists are cut after

@@ -18,7 +18,7 @@ mod tests {
     use super::{MAX_TICKET_UNIT_BYTES, normalize};
 
     #[test]
-    fn units_are_normalized_or_refused() {
+    fn units() {
         for (text, normal) in [("sat", "sat"), ("SAT", "sat"), ("multi", "multi"), ("age_18-EU", "age_18-eu")] {
             assert_eq!(normalize(text).as_deref(), Some(normal), "{text}");
         }

@@ -1,4 +1,4 @@
-//! How values travel in JSON, and how much of them is taken in.
+//! How values are written in JSON, and how they are bounded when they are read.
 //!
 //! Errors describe the problem and never quote the value, because it may be a secret.
 

@@ -1,4 +1,4 @@
-//! From an event as a relay delivers it to a message for the engine.
+//! Verifies events of relays and turns them into messages for the engine.
 //!
 //! Cheap checks come first, since anybody may send us anything: the head (kind, time, size, known id), then whether it
 //! is tagged for us, and only then the signature (30 µs), the decryption (3 µs, or 40 µs for an unknown author) and

@@ -1,4 +1,4 @@
-//! Limits what all users' relays together may cost.
+//! Limits the total cost of reading from users' relays.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! For the tests of this crate.
+//! A settings store in memory, for the tests of this crate.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Which faults a seed has, decided in advance.
+//! The faults of a seed, planned in advance.
 
 use std::ops::Range;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! The log of a run, for people, and its hash, which compares two runs.
+//! The log of a run, and its hash, with which two runs are compared.
 
 use std::fmt::Write as _;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};

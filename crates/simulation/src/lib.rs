@@ -15,7 +15,7 @@
 //! | [`tickets`] | the ticket wallet and a mint, in a world of their own |
 //! | [`runner`] | many seeds, each in a process of its own |
 
-pub mod calls;
+pub mod app_calls;
 pub mod decisions;
 pub mod entropy;
 pub mod fault_plan;

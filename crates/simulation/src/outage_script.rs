@@ -60,13 +60,13 @@ pub enum Away {
 /// What becomes of the process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Process {
-    /// It goes on.
+    /// It keeps running.
     GoesOn,
     /// It is stopped in order and started again.
     Restarted,
     /// It is killed and started again.
     Killed,
-    /// It is killed, and once more in the first moments after its start.
+    /// It is killed, and killed again just after its next start.
     KilledTwice,
 }
 

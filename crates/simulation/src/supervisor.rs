@@ -12,7 +12,7 @@ use usher_engine::ports::Randomness;
 use usher_store::conformance::{FullStore, Model};
 use usher_store::{SqliteOptions, SqliteStore};
 
-use crate::calls;
+use crate::app_calls;
 use crate::service::Service;
 use crate::world::World;
 use crate::world::action::{Action, Task};
@@ -141,10 +141,10 @@ async fn live(
         match task {
             Task::Kill => return Ok(Ended::Killed),
             Task::Call(call) => {
-                calls.spawn(calls::make(Arc::clone(world), Arc::clone(&service.engine), call));
+                calls.spawn(app_calls::make(Arc::clone(world), Arc::clone(&service.engine), call));
             }
             Task::Look => {
-                calls.spawn(calls::look(Arc::clone(world), Arc::clone(&service.engine)));
+                calls.spawn(app_calls::look(Arc::clone(world), Arc::clone(&service.engine)));
             }
             Task::End => {
                 let open = service.engine.open_streams();

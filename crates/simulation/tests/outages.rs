@@ -1,4 +1,4 @@
-//! Each operation, each counterpart that is away, and what becomes of the process: all end as they would have without.
+//! Each operation with each outage and each fate of the process ends as it would have without the outage.
 
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)] // a test's helpers too
 

@@ -1,4 +1,4 @@
-//! The conformance suite, run against SQLite and against the model it is written after.
+//! Runs the conformance suite against SQLite and against the model.
 
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)] // a test's helpers too
 

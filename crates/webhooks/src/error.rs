@@ -1,4 +1,4 @@
-//! Why a receiver can't be made of its options.
+//! Errors of the options of a webhook receiver.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! An event on the wire (docs/webhooks.md).
+//! The body of a webhook post (docs/webhooks.md).
 
 use usher_engine::StreamId;
 use usher_engine::event::Event;

@@ -1,4 +1,4 @@
-//! What the operator decides about the webhook.
+//! The options of the webhook.
 
 use std::fmt;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Whether the receiver can be reached: a connection without a request, for `usher doctor`.
+//! Checks whether the receiver can be reached: connects without a request, for `usher doctor`.
 
 use std::io;
 use std::net::SocketAddr;

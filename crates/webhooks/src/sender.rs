@@ -1,4 +1,4 @@
-//! One exchange with the app's endpoint.
+//! Posts an event to the app's endpoint.
 
 use std::fmt;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! The signatures over a body: the specification's (section 6.2) and those of Standard Webhooks 1.0.0.
+//! Signatures of bodies: of the specification (section 6.2) and of Standard Webhooks 1.0.0.
 
 use base64::Engine as _;
 use base64::alphabet;

@@ -1,4 +1,4 @@
-//! Connections: kept, shared, bounded; and no proxy on the way.
+//! Connections: reused, shared and bounded; proxies are not used.
 
 #![allow(clippy::disallowed_methods, clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 

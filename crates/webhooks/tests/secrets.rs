@@ -1,4 +1,4 @@
-//! Neither the URL's secrets nor the signing secrets show; options that make no sense are refused.
+//! Neither the secrets in the URL nor the signing secrets are shown; invalid options are refused.
 
 #![allow(clippy::unwrap_used)]
 

@@ -1,4 +1,4 @@
-//! The signatures verify with an independent library, and nothing else does.
+//! Signatures verify with an independent library, and tampered ones do not.
 
 #![allow(clippy::disallowed_methods, clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 

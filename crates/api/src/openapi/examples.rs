@@ -1,4 +1,4 @@
-//! Examples of whole responses, made of the examples of their fields.
+//! Examples of whole responses, composed from the examples of their fields.
 //!
 //! So each response in the document has one, and each value is written in one place.
 

@@ -1,4 +1,4 @@
-//! What can go wrong, as programs see it.
+//! The error codes that client programs can branch on.
 
 use http::StatusCode;
 use serde::Serialize;

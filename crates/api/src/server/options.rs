@@ -1,4 +1,4 @@
-//! How connections are limited.
+//! The limits of connections.
 
 use std::time::Duration;
 

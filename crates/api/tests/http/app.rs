@@ -27,9 +27,9 @@ use usher_protocol::message::{AuthResponse, AuthStatus, KeyHandshake, WalletMess
 use usher_protocol::{EventId, Keys, PublicKey};
 use usher_store::{SqliteOptions, SqliteStore};
 
+use crate::fake_ports::World;
 use crate::faulty_store::FaultyStore;
 use crate::ticket_wallet::ScriptedTicketWallet;
-use crate::world::World;
 
 pub const TOKEN: &str = "t0ken-of-the-tests";
 

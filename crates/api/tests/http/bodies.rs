@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::app::{TOKEN, TestApp, key};
-use crate::raw::{Raw, head};
+use crate::raw_client::{Raw, head};
 
 async fn refused(app: &TestApp, path: &str, content_type: Option<&str>, body: impl Into<String>) -> (u16, String) {
     let mut request = app.post(path).body(body.into());

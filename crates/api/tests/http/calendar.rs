@@ -1,4 +1,4 @@
-//! When a calendar comes next.
+//! `POST /calendar/next-occurrence`
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Connections of clients that mean harm, or know no better.
+//! Faulty and hostile HTTP clients.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use serde_json::json;
 use tokio::io::AsyncWriteExt as _;
 
 use crate::app::{TestApp, eventually, within};
-use crate::raw::{Raw, head};
+use crate::raw_client::{Raw, head};
 
 #[tokio::test]
 async fn missing_request_head_closes_the_connection() {

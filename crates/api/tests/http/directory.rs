@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::app::{TestApp, key};
-use crate::world::{KNOWN, UNREACHABLE};
+use crate::fake_ports::{KNOWN, UNREACHABLE};
 
 impl TestApp {
     /// The status and the body of a call.

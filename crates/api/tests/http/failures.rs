@@ -1,4 +1,4 @@
-//! The store fails, stands still, or panics.
+//! A store that fails, stalls, or panics.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use usher_engine::ports::Store as _;
 
 use crate::app::{TestApp, eventually, within};
 use crate::faulty_store::Mode;
-use crate::raw::{Raw, head};
+use crate::raw_client::{Raw, head};
 
 const UNKNOWN: &str = "/events/01934b1c-8a34-7f3e-a1a5-0c6b1f0e9d11";
 

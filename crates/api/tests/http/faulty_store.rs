@@ -1,4 +1,4 @@
-//! A store that fails, or stands still, when it is told to.
+//! A store that fails or stalls on demand.
 
 use std::sync::Arc;
 use std::time::Duration;

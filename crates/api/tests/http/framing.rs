@@ -1,7 +1,7 @@
-//! Requests whose head or length two readers could understand differently: refused, and the connection closed.
+//! Requests whose head or length two parsers could read differently: refused, and the connection closed.
 
 use crate::app::{TOKEN, TestApp};
-use crate::raw::{Raw, head};
+use crate::raw_client::{Raw, head};
 
 const JSON: &str = "Content-Type: application/json\r\n";
 

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::app::{TestApp, eventually, key, within};
 use crate::faulty_store::Mode;
-use crate::raw::{Raw, head};
+use crate::raw_client::{Raw, head};
 
 /// Calls with a key.
 async fn call(app: &TestApp, path: &str, key: &str, body: &Value) -> Response {

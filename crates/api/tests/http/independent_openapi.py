@@ -1,4 +1,4 @@
-"""Checks an OpenAPI 3.1 document against the standards, which know nothing of ours (documents.rs).
+"""Checks an OpenAPI 3.1 document against the standards, which know nothing of ours (openapi_document.rs).
 
 Reads the document from standard input and writes {"schemas": number, "examples": number, "faults": [text]}. The schema of
 OpenAPI 3.1 is the one that schemathesis carries; JSON Schema (2020-12) is that of jsonschema-rs.

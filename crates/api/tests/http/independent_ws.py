@@ -1,4 +1,4 @@
-"""Talks over /ws with the `websockets` library, which knows nothing of ours (sockets/independent.rs).
+"""Talks over /ws with the `websockets` library, which knows nothing of ours (sockets/independent_client.rs).
 
 Reads {"url", "token", "stream_id", "last"} from standard input and writes what came of it.
 """

@@ -1,4 +1,4 @@
-//! JWTs: issued, verified, refused; and together with a library that is not ours.
+//! JWTs: issued, verified and refused, also together with an independent library.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -7,7 +7,7 @@ use usher_engine::ports::Clock as _;
 use usher_protocol::jwt;
 
 use crate::app::{SERVICE, TestApp, key, keys};
-use crate::python;
+use crate::python_checks;
 
 const HOUR: u64 = 3_600;
 
@@ -166,7 +166,7 @@ async fn issued_jwts_verify_with_an_independent_library() {
     let past = jwt::issue(&keys(SERVICE), key(7), now - 2 * HOUR, HOUR).unwrap();
     cases.push(json!({ "public": key(SERVICE).to_hex(), "token": past }));
     cases.push(json!({ "public": key(2).to_hex(), "token": token }));
-    let answer = python::run("independent_jwt.py", &json!({ "sign": [], "verify": cases }));
+    let answer = python_checks::run("independent_jwt.py", &json!({ "sign": [], "verify": cases }));
     let claims = json!({ "iat": now, "nbf": now, "exp": now + HOUR, "target_key": key(7).to_hex() });
     assert_eq!(answer["claims"], json!([claims, claims, claims, "ExpiredSignatureError", "InvalidSignatureError"]));
     let about = key(7).to_hex();
@@ -215,7 +215,7 @@ async fn es256k_jwts_of_an_independent_library_verify_and_others_do_not() {
         .iter()
         .map(|(algorithm, secret, claims, _)| json!({ "algorithm": algorithm, "secret": secret, "claims": claims }))
         .collect();
-    let answer = python::run("independent_jwt.py", &json!({ "sign": sign, "verify": [] }));
+    let answer = python_checks::run("independent_jwt.py", &json!({ "sign": sign, "verify": [] }));
     for (index, (algorithm, _, claims, expected)) in cases.iter().enumerate() {
         let token = answer["signed"][index].as_str().unwrap();
         assert_eq!(app.verify(6, token).await, *expected, "{algorithm} {claims}");

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use usher_api::{Limits, ServeOptions};
 
 use crate::app::TestApp;
-use crate::raw::{Raw, head};
+use crate::raw_client::{Raw, head};
 
 /// Those that are fixed; the others are `limits.*` in the configuration's reference.
 #[test]

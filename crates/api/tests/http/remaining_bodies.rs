@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use crate::app::TestApp;
-use crate::raw::{Answer, Raw, head};
+use crate::raw_client::{Answer, Raw, head};
 
 const JSON: &str = "Content-Type: application/json\r\n";
 const NOBODY: &str = "/key-handshake/00000000-0000-7000-8000-000000000000";

@@ -1,4 +1,4 @@
-//! The stop.
+//! Shutdown of the service: requests, long polls and event streams.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use tokio::net::TcpStream;
 
 use crate::app::{TestApp, within};
 use crate::faulty_store::Mode;
-use crate::raw::{Raw, head};
+use crate::raw_client::{Raw, head};
 
 #[tokio::test]
 async fn shutdown_ends_long_polls_and_event_streams_at_once() {

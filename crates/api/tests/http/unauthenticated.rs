@@ -1,4 +1,4 @@
-//! Callers without the token: they take nothing away from the app.
+//! Clients without the token: they cannot lock out the app.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use tokio::io::AsyncWriteExt as _;
 use tokio::time::timeout;
 
 use crate::app::{TOKEN, TestApp, within};
-use crate::raw::{Raw, head};
+use crate::raw_client::{Raw, head};
 use crate::sockets::client::Client;
 
 #[tokio::test]

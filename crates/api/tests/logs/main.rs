@@ -5,12 +5,12 @@
 
 #[path = "../http/app.rs"]
 mod app;
+#[path = "../http/fake_ports.rs"]
+mod fake_ports;
 #[path = "../http/faulty_store.rs"]
 mod faulty_store;
 #[path = "../http/ticket_wallet.rs"]
 mod ticket_wallet;
-#[path = "../http/world.rs"]
-mod world;
 
 use std::io;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Alarms that are due go to the part they concern.
+//! Dispatches due alarms to the parts that handle them.
 
 use std::sync::Arc;
 

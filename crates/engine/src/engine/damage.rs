@@ -1,4 +1,4 @@
-//! Damaged rows of the store: each is set aside and reported once, and nothing else suffers.
+//! Damaged rows of the store: each is set aside and reported once, and nothing else is affected.
 //!
 //! A row is damaged when it cannot be read, holds impossible values (a negative time, event data that is not a JSON
 //! object, more events than there were steps for), or is missing.

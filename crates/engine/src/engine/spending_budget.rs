@@ -1,4 +1,4 @@
-//! What the service's own Lightning backend may spend (`wallet.daily_budget_millisats`, `wallet.max_fee_percent`).
+//! The budget of the service's own Lightning backend (`wallet.daily_budget_millisats`, `wallet.max_fee_percent`).
 //!
 //! A payment takes its share of the budget before it is committed, so payments that start at the same time cannot exceed it
 //! together:

@@ -1,4 +1,4 @@
-//! Workers: an input meets its operation, and the result is one transaction.
+//! Workers: apply inputs to their operations; the result of each step is one transaction.
 //!
 //! Every operation belongs to one worker, which takes its inputs in the order in which they came. Many workers wait for
 //! their commits at the same time, and the store commits them together.

@@ -1,4 +1,4 @@
-//! What events say of tickets.
+//! The `data` of ticket events.
 
 use serde::Serialize;
 use utoipa::ToSchema;

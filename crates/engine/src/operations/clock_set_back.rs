@@ -1,4 +1,4 @@
-//! What operations do when the machine's clock was set back: the times in their states move with it.
+//! Adjusts the times in the states of operations after the machine's clock was set back.
 //!
 //! Only operations whose last step was made while the clock was ahead get this input. Times that come from elsewhere
 //! stay unchanged: a subscription's due dates, an invoice's expiry.

@@ -1,4 +1,4 @@
-//! A request to a user for an invoice.
+//! A request for an invoice from a user.
 //!
 //! ```text
 //! asking ──valid invoice───▶ finished   InvoiceResponse {invoice, payment_hash, amount}

@@ -1,4 +1,4 @@
-//! Payments and subscriptions, as the app and the user's wallet make them.
+//! Helpers that act as the app and the user's wallet in payments and subscriptions.
 
 use std::time::{Duration, Instant};
 

@@ -36,7 +36,7 @@ struct Books {
     minted: usize,
     spent: HashMap<String, TicketJobId>,
     balance: u64,
-    /// The mint whose calls hang, and whether the job is done nevertheless.
+    /// The mint of which calls hang, and whether the job is done all the same.
     hangs: Option<(String, bool)>,
     away: bool,
     /// What a token costs in millisats, and who can pay it.

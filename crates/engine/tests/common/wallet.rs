@@ -1,4 +1,4 @@
-//! A Lightning wallet that does what a test says, in the time of the test's clock.
+//! A scripted Lightning wallet that uses the clock of the test.
 
 use std::collections::HashMap;
 use std::sync::Arc;

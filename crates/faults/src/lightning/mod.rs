@@ -2,7 +2,7 @@
 
 mod false_invoice;
 mod nwc;
-mod preimage;
+mod wrong_preimage;
 
 pub use false_invoice::{FalseInvoice, InvoiceLie, false_invoice};
 pub use nwc::{Behaviour, Conduct, FaultyNwcService, LookupLie, Memory, PayLie};

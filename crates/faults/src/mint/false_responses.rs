@@ -1,4 +1,4 @@
-//! Responses of a mint that are not true.
+//! False responses of a mint.
 
 use serde_json::{Value, json};
 

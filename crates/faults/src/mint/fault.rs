@@ -1,4 +1,4 @@
-//! What goes wrong with a request to a mint.
+//! The faults of requests to a mint.
 
 use std::time::Duration;
 

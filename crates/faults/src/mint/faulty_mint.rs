@@ -1,4 +1,4 @@
-//! The proxy.
+//! A proxy in front of a mint that injects faults.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::convert::Infallible;

@@ -1,4 +1,4 @@
-//! What a wallet asks of a mint.
+//! The routes of a mint.
 
 use std::fmt;
 

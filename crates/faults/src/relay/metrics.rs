@@ -1,4 +1,4 @@
-//! What a relay counted.
+//! The counters of a relay.
 
 use std::collections::BTreeMap;
 

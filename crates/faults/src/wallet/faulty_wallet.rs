@@ -1,4 +1,4 @@
-//! A wallet that sends what no honest wallet sends.
+//! A wallet that sends messages that an honest wallet never sends.
 
 use usher_protocol::envelope;
 use usher_protocol::message::WalletMessage;

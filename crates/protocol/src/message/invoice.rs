@@ -1,4 +1,4 @@
-//! Invoices asked of users (docs/protocol.md, Payments).
+//! Requests for invoices from users (docs/protocol.md, Payments).
 
 use nostr::PublicKey;
 use serde::{Deserialize, Serialize};

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use usher_protocol::message::*;
 use usher_protocol::subkey::SubkeyProof;
 
-use crate::samples::{about, all, kind, sample};
+use crate::wire_samples::{about, all, kind, sample};
 
 fn wallet(kind: u16, value: &Value) -> Result<WalletMessage, ParseError> {
     WalletMessage::parse(kind, Some(about()), &value.to_string())
@@ -410,6 +410,6 @@ fn proof_without_a_reference_is_refused() {
     let text = sample("30000-proof");
     assert_eq!(WalletMessage::parse(30000, None, &text), Err(ParseError::MissingReference));
     assert_eq!(ServiceMessage::parse(30000, None, &text), Err(ParseError::MissingReference));
-    assert_eq!(SubkeyProof::parse(&text), Ok(crate::samples::proof()));
+    assert_eq!(SubkeyProof::parse(&text), Ok(crate::wire_samples::proof()));
     assert!(SubkeyProof::parse("{").is_err());
 }

@@ -1,4 +1,4 @@
-//! Calendars: the eight plain words in all their spellings, and everything else in one.
+//! Calendars: the eight keywords in all their spellings, and all other calendars in one.
 
 use std::collections::BTreeSet;
 

@@ -10,7 +10,7 @@ use usher_protocol::jwt::{CLOCK_SKEW_SECS, VerifyError, issue, verify};
 use usher_protocol::{Keys, PublicKey};
 
 use crate::jwt::{NOW, claims, es256k, even_issuer, issuer, signed, target, with, with_other_s};
-use crate::samples::{MAIN_KEY, OTHER_KEY};
+use crate::wire_samples::{MAIN_KEY, OTHER_KEY};
 
 /// Compares a file of vectors with `made`, or writes it.
 #[track_caller]

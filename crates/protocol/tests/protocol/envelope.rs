@@ -7,7 +7,7 @@ use usher_protocol::envelope::{self, Contents, EnvelopeError};
 use usher_protocol::message::WalletMessage;
 use usher_protocol::{Event, EventId, Keys, SecretKey};
 
-use crate::samples::{about, sample};
+use crate::wire_samples::{about, sample};
 
 fn keys(last: u8) -> Keys {
     let mut bytes = [0; 32];

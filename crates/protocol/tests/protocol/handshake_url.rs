@@ -7,7 +7,7 @@ use usher_protocol::handshake_url::{
 };
 use usher_protocol::{Keys, PublicKey, SecretKey};
 
-use crate::samples::{MAIN_KEY, OTHER_KEY};
+use crate::wire_samples::{MAIN_KEY, OTHER_KEY};
 
 fn url() -> HandshakeUrl {
     HandshakeUrl {

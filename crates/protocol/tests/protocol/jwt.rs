@@ -10,7 +10,7 @@ use sha2::{Digest as _, Sha256};
 use usher_protocol::jwt::{self, CLOCK_SKEW_SECS, IssueError, JwtIssuer, MAX_TOKEN_BYTES, VerifyError};
 use usher_protocol::{Keys, PublicKey, SecretKey};
 
-use crate::samples::{MAIN_KEY, OTHER_KEY};
+use crate::wire_samples::{MAIN_KEY, OTHER_KEY};
 
 pub(crate) const NOW: u64 = 1_732_137_600;
 

@@ -5,7 +5,7 @@ use usher_protocol::message::*;
 use usher_protocol::subkey;
 use usher_protocol::{Keys, SecretKey};
 
-use crate::samples::{about, all, kind, proof};
+use crate::wire_samples::{about, all, kind, proof};
 
 const SECRETS: [&str; 6] =
     ["Zk3vQ9", "q3yTzB7kNwX0aPfRj5LmVh2sGd8uCeK1", "eyJhbGci", "00112233445566778899", "cashuBo2", "let-me-in"];

@@ -1,4 +1,4 @@
-//! Subkeys: known answers, and what makes a proof count or not.
+//! Subkeys: test vectors, and which proofs are valid.
 
 use proptest::prelude::*;
 use usher_protocol::subkey::{

@@ -1,4 +1,4 @@
-//! What the relay refuses, as the status shows it.
+//! Refusals of the relay, as the status shows them.
 
 use crate::relay_handle::RelayHandle;
 

@@ -1,4 +1,4 @@
-//! Events sent to the relay a moment ago.
+//! Recently sent events that the relay has not acknowledged yet.
 
 use std::collections::VecDeque;
 use std::time::Duration;

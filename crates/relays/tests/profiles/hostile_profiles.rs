@@ -1,4 +1,4 @@
-//! Looking up profiles that were made to harm us.
+//! Looking up hostile profiles.
 
 use std::time::Duration;
 

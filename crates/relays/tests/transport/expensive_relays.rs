@@ -1,4 +1,4 @@
-//! Users' relays that cost us as much as they can.
+//! Users' relays that try to cause as much work as possible.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,4 +1,4 @@
-//! `wss://`, and what may be at the other end of it.
+//! `wss://`, and faulty servers behind it.
 
 use std::net::Ipv4Addr;
 use std::sync::Arc;

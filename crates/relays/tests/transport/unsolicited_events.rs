@@ -1,4 +1,4 @@
-//! What unauthenticated peers can do.
+//! Unsolicited events of unauthenticated peers.
 
 use std::time::Duration;
 

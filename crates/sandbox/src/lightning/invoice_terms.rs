@@ -1,4 +1,4 @@
-//! What an invoice is made of, and what a payment costs.
+//! The terms of an invoice, and the fees of a payment.
 
 use serde::{Deserialize, Serialize};
 use usher_protocol::bolt11::Network;

@@ -1,4 +1,4 @@
-//! What the embedded relay keeps.
+//! The events that the embedded relay stores.
 
 use nostr_relay_builder::prelude::{
     Backend, BoxedFuture, DatabaseError, DatabaseEventStatus, Event, EventId, Events, Filter, MemoryDatabase,

@@ -1,4 +1,4 @@
-//! The wallet behind the service's Lightning backend: a NIP-47 wallet service with a node that knows what was really paid.
+//! The wallet behind the service's Lightning backend: a NIP-47 wallet service with a node that knows which payments were made.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;

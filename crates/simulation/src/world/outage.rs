@@ -1,4 +1,4 @@
-//! Outages, one at a time: an operation, a counterpart that is away while it begins, and what becomes of the process
+//! Outages, one at a time: an operation, a counterpart that is away while it begins, and what happens to the process
 //! meanwhile. It ends as it would have without.
 
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! A machine's clock that was ahead, and was set back.
+//! Recorded times after a clock that was ahead has been set back.
 
 use std::time::Duration;
 

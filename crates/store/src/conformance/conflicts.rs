@@ -1,4 +1,4 @@
-//! Conditions: who comes second changes nothing.
+//! Conditional writes: the second of two conflicting commits changes nothing.
 
 use usher_engine::ports::{Commit, Committed, Conflict, OutboxChange, UserRelays};
 

@@ -1,4 +1,4 @@
-//! What the engine's index is rebuilt from.
+//! The open operations, from which the engine's index is rebuilt.
 
 use usher_engine::ports::{Commit, OpenOperation, OperationKind, OutboxChange};
 use usher_engine::{StreamId, UnixMillis};

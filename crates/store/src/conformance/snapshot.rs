@@ -1,4 +1,4 @@
-//! All that can be seen of a store.
+//! A snapshot of everything that can be read from a store.
 
 use usher_engine::event::Event;
 use usher_engine::ports::{

@@ -1,4 +1,4 @@
-//! The ticket wallet's records: nothing lost, nothing twice, and who comes second changes nothing.
+//! The ticket wallet's records: nothing is lost or duplicated, and the second of two conflicting commits changes nothing.
 
 use std::future::{Future as _, poll_fn};
 use std::pin::pin;

@@ -1,4 +1,4 @@
-//! Looking at a database without changing it, also while a service uses it: for `usher doctor`.
+//! Inspects a database without changing it, even while a service uses it: for `usher doctor`.
 
 use std::fs;
 use std::io;

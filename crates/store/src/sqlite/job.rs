@@ -1,4 +1,4 @@
-//! Work for a database thread, and the way its result comes back.
+//! Work for a database thread, and how its result is returned.
 
 use rusqlite::Connection;
 use tokio::sync::{mpsc, oneshot};

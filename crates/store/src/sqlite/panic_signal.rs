@@ -1,4 +1,4 @@
-//! Signals that a database thread has panicked: from then on, its work is not done.
+//! Signals that a database thread has panicked: from then on the store does not work.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What the readers ask.
+//! The queries of the readers.
 
 use std::sync::Arc;
 

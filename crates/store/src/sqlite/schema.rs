@@ -1,4 +1,4 @@
-//! Migrations: what brings a database to this version's schema, and which database is refused.
+//! Migrations to this version's schema, and databases that are refused.
 
 use rusqlite::{Connection, TransactionBehavior};
 

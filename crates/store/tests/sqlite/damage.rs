@@ -1,4 +1,4 @@
-//! Files that something has damaged: errors, never a panic, and never a hang.
+//! Damaged files: errors, never a panic, and never a hang.
 
 use std::collections::BTreeSet;
 use std::fs;

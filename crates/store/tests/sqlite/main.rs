@@ -3,10 +3,10 @@
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)] // a test's helpers too
 
 mod damage;
-mod full;
+mod full_database;
 mod lifecycle;
-mod refusal;
-mod watching;
+mod metrics;
+mod refused_databases;
 
 use std::path::{Path, PathBuf};
 

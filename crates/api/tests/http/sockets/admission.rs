@@ -1,4 +1,4 @@
-//! Who may talk.
+//! Authentication and limits of WebSockets.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use tokio_tungstenite::tungstenite::Message;
 
 use super::client::Client;
 use crate::app::{TOKEN, TestApp};
-use crate::raw::{Raw, head};
+use crate::raw_client::{Raw, head};
 
 #[tokio::test]
 async fn authorization_header_is_accepted_and_a_wrong_one_is_401() {

@@ -1,4 +1,4 @@
-//! How it ends, and that ends are noticed.
+//! How WebSockets end, and that lost clients are detected.
 
 use std::time::Duration;
 

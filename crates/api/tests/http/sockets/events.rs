@@ -1,4 +1,4 @@
-//! Subscriptions.
+//! Watching event streams.
 
 use serde_json::{Value, json};
 use usher_engine::UnixMillis;

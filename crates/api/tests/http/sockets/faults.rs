@@ -1,4 +1,4 @@
-//! Clients that mean harm, or know no better; a store that fails.
+//! Faulty and hostile clients, and a store that fails.
 
 use std::time::Duration;
 

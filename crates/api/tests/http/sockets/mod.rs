@@ -5,6 +5,6 @@ pub(crate) mod client;
 mod endings;
 mod events;
 mod faults;
-mod independent;
+mod independent_client;
 mod requests;
-mod stop;
+mod shutdown;

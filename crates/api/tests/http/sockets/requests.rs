@@ -1,4 +1,4 @@
-//! Calls as messages.
+//! Requests sent as messages.
 
 use std::collections::HashSet;
 use std::num::NonZeroU32;

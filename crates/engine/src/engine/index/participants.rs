@@ -1,4 +1,4 @@
-//! Who may close a subscription before it has begun.
+//! The users who may close a subscription before it has begun.
 //!
 //! A wallet chooses the subscription's id when it agrees. If its close arrives before its agreement (relays may deliver the
 //! newest event first), the id is unknown, but the author is known: an open request for a subscription names them.

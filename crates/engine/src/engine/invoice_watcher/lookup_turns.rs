@@ -1,5 +1,5 @@
-//! Look-ups that wait for their turn, in one queue per class, so that old invoices do not delay new ones, nor the other way
-//! round.
+//! Look-ups that wait for their turn, in one queue per class, so that neither old nor new invoices delay
+//! the others.
 
 use std::collections::VecDeque;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! How a wallet service behaves.
+//! The configurable misbehavior of a wallet service.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Handling requests as the [`Behaviour`] demands.
+//! Handles requests as the [`Behaviour`] requires.
 
 use std::sync::Arc;
 
@@ -12,8 +12,8 @@ use usher_sandbox::lightning::{ErrorCode, Method};
 
 use super::behaviour::{Behaviour, Conduct, Memory, PayLie};
 use super::false_results;
-use super::held::{Held, HeldQueue, MAX_HELD};
-use crate::lightning::preimage::unrelated_preimage;
+use super::held_messages::{Held, HeldQueue, MAX_HELD};
+use crate::lightning::wrong_preimage::unrelated_preimage;
 
 /// The state of a service that misbehaves. A clone is another handle of it.
 #[derive(Clone, Debug)]

@@ -1,4 +1,4 @@
-//! A wallet service that misbehaves as a test demands.
+//! A wallet service that misbehaves on demand.
 
 use std::ops::Deref;
 use std::sync::Arc;

@@ -4,7 +4,7 @@ mod behaviour;
 mod false_results;
 mod faulty_handler;
 mod faulty_service;
-mod held;
+mod held_messages;
 
 pub use behaviour::{Behaviour, Conduct, LookupLie, Memory, PayLie};
 pub use faulty_service::FaultyNwcService;

@@ -1,4 +1,4 @@
-//! An app's side of NIP-47: by it the reference wallet pays when its account is elsewhere.
+//! A NIP-47 client: the reference wallet uses it to pay from an external account.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -8,8 +8,8 @@
 //! it is opened for one action and closed after it; who comes second waits.
 
 mod error;
-mod given;
-mod opened;
+mod given_tickets;
+mod ticket_file;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -20,8 +20,8 @@ use usher_engine::ports::{MintAuthToken, TicketBalance, TicketJobId, Token};
 use usher_protocol::Keys;
 
 pub use self::error::TicketsError;
-pub use self::given::{GivenState, GivenTicket};
-use self::opened::Opened;
+pub use self::given_tickets::{GivenState, GivenTicket};
+use self::ticket_file::Opened;
 use super::Secret;
 
 /// The tickets of a user. A clone is another handle of the same.

@@ -1,4 +1,4 @@
-//! How a session ends.
+//! Why a session is closed.
 
 use tokio_tungstenite::tungstenite::protocol::CloseFrame;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;

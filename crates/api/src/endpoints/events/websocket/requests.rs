@@ -1,4 +1,4 @@
-//! Requests of endpoints that came as messages.
+//! Requests to endpoints that arrive as messages.
 
 use axum::Router;
 use axum::body::Body;

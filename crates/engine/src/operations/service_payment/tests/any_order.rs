@@ -1,4 +1,4 @@
-//! Whatever comes in whatever order: no second request while the first may be acted on.
+//! Random inputs in any order: no second request while the first may still be executed.
 
 use proptest::prelude::*;
 

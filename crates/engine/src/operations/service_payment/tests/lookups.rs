@@ -1,4 +1,4 @@
-//! What look-ups prove, and what they do not.
+//! What look-ups prove and what they do not prove.
 
 use super::*;
 

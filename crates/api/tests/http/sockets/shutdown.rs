@@ -1,4 +1,4 @@
-//! The stop.
+//! Shutdown of the service: open WebSockets.
 
 use std::time::Duration;
 

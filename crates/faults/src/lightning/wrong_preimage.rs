@@ -1,4 +1,4 @@
-//! Preimages that prove nothing.
+//! Preimages that do not match the payment hash.
 
 use usher_protocol::message::Preimage;
 

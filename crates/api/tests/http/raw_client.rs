@@ -1,4 +1,4 @@
-//! A client that speaks HTTP badly on purpose.
+//! A client that sends raw, possibly invalid HTTP.
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;

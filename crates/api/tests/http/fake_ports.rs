@@ -1,4 +1,4 @@
-//! The world behind the ports: a directory that knows one user, and relays that are only a list.
+//! Fakes behind the ports: a directory that knows one user, and a list instead of relays.
 
 use std::collections::BTreeMap;
 

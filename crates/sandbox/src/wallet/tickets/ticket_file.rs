@@ -1,4 +1,4 @@
-//! The file of tickets while it is open, and what can be done then.
+//! The open file of tickets, and the operations on it.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use usher_protocol::Keys;
 use usher_store::{OpenError, SqliteOptions, SqliteStore};
 use usher_tickets::{CashuWallet, TicketOptions};
 
-use super::given::{self, GivenState, GivenTicket, MAX_GIVEN};
+use super::given_tickets::{self, GivenState, GivenTicket, MAX_GIVEN};
 use super::{KnownMint, ReceivedTicket, TicketAmount, TicketsError};
 use crate::wallet::Secret;
 
@@ -85,7 +85,7 @@ impl Opened {
         what: &TicketAmount,
         request: Option<&str>,
     ) -> Result<GivenTicket, TicketsError> {
-        let mut all = given::read(self.store.as_ref()).await?;
+        let mut all = given_tickets::read(self.store.as_ref()).await?;
         let hex = hex::encode(id.0);
         let position = match all.iter().position(|known| known.id == hex) {
             Some(position) => position,
@@ -98,7 +98,7 @@ impl Opened {
                 let request = request.map(str::to_owned);
                 all.push(GivenTicket { id: hex, mint_url, unit, amount: what.amount, given_at, request, token: None });
                 // Stored before the request to the mint, so that the ticket is found again whatever happens.
-                given::write(self.store.as_ref(), &all).await?;
+                given_tickets::write(self.store.as_ref(), &all).await?;
                 all.len() - 1
             }
         };
@@ -109,12 +109,12 @@ impl Opened {
         if made.as_ref().is_err_and(TicketsError::is_definite) {
             all.remove(position);
         }
-        given::write(self.store.as_ref(), &all).await?;
+        given_tickets::write(self.store.as_ref(), &all).await?;
         made
     }
 
     pub(super) async fn given(&self) -> Result<Vec<(GivenTicket, GivenState)>, TicketsError> {
-        let mut all = given::read(self.store.as_ref()).await?;
+        let mut all = given_tickets::read(self.store.as_ref()).await?;
         let mut made = Vec::with_capacity(all.len());
         for mut ticket in all.drain(..) {
             match self.make(&mut ticket).await {
@@ -123,18 +123,18 @@ impl Opened {
                 Ok(()) | Err(_) => made.push(ticket),
             }
         }
-        given::write(self.store.as_ref(), &made).await?;
+        given_tickets::write(self.store.as_ref(), &made).await?;
         // At once: the ticket wallet asks a mint about many tokens in one request.
         let states = futures_util::future::join_all(made.iter().map(|ticket| self.state_of(ticket))).await;
         let listed: Vec<_> = made.into_iter().zip(states).collect();
         let kept: Vec<_> =
             listed.iter().filter(|(_, state)| *state != GivenState::Spent).map(|(ticket, _)| ticket.clone()).collect();
-        given::write(self.store.as_ref(), &kept).await?;
+        given_tickets::write(self.store.as_ref(), &kept).await?;
         Ok(listed)
     }
 
     pub(super) async fn take_back(&self, prefix: &str) -> Result<ReceivedTicket, TicketsError> {
-        let mut all = given::read(self.store.as_ref()).await?;
+        let mut all = given_tickets::read(self.store.as_ref()).await?;
         let found: Vec<_> =
             (0..all.len()).filter(|at| all.get(*at).is_some_and(|g| g.id.starts_with(prefix))).collect();
         let [position] = found[..] else { return Err(TicketsError::NoSuchTicket(prefix.to_owned())) };
@@ -146,7 +146,7 @@ impl Opened {
         if taken.is_ok() || spent {
             all.remove(position);
         }
-        given::write(self.store.as_ref(), &all).await?;
+        given_tickets::write(self.store.as_ref(), &all).await?;
         taken
     }
 

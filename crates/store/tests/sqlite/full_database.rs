@@ -1,4 +1,4 @@
-//! No room: the commit that needs it fails, and only that.
+//! A full database: only commits that need space fail.
 
 use usher_engine::UnixMillis;
 use usher_engine::event::NewEvent;

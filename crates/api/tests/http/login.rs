@@ -1,4 +1,4 @@
-//! The calls of the login, from the first to the last.
+//! A login from the first request to the last, and the behavior that all paths share.
 
 use std::time::Duration;
 

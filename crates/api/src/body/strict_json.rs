@@ -1,4 +1,4 @@
-//! JSON that means one thing.
+//! Parses JSON strictly: an object with a repeated member is an error.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! Wire samples pinned as files: each is read to exactly this message, and written exactly so.
+//! Wire samples pinned as files: each is parsed to exactly one message, which is written in exactly the same way.
 
 use std::collections::BTreeSet;
 use std::fs;

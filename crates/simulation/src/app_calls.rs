@@ -1,4 +1,4 @@
-//! Calls of the app to the engine, as the HTTP interface makes them.
+//! Calls of the app to the engine, as the HTTP API makes them.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! The interface describes itself: for programs, and for people with a browser.
+//! `/docs` and `/openapi.json`: who may read them, and the page in a real browser.
 
 use serde_json::Value;
 use usher_api::DocsAccess;

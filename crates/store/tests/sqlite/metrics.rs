@@ -1,4 +1,4 @@
-//! What the store says of itself.
+//! The metrics of the store and its health check.
 
 use usher_engine::ports::StoreError;
 use usher_store::conformance::{commit_done, create, id};

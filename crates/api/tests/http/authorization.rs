@@ -1,9 +1,9 @@
-//! Who may call.
+//! Which requests need the token, and how it can be replaced.
 
 use utoipa::openapi::{OpenApi, PathItem};
 
 use crate::app::{TOKEN, TestApp, within};
-use crate::raw::Raw;
+use crate::raw_client::Raw;
 use crate::sockets::client::Client;
 
 /// Every operation of the document: method, a path that fits its pattern, whether it is public.
@@ -128,7 +128,7 @@ async fn expect_continue_is_refused_without_the_token() {
     assert_eq!(raw.answer().await.unwrap().status, 401);
 
     let mut raw = Raw::connect(&app).await;
-    let head = crate::raw::head("POST", "/key-handshake");
+    let head = crate::raw_client::head("POST", "/key-handshake");
     raw.send(&format!("{head}Content-Type: application/json\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n"))
         .await;
     assert_eq!(raw.until("\r\n\r\n").await.unwrap(), "HTTP/1.1 100 Continue\r\n\r\n");
