@@ -93,7 +93,7 @@ impl RequestBody for Body {
             "unit": "multi",
             "amount": 1,
             "redeem": true,
-            "request_id": "door-3",
+            "request_id": "entry-3",
         }))),
     )),
     responses(
