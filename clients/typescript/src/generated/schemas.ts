@@ -1101,7 +1101,7 @@ export interface components {
             subscription_id: string;
         };
         /**
-         * @description A ticket of the service's.
+         * @description A new ticket.
          */
         Ticket: {
             /**

@@ -126,8 +126,8 @@ public final class UsherApi {
      * Closes a key handshake.
      *
      * <p>Its URL stops working at once, and its stream is done; there is no event for this. Its events can be read for
-     * {@code streams.retention_days}. For as long its URL stays dead: the same {@code static_token}, opened again,
-     * gets a new stream and another URL. A handshake that is already closed gets the same response.
+     * {@code streams.retention_days}, and the URL stays invalid for that time: the same {@code static_token}, opened
+     * again, gets a new stream and another URL. A handshake that is already closed gets the same response.
      *
      * <p>{@code DELETE /key-handshake/{stream_id}}
      *
@@ -1101,8 +1101,8 @@ public final class UsherApi {
      *
      * <p>The change is durable and takes effect before the response: new handshake URLs name the relay, and unanswered
      * requests are sent to it as well. The response waits up to 2 seconds for the connection, to show whether it
-     * works; a relay that is down is added all the same, and the service keeps trying. A relay that is already there
-     * stays as it is. There may be 16 relays.
+     * works; a relay that is down is added as well, and the service keeps trying. A relay that is already there stays
+     * as it is. There may be 16 relays.
      *
      * <p>{@code POST /relays}
      *

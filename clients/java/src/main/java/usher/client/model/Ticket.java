@@ -2,7 +2,7 @@
 package usher.client.model;
 
 /**
- * A ticket of the service's.
+ * A new ticket.
  *
  * @param token A Cashu token (NUT-00, version 4). Whoever has it can spend it.
  */
