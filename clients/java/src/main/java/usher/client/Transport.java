@@ -43,7 +43,7 @@ final class Transport {
     private volatile boolean closed;
     private volatile @Nullable Runnable firstSuccess;
 
-    Transport(HttpClient client, Usher.Builder options, ScheduledExecutorService loop, Executor executor) {
+    Transport(HttpClient client, UsherBuilder options, ScheduledExecutorService loop, Executor executor) {
         this.client = client;
         this.base = options.base;
         this.authorization = "Bearer " + options.token;

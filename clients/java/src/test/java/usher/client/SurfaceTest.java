@@ -45,7 +45,7 @@ class SurfaceTest {
 
     @Test
     void noNameNeedsQuotesInKotlin() {
-        for (Class<?> type : new Class<?>[] {Usher.class, UsherApi.class, Usher.Builder.class, Call.class, Operation.class}) {
+        for (Class<?> type : new Class<?>[] {Usher.class, UsherApi.class, UsherBuilder.class, Call.class, Operation.class}) {
             assertTrue(names(type).stream().noneMatch(KOTLIN_WORDS::contains), type.toString());
         }
     }

@@ -75,7 +75,7 @@ final class TestService implements AutoCloseable {
         return port;
     }
 
-    Usher.Builder client() {
+    UsherBuilder client() {
         return Usher.builder(url(), token);
     }
 
