@@ -190,7 +190,7 @@ pub(crate) async fn follow(
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
         // What needs blocks in time has had them: the rest waits for a time lock.
-        let blocks = if round < 10 { blocks_per_second } else { 4 * blocks_per_second };
+        let blocks = if round < 10 { blocks_per_second } else { 12 * blocks_per_second };
         fixture.network.mine(blocks).await.unwrap();
     }
     OutgoingStatus::Pending
