@@ -7,7 +7,7 @@
 # which glibc of Debian 12 is linked. Compiler, C library and everything else of the build come from Debian 12 with its
 # security updates, verified by the archive's signatures. To be current, build again: the scheduled workflow does it weekly.
 # To pin the base of the build to the byte, give its digest: --build-arg BUILD_BASE=debian@sha256:…
-ARG BUILD_BASE=docker.io/library/debian:bookworm-slim
+ARG BUILD_BASE=debian:bookworm-slim
 
 FROM --platform=$BUILDPLATFORM $BUILD_BASE AS build
 ARG TARGETARCH
