@@ -8,7 +8,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use ldk_node::Node;
 use parking_lot::Mutex;
 use tokio::runtime::Runtime;
 use tokio::sync::{mpsc, oneshot, watch};
@@ -17,7 +16,7 @@ use usher_engine::ports::{
     Clock, InvoiceStatus, Lightning, LightningError, LightningInfo, LightningNotifications, LightningStatus,
     OutgoingStatus, PaidInvoice, SignedPayment, WantedInvoice,
 };
-use usher_protocol::bolt11::{Invoice, Network};
+use usher_protocol::bolt11::Invoice;
 use usher_protocol::message::PaymentHash;
 
 use crate::generation::Generation;
@@ -26,6 +25,7 @@ use crate::liquidity::sendable;
 use crate::node::{StartError, build, start};
 use crate::options::Options;
 use crate::payments::{Sent, prepare};
+use crate::shared_node::SharedNode;
 use crate::store::Store;
 use crate::{connections, events};
 
@@ -44,23 +44,9 @@ const INVOICE_TIME: Duration = Duration::from_secs(20);
 /// How long to wait for the outcome of a payment; afterwards it is looked up.
 const PAYMENT_TIME: Duration = Duration::from_secs(60);
 
-/// The node and what belongs to it.
-pub(crate) struct Inner {
-    pub(crate) node: Arc<Node>,
-    pub(crate) store: Arc<Store>,
-    pub(crate) generation: Generation,
-    clock: Arc<dyn Clock>,
-    network: Network,
-    max_fee_percent: u64,
-    pub(crate) max_opening_fee_percent: u64,
-    started: AtomicBool,
-    /// Changes with each payment by the service that ends.
-    pub(crate) outcomes: watch::Sender<u64>,
-}
-
 /// A Lightning node inside the service.
 pub struct EmbeddedLightning {
-    inner: Arc<Inner>,
+    inner: Arc<SharedNode>,
     /// The node's threads; taken when it stops.
     runtime: Mutex<Option<Runtime>>,
     handle: tokio::runtime::Handle,
@@ -84,7 +70,7 @@ impl Drop for EmbeddedLightning {
 
 /// Stops the node on a thread of its own, because that blocks, and only then ends the runtime, which the node needs for
 /// it. Lets go of the folder. The receiver gets a value at the end.
-fn shut_down(inner: &Inner, runtime: Runtime) -> oneshot::Receiver<()> {
+fn shut_down(inner: &SharedNode, runtime: Runtime) -> oneshot::Receiver<()> {
     let (node, store) = (Arc::clone(&inner.node), Arc::clone(&inner.store));
     let (stopped, wait) = oneshot::channel();
     std::thread::spawn(move || {
@@ -99,18 +85,6 @@ fn shut_down(inner: &Inner, runtime: Runtime) -> oneshot::Receiver<()> {
         let _ = stopped.send(());
     });
     wait
-}
-
-impl Inner {
-    /// Unix seconds.
-    pub(crate) fn now(&self) -> u64 {
-        self.clock.now().secs()
-    }
-
-    /// Whether the node runs and can store what it does.
-    fn is_running(&self) -> bool {
-        self.started.load(Ordering::Acquire) && !self.store.has_failed()
-    }
 }
 
 impl EmbeddedLightning {
@@ -172,7 +146,11 @@ impl EmbeddedLightning {
 }
 
 /// Opens the store and builds the node.
-async fn open(options: Options, clock: Arc<dyn Clock>, runtime: &tokio::runtime::Handle) -> Result<Inner, StartError> {
+async fn open(
+    options: Options,
+    clock: Arc<dyn Clock>,
+    runtime: &tokio::runtime::Handle,
+) -> Result<SharedNode, StartError> {
     let broke = |error| StartError::Threads(std::io::Error::other(error));
     let folder = options.folder.clone();
     let opened = runtime.spawn_blocking(move || open_store(&folder)).await.map_err(broke)?;
@@ -188,7 +166,7 @@ async fn open(options: Options, clock: Arc<dyn Clock>, runtime: &tokio::runtime:
         Err(error) => Err(error),
     };
     let node = built.inspect_err(|_| store.close())?;
-    Ok(Inner {
+    Ok(SharedNode {
         node: Arc::new(node),
         store,
         generation,

@@ -12,8 +12,8 @@ use tokio_util::sync::CancellationToken;
 use usher_engine::ports::{LightningNotification, PaidInvoice};
 use usher_protocol::message::{PaymentHash, Preimage};
 
-use crate::backend::Inner;
 use crate::generation;
+use crate::shared_node::SharedNode;
 
 /// How long payments are kept after they have ended and their invoices have expired: longer than anybody asks for them.
 const RETENTION: u64 = 90 * 24 * 3600;
@@ -23,7 +23,7 @@ const CLEANUP: Duration = Duration::from_secs(3600);
 
 /// Processes events until `stop`.
 pub(crate) async fn run(
-    inner: Arc<Inner>,
+    inner: Arc<SharedNode>,
     notifications: mpsc::Sender<LightningNotification>,
     stop: CancellationToken,
 ) {
@@ -58,7 +58,7 @@ pub(crate) async fn run(
 }
 
 /// Stores what an event says, and returns what the engine should know.
-fn record(inner: &Inner, event: Event) -> std::io::Result<Option<LightningNotification>> {
+fn record(inner: &SharedNode, event: Event) -> std::io::Result<Option<LightningNotification>> {
     let now = inner.now();
     match event {
         Event::PaymentSuccessful { payment_hash, payment_preimage: Some(preimage), fee_paid_msat, .. } => {
@@ -111,7 +111,7 @@ fn report_closure(channel: &str, reason: Option<&ClosureReason>) {
 }
 
 /// The records of the adapter and of the library, which keeps all of its own in memory.
-fn remove_old_records(inner: &Inner) {
+fn remove_old_records(inner: &SharedNode) {
     let Ok(hashes) = inner.store.remove_old_records(inner.now().saturating_sub(RETENTION)) else { return };
     for hash in hashes {
         let _ = inner.node.remove_payment(&PaymentId(*hash.as_bytes()));

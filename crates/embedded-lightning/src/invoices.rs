@@ -10,8 +10,8 @@ use usher_engine::ports::{InvoiceStatus, LightningError, Settlement, WantedInvoi
 use usher_protocol::bolt11::Invoice;
 use usher_protocol::message::{PaymentHash, Preimage};
 
-use crate::backend::Inner;
 use crate::liquidity::{Receivable, receivable};
+use crate::shared_node::SharedNode;
 
 /// How long after its expiry an invoice may still be paid: the library accepts a payment two hours after it, by the time
 /// of blocks, which may be hours behind.
@@ -20,7 +20,7 @@ const ACCEPTED_AFTER_EXPIRY: u64 = 24 * 3600;
 /// How old the node's knowledge of the chain may be, in seconds. Beyond that it could not defend a payment.
 const OLDEST_SYNC: u64 = 3600;
 
-impl Inner {
+impl SharedNode {
     /// Makes an invoice that can be paid now: over a channel there is, or over one that the provider opens for it. Blocks.
     pub(crate) fn make_invoice(&self, wanted: &WantedInvoice) -> Result<Invoice, LightningError> {
         self.check_sync()?;
@@ -136,9 +136,9 @@ fn definite(reason: &str) -> LightningError {
 
 /// Runs blocking work of the node on its own runtime.
 pub(crate) async fn blocking<T: Send + 'static>(
-    inner: &Arc<Inner>,
+    inner: &Arc<SharedNode>,
     runtime: &tokio::runtime::Handle,
-    work: impl FnOnce(&Inner) -> Result<T, LightningError> + Send + 'static,
+    work: impl FnOnce(&SharedNode) -> Result<T, LightningError> + Send + 'static,
 ) -> Result<T, LightningError> {
     let inner = Arc::clone(inner);
     runtime

@@ -43,6 +43,7 @@ mod node;
 mod options;
 mod payments;
 mod records;
+mod shared_node;
 mod store;
 
 pub use backend::EmbeddedLightning;

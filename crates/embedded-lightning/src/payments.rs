@@ -12,8 +12,8 @@ use usher_protocol::bolt11::Invoice;
 use usher_protocol::message::PaymentHash;
 use uuid::Uuid;
 
-use crate::backend::Inner;
 use crate::records::SentState;
+use crate::shared_node::SharedNode;
 
 /// What a prepared payment says.
 #[derive(Serialize, Deserialize)]
@@ -24,7 +24,7 @@ struct Request {
     max_fee: u64,
 }
 
-/// What [`Inner::send`] found.
+/// What [`SharedNode::send`] found.
 pub(crate) enum Sent {
     /// The outcome is not known yet.
     UnderWay,
@@ -41,7 +41,7 @@ pub(crate) fn prepare(invoice: &Invoice, until: u64, max_fee_percent: u64) -> Re
     Ok(SignedPayment { request, until })
 }
 
-impl Inner {
+impl SharedNode {
     /// Hands a payment to the library, unless that was done before. Blocks.
     pub(crate) fn send(&self, invoice: &Invoice, payment: &SignedPayment, again: bool) -> Result<Sent, LightningError> {
         let hash = invoice.payment_hash();

@@ -87,6 +87,7 @@ mod restore;
 mod seed;
 mod selection;
 mod signatures;
+mod state_requests;
 mod states;
 mod swap;
 mod token;

@@ -1,17 +1,14 @@
 //! Whether proofs are spent (NUT-07): questions about one mint go out in batches, one request at a time.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
 
 use cashu::PublicKey;
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
 use usher_engine::ports::TokenState;
 
-use crate::core::Core;
 use crate::failure::Refusal;
 use crate::mint_error::MintError;
-use crate::mints::Mint;
 
 /// Most proofs in a request, unless one token has more.
 const MAX_BATCH: usize = 300;
@@ -30,9 +27,9 @@ struct Waiting {
     is_running: bool,
 }
 
-struct Question {
-    ys: Vec<PublicKey>,
-    reply: oneshot::Sender<Result<TokenState, MintError>>,
+pub(crate) struct Question {
+    pub(crate) ys: Vec<PublicKey>,
+    pub(crate) reply: oneshot::Sender<Result<TokenState, MintError>>,
 }
 
 impl StateQueue {
@@ -51,7 +48,7 @@ impl StateQueue {
     }
 
     /// The next batch; none when there is nothing to ask, and then nobody sends any more.
-    fn next(&self) -> Vec<Question> {
+    pub(crate) fn next(&self) -> Vec<Question> {
         let mut waiting = self.0.lock();
         let mut batch = Vec::new();
         let mut size = 0;
@@ -65,30 +62,6 @@ impl StateQueue {
         }
         waiting.is_running = !batch.is_empty();
         batch
-    }
-}
-
-impl Core {
-    /// Sends what waits, batch after batch, until nothing waits.
-    pub(crate) async fn send_all(&self, mint: Arc<Mint>) {
-        loop {
-            let batch = mint.states.next();
-            if batch.is_empty() {
-                return;
-            }
-            let ys = batch.iter().flat_map(|question| question.ys.iter().copied()).collect();
-            let auth = self.tokens.of(&mint.address).await;
-            let result = mint.client.check_state(ys, auth.as_ref()).await;
-            let mut states = result.as_ref().map(|states| states.iter().map(|state| state.state));
-            for question in batch {
-                let state = match &mut states {
-                    Ok(states) => Ok(together(states.by_ref().take(question.ys.len()))),
-                    Err(error) => Err((*error).clone()),
-                };
-                // Who asked may have given up.
-                let _ = question.reply.send(state);
-            }
-        }
     }
 }
 

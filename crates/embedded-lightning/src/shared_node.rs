@@ -1,0 +1,38 @@
+//! The node with what its parts share.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use ldk_node::Node;
+use tokio::sync::watch;
+use usher_engine::ports::Clock;
+use usher_protocol::bolt11::Network;
+
+use crate::generation::Generation;
+use crate::store::Store;
+
+/// The node and what belongs to it.
+pub(crate) struct SharedNode {
+    pub(crate) node: Arc<Node>,
+    pub(crate) store: Arc<Store>,
+    pub(crate) generation: Generation,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) network: Network,
+    pub(crate) max_fee_percent: u64,
+    pub(crate) max_opening_fee_percent: u64,
+    pub(crate) started: AtomicBool,
+    /// Changes with each payment by the service that ends.
+    pub(crate) outcomes: watch::Sender<u64>,
+}
+
+impl SharedNode {
+    /// Unix seconds.
+    pub(crate) fn now(&self) -> u64 {
+        self.clock.now().secs()
+    }
+
+    /// Whether the node runs and can store what it does.
+    pub(crate) fn is_running(&self) -> bool {
+        self.started.load(Ordering::Acquire) && !self.store.has_failed()
+    }
+}
