@@ -86,7 +86,7 @@ pub struct InitCommand {
     /// The file with the connection URL of the wallet (NWC). Its content is copied to `nwc.url`.
     #[arg(long, value_name = "FILE")]
     pub nwc_url_file: Option<PathBuf>,
-    /// How users' browsers reach the service, such as https://login.example.com.
+    /// How users' browsers reach the service, such as `https://login.example.com`.
     #[arg(long, value_name = "URL")]
     pub public_url: Option<String>,
     /// Where events are posted. A secret to sign them is made as well.

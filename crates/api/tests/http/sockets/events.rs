@@ -1,6 +1,8 @@
 //! Watching event streams.
 
+use futures_util::SinkExt as _;
 use serde_json::{Value, json};
+use tokio_tungstenite::tungstenite::Message;
 use usher_engine::UnixMillis;
 use usher_engine::ports::Store as _;
 
@@ -168,6 +170,40 @@ async fn no_events_arrive_after_unsubscribe() {
     }
     client.subscribe(&stream, 250).await;
     assert_eq!(client.event(&stream).await.0, 250);
+    drop(client);
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn each_of_several_subscriptions_to_one_stream_gets_its_response() {
+    let app = TestApp::start().await;
+    let (stream, _) = poster(&app, "poster", 3).await;
+    let mut client = Client::open(&app).await;
+    let unknown = "01934b1c-8a34-7f3e-a1a5-0c6b1f0e9d11";
+    // All at once, so that some are replaced before they had their turn.
+    for round in 0..50 {
+        let mut expected = Vec::new();
+        for (number, (cmd, stream)) in
+            [("subscribe", stream.as_str()), ("subscribe", &stream), ("unsubscribe", &stream), ("subscribe", &stream)]
+                .into_iter()
+                .chain([("subscribe", unknown), ("subscribe", unknown)])
+                .enumerate()
+        {
+            let id = format!("{round}-{number}");
+            let said = json!({ "id": id, "cmd": cmd, "params": { "stream_id": stream, "after": 3 } });
+            client.stream.feed(Message::text(said.to_string())).await.unwrap();
+            expected.push((id, if stream == unknown { "error" } else { "success" }));
+        }
+        client.stream.flush().await.unwrap();
+        let mut answered = Vec::new();
+        for _ in &expected {
+            let said = client.hear().await;
+            answered.push((said["id"].as_str().unwrap().to_owned(), said["type"].as_str().unwrap().to_owned()));
+        }
+        answered.sort();
+        let expected: Vec<_> = expected.into_iter().map(|(id, kind)| (id, kind.to_owned())).collect();
+        assert_eq!(answered, expected);
+    }
     drop(client);
     app.stop().await;
 }

@@ -222,7 +222,10 @@ impl Session {
             }
             Ok(Command { id, action: Action::Ping }) => (id, Ok(true)),
             Ok(Command { id, action: Action::Unsubscribe(stream) }) => {
-                stream.into_iter().for_each(|stream| self.watches.end(stream));
+                if let Some(stream) = stream {
+                    let begun = self.watches.end(stream).into_iter().map(|id| subscribed(&id, stream, None)).collect();
+                    self.send_all(begun).await?;
+                }
                 (id, Ok(true))
             }
             Ok(Command { id, action: Action::Subscribe(stream, after) }) => {
@@ -251,31 +254,36 @@ impl Session {
 
     /// Sends the events that a stream watch has read, and lets it continue.
     async fn send_update(&mut self, update: WatchUpdate) -> Result<(), CloseReason> {
-        let WatchUpdate { stream, command, page } = update;
+        let WatchUpdate { stream, commands, page } = update;
         let page = match page {
             Ok(page) => page,
             Err(error) => {
                 self.watches.end(stream);
-                return match command {
-                    Some(id) => self.refuse(Some(&id), error.into()).await,
-                    None => {
-                        let failed = encode::subscription_failed(stream, self.finished(error.into())).await;
-                        self.socket.send(vec![failed]).await
-                    }
-                };
+                let problem = Problem::from(error);
+                if commands.is_empty() {
+                    let failed = encode::subscription_failed(stream, self.finished(problem)).await;
+                    return self.socket.send(vec![failed]).await;
+                }
+                for id in commands {
+                    self.refuse(Some(&id), problem.clone()).await?;
+                }
+                return Ok(());
             }
         };
         // Only the first page can lack removed events.
-        let first = page.first.map_or_else(String::new, |first| format!(",\"first\":{first}"));
-        let begun = command.map(|id| encode::success(&id, &format!("{{\"stream_id\":\"{stream}\"{first}}}")));
+        let begun = commands.iter().map(|id| subscribed(id, stream, page.first));
         let events = page.events.iter().map(|event| encode::event(stream, event));
         let done = page.done.then(|| encode::done(stream, page.next));
-        let messages: Vec<_> = begun.into_iter().chain(events).chain(done).collect();
+        let messages: Vec<_> = begun.chain(events).chain(done).collect();
         if page.done {
             self.watches.end(stream);
         } else {
             self.watches.go_on(stream, page.next);
         }
+        self.send_all(messages).await
+    }
+
+    async fn send_all(&mut self, messages: Vec<String>) -> Result<(), CloseReason> {
         if messages.is_empty() { Ok(()) } else { self.socket.send(messages).await }
     }
 
@@ -306,4 +314,11 @@ impl Session {
         middleware::finish_response(&mut response, &request_id);
         response
     }
+}
+
+/// The response to a `subscribe` that succeeded; `first` is the index of the first event that is left, if earlier ones were
+/// removed.
+fn subscribed(id: &str, stream: StreamId, first: Option<u64>) -> String {
+    let first = first.map_or_else(String::new, |first| format!(",\"first\":{first}"));
+    encode::success(id, &format!("{{\"stream_id\":\"{stream}\"{first}}}"))
 }

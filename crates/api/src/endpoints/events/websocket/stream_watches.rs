@@ -19,6 +19,9 @@ use crate::problem::Problem;
 /// Most events that are read at a time.
 const BATCH: usize = 100;
 
+/// Most commands that wait for the first turn of one watch.
+const MAX_UNANSWERED: usize = 16;
+
 /// How long one wait lasts; then another begins. It only keeps a deadline far away.
 const WAIT: Duration = Duration::from_secs(3_600);
 
@@ -31,19 +34,25 @@ pub(super) struct StreamWatches {
     most: usize,
     open: HashMap<StreamId, StreamWatch>,
     /// What is being read: one of each subscription whose events were all sent, and aborted ones until they are seen.
-    reads: FuturesUnordered<Abortable<BoxFuture<'static, WatchUpdate>>>,
+    reads: FuturesUnordered<Abortable<BoxFuture<'static, Read>>>,
 }
 
 struct StreamWatch {
     read: AbortHandle,
+    /// The commands that get their response with its first turn: the one that began it, and those that it replaced before
+    /// they had theirs.
+    unanswered: Vec<String>,
     _permit: OwnedSemaphorePermit,
 }
+
+/// What was read for one watch.
+type Read = (StreamId, Result<EventPage, EventsError>);
 
 /// It is a subscription's turn.
 pub(super) struct WatchUpdate {
     pub(super) stream: StreamId,
-    /// The command to respond to, if the watch has just begun.
-    pub(super) command: Option<String>,
+    /// The commands to respond to, if the watch has just begun.
+    pub(super) commands: Vec<String>,
     pub(super) page: Result<EventPage, EventsError>,
 }
 
@@ -57,56 +66,68 @@ impl StreamWatches {
     /// turn.
     ///
     /// # Errors
-    /// `overloaded` when the limit is reached.
+    /// `overloaded` when a limit is reached.
     pub(super) fn begin(&mut self, stream: StreamId, after: u64, command: String) -> Result<(), Problem> {
-        let permit = match self.open.remove(&stream) {
+        let (mut unanswered, permit) = match self.open.remove(&stream) {
+            Some(before) if before.unanswered.len() >= MAX_UNANSWERED => {
+                self.open.insert(stream, before);
+                return Err(Problem::overloaded("too many subscriptions to this stream wait for their response"));
+            }
             Some(before) => {
                 before.read.abort();
-                before._permit
+                (before.unanswered, before._permit)
             }
             None if self.open.len() >= self.most => {
                 return Err(Problem::overloaded("this connection has too many subscriptions"));
             }
-            None => Arc::clone(&self.permits)
-                .try_acquire_owned()
-                .map_err(|_| Problem::overloaded("there are too many subscriptions, of all connections together"))?,
+            None => {
+                let permit = Arc::clone(&self.permits).try_acquire_owned().map_err(|_| {
+                    Problem::overloaded("there are too many subscriptions, of all connections together")
+                })?;
+                (Vec::new(), permit)
+            }
         };
+        unanswered.push(command);
         let engine = Arc::clone(&self.engine);
-        let read = async move {
-            let page = engine.events(stream, after, BATCH).await;
-            WatchUpdate { stream, command: Some(command), page }
-        };
-        let (read, handle) = abortable(read.boxed());
-        self.reads.push(read);
-        self.open.insert(stream, StreamWatch { read: handle, _permit: permit });
+        let read = self.read(async move { (stream, engine.events(stream, after, BATCH).await) });
+        self.open.insert(stream, StreamWatch { read, unanswered, _permit: permit });
         Ok(())
     }
 
     /// Goes on at `next` with one whose turn it was.
     pub(super) fn go_on(&mut self, stream: StreamId, next: u64) {
-        let Some(subscription) = self.open.get_mut(&stream) else { return };
+        if !self.open.contains_key(&stream) {
+            return;
+        }
         let engine = Arc::clone(&self.engine);
-        let read = async move {
-            let page = engine.wait_events(stream, next, BATCH, WAIT).await;
-            WatchUpdate { stream, command: None, page }
-        };
-        let (read, handle) = abortable(read.boxed());
-        self.reads.push(read);
-        subscription.read = handle;
+        let read = self.read(async move { (stream, engine.wait_events(stream, next, BATCH, WAIT).await) });
+        if let Some(watch) = self.open.get_mut(&stream) {
+            watch.read = read;
+        }
     }
 
-    /// Ends one, if there is one. It gets no more turns.
-    pub(super) fn end(&mut self, stream: StreamId) {
-        if let Some(subscription) = self.open.remove(&stream) {
-            subscription.read.abort();
-        }
+    fn read(&mut self, read: impl Future<Output = Read> + Send + 'static) -> AbortHandle {
+        let (read, handle) = abortable(read.boxed());
+        self.reads.push(read);
+        handle
+    }
+
+    /// Ends one, if there is one. It gets no more turns. Returns the commands that have no response yet.
+    pub(super) fn end(&mut self, stream: StreamId) -> Vec<String> {
+        let Some(watch) = self.open.remove(&stream) else { return Vec::new() };
+        watch.read.abort();
+        watch.unanswered
     }
 
     /// Whose turn it is. Dropped before it is ready, it has lost nothing; it never is while there are none.
     pub(super) async fn next_update(&mut self) -> WatchUpdate {
         loop {
             match self.reads.next().await {
-                Some(Ok(update)) => return update,
+                Some(Ok((stream, page))) => {
+                    let watch = self.open.get_mut(&stream);
+                    let commands = watch.map(|watch| std::mem::take(&mut watch.unanswered)).unwrap_or_default();
+                    return WatchUpdate { stream, commands, page };
+                }
                 Some(Err(_aborted)) => {}
                 None => std::future::pending().await,
             }
