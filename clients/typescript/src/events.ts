@@ -83,12 +83,14 @@ export type UsherEvent =
 /** What an event means to somebody who waits for the result of an operation. */
 export type Meaning = "progress" | "result" | "failure";
 
-const RESULTS: ReadonlySet<unknown> = new Set(["KeyHandshake", "Subscription", "InvoiceResponse", "CashuResponse"]);
+const RESULTS: ReadonlySet<unknown> = new Set(["KeyHandshake", "Subscription", "InvoiceResponse"]);
+const TICKET: ReadonlySet<unknown> = new Set(["success", "insufficient_funds", "rejected"]);
 const FINAL: ReadonlySet<unknown> = new Set(["approved", "declined", "paid", "user_rejected"]);
 
 /** What an event means to somebody who waits for the result: `progress`, the `result`, or a `failure`. */
 export function meaningOf(event: UsherEvent): Meaning {
   if (RESULTS.has(event.type)) return "result";
+  if (event.type === "CashuResponse") return TICKET.has(event.data.status) ? "result" : "progress";
   if (event.type !== "StatusUpdate") return "progress";
   const { status } = event.data;
   if (status === "timeout" || status === "error") return "failure";

@@ -32,6 +32,8 @@ const UNREACHABLE =
 const BROKEN = /^(ECONNRESET|EPIPE|UND_ERR_SOCKET|ConnectionClosed)$/;
 
 const READINESS = "/health/ready";
+/** The longest response, in bytes: the largest page of events is below it. */
+const LONGEST = 64 * 1024 * 1024;
 
 /** Where the service is, and how requests get there. */
 export interface HttpOptions {
@@ -167,7 +169,21 @@ function checkedKey(key: string): string {
 
 async function textOf(response: Response, what: string): Promise<string> {
   try {
-    return await response.text();
+    // Some runtimes have no stream here.
+    const reader = response.body?.getReader?.();
+    if (!reader) return await response.text();
+    const decoder = new TextDecoder();
+    let text = "";
+    for (let length = 0; ; ) {
+      const { done, value } = await reader.read();
+      if (done) return text + decoder.decode();
+      text += decoder.decode(value, { stream: true });
+      if ((length += value.length) <= LONGEST) continue;
+      void reader.cancel().catch(() => {});
+      throw new UsherError("UNEXPECTED_RESPONSE", `${what}: the response is larger than ${LONGEST} bytes`, {
+        httpStatus: response.status,
+      });
+    }
   } catch (error) {
     throw networkError(error, what, "CONNECTION_CLOSED");
   }
@@ -211,7 +227,8 @@ async function failure(response: Response, what: string): Promise<UsherError> {
 /** The error of a problem document. */
 export function problemError(problem: Problem, what: string, retryAfter?: number): UsherError {
   const code: UsherErrorCode = problem.status === 401 ? "AUTH_FAILED" : "SERVER_ERROR";
-  const fields = (problem.errors ?? []).map(({ pointer, detail }) => `${pointer} ${detail}`).join("; ");
+  const errors = Array.isArray(problem.errors) ? problem.errors : [];
+  const fields = errors.map((error) => `${error?.pointer} ${error?.detail}`).join("; ");
   const message = `${what}: ${problem.code}: ${fields || problem.detail}`;
   return new UsherError(code, message, {
     problem,

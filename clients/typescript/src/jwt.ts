@@ -74,7 +74,7 @@ export async function verifyJwtLocally(
   if (!target || !isPublicKey(target)) throw invalid("its target_key is no key");
   const [exp, nbf, iat] = [time(claims.exp, "exp"), time(claims.nbf, "nbf"), time(claims.iat, "iat")];
   if (exp === undefined) throw invalid("it has no exp");
-  if (exp <= now) throw new JwtError("jwt_expired", "the JWT has expired");
+  if (!(exp > now)) throw new JwtError("jwt_expired", "the JWT has expired");
   if (nbf !== undefined && nbf > now + LEEWAY) throw invalid("it is not valid yet");
   return { target_key: toHex(target), exp, ...(iat !== undefined && { iat }), ...(nbf !== undefined && { nbf }) };
 }

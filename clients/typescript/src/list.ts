@@ -31,7 +31,8 @@ export class List<P, I> implements PromiseLike<P>, AsyncIterable<I> {
       const page = await this.#page(after);
       yield* this.#items(page);
       const next = this.#next(page);
-      if (next === null || next === undefined) return;
+      // The page after a page is never itself.
+      if (next === null || next === undefined || next === after) return;
       after = next;
     }
   }

@@ -1,5 +1,13 @@
 import { UsherError } from "./errors.js";
 
+/** The longest time of a timer: longer ones would fire at once. */
+const LONGEST = 2 ** 31 - 1;
+/** The longest pause of a reader, in milliseconds, whatever the service demands. */
+const LONGEST_PAUSE = 60_000;
+
+/** Milliseconds of a clock that nobody sets. */
+export const now = (): number => performance.now();
+
 /** Waits, or throws the reason of the signal. */
 export function sleep(milliseconds: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
@@ -8,10 +16,13 @@ export function sleep(milliseconds: number, signal?: AbortSignal): Promise<void>
       clearTimeout(timer);
       reject(signal?.reason);
     };
-    const timer = setTimeout(() => {
-      signal?.removeEventListener("abort", stop);
-      resolve();
-    }, milliseconds);
+    const timer = setTimeout(
+      () => {
+        signal?.removeEventListener("abort", stop);
+        resolve();
+      },
+      Math.min(milliseconds, LONGEST),
+    );
     signal?.addEventListener("abort", stop, { once: true });
   });
 }
@@ -20,6 +31,12 @@ export function sleep(milliseconds: number, signal?: AbortSignal): Promise<void>
 export function backoff(attempt: number): number {
   const longest = Math.min(250 * 2 ** Math.min(attempt, 10), 10_000);
   return longest * (1 - Math.random() / 2);
+}
+
+/** The pause before a reader tries again: `retryAfter` seconds if the service demands them, but at most a minute. */
+export function readerPause(attempt: number, retryAfter: unknown): number {
+  const demanded = typeof retryAfter === "number" && retryAfter > 0 ? retryAfter * 1000 : 0;
+  return Math.min(Math.max(backoff(attempt), demanded), LONGEST_PAUSE);
 }
 
 /** The end of a call: when its time has passed, or when the caller aborts it. */
@@ -35,11 +52,10 @@ export class Deadline {
     if (timeout !== undefined && !(timeout >= 0)) throw new TypeError("timeout must be a number of milliseconds");
     this.#caller = signal;
     this.#stop = () => this.#controller.abort(signal?.reason);
-    this.#end = timeout === undefined ? Infinity : Date.now() + timeout;
+    this.#end = timeout === undefined ? Infinity : now() + timeout;
     if (signal?.aborted) this.#stop();
     signal?.addEventListener("abort", this.#stop, { once: true });
-    // Longer timers would fire at once.
-    if (timeout !== undefined && timeout < 2 ** 31) {
+    if (timeout !== undefined && timeout <= LONGEST) {
       this.#timer = setTimeout(() => {
         this.#controller.abort(
           new UsherError("CONNECTION_TIMEOUT", `${what}: no response within ${timeout} ms`, { temporary: true }),
@@ -55,7 +71,7 @@ export class Deadline {
 
   /** Milliseconds that are left. */
   get left(): number {
-    return this.#end - Date.now();
+    return this.#end - now();
   }
 
   /** The call is over: releases the timer and the caller's signal. */

@@ -84,7 +84,7 @@ export async function verifyWebhook(
       .filter((text) => text.startsWith("v1,"))
       .slice(0, 16);
     const now = options.now ?? Date.now() / 1000;
-    if (!/^\d{1,15}$/.test(time) || Math.abs(Math.floor(now) - Number(time)) > (options.tolerance ?? 300)) {
+    if (!/^\d{1,15}$/.test(time) || !(Math.abs(Math.floor(now) - Number(time)) <= (options.tolerance ?? 300))) {
       throw unauthorized("the time of the post is not now: a replay, or a clock is wrong");
     }
     const signed = joined(utf8(`${id}.${time}.`), body);

@@ -1,12 +1,14 @@
 import { UsherError } from "../errors.js";
 import { meaningOf, toEvent, type UsherEvent } from "../events.js";
 import type { Http } from "../http.js";
-import { backoff, sleep } from "../time.js";
+import { backoff, now, readerPause, sleep } from "../time.js";
 import { type Cursor, CursorTable, type Transport } from "./cursor.js";
 import { readPage } from "./page.js";
 
 /** Milliseconds without a byte after which the feed is dead: the service sends a comment every 15 s. */
 const SILENCE = 45_000;
+/** Milliseconds within which a feed that ends was of no use. */
+const SHORT = 10_000;
 /** Events of a full page. */
 const PAGE = 1000;
 /** Pages that are read at the same time. */
@@ -55,24 +57,28 @@ export class LiveFeed implements Transport {
 
   /** Reads the feed, and begins it anew when it ends, until it is closed. */
   async #run(closed: AbortSignal): Promise<void> {
-    this.#lastContact = Date.now();
+    this.#lastContact = now();
     for (let failures = 0; !closed.aborted; ) {
+      const begun = now();
       try {
-        await this.#read(closed, () => (failures = 0));
-        await sleep(backoff(0), closed);
+        await this.#read(closed);
+        // One that ends at once would end at once again.
+        failures = now() - begun < SHORT ? failures + 1 : 0;
+        await sleep(backoff(failures), closed);
       } catch (error) {
         if (closed.aborted) return;
+        if (now() - begun >= SHORT) failures = 0;
         const temporary = error instanceof UsherError && error.temporary;
-        if (!temporary || Date.now() - this.#lastContact >= this.#unreachableAfter) return this.#failAll(error);
+        if (!temporary || now() - this.#lastContact >= this.#unreachableAfter) return this.#failAll(error);
         // Full, but not away: until there is room, pages say what happened.
         if (error.code === "SERVER_ERROR") this.#readAllPages();
-        await sleep(Math.max(backoff(failures++), (error.retryAfter ?? 0) * 1000), closed).catch(() => {});
+        await sleep(readerPause(failures++, error.retryAfter), closed).catch(() => {});
       }
     }
   }
 
   /** Reads the feed to its end. */
-  async #read(closed: AbortSignal, opened: () => void): Promise<void> {
+  async #read(closed: AbortSignal): Promise<void> {
     const connection = new AbortController();
     const stop = () => connection.abort();
     closed.addEventListener("abort", stop, { once: true });
@@ -83,13 +89,12 @@ export class LiveFeed implements Transport {
       const reader = (response.body as ReadableStream<Uint8Array>).getReader();
       const decoder = new TextDecoder();
       isOpen = true;
-      opened();
       // From here on the feed shows what happens, and the pages what happened before.
       this.#readAllPages();
       for (let text = ""; ; ) {
         const { done, value } = await reader.read();
         if (done) return;
-        this.#lastContact = Date.now();
+        this.#lastContact = now();
         clearTimeout(silence);
         silence = setTimeout(stop, SILENCE);
         const blocks = (text + decoder.decode(value, { stream: true })).split("\n\n");

@@ -3,6 +3,7 @@ import type { Http } from "../http.js";
 import type { Cursor, Transport } from "./cursor.js";
 import { LiveFeed } from "./feed.js";
 import { LongPolls } from "./poll.js";
+import { now } from "../time.js";
 import { SocketConnection, type SocketEnd, type WebSocketConstructor } from "./socket.js";
 
 /** How streams are read. `auto`: over one WebSocket; where there is none, by long polls while they are few, else over the live feed. */
@@ -68,7 +69,7 @@ export class Hub {
     const { transport, WebSocket } = this.#options;
     if (transport === "poll") return this.#polls;
     if (transport === "feed") return this.#feed;
-    if (WebSocket && Date.now() >= this.#restUntil) {
+    if (WebSocket && now() >= this.#restUntil) {
       const socket = this.#sockets.find((open) => open.hasRoom(cursor.streamId));
       if (socket) return socket;
       const opened = new SocketConnection(this.#http, WebSocket, (cursors, end) => this.#takeBack(cursors, end));
@@ -81,7 +82,7 @@ export class Hub {
   /** A WebSocket is over. One that worked is replaced; where none works, HTTP is used, which also tells why. */
   #takeBack(cursors: Cursor[], end: SocketEnd): void {
     this.#sockets = this.#sockets.filter((socket) => !socket.over);
-    if (end === "useless") this.#restUntil = Date.now() + REST;
+    if (end === "useless") this.#restUntil = now() + REST;
     for (const cursor of cursors) {
       if (!cursor.stopped && this.#home.delete(cursor)) this.read(cursor);
     }

@@ -30,10 +30,15 @@ export async function readPage(
     throw new UsherError("PARSE_ERROR", `GET ${path}: the response is not a page of events`);
   }
   const read = events.map((event) => toEvent(event, streamId));
+  const begin = Number.isSafeInteger(first) ? Math.max(first as number, after) : after;
+  const end = read.reduce((end, { index }) => (index === end ? end + 1 : index < end ? end : NaN), begin);
+  // A page is what a stream is: to ask again would bring the same.
+  if (Number.isNaN(end) || (done && (next as number) > end))
+    throw new UsherError("PARSE_ERROR", `GET ${path}: events are missing`);
   for (const cursor of cursors()) {
-    if (typeof first === "number") cursor.skipTo(first);
+    if (begin > after) cursor.skipTo(begin);
     for (const event of read) cursor.offer(event);
     if (done) cursor.end(next as number);
   }
-  return { next: next as number, done };
+  return { next: end, done };
 }

@@ -1,6 +1,6 @@
 import { UsherError } from "../errors.js";
 import type { Http } from "../http.js";
-import { backoff, sleep } from "../time.js";
+import { backoff, now, readerPause, sleep } from "../time.js";
 import type { Cursor, Transport } from "./cursor.js";
 import { readPage } from "./page.js";
 
@@ -38,19 +38,23 @@ export class LongPolls implements Transport {
   }
 
   async #run(cursor: Cursor, signal: AbortSignal): Promise<void> {
-    let lastContact = Date.now();
-    for (let failures = 0; !cursor.stopped; ) {
+    let lastContact = now();
+    for (let failures = 0, empty = 0; !cursor.stopped; ) {
+      const [begun, position] = [now(), cursor.next];
       try {
         await readPage(this.#http, cursor.streamId, cursor.next, WAIT, () => [cursor], {
           signal,
           timeout: (WAIT + 15) * 1000,
         });
-        [failures, lastContact] = [0, Date.now()];
+        [failures, lastContact] = [0, now()];
+        // Something before the service does not wait for events: no storm of requests.
+        empty = cursor.next === position && lastContact - begun < 1000 ? empty + 1 : 0;
+        if (empty > 0 && !cursor.stopped) await sleep(backoff(empty), signal);
       } catch (error) {
         if (signal.aborted) return;
         const temporary = error instanceof UsherError && error.temporary;
-        if (!temporary || Date.now() - lastContact >= this.#unreachableAfter) return cursor.fail(error);
-        await sleep(Math.max(backoff(failures++), (error.retryAfter ?? 0) * 1000), signal).catch(() => {});
+        if (!temporary || now() - lastContact >= this.#unreachableAfter) return cursor.fail(error);
+        await sleep(readerPause(failures++, error.retryAfter), signal).catch(() => {});
         if (signal.aborted) return;
       }
     }

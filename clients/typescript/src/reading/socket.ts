@@ -1,7 +1,7 @@
 import type { Problem } from "../errors.js";
 import { toEvent } from "../events.js";
 import { type Http, problemError } from "../http.js";
-import { backoff } from "../time.js";
+import { now, readerPause } from "../time.js";
 import { type Cursor, CursorTable, type Transport } from "./cursor.js";
 
 /** Streams that the service lets one connection watch. */
@@ -46,12 +46,14 @@ export class SocketConnection implements Transport {
   readonly #cursors = new CursorTable();
   readonly #handBack: (cursors: Cursor[], end: SocketEnd) => void;
   #socket: InstanceType<WebSocketConstructor> | undefined;
-  /** When it was authenticated, in Unix milliseconds. */
+  /** When it was authenticated. */
   #openSince: number | undefined;
   #over = false;
   #ids = 0;
-  /** The stream that each `subscribe` without a response is about. */
+  /** The newest `subscribe` of each stream, until it has a response. What comes before it is of an older one. */
   readonly #subscribing = new Map<string, string>();
+  /** Where events were missing in each stream. */
+  readonly #missing = new Map<string, number>();
   /** Timers of streams that are subscribed to again later. */
   readonly #later = new Set<ReturnType<typeof setTimeout>>();
   #timer: ReturnType<typeof setTimeout> | undefined;
@@ -81,6 +83,8 @@ export class SocketConnection implements Transport {
 
   remove(cursor: Cursor): void {
     if (!this.#cursors.remove(cursor)) return;
+    this.#subscribing.delete(cursor.streamId);
+    this.#missing.delete(cursor.streamId);
     if (this.#openSince !== undefined) this.#send("unsubscribe", { stream_id: cursor.streamId });
     if (this.#cursors.size > 0) return;
     clearTimeout(this.#idle);
@@ -121,49 +125,64 @@ export class SocketConnection implements Transport {
 
   #subscribe(stream: string): void {
     if (this.#openSince === undefined || !this.#cursors.has(stream)) return;
-    this.#subscribing.set(this.#send("subscribe", { stream_id: stream, after: this.#cursors.next(stream) }), stream);
+    this.#subscribing.set(stream, this.#send("subscribe", { stream_id: stream, after: this.#cursors.next(stream) }));
   }
 
-  #subscribeLater(stream: string, seconds: number | undefined): void {
+  #subscribeLater(stream: string, seconds: unknown): void {
     const timer = setTimeout(
       () => {
         this.#later.delete(timer);
         this.#subscribe(stream);
       },
-      Math.max(backoff(3), (seconds ?? 0) * 1000),
+      readerPause(3, seconds),
     );
     this.#later.add(timer);
+  }
+
+  /** Events are missing: asks for them, once. */
+  #catchUp(stream: string): void {
+    if (this.#subscribing.has(stream)) return;
+    const next = this.#cursors.next(stream);
+    if (this.#missing.get(stream) === next) return this.#end("useless");
+    this.#missing.set(stream, next);
+    this.#subscribe(stream);
   }
 
   #receive(data: unknown): void {
     if (this.#over) return;
     this.#expectWithin();
-    let message: Message;
     try {
-      message = JSON.parse(String(data)) as Message;
-      if (message.type === "event") return this.#event(message);
+      const message = JSON.parse(String(data)) as Message;
+      if (message.type === "event") this.#event(message);
+      else this.#answer(message);
     } catch {
       // Not the service, or not its protocol.
-      return this.#end("useless");
+      this.#end("useless");
     }
-    const stream = message.stream_id ?? this.#subscribing.get(message.id ?? "");
-    if (message.id !== undefined) this.#subscribing.delete(message.id);
+  }
+
+  #answer(message: Message): void {
+    let stream = message.stream_id;
+    if (message.id !== undefined) {
+      stream = [...this.#subscribing].find(([, id]) => id === message.id)?.[0];
+      if (stream !== undefined) this.#subscribing.delete(stream);
+    }
     if (this.#openSince === undefined) {
       if (message.type !== "success") return this.#end();
-      this.#openSince = Date.now();
+      this.#openSince = now();
       return this.#cursors.streams().forEach((waiting) => this.#subscribe(waiting));
     }
     if (stream === undefined) return;
     const cursors = this.#cursors.of(stream);
     if (message.type === "success") {
       const first = message.data?.first;
-      if (typeof first === "number") cursors.forEach((cursor) => cursor.skipTo(first));
+      if (Number.isSafeInteger(first)) cursors.forEach((cursor) => cursor.skipTo(first as number));
     } else if (message.type === "done") {
       const ended = cursors.map((cursor) => cursor.end(message.next ?? 0)).every(Boolean);
-      if (!ended) this.#subscribe(stream);
+      if (!ended) this.#catchUp(stream);
     } else if (message.error) {
-      const error = problemError(message.error, `stream ${stream}`, message.retry_after);
-      if (error.temporary) this.#subscribeLater(stream, error.retryAfter);
+      const error = problemError(message.error, `stream ${stream}`);
+      if (error.temporary) this.#subscribeLater(stream, message.retry_after);
       else cursors.forEach((cursor) => cursor.fail(error));
     }
   }
@@ -174,7 +193,7 @@ export class SocketConnection implements Transport {
       .of(event.stream_id)
       .map((cursor) => cursor.offer(event))
       .every(Boolean);
-    if (!complete) this.#subscribe(event.stream_id);
+    if (!complete) this.#catchUp(event.stream_id);
   }
 
   /** Ends the connection unless something is received: by default, what a ping brings after a silence. */
@@ -202,7 +221,7 @@ export class SocketConnection implements Transport {
       }
     }
     // One that breaks at once would break again at once.
-    const worked = this.#openSince !== undefined && Date.now() - this.#openSince >= IDLE;
+    const worked = this.#openSince !== undefined && now() - this.#openSince >= IDLE;
     this.#handBack(this.#cursors.clear(), end ?? (worked ? "broken" : "useless"));
   }
 }
