@@ -35,6 +35,10 @@ final class EventHub implements EventSocket.Owner {
     private static final Duration POLL = Duration.ofSeconds(25);
 
     private static final Duration CROWDED_POLL = Duration.ofSeconds(1);
+    /** A long poll without events that is over sooner did not wait. */
+    private static final Duration SHORT_POLL = Duration.ofMillis(500);
+    /** The longest pause, whatever the service demands. */
+    private static final Duration LONGEST_PAUSE = Duration.ofMinutes(1);
     private static final int POLLS = 64;
 
     /** A stream and who watches it. */
@@ -47,6 +51,8 @@ final class EventHub implements EventSocket.Owner {
         @Nullable String unanswered;
 
         int failures;
+        /** Where events were missing on this connection. */
+        long missing = -1;
 
         Stream(String id) {
             this.id = id;
@@ -141,6 +147,7 @@ final class EventHub implements EventSocket.Owner {
     private void detach(Stream stream) {
         EventSocket socket = stream.socket;
         stream.socket = null;
+        stream.missing = -1;
         if (socket == null) {
             return;
         }
@@ -209,8 +216,6 @@ final class EventHub implements EventSocket.Owner {
 
     @Override
     public void opened(EventSocket socket) {
-        failures = 0;
-        brokenSince = null;
         for (Stream stream : List.copyOf(socket.streams)) {
             subscribe(socket, stream);
         }
@@ -219,6 +224,10 @@ final class EventHub implements EventSocket.Owner {
     @Override
     public void closed(EventSocket socket, EventSocket.Closed why) {
         sockets.remove(socket);
+        // One that breaks at once would break at once again.
+        if (socket.hasLasted(IDLE)) {
+            failures = 0;
+        }
         for (Stream stream : List.copyOf(socket.streams)) {
             detach(stream);
         }
@@ -296,14 +305,24 @@ final class EventHub implements EventSocket.Owner {
         switch (type) {
             case "event" -> {
                 try {
-                    deliver(stream, Events.socketEvent(message));
+                    Event event = Events.socketEvent(message);
+                    deliver(stream, event);
+                    if (stream.next() <= event.index()) {
+                        catchUp(socket, stream);
+                    }
                 } catch (UsherException error) {
                     fail(stream, error);
                 }
             }
             case "done" -> {
                 // Events that were asked for since then are still to come, with another end.
-                if (stream.unanswered == null) {
+                if (stream.unanswered != null) {
+                    return;
+                }
+                Long end = message.optionalInteger("next");
+                if (end != null && stream.next() < end) {
+                    catchUp(socket, stream);
+                } else {
                     finish(stream);
                 }
             }
@@ -314,7 +333,26 @@ final class EventHub implements EventSocket.Owner {
         }
     }
 
+    /** Events are missing: asks for them, once. */
+    private void catchUp(EventSocket socket, Stream stream) {
+        if (stream.unanswered != null) {
+            return;
+        }
+        long next = stream.next();
+        if (stream.missing == next) {
+            fail(stream, missingEvents());
+        } else {
+            stream.missing = next;
+            subscribe(socket, stream);
+        }
+    }
+
+    private static UsherException missingEvents() {
+        return new UsherException(Code.PARSE_ERROR, "events of the stream are missing");
+    }
+
     private void accepted(Stream stream, JsonObject data) {
+        brokenSince = null;
         stream.failures = 0;
         Long first = data.optionalInteger("first");
         if (first != null) {
@@ -344,10 +382,15 @@ final class EventHub implements EventSocket.Owner {
             if (error.retryAfter() != null && error.retryAfter().compareTo(pause) > 0) {
                 pause = error.retryAfter();
             }
-            transport.loop.schedule(() -> connect(stream), pause.toMillis(), TimeUnit.MILLISECONDS);
+            later(stream, pause);
         } else {
             fail(stream, error);
         }
+    }
+
+    private void later(Stream stream, Duration pause) {
+        Duration shorter = pause.compareTo(LONGEST_PAUSE) > 0 ? LONGEST_PAUSE : pause;
+        transport.loop.schedule(() -> connect(stream), shorter.toMillis(), TimeUnit.MILLISECONDS);
     }
 
     private static void deliver(Stream stream, Event event) {
@@ -378,8 +421,10 @@ final class EventHub implements EventSocket.Owner {
             before.cancel(true);
         }
         Duration wait = polls.isCrowded() ? CROWDED_POLL : POLL;
+        long after = stream.next();
+        long begun = System.nanoTime();
         Request request = Request.of("GET", "/events/{stream_id}", stream.id)
-                .query(Map.of("after", stream.next(), "wait", wait.toSeconds()));
+                .query(Map.of("after", after, "wait", wait.toSeconds()));
         Call<EventPage> call = transport.longPoll(polls, request, wait, Events::eventPage);
         stream.poll = call;
         call.whenComplete((page, error) -> onLoop(() -> {
@@ -396,13 +441,27 @@ final class EventHub implements EventSocket.Owner {
                 return;
             }
             brokenSince = null;
-            stream.failures = 0;
-            read(stream, page);
+            boolean waited = System.nanoTime() - begun >= SHORT_POLL.toNanos();
+            stream.failures = waited || !page.events().isEmpty() ? 0 : stream.failures + 1;
+            read(stream, page, after);
         }));
     }
 
-    private void read(Stream stream, EventPage page) {
+    private void read(Stream stream, EventPage page, long after) {
         Long first = page.first();
+        long end = first == null ? after : Math.max(first, after);
+        for (Event event : page.events()) {
+            if (event.index() > end) {
+                // A page is what a stream is: to ask again would bring the same.
+                fail(stream, missingEvents());
+                return;
+            }
+            end = Math.max(end, event.index() + 1);
+        }
+        if (page.done() && page.next() > end) {
+            fail(stream, missingEvents());
+            return;
+        }
         if (first != null) {
             List.copyOf(stream.watchers).forEach(watcher -> watcher.removedBefore(first));
         }
@@ -412,6 +471,9 @@ final class EventHub implements EventSocket.Owner {
         }
         if (page.done()) {
             finish(stream);
+        } else if (stream.failures > 0) {
+            // Something before the service does not wait for events: no storm of requests.
+            later(stream, Transport.pause(stream.failures));
         } else {
             connect(stream);
         }

@@ -33,7 +33,7 @@ final class EventSocket implements WebSocket.Listener {
 
     private static final Duration PING = Duration.ofSeconds(25);
     /** The service sends no message near it. */
-    private static final int LONGEST_MESSAGE = 4 * 1024 * 1024;
+    static final int LONGEST_MESSAGE = 4 * 1024 * 1024;
 
     /** Gets what happens to a connection. */
     interface Owner {
@@ -66,6 +66,7 @@ final class EventSocket implements WebSocket.Listener {
     private boolean sending;
     private boolean over;
     private int sent;
+    private long openSince;
     private volatile long heard = System.nanoTime();
 
     EventSocket(Transport transport, Owner owner) {
@@ -88,12 +89,18 @@ final class EventSocket implements WebSocket.Listener {
                         opened.abort();
                     } else {
                         socket = opened;
+                        openSince = System.nanoTime();
                         heartbeat = transport.loop.scheduleWithFixedDelay(
                                 this::beat, PING.toMillis(), PING.toMillis(), TimeUnit.MILLISECONDS);
                         owner.opened(this);
                         pump();
                     }
                 }));
+    }
+
+    /** Whether it was open for this time. */
+    boolean hasLasted(Duration time) {
+        return socket != null && System.nanoTime() - openSince >= time.toNanos();
     }
 
     boolean isOpen() {
@@ -209,8 +216,9 @@ final class EventSocket implements WebSocket.Listener {
             }
             try {
                 owner.message(this, Json.object(message, "a message of the event connection"));
-            } catch (UsherException error) {
-                end(new Closed(error, false));
+            } catch (RuntimeException error) {
+                // Not the service, or not its protocol: HTTP tells.
+                end(new Closed(Call.failure(error), true));
                 return;
             }
             from.request(1);

@@ -81,6 +81,10 @@ final class LiveFeed implements Watch {
                 type = line.substring("event:".length()).strip();
             } else if (line.startsWith("data:")) {
                 data.append(line.substring("data:".length()));
+                if (data.length() > EventSocket.LONGEST_MESSAGE) {
+                    end(new UsherException(Code.UNEXPECTED_RESPONSE, "an event is too large"));
+                    close();
+                }
             }
         }
 

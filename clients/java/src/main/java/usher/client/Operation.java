@@ -4,6 +4,7 @@ import java.util.concurrent.Flow;
 import org.jspecify.annotations.Nullable;
 import usher.client.UsherException.Code;
 import usher.client.model.Event;
+import usher.client.model.StatusUpdateData;
 
 /**
  * Something that the service does for you until it has a result: it goes on whether you wait for it or not, and survives a
@@ -35,7 +36,8 @@ public class Operation<R> {
      * Waits for the result, for as long as it takes: the service ends each operation with {@code timeout} at the latest.
      * Broken connections are made again. {@link Call#cancel} stops the waiting, not the operation.
      *
-     * <p>Money can arrive after the end of a payment: then the stream gets a later {@code paid}, which webhooks report.
+     * <p>Money can arrive after {@code timeout}, {@code error} or {@code user_rejected}: then the stream gets a later {@code
+     * paid}. If it is there already, it is the result; one that comes later is reported by a webhook.
      *
      * @return the result; fails with {@link OperationFailedException} when the operation ends with {@code timeout} or {@code
      *     error}, or is closed
@@ -63,11 +65,19 @@ public class Operation<R> {
         return usher.watch(streamId, 0, listener);
     }
 
-    /** Waits for the event that ends an operation. */
+    /**
+     * Waits for the event that ends an operation. {@code timeout}, {@code error} and {@code user_rejected} count only when
+     * no later event is there, which the end of the stream tells.
+     */
     static final class Result<R> implements Watcher.Sink {
         private final Call<R> call;
         private final OperationKindReader<R> reader;
+        private boolean begun;
         private boolean over;
+        /** How it ends if nothing follows: one of them, or neither yet. */
+        private @Nullable R refusal;
+
+        private @Nullable UsherException failure;
 
         Result(Call<R> call, OperationKindReader<R> reader) {
             this.call = call;
@@ -76,20 +86,31 @@ public class Operation<R> {
 
         @Override
         public void event(Event event) {
+            begun = true;
             try {
                 R result = reader.read(event);
-                if (result != null && !over) {
-                    over = true;
-                    call.completeAsync(() -> result);
+                if (result == null) {
+                    return;
                 }
+                failure = null;
+                refusal = result;
+                if (!(event.data() instanceof StatusUpdateData data && data.status().equals("user_rejected"))) {
+                    succeed(result);
+                }
+            } catch (OperationFailedException error) {
+                refusal = null;
+                failure = error;
             } catch (RuntimeException error) {
-                failed(Call.failure(error));
+                fail(Call.failure(error));
             }
         }
 
         @Override
         public void missed(long first) {
-            failed(new UsherException(Code.SERVER_ERROR, "the events before index " + first + " were removed"));
+            // It was to begin with the first event that is left.
+            if (begun) {
+                failed(new UsherException(Code.SERVER_ERROR, "the events before index " + first + " were removed"));
+            }
         }
 
         @Override
@@ -100,6 +121,22 @@ public class Operation<R> {
 
         @Override
         public void failed(UsherException error) {
+            R last = refusal;
+            if (last != null) {
+                succeed(last);
+            } else {
+                fail(failure == null ? error : failure);
+            }
+        }
+
+        private void succeed(R result) {
+            if (!over) {
+                over = true;
+                call.completeAsync(() -> result);
+            }
+        }
+
+        private void fail(UsherException error) {
             if (!over) {
                 over = true;
                 call.defaultExecutor().execute(() -> call.completeExceptionally(error));

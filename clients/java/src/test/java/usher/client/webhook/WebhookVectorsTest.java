@@ -7,6 +7,7 @@ import java.nio.charset.StandardCharsets;
 import java.time.Clock;
 import java.time.Instant;
 import java.time.ZoneOffset;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -61,6 +62,18 @@ class WebhookVectorsTest {
         assertEquals("s:4", both.verify(body, headers::get).id());
         assertEquals("s:4", WebhookVerifier.of("the old one").verify(body, headers::get).id());
         assertEquals("s:4", both.verifyServiceSignature(body, headers.get("x-service-signature")).id());
+    }
+
+    @Test
+    void comparesAFewSignaturesOnly() {
+        byte[] body = BODY.getBytes(StandardCharsets.UTF_8);
+        WebhookVerifier verifier = WebhookVerifier.of("secret");
+        Map<String, String> headers = new HashMap<>(verifier.sign(body));
+        String signature = headers.get("webhook-signature");
+        headers.put("webhook-signature", "v1,x ".repeat(15) + signature);
+        assertEquals("s:4", verifier.verify(body, headers::get).id());
+        headers.put("webhook-signature", "v1,x ".repeat(16) + signature);
+        assertThrows(InvalidWebhookException.class, () -> verifier.verify(body, headers::get));
     }
 
     @Test
