@@ -38,14 +38,12 @@ app.get("/me", (request, response) => response.json({ main_key: user(request) ??
 
 // 1. The browser asks for a login, and shows its URL to the user.
 app.post("/login", async (request, response) => {
+  // Anybody can ask, without a login: this bounds the memory. A real app also limits how often each address may ask.
+  if (logins.size >= 1000) return response.sendStatus(503);
   const login = await usher.login();
   const id = randomUUID();
-  logins.set(
-    id,
-    login.result().catch((error) => ({
-      data: { status: "failed", reason: error.message },
-    })),
-  );
+  const result = login.result().catch(() => ({ data: { status: "failed" } }));
+  logins.set(id, result);
   setTimeout(() => logins.delete(id), 20 * 60_000).unref();
   response.cookie("login", id, options); // Only the browser that asked for this login is logged in by it.
   response.json({ url: login.url });

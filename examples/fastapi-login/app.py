@@ -1,5 +1,6 @@
 """A site with a login by Nostr key, over plain HTTP: no client of Usher. Set USHER_TOKEN, then `uvicorn app:app`."""
 
+import asyncio
 import os
 import secrets
 
@@ -12,6 +13,7 @@ usher = httpx.AsyncClient(
     base_url=os.environ.get("USHER_URL", "http://127.0.0.1:3000"),
     headers={"Authorization": f"Bearer {os.environ['USHER_TOKEN']}"},
     timeout=60,
+    limits=httpx.Limits(max_connections=None),  # Each login that is waited for needs one.
 )
 app = FastAPI()
 
@@ -47,9 +49,13 @@ async def login(response: Response, x_requested_by: str = Header("")) -> dict:
     """1. The browser asks for a login, and shows its URL to the user."""
     if x_requested_by != "app":  # Forms of other sites cannot set this header.
         raise HTTPException(403)
+    # Anybody can ask, without a login: this bounds the memory. A real app also limits how often each address may ask.
+    if len(logins) >= 1000:
+        raise HTTPException(503)
     login_id = secrets.token_urlsafe()  # Only the browser that asked for this login is logged in by it.
     handshake = await start("/key-handshake", {}, login_id)
     logins[login_id] = handshake["stream_id"]
+    asyncio.get_running_loop().call_later(1200, logins.pop, login_id, None)
     response.set_cookie("login", login_id, httponly=True, samesite="lax", max_age=1200)  # And `secure=True` behind TLS.
     return {"url": handshake["url"]}
 

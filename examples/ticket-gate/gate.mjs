@@ -15,6 +15,7 @@ function open(who) {
 
 /** Sells one ticket. `order` is its number: however often a sale is repeated, there is one ticket. */
 async function sell(order, main_key) {
+  if (!order || !main_key) throw new TypeError("a sale needs an order and a main_key"); // Else all would share one key.
   const { token } = await usher.mintTicket(
     { ...ticket, amount: 1, static_token: process.env.MINT_TOKEN },
     { idempotencyKey: `mint:${order}` },
@@ -75,8 +76,10 @@ const server = createServer(async (request, response) => {
   const respond = (status, body) =>
     response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
   try {
-    const action =
-      request.method === "POST" && request.headers["content-type"] === "application/json" && actions[request.url];
+    // Pages of other sites can neither send this content type, nor name this host.
+    const { "content-type": type, host = "" } = request.headers;
+    const ours = type === "application/json" && /^(127\.0\.0\.1|localhost)(:\d+)?$/.test(host);
+    const action = ours && request.method === "POST" && actions[request.url];
     if (!action) return respond(404, {});
     let text = "";
     for await (const chunk of request) if ((text += chunk).length > 65_536) return respond(413, {});

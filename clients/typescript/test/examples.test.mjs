@@ -1,6 +1,7 @@
 // The example apps, with the package as it is published, a real service, and the real wallet of a user.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
+import { request } from "node:http";
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -128,6 +129,12 @@ test("ticket-gate: tickets are minted, sent, scanned and burned once", async () 
   await service.wallet("approve");
   await until(() => /no ticket from ([0-9a-f]{64}): insufficient_funds/.test(gate.output), "the refusal");
   const user = /no ticket from ([0-9a-f]{64})/.exec(gate.output)[1];
+  assert.equal((await post("/sell", { main_key: user }))[0], 500, "a sale without an order");
+  const elsewhere = await new Promise((resolve, reject) => {
+    const headers = { host: "evil.example", "content-type": "application/json" };
+    request(`${gate.url}/sell`, { method: "POST", headers }, resolve).on("error", reject).end("{}");
+  });
+  assert.equal(elsewhere.resume().statusCode, 404, "a page of another site, by a name of its own");
   const [status, sold] = await post("/sell", { order: 1, main_key: user });
   assert.equal(status, 200);
   assert.deepEqual(

@@ -15,7 +15,7 @@ public final class App {
     private final Usher usher = Usher.connect(System.getenv("USHER_URL"), System.getenv("USHER_TOKEN"));
     // A real app keeps its sessions in a database.
     private final Map<String, String> sessions = new ConcurrentHashMap<>(); // session cookie → main key: the user's id
-    private final Map<String, Call<LoginResult>> logins = new ConcurrentHashMap<>(); // login cookie → its result
+    private final Map<String, Call<LoginResult>> logins = new ConcurrentHashMap<>(); // login cookie → its result; anybody can ask, so 1000 at most
 
     private record Response(int status, String body, String... cookie) {}
 
@@ -24,7 +24,7 @@ public final class App {
         boolean ours = "app".equals(request.getRequestHeaders().getFirst("X-Requested-By"));
         return switch (request.getRequestMethod() + " " + request.getRequestURI().getPath()) {
             case "GET /" -> new Response(200, page(sessions.get(cookie(request, "session"))));
-            case "POST /login" -> ours ? login() : new Response(403, "");
+            case "POST /login" -> !ours ? new Response(403, "") : logins.size() < 1000 ? login() : new Response(503, "");
             case "GET /login/result" -> result(cookie(request, "login"));
             default -> new Response(404, "");
         };
