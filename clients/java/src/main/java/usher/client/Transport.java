@@ -87,7 +87,7 @@ final class Transport {
     }
 
     static UsherException closedError() {
-        return new UsherException(Code.CONNECTION_CLOSED, "the client was closed");
+        return new UsherException(Code.NOT_CONNECTED, "the client was closed");
     }
 
     private <T> Call<T> start(

@@ -426,7 +426,7 @@ public final class Usher implements AutoCloseable {
         return ApiVersion.VERSION;
     }
 
-    /** Ends everything that runs: calls fail with {@code CONNECTION_CLOSED}. Operations of the service go on. */
+    /** Ends everything that runs: calls fail with {@code NOT_CONNECTED}. Operations of the service go on. */
     @Override
     public void close() {
         transport.close();

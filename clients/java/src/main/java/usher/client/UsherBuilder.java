@@ -4,6 +4,7 @@ import java.net.URI;
 import java.net.http.HttpClient;
 import java.time.Duration;
 import java.util.Locale;
+import java.util.Objects;
 import java.util.concurrent.Executor;
 import org.jspecify.annotations.Nullable;
 
@@ -20,6 +21,9 @@ public final class UsherBuilder {
     @Nullable Executor executor;
 
     UsherBuilder(String baseUrl, String token) {
+        // For example from an environment variable that is not set.
+        Objects.requireNonNull(baseUrl, "the base URL is missing");
+        Objects.requireNonNull(token, "the token is missing");
         URI uri = URI.create(baseUrl.replaceFirst("/+$", ""));
         String scheme = uri.getScheme() == null ? "" : uri.getScheme().toLowerCase(Locale.ROOT);
         if (!(scheme.equals("http") || scheme.equals("https"))

@@ -10,11 +10,11 @@ public class UsherException extends RuntimeException {
 
     /** What kind of error it is. */
     public enum Code {
-        /** The service cannot be reached. */
+        /** The service cannot be reached, or the client was closed. */
         NOT_CONNECTED,
         /** No response came in time. The request may have taken effect: repeat it with the same idempotency key. */
         CONNECTION_TIMEOUT,
-        /** The connection broke and could not be made again, or the client was closed. */
+        /** The connection broke and could not be made again, or the call was cancelled. */
         CONNECTION_CLOSED,
         /** The service does not accept the token. */
         AUTH_FAILED,

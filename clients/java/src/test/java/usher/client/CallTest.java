@@ -225,7 +225,7 @@ class CallTest {
             Usher usher = Usher.connect("http://127.0.0.1:" + silent.getLocalPort(), "t");
             CountDownLatch told = new CountDownLatch(3);
             usher.login().onDone((login, error) -> {
-                if (error != null && error.code() == Code.CONNECTION_CLOSED) {
+                if (error != null && error.code() == Code.NOT_CONNECTED) {
                     told.countDown();
                 }
             });
@@ -233,7 +233,7 @@ class CallTest {
             usher.close();
             usher.login().onDone((login, error) -> told.countDown());
             assertTrue(told.await(30, TimeUnit.SECONDS));
-            assertEquals(Code.CONNECTION_CLOSED, assertThrows(UsherException.class, waiting::await).code());
+            assertEquals(Code.NOT_CONNECTED, assertThrows(UsherException.class, waiting::await).code());
             usher.close();
         }
     }
