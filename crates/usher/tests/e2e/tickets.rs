@@ -120,8 +120,9 @@ async fn mints_at_private_addresses_are_refused_unless_they_are_allowed() {
     let usher = TestUsher::builder().relays(&["ws://127.0.0.1:9"]).start().await;
     let body = json!({ "mint_url": mint.url(), "unit": UNIT, "amount": 1 });
     // Nobody is asked for a ticket that could never be verified.
-    let request = json!({ "main_key": "7e".repeat(32), "subkeys": [], "mint_url": "https://10.0.0.1", "unit": UNIT, "amount": 1 });
-    let proof = json!({ "main_key": "7e".repeat(32), "subkeys": [], "mint_url": mint.url() });
+    let user = nostr::Keys::generate().public_key().to_hex();
+    let request = json!({ "main_key": user, "subkeys": [], "mint_url": "https://10.0.0.1", "unit": UNIT, "amount": 1 });
+    let proof = json!({ "recipient_key": user, "subkeys": [], "mint_url": mint.url() });
     for (path, body) in [("/cashu/mint", &body), ("/cashu/request", &request), ("/verification/token", &proof)] {
         match usher.api().post(path, body).await {
             Err(CallError::Status(422, problem)) => {
