@@ -19,7 +19,7 @@ app = FastAPI()
 
 # A real app keeps these in its database.
 sessions: dict[str, str] = {}  # session cookie → main_key, the user's id
-logins: dict[str, str] = {}  # login cookie → the stream of its handshake
+logins: dict[str, asyncio.Task] = {}  # login cookie → the outcome that this browser waits for
 
 
 async def start(path: str, body: dict, idempotency_key: str) -> dict:
@@ -49,29 +49,32 @@ async def login(response: Response, x_requested_by: str = Header("")) -> dict:
     """1. The browser asks for a login, and shows its URL to the user."""
     if x_requested_by != "app":  # Forms of other sites cannot set this header.
         raise HTTPException(403)
-    # Anybody can ask, without a login: this bounds the memory. A real app also limits how often each address may ask.
-    if len(logins) >= 1000:
+    if len(logins) >= 1000:  # Anybody can ask: this bounds the memory. A real app also limits each address.
         raise HTTPException(503)
     login_id = secrets.token_urlsafe()  # Only the browser that asked for this login is logged in by it.
     handshake = await start("/key-handshake", {}, login_id)
-    logins[login_id] = handshake["stream_id"]
+    logins[login_id] = asyncio.create_task(proof_of_key(handshake["stream_id"], login_id))
     asyncio.get_running_loop().call_later(1200, logins.pop, login_id, None)
     response.set_cookie("login", login_id, httponly=True, samesite="lax", max_age=1200)  # And `secure=True` behind TLS.
     return {"url": handshake["url"]}
 
 
+async def proof_of_key(handshake: str, login_id: str) -> dict:
+    """2. Waits until the user has opened the URL, and has then approved in their wallet."""
+    if (event := await last_event(handshake)).get("type") != "KeyHandshake":
+        return {"status": "timeout"}  # Nobody opened it in time.
+    # A handshake is not a login: it tells which key the user has. Now they prove it.
+    key = {"main_key": event["data"]["main_key"], "subkeys": []}
+    operation = await start("/authenticate-key", key, f"{login_id}-challenge")
+    return (await last_event(operation["stream_id"]))["data"]
+
+
 @app.get("/login/result")
 async def result(response: Response, login: str = Cookie("")) -> dict:
-    """2. It waits until the user has opened the URL, and has then approved in their wallet."""
+    """3. The browser waits for that, however often it asks."""
     if login not in logins:
         raise HTTPException(404)
-    event = await last_event(logins[login])
-    if event.get("type") != "KeyHandshake":  # Nobody opened it in time.
-        return {"status": "timeout"}
-    # A handshake is not a login: it tells which key the user has. Now they prove it.
-    challenge = {"main_key": event["data"]["main_key"], "subkeys": []}
-    operation = await start("/authenticate-key", challenge, f"{login}-challenge")
-    proof = (await last_event(operation["stream_id"]))["data"]
+    proof = await asyncio.shield(logins[login])
     if proof["status"] == "approved" and logins.pop(login, None):
         session = secrets.token_urlsafe()  # The session begins after `approved`, with a new id.
         sessions[session] = proof["main_key"]
