@@ -32,7 +32,8 @@ const invalid = (why: string) => new JwtError("jwt_invalid", `the JWT is not val
 function object(part: string | undefined): Record<string, unknown> {
   try {
     const bytes = fromBase64Url(part ?? "");
-    const value: unknown = bytes && JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+    const value: unknown =
+      bytes && JSON.parse(new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes));
     if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
   } catch {
     // As below.

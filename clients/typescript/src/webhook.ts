@@ -64,7 +64,8 @@ export async function verifyWebhook(
   secret: string | readonly string[],
   options: VerifyOptions = {},
 ): Promise<UsherEvent> {
-  const secrets = typeof secret === "string" ? [secret] : secret;
+  // For example from an environment variable that is not set.
+  const secrets = typeof secret === "string" ? [secret] : (secret ?? []);
   if (secrets.length === 0 || secrets.some((text) => typeof text !== "string" || text === ""))
     throw new TypeError("the webhook secret is missing");
   const body =

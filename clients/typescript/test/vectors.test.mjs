@@ -52,6 +52,7 @@ test("a webhook is read from headers of any form and a body of any form", async 
   await assert.rejects(verifyWebhook(JSON.parse(body), headers, secrets[0], { now }), TypeError);
   await assert.rejects(verifyWebhook(body, headers, "", { now }), TypeError);
   await assert.rejects(verifyWebhook(body, headers, [], { now }), TypeError);
+  await assert.rejects(verifyWebhook(body, headers, undefined, { now }), /secret is missing/);
 });
 
 test("what the helper signs is what the service signs", async () => {
