@@ -653,8 +653,21 @@ export interface components {
             relays: components["schemas"]["ReadyRelays"];
             /** @description The database: it was read and written for this response. */
             store: components["schemas"]["ReadyStore"];
+            /** @description The mints. A mint that is away holds up only its own tickets, so it does not affect `ready` of the service. */
+            tickets: components["schemas"]["ReadyTickets"];
             /** @description The Lightning backend. Without it only payments fail, so it does not affect `ready` of the service. `none` is always ready. */
             wallet: components["schemas"]["ReadyWallet"];
+        };
+        /** @description A mint. It is not asked for this response. */
+        ReadyMint: {
+            /**
+             * @description Its address.
+             */
+            mint_url: string;
+            /** @description Whether it responded to the last request, other than with a server error; `null` when none was sent since the start. */
+            responds?: boolean | null;
+            /** @description How many jobs (to mint, redeem, verify or withdraw) are not finished. They continue by themselves. */
+            unfinished_jobs: number;
         };
         /** @description The operator's relays. */
         ReadyRelays: {
@@ -670,6 +683,13 @@ export interface components {
             damaged: components["schemas"]["DamagedRow"][];
             /** @description How many rows are damaged and were set aside. Nothing else is affected, so they do not affect `ready`. */
             damaged_rows: number;
+            ready: boolean;
+        };
+        /** @description The mints. */
+        ReadyTickets: {
+            /** @description The first 100 mints at which the service has a balance or unfinished jobs, those that do not respond first. */
+            mints: components["schemas"]["ReadyMint"][];
+            /** @description Whether no mint failed to respond to the last request. */
             ready: boolean;
         };
         /** @description The Lightning backend. */
