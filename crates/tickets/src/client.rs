@@ -263,7 +263,7 @@ impl MintClient {
         *self.responds.lock() = Some(exchange.as_ref().is_ok_and(|(status, _)| !status.is_server_error()));
         let (status, body) = exchange?;
         if !status.is_success() {
-            return Err(MintError::from_status(status.as_u16(), &body));
+            return Err(MintError::from_status(status.as_u16(), &body).without(auth));
         }
         serde_json::from_slice(&body).map_err(|_| {
             MintError::Invalid(format!(

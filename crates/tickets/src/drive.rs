@@ -9,6 +9,7 @@ use crate::core::{Core, Halt, Start};
 use crate::failure::{Failure, Refusal};
 use crate::job::{Ending, Job, Record, Stage, plain_commit};
 use crate::jobs::{Entry, Progress};
+use crate::mint_address::MintAddress;
 use crate::mint_error::MintError;
 
 /// The pause after the first attempt that failed; it doubles with each.
@@ -25,13 +26,17 @@ pub(crate) struct Attempts {
     pub(crate) refused_since: Option<Duration>,
     /// How often an unpaid quote was looked at.
     pub(crate) looks: usize,
+    /// The mint has refused the job's auth token: the next attempt shows the one that the mint accepted last.
+    pub(crate) auth_refused: bool,
 }
 
 impl Attempts {
     /// Of outputs that were prepared just now.
-    pub(crate) const NONE: Self = Self { uncertain: false, any: false, refused_since: None, looks: 0 };
+    pub(crate) const NONE: Self =
+        Self { uncertain: false, any: false, refused_since: None, looks: 0, auth_refused: false };
     /// Of outputs that were read from the store.
-    pub(crate) const UNKNOWN: Self = Self { uncertain: true, any: true, refused_since: None, looks: 0 };
+    pub(crate) const UNKNOWN: Self =
+        Self { uncertain: true, any: true, refused_since: None, looks: 0, auth_refused: false };
 }
 
 /// The result of an attempt.
@@ -98,6 +103,8 @@ impl Core {
                 Halt::Stale => {}
                 Halt::Mint(error) => {
                     tracing::debug!(job = ?job.id, %error, "an attempt of a ticket job failed");
+                    // And its own again if that one is refused as well.
+                    attempts.auth_refused ^= error.concerns_auth();
                     entry.report(Progress::Working(Some(error.into())));
                 }
             }
@@ -116,12 +123,31 @@ impl Core {
         job: &Job,
         attempts: &mut Attempts,
     ) -> Result<Attempt, Halt> {
+        let renewed = if attempts.auth_refused { self.with_renewed_auth(job).await } else { None };
+        let job = renewed.as_ref().unwrap_or(job);
         match &job.record.stage {
             Stage::Intent(terms) => self.quote(entry, job, terms).await,
             Stage::Quoted(minting) => self.issue(entry, job, minting, attempts).await,
             Stage::Swapping(swapping) => self.swap(entry, job, swapping, attempts).await,
             Stage::Ended(_) => Err(Halt::Stale),
         }
+    }
+
+    /// The job with the auth token that its mint accepted last, if there is one.
+    async fn with_renewed_auth(&self, job: &Job) -> Option<Job> {
+        let address = match &job.record.stage {
+            Stage::Quoted(minting) => &minting.terms.mint_url,
+            Stage::Swapping(swapping) => &swapping.mint_url,
+            Stage::Intent(_) | Stage::Ended(_) => return None,
+        };
+        let auth = self.tokens.of(&MintAddress::parse(address).ok()?).await?;
+        let mut record = (*job.record).clone();
+        match &mut record.stage {
+            Stage::Quoted(minting) => minting.terms.auth = Some(auth),
+            Stage::Swapping(swapping) => swapping.auth = Some(auth),
+            Stage::Intent(_) | Stage::Ended(_) => {}
+        }
+        Some(Job { record: Arc::new(record), ..job.clone() })
     }
 
     /// Waits, until somebody asks for the job or the wallet closes.

@@ -264,6 +264,12 @@ pub(crate) fn fee(list: &[KeySetInfo], proofs: &[Proof]) -> u64 {
     proofs.iter().map(ppk).fold(0, u64::saturating_add).div_ceil(1000)
 }
 
+/// Whether the keyset of a proof has expired by `now`, in Unix seconds (NUT-02). 0 is no expiry.
+pub(crate) fn is_any_expired(list: &[KeySetInfo], proofs: &[Proof], now: u64) -> bool {
+    let has_expired = |info: &KeySetInfo| info.final_expiry.is_some_and(|expiry| expiry != 0 && expiry <= now);
+    proofs.iter().any(|proof| list.iter().any(|info| info.id == proof.keyset_id && has_expired(info)))
+}
+
 #[cfg(test)]
 mod tests {
     use std::str::FromStr as _;

@@ -1,6 +1,7 @@
 //! What can go wrong with a request to a mint.
 
 use serde::Deserialize;
+use usher_engine::ports::MintAuthToken;
 
 /// Longest text of a mint that is shown, in characters.
 const MAX_CHARS: usize = 160;
@@ -69,6 +70,16 @@ impl MintError {
         Self::Refused(Refusal { code, text })
     }
 
+    /// The same without this auth token: some mints repeat what they were shown.
+    pub(crate) fn without(self, auth: Option<&MintAuthToken>) -> Self {
+        match (self, auth) {
+            (Self::Refused(Refusal { code, text }), Some(MintAuthToken(token))) if !token.is_empty() => {
+                Self::Refused(Refusal { code, text: text.replace(token.as_str(), "…") })
+            }
+            (error, _) => error,
+        }
+    }
+
     /// Whether the mint has certainly not done it.
     pub(crate) fn is_definite(&self) -> bool {
         match self {
@@ -135,6 +146,14 @@ mod tests {
         assert!(clean(&"a b ".repeat(10_000)).chars().count() <= MAX_CHARS);
         assert_eq!(clean(&"x".repeat(100_000)), "…");
         assert_eq!(clean("no\u{202e}pe\u{1b}[31m"), "nope [31m", "nothing that makes a terminal show something else");
+    }
+
+    #[test]
+    fn an_auth_token_that_a_mint_repeats_is_left_out() {
+        let error = MintError::from_status(401, br#"{"detail": "Clear auth failed for tok-1", "code": 30002}"#);
+        let text = "Clear auth failed for \u{2026}".to_owned();
+        let token = MintAuthToken("tok-1".to_owned());
+        assert_eq!(error.without(Some(&token)), MintError::Refused(Refusal { code: Some(30002), text }));
     }
 
     #[test]

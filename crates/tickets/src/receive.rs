@@ -11,7 +11,7 @@ use crate::drive::stale;
 use crate::failure::{Failure, Refusal};
 use crate::job::{Ending, Job, Kind, Record, Stage, Swapping};
 use crate::jobs::Entry;
-use crate::keysets::{FRESH, fee};
+use crate::keysets::{FRESH, fee, is_any_expired};
 use crate::locks::unlock;
 use crate::mint_address::{MintAddress, normal_unit};
 use crate::mints::Mint;
@@ -69,6 +69,14 @@ impl Core {
         }
         for _ in 0..TRIES {
             let (info, keys) = self.keyset_for_outputs(mint, &token.unit).await?;
+            if is_verify {
+                // What is handed out must be redeemable: its own fee may not take all of it.
+                let parts = crate::outputs::split(checked.net, &keys).map_err(Refusal::from)?.len();
+                let parts = u64::try_from(parts).unwrap_or(u64::MAX);
+                if checked.net <= info.input_fee_ppk.saturating_mul(parts).div_ceil(1000) {
+                    return Err(Refusal::Token(TokenFault::WorthNothing).into());
+                }
+            }
             let preparing = mint.preparing.lock().await;
             if !entry.is_awaited() {
                 // Nothing is stored and nobody waits: whoever asks again starts again.
@@ -111,6 +119,8 @@ impl Core {
         let key = self.key.clone();
         let work = move || Ok::<_, OutputError>(check_proofs(resolved, &key));
         let (proofs, is_proven) = crate::core::blocking(work).await.map_err(Refusal::from)?.map_err(Refusal::from)?;
+        // Whether a mint still redeems proofs of an expired keyset is known only when it has swapped them.
+        let is_proven = is_proven && !is_any_expired(&list, &proofs, self.now().secs());
         let net = token.amount.saturating_sub(fee(&list, &proofs));
         Ok(Checked { proofs, is_proven, net })
     }

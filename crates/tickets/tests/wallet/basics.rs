@@ -65,6 +65,14 @@ async fn fees_are_accounted_for() {
     assert!(matches!(worthless, Err(TicketError::Token(TokenFault::WorthNothing))), "{worthless:?}");
     let worthless = wallet.verify(id(), &world.receive_terms(&one, "sat", 1)).await;
     assert!(matches!(worthless, Err(TicketError::Token(TokenFault::WorthNothing))), "{worthless:?}");
+    // Without its DLEQ proof a token is swapped to verify it; of this one nothing redeemable would be left.
+    let two = world.token(&wallet, "sat", 2).await;
+    let mut parsed: cashu::TokenV4 = two.0.parse().unwrap();
+    parsed.token[0].proofs.iter_mut().for_each(|proof| proof.dleq = None);
+    let unproven = Token(parsed.to_string());
+    let worthless = wallet.verify(id(), &world.receive_terms(&unproven, "sat", 1)).await;
+    assert!(matches!(worthless, Err(TicketError::Token(TokenFault::WorthNothing))), "{worthless:?}");
+    assert_eq!(wallet.verify(id(), &world.receive_terms(&two, "sat", 1)).await.unwrap(), two, "nothing was spent");
     let token = wallet.withdraw(id(), &world.withdraw_terms("sat", 50)).await.unwrap();
     assert_eq!(wallet.read_token(&token).unwrap().amount, 50);
     assert_eq!(world.balance(&wallet, "sat").await, 48, "99, 50 and a fee of 1");
