@@ -35,7 +35,8 @@ pub struct RestoredTickets {
     pub amount: u64,
     /// How many proofs that are.
     pub proofs: usize,
-    /// The value of proofs that the mint reports as pending: they are not restored.
+    /// The value of proofs that the mint reports as pending. While a keyset has any, nothing of it is restored, so that the
+    /// restore can be repeated when the mint has decided.
     pub pending: u64,
     /// How many proofs of tokens that were handed out the mint has signed. They belong to those who hold them, and are not
     /// restored.
@@ -163,6 +164,7 @@ impl Core {
     ) -> Result<(), RestoreError> {
         let keys = mint.keysets.keys(info).await?;
         let mut rows = Vec::new();
+        let mut pending = 0_u64;
         let (mut next, mut from, mut empty) = (0, 0, 0);
         while empty < EMPTY_BATCHES && from < MAX_COUNTERS {
             let to = from + BATCH;
@@ -185,18 +187,17 @@ impl Core {
             for (proof, state) in proofs.iter().zip(states) {
                 match state.state {
                     State::Unspent | State::Reserved => {
-                        restored.amount = restored.amount.saturating_add(proof.amount.into());
-                        restored.proofs += 1;
                         rows.push(own_proof::row(mint.address.as_str(), &restored.unit, proof)?);
                     }
                     State::Pending | State::PendingSpent => {
-                        restored.pending = restored.pending.saturating_add(proof.amount.into());
+                        pending = pending.saturating_add(proof.amount.into());
                     }
                     State::Spent => {}
                 }
             }
         }
-        if next == 0 {
+        restored.pending = restored.pending.saturating_add(pending);
+        if next == 0 || pending > 0 {
             return Ok(());
         }
         let amount = rows.iter().map(|row| row.amount).fold(0, u64::saturating_add);
@@ -205,9 +206,14 @@ impl Core {
         let mint_url = mint.address.as_str().to_owned();
         let mut commit = plain_commit(restore_id(&mint_url, info), 0, self.now(), &record)?;
         commit.counter = Some(CounterAdvance { mint_url, keyset: info.id.to_string(), from: 0, to: next });
+        let proofs = rows.len();
         commit.add = rows;
         match self.commit(commit).await? {
-            Ok(_) => Ok(()),
+            Ok(_) => {
+                restored.amount = restored.amount.saturating_add(amount);
+                restored.proofs += proofs;
+                Ok(())
+            }
             Err(_) => Err(RestoreError::InUse("it was used meanwhile")),
         }
     }

@@ -74,7 +74,10 @@ async fn restore(config: &Config, source: &Source, mint: &str, token_file: Optio
     let mut balances = Vec::new();
     for RestoredTickets { unit, amount, pending, .. } in restored {
         if pending > 0 {
-            tell(&format!("usher: {pending} {unit} are being spent at this moment, and were not restored"));
+            tell(&format!(
+                "usher: {pending} {unit} are being spent at this moment, so what has the same keyset was not restored: run \
+                 the command again when the mint has finished, for some mints after their next restart"
+            ));
         }
         if amount > 0 {
             balances.push(TicketBalance { mint_url: mint.clone(), unit, amount });
