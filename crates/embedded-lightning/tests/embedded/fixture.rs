@@ -138,7 +138,7 @@ impl Fixture {
         tokio::time::timeout(LONG, self.notifications.recv()).await.expect("a notification in time").expect("running")
     }
 
-    /// The settlement of an invoice, as the engine is told of it.
+    /// The notification of an invoice's settlement that the engine receives.
     pub(crate) async fn settlement(&mut self, invoice: &Invoice) -> usher_engine::ports::Settlement {
         loop {
             match self.notification().await {

@@ -7,7 +7,7 @@
 //! open ─────approved, no mint───────────────▶ over       CashuResponse {status: insufficient_funds, reason}
 //! open ─────rejected────────────────────────▶ replying
 //! minting ──the proof───────────────────────▶ replying
-//! minting ──the mint refuses, or is away────▶ giving up  the ticket wallet is told that nobody waits for the proof
+//! minting ──the mint refuses, or is away────▶ giving up  the ticket wallet gives the job up
 //! giving up ─the proof, which came just now─▶ replying
 //! giving up ─no proof───────────────────────▶ replying
 //! replying ─the reply arrives───────────────▶ over       CashuResponse {status: success | rejected | insufficient_funds}
@@ -29,7 +29,7 @@
 //! | before a decision is committed | it was not acknowledged; the session is open |
 //! | while a provider checks | the session is open: a provider that can be asked is asked again, otherwise the user begins again |
 //! | while minting | the ticket wallet is asked again for the same job, which it continues |
-//! | while giving up | the ticket wallet is told again |
+//! | while giving up | the request to the ticket wallet is repeated |
 //! | while replying | the reply is sent again |
 //! | after the event is committed | the session is over; a reply that arrives late finds nothing open |
 
@@ -56,7 +56,7 @@ const MINT_PATIENCE: Duration = Duration::from_secs(120);
 /// The longest pause between two attempts.
 const LONGEST_PAUSE: Duration = Duration::from_secs(8);
 
-/// How often the ticket wallet is told that nobody waits for the proof, if it cannot read or write its record of the job.
+/// How often the ticket wallet is asked to give the job up, if it cannot read or write its record of the job.
 const GIVE_UP_TRIES: u32 = 20;
 
 /// For how long each copy of the reply is waited for, in milliseconds. A relay delivers within tens of milliseconds.
@@ -167,7 +167,7 @@ enum Phase {
         #[serde(with = "millis")]
         next: UnixMillis,
     },
-    /// There is no proof, and the ticket wallet is told that nobody waits for it any more.
+    /// There is no proof, and the ticket wallet is asked to give the job up.
     GivingUp {
         /// Why there is none, for the app.
         reason: String,

@@ -191,7 +191,7 @@ fn away() -> Input {
     minted(Err(TicketError::Unreachable("connection refused".to_owned())))
 }
 
-/// A session whose mint was away for too long: the ticket wallet is told that nobody waits for the proof.
+/// A session whose mint was away for too long: the ticket wallet is asked to give the job up.
 fn giving_up() -> VerificationSession {
     let mut session = minting();
     assert_eq!(*asked(&effects(session.step(&away(), NOW.plus(MINT_PATIENCE)))), give_up());
