@@ -6,16 +6,17 @@ import java.io.OutputStream;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.FileVisitResult;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.SimpleFileVisitor;
+import java.nio.file.attribute.BasicFileAttributes;
 import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.random.RandomGenerator;
-import java.util.stream.Stream;
 
 /** The real service with everything embedded ({@code usher dev}), and its real reference wallet. */
 final class TestService implements AutoCloseable {
@@ -109,8 +110,34 @@ final class TestService implements AutoCloseable {
     public void close() throws Exception {
         kill();
         input.close();
-        try (Stream<Path> files = Files.walk(folder)) {
-            files.sorted(Comparator.reverseOrder()).forEach(file -> file.toFile().delete());
+        deleteFolder();
+    }
+
+    /** The mint is a process of its own, which notices a little later that the service is gone, and removes files of its own. */
+    private void deleteFolder() throws Exception {
+        long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(LONG_SECONDS);
+        while (true) {
+            try {
+                Files.walkFileTree(folder, new SimpleFileVisitor<>() {
+                    @Override
+                    public FileVisitResult visitFile(Path file, BasicFileAttributes attributes) throws IOException {
+                        Files.deleteIfExists(file);
+                        return FileVisitResult.CONTINUE;
+                    }
+
+                    @Override
+                    public FileVisitResult postVisitDirectory(Path directory, IOException failure) throws IOException {
+                        Files.deleteIfExists(directory);
+                        return FileVisitResult.CONTINUE;
+                    }
+                });
+                return;
+            } catch (IOException changing) {
+                if (System.nanoTime() > deadline) {
+                    throw changing;
+                }
+                Thread.sleep(50);
+            }
         }
     }
 
