@@ -68,13 +68,21 @@ fn by_thresholds(claims: &Value, minimum_age: u64) -> Option<bool> {
         let is = value.as_bool().or_else(|| value.as_str()?.parse().ok())?;
         Some((years, is))
     });
-    let (mut passed, mut failed) = (false, false);
+    let (mut passed, mut failed) = (None, None);
     for (years, is) in thresholds {
-        passed |= is && years >= minimum_age;
-        failed |= !is && years <= minimum_age;
+        if is {
+            passed = passed.max(Some(years));
+        } else {
+            failed = Some(failed.map_or(years, |lowest: u64| lowest.min(years)));
+        }
     }
-    // Claims that contradict each other say nothing.
-    (passed != failed).then_some(passed)
+    match (passed, failed) {
+        // Claims that contradict each other say nothing.
+        (Some(passed), Some(failed)) if passed >= failed => None,
+        (Some(passed), _) if passed >= minimum_age => Some(true),
+        (_, Some(failed)) if failed <= minimum_age => Some(false),
+        _ => None,
+    }
 }
 
 /// Whether somebody born on this date is of this age. `YYYY-MM-DD`; of `YYYY` alone the last day counts, so that nobody passes
@@ -156,6 +164,8 @@ mod tests {
             (json!({ "age_over_16": false }), Some(false)),
             (json!({ "age_over_18": "true" }), Some(true)),
             (json!({ "age_over_18": true, "age_over_16": false }), None),
+            (json!({ "age_over_20": false, "age_over_21": true }), None),
+            (json!({ "age_over_18": true, "age_over_21": false }), Some(true)),
             (json!({ "age_over_18": "false" }), Some(false)),
             (json!({ "age_over_18": "yes" }), None),
             (json!({ "age_over_18": "" }), None),

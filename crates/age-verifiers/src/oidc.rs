@@ -37,6 +37,9 @@ use crate::http::Http;
 /// For how long the provider's metadata and keys are kept.
 const METADATA_AGE: Duration = Duration::from_secs(600);
 
+/// How far ahead the provider's clock may be, in seconds.
+const CLOCK_SKEW: i64 = 60;
+
 /// Signatures that are accepted: those by which nobody but the provider can sign.
 const ALGORITHMS: [CoreJwsSigningAlgorithm; 8] = [
     CoreJwsSigningAlgorithm::RsaSsaPkcs1V15Sha256,
@@ -209,7 +212,15 @@ impl OidcVerifier {
         // Verified above: this is only another reading of the same text.
         let text = token.to_string();
         let payload = text.split('.').nth(1).and_then(|part| URL_SAFE_NO_PAD.decode(part).ok());
-        payload.and_then(|payload| serde_json::from_slice(&payload).ok()).ok_or_else(|| invalid("the ID token"))
+        let claims: Option<Value> = payload.and_then(|payload| serde_json::from_slice(&payload).ok());
+        let claims = claims.ok_or_else(|| invalid("the ID token"))?;
+        // The library does not know this claim (RFC 7519, section 4.1.5).
+        match claims.get("nbf") {
+            Some(nbf) if !nbf.as_f64().is_some_and(|nbf| nbf <= self.latest_start()) => {
+                Err(invalid("the ID token is not valid yet"))
+            }
+            _ => Ok(claims),
+        }
     }
 
     fn verify(
@@ -257,6 +268,12 @@ impl OidcVerifier {
             return Err(invalid("userinfo is of another subject"));
         }
         Ok(Some(claims))
+    }
+
+    /// The latest start of an ID token that counts as begun, in Unix seconds: the provider's clock may be ahead.
+    #[expect(clippy::cast_precision_loss, reason = "seconds since 1970")]
+    fn latest_start(&self) -> f64 {
+        (self.now().timestamp() + CLOCK_SKEW) as f64
     }
 
     fn now(&self) -> DateTime<Utc> {

@@ -215,6 +215,8 @@ async fn an_id_token_is_believed_only_if_the_provider_made_it_for_this_check() {
         change("nonce", Value::Null),
         change("exp", json!(1_500_000_000)),
         change("exp", Value::Null),
+        change("nbf", json!(4_000_000_000_u32)),
+        change("nbf", json!("now")),
         change("sub", Value::Null),
         change("at_hash", json!("of-another-token")),
         ("none", Box::new(|claims| format!("{}.", unsigned(&json!({ "alg": "none" }), claims)))),

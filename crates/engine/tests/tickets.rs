@@ -298,6 +298,7 @@ async fn a_quote_that_cannot_be_paid_gives_no_token() {
     service.tickets.charge(5_000, &lightning);
     let refused = service.usher.engine.mint_ticket(mint(MINT), keyed(1)).await;
     assert!(matches!(refused, Err(TicketCallError::Start(StartError::NoLightning))), "{refused:?}");
+    assert_eq!(service.tickets.calls("abandon_quote").len(), 1);
     service.usher.stop().await;
 
     let service = Service::start(Some(lightning.clone())).await;
@@ -316,6 +317,7 @@ async fn a_quote_that_cannot_be_paid_gives_no_token() {
     let refused = service.usher.engine.mint_ticket(mint(MINT), keyed(3)).await;
     assert!(matches!(refused, Err(TicketCallError::NotPaid { is_certain: true, .. })), "{refused:?}");
     assert_eq!(service.tickets.minted(), 0);
+    assert_eq!(service.tickets.calls("abandon_quote").len(), 3, "nobody waits for the payment of these quotes");
     service.usher.stop().await;
 }
 

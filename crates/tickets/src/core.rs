@@ -32,6 +32,9 @@ const PAYMENT_TIME: Duration = Duration::from_secs(120);
 /// How long a caller to whom the token was promised waits for its commit.
 const COMMIT_WAIT: Duration = Duration::from_secs(10);
 
+/// How long a caller waits until the job of a quote that nobody will pay has ended.
+const ABANDON_WAIT: Duration = Duration::from_secs(5);
+
 /// The ticket wallet's parts.
 pub(crate) struct Core {
     pub(crate) store: Arc<dyn TicketStore>,
@@ -121,6 +124,9 @@ impl Core {
                 }
                 if entry.fingerprint != fingerprint {
                     return Err(TicketError::OtherJob);
+                }
+                if let Some(auth) = terms.auth() {
+                    entry.offer_auth(auth);
                 }
                 break (entry.wait(), true);
             }
@@ -272,6 +278,16 @@ impl Core {
                 return Ok(None);
             }
         }
+    }
+
+    /// Ends a mint job whose quote nobody will pay, once the mint says that it is unpaid. Waits for that for a moment.
+    pub(crate) async fn abandon_quote(&self, id: TicketJobId) {
+        let Some(entry) = self.jobs.get(id) else { return };
+        let mut progress = entry.progress();
+        entry.abandon_quote();
+        drop(entry);
+        let over = progress.wait_for(|progress| !matches!(progress, Progress::PaymentNeeded { .. }));
+        let _ = tokio::time::timeout(ABANDON_WAIT, over).await;
     }
 
     /// Continues a stored job that nobody runs.

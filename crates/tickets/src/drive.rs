@@ -26,7 +26,7 @@ pub(crate) struct Attempts {
     pub(crate) refused_since: Option<Duration>,
     /// How often an unpaid quote was looked at.
     pub(crate) looks: usize,
-    /// The mint has refused the job's auth token: the next attempt shows the one that the mint accepted last.
+    /// The mint has refused the job's auth token: the next attempt shows a newer one.
     pub(crate) auth_refused: bool,
 }
 
@@ -123,7 +123,7 @@ impl Core {
         job: &Job,
         attempts: &mut Attempts,
     ) -> Result<Attempt, Halt> {
-        let renewed = if attempts.auth_refused { self.with_renewed_auth(job).await } else { None };
+        let renewed = if attempts.auth_refused { self.with_renewed_auth(entry, job).await } else { None };
         let job = renewed.as_ref().unwrap_or(job);
         match &job.record.stage {
             Stage::Intent(terms) => self.quote(entry, job, terms).await,
@@ -133,14 +133,17 @@ impl Core {
         }
     }
 
-    /// The job with the auth token that its mint accepted last, if there is one.
-    async fn with_renewed_auth(&self, job: &Job) -> Option<Job> {
+    /// The job with the auth token of the last caller, or else with the one that its mint accepted last, if there is one.
+    async fn with_renewed_auth(&self, entry: &Entry, job: &Job) -> Option<Job> {
         let address = match &job.record.stage {
             Stage::Quoted(minting) => &minting.terms.mint_url,
             Stage::Swapping(swapping) => &swapping.mint_url,
             Stage::Intent(_) | Stage::Ended(_) => return None,
         };
-        let auth = self.tokens.of(&MintAddress::parse(address).ok()?).await?;
+        let auth = match entry.offered_auth() {
+            Some(offered) => offered,
+            None => self.tokens.of(&MintAddress::parse(address).ok()?).await?,
+        };
         let mut record = (*job.record).clone();
         match &mut record.stage {
             Stage::Quoted(minting) => minting.terms.auth = Some(auth),

@@ -30,9 +30,13 @@ const MAX_INVOICE_BYTES: usize = 4096;
 /// its own quotes may take a moment.
 const OWN_PAYMENT: [Duration; 3] = [Duration::from_millis(200), Duration::from_millis(400), Duration::from_millis(800)];
 
-/// How often a quote is looked at whose payment was asked for not long ago, and later.
+/// The pause between two looks at an unpaid quote: at first, and at most. Between the two it grows with the quote's age, so
+/// that many unpaid quotes do not add up to a load on the mint. Whoever asks for the job causes a look at once.
 const LOOK: Duration = Duration::from_secs(2);
-const LOOK_LATER: Duration = Duration::from_secs(60);
+const LOOK_LATER: Duration = Duration::from_secs(5 * 60);
+
+/// The part of a quote's age after which it is looked at again.
+const LOOKS_PER_AGE: u32 = 8;
 
 /// How long after a quote has expired a payment that was under way may still arrive.
 const LATE_PAYMENT: Duration = Duration::from_secs(24 * 60 * 60);
@@ -187,6 +191,9 @@ impl Core {
         if is_past(minting, now) {
             return self.fail(job, Failure::Refused("its quote was not paid in time".to_owned()), true).await;
         }
+        if entry.is_quote_abandoned() {
+            return self.fail(job, Failure::Refused("its quote was not paid".to_owned()), true).await;
+        }
         attempts.any = true;
         attempts.looks = attempts.looks.saturating_add(1);
         if let Some(pause) = OWN_PAYMENT.get(attempts.looks - 1) {
@@ -197,8 +204,8 @@ impl Core {
             let expires_at = minting.expires_at.map(UnixMillis::from_secs);
             entry.report(Progress::PaymentNeeded { invoice: minting.invoice.clone(), expires_at });
         }
-        let recent = now < minting.quoted_at.saturating_add(10 * LOOK_LATER.as_secs());
-        Ok(Attempt::Later(if recent { LOOK } else { LOOK_LATER }))
+        let age = Duration::from_secs(now.saturating_sub(minting.quoted_at));
+        Ok(Attempt::Later((age / LOOKS_PER_AGE).clamp(LOOK, LOOK_LATER)))
     }
 
     /// The state of the quote; `None` when the mint no longer knows it, long after it could be paid. Before that a mint that

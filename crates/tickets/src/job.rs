@@ -42,6 +42,16 @@ impl Terms {
         }
     }
 
+    /// The auth token that the caller shows the mint.
+    pub(crate) fn auth(&self) -> Option<&MintAuthToken> {
+        match self {
+            Self::Mint(terms) => terms.auth.as_ref(),
+            Self::Redeem(terms) | Self::Verify(terms) => terms.auth.as_ref(),
+            Self::Withdraw(terms) => terms.auth.as_ref(),
+            Self::Renew(_) => None,
+        }
+    }
+
     /// What must be the same when an id is used again. Not the auth token, which may have been renewed meanwhile.
     pub(crate) fn fingerprint(&self) -> String {
         let mut hash = Sha256::new();

@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 use tokio::sync::{Notify, watch};
 use tokio::time::{Duration, Instant};
 use usher_engine::UnixMillis;
-use usher_engine::ports::TicketJobId;
+use usher_engine::ports::{MintAuthToken, TicketJobId};
 
 use crate::failure::{Failure, Refusal};
 use crate::job::Ending;
@@ -37,6 +37,10 @@ pub(crate) struct Entry {
     waiters: Mutex<Waiters>,
     /// It waits for a payment, which may take as long as it likes.
     parked: AtomicBool,
+    /// Nobody will pay its quote.
+    quote_abandoned: AtomicBool,
+    /// The auth token of the last caller who showed one.
+    offered_auth: Mutex<Option<MintAuthToken>>,
 }
 
 #[derive(Default)]
@@ -66,6 +70,25 @@ impl Entry {
     /// Whether anybody waits for the result.
     pub(crate) fn is_awaited(&self) -> bool {
         self.waiters.lock().count > 0
+    }
+
+    /// Nobody will pay the quote: the job ends once the mint says that it is unpaid.
+    pub(crate) fn abandon_quote(&self) {
+        self.quote_abandoned.store(true, Ordering::Relaxed);
+        self.nudge.notify_one();
+    }
+
+    pub(crate) fn is_quote_abandoned(&self) -> bool {
+        self.quote_abandoned.load(Ordering::Relaxed)
+    }
+
+    /// A caller who asks for the job again shows this auth token, which may have been renewed.
+    pub(crate) fn offer_auth(&self, auth: &MintAuthToken) {
+        *self.offered_auth.lock() = Some(auth.clone());
+    }
+
+    pub(crate) fn offered_auth(&self) -> Option<MintAuthToken> {
+        self.offered_auth.lock().clone()
     }
 
     /// Expects the caller, who pays for a quote, to come back within `within`.
@@ -182,6 +205,8 @@ impl Jobs {
             nudge: Notify::new(),
             waiters: Mutex::default(),
             parked: AtomicBool::new(false),
+            quote_abandoned: AtomicBool::new(false),
+            offered_auth: Mutex::default(),
         });
         let waiter = awaited.then(|| entry.wait());
         jobs.insert(id, Arc::clone(&entry));

@@ -175,6 +175,10 @@ impl TicketWallet for CashuWallet {
         self.core.give_up(id).await
     }
 
+    async fn abandon_quote(&self, id: TicketJobId) {
+        self.core.abandon_quote(id).await;
+    }
+
     async fn withdraw(&self, id: TicketJobId, terms: &WithdrawTerms) -> Result<Token, TicketError> {
         match self.submit(id, Terms::Withdraw(terms.clone())).await? {
             Got::Ended(Ending::Token(token)) => Ok(token),

@@ -113,6 +113,8 @@ impl TicketWallet for ScriptedTicketWallet {
         Ok(None)
     }
 
+    async fn abandon_quote(&self, _: TicketJobId) {}
+
     async fn withdraw(&self, id: TicketJobId, terms: &WithdrawTerms) -> Result<Token, TicketError> {
         self.job(id, terms)?;
         self.mint_says(&terms.mint_url).await?;

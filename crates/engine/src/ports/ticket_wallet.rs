@@ -65,6 +65,12 @@ pub trait TicketWallet: Send + Sync {
     /// [`TicketError::Store`].
     async fn give_up(&self, id: TicketJobId) -> Result<Option<Token>, TicketError>;
 
+    /// The quote of a mint job will not be paid: its payment was not begun, or has failed for certain.
+    ///
+    /// The job ends once the mint says that the quote is unpaid, and the same id begins again with a new quote. A job whose
+    /// mint says otherwise goes on.
+    async fn abandon_quote(&self, id: TicketJobId);
+
     /// Takes a token of exactly `amount` out of the wallet's own balance.
     ///
     /// # Errors

@@ -191,6 +191,10 @@ impl TicketWallet for FakeTickets {
         Ok(books.jobs.get(&id).and_then(|(_, result)| result.clone().ok()).map(Token))
     }
 
+    async fn abandon_quote(&self, id: TicketJobId) {
+        self.books.lock().calls.push(("abandon_quote", id));
+    }
+
     async fn withdraw(&self, id: TicketJobId, terms: &WithdrawTerms) -> Result<Token, TicketError> {
         let WithdrawTerms { mint_url, unit, amount, .. } = terms;
         let available = self.books.lock().balance;

@@ -8,4 +8,5 @@ mod fixture;
 mod fuzz_targets;
 mod given_up;
 mod mint_tokens;
+mod quotes;
 mod restoring;

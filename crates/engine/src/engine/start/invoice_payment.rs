@@ -30,6 +30,11 @@ pub struct PayInvoiceRequest {
 }
 
 impl Starter {
+    /// Whether a payment of this invoice is under way, or has ended not long ago.
+    pub(in crate::engine) fn is_paying(&self, invoice: &Invoice) -> bool {
+        self.index.find(CorrelationKey::paying(invoice.payment_hash())).is_some()
+    }
+
     /// See [`Engine::pay_invoice`](crate::Engine::pay_invoice).
     pub(in crate::engine) async fn pay_invoice(
         &self,

@@ -74,6 +74,10 @@ impl TicketWallet for HangingMint {
         Ok(None)
     }
 
+    async fn abandon_quote(&self, id: TicketJobId) {
+        self.calls.lock().push(("abandon_quote", id));
+    }
+
     async fn withdraw(&self, _: TicketJobId, _: &WithdrawTerms) -> Result<Token, TicketError> {
         Err(TicketError::TimedOut)
     }

@@ -109,6 +109,11 @@ impl MintJob {
         self.metrics.count(TicketCallKind::Mint, &minted);
         minted
     }
+
+    /// Its quote will not be paid.
+    async fn abandon_quote(&self) {
+        self.wallet.abandon_quote(self.id).await;
+    }
 }
 
 impl Tickets {

@@ -35,8 +35,27 @@ pub(super) struct QuotePayer {
 impl QuotePayer {
     /// Has the invoice paid, and asks the mint again.
     pub(super) async fn mint_paid(&self, invoice: &str, job: &MintJob) -> Result<Token, TicketCallError> {
-        let invoice = self.read(invoice, &job.terms)?;
         let until = self.clock.monotonic().saturating_add(WAIT);
+        if let Err(error) = self.pay(invoice, job, until).await {
+            if self.is_certainly_unpaid(invoice, &error) {
+                job.abandon_quote().await;
+            }
+            return Err(error);
+        }
+        loop {
+            if let Minted::Token(token) = job.ask().await? {
+                return Ok(token);
+            }
+            if self.clock.monotonic() >= until {
+                return Err(TicketError::TimedOut.into());
+            }
+            self.clock.sleep(PAUSE).await;
+        }
+    }
+
+    /// Has the invoice paid, and waits for it.
+    async fn pay(&self, invoice: &str, job: &MintJob, until: Duration) -> Result<(), TicketCallError> {
+        let invoice = self.read(invoice, &job.terms)?;
         let request = PayInvoiceRequest {
             main_key: None,
             subkeys: Vec::new(),
@@ -48,15 +67,19 @@ impl QuotePayer {
         };
         // The invoice of the same quote again: the stream of the payment that is under way, or was made.
         let payment = self.starter.pay_invoice(request, None).await.map_err(of_amount)?;
-        self.paid(payment, until).await?;
-        loop {
-            if let Minted::Token(token) = job.ask().await? {
-                return Ok(token);
+        self.paid(payment, until).await
+    }
+
+    /// Whether nothing was paid for this quote, and nothing will be.
+    fn is_certainly_unpaid(&self, invoice: &str, error: &TicketCallError) -> bool {
+        match error {
+            TicketCallError::NotPaid { is_certain, .. } => *is_certain,
+            TicketCallError::Start(StartError::Store(_)) => false,
+            // It was refused. An earlier request with the same idempotency key may have begun the payment, while it was not.
+            TicketCallError::Start(_) | TicketCallError::Ticket(TicketError::InvalidResponse(_)) => {
+                !invoice.parse().is_ok_and(|invoice: Invoice| self.starter.is_paying(&invoice))
             }
-            if self.clock.monotonic() >= until {
-                return Err(TicketError::TimedOut.into());
-            }
-            self.clock.sleep(PAUSE).await;
+            TicketCallError::Ticket(_) | TicketCallError::NotFound => false,
         }
     }
 
