@@ -136,7 +136,8 @@ pub struct KeyHandshakeData {
     pub preferred_relays: Vec<String>,
 }
 
-/// Data of `StatusUpdate` on streams of `POST /authenticate-key`, and of `POST /key-handshake` (only `timeout`).
+/// Data of `StatusUpdate` on streams of `POST /login` and `POST /authenticate-key`, and of `POST /key-handshake` (only
+/// `timeout`).
 #[derive(Clone, Default, Serialize, ToSchema)]
 pub struct LoginData {
     /// Grant access only on `approved`.
@@ -149,6 +150,10 @@ pub struct LoginData {
         example = "7e7e9c42a91bfef19fa929e5fda1b72e0ebc1a4c1141673e2794234d86addf4e"
     )]
     pub main_key: Option<String>,
+    /// What the user has proven the key with; with `approved` on streams of `POST /login`: `wallet`, `extension` (NIP-07) or
+    /// `signer` (NIP-46).
+    #[schema(nullable = false, pattern = "^(wallet|extension|signer)$", example = "extension")]
+    pub method: Option<String>,
     /// The permissions that the wallet grants, in its own words; with `approved`.
     #[schema(nullable = false, example = json!([]))]
     pub granted_permissions: Option<Vec<String>>,

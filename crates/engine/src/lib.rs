@@ -18,10 +18,11 @@ pub mod testing;
 pub mod time;
 
 pub use engine::{
-    AgeCheckError, AgeCheckReturned, AgeCheckStarted, AuthenticateKey, BurnTicket, CloseHandshakeError, DecisionError,
-    Engine, EngineMetrics, EngineOptions, EngineParts, EventsError, FieldValues, HandshakePage, IdempotentRequest,
-    KeyHandshakeRequest, KeyHandshakeStarted, LightningBackend, Live, LiveEvent, LiveEvents, MintTicket,
-    OperationMetrics, OutgoingPage, OutgoingTicket, PayInvoiceRequest, PaymentRules, RecurringPaymentRequest,
+    AgeCheckError, AgeCheckReturned, AgeCheckStarted, AuthenticateKey, BrowserLogin, BrowserLoginStarted, BurnTicket,
+    CloseHandshakeError, DecisionError, Engine, EngineMetrics, EngineOptions, EngineParts, EventsError, FieldValues,
+    HandshakePage, IdempotentRequest, KeyHandshakeRequest, KeyHandshakeStarted, LightningBackend, Live, LiveEvent,
+    LiveEvents, LoginPageError, LoginRequest, LoginStarted, LoginView, MintTicket, OpenedLogin, OperationMetrics,
+    OutgoingPage, OutgoingTicket, PageRules, PayInvoiceRequest, PaymentRules, RecurringPaymentRequest,
     RenderedResponse, RequestInvoice, RequestTicket, RequestVerificationToken, RetryError, ReusableHandshake,
     ScanLimit, SendTicket, SinglePaymentRequest, SpendingRules, StartError, SubscriptionError, SubscriptionFilter,
     SubscriptionPage, TicketCallError, VerificationRules, VerificationSessionStarted, VerificationView, WithdrawTicket,

@@ -5,12 +5,13 @@
 
 use askama::Template;
 use axum::extract::{Path, RawQuery, State};
-use axum::response::{IntoResponse as _, Redirect, Response};
-use http::header::{COOKIE, SET_COOKIE};
+use axum::response::Response;
+use http::header::SET_COOKIE;
 use http::{HeaderMap, HeaderValue, StatusCode};
 use usher_engine::{AgeCheckError, AgeCheckReturned, AgeCheckStarted, StreamId};
 
 use crate::PagesState;
+use crate::browser::cookie;
 use crate::page;
 use crate::session::{self, Address};
 use crate::texts::{ENGLISH, Message, Texts, fill};
@@ -65,7 +66,7 @@ pub(crate) async fn end(State(pages): State<PagesState>, RawQuery(query): RawQue
         Ok(AgeCheckReturned { session_id, page_secret, is_complete }) => {
             let address = pages.address(session_id, &page_secret);
             let target = if is_complete { address } else { format!("{address}?{}", session::INCOMPLETE) };
-            let mut response = (page::HEADERS, Redirect::to(&target)).into_response();
+            let mut response = page::see_other(&target);
             let (name, base) = (cookie_name(session), &pages.base);
             // A check is over once its browser has returned.
             let cookie = format!("{name}=; Path={base}/verify/return; Max-Age=0; HttpOnly; SameSite=Lax");
@@ -103,10 +104,4 @@ fn message(pages: &PagesState, status: StatusCode, message: &Message, back: Opti
 /// A cookie of each session's own: several can be open in one browser.
 fn cookie_name(session: StreamId) -> String {
     format!("usher_check_{session}")
-}
-
-fn cookie(headers: &HeaderMap, name: &str) -> Option<String> {
-    let lines = headers.get_all(COOKIE).iter().filter_map(|line| line.to_str().ok());
-    let pairs = lines.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
-    pairs.into_iter().find(|(found, _)| *found == name).map(|(_, value)| value.to_owned())
 }

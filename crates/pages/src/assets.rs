@@ -4,14 +4,28 @@ use axum::response::{IntoResponse, Response};
 use http::HeaderValue;
 use http::header::{CONTENT_TYPE, X_CONTENT_TYPE_OPTIONS};
 
-/// `GET /verify/assets/page.css`
+/// `GET /pages/assets/page.css`
 pub(crate) async fn style() -> Response {
     asset("text/css; charset=utf-8", include_str!("../assets/page.css"))
 }
 
-/// `GET /verify/assets/page.js`
-pub(crate) async fn script() -> Response {
-    asset("text/javascript; charset=utf-8", include_str!("../assets/page.js"))
+/// `GET /pages/assets/page.js`
+pub(crate) async fn session_script() -> Response {
+    script(include_str!("../assets/page.js"))
+}
+
+/// `GET /pages/assets/wait.js`
+pub(crate) async fn wait_script() -> Response {
+    script(include_str!("../assets/wait.js"))
+}
+
+/// `GET /pages/assets/login.js`
+pub(crate) async fn login_script() -> Response {
+    script(include_str!("../assets/login.js"))
+}
+
+fn script(content: &'static str) -> Response {
+    asset("text/javascript; charset=utf-8", content)
 }
 
 fn asset(content_type: &'static str, content: &'static str) -> Response {

@@ -1,29 +1,44 @@
-//! The pages that a user's browser opens: today the page of an age verification session.
+//! The pages that a user's browser opens: the login, and the age verification session.
 //!
 //! A page is found by an unguessable secret in its address, and works without JavaScript. Everything it loads is in the
 //! binary; its `Content-Security-Policy` allows nothing else. Templates escape every value. All texts are in `texts`.
 //!
 //! | path | is |
 //! | --- | --- |
-//! | `/verify/{session_id}/{secret}` | the page of a session |
+//! | `/login/{stream_id}/{secret}` | the page of a login |
+//! | `/login/{stream_id}/{secret}/events` | its state as server-sent events, for the page's script |
+//! | `/login/{stream_id}/{secret}/extension` | the event that a browser extension has signed (POST) |
+//! | `/login/{stream_id}/{secret}/decline` | the user does not want to log in (POST) |
+//! | `/verify/{session_id}/{secret}` | the page of a verification session |
 //! | `/verify/{session_id}/{secret}/state` | its state as one word, for the page's script |
 //! | `/verify/{session_id}/{secret}/start` | begins the check of a provider (POST) |
 //! | `/verify/return` | where the provider sends the browser back to |
-//! | `/verify/assets/…` | style sheet and script |
+//! | `/pages/assets/…` | style sheet and scripts |
 //!
 //! The listener around this router limits connections and time, and keeps addresses out of the log: they contain secrets.
 
 mod age_check;
 mod assets;
+mod browser;
+mod login;
 mod page;
+mod qr;
 mod session;
 mod texts;
+mod waiting;
 
 use std::sync::Arc;
 
 use axum::Router;
+use axum::extract::DefaultBodyLimit;
 use axum::routing::{get, post};
+use tokio_util::sync::CancellationToken;
 use usher_engine::{Engine, StreamId};
+
+pub use self::browser::{login_cookie, login_cookie_name};
+
+/// Largest body of a request, in bytes: a signed event.
+const MAX_BODY_BYTES: usize = 16 * 1024;
 
 /// How the pages are reached and what they say of the service.
 #[derive(Clone, Debug)]
@@ -32,6 +47,8 @@ pub struct PagesOptions {
     pub url: String,
     /// The service's name (`profile.display_name`, `profile.name`).
     pub service_name: Option<String>,
+    /// Cancelled when the service stops: then pages that wait end their responses.
+    pub stop: CancellationToken,
 }
 
 /// What every page has at hand.
@@ -40,14 +57,22 @@ struct PagesState(Arc<Shared>);
 
 struct Shared {
     engine: Arc<Engine>,
+    /// How a browser reaches the service, without a trailing slash.
+    url: String,
     /// Whether browsers reach the service over TLS.
     is_secure: bool,
     /// The path of the public URL, without a trailing slash: a proxy may serve the pages below a path.
     base: String,
     service_name: Option<String>,
+    stop: CancellationToken,
 }
 
 impl PagesState {
+    /// The path of the page of a login.
+    fn login_address(&self, login: StreamId, secret: &str) -> String {
+        format!("{}/login/{login}/{secret}", self.base)
+    }
+
     /// The path of the page of a session.
     fn address(&self, session: StreamId, secret: &str) -> String {
         format!("{}/verify/{session}/{secret}", self.base)
@@ -66,13 +91,21 @@ impl std::ops::Deref for PagesState {
 pub fn router(engine: Arc<Engine>, options: PagesOptions) -> Router {
     let base = url::Url::parse(&options.url).map(|url| url.path().trim_end_matches('/').to_owned()).unwrap_or_default();
     let is_secure = options.url.starts_with("https://");
-    let state = PagesState(Arc::new(Shared { engine, base, is_secure, service_name: options.service_name }));
+    let PagesOptions { url, service_name, stop } = options;
+    let state = PagesState(Arc::new(Shared { engine, url, base, is_secure, service_name, stop }));
     Router::new()
+        .route("/login/{stream_id}/{secret}", get(login::show))
+        .route("/login/{stream_id}/{secret}/events", get(login::events))
+        .route("/login/{stream_id}/{secret}/extension", post(login::prove))
+        .route("/login/{stream_id}/{secret}/decline", post(login::decline))
         .route("/verify/{session_id}/{secret}", get(session::show))
         .route("/verify/{session_id}/{secret}/state", get(session::state))
         .route("/verify/{session_id}/{secret}/start", post(age_check::begin))
         .route("/verify/return", get(age_check::end))
-        .route("/verify/assets/page.css", get(assets::style))
-        .route("/verify/assets/page.js", get(assets::script))
+        .route("/pages/assets/page.css", get(assets::style))
+        .route("/pages/assets/page.js", get(assets::session_script))
+        .route("/pages/assets/wait.js", get(assets::wait_script))
+        .route("/pages/assets/login.js", get(assets::login_script))
+        .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
         .with_state(state)
 }

@@ -1,7 +1,7 @@
 //! What all pages have in common.
 
 use askama::Template;
-use axum::response::{Html, IntoResponse as _, Response};
+use axum::response::{Html, IntoResponse as _, Redirect, Response};
 use http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS};
 use http::{HeaderName, HeaderValue, StatusCode};
 
@@ -45,6 +45,11 @@ pub(crate) fn render(status: StatusCode, page: &impl Template) -> Response {
             StatusCode::INTERNAL_SERVER_ERROR.into_response()
         }
     }
+}
+
+/// Leads the browser to another page of ours, by GET.
+pub(crate) fn see_other(address: &str) -> Response {
+    (HEADERS, Redirect::to(address)).into_response()
 }
 
 /// A page that only says something.

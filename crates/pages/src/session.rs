@@ -106,12 +106,7 @@ fn show_session(pages: &PagesState, address: &str, view: &VerificationView, is_i
         (VerificationState::Open, None) => texts.titles.waiting,
         (state, _) => by_state(&texts.titles, state),
     };
-    let minutes = view.time_left.as_secs() / 60;
-    let time_left = match minutes {
-        0 => texts.seconds_left.to_owned(),
-        1 => texts.one_minute_left.to_owned(),
-        minutes => fill(texts.time_left, &[("minutes", &minutes.to_string())]),
-    };
+    let time_left = texts.time_left(view.time_left);
     page::render(
         StatusCode::OK,
         &SessionPage {

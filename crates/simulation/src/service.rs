@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use usher_engine::ports::{Clock, Randomness};
 use usher_engine::{
-    Engine, EngineOptions, EngineParts, LightningBackend, PaymentRules, SpendingRules, VerificationRules,
+    Engine, EngineOptions, EngineParts, LightningBackend, PageRules, PaymentRules, SpendingRules, VerificationRules,
 };
 use usher_lightning::nwc::{NwcBackend, NwcOptions, Settings};
 use usher_protocol::bolt11::Network as Chain;
@@ -132,5 +132,6 @@ fn options_of(identity: &Identity) -> EngineOptions {
             spending: SpendingRules::default(),
         },
         verification: VerificationRules::default(),
+        pages: PageRules::default(),
     }
 }

@@ -93,6 +93,11 @@ impl Browser {
         self.command("Emulation.setEmulatedMedia", json!({ "features": dark })).await;
     }
 
+    /// From the next page on, this script runs before those of the page.
+    pub(crate) async fn run_on_every_page(&mut self, script: &str) {
+        self.command("Page.addScriptToEvaluateOnNewDocument", json!({ "source": script })).await;
+    }
+
     /// Opens a page.
     pub async fn open(&mut self, url: &str) {
         let opened = self.command("Page.navigate", json!({ "url": url })).await;

@@ -4,6 +4,7 @@
 //! | --- | --- | --- |
 //! | `chromium` | a browser | from Debian |
 //! | `accessibility` | axe-core, run in that browser | from npm, into `target/tools/axe-core` |
+//! | `extension` | a browser extension that holds a Nostr key, of npm `nostr-tools` | from npm, into `target/tools/nostr-tools` |
 //! | `oidc_provider` | an OpenID Connect provider, npm `oidc-provider` | from npm, into `target/tools/oidc-provider` |
 //!
 //! The `usher` binary does not link this crate. Everything here panics when a program is missing or fails: only tests use it.
@@ -16,6 +17,7 @@
 
 mod accessibility;
 mod chromium;
+mod extension;
 mod oidc_provider;
 
 use std::path::PathBuf;

@@ -18,7 +18,7 @@ use usher_engine::ports::{
     AgeVerifier, Clock, LightningNotifications, MintAuthToken, OsRandomness, Randomness, SystemClock, WebhookSender,
 };
 use usher_engine::{
-    Engine, EngineOptions, EngineParts, LightningBackend, PaymentRules, SpendingRules, VerificationRules,
+    Engine, EngineOptions, EngineParts, LightningBackend, PageRules, PaymentRules, SpendingRules, VerificationRules,
 };
 use usher_lightning::nwc::{NwcBackend, NwcOptions, Settings};
 use usher_pages::PagesOptions;
@@ -158,7 +158,7 @@ impl Service {
             randomness,
             tasks: http.tasks.clone(),
             stop: http.stop.clone(),
-            pages: usher_pages::router(Arc::clone(&engine), pages(config, pages_url)),
+            pages: usher_pages::router(Arc::clone(&engine), pages(config, pages_url, http.stop.clone())),
         });
         let serving = usher_api::serve(listener, state, serve_options(config), http.tasks.clone(), http.stop.clone());
         http.tasks.spawn(serving);
@@ -337,11 +337,12 @@ fn engine_options(config: &Config, identity: &Identity, pages_url: &str) -> Engi
                 max_fee_percent: config.wallet.max_fee_percent.get(),
             },
         },
-        verification: verification(config, pages_url),
+        verification: verification(config),
+        pages: PageRules { url: pages_url.to_owned(), return_urls: config.pages.return_urls.urls().to_vec() },
     }
 }
 
-fn verification(config: &Config, pages_url: &str) -> VerificationRules {
+fn verification(config: &Config) -> VerificationRules {
     let verification = &config.verification;
     let mint_token = verification.mint_token.as_ref().map(|token| token.secret().expose_secret().to_owned());
     VerificationRules {
@@ -352,7 +353,6 @@ fn verification(config: &Config, pages_url: &str) -> VerificationRules {
         mint_auth: mint_token.map(MintAuthToken),
         unit: verification.unit.as_str().to_ascii_lowercase(),
         amount: verification.amount.get(),
-        pages_url: pages_url.to_owned(),
     }
 }
 
@@ -409,11 +409,11 @@ fn pages_url(config: &Config, listens_on: SocketAddr) -> String {
     })
 }
 
-fn pages(config: &Config, url: String) -> PagesOptions {
+fn pages(config: &Config, url: String, stop: CancellationToken) -> PagesOptions {
     let profile = &config.profile;
     let name = profile.display_name.as_ref().map(|name| name.as_str());
     let name = name.or(profile.name.as_ref().map(|name| name.as_str()));
-    PagesOptions { url, service_name: name.map(str::to_owned) }
+    PagesOptions { url, service_name: name.map(str::to_owned), stop }
 }
 
 fn hours(hours: &[u64]) -> Vec<Duration> {

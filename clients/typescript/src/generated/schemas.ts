@@ -391,7 +391,7 @@ export interface components {
             url: string;
         };
         /**
-         * @description Data of `StatusUpdate` on streams of `POST /authenticate-key`, and of `POST /key-handshake` (only `timeout`).
+         * @description Data of `StatusUpdate` on streams of `POST /login` and `POST /authenticate-key`, and of `POST /key-handshake` (only `timeout`).
          */
         LoginData: {
             /**
@@ -402,6 +402,10 @@ export interface components {
              * @description The key that responded, itself or through a subkey; with `approved` and `declined`.
              */
             main_key?: string;
+            /**
+             * @description What the user has proven the key with; with `approved` on streams of `POST /login`: `wallet`, `extension` (NIP-07) or `signer` (NIP-46).
+             */
+            method?: string;
             /** @description The reason; in the user's words with `declined`. */
             reason?: string;
             /** @description The session token of the wallet, possibly a JWT (`POST /jwt/verify`); with `approved`. */
@@ -410,6 +414,34 @@ export interface components {
              * @description Grant access only on `approved`.
              */
             status: string;
+        };
+        /**
+         * @description Starts a login. Every field is optional, and so is the body.
+         */
+        LoginRequest: {
+            /**
+             * Format: web-url
+             * @description Where the login page leads the user's browser at the end, with `stream_id` in the query. It must be under one of `pages.return_urls`.
+             */
+            return_url?: string | null;
+        };
+        /**
+         * @description A login that has started.
+         */
+        LoginStarted: {
+            /**
+             * @description The login page: redirect the user's browser there instead of showing `url`. The page belongs to the first browser that opens it.
+             */
+            page_url: string;
+            /**
+             * Format: uuid
+             * @description Where to read the result: `GET /events/{stream_id}`.
+             */
+            stream_id: string;
+            /**
+             * @description The URL for a wallet, to show as a QR code or link. Anybody who has it can log in in the user's place.
+             */
+            url: string;
         };
         /**
          * @description Mints a ticket.

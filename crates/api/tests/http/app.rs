@@ -20,7 +20,9 @@ use usher_api::{
 use usher_engine::ports::{
     Clock, DeliveryStore, Inbound, Messenger, OsRandomness, OutgoingMessage, SystemClock, Via, WebhookSender,
 };
-use usher_engine::{Engine, EngineOptions, EngineParts, PaymentRules, SpendingRules, UnixMillis, VerificationRules};
+use usher_engine::{
+    Engine, EngineOptions, EngineParts, PageRules, PaymentRules, SpendingRules, UnixMillis, VerificationRules,
+};
 use usher_protocol::bolt11::Network;
 use usher_protocol::jwt::JwtIssuer;
 use usher_protocol::message::{AuthResponse, AuthStatus, KeyHandshake, WalletMessage};
@@ -173,6 +175,10 @@ impl Builder {
                 spending: SpendingRules::default(),
             },
             verification: self.verification,
+            pages: PageRules {
+                return_urls: vec!["https://app.example/login".parse().unwrap()],
+                ..PageRules::default()
+            },
         };
         let parts = EngineParts {
             store: Arc::clone(&store) as _,
@@ -282,14 +288,18 @@ impl TestApp {
         assert_eq!(response.status(), 200);
         let body: Value = response.json().await.unwrap();
         let stream = body["stream_id"].as_str().unwrap().to_owned();
-        let challenge = eventually(|| {
+        (stream, self.challenge_to(main_key).await)
+    }
+
+    /// The challenge that was sent to this user.
+    pub async fn challenge_to(&self, main_key: PublicKey) -> String {
+        eventually(|| {
             let messages = self.post.0.lock();
             let message = messages.iter().find(|message| message.recipients == [main_key])?;
             let content: Value = serde_json::from_str(&message.content).unwrap();
             Some(content["challenge"].as_str().unwrap().to_owned())
         })
-        .await;
-        (stream, challenge)
+        .await
     }
 
     /// What this user is asked for by the last request for a ticket (29500).

@@ -166,3 +166,45 @@ async fn every_response_has_a_request_id() {
     }
     app.stop().await;
 }
+
+#[tokio::test]
+async fn login_is_handshake_and_authentication_in_one() {
+    let app = TestApp::start().await;
+    let user = key(7);
+    let response = app.post("/login").json(&json!({ "return_url": "https://app.example/login" })).send().await.unwrap();
+    assert_eq!(response.status(), 200);
+    let started: Value = response.json().await.unwrap();
+    let (stream, url) = (started["stream_id"].as_str().unwrap(), started["url"].as_str().unwrap());
+    let page_url = started["page_url"].as_str().unwrap();
+    assert!(page_url.starts_with(&format!("http://127.0.0.1:3000/login/{stream}/")), "{page_url}");
+    let token = url.split("token=").nth(1).unwrap().split('&').next().unwrap();
+    app.scan(token, user).await;
+    let challenge = app.challenge_to(user).await;
+    app.approve(&challenge, user, None).await;
+    let path = format!("/events/{stream}?after=1&wait=60");
+    let page: Value = app.get(&path).send().await.unwrap().json().await.unwrap();
+    assert_eq!(page["done"], true);
+    let data = &page["events"][0]["data"];
+    assert_eq!((&data["status"], &data["method"]), (&json!("approved"), &json!("wallet")));
+    assert_eq!(data["main_key"], user.to_hex());
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn login_returns_to_allowed_addresses_only_and_once_per_key() {
+    let app = TestApp::start().await;
+    for wrong in ["https://evil.example/login", "https://app.example/", "javascript:alert(1)", "", "/login"] {
+        let response = app.post("/login").json(&json!({ "return_url": wrong })).send().await.unwrap();
+        assert_eq!(response.status(), 422, "{wrong}");
+        let problem: Value = response.json().await.unwrap();
+        assert_eq!(problem["errors"][0]["pointer"], "/return_url", "{problem}");
+    }
+    let again = || async {
+        let request = app.post("/login").header("idempotency-key", "a").body("");
+        request.send().await.unwrap().json::<Value>().await.unwrap()
+    };
+    let first = again().await;
+    assert_eq!(first, again().await);
+    assert_ne!(first["page_url"], Value::Null);
+    app.stop().await;
+}

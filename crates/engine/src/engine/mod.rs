@@ -34,6 +34,7 @@ mod invoice_watcher;
 mod lightning_metrics;
 mod lightning_notifications;
 mod lightning_queue;
+mod logins;
 mod metrics;
 mod open_deliveries;
 mod outbox;
@@ -67,6 +68,8 @@ use self::index::Index;
 use self::invoice_watcher::InvoiceWatcher;
 use self::lightning_metrics::LightningMetrics;
 pub use self::lightning_queue::LightningBackend;
+use self::logins::Logins;
+pub use self::logins::{LoginPageError, LoginView, OpenedLogin};
 use self::metrics::Metrics;
 pub use self::metrics::{EngineMetrics, OperationMetrics};
 use self::reusable_handshakes::ReusableHandshakes;
@@ -75,9 +78,10 @@ use self::scan_limiter::ScanAdmission;
 pub use self::scan_limiter::ScanLimit;
 pub use self::spending_budget::SpendingRules;
 pub use self::start::{
-    AuthenticateKey, FieldValues, KeyHandshakeRequest, KeyHandshakeStarted, PayInvoiceRequest, PaymentRules,
-    RecurringPaymentRequest, RequestInvoice, RequestTicket, RequestVerificationToken, SendTicket, SinglePaymentRequest,
-    VerificationRules, VerificationSessionStarted,
+    AuthenticateKey, BrowserLogin, BrowserLoginStarted, FieldValues, KeyHandshakeRequest, KeyHandshakeStarted,
+    LoginRequest, LoginStarted, PageRules, PayInvoiceRequest, PaymentRules, RecurringPaymentRequest, RequestInvoice,
+    RequestTicket, RequestVerificationToken, SendTicket, SinglePaymentRequest, VerificationRules,
+    VerificationSessionStarted,
 };
 use self::start::{FieldChecks, Starter};
 use self::subscriptions::Subscriptions;
@@ -112,4 +116,5 @@ pub struct Engine {
     reusable_handshakes: Arc<ReusableHandshakes>,
     scans: Arc<ScanAdmission>,
     verification_sessions: Arc<VerificationSessions>,
+    logins: Logins,
 }

@@ -5,14 +5,15 @@ use std::time::Duration;
 use usher_protocol::PublicKey;
 
 use super::{
-    AgeCheckError, AgeCheckReturned, AgeCheckStarted, AuthenticateKey, BurnTicket, CloseHandshakeError, DecisionError,
-    Engine, EngineMetrics, EventsError, FieldValues, HandshakePage, IdempotentRequest, KeyHandshakeRequest,
-    KeyHandshakeStarted, LightningBackend, LiveEvents, MintTicket, OutgoingPage, PayInvoiceRequest,
-    RecurringPaymentRequest, RequestInvoice, RequestTicket, RequestVerificationToken, RetryError, SendTicket,
-    SinglePaymentRequest, StartError, SubscriptionError, SubscriptionFilter, SubscriptionPage, TicketCallError,
-    VerificationSessionStarted, VerificationView, WithdrawTicket,
+    AgeCheckError, AgeCheckReturned, AgeCheckStarted, AuthenticateKey, BrowserLogin, BrowserLoginStarted, BurnTicket,
+    CloseHandshakeError, DecisionError, Engine, EngineMetrics, EventsError, FieldValues, HandshakePage,
+    IdempotentRequest, KeyHandshakeRequest, KeyHandshakeStarted, LightningBackend, LiveEvents, LoginPageError,
+    LoginRequest, LoginStarted, MintTicket, OpenedLogin, OutgoingPage, PayInvoiceRequest, RecurringPaymentRequest,
+    RequestInvoice, RequestTicket, RequestVerificationToken, RetryError, SendTicket, SinglePaymentRequest, StartError,
+    SubscriptionError, SubscriptionFilter, SubscriptionPage, TicketCallError, VerificationSessionStarted,
+    VerificationView, WithdrawTicket,
 };
-use crate::operations::{self, AgeDecision, SubscriptionView};
+use crate::operations::{self, AgeDecision, LoginState, SubscriptionView};
 use crate::ports::{
     DamagedRow, Delivery, DeliveryCounts, DeliveryStatus, IdempotencyKey, IdempotencyRecord, LightningError,
     LightningInfo, LightningStatus, MintAuthToken, StoreError, TicketBalance, Token,
@@ -86,6 +87,26 @@ impl Engine {
         once: Option<IdempotentRequest<KeyHandshakeStarted>>,
     ) -> Result<KeyHandshakeStarted, StartError> {
         self.starter.start_key_handshake(request, once).await
+    }
+
+    /// Starts a login: a handshake and an authentication as one operation, with a page for the user's browser.
+    ///
+    /// # Errors
+    /// [`StartError`].
+    pub async fn start_login(
+        &self,
+        request: LoginRequest,
+        once: Option<IdempotentRequest<LoginStarted>>,
+    ) -> Result<LoginStarted, StartError> {
+        self.starter.start_login(request, once).await
+    }
+
+    /// Starts a login of the user of a browser that is here already. The caller gives the browser its cookie.
+    ///
+    /// # Errors
+    /// [`StartError`].
+    pub async fn start_browser_login(&self, request: BrowserLogin) -> Result<BrowserLoginStarted, StartError> {
+        self.starter.start_browser_login(request).await
     }
 
     /// Starts an authentication.
@@ -400,6 +421,57 @@ impl Engine {
         once: Option<IdempotentRequest<SubscriptionView>>,
     ) -> Result<SubscriptionView, SubscriptionError> {
         self.subscriptions.close(main_key, id, once).await
+    }
+}
+
+/// The pages of logins.
+impl Engine {
+    /// A browser opens the page of a login. The first one gets a cookie; the page is its own from then on.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn open_login(
+        &self,
+        id: StreamId,
+        page_secret: &str,
+        browser: Option<&str>,
+    ) -> Result<OpenedLogin, StoreError> {
+        self.logins.open(id, page_secret, browser).await
+    }
+
+    /// The browser extension has signed `event`.
+    ///
+    /// # Errors
+    /// [`LoginPageError`].
+    pub async fn prove_login(
+        &self,
+        id: StreamId,
+        page_secret: &str,
+        browser: Option<&str>,
+        event: &str,
+    ) -> Result<(), LoginPageError> {
+        self.logins.prove(id, page_secret, browser, event).await
+    }
+
+    /// The user does not want to log in.
+    ///
+    /// # Errors
+    /// [`LoginPageError`].
+    pub async fn decline_login(
+        &self,
+        id: StreamId,
+        page_secret: &str,
+        browser: Option<&str>,
+    ) -> Result<(), LoginPageError> {
+        self.logins.decline(id, page_secret, browser).await
+    }
+
+    /// How far a login is, for the browser that it belongs to; `None` for all others.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn login_state(&self, id: StreamId, browser: &str) -> Result<Option<LoginState>, StoreError> {
+        self.logins.state(id, browser).await
     }
 }
 

@@ -38,6 +38,7 @@ use super::invoice_watcher::{InvoiceWatcher, InvoiceWatcherParts};
 use super::lightning_metrics::LightningMetrics;
 use super::lightning_notifications::NotificationHandler;
 use super::lightning_queue::{LightningBackend, LightningQueue};
+use super::logins::Logins;
 use super::metrics::Metrics;
 use super::open_deliveries::OpenDeliveries;
 use super::outbox::{Outbox, OutboxParts};
@@ -46,7 +47,7 @@ use super::restore::Restorer;
 use super::reusable_handshakes::{ReusableHandshakeParts, ReusableHandshakes};
 use super::scan_limiter::{ScanAdmission, ScanAdmissionParts};
 use super::spending_budget::SpendingBudget;
-use super::start::{FieldChecks, PaymentRules, StartRules, Starter, VerificationRules};
+use super::start::{FieldChecks, PageRules, PaymentRules, StartRules, Starter, VerificationRules};
 use super::subscriptions::Subscriptions;
 use super::tasks::Tasks;
 use super::ticket_metrics::TicketMetrics;
@@ -86,6 +87,8 @@ pub struct EngineOptions {
     pub payments: PaymentRules,
     /// The rules of age verification.
     pub verification: VerificationRules,
+    /// The rules of pages.
+    pub pages: PageRules,
 }
 
 /// What the engine runs with.
@@ -147,7 +150,7 @@ impl Engine {
         let (timers, index, metrics) = (Arc::<Timers>::default(), Arc::<Index>::default(), Arc::<Metrics>::default());
         let damage = Arc::new(Damage::new(Arc::clone(&store)));
         let budget = Arc::new(SpendingBudget::new(options.payments.spending));
-        let pages_url = options.verification.pages_url.clone();
+        let pages_url = options.pages.url.clone();
         let ids = Ids::new(Arc::clone(&clock), Arc::clone(&randomness));
         let capacity = Capacity::new(Arc::clone(&index), options.max_open_streams);
         let (inputs, jobs) = Inputs::new(ownership.clone());
@@ -293,7 +296,7 @@ impl Engine {
             capacity,
             idempotency: Arc::clone(&idempotency),
             checks: Arc::clone(&checks),
-            urls,
+            urls: Arc::clone(&urls),
             reusable_handshakes: Arc::clone(&reusable_handshakes),
             budget: Arc::clone(&budget),
             starting_payments: tokio::sync::RwLock::default(),
@@ -310,6 +313,7 @@ impl Engine {
                 ticket_send_ttl: options.ticket_send_ttl,
                 has_ticket_wallet: tickets.is_some(),
                 verification: options.verification,
+                pages: options.pages,
                 service_key: options.subkey.unwrap_or(options.main_key),
             },
         });
@@ -337,11 +341,19 @@ impl Engine {
             damage: Arc::clone(&damage),
             committer: Arc::clone(&committer),
             verifier: age_verifier,
-            pages_url,
-            ids,
+            pages_url: pages_url.clone(),
+            ids: ids.clone(),
             clock: Arc::clone(&clock),
             tasks: tasks.clone(),
         }));
+        let logins = Logins {
+            damage: Arc::clone(&damage),
+            committer: Arc::clone(&committer),
+            urls,
+            ids,
+            clock: Arc::clone(&clock),
+            pages_url,
+        };
 
         let clock_changes = Arc::new(ClockChanges::new(ClockChangeParts {
             store: Arc::clone(&store),
@@ -423,6 +435,7 @@ impl Engine {
             reusable_handshakes,
             scans: Arc::clone(&scans),
             verification_sessions,
+            logins,
         });
 
         let restored = restorer.restore(clock.now()).await?;

@@ -41,6 +41,25 @@ pub struct Authentication {
     service_proof: Option<SubkeyProof>,
 }
 
+/// What an input says about a challenge.
+pub(super) enum Reply {
+    /// Nothing.
+    Ignored,
+    /// A device has proven its key and gets the challenge as well.
+    Proven(Effect),
+    /// The user has responded.
+    Answered {
+        /// Whose response it is.
+        main_key: PublicKey,
+        /// Whether the user agrees.
+        is_approved: bool,
+        /// The same for the app.
+        data: LoginData,
+    },
+    /// Nobody responded in time.
+    Expired,
+}
+
 impl fmt::Debug for Authentication {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Authentication").field("main_key", &self.conversation.main_key()).finish_non_exhaustive()
@@ -98,55 +117,73 @@ impl Authentication {
     }
 
     pub(super) fn step(&mut self, input: &Input, now: UnixMillis) -> StepResult {
-        match input {
-            Input::Timer if now >= self.expires_at => {
+        match self.reply(input, now) {
+            Reply::Ignored => StepResult::Ignored,
+            Reply::Proven(ask) => StepResult::Stepped(vec![ask]),
+            Reply::Answered { data, .. } => {
+                StepResult::Stepped(vec![emit(EventData::Login(data), now), Effect::Finish])
+            }
+            Reply::Expired => {
                 let data = LoginData::timeout("the user did not answer in time");
                 StepResult::Stepped(vec![emit(data, now), Effect::Finish])
             }
+        }
+    }
+
+    /// What an input says about the challenge.
+    pub(super) fn reply(&mut self, input: &Input, now: UnixMillis) -> Reply {
+        match input {
+            Input::Timer if now >= self.expires_at => Reply::Expired,
             // Between expiry and the timer, replies are ignored: the wallet knows when it expires.
-            _ if now >= self.expires_at => StepResult::Ignored,
+            _ if now >= self.expires_at => Reply::Ignored,
             Input::Wallet { author, message: WalletMessage::AuthResponse(response), .. } => {
                 self.answered(author, response, now)
             }
             Input::Wallet { author, message: WalletMessage::SubkeyProof { proof, .. }, .. } => {
                 self.proven(author, proof, now)
             }
-            _ => StepResult::Ignored,
+            _ => Reply::Ignored,
         }
     }
 
-    fn answered(&self, author: &PublicKey, response: &AuthResponse, now: UnixMillis) -> StepResult {
+    fn answered(&self, author: &PublicKey, response: &AuthResponse, now: UnixMillis) -> Reply {
         if response.challenge != self.challenge {
-            return StepResult::Ignored;
+            return Reply::Ignored;
         }
         let proof = response.subkey_proof.as_ref();
         let Some(main_key) = self.conversation.main_key_of(author, proof, Permission::Auth, now) else {
-            return StepResult::Ignored;
+            return Reply::Ignored;
         };
-        let data = match &response.status {
-            AuthStatus::Approved { granted_permissions, session_token } => LoginData {
-                status: "approved".to_owned(),
-                main_key: Some(main_key.to_hex()),
-                granted_permissions: Some(granted_permissions.clone()),
-                session_token: session_token.clone(),
-                reason: None,
-            },
-            AuthStatus::Declined { reason } => LoginData {
-                status: "declined".to_owned(),
-                main_key: Some(main_key.to_hex()),
-                reason: reason.clone(),
-                ..LoginData::default()
-            },
+        let (is_approved, data) = match &response.status {
+            AuthStatus::Approved { granted_permissions, session_token } => {
+                let data = LoginData {
+                    status: "approved".to_owned(),
+                    main_key: Some(main_key.to_hex()),
+                    granted_permissions: Some(granted_permissions.clone()),
+                    session_token: session_token.clone(),
+                    ..LoginData::default()
+                };
+                (true, data)
+            }
+            AuthStatus::Declined { reason } => {
+                let data = LoginData {
+                    status: "declined".to_owned(),
+                    main_key: Some(main_key.to_hex()),
+                    reason: reason.clone(),
+                    ..LoginData::default()
+                };
+                (false, data)
+            }
         };
-        StepResult::Stepped(vec![emit(EventData::Login(data), now), Effect::Finish])
+        Reply::Answered { main_key, is_approved, data }
     }
 
     /// A device could not read the challenge and proves that it is a subkey: it gets the challenge as well.
-    fn proven(&mut self, author: &PublicKey, proof: &SubkeyProof, now: UnixMillis) -> StepResult {
+    fn proven(&mut self, author: &PublicKey, proof: &SubkeyProof, now: UnixMillis) -> Reply {
         if self.conversation.prove(author, proof, Permission::Auth, now) {
-            StepResult::Stepped(vec![self.ask_too(author)])
+            Reply::Proven(self.ask_too(author))
         } else {
-            StepResult::Ignored
+            Reply::Ignored
         }
     }
 

@@ -10,6 +10,7 @@ mod conversation;
 pub(crate) mod fixtures;
 mod invoice_request;
 mod key_handshake;
+mod login;
 mod payment;
 mod recurring_request;
 mod service_payment;
@@ -34,6 +35,7 @@ pub use conversation::MAX_SUBKEYS;
 pub use invoice_request::{InvoiceRequest, InvoiceTerms};
 pub use key_handshake::KeyHandshake;
 pub(crate) use key_handshake::usable_relays;
+pub use login::{Login, LoginMethod, LoginOver, LoginState, LoginTerms};
 pub use payment::{Charge, Payment, PaymentTerms, SubscriptionLink};
 pub use recurring_request::{RecurringRequest, RecurringTerms};
 pub use service_payment::ServicePayment;
@@ -87,6 +89,8 @@ state_machine::operations! {
     TicketDelivery(TicketDelivery),
     /// An age verification.
     VerificationSession(VerificationSession),
+    /// A login: a handshake and an authentication, or the proof of another signer.
+    Login(Login),
 }
 
 /// The inputs of an operation.

@@ -437,11 +437,13 @@ pub enum OperationKind {
     TicketDelivery = 10,
     /// An age verification.
     VerificationSession = 11,
+    /// A login: a handshake and an authentication, or the proof of another signer.
+    Login = 12,
 }
 
 impl OperationKind {
     /// Every kind, in the order of their numbers.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Subscriptions,
         Self::KeyHandshake,
         Self::Authentication,
@@ -454,6 +456,7 @@ impl OperationKind {
         Self::TicketRequest,
         Self::TicketDelivery,
         Self::VerificationSession,
+        Self::Login,
     ];
 
     /// The kind as the label of a metric.
@@ -471,6 +474,7 @@ impl OperationKind {
             Self::TicketRequest => "ticket_request",
             Self::TicketDelivery => "ticket_delivery",
             Self::VerificationSession => "verification_session",
+            Self::Login => "login",
         }
     }
 

@@ -26,8 +26,8 @@ use usher_engine::ports::{
 };
 use usher_engine::testing::{ManualClock, RecordingMessenger, SeededRandomness};
 use usher_engine::{
-    Engine, EngineOptions, EngineParts, EventPage, LightningBackend, PaymentRules, SpendingRules, StreamId, UnixMillis,
-    VerificationRules,
+    Engine, EngineOptions, EngineParts, EventPage, LightningBackend, PageRules, PaymentRules, SpendingRules, StreamId,
+    UnixMillis, VerificationRules,
 };
 use usher_protocol::bolt11::Network;
 use usher_protocol::message::{AuthResponse, AuthStatus, KeyHandshake, WalletMessage};
@@ -71,6 +71,7 @@ pub fn options() -> EngineOptions {
             spending: SpendingRules::default(),
         },
         verification: VerificationRules::default(),
+        pages: PageRules::default(),
     }
 }
 

@@ -15,7 +15,7 @@ use tower::ServiceExt as _;
 use usher_engine::ports::AgeVerifier;
 use usher_engine::testing::{ManualClock, RecordingMessenger, SeededRandomness};
 use usher_engine::{
-    Engine, EngineOptions, EngineParts, PaymentRules, UnixMillis, VerificationRules, VerificationSessionStarted,
+    Engine, EngineOptions, EngineParts, PageRules, PaymentRules, UnixMillis, VerificationSessionStarted,
 };
 use usher_pages::PagesOptions;
 use usher_protocol::bolt11::Network;
@@ -63,7 +63,8 @@ impl Pages {
                 look_ups_per_second: 10,
                 spending: usher_engine::SpendingRules::default(),
             },
-            verification: VerificationRules { pages_url: URL.to_owned(), ..VerificationRules::default() },
+            verification: usher_engine::VerificationRules::default(),
+            pages: PageRules { url: URL.to_owned(), return_urls: vec!["https://app.example/done".parse().unwrap()] },
         };
         let parts = EngineParts {
             store: store.clone(),
@@ -80,7 +81,8 @@ impl Pages {
             age_verifier,
         };
         let engine = Engine::start(options, parts, &tasks, stop.clone()).await.unwrap();
-        let options = PagesOptions { url: URL.to_owned(), service_name: service_name.map(str::to_owned) };
+        let options =
+            PagesOptions { url: URL.to_owned(), service_name: service_name.map(str::to_owned), stop: stop.clone() };
         let router = usher_pages::router(Arc::clone(&engine), options);
         Self { engine, clock, router, tasks, stop, _folder: folder }
     }
@@ -94,9 +96,14 @@ impl Pages {
     }
 
     pub(crate) async fn send(&self, request: Request<Body>) -> (StatusCode, http::HeaderMap, String) {
-        let (head, body) = self.router.clone().oneshot(request).await.unwrap().into_parts();
+        let (head, body) = self.open_body(request).await.into_parts();
         let body = body.collect().await.unwrap().to_bytes();
         (head.status, head.headers, String::from_utf8(body.to_vec()).unwrap())
+    }
+
+    /// The response while its body is still to come.
+    pub(crate) async fn open_body(&self, request: Request<Body>) -> http::Response<Body> {
+        self.router.clone().oneshot(request).await.unwrap()
     }
 
     pub(crate) async fn stop(self) {

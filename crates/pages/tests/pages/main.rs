@@ -3,4 +3,5 @@
 
 mod age_check;
 mod fixture;
+mod login;
 mod session;

@@ -21,7 +21,7 @@ async fn the_page_says_what_is_checked_by_whom_and_that_nothing_is_kept() {
         r#"<html lang="en">"#,
         r#"role="status" aria-live="polite""#,
         r#"<noscript><meta http-equiv="refresh" content="5"></noscript>"#,
-        r#"href="/usher/verify/assets/page.css""#,
+        r#"href="/usher/pages/assets/page.css""#,
         r#"name="viewport" content="width=device-width, initial-scale=1""#,
     ] {
         assert!(html.contains(text), "{text}\n{html}");
@@ -32,8 +32,8 @@ async fn the_page_says_what_is_checked_by_whom_and_that_nothing_is_kept() {
     assert_eq!(headers["referrer-policy"], "no-referrer");
     assert_eq!(headers["cache-control"], "no-store");
     assert!(!headers.contains_key("set-cookie"));
-    for asset in ["/verify/assets/page.css", "/verify/assets/page.js"] {
-        let (status, headers, content) = pages.get(asset).await;
+    for asset in ["page.css", "page.js", "wait.js", "login.js"] {
+        let (status, headers, content) = pages.get(&format!("/pages/assets/{asset}")).await;
         assert_eq!(status, 200);
         assert_eq!(headers["x-content-type-options"], "nosniff");
         assert!(!content.contains("http"), "nothing from elsewhere");

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use super::key::Key;
 use super::setting::{
     ApiToken, DatabaseUrl, Hours, LnBackend, LogFilter, LogFormat, Mnemonic, Nip05, NwcUrl, PrivateKey, ProfileName,
-    Relays, Scheme, Secret, Text, Unit, VerificationProvider, WebUrl, WebhookSecret, WebhookUrl, Whole,
+    Relays, ReturnUrls, Scheme, Secret, Text, Unit, VerificationProvider, WebUrl, WebhookSecret, WebhookUrl, Whole,
 };
 use super::table::configuration;
 use usher_protocol::bolt11::Network;
@@ -215,6 +215,9 @@ configuration! {
         /// How a user's browser reaches this service. Default: the loopback address on which it listens, which only
         /// browsers on the same machine reach. Use https unless it is one.
         public_url: Option<WebUrl>;
+        /// Where pages may lead a browser at the end: the `return_url` of a request must have the same scheme, host and port
+        /// as one of these, and the same path or one below it.
+        return_urls: ReturnUrls = "[]";
     }
 
     /// Logging, to standard output.

@@ -2,6 +2,7 @@
 
 mod deployed_wallets;
 mod devices;
+mod on_the_page;
 mod own_relays;
 mod stream_readers;
 

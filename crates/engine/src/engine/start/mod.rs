@@ -7,7 +7,9 @@ mod field_checks;
 mod invoice_payment;
 mod invoice_request;
 mod key_handshake;
+mod login;
 mod recurring_payment;
+mod return_url;
 mod service_payment;
 mod single_payment;
 mod ticket_delivery;
@@ -28,7 +30,9 @@ pub use self::field_checks::FieldValues;
 pub use self::invoice_payment::PayInvoiceRequest;
 pub use self::invoice_request::RequestInvoice;
 pub use self::key_handshake::{KeyHandshakeRequest, KeyHandshakeStarted};
+pub use self::login::{BrowserLogin, BrowserLoginStarted, LoginRequest, LoginStarted};
 pub use self::recurring_payment::RecurringPaymentRequest;
+pub use self::return_url::PageRules;
 pub(super) use self::service_payment::ServicePaymentRequest;
 pub use self::single_payment::SinglePaymentRequest;
 pub use self::ticket_delivery::SendTicket;
@@ -97,6 +101,7 @@ pub(super) struct StartRules {
     /// Whether there is a ticket wallet.
     pub(super) has_ticket_wallet: bool,
     pub(super) verification: VerificationRules,
+    pub(super) pages: PageRules,
     /// The key that the service signs with on Nostr.
     pub(super) service_key: PublicKey,
 }

@@ -26,8 +26,6 @@ pub struct VerificationRules {
     pub unit: String,
     /// The amount of a proof, in the unit (`verification.amount`).
     pub amount: u64,
-    /// How a browser reaches the pages, without a trailing slash (`pages.public_url`).
-    pub pages_url: String,
 }
 
 impl Default for VerificationRules {
@@ -40,7 +38,6 @@ impl Default for VerificationRules {
             mint_auth: None,
             unit: "multi".to_owned(),
             amount: 1,
-            pages_url: "http://127.0.0.1:3000".to_owned(),
         }
     }
 }
@@ -90,7 +87,7 @@ impl Starter {
         let keys = self.ids.keys();
         let started = VerificationSessionStarted {
             session_id,
-            session_url: format!("{}/verify/{session_id}/{page_secret}", rules.pages_url),
+            session_url: format!("{}/verify/{session_id}/{page_secret}", self.rules.pages.url),
             ephemeral_npub: npub(&keys.public_key()),
             expires_at: UnixMillis::from_secs(now.plus(rules.session_ttl).secs()),
         };

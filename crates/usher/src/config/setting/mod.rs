@@ -7,6 +7,7 @@ mod hours;
 mod log_filter;
 mod nostr;
 mod nwc;
+mod return_urls;
 mod secret;
 
 pub use address::{DatabaseUrl, WebUrl, WebhookUrl};
@@ -16,6 +17,7 @@ pub use hours::Hours;
 pub use log_filter::{FilterError, LogFilter, parse_filter};
 pub use nostr::{PrivateKey, Relays, Scheme};
 pub use nwc::NwcUrl;
+pub use return_urls::ReturnUrls;
 pub use secret::{ApiToken, Mnemonic, Secret, WebhookSecret};
 
 /// A value as the file or the environment gives it. It has no `Debug`: it may be a secret.

@@ -21,6 +21,38 @@ public final class UsherApi {
     }
 
     /**
+     * Logs a user in: handshake and authentication in one operation.
+     *
+     * <p>{@code POST /login}
+     *
+     * @param request Starts a login. Every field is optional, and so is the body.
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<LoginStarted> startLogin(LoginRequest request) {
+        return startLogin(request, CallOptions.DEFAULT);
+    }
+
+    /**
+     * Logs a user in: handshake and authentication in one operation.
+     *
+     * <p>Redirect the user's browser to {@code page_url}, or show {@code url} as a QR code yourself. On the page the
+     * user logs in with a wallet or with a browser extension (NIP-07). The stream gets a {@code KeyHandshake} event
+     * {@code {main_key, preferred_relays}} and then a {@code StatusUpdate} {@code {status: "approved", main_key,
+     * method}}, or {@code declined}, or {@code timeout}. Grant access only on {@code approved}. A wallet that opens
+     * {@code url} gets its challenge by itself.
+     *
+     * <p>{@code POST /login}
+     *
+     * @param request Starts a login. Every field is optional, and so is the body.
+     * @param options how to call
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<LoginStarted> startLogin(LoginRequest request, CallOptions options) {
+        return transport.call(Request.of("POST", "/login").body(Encoders.loginRequest(request)), options,
+                Decoders::loginStarted);
+    }
+
+    /**
      * Lists the open reusable handshakes.
      *
      * <p>{@code GET /key-handshake}

@@ -79,6 +79,13 @@ public final class Decoders {
                 json.string("url"));
     }
 
+    public static LoginStarted loginStarted(JsonObject json) {
+        return new LoginStarted(
+                json.string("stream_id"),
+                json.string("url"),
+                json.string("page_url"));
+    }
+
     public static Nip05 nip05(JsonObject json) {
         return new Nip05(
                 json.string("pubkey"),
@@ -356,6 +363,7 @@ public final class Decoders {
                 json.string("status"),
                 json.optionalStrings("granted_permissions"),
                 json.optionalString("main_key"),
+                json.optionalString("method"),
                 json.optionalString("reason"),
                 json.optionalString("session_token"),
                 json.optionalInteger("fees_paid"),

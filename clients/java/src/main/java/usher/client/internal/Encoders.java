@@ -78,6 +78,12 @@ public final class Encoders {
         return members.map();
     }
 
+    public static Map<String, Object> loginRequest(LoginRequest value) {
+        Members members = new Members();
+        members.put("return_url", value.returnUrl());
+        return members.map();
+    }
+
     public static Map<String, Object> mintTicketRequest(MintTicketRequest value) {
         Members members = new Members();
         members.put("mint_url", value.mintUrl());

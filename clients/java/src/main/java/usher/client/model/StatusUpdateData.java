@@ -13,6 +13,8 @@ import org.jspecify.annotations.Nullable;
  * @param grantedPermissions The permissions that the wallet grants, in its own words; with {@code approved}.
  * @param mainKey On a login: the key that responded, itself or through a subkey; with {@code approved} and {@code
  *     declined}.
+ * @param method What the user has proven the key with; with {@code approved} on streams of {@code POST /login}: {@code
+ *     wallet}, {@code extension} (NIP-07) or {@code signer} (NIP-46).
  * @param reason Why; in the user's words if the user refused.
  * @param sessionToken The session token of the wallet, possibly a JWT ({@code POST /jwt/verify}); with {@code
  *     approved}.
@@ -29,6 +31,7 @@ public record StatusUpdateData(
         String status,
         @Nullable List<String> grantedPermissions,
         @Nullable String mainKey,
+        @Nullable String method,
         @Nullable String reason,
         @Nullable String sessionToken,
         @Nullable Long feesPaid,
@@ -46,6 +49,8 @@ public record StatusUpdateData(
      * @param grantedPermissions The permissions that the wallet grants, in its own words; with {@code approved}.
      * @param mainKey On a login: the key that responded, itself or through a subkey; with {@code approved} and {@code
      *     declined}.
+     * @param method What the user has proven the key with; with {@code approved} on streams of {@code POST /login}:
+     *     {@code wallet}, {@code extension} (NIP-07) or {@code signer} (NIP-46).
      * @param reason Why; in the user's words if the user refused.
      * @param sessionToken The session token of the wallet, possibly a JWT ({@code POST /jwt/verify}); with {@code
      *     approved}.
@@ -68,6 +73,7 @@ public record StatusUpdateData(
         return "StatusUpdateData[status=" + status
                 + ", grantedPermissions=" + grantedPermissions
                 + ", mainKey=" + mainKey
+                + ", method=" + method
                 + ", reason=" + reason
                 + ", sessionToken=…"
                 + ", feesPaid=" + feesPaid

@@ -1,66 +1,6 @@
-//! All texts of the pages. Another language is another constant of this type.
+//! English.
 
-/// The texts of one language. In those that take values, `{…}` names where each goes.
-pub(crate) struct Texts {
-    /// The language's tag (BCP 47).
-    pub(crate) language: &'static str,
-    pub(crate) heading: &'static str,
-    pub(crate) asks: &'static str,
-    pub(crate) this_service: &'static str,
-    pub(crate) checked_heading: &'static str,
-    pub(crate) checked: &'static str,
-    pub(crate) checker_heading: &'static str,
-    pub(crate) checker_staff: &'static str,
-    pub(crate) checker_provider: &'static str,
-    pub(crate) kept_heading: &'static str,
-    pub(crate) kept: &'static str,
-    pub(crate) time_left: &'static str,
-    pub(crate) one_minute_left: &'static str,
-    pub(crate) seconds_left: &'static str,
-    pub(crate) reload: &'static str,
-    pub(crate) start: &'static str,
-    pub(crate) start_again: &'static str,
-    pub(crate) what_the_button_does: &'static str,
-    pub(crate) incomplete: &'static str,
-    pub(crate) leaving_title: &'static str,
-    pub(crate) leaving: &'static str,
-    pub(crate) continue_link: &'static str,
-    pub(crate) back: &'static str,
-    pub(crate) status: StatusTexts,
-    pub(crate) titles: StatusTexts,
-    pub(crate) not_found: Message,
-    pub(crate) unavailable: Message,
-    pub(crate) nothing_to_check: Message,
-    pub(crate) too_often: Message,
-    pub(crate) provider_unavailable: Message,
-    pub(crate) other_browser: Message,
-}
-
-/// One text for each state of a session.
-pub(crate) struct StatusTexts {
-    /// Open, decided by staff.
-    pub(crate) waiting: &'static str,
-    /// Open, decided by a provider: the user begins the check.
-    pub(crate) open: &'static str,
-    /// The user is at the provider, or has just returned.
-    pub(crate) checking: &'static str,
-    /// Passed; the proof is being issued.
-    pub(crate) issuing: &'static str,
-    /// Passed, and the proof was issued.
-    pub(crate) passed: &'static str,
-    /// Not passed.
-    pub(crate) rejected: &'static str,
-    /// Passed, but no proof could be issued.
-    pub(crate) not_issued: &'static str,
-    /// Nobody decided in time.
-    pub(crate) expired: &'static str,
-}
-
-/// A page that only says something.
-pub(crate) struct Message {
-    pub(crate) heading: &'static str,
-    pub(crate) message: &'static str,
-}
+use super::{LoginStatusTexts, LoginTexts, Message, StatusTexts, Texts};
 
 /// English.
 pub(crate) const ENGLISH: Texts = Texts {
@@ -126,19 +66,49 @@ pub(crate) const ENGLISH: Texts = Texts {
         heading: "This check was started elsewhere",
         message: "Finish the check in the browser in which you started it, or start it again there.",
     },
+    login: LoginTexts {
+        heading: "Log in",
+        asks: "{service} asks you to log in with your Nostr key.",
+        status: LoginStatusTexts {
+            waiting: "Waiting for you to log in.",
+            asking: "Please approve the login in your wallet.",
+            approved: "You are logged in. You can close this page.",
+            declined: "You did not log in.",
+            expired: "The time for this login is over. Return to the app to start a new one.",
+        },
+        titles: LoginStatusTexts {
+            waiting: "Log in",
+            asking: "Approve the login",
+            approved: "Logged in",
+            declined: "Not logged in",
+            expired: "The login has expired",
+        },
+        extension_heading: "With a browser extension",
+        extension_button: "Log in with your extension",
+        extension_asking: "Please approve the login in your extension.",
+        extension_refused: "Your extension did not sign the login. You can try again.",
+        extension_failed: "The service does not respond. Please try again in a moment.",
+        wallet_heading: "With a wallet on your phone",
+        wallet_scan: "Scan this code with your Nostr wallet, and approve the login there.",
+        wallet_qr: "QR code of the login, for your wallet",
+        wallet_link: "Open in a wallet on this device",
+        learns_heading: "What {service} learns",
+        learns: "Your public key. Your secret key stays with you.",
+        cancel: "Do not log in",
+        go_on: "Continue",
+        over: Message { heading: "The login is over", message: "Return to the app to start a new one." },
+        opened_elsewhere: Message {
+            heading: "This login was opened elsewhere",
+            message: "A login belongs to the browser that opened it first. Continue there, or return to the app to start a \
+                      new one. If somebody sent you this page: do not log in for others.",
+        },
+        not_found: Message {
+            heading: "There is no such login",
+            message: "The address is not complete, or the login is long over.",
+        },
+        not_proven: Message {
+            heading: "Your extension signed something else",
+            message: "The login was not accepted. Check the clock of this device, and try again.",
+        },
+    },
 };
-
-/// `text` with each `{name}` replaced by its value.
-pub(crate) fn fill(text: &str, values: &[(&str, &str)]) -> String {
-    values.iter().fold(text.to_owned(), |text, (name, value)| text.replace(&format!("{{{name}}}"), value))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn values_take_the_places_of_their_names() {
-        assert_eq!(fill("{a} and {b}, {a}", &[("a", "1"), ("b", "2")]), "1 and 2, 1");
-    }
-}

@@ -1,0 +1,95 @@
+//! `POST /login`
+
+use axum::extract::State;
+use axum::{Extension, Json};
+use serde::Serialize;
+use usher_engine::{LoginRequest, LoginStarted};
+use utoipa::ToSchema;
+
+use crate::ApiState;
+use crate::body;
+use crate::endpoints::operation_started::Error;
+use crate::field_types::WebUrl;
+use crate::idempotency::IdempotencyContext;
+use crate::request_body::{Nullable, RequestBody, request_body};
+use crate::request_log;
+use crate::tasks;
+
+request_body! {
+    /// Starts a login. Every field is optional, and so is the body.
+    pub(crate) struct Body = "LoginRequest", example { "return_url": "https://app.example/login" } {
+        /// Where the login page leads the user's browser at the end, with `stream_id` in the query. It must be under one of
+        /// `pages.return_urls`.
+        return_url: Nullable<WebUrl>,
+    }
+}
+
+impl RequestBody for Body {
+    type Request = LoginRequest;
+
+    const MAY_BE_EMPTY: bool = true;
+
+    fn complete(self) -> Option<LoginRequest> {
+        Some(LoginRequest { return_url: self.return_url })
+    }
+}
+
+/// A login that has started.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = LoginStarted)]
+pub(crate) struct Started {
+    /// Where to read the result: `GET /events/{stream_id}`.
+    #[schema(format = "uuid", example = "01934b1c-8a34-7f3e-a1a5-0c6b1f0e9d11")]
+    stream_id: String,
+    /// The URL for a wallet, to show as a QR code or link. Anybody who has it can log in in the user's place.
+    #[schema(example = "nostr+walletconnect://npub1…?relays=wss%3A%2F%2Frelay.example&token=Yh3kq9…")]
+    url: String,
+    /// The login page: redirect the user's browser there instead of showing `url`. The page belongs to the first browser that
+    /// opens it.
+    #[schema(example = "https://login.example/login/01934b1c-8a34-7f3e-a1a5-0c6b1f0e9d11/q0R7…")]
+    page_url: String,
+}
+
+impl Started {
+    fn on(started: &LoginStarted) -> Self {
+        Self { stream_id: started.stream_id.to_string(), url: started.url.clone(), page_url: started.page_url.clone() }
+    }
+}
+
+/// Logs a user in: handshake and authentication in one operation.
+///
+/// Redirect the user's browser to `page_url`, or show `url` as a QR code yourself. On the page the user logs in with a wallet
+/// or with a browser extension (NIP-07). The stream gets a `KeyHandshake` event `{main_key, preferred_relays}` and then a
+/// `StatusUpdate` `{status: "approved", main_key, method}`, or `declined`, or `timeout`. Grant access only on `approved`. A
+/// wallet that opens `url` gets its challenge by itself.
+#[utoipa::path(
+    post,
+    path = "/login",
+    request_body(
+        content = Option<Body>,
+        description = "An empty body means `{}`.",
+        examples(
+            ("plain" = (summary = "A login that ends on its page", value = json!({}))),
+            ("returning" = (
+                summary = "A login that returns to your app",
+                value = json!({ "return_url": "https://app.example/login" }),
+            )),
+        ),
+    ),
+    responses(
+        (status = 200, description = "The operation is stored and has started.", body = Started),
+        (status = 503, description = "`storage_unavailable`: The database is unavailable.\n\n\
+            `overloaded`: `limits.max_open_streams` is reached."),
+    ),
+)]
+pub(crate) async fn start_login(
+    State(state): State<ApiState>,
+    idempotency: Option<Extension<IdempotencyContext>>,
+    body::Json(request): body::Json<Body>,
+) -> Result<Json<Started>, Error> {
+    let engine = state.engine.clone();
+    let once = idempotency.map(|Extension(idempotency)| idempotency.request(Started::on));
+    let started = tasks::run_detached(&state, async move { engine.start_login(request, once).await }).await??;
+    request_log::record_stream_id(&started.stream_id);
+    Ok(Json(Started::on(&started)))
+}

@@ -1,0 +1,224 @@
+//! Logins while their pages are open: which browser a page belongs to, the proofs of signers, and the outcome.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use sha2::{Digest as _, Sha256};
+use usher_protocol::login_proof::{LoginChallenge, LoginProofError};
+
+use super::commit::{Cause, Change, Committer};
+use super::damage::Damage;
+use super::handshake_urls::HandshakeUrls;
+use super::ids::Ids;
+use crate::StreamId;
+use crate::operations::{Effect, Login, LoginMethod, LoginOver, LoginState, Operation};
+use crate::ports::{Clock, Conflict, OperationKind, StoreError};
+
+/// A login as its page shows it.
+#[derive(Clone)]
+pub struct LoginView {
+    /// How far it is.
+    pub state: LoginState,
+    /// The URL for a wallet.
+    pub wallet_url: String,
+    /// The event for another signer to sign now: JSON text.
+    pub unsigned_proof: String,
+    /// Who asks for the login, if it is not the service itself.
+    pub client_name: Option<String>,
+    /// Where the page leads to at the end.
+    pub return_url: Option<String>,
+    /// How long the user may still take.
+    pub time_left: Duration,
+}
+
+/// A page that was opened.
+pub enum OpenedLogin {
+    /// The page belongs to this browser.
+    Page {
+        /// What it shows.
+        view: Box<LoginView>,
+        /// The cookie that the browser gets now, if it is the first.
+        new_browser: Option<String>,
+    },
+    /// The page belongs to another browser.
+    Elsewhere,
+    /// There is no such login.
+    NotFound,
+}
+
+/// Why a request of a login's page was refused.
+#[derive(Debug, thiserror::Error)]
+pub enum LoginPageError {
+    /// There is no such login.
+    #[error("no such login")]
+    NotFound,
+    /// The page belongs to another browser.
+    #[error("the page belongs to another browser")]
+    Elsewhere,
+    /// The login has ended.
+    #[error("the login is over")]
+    Over,
+    /// The signed event does not prove it.
+    #[error(transparent)]
+    Proof(#[from] LoginProofError),
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl From<LoginOver> for LoginPageError {
+    fn from(LoginOver: LoginOver) -> Self {
+        Self::Over
+    }
+}
+
+/// Reads and changes logins for their pages.
+pub(super) struct Logins {
+    pub(super) damage: Arc<Damage>,
+    pub(super) committer: Arc<Committer>,
+    pub(super) urls: Arc<HandshakeUrls>,
+    pub(super) ids: Ids,
+    pub(super) clock: Arc<dyn Clock>,
+    /// How a browser reaches the pages, without a trailing slash.
+    pub(super) pages_url: String,
+}
+
+impl Logins {
+    /// See [`Engine::open_login`](super::Engine::open_login).
+    pub(super) async fn open(
+        &self,
+        id: StreamId,
+        page_secret: &str,
+        browser: Option<&str>,
+    ) -> Result<OpenedLogin, StoreError> {
+        loop {
+            let Some((revision, mut login)) = self.find_page(id, page_secret).await? else {
+                return Ok(OpenedLogin::NotFound);
+            };
+            if let Some(owner) = login.browser() {
+                let is_owner = browser.is_some_and(|browser| is_same_secret(owner, browser));
+                return Ok(if is_owner { self.page(id, &login, None) } else { OpenedLogin::Elsewhere });
+            }
+            let new_browser = self.ids.token();
+            login.bind(new_browser.clone());
+            let page = self.page(id, &login, Some(new_browser));
+            // When it is not committed, something happened meanwhile: it is read again.
+            if self.commit(id, revision, login, Vec::new()).await? {
+                return Ok(page);
+            }
+        }
+    }
+
+    /// See [`Engine::prove_login`](super::Engine::prove_login).
+    pub(super) async fn prove(
+        &self,
+        id: StreamId,
+        page_secret: &str,
+        browser: Option<&str>,
+        event: &str,
+    ) -> Result<(), LoginPageError> {
+        let now = self.clock.now();
+        self.change(id, page_secret, browser, |login| {
+            let main_key = self.challenge(id, login).verify_json(event, now.secs())?;
+            Ok(login.prove(main_key, LoginMethod::Extension, now)?)
+        })
+        .await
+    }
+
+    /// See [`Engine::decline_login`](super::Engine::decline_login).
+    pub(super) async fn decline(
+        &self,
+        id: StreamId,
+        page_secret: &str,
+        browser: Option<&str>,
+    ) -> Result<(), LoginPageError> {
+        let now = self.clock.now();
+        self.change(id, page_secret, browser, |login| Ok(login.decline(now)?)).await
+    }
+
+    /// See [`Engine::login_state`](super::Engine::login_state).
+    pub(super) async fn state(&self, id: StreamId, browser: &str) -> Result<Option<LoginState>, StoreError> {
+        let login = self.find(id).await?.map(|(_, login)| login);
+        let owned = login.filter(|login| login.browser().is_some_and(|owner| is_same_secret(owner, browser)));
+        Ok(owned.map(|login| login.state()))
+    }
+
+    /// Changes the login of a page for the browser that it belongs to.
+    async fn change(
+        &self,
+        id: StreamId,
+        page_secret: &str,
+        browser: Option<&str>,
+        change: impl Fn(&mut Login) -> Result<Vec<Effect>, LoginPageError>,
+    ) -> Result<(), LoginPageError> {
+        loop {
+            let (revision, mut login) = self.find_page(id, page_secret).await?.ok_or(LoginPageError::NotFound)?;
+            let owner = login.browser().zip(browser);
+            if !owner.is_some_and(|(owner, browser)| is_same_secret(owner, browser)) {
+                return Err(LoginPageError::Elsewhere);
+            }
+            if login.state().is_over() {
+                return Err(LoginPageError::Over);
+            }
+            let effects = change(&mut login)?;
+            if self.commit(id, revision, login, effects).await? {
+                return Ok(());
+            }
+        }
+    }
+
+    fn page(&self, id: StreamId, login: &Login, new_browser: Option<String>) -> OpenedLogin {
+        let now = self.clock.now();
+        let view = LoginView {
+            state: login.state(),
+            wallet_url: self.urls.url(login.token(), false),
+            unsigned_proof: self.challenge(id, login).template(now.secs()),
+            client_name: login.client_name().map(str::to_owned),
+            return_url: login.return_url().map(str::to_owned),
+            time_left: login.expires_at().since(now),
+        };
+        OpenedLogin::Page { view: Box::new(view), new_browser }
+    }
+
+    fn challenge(&self, id: StreamId, login: &Login) -> LoginChallenge {
+        let url = format!("{}/login/{id}", self.pages_url);
+        LoginChallenge { url, challenge: login.signer_challenge().to_owned() }
+    }
+
+    /// Commits a step; false when the login was stepped meanwhile.
+    async fn commit(
+        &self,
+        id: StreamId,
+        revision: u64,
+        login: Login,
+        effects: Vec<Effect>,
+    ) -> Result<bool, StoreError> {
+        let change = Change::step(id, revision, Operation::Login(login), effects);
+        match self.committer.commit(change, self.clock.now(), Cause::Request(None)).await? {
+            None => Ok(true),
+            Some(Conflict::Revision) => Ok(false),
+            Some(Conflict::AlreadyRequested | Conflict::Correlation(_) | Conflict::InboundSeen) => {
+                Err(StoreError::Unreadable("a login's keys"))
+            }
+        }
+    }
+
+    async fn find_page(&self, id: StreamId, page_secret: &str) -> Result<Option<(u64, Login)>, StoreError> {
+        Ok(self.find(id).await?.filter(|(_, login)| is_same_secret(login.page_secret(), page_secret)))
+    }
+
+    /// The login and its revision, also when it is over.
+    async fn find(&self, id: StreamId) -> Result<Option<(u64, Login)>, StoreError> {
+        match self.damage.readable(id).await? {
+            Some((stored, Operation::Login(login))) if stored.kind == OperationKind::Login => {
+                Ok(Some((stored.revision, login)))
+            }
+            _ => Ok(None),
+        }
+    }
+}
+
+/// Compares digests: the time it takes says nothing about the secret.
+fn is_same_secret(secret: &str, given: &str) -> bool {
+    Sha256::digest(secret) == Sha256::digest(given)
+}

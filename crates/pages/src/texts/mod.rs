@@ -1,0 +1,131 @@
+//! All texts of the pages, in one file per language.
+
+mod english;
+
+use std::time::Duration;
+
+pub(crate) use self::english::ENGLISH;
+
+/// The texts of one language. In those that take values, `{…}` names where each goes.
+pub(crate) struct Texts {
+    /// The language's tag (BCP 47).
+    pub(crate) language: &'static str,
+    pub(crate) heading: &'static str,
+    pub(crate) asks: &'static str,
+    pub(crate) this_service: &'static str,
+    pub(crate) checked_heading: &'static str,
+    pub(crate) checked: &'static str,
+    pub(crate) checker_heading: &'static str,
+    pub(crate) checker_staff: &'static str,
+    pub(crate) checker_provider: &'static str,
+    pub(crate) kept_heading: &'static str,
+    pub(crate) kept: &'static str,
+    pub(crate) time_left: &'static str,
+    pub(crate) one_minute_left: &'static str,
+    pub(crate) seconds_left: &'static str,
+    pub(crate) reload: &'static str,
+    pub(crate) start: &'static str,
+    pub(crate) start_again: &'static str,
+    pub(crate) what_the_button_does: &'static str,
+    pub(crate) incomplete: &'static str,
+    pub(crate) leaving_title: &'static str,
+    pub(crate) leaving: &'static str,
+    pub(crate) continue_link: &'static str,
+    pub(crate) back: &'static str,
+    pub(crate) status: StatusTexts,
+    pub(crate) titles: StatusTexts,
+    pub(crate) not_found: Message,
+    pub(crate) unavailable: Message,
+    pub(crate) nothing_to_check: Message,
+    pub(crate) too_often: Message,
+    pub(crate) provider_unavailable: Message,
+    pub(crate) other_browser: Message,
+    pub(crate) login: LoginTexts,
+}
+
+/// The texts of the login page.
+pub(crate) struct LoginTexts {
+    /// The heading, and the title of the open page.
+    pub(crate) heading: &'static str,
+    pub(crate) asks: &'static str,
+    pub(crate) status: LoginStatusTexts,
+    pub(crate) titles: LoginStatusTexts,
+    pub(crate) extension_heading: &'static str,
+    pub(crate) extension_button: &'static str,
+    pub(crate) extension_asking: &'static str,
+    pub(crate) extension_refused: &'static str,
+    pub(crate) extension_failed: &'static str,
+    pub(crate) wallet_heading: &'static str,
+    pub(crate) wallet_scan: &'static str,
+    pub(crate) wallet_qr: &'static str,
+    pub(crate) wallet_link: &'static str,
+    pub(crate) learns_heading: &'static str,
+    pub(crate) learns: &'static str,
+    pub(crate) cancel: &'static str,
+    pub(crate) go_on: &'static str,
+    pub(crate) over: Message,
+    pub(crate) opened_elsewhere: Message,
+    pub(crate) not_found: Message,
+    pub(crate) not_proven: Message,
+}
+
+/// One text for each state of a login.
+pub(crate) struct LoginStatusTexts {
+    pub(crate) waiting: &'static str,
+    pub(crate) asking: &'static str,
+    pub(crate) approved: &'static str,
+    pub(crate) declined: &'static str,
+    pub(crate) expired: &'static str,
+}
+
+/// One text for each state of a session.
+pub(crate) struct StatusTexts {
+    /// Open, decided by staff.
+    pub(crate) waiting: &'static str,
+    /// Open, decided by a provider: the user begins the check.
+    pub(crate) open: &'static str,
+    /// The user is at the provider, or has just returned.
+    pub(crate) checking: &'static str,
+    /// Passed; the proof is being issued.
+    pub(crate) issuing: &'static str,
+    /// Passed, and the proof was issued.
+    pub(crate) passed: &'static str,
+    /// Not passed.
+    pub(crate) rejected: &'static str,
+    /// Passed, but no proof could be issued.
+    pub(crate) not_issued: &'static str,
+    /// Nobody decided in time.
+    pub(crate) expired: &'static str,
+}
+
+/// A page that only says something.
+pub(crate) struct Message {
+    pub(crate) heading: &'static str,
+    pub(crate) message: &'static str,
+}
+
+/// `text` with each `{name}` replaced by its value.
+pub(crate) fn fill(text: &str, values: &[(&str, &str)]) -> String {
+    values.iter().fold(text.to_owned(), |text, (name, value)| text.replace(&format!("{{{name}}}"), value))
+}
+
+impl Texts {
+    /// How long something is still possible.
+    pub(crate) fn time_left(&self, left: Duration) -> String {
+        match left.as_secs() / 60 {
+            0 => self.seconds_left.to_owned(),
+            1 => self.one_minute_left.to_owned(),
+            minutes => fill(self.time_left, &[("minutes", &minutes.to_string())]),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_take_the_places_of_their_names() {
+        assert_eq!(fill("{a} and {b}, {a}", &[("a", "1"), ("b", "2")]), "1 and 2, 1");
+    }
+}

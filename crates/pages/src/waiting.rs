@@ -1,0 +1,101 @@
+//! Pages that wait: the state of an operation as server-sent events, for the page's script.
+//!
+//! Each event is the state as one word. The script reloads the page when the word is another than the one that is shown.
+
+use std::convert::Infallible;
+use std::time::Duration;
+
+use axum::body::{Body, Bytes};
+use axum::response::{IntoResponse as _, Response};
+use futures_util::future::BoxFuture;
+use futures_util::stream;
+use http::{HeaderName, StatusCode, header};
+use usher_engine::StreamId;
+
+use crate::PagesState;
+use crate::page;
+
+/// After how long without a change a comment is sent, so that no proxy closes the response as idle.
+const KEEP_ALIVE: Duration = Duration::from_secs(15);
+
+/// Events that are read at a time. Only their number matters.
+const BATCH: usize = 100;
+
+/// Tells proxies not to buffer the response; nginx and compatible proxies obey this header.
+const X_ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
+
+/// The state of an operation, as its page shows it.
+pub(crate) struct Shown {
+    /// In one word.
+    pub(crate) word: &'static str,
+    /// Whether nothing will change it.
+    pub(crate) is_final: bool,
+    /// How long it may take until it changes without an event; `None` if it never does.
+    pub(crate) check_after: Option<Duration>,
+}
+
+/// Reads the state anew; `None` when the page is gone.
+pub(crate) type Reader = Box<dyn Fn() -> BoxFuture<'static, Option<Shown>> + Send>;
+
+/// Responds with the state of `stream` whenever it has changed. A state that is final is not waited for.
+pub(crate) async fn respond(pages: &PagesState, stream: StreamId, read: Reader) -> Response {
+    match read().await {
+        // Ends the reconnections of the browser (the HTML standard, section 9.2.3).
+        None => (page::HEADERS, StatusCode::NO_CONTENT).into_response(),
+        Some(shown) => {
+            let feed = Feed { pages: pages.clone(), stream, read, after: 0, ready: Some(shown), check_after: None };
+            let body = Body::from_stream(stream::unfold(feed, Feed::chunk));
+            let headers = [(header::CONTENT_TYPE, "text/event-stream"), (X_ACCEL_BUFFERING, "no")];
+            (page::HEADERS, headers, body).into_response()
+        }
+    }
+}
+
+/// The states of an operation on their way to a page.
+struct Feed {
+    pages: PagesState,
+    stream: StreamId,
+    read: Reader,
+    /// The index of the next event.
+    after: u64,
+    /// A state that is not written yet.
+    ready: Option<Shown>,
+    check_after: Option<Duration>,
+}
+
+impl Feed {
+    /// The next piece of the response; `None` at its end.
+    async fn chunk(mut self) -> Option<(Result<Bytes, Infallible>, Self)> {
+        let text = match self.ready.take() {
+            Some(shown) => self.write(&shown),
+            None => self.wait().await?,
+        };
+        Some((Ok(text.into()), self))
+    }
+
+    fn write(&mut self, shown: &Shown) -> String {
+        self.check_after = shown.check_after;
+        format!("data: {}\n\n", shown.word)
+    }
+
+    async fn wait(&mut self) -> Option<String> {
+        let patience = self.check_after.unwrap_or(KEEP_ALIVE);
+        let page = tokio::select! {
+            biased;
+            // First: an engine that stops with us ends every wait at once. The browser reconnects to the next service.
+            () = self.pages.stop.cancelled() => return None,
+            page = self.pages.engine.wait_events(self.stream, self.after, BATCH, patience) => page.ok()?,
+        };
+        let is_news = page.next != self.after || page.done || self.check_after.is_some();
+        self.after = page.next;
+        if !is_news {
+            return Some(":\n\n".to_owned());
+        }
+        let shown = (self.read)().await?;
+        if page.done && shown.is_final && page.events.is_empty() {
+            // The final state has been written; the page loads what follows.
+            return None;
+        }
+        Some(self.write(&shown))
+    }
+}

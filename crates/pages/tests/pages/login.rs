@@ -1,0 +1,281 @@
+//! The page of a login.
+
+use std::time::Duration;
+
+use axum::body::Body;
+use http::{Request, StatusCode};
+use http_body_util::BodyExt as _;
+use nostr::{EventBuilder, JsonUtil as _, Kind, Tag, Timestamp};
+use serde_json::{Value, json};
+use usher_engine::{Event, LoginRequest, LoginStarted};
+use usher_protocol::{Keys, SecretKey};
+
+use crate::fixture::{NOW, Pages, URL};
+
+const RETURN_URL: &str = "https://app.example/done?from=usher";
+
+fn user() -> Keys {
+    Keys::new(SecretKey::from_slice(&[7; 32]).unwrap())
+}
+
+async fn start(pages: &Pages, return_url: Option<&str>) -> LoginStarted {
+    let request = LoginRequest { return_url: return_url.map(str::to_owned) };
+    pages.engine.start_login(request, None).await.unwrap()
+}
+
+fn path(login: &LoginStarted) -> String {
+    login.page_url.strip_prefix(URL).unwrap().to_owned()
+}
+
+fn get(path: &str, cookie: Option<&str>) -> Request<Body> {
+    let request = Request::get(path);
+    cookie.into_iter().fold(request, |request, cookie| request.header("cookie", cookie)).body(Body::empty()).unwrap()
+}
+
+fn post(path: &str, cookie: Option<&str>, body: String) -> Request<Body> {
+    let request = Request::post(path).header("content-type", "application/json");
+    cookie.into_iter().fold(request, |request, cookie| request.header("cookie", cookie)).body(body.into()).unwrap()
+}
+
+/// Opens the page as its first browser; returns the browser's cookie and the event to sign.
+async fn open(pages: &Pages, login: &LoginStarted) -> (String, Value) {
+    let (status, headers, html) = pages.get(&path(login)).await;
+    assert_eq!(status, 200, "{html}");
+    let cookie = headers["set-cookie"].to_str().unwrap().split(';').next().unwrap().to_owned();
+    (cookie, proof(&html))
+}
+
+fn proof(html: &str) -> Value {
+    let proof = html.split("data-proof=\"").nth(1).unwrap().split('"').next().unwrap();
+    serde_json::from_str(&proof.replace("&#34;", "\"")).unwrap()
+}
+
+/// As another implementation signs it.
+fn sign(keys: &Keys, proof: &Value) -> String {
+    let tags = proof["tags"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|tag| Tag::parse(tag.as_array().unwrap().iter().map(|value| value.as_str().unwrap())).unwrap());
+    EventBuilder::new(
+        Kind::from(u16::try_from(proof["kind"].as_u64().unwrap()).unwrap()),
+        proof["content"].as_str().unwrap(),
+    )
+    .tags(tags)
+    .custom_created_at(Timestamp::from(proof["created_at"].as_u64().unwrap()))
+    .sign_with_keys(keys)
+    .unwrap()
+    .as_json()
+}
+
+async fn events(pages: &Pages, login: &LoginStarted) -> Vec<Event> {
+    pages.engine.events(login.stream_id, 0, 10).await.unwrap().events
+}
+
+#[tokio::test]
+async fn user_logs_in_with_an_extension_and_returns_to_the_app() {
+    let pages = Pages::start(Some("Bar <b>7</b>")).await;
+    let login = start(&pages, Some(RETURN_URL)).await;
+    let (status, headers, html) = pages.get(&path(&login)).await;
+    assert_eq!(status, 200);
+    assert!(html.contains("Bar &#60;b&#62;7&#60;/b&#62; asks you to log in with your Nostr key."), "{html}");
+    assert!(html.contains("<svg class=\"qr\" role=\"img\"") && html.contains("You have 10 minutes left."), "{html}");
+    assert!(html.contains(&login.url.replace('&', "&#38;")), "{html}");
+    assert!(!html.contains("app.example"), "the way back is for the end");
+    assert!(headers["content-security-policy"].to_str().unwrap().starts_with("default-src 'none';"));
+    let set_cookie = headers["set-cookie"].to_str().unwrap();
+    let (cookie, attributes) = set_cookie.split_once("; ").unwrap();
+    let login_path = format!("/usher/login/{}", login.stream_id);
+    assert_eq!(attributes, format!("Path={login_path}; Max-Age=4200; HttpOnly; SameSite=Lax; Secure"));
+
+    let unsigned = proof(&html);
+    let expected = [json!(["u", format!("{URL}/login/{}", login.stream_id)]), json!(["method", "POST"])];
+    assert_eq!(unsigned["tags"].as_array().unwrap()[..2], expected);
+    assert_eq!((&unsigned["kind"], &unsigned["created_at"]), (&json!(27235), &json!(NOW.secs())));
+    assert!(!unsigned.to_string().contains(path(&login).rsplit('/').next().unwrap()), "the secret is not signed");
+    let address = format!("{}/extension", path(&login));
+    let (status, _, said) = pages.send(post(&address, Some(cookie), sign(&user(), &unsigned))).await;
+    assert_eq!((status, said.as_str()), (StatusCode::NO_CONTENT, ""));
+    let got = events(&pages, &login).await;
+    let main_key = user().public_key().to_hex();
+    let data: Vec<Value> = got.iter().map(|event| serde_json::from_str(&event.data).unwrap()).collect();
+    assert_eq!(
+        data,
+        [
+            json!({ "main_key": main_key, "preferred_relays": [] }),
+            json!({ "status": "approved", "main_key": main_key, "method": "extension" }),
+        ]
+    );
+
+    let (status, headers, html) = pages.send(get(&path(&login), Some(cookie))).await;
+    assert_eq!(status, 200);
+    let target = format!("https://app.example/done?from=usher&#38;stream_id={}", login.stream_id);
+    assert!(html.contains("You are logged in.") && html.contains(&format!("href=\"{target}\"")), "{html}");
+    assert!(html.contains(&format!("<meta http-equiv=\"refresh\" content=\"0;url={target}\">")), "{html}");
+    assert!(!html.contains("<script") && !html.contains("data-proof") && !headers.contains_key("set-cookie"), "{html}");
+    // The same event again, or another one: this login is over.
+    for again in [sign(&user(), &unsigned), sign(&Keys::generate(), &unsigned)] {
+        assert_eq!(pages.send(post(&address, Some(cookie), again)).await.0, StatusCode::CONFLICT);
+    }
+    assert_eq!(events(&pages, &login).await.len(), 2);
+    pages.stop().await;
+}
+
+#[tokio::test]
+async fn page_belongs_to_the_browser_that_opens_it_first() {
+    let pages = Pages::start(None).await;
+    let (login, other_login) = (start(&pages, None).await, start(&pages, None).await);
+    // Who only looks at the address is nobody's browser.
+    let head = Request::head(path(&login)).body(Body::empty()).unwrap();
+    let prefetch = Request::get(path(&login)).header("sec-purpose", "prefetch;prerender").body(Body::empty()).unwrap();
+    for glance in [head, prefetch] {
+        let (status, headers, _) = pages.send(glance).await;
+        assert!(status == 503 && !headers.contains_key("set-cookie"));
+    }
+    let (cookie, unsigned) = open(&pages, &login).await;
+    let (others, _) = open(&pages, &other_login).await;
+    let value = others.split_once('=').unwrap().1;
+    let forged = format!("usher_login_{}={value}", login.stream_id);
+    let signed = sign(&user(), &unsigned);
+    for stranger in [None, Some(others.as_str()), Some(&forged), Some("usher_login_="), Some("")] {
+        let (status, headers, html) = pages.send(get(&path(&login), stranger)).await;
+        assert_eq!(status, StatusCode::FORBIDDEN);
+        assert!(html.contains("This login was opened elsewhere") && !headers.contains_key("set-cookie"), "{html}");
+        assert!(!html.contains("data-proof") && !html.contains("nostr+walletconnect"), "{html}");
+        let events_of = get(&format!("{}/events", path(&login)), stranger);
+        assert_eq!(pages.send(events_of).await.0, StatusCode::NO_CONTENT);
+        for (action, body) in [("extension", signed.clone()), ("decline", String::new())] {
+            let (status, _, said) = pages.send(post(&format!("{}/{action}", path(&login)), stranger, body)).await;
+            assert_eq!(status, StatusCode::FORBIDDEN, "{said}");
+        }
+    }
+    assert!(events(&pages, &login).await.is_empty());
+    assert_eq!(pages.send(get(&path(&login), Some(&cookie))).await.0, 200);
+    pages.stop().await;
+}
+
+#[tokio::test]
+async fn what_was_signed_for_anything_else_is_refused() {
+    let pages = Pages::start(None).await;
+    let (login, other) = (start(&pages, None).await, start(&pages, None).await);
+    let (cookie, unsigned) = open(&pages, &login).await;
+    let (_, of_other) = open(&pages, &other).await;
+    let changed = |pointer: &str, value: Value| {
+        let mut changed = unsigned.clone();
+        *changed.pointer_mut(pointer).unwrap() = value;
+        sign(&user(), &changed)
+    };
+    let valid: Value = serde_json::from_str(&sign(&user(), &unsigned)).unwrap();
+    let forged = |name: &str, value: Value| {
+        let mut forged = valid.clone();
+        forged[name] = value;
+        forged.to_string()
+    };
+    let address = format!("{}/extension", path(&login));
+    for event in [
+        sign(&user(), &of_other),
+        changed("/kind", json!(22242)),
+        changed("/content", json!("I agree")),
+        changed("/created_at", json!(NOW.secs() - 61)),
+        changed("/created_at", json!(NOW.secs() + 61)),
+        changed("/tags/0/1", json!("https://evil.example/login")),
+        changed("/tags/0/1", json!(format!("{URL}/login/{}", other.stream_id))),
+        changed("/tags/1/1", json!("GET")),
+        changed("/tags/2/1", json!("another")),
+        forged("pubkey", json!(Keys::generate().public_key().to_hex())),
+        forged("sig", json!("00".repeat(64))),
+        forged("id", json!("00".repeat(32))),
+        forged("sig", Value::Null),
+        String::new(),
+        "[".to_owned(),
+        "{}".to_owned(),
+        "\u{0}".to_owned(),
+        format!("\"{}\"", "x".repeat(10_000)),
+    ] {
+        let (status, headers, said) = pages.send(post(&address, Some(&cookie), event.clone())).await;
+        assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY, "{event}: {said}");
+        assert!(said.contains("not accepted") && headers.contains_key("content-security-policy"));
+    }
+    let plain = Request::post(&address).header("cookie", &cookie).header("content-type", "text/plain");
+    let plain = plain.body(Body::from(valid.to_string())).unwrap();
+    assert_eq!(pages.send(plain).await.0, StatusCode::UNSUPPORTED_MEDIA_TYPE, "no form of another site");
+    let large = post(&address, Some(&cookie), "x".repeat(20_000));
+    assert_eq!(pages.send(large).await.0, StatusCode::PAYLOAD_TOO_LARGE);
+    assert!(events(&pages, &login).await.is_empty());
+    assert_eq!(pages.send(post(&address, Some(&cookie), valid.to_string())).await.0, StatusCode::NO_CONTENT);
+    pages.stop().await;
+}
+
+#[tokio::test]
+async fn user_declines_or_does_nothing() {
+    let pages = Pages::start(None).await;
+    let declined = start(&pages, Some(RETURN_URL)).await;
+    let (cookie, unsigned) = open(&pages, &declined).await;
+    let decline = post(&format!("{}/decline", path(&declined)), Some(&cookie), String::new());
+    let (status, headers, _) = pages.send(decline).await;
+    assert_eq!(
+        (status, &headers["location"]),
+        (StatusCode::SEE_OTHER, &format!("/usher{}", path(&declined)).parse().unwrap())
+    );
+    let html = pages.send(get(&path(&declined), Some(&cookie))).await.2;
+    assert!(html.contains("You did not log in.") && html.contains("stream_id="), "{html}");
+    let late = post(&format!("{}/extension", path(&declined)), Some(&cookie), sign(&user(), &unsigned));
+    assert_eq!(pages.send(late).await.0, StatusCode::CONFLICT);
+
+    let forgotten = start(&pages, None).await;
+    let (cookie, _) = open(&pages, &forgotten).await;
+    pages.clock.turn(Duration::from_secs(601));
+    pages.engine.wait_events(forgotten.stream_id, 0, 1, Duration::from_secs(60)).await.unwrap();
+    let html = pages.send(get(&path(&forgotten), Some(&cookie))).await.2;
+    assert!(html.contains("The time for this login is over.") && !html.contains("refresh"), "{html}");
+    pages.stop().await;
+}
+
+#[tokio::test]
+async fn page_waits_by_server_sent_events() {
+    let pages = Pages::start(None).await;
+    let login = start(&pages, None).await;
+    let (cookie, unsigned) = open(&pages, &login).await;
+    let waits = pages.open_body(get(&format!("{}/events", path(&login)), Some(&cookie))).await;
+    assert_eq!(waits.headers()["content-type"], "text/event-stream");
+    let mut body = waits.into_body();
+    let mut next = async || {
+        let frame = body.frame().await?.unwrap().into_data().unwrap();
+        Some(String::from_utf8(frame.to_vec()).unwrap())
+    };
+    assert_eq!(next().await.as_deref(), Some("data: waiting\n\n"));
+    pages.send(post(&format!("{}/extension", path(&login)), Some(&cookie), sign(&user(), &unsigned))).await;
+    assert_eq!(next().await.as_deref(), Some("data: approved\n\n"));
+    assert_eq!(next().await, None);
+    pages.stop().await;
+}
+
+#[tokio::test]
+async fn only_the_whole_address_shows_a_login() {
+    let pages = Pages::start(None).await;
+    let (login, other) = (start(&pages, None).await, start(&pages, None).await);
+    let session = pages.open().await;
+    let right = path(&login);
+    let (prefix, secret) = right.rsplit_once('/').unwrap();
+    let others = path(&other);
+    for wrong in [
+        format!("{prefix}/{}", others.rsplit_once('/').unwrap().1),
+        format!("{right}x"),
+        format!("{prefix}/{}", secret.to_lowercase()),
+        format!("/login/subscriptions/{secret}"),
+        format!("/login/nothing/{secret}"),
+        format!("/login/{}/{secret}", session.session_id),
+        format!("/login/%FF/{secret}"),
+    ] {
+        for action in ["", "/events", "/extension", "/decline"] {
+            let path = format!("{wrong}{action}");
+            let request =
+                if matches!(action, "" | "/events") { get(&path, None) } else { post(&path, None, "{}".to_owned()) };
+            let (status, headers, html) = pages.send(request).await;
+            assert!(matches!(status.as_u16(), 204 | 400 | 404), "{path}: {status}");
+            assert!(!headers.contains_key("set-cookie") && !html.contains("data-proof"), "{path}: {html}");
+        }
+    }
+    open(&pages, &login).await;
+    pages.stop().await;
+}

@@ -1,0 +1,78 @@
+//! Where pages may lead to.
+
+use url::Url;
+
+use super::{Given, Setting, unfit};
+
+/// The most entries of a list.
+const MAX_ENTRIES: usize = 32;
+
+/// Addresses below which pages may lead a browser.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReturnUrls(Vec<Url>);
+
+impl ReturnUrls {
+    /// The addresses.
+    pub fn urls(&self) -> &[Url] {
+        &self.0
+    }
+}
+
+impl Setting for ReturnUrls {
+    fn shape() -> String {
+        format!(
+            "a list of at most {MAX_ENTRIES} http(s) URLs without user name, query and fragment, separated by commas"
+        )
+    }
+
+    const EXAMPLE: &'static str = "[\"https://app.example/login\"]";
+
+    /// An empty list is one: then no page leads anywhere.
+    fn read(given: &Given) -> Result<Self, String> {
+        let entries: Vec<&str> = match given {
+            Given::Text(text) if text.trim().is_empty() => Vec::new(),
+            Given::Text(text) => text.split(',').map(str::trim).collect(),
+            Given::List(list) => list.iter().map(String::as_str).collect(),
+            _ => return Err(unfit::<Self>()),
+        };
+        let urls: Option<Vec<Url>> = entries.into_iter().map(plain_url).collect();
+        urls.filter(|urls| urls.len() <= MAX_ENTRIES).map(Self).ok_or_else(unfit::<Self>)
+    }
+
+    fn show(&self) -> String {
+        let urls: Vec<&str> = self.0.iter().map(Url::as_str).collect();
+        toml::Value::from(urls).to_string()
+    }
+}
+
+fn plain_url(text: &str) -> Option<Url> {
+    let url = Url::parse(text).ok()?;
+    let is_plain = matches!(url.scheme(), "http" | "https")
+        && url.username().is_empty()
+        && url.password().is_none()
+        && url.query().is_none()
+        && url.fragment().is_none();
+    is_plain.then_some(url)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn urls_are_read_and_shown() {
+        let read = |text: &str| ReturnUrls::read(&Given::Text(text.to_owned()));
+        assert_eq!(read("").unwrap().show(), "[]");
+        let two = read("https://app.example/login, http://127.0.0.1:8080").unwrap();
+        assert_eq!(two.show(), r#"["https://app.example/login", "http://127.0.0.1:8080/"]"#);
+        for wrong in [
+            "app.example",
+            "ftp://app.example/",
+            "https://user@app.example/",
+            "https://app.example/?a",
+            "https://app.example/#a",
+        ] {
+            assert!(read(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! `POST /login` in a real browser (Debian's chromium): with an extension of another implementation (npm `nostr-tools`), with
+//! a wallet, across crashes, and what others can do with the page or with what was signed.
+
+use serde_json::{Value, json};
+use usher_protocol::Keys;
+use usher_sandbox::relay::EmbeddedRelay;
+use usher_sandbox::wallet::Policy;
+use usher_test_tools::Browser;
+
+use crate::harness::{Api, LONG, TestUsher, wallet_for};
+
+struct Login {
+    stream: String,
+    url: String,
+    page_url: String,
+}
+
+async fn start(api: &Api, body: Value) -> Login {
+    let started = api.post("/login", &body).await.unwrap();
+    let text = |name: &str| started[name].as_str().unwrap().to_owned();
+    Login { stream: text("stream_id"), url: text("url"), page_url: text("page_url") }
+}
+
+async fn service() -> (EmbeddedRelay, TestUsher) {
+    let relay = EmbeddedRelay::start().await.unwrap();
+    let builder = TestUsher::builder().relays(&[relay.url()]).set("PROFILE__DISPLAY_NAME", "Bar Seven");
+    // An address of this machine at which nobody listens: only where the browser goes counts.
+    let usher = builder.set("PAGES__RETURN_URLS", "http://127.0.0.1:9/app").start().await;
+    (relay, usher)
+}
+
+async fn browser_with_extension(keys: &Keys) -> Browser {
+    let mut browser = Browser::start().await;
+    browser.install_extension(&keys.secret_key().to_secret_hex()).await;
+    browser
+}
+
+fn state_is(state: &str) -> String {
+    format!("document.body?.dataset.state === '{state}'")
+}
+
+async fn is_for_everybody(browser: &mut Browser) {
+    browser.until("document.readyState === 'complete'").await;
+    assert_eq!(browser.accessibility_faults().await, [] as [&str; 0]);
+    assert_eq!(browser.overflow().await, json!(0));
+}
+
+const EXTENSION_BUTTON: &str = "#extension:not([hidden]) button";
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_user_logs_in_with_an_extension() {
+    let (_relay, usher) = service().await;
+    let api = usher.api();
+    let keys = Keys::generate();
+    let mut browser = browser_with_extension(&keys).await;
+    browser.be_a_phone().await;
+    let login = start(&api, json!({})).await;
+    browser.open(&login.page_url).await;
+    browser.until(&format!("document.querySelector('{EXTENSION_BUTTON}') !== null")).await;
+    let text = browser.evaluate("document.body.innerText").await;
+    assert!(text.as_str().unwrap().contains("Bar Seven asks you to log in"), "{text}");
+    is_for_everybody(&mut browser).await;
+    browser.click(EXTENSION_BUTTON).await;
+    browser.until(&state_is("approved")).await;
+    is_for_everybody(&mut browser).await;
+    let event = api.finished(&login.stream).await.pop().unwrap();
+    assert_eq!((event.status(), event.main_key()), ("approved", keys.public_key().to_hex().as_str()));
+    assert_eq!(event.data["method"], "extension");
+    assert!(browser.complaints().is_empty(), "{:?}", browser.complaints());
+    let elsewhere: Vec<_> = browser.requested().into_iter().filter(|url| !url.starts_with(&api.base)).collect();
+    assert!(elsewhere.iter().all(|url| url.starts_with("data:") || *url == "about:blank"), "{elsewhere:?}");
+    assert_eq!(browser.cookies().await, [format!("usher_login_{}", login.stream)]);
+    let secret = login.page_url.rsplit('/').next().unwrap();
+    assert!(!usher.log().contains(secret), "the secret stays out of the log");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_user_logs_in_with_a_wallet_and_returns_to_the_app() {
+    let (_relay, usher) = service().await;
+    let api = usher.api();
+    let login = start(&api, json!({ "return_url": "http://127.0.0.1:9/app/done" })).await;
+    let mut browser = Browser::start().await;
+    browser.prefer_dark().await;
+    browser.open(&login.page_url).await;
+    browser.until(&state_is("waiting")).await;
+    is_for_everybody(&mut browser).await;
+    assert_eq!(browser.evaluate("document.querySelector('a.button').href").await, json!(login.url));
+    let wallet = wallet_for(Policy::silent()).await;
+    wallet.open(&login.url.parse().unwrap(), LONG).await.unwrap();
+    let request = wallet.next_request(LONG).await.expect("the challenge comes by itself");
+    browser.until(&state_is("asking")).await;
+    wallet.approve(&request).unwrap();
+    let returned = format!("http://127.0.0.1:9/app/done?stream_id={}", login.stream);
+    wait_for_request(&mut browser, &returned).await;
+    let event = api.finished(&login.stream).await.pop().unwrap();
+    assert_eq!((event.status(), &event.data["method"]), ("approved", &json!("wallet")));
+    let referrers: Vec<_> = browser.requests().filter(|request| request["url"] == returned.as_str()).collect();
+    assert!(referrers.iter().all(|request| request["headers"]["Referer"].is_null()), "{referrers:?}");
+}
+
+async fn wait_for_request(browser: &mut Browser, url: &str) {
+    for _ in 0..600 {
+        // Also reads what the browser has reported meanwhile.
+        browser.until("true").await;
+        if browser.requested().contains(&url) {
+            return;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+    }
+    panic!("{url} was never requested: {:?}", browser.requested());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_page_works_without_javascript_and_survives_crashes() {
+    let (_relay, mut usher) = service().await;
+    let api = usher.api();
+    let login = start(&api, json!({})).await;
+    let mut browser = Browser::start().await;
+    browser.disable_javascript().await;
+    browser.open(&login.page_url).await;
+    browser.until(&state_is("waiting")).await;
+    usher.restart().await;
+    let wallet = wallet_for(Policy::silent()).await;
+    wallet.open(&login.url.parse().unwrap(), LONG).await.unwrap();
+    let request = wallet.next_request(LONG).await.unwrap();
+    browser.until(&state_is("asking")).await;
+    usher.restart().await;
+    wallet.approve(&request).unwrap();
+    // The page reloads by itself.
+    browser.until(&state_is("approved")).await;
+    let statuses: Vec<_> = api.finished(&login.stream).await.into_iter().map(|event| event.kind).collect();
+    assert_eq!(statuses, ["KeyHandshake", "StatusUpdate"]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nobody_logs_in_with_the_page_or_the_signature_of_another_login() {
+    let (_relay, usher) = service().await;
+    let (_other_relay, other_usher) = service().await;
+    let api = usher.api();
+    let (victim, attacker) = (Keys::generate(), Keys::generate());
+
+    // Somebody opens their own login page first and sends its address to the victim, who cannot log in there.
+    let login = start(&api, json!({})).await;
+    let mut attackers_browser = browser_with_extension(&attacker).await;
+    attackers_browser.open(&login.page_url).await;
+    attackers_browser.until(&state_is("waiting")).await;
+    let mut victims_browser = browser_with_extension(&victim).await;
+    victims_browser.open(&login.page_url).await;
+    victims_browser.until("document.body?.innerText.includes('This login was opened elsewhere')").await;
+    is_for_everybody(&mut victims_browser).await;
+    assert_eq!(victims_browser.evaluate("document.querySelector('#extension, .qr, form')").await, Value::Null);
+
+    // What the victim signs for a login at one service is no login at another: not for somebody else's page there.
+    let theirs = start(&other_usher.api(), json!({})).await;
+    victims_browser.open(&theirs.page_url).await;
+    victims_browser.until(&format!("document.querySelector('{EXTENSION_BUTTON}') !== null")).await;
+    let sign =
+        "window.nostr.signEvent(JSON.parse(document.getElementById('extension').dataset.proof)).then(JSON.stringify)";
+    let signed = victims_browser.evaluate(sign).await;
+    let own = start(&api, json!({})).await;
+    for page in [&login, &own] {
+        attackers_browser.open(&page.page_url).await;
+        attackers_browser.until(&state_is("waiting")).await;
+        let replay = format!(
+            "fetch({:?}, {{ method: 'POST', headers: {{ 'content-type': 'application/json' }}, body: {signed} }})
+                .then(response => response.status)",
+            format!("{}/extension", page.page_url)
+        );
+        assert_eq!(attackers_browser.evaluate(&replay).await, json!(422));
+        let (events, done) = api.events(&page.stream).await;
+        assert!(events.is_empty() && !done);
+    }
+}
