@@ -6,6 +6,7 @@ pub mod config;
 mod directory;
 pub mod doctor;
 pub mod failure;
+mod lightning_backend;
 pub mod logging;
 pub mod notify;
 pub mod output;

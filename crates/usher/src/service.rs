@@ -14,13 +14,8 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use usher_age_verifiers::{OidcOptions, OidcVerifier, RemoteOptions, RemoteVerifier};
 use usher_api::{ApiParts, ApiState, ApiTokens, DocsAccess, Limits, ServeOptions};
-use usher_engine::ports::{
-    AgeVerifier, Clock, LightningNotifications, MintAuthToken, OsRandomness, Randomness, SystemClock, WebhookSender,
-};
-use usher_engine::{
-    Engine, EngineOptions, EngineParts, LightningBackend, PageRules, PaymentRules, SpendingRules, VerificationRules,
-};
-use usher_lightning::nwc::{NwcBackend, NwcOptions, Settings};
+use usher_engine::ports::{AgeVerifier, Clock, MintAuthToken, OsRandomness, Randomness, SystemClock, WebhookSender};
+use usher_engine::{Engine, EngineOptions, EngineParts, PageRules, PaymentRules, SpendingRules, VerificationRules};
 use usher_pages::PagesOptions;
 use usher_protocol::jwt::JwtIssuer;
 use usher_protocol::mint_url;
@@ -32,9 +27,10 @@ use usher_tickets::CashuWallet;
 use usher_webhooks::{HttpWebhookSender, WebhookOptions};
 
 use crate::config::Config;
-use crate::config::setting::{LnBackend, VerificationProvider, Whole};
+use crate::config::setting::{VerificationProvider, Whole};
 use crate::directory;
 use crate::failure::Failure;
+use crate::lightning_backend::{self, EmbeddedNode};
 use crate::service_status::Parts;
 use crate::{ticket_wallet, version};
 
@@ -56,13 +52,14 @@ pub struct Service {
     tickets: Arc<CashuWallet>,
     tokens: ApiTokens,
     webhook: Option<Arc<HttpWebhookSender>>,
+    node: EmbeddedNode,
 }
 
 /// Tasks that end together: those of one layer.
 #[derive(Default)]
-struct TaskGroup {
-    tasks: TaskTracker,
-    stop: CancellationToken,
+pub(crate) struct TaskGroup {
+    pub(crate) tasks: TaskTracker,
+    pub(crate) stop: CancellationToken,
 }
 
 impl TaskGroup {
@@ -75,12 +72,13 @@ impl TaskGroup {
 }
 
 impl Service {
-    /// Starts everything; when it returns, requests are answered. Does not wait for relays.
+    /// Starts everything; when it returns, requests are answered. Does not wait for relays, nor for the chain.
     ///
     /// # Errors
     /// When the store cannot be read, or the configured keys cannot be used.
     pub async fn start(
         config: &Config,
+        data_dir: &Path,
         docs: DocsAccess,
         store: Arc<SqliteStore>,
         listener: TcpListener,
@@ -98,7 +96,8 @@ impl Service {
         let (to_engine, inbox) = mpsc::channel(INBOX);
         let pool = RelayPool::start(options, to_engine, Arc::clone(&clock), &relays.tasks, relays.stop.clone());
 
-        let (lightning, lightning_notifications) = wallet(config, &store, &clock, &relays)?.unzip();
+        let (node, lightning) = lightning_backend::start(config, data_dir, &store, &clock, &relays).await?;
+        let (lightning, lightning_notifications) = lightning.unzip();
         let webhook = receiver(config)?;
         let tickets = Arc::new(ticket_wallet::open(config, &identity.keys, store.clone(), Arc::clone(&clock))?);
         let parts = EngineParts {
@@ -162,7 +161,7 @@ impl Service {
         });
         let serving = usher_api::serve(listener, state, serve_options(config), http.tasks.clone(), http.stop.clone());
         http.tasks.spawn(serving);
-        Ok(Self { address, engine, http, operations, relays, store, tickets, tokens, webhook })
+        Ok(Self { address, engine, http, operations, relays, store, tickets, tokens, webhook, node })
     }
 
     /// Where it listens.
@@ -200,13 +199,13 @@ impl Service {
     }
 
     /// Stops everything: takes no more requests and finishes those that run, and the ticket wallet's jobs as far as they
-    /// get within a few seconds; then takes no more from wallets and finishes those steps, then sends what is queued, then
-    /// closes the store.
+    /// get within a few seconds; then takes no more from wallets and finishes those steps, then sends what is queued and
+    /// stops the Lightning node, then closes the store.
     pub async fn stop(self) {
         // Together, because requests may wait for jobs.
         tokio::join!(self.http.close(), self.tickets.close());
         self.operations.close().await;
-        self.relays.close().await;
+        tokio::join!(self.relays.close(), self.node.stop());
         self.store.close().await;
     }
 }
@@ -293,27 +292,6 @@ fn tokens(config: &Config) -> ApiTokens {
 
 fn previous_token(config: &Config) -> Option<&SecretString> {
     config.auth.previous_token.as_ref().map(|token| token.secret())
-}
-
-/// The service's own Lightning wallet, if one is configured. Does not wait for it.
-fn wallet(
-    config: &Config,
-    store: &Arc<SqliteStore>,
-    clock: &Arc<dyn Clock>,
-    floor: &TaskGroup,
-) -> Result<Option<(LightningBackend, LightningNotifications)>, Failure> {
-    if config.wallet.ln_backend != LnBackend::Nwc {
-        return Ok(None);
-    }
-    // Says nothing of the address: it is a secret.
-    let unusable = || Failure::said("wallet.nwc.url cannot be used");
-    let url = config.nwc.url.as_ref().ok_or_else(unusable)?.secret().expose_secret();
-    let settings = Settings(Some(store.clone()));
-    let options = NwcOptions { settings, ..NwcOptions::new(url.parse().map_err(|_| unusable())?) };
-    let clock = Arc::clone(clock);
-    let (wallet, notifications) =
-        NwcBackend::start(options, clock, &floor.tasks, floor.stop.clone()).map_err(|_| unusable())?;
-    Ok(Some((LightningBackend { adapter: wallet, name: "nwc" }, notifications)))
 }
 
 fn engine_options(config: &Config, identity: &Identity, pages_url: &str) -> EngineOptions {

@@ -41,7 +41,7 @@ fn the_binary_links_no_crate_that_is_for_tests() {
 fn the_binary_links_no_mint() {
     let linked = linked();
     let links = |name: &str| linked.lines().any(|line| line.split_whitespace().next() == Some(name));
-    for name in ["usher-mint", "cdk", "cdk-axum", "cdk-sqlite", "tonic", "prost"] {
+    for name in ["usher-mint", "cdk", "cdk-axum", "cdk-sqlite", "tonic"] {
         assert!(!links(name), "the usher binary links {name}");
     }
 }

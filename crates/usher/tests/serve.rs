@@ -212,7 +212,7 @@ fn warnings_are_logged_at_every_start() {
         let (running, _) = Running::serve(command);
         assert!(running.said.contains("auth.auth_token is a placeholder"), "{}", running.said);
         assert!(
-            running.said.contains("wallet.embedded.api_key is reserved: this version validates it but does not use it"),
+            running.said.contains("wallet.embedded.api_key is set but unused; wallet.ln_backend is not embedded"),
             "{}",
             running.said
         );

@@ -55,7 +55,8 @@ async fn serve(config: &Config, source: &Source, mut reloader: Reloader) -> Resu
     let mut hangups = Hangups::listen()?;
     let starting = async {
         let listener = listen(config).await?;
-        Service::start(config, DocsAccess::WithToken, open_store(config, &source.data_dir)?, listener).await
+        let store = open_store(config, &source.data_dir)?;
+        Service::start(config, &source.data_dir, DocsAccess::WithToken, store, listener).await
     };
     let service = tokio::select! {
         started = starting => started.map_err(with_doctor)?,

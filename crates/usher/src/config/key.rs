@@ -28,8 +28,6 @@ pub struct Key {
     pub required: bool,
     /// Its value is never shown, and may come from a file of its own.
     pub secret: bool,
-    /// This version checks it but does not act on it yet.
-    pub reserved: bool,
 }
 
 impl Key {

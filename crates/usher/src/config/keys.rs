@@ -4,8 +4,9 @@ use std::net::IpAddr;
 
 use super::key::Key;
 use super::setting::{
-    ApiToken, DatabaseUrl, Hours, LnBackend, LogFilter, LogFormat, Mnemonic, Nip05, NwcUrl, PrivateKey, ProfileName,
-    Relays, ReturnUrls, Scheme, Secret, Text, Unit, VerificationProvider, WebUrl, WebhookSecret, WebhookUrl, Whole,
+    ApiToken, DatabaseUrl, HostName, Hours, ListenAddress, LnBackend, LogFilter, LogFormat, Mnemonic, Nip05,
+    NodeAddress, NwcUrl, Port, PrivateKey, ProfileName, Relays, ReturnUrls, Scheme, Secret, Text, Unit,
+    VerificationProvider, WebUrl, WebhookSecret, WebhookUrl, Whole,
 };
 use super::table::configuration;
 use usher_protocol::bolt11::Network;
@@ -60,8 +61,8 @@ configuration! {
 
     /// The Lightning backend, which creates and pays invoices.
     ["wallet"] wallet: Wallet {
-        /// `none`, or `nwc` for any wallet that supports Nostr Wallet Connect. Without a backend, requests that need one
-        /// return 503.
+        /// `none`, `nwc` for any wallet that supports Nostr Wallet Connect, or `embedded` for a Lightning node inside this
+        /// program. Without a backend, requests that need one return 503.
         ln_backend: LnBackend = "\"none\"";
         /// The Bitcoin network of all invoices. Only `bitcoin` is real money.
         network: Network = "\"bitcoin\"";
@@ -84,12 +85,36 @@ configuration! {
         url: Option<NwcUrl>;
     }
 
-    /// An embedded Lightning backend, which this version does not have yet.
+    /// For `wallet.ln_backend = "embedded"`: a Lightning node inside this program. Its data are in the folder `lightning` of
+    /// the data directory. Also set `chain_url`, or the keys of `wallet.embedded.bitcoind`.
     ["wallet.embedded"] embedded: Embedded {
-        /// The API key of the liquidity provider.
-        api_key: Option<Secret>, reserved;
-        /// The seed: an English BIP-39 mnemonic. Whoever has it has the money.
-        mnemonic: Option<Mnemonic>, reserved;
+        /// The token by which the liquidity provider knows you. It is also sent to the server of `chain_url`, as bearer
+        /// token. `none` if neither wants one.
+        api_key: Option<Secret>;
+        /// The seed: an English BIP-39 mnemonic. Whoever has it has the money. Never use it in another wallet or node.
+        mnemonic: Option<Mnemonic>;
+        /// Where the node learns of blocks: the URL of an Esplora server.
+        chain_url: Option<WebUrl>;
+        /// Who opens channels for incoming payments (LSPS2). Without one, payments arrive only over channels that others
+        /// open.
+        liquidity_provider: Option<NodeAddress>;
+        /// Where other nodes can connect to this one. By default only this one connects to others.
+        listen_address: Option<ListenAddress>;
+        /// The most that the liquidity provider may keep of a payment for opening a channel, in percent of the payment. No
+        /// invoice is made for which it wants more.
+        max_opening_fee_percent: Whole<0, 100> = "10";
+    }
+
+    /// A bitcoind where the node learns of blocks, in place of `wallet.embedded.chain_url`.
+    ["wallet.embedded.bitcoind"] bitcoind: Bitcoind {
+        /// Its host name or IP address.
+        host: Option<HostName>;
+        /// Its RPC port. Default: the usual one for `wallet.network`.
+        port: Option<Port>;
+        /// The RPC user.
+        rpc_user: Option<Text>;
+        /// The password of the RPC user.
+        rpc_password: Option<Secret>;
     }
 
     /// Delivery of events by HTTP POST, in addition to polling.

@@ -9,6 +9,7 @@
 //! error repeats a value**: it may be a secret pasted into the wrong line.
 
 pub mod checks;
+mod embedded_lightning;
 pub mod environment;
 pub mod error;
 pub mod file;

@@ -49,9 +49,6 @@ pub fn with_settings(introduction: &str, settings: &[Assignment]) -> String {
 
 fn describe(out: &mut String, key: &Key, given: Option<&Assignment>) {
     comment(out, key.doc);
-    if key.reserved {
-        line(out, format_args!("# Reserved: validated but unused."));
-    }
     let required = if key.required { " Required." } else { "" };
     let (shape, variable) = ((key.shape)(), key.variable());
     match key.file_variable() {

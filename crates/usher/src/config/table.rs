@@ -10,13 +10,12 @@ pub trait FromReader: Sized {
 
 /// Makes the structs of the configuration and table of [`Key`](super::key::Key)s from one list.
 ///
-/// An entry reads `/// description` · `key: Type = "default as TOML", reserved;` where the default and `reserved` (see
-/// [`Key::reserved`](super::key::Key::reserved)) may be left out.
+/// An entry reads `/// description` · `key: Type = "default as TOML";` where the default may be left out.
 macro_rules! configuration {
     ($(
         $(#[doc = $section_doc:literal])*
         [$name:literal] $field:ident: $Section:ident {
-            $( $(#[doc = $doc:literal])* $key:ident: $Type:ty $(= $default:literal)? $(, $reserved:ident)?; )*
+            $( $(#[doc = $doc:literal])* $key:ident: $Type:ty $(= $default:literal)?; )*
         }
     )*) => {
         /// The configuration, read and checked. `Debug` shows no secret.
@@ -62,14 +61,11 @@ macro_rules! configuration {
                     required: <$Type as $crate::config::setting::Setting>::REQUIRED
                         && configuration!(@default $($default)?).is_none(),
                     secret: <$Type as $crate::config::setting::Setting>::SECRET,
-                    reserved: configuration!(@reserved $($reserved)?),
                 }, )* ],
             }, )*
         ];
     };
     (@default $default:literal) => { Some($default) };
     (@default) => { None::<&str> };
-    (@reserved reserved) => { true };
-    (@reserved) => { false };
 }
 pub(crate) use configuration;

@@ -9,6 +9,7 @@ use tokio_util::task::TaskTracker;
 use usher_engine::ports::{Clock, Lightning as _, LightningError, SystemClock};
 use usher_lightning::nwc::{NwcBackend, NwcOptions};
 
+use super::embedded_lightning;
 use super::finding::Finding;
 use super::service::Service;
 use crate::config::Config;
@@ -39,11 +40,23 @@ pub(super) async fn check(config: &Config, service: Option<&Service>, findings: 
         findings.push(Finding::ok(CHECK, "none is configured: requests that need one are answered 503"));
         return;
     }
+    let is_embedded = config.wallet.ln_backend == LnBackend::Embedded;
+    if is_embedded {
+        embedded_lightning::check(config, findings).await;
+    }
     let asked = match service {
         Some(service) => by_service(service).await,
+        // The node is in the service: it does not run either.
+        None if is_embedded => return,
         None => from_here(config).await,
     };
     match asked {
+        Ok(_) if is_embedded => findings.push(Finding::ok(CHECK, "the embedded node runs")),
+        Err(reason) if is_embedded => findings.push(Finding::fail(
+            CHECK,
+            reason,
+            "the node starts as soon as its chain source answers; see the log of the service",
+        )),
         Ok(info) => findings.extend(judge(config, &info)),
         Err(reason) => findings.push(Finding::fail(
             CHECK,

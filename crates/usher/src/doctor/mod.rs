@@ -7,6 +7,7 @@
 mod clock;
 mod configuration;
 mod database;
+mod embedded_lightning;
 mod finding;
 mod lightning;
 mod mints;

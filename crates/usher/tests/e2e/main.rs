@@ -13,6 +13,8 @@
 mod abuse;
 mod crash;
 mod doctor;
+#[cfg(feature = "embedded-lightning")]
+mod embedded_lightning;
 mod harness;
 mod limits;
 mod login;

@@ -112,7 +112,8 @@ async fn develop(command: &DevCommand, folder: &Folder) -> Result<(), Failure> {
     process::raise_file_limit(0);
     process::log_panics();
 
-    let service = Service::start(config, DocsAccess::WithTokenOrLocal, store, listen(port).await?).await?;
+    let (docs, listener) = (DocsAccess::WithTokenOrLocal, listen(port).await?);
+    let service = Service::start(config, folder.path(), docs, store, listener).await?;
     let request = KeyHandshakeRequest { static_token: Some(STATIC_TOKEN.to_owned()), no_request: None };
     let handshake = service.engine().start_key_handshake(request, None).await?;
 

@@ -57,27 +57,34 @@ choice!(
     }
 );
 
-/// Which Lightning wallet makes and pays invoices.
+/// Whether this program was built with a Lightning node inside.
+const HAS_EMBEDDED: bool = cfg!(feature = "embedded-lightning");
+
+/// Which Lightning backend makes and pays invoices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LnBackend {
     /// None: calls that need one are refused.
     None,
     /// A wallet that speaks Nostr Wallet Connect.
     Nwc,
+    /// A Lightning node inside this program.
+    Embedded,
 }
 
 impl Setting for LnBackend {
     fn shape() -> String {
-        "one of none, nwc".to_owned()
+        if HAS_EMBEDDED { "one of none, nwc, embedded" } else { "one of none, nwc" }.to_owned()
     }
 
     fn read(given: &Given) -> Result<Self, String> {
         match text::<Self>(given)? {
             "none" => Ok(Self::None),
             "nwc" => Ok(Self::Nwc),
-            "embedded" => {
-                Err(format!("is embedded, which this version does not support yet; it must be {}", Self::shape()))
-            }
+            "embedded" if HAS_EMBEDDED => Ok(Self::Embedded),
+            "embedded" => Err(format!(
+                "is embedded, and this program was built without the Cargo feature embedded-lightning; it must be {}",
+                Self::shape()
+            )),
             _ => Err(unfit::<Self>()),
         }
     }
@@ -86,6 +93,7 @@ impl Setting for LnBackend {
         match self {
             Self::None => quoted("none"),
             Self::Nwc => quoted("nwc"),
+            Self::Embedded => quoted("embedded"),
         }
     }
 }

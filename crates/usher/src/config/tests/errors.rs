@@ -169,10 +169,69 @@ fn a_variable_that_is_not_utf_8_is_one_mistake() {
 fn backends_need_what_they_need() {
     let backend = |name: &str| Given::required().variable("WALLET__LN_BACKEND", name).errors();
     insta::assert_snapshot!(backend("nwc"), @"SERVICE__WALLET__LN_BACKEND: wallet.ln_backend needs wallet.nwc.url, which is not set");
-    insta::assert_snapshot!(backend("embedded"), @"SERVICE__WALLET__LN_BACKEND: wallet.ln_backend is embedded, which this version does not support yet; it must be one of none, nwc");
     let empty = Given::required().variable("WALLET__LN_BACKEND", "nwc").variable("WALLET__NWC__URL", "");
     assert_eq!(empty.errors(), backend("nwc"), "an empty variable sets nothing");
-    insta::assert_snapshot!(backend("lnd"), @"SERVICE__WALLET__LN_BACKEND: wallet.ln_backend must be one of none, nwc");
+    let kinds = if cfg!(feature = "embedded-lightning") { "none, nwc, embedded" } else { "none, nwc" };
+    assert_eq!(backend("lnd"), format!("SERVICE__WALLET__LN_BACKEND: wallet.ln_backend must be one of {kinds}"));
+}
+
+#[cfg(not(feature = "embedded-lightning"))]
+#[test]
+fn a_program_without_a_lightning_node_says_so() {
+    let given = Given::required().variable("WALLET__LN_BACKEND", "embedded");
+    insta::assert_snapshot!(given.errors(), @"SERVICE__WALLET__LN_BACKEND: wallet.ln_backend is embedded, and this program was built without the Cargo feature embedded-lightning; it must be one of none, nwc");
+}
+
+#[cfg(feature = "embedded-lightning")]
+#[test]
+fn an_embedded_node_needs_a_seed_a_key_and_one_chain_source() {
+    let given = Given::required().variable("WALLET__LN_BACKEND", "embedded");
+    insta::assert_snapshot!(given.errors(), @r"
+    SERVICE__WALLET__LN_BACKEND: wallet.ln_backend needs wallet.embedded.mnemonic, which is not set
+    SERVICE__WALLET__LN_BACKEND: wallet.ln_backend needs wallet.embedded.api_key, which is not set (`none` if nobody wants one)
+    SERVICE__WALLET__LN_BACKEND: wallet.ln_backend needs wallet.embedded.chain_url or wallet.embedded.bitcoind.host, and neither is set
+    ");
+    let both = super::values::embedded().variable("WALLET__EMBEDDED__BITCOIND__HOST", "127.0.0.1");
+    insta::assert_snapshot!(both.errors(), @r"
+    SERVICE__WALLET__LN_BACKEND: wallet.ln_backend needs wallet.embedded.bitcoind.rpc_user, which is not set
+    SERVICE__WALLET__LN_BACKEND: wallet.ln_backend needs wallet.embedded.bitcoind.rpc_password, which is not set
+    SERVICE__WALLET__EMBEDDED__CHAIN_URL: wallet.embedded.chain_url and wallet.embedded.bitcoind.host are both set; remove one, because the node has one chain source
+    ");
+}
+
+#[test]
+fn addresses_of_nodes_are_whole() {
+    let says = |key: &str, value: &str| {
+        let errors = Given::required().variable(key, value).errors();
+        errors.split_once(": ").unwrap_or_else(|| panic!("{key} takes {value}")).1.to_owned()
+    };
+    let id = "0279be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798";
+    for address in [
+        format!("{id}@lsp.example.com"),
+        format!("{id}@lsp.example.com:0"),
+        format!("{id}@:9735"),
+        format!("{id}@lsp example.com:9735"),
+        format!("{id}@[lsp.example.com]:9735"),
+        format!("{}@lsp.example.com:9735", &id[2..]),
+        "lsp.example.com:9735".to_owned(),
+    ] {
+        assert_eq!(
+            says("WALLET__EMBEDDED__LIQUIDITY_PROVIDER", &address),
+            "wallet.embedded.liquidity_provider must be <node id>@<host>:<port>, where the id has 66 hex characters"
+        );
+    }
+    for host in ["http://127.0.0.1", "127.0.0.1:8332", "a..b", "user@host"] {
+        assert_eq!(
+            says("WALLET__EMBEDDED__BITCOIND__HOST", host),
+            "wallet.embedded.bitcoind.host must be a host name or IP address, without a port"
+        );
+    }
+    for address in ["9735", "localhost:9735", "0.0.0.0:0", "0.0.0.0"] {
+        assert_eq!(
+            says("WALLET__EMBEDDED__LISTEN_ADDRESS", address),
+            "wallet.embedded.listen_address must be <IP address>:<port>"
+        );
+    }
 }
 
 #[test]

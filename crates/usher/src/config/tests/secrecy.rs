@@ -16,6 +16,7 @@ fn secrets() -> Vec<(&'static str, String, &'static str)> {
         ("wallet.nwc.url", nwc(), "67dea2ed"),
         ("wallet.embedded.api_key", "api-key-hunter23".to_owned(), "hunter23"),
         ("wallet.embedded.mnemonic", MNEMONIC.to_owned(), "sausage"),
+        ("wallet.embedded.bitcoind.rpc_password", "hunter31".to_owned(), "hunter31"),
         ("webhook.url", "https://me:hunter24@example.com/hunter25".to_owned(), "hunter2"),
         ("webhook.secret", "hunter26".to_owned(), "hunter26"),
         ("webhook.previous_secret", "hunter27".to_owned(), "hunter27"),

@@ -46,11 +46,14 @@ fn the_reference_parses_to_the_defaults() {
 fn the_values_in_the_reference_are_the_defaults() {
     // Every commented setting of the reference, set: those with a default must change nothing, the others, which are
     // examples, must be known.
-    let mut text = String::new();
+    let (mut text, mut section) = (String::new(), String::new());
     for line in reference::text().lines() {
+        if let Some(name) = line.strip_prefix('[').and_then(|name| name.strip_suffix(']')) {
+            name.clone_into(&mut section);
+        }
         let setting = line.strip_prefix('#').filter(|rest| rest.starts_with(|first: char| first.is_ascii_lowercase()));
         let name = setting.and_then(|setting| setting.split_once(" = ")).map(|(name, _)| name);
-        let has_default = |name| keys::all().any(|key| key.short() == name && key.default.is_some());
+        let has_default = |name| keys::find(&format!("{section}.{name}")).is_some_and(|key| key.default.is_some());
         match (setting, name) {
             (Some(setting), Some(name)) if has_default(name) && !setting.ends_with("\"https://example.com/\"") => {
                 text.push_str(setting);

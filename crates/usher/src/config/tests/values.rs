@@ -234,15 +234,62 @@ fn a_file_with_secrets_that_others_can_read_is_warned_about() {
 }
 
 #[test]
-fn what_this_version_does_not_act_on_is_warned_about_once_per_key() {
+fn what_the_embedded_node_does_not_have_is_warned_about_and_so_is_what_nothing_uses() {
     let given = Given::required()
         .variable("WALLET__LN_BACKEND", "nwc")
         .variable("WALLET__NWC__URL", &nwc())
         .variable("WALLET__EMBEDDED__API_KEY", "key")
+        .variable("WALLET__EMBEDDED__BITCOIND__PORT", "18443")
         .variable("WEBHOOK__URL", "https://user:pass@example.com/hook")
         .variable("CASHU__SEND_TTL_HOURS", "21");
-    insta::assert_snapshot!(given.warnings(), @"wallet.embedded.api_key is reserved: this version validates it but does not use it");
+    insta::assert_snapshot!(given.warnings(), @r"
+    wallet.embedded.api_key is set but unused; wallet.ln_backend is not embedded
+    wallet.embedded.bitcoind.port is set but unused; wallet.ln_backend is not embedded
+    ");
     assert_eq!(Given::required().variable("WALLET__LN_BACKEND", "none").warnings(), "");
+}
+
+/// What a node needs, with an Esplora server.
+#[cfg(feature = "embedded-lightning")]
+pub(super) fn embedded() -> Given {
+    Given::required()
+        .variable("WALLET__LN_BACKEND", "embedded")
+        .variable("WALLET__EMBEDDED__MNEMONIC", &("abandon ".repeat(11) + "about"))
+        .variable("WALLET__EMBEDDED__API_KEY", "none")
+        .variable("WALLET__EMBEDDED__CHAIN_URL", "https://esplora.example.com/api/")
+}
+
+#[cfg(feature = "embedded-lightning")]
+#[test]
+fn an_embedded_node_has_a_chain_source_and_perhaps_a_liquidity_provider() {
+    use secrecy::ExposeSecret as _;
+    use usher_protocol::bolt11::Network;
+
+    let given = embedded();
+    let config = given.config();
+    assert!(config.embedded.token().is_none(), "none is no token");
+    assert_eq!(config.embedded.max_opening_fee_percent.get(), 10);
+    insta::assert_snapshot!(given.warnings(), @"wallet.embedded.liquidity_provider is not set: payments arrive only over channels that others open to this node; name a provider");
+
+    let id = "0279be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798";
+    for host in ["lsp.example.com", "10.0.0.1", "[::1]", "lsp_1"] {
+        let provider = format!("{id}@{host}:9735");
+        let given = embedded().variable("WALLET__EMBEDDED__LIQUIDITY_PROVIDER", &provider);
+        assert_eq!((given.config().embedded.provider(), given.warnings()), (Some(provider.as_str()), String::new()));
+    }
+
+    let config = Given::required()
+        .variable("WALLET__LN_BACKEND", "embedded")
+        .variable("WALLET__EMBEDDED__MNEMONIC", &("abandon ".repeat(11) + "about"))
+        .variable("WALLET__EMBEDDED__API_KEY", "token")
+        .variable("WALLET__EMBEDDED__BITCOIND__HOST", "bitcoind")
+        .variable("WALLET__EMBEDDED__BITCOIND__RPC_USER", "usher")
+        .variable("WALLET__EMBEDDED__BITCOIND__RPC_PASSWORD", "password")
+        .variable("WALLET__EMBEDDED__LISTEN_ADDRESS", "[::]:9735")
+        .config();
+    assert_eq!(config.embedded.token().map(|token| token.secret().expose_secret()), Some("token"));
+    assert_eq!(config.bitcoind.port_on(Network::Regtest), 18443);
+    assert_eq!(config.embedded.listen_address.map(|address| address.get().port()), Some(9735));
 }
 
 #[test]

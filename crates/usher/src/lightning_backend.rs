@@ -1,0 +1,139 @@
+//! The service's own Lightning backend, as the configuration says.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use secrecy::ExposeSecret as _;
+use usher_engine::LightningBackend;
+use usher_engine::ports::{Clock, LightningNotifications};
+use usher_lightning::nwc::{NwcBackend, NwcOptions, Settings};
+use usher_store::SqliteStore;
+
+use crate::config::Config;
+use crate::config::setting::LnBackend;
+use crate::failure::Failure;
+use crate::service::TaskGroup;
+
+/// The backend with its notifications.
+type Started = (LightningBackend, LightningNotifications);
+
+/// The Lightning node inside this process, if there is one. It has threads of its own, and must be stopped.
+#[derive(Default)]
+pub(crate) struct EmbeddedNode {
+    #[cfg(feature = "embedded-lightning")]
+    node: Option<Arc<usher_embedded_lightning::EmbeddedLightning>>,
+}
+
+impl EmbeddedNode {
+    /// Stops it in order, so that the next start finds its channels as they are.
+    pub(crate) async fn stop(&self) {
+        #[cfg(feature = "embedded-lightning")]
+        if let Some(node) = &self.node {
+            node.stop().await;
+        }
+    }
+}
+
+/// Starts the configured backend. Waits neither for a wallet nor for the chain.
+///
+/// # Errors
+/// When it cannot be used as it is configured, or the data of the embedded node cannot be used.
+pub(crate) async fn start(
+    config: &Config,
+    data_dir: &Path,
+    store: &Arc<SqliteStore>,
+    clock: &Arc<dyn Clock>,
+    tasks: &TaskGroup,
+) -> Result<(EmbeddedNode, Option<Started>), Failure> {
+    match config.wallet.ln_backend {
+        LnBackend::None => Ok((EmbeddedNode::default(), None)),
+        LnBackend::Nwc => Ok((EmbeddedNode::default(), Some(start_nwc(config, store, clock, tasks)?))),
+        LnBackend::Embedded => start_embedded(config, data_dir, store, clock).await,
+    }
+}
+
+fn start_nwc(
+    config: &Config,
+    store: &Arc<SqliteStore>,
+    clock: &Arc<dyn Clock>,
+    tasks: &TaskGroup,
+) -> Result<Started, Failure> {
+    // Says nothing of the address: it is a secret.
+    let unusable = || Failure::said("wallet.nwc.url cannot be used");
+    let url = config.nwc.url.as_ref().ok_or_else(unusable)?.secret().expose_secret();
+    let settings = Settings(Some(store.clone()));
+    let options = NwcOptions { settings, ..NwcOptions::new(url.parse().map_err(|_| unusable())?) };
+    let clock = Arc::clone(clock);
+    let (wallet, notifications) =
+        NwcBackend::start(options, clock, &tasks.tasks, tasks.stop.clone()).map_err(|_| unusable())?;
+    Ok((LightningBackend { adapter: wallet, name: "nwc" }, notifications))
+}
+
+#[cfg(feature = "embedded-lightning")]
+async fn start_embedded(
+    config: &Config,
+    data_dir: &Path,
+    store: &Arc<SqliteStore>,
+    clock: &Arc<dyn Clock>,
+) -> Result<(EmbeddedNode, Option<Started>), Failure> {
+    use usher_embedded_lightning::EmbeddedLightning;
+
+    let folder = data_dir.join("lightning");
+    let options = embedded_options(config, folder.clone(), store)?;
+    let (node, notifications) = EmbeddedLightning::start(options, Arc::clone(clock))
+        .await
+        .map_err(|error| Failure::said(format!("{}: {}", folder.display(), crate::failure::chain(&error))))?;
+    let backend = LightningBackend { adapter: node.clone(), name: "embedded" };
+    Ok((EmbeddedNode { node: Some(node) }, Some((backend, notifications))))
+}
+
+#[cfg(feature = "embedded-lightning")]
+fn embedded_options(
+    config: &Config,
+    folder: std::path::PathBuf,
+    store: &Arc<SqliteStore>,
+) -> Result<usher_embedded_lightning::Options, Failure> {
+    use usher_embedded_lightning::{ChainSource, LiquidityProvider, Options};
+
+    // All was checked when it was read.
+    let unusable = |key: &str| Failure::said(format!("{key} cannot be used"));
+    let expose = |secret: &crate::config::setting::Secret| secret.secret().expose_secret().to_owned();
+    let (embedded, bitcoind) = (&config.embedded, &config.bitcoind);
+    let token = embedded.token().map(expose);
+    let chain = match (&embedded.chain_url, &bitcoind.host) {
+        (Some(url), _) => {
+            ChainSource::Esplora { url: url.url().as_str().trim_end_matches('/').to_owned(), token: token.clone() }
+        }
+        (None, Some(host)) => ChainSource::Bitcoind {
+            host: host.as_str().to_owned(),
+            port: bitcoind.port_on(config.wallet.network),
+            user: bitcoind.rpc_user.as_ref().map(|user| user.as_str().to_owned()).unwrap_or_default(),
+            password: bitcoind.rpc_password.as_ref().map(expose).unwrap_or_default(),
+        },
+        (None, None) => return Err(unusable("wallet.embedded.chain_url")),
+    };
+    let provider = embedded.provider().map(|provider| LiquidityProvider::new(provider, token));
+    let mnemonic = embedded.mnemonic.as_ref().ok_or_else(|| unusable("wallet.embedded.mnemonic"))?;
+    Ok(Options {
+        folder,
+        network: config.wallet.network,
+        mnemonic: mnemonic.secret().expose_secret().to_owned(),
+        chain,
+        provider: provider.transpose().map_err(|_| unusable("wallet.embedded.liquidity_provider"))?,
+        listen: embedded.listen_address.map(crate::config::setting::ListenAddress::get),
+        max_fee_percent: config.wallet.max_fee_percent.get(),
+        max_opening_fee_percent: embedded.max_opening_fee_percent.get(),
+        settings: Some(store.clone()),
+    })
+}
+
+/// The configuration refuses the backend in a program without it.
+#[cfg(not(feature = "embedded-lightning"))]
+async fn start_embedded(
+    _config: &Config,
+    _data_dir: &Path,
+    _store: &Arc<SqliteStore>,
+    _clock: &Arc<dyn Clock>,
+) -> Result<(EmbeddedNode, Option<Started>), Failure> {
+    Err(Failure::said("this program was built without the Cargo feature embedded-lightning"))
+}
