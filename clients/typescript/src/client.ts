@@ -15,7 +15,7 @@ import type {
 import type { components } from "./generated/schemas.js";
 import { type CallOptions, Http } from "./http.js";
 import { List } from "./list.js";
-import { KeyHandshake, Login, Operation, SentTicket, VerificationSession } from "./operation.js";
+import { KeyHandshake, Login, Operation, Payment, SentTicket, VerificationSession } from "./operation.js";
 import { Hub, type TransportName } from "./reading/hub.js";
 import type { ReadOptions } from "./reading/iterator.js";
 import type { WebSocketConstructor } from "./reading/socket.js";
@@ -124,21 +124,18 @@ export class Usher {
 
   // Log in
 
-  /** Logs a user in: a handshake, then a challenge. Show the `url`; `result()` says who it is. */
-  async login(request: { subkeys?: string[] } = {}, options?: CallOptions): Promise<Login> {
-    const handshake = await this.keyHandshake({}, options);
-    return new Login(handshake, handshake.url, this.#challenge(request.subkeys));
+  /**
+   * Logs a user in: redirect their browser to `pageUrl`, or show `url` as a QR code; `result()` says who it is. With
+   * `return_url` the page leads back to your app.
+   */
+  async login(request: Schemas["LoginRequest"] = {}, options?: CallOptions): Promise<Login> {
+    const started = await this.#started<Schemas["LoginStarted"]>("/login", request, options, "page_url");
+    return new Login(this.#hub, started.stream_id, started.url, started.page_url);
   }
 
   /** Continues a login, for example after a restart of your app: `streamId` is that of the login. */
-  resumeLogin(streamId: string, request: { subkeys?: string[] } = {}): Login<undefined> {
-    return new Login(this.operation(streamId), undefined, this.#challenge(request.subkeys));
-  }
-
-  #challenge(subkeys: string[] = []) {
-    // A key of the handshake: whoever waits for this login, and however often, sends the challenge once.
-    return (handshake: string, main_key: string, options: CallOptions) =>
-      this.authenticateKey({ main_key, subkeys }, { ...options, idempotencyKey: `login:${handshake}` });
+  resumeLogin(streamId: string): Login<undefined> {
+    return new Login(this.#hub, streamId, undefined, undefined);
   }
 
   /** Creates a handshake URL, single-use or reusable (`static_token`). A key that is told is not proven yet. */
@@ -195,11 +192,14 @@ export class Usher {
   // Pay
 
   /** Asks a user for a payment; `amount` is in millisats. Deliver on `paid`. */
-  requestPayment(
+  async requestPayment(
     request: Defaults<Schemas["SinglePaymentRequest"], "subkeys" | "currency">,
     options?: CallOptions,
-  ): Promise<Operation<PaymentResult | PaymentProgress | Failed, PaymentResult>> {
-    return this.#start("/payments/single", priced(request), options);
+  ): Promise<Payment> {
+    return new Payment(
+      this.#hub,
+      await this.#started<Schemas["PaymentStarted"]>("/payments/single", priced(request), options, "page_url"),
+    );
   }
 
   /** Pays an invoice: from the wallet of `main_key`, or without it from the service's own Lightning backend. */

@@ -10,7 +10,15 @@ export type { components } from "./generated/schemas.js";
 export type { CallOptions } from "./http.js";
 export { JwtError, preimageMatches, verifyJwtLocally, type JwtClaims } from "./jwt.js";
 export { List } from "./list.js";
-export { KeyHandshake, Login, Operation, SentTicket, VerificationSession, type ResultOptions } from "./operation.js";
+export {
+  KeyHandshake,
+  Login,
+  Operation,
+  Payment,
+  SentTicket,
+  VerificationSession,
+  type ResultOptions,
+} from "./operation.js";
 export type { TransportName } from "./reading/hub.js";
 export type { ReadOptions } from "./reading/iterator.js";
 export type { WebSocketConstructor } from "./reading/socket.js";

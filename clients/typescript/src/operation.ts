@@ -3,11 +3,12 @@ import {
   meaningOf,
   type KeyHandshakeEvent,
   type LoginResult,
+  type PaymentProgress,
+  type PaymentResult,
   type TicketResult,
   type UsherEvent,
   type Failed,
 } from "./events.js";
-import { Deadline } from "./time.js";
 import type { Hub } from "./reading/hub.js";
 import { EventIterator, type ReadOptions } from "./reading/iterator.js";
 
@@ -72,10 +73,13 @@ export class Operation<E extends UsherEvent = UsherEvent, R extends UsherEvent =
 export class KeyHandshake extends Operation<KeyHandshakeEvent | Failed, KeyHandshakeEvent> {
   /** What the user opens in their wallet. */
   readonly url: string;
+  /** A page for the user's browser that shows the URL. */
+  readonly pageUrl: string;
 
-  constructor(hub: Hub, started: { stream_id: string; url: string }) {
+  constructor(hub: Hub, started: { stream_id: string; url: string; page_url: string }) {
     super(hub, started.stream_id);
     this.url = started.url;
+    this.pageUrl = started.page_url;
   }
 }
 
@@ -111,55 +115,31 @@ export class VerificationSession extends Operation<TicketResult | Failed, Ticket
   }
 }
 
-/** Asks a user for a proof of the key that they told in this handshake. */
-type Challenge = (
-  handshake: string,
-  mainKey: string,
-  options: ResultOptions,
-) => Promise<Operation<LoginResult | Failed, LoginResult>>;
+/** A payment requested from a user. */
+export class Payment extends Operation<PaymentResult | PaymentProgress | Failed, PaymentResult> {
+  /** A page for the user's browser, on which any Lightning wallet can pay. */
+  readonly pageUrl: string;
 
-/**
- * A login: a handshake, then a challenge. Show `url` to the user; `result()` or the iteration sends the challenge when
- * the user has opened it. However often and wherever it is awaited, there is one challenge.
- */
-export class Login<Url extends string | undefined = string>
-  implements AsyncIterable<KeyHandshakeEvent | LoginResult | Failed>
-{
+  constructor(hub: Hub, started: { stream_id: string; page_url: string }) {
+    super(hub, started.stream_id);
+    this.pageUrl = started.page_url;
+  }
+}
+
+/** A login: redirect the user's browser to `pageUrl`, or show `url` as a QR code. */
+export class Login<Url extends string | undefined = string> extends Operation<
+  KeyHandshakeEvent | LoginResult | Failed,
+  LoginResult
+> {
   /** What the user opens in their wallet; `undefined` after `resumeLogin`. */
   readonly url: Url;
-  /** The stream of the handshake: `usher.resumeLogin(streamId)` continues this login. */
-  readonly streamId: string;
-  readonly #handshake: Operation<KeyHandshakeEvent | Failed, KeyHandshakeEvent>;
-  readonly #challenge: Challenge;
+  /** The login page, which belongs to the first browser that opens it; `undefined` after `resumeLogin`. */
+  readonly pageUrl: Url;
 
-  constructor(handshake: Operation<KeyHandshakeEvent | Failed, KeyHandshakeEvent>, url: Url, challenge: Challenge) {
+  constructor(hub: Hub, streamId: string, url: Url, pageUrl: Url) {
+    super(hub, streamId);
     this.url = url;
-    this.streamId = handshake.streamId;
-    this.#handshake = handshake;
-    this.#challenge = challenge;
-  }
-
-  /** The events of the handshake, then those of the challenge. Each has its own stream. */
-  async *events(
-    options: ResultOptions = {},
-  ): AsyncGenerator<KeyHandshakeEvent | LoginResult | Failed, void, undefined> {
-    const deadline = new Deadline(options.signal, options.timeout, "login");
-    const within = { signal: deadline.signal };
-    try {
-      for await (const event of this.#handshake.events(within)) {
-        yield event;
-        if (event.type !== "KeyHandshake") return;
-        const challenge = await this.#challenge(this.streamId, event.data.main_key, within);
-        yield* challenge.events(within);
-        return;
-      }
-    } finally {
-      deadline.dispose();
-    }
-  }
-
-  [Symbol.asyncIterator](): AsyncGenerator<KeyHandshakeEvent | LoginResult | Failed, void, undefined> {
-    return this.events();
+    this.pageUrl = pageUrl;
   }
 
   /**
@@ -167,7 +147,7 @@ export class Login<Url extends string | undefined = string>
    *
    * @throws OperationError when nobody responded in time, or the login failed.
    */
-  result(options: ResultOptions = {}): Promise<LoginResult> {
+  override result(options: ResultOptions = {}): Promise<LoginResult> {
     return resultOf<LoginResult>(this.events(options), "KeyHandshake");
   }
 }

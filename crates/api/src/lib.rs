@@ -42,7 +42,7 @@ mod unauthenticated_limits;
 pub use auth::ApiTokens;
 pub use problem::ErrorCode;
 pub use router::openapi;
-pub use server::{ServeOptions, serve};
+pub use server::{ServeOptions, Surface, serve};
 pub use service_status::{
     Family, Measure, MintReadiness, Readiness, RelaysReadiness, Sample, ServiceStatus, WalletReadiness,
 };

@@ -11,17 +11,40 @@ use crate::idempotency::idempotency;
 use crate::middleware::{self, Context};
 use crate::openapi::document;
 use crate::problem::{ErrorCode, Problem};
+use crate::server::Surface;
 
 /// The OpenAPI 3.1 document of the API; the committed one is `docs/openapi.json`.
 pub fn openapi() -> OpenApi {
     document(endpoints::groups())
 }
 
+/// What one listener serves.
+pub(crate) fn router(state: ApiState, surface: Surface) -> Router {
+    match surface {
+        Surface::Everything => api(state.clone()).merge(pages(state)),
+        Surface::Api => api(state),
+        Surface::Pages => public(state),
+    }
+}
+
+/// The pages for users' browsers, under the same middleware as the API.
+fn pages(state: ApiState) -> Router {
+    let pages = state.pages.clone();
+    pages.layer(from_fn_with_state(Context { state, policy: AuthPolicy::Public }, middleware::handle))
+}
+
+/// The pages and the service's own name, for a listener that is reached from the internet.
+fn public(state: ApiState) -> Router {
+    let pages = state.pages.clone();
+    let context = Context { state: state.clone(), policy: AuthPolicy::Public };
+    let name = endpoints::own_name().with_state(state).method_not_allowed_fallback(method_not_allowed);
+    name.merge(pages).fallback(nothing_here).layer(from_fn_with_state(context, middleware::handle))
+}
+
 /// The whole API.
 ///
-/// Unknown paths need the token as well, so that unauthenticated peers learn nothing. The pages are beside the API, under the
-/// same middleware.
-pub(crate) fn router(state: ApiState) -> Router {
+/// Unknown paths need the token as well, so that unauthenticated peers learn nothing.
+fn api(state: ApiState) -> Router {
     let mut routers = AuthPolicy::ALL.map(|policy| (policy, Router::new()));
     for (policy, endpoint) in endpoints::groups().into_iter().flat_map(|group| group.endpoints) {
         if let Some((_, router)) = routers.iter_mut().find(|(of, _)| *of == policy) {
@@ -38,15 +61,15 @@ pub(crate) fn router(state: ApiState) -> Router {
         };
         router.layer(from_fn_with_state(Context { state: state.clone(), policy }, middleware::handle))
     });
-    let pages = state
-        .pages
-        .clone()
-        .layer(from_fn_with_state(Context { state: state.clone(), policy: AuthPolicy::Public }, middleware::handle));
-    routers.into_iter().fold(Router::new(), Router::merge).with_state(state).merge(pages)
+    routers.into_iter().fold(Router::new(), Router::merge).with_state(state)
 }
 
 async fn route_not_found() -> Problem {
     Problem::new(ErrorCode::RouteNotFound, "there is no such path; `/docs` and docs/api.md list all paths")
+}
+
+async fn nothing_here() -> Problem {
+    Problem::new(ErrorCode::RouteNotFound, "there is no such page")
 }
 
 async fn method_not_allowed() -> Problem {

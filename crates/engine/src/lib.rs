@@ -20,12 +20,13 @@ pub mod time;
 pub use engine::{
     AgeCheckError, AgeCheckReturned, AgeCheckStarted, AuthenticateKey, BrowserLogin, BrowserLoginStarted, BurnTicket,
     CloseHandshakeError, DecisionError, Engine, EngineMetrics, EngineOptions, EngineParts, EventsError, FieldValues,
-    HandshakePage, IdempotentRequest, KeyHandshakeRequest, KeyHandshakeStarted, LightningBackend, Live, LiveEvent,
-    LiveEvents, LoginPageError, LoginRequest, LoginStarted, LoginView, MintTicket, OpenedLogin, OperationMetrics,
-    OutgoingPage, OutgoingTicket, PageRules, PayInvoiceRequest, PaymentRules, RecurringPaymentRequest,
-    RenderedResponse, RequestInvoice, RequestTicket, RequestVerificationToken, RetryError, ReusableHandshake,
-    ScanLimit, SendTicket, SinglePaymentRequest, SpendingRules, StartError, SubscriptionError, SubscriptionFilter,
-    SubscriptionPage, TicketCallError, VerificationRules, VerificationSessionStarted, VerificationView, WithdrawTicket,
+    HandshakePage, HandshakeState, HandshakeView, IdempotentRequest, KeyHandshakeRequest, KeyHandshakeStarted,
+    LightningBackend, Live, LiveEvent, LiveEvents, LoginPageError, LoginRequest, LoginStarted, LoginView, MintTicket,
+    OpenedLogin, OperationMetrics, OutgoingPage, OutgoingTicket, PageRules, PayInvoiceRequest, PaymentRules,
+    PaymentView, RecurringPaymentRequest, RenderedResponse, RequestInvoice, RequestTicket, RequestVerificationToken,
+    RetryError, ReusableHandshake, ScanLimit, SendTicket, SinglePaymentRequest, SpendingRules, StartError,
+    SubscriptionError, SubscriptionFilter, SubscriptionPage, TicketCallError, VerificationRules,
+    VerificationSessionStarted, VerificationView, WithdrawTicket,
 };
 pub use event::{Event, EventPage, EventType};
 pub use event_data::EventData;

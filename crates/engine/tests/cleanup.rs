@@ -189,7 +189,8 @@ async fn old_events_of_a_reusable_handshake_are_removed_and_readers_notified() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
     let usher = Running::start(store.clone()).await;
-    let request = || KeyHandshakeRequest { static_token: Some("poster".to_owned()), no_request: None };
+    let request =
+        || KeyHandshakeRequest { static_token: Some("poster".to_owned()), no_request: None, return_url: None };
     let stream = usher.engine.start_key_handshake(request(), None).await.unwrap().stream_id;
     let scan = async |usher: &Running, message: u8, number: u8, index: u64| {
         usher.receive(message, &user(number), handshake("poster", &[])).await;
@@ -285,7 +286,7 @@ async fn damaged_first_event_is_reported_by_its_own_index() {
     let dir = tempfile::tempdir().unwrap();
     let sqlite = open(dir.path());
     let usher = Running::start(sqlite.clone()).await;
-    let request = KeyHandshakeRequest { static_token: Some("poster".to_owned()), no_request: None };
+    let request = KeyHandshakeRequest { static_token: Some("poster".to_owned()), no_request: None, return_url: None };
     let stream = usher.engine.start_key_handshake(request, None).await.unwrap().stream_id;
     for n in 1..=4_u8 {
         usher.receive(n, &user(n), handshake("poster", &[])).await;

@@ -93,7 +93,7 @@ async fn clock_set_back_does_not_delay_webhooks() {
     let dir = tempfile::tempdir().unwrap();
     let (store, app) = (open(dir.path()), Arc::new(App::default()));
     let usher = Running::start_with(store.clone(), store, Some(app.clone()), options(), NOW, 1).await;
-    let request = KeyHandshakeRequest { static_token: Some("door".to_owned()), no_request: None };
+    let request = KeyHandshakeRequest { static_token: Some("door".to_owned()), no_request: None, return_url: None };
     usher.engine.start_key_handshake(request, None).await.unwrap();
     usher.receive(1, &user(1), handshake("door", &[])).await;
     for posts in 1..4 {
@@ -128,7 +128,7 @@ async fn clock_set_back_during_downtime_delays_nothing() {
     let dir = tempfile::tempdir().unwrap();
     let (store, app) = (open(dir.path()), Arc::new(App::default()));
     let usher = Running::start_with(store.clone(), store.clone(), Some(app.clone()), options(), NOW, 1).await;
-    let request = KeyHandshakeRequest { static_token: Some("door".to_owned()), no_request: None };
+    let request = KeyHandshakeRequest { static_token: Some("door".to_owned()), no_request: None, return_url: None };
     usher.engine.start_key_handshake(request, None).await.unwrap();
     usher.receive(1, &user(1), handshake("door", &[])).await;
     passes(&usher, 20, async || app.posts() == 2).await;

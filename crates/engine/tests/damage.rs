@@ -47,7 +47,7 @@ async fn authenticate(usher: &Running, n: u8) -> StreamId {
 }
 
 async fn door(usher: &Running, token: &str) -> StreamId {
-    let request = KeyHandshakeRequest { static_token: Some(token.to_owned()), no_request: None };
+    let request = KeyHandshakeRequest { static_token: Some(token.to_owned()), no_request: None, return_url: None };
     usher.engine.start_key_handshake(request, None).await.unwrap().stream_id
 }
 

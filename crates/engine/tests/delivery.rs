@@ -76,7 +76,7 @@ async fn door(usher: &Running, token: &str) -> StreamId {
 }
 
 fn reusable(token: &str) -> KeyHandshakeRequest {
-    KeyHandshakeRequest { static_token: Some(token.to_owned()), no_request: None }
+    KeyHandshakeRequest { static_token: Some(token.to_owned()), no_request: None, return_url: None }
 }
 
 #[tokio::test]

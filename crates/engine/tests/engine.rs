@@ -15,7 +15,7 @@ use usher_protocol::subkey::{Metadata, Permission, Permissions, SubkeyProof, der
 use usher_protocol::{EventId, Keys, SecretKey};
 
 fn reusable(token: &str) -> KeyHandshakeRequest {
-    KeyHandshakeRequest { static_token: Some(token.to_owned()), no_request: None }
+    KeyHandshakeRequest { static_token: Some(token.to_owned()), no_request: None, return_url: None }
 }
 
 fn ask(n: u8) -> AuthenticateKey {

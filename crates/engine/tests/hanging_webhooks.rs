@@ -98,7 +98,7 @@ impl Stage {
 
     /// A reusable handshake: a stream with an event for each scan.
     async fn door(&self, name: &str) -> StreamId {
-        let request = KeyHandshakeRequest { static_token: Some(name.to_owned()), no_request: None };
+        let request = KeyHandshakeRequest { static_token: Some(name.to_owned()), no_request: None, return_url: None };
         self.usher.engine.start_key_handshake(request, None).await.unwrap().stream_id
     }
 

@@ -124,7 +124,7 @@ fn over(relay: &str) -> Via {
 }
 
 fn reusable(token: &str) -> KeyHandshakeRequest {
-    KeyHandshakeRequest { static_token: Some(token.to_owned()), no_request: None }
+    KeyHandshakeRequest { static_token: Some(token.to_owned()), no_request: None, return_url: None }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -47,7 +47,7 @@ impl WebhookSender for App {
 }
 
 async fn door(usher: &Running, name: &str) -> StreamId {
-    let request = KeyHandshakeRequest { static_token: Some(name.to_owned()), no_request: None };
+    let request = KeyHandshakeRequest { static_token: Some(name.to_owned()), no_request: None, return_url: None };
     usher.engine.start_key_handshake(request, None).await.unwrap().stream_id
 }
 

@@ -12,9 +12,10 @@ use usher_engine::{AgeCheckError, AgeCheckReturned, AgeCheckStarted, StreamId};
 
 use crate::PagesState;
 use crate::browser::cookie;
+use crate::language::Language;
 use crate::page;
 use crate::session::{self, Address};
-use crate::texts::{ENGLISH, Message, Texts, fill};
+use crate::texts::{Message, Texts, fill};
 
 /// The page that leads to the provider. A redirect of a form is bound by the page's `form-action`, a link is not.
 #[derive(Template)]
@@ -27,19 +28,23 @@ struct LeavingPage<'a> {
 }
 
 /// `POST /verify/{session_id}/{secret}/start`
-pub(crate) async fn begin(State(pages): State<PagesState>, Path((id, secret)): Address) -> Response {
-    let (session, view) = match session::find(&pages, &id, &secret).await {
+pub(crate) async fn begin(
+    State(pages): State<PagesState>,
+    Path((id, secret)): Address,
+    Language(texts): Language,
+) -> Response {
+    let (session, view) = match session::find(&pages, texts, &id, &secret).await {
         Ok(found) => found,
         Err(response) => return response,
     };
     let address = pages.address(session, &secret);
     let AgeCheckStarted { url, browser } = match pages.engine.begin_age_check(session, secret).await {
         Ok(started) => started,
-        Err(error) => return failed(&pages, session, &error, Some(&address)),
+        Err(error) => return failed(&pages, texts, session, &error, Some(&address)),
     };
     let provider = pages.engine.age_verifier_name().unwrap_or_default();
-    let leaving = fill(ENGLISH.leaving, &[("provider", provider)]);
-    let page = LeavingPage { texts: &ENGLISH, base: &pages.base, leaving: &leaving, target: &url };
+    let leaving = fill(texts.leaving, &[("provider", provider)]);
+    let page = LeavingPage { texts, base: &pages.base, leaving: &leaving, target: &url };
     let mut response = page::render(StatusCode::OK, &page);
     let (name, base) = (cookie_name(session), &pages.base);
     let secure = if pages.is_secure { "; Secure" } else { "" };
@@ -53,14 +58,19 @@ pub(crate) async fn begin(State(pages): State<PagesState>, Path((id, secret)): A
 }
 
 /// `GET /verify/return`
-pub(crate) async fn end(State(pages): State<PagesState>, RawQuery(query): RawQuery, headers: HeaderMap) -> Response {
+pub(crate) async fn end(
+    State(pages): State<PagesState>,
+    RawQuery(query): RawQuery,
+    Language(texts): Language,
+    headers: HeaderMap,
+) -> Response {
     let query = query.unwrap_or_default();
     let state = url::form_urlencoded::parse(query.as_bytes()).find(|(name, _)| name == "state");
     let state = state.map(|(_, value)| value.into_owned()).unwrap_or_default();
     let session = state.split_once('.').and_then(|(session, _)| session.parse::<StreamId>().ok());
-    let Some(session) = session else { return message(&pages, StatusCode::NOT_FOUND, &ENGLISH.not_found, None) };
+    let Some(session) = session else { return message(&pages, texts, StatusCode::NOT_FOUND, &texts.not_found, None) };
     let Some(browser) = cookie(&headers, &cookie_name(session)) else {
-        return message(&pages, StatusCode::FORBIDDEN, &ENGLISH.other_browser, None);
+        return message(&pages, texts, StatusCode::FORBIDDEN, &texts.other_browser, None);
     };
     match pages.engine.end_age_check(state, query, browser).await {
         Ok(AgeCheckReturned { session_id, page_secret, is_complete }) => {
@@ -75,30 +85,29 @@ pub(crate) async fn end(State(pages): State<PagesState>, RawQuery(query): RawQue
             }
             response
         }
-        Err(error) => failed(&pages, session, &error, None),
+        Err(error) => failed(&pages, texts, session, &error, None),
     }
 }
 
-fn failed(pages: &PagesState, session: StreamId, error: &AgeCheckError, back: Option<&str>) -> Response {
-    let texts = &ENGLISH;
+fn failed(pages: &PagesState, texts: &Texts, session: StreamId, error: &AgeCheckError, back: Option<&str>) -> Response {
     match error {
-        AgeCheckError::NotFound => message(pages, StatusCode::NOT_FOUND, &texts.not_found, None),
-        AgeCheckError::NothingToCheck => message(pages, StatusCode::CONFLICT, &texts.nothing_to_check, back),
-        AgeCheckError::TooOften => message(pages, StatusCode::TOO_MANY_REQUESTS, &texts.too_often, back),
-        AgeCheckError::Busy => message(pages, StatusCode::SERVICE_UNAVAILABLE, &texts.unavailable, back),
+        AgeCheckError::NotFound => message(pages, texts, StatusCode::NOT_FOUND, &texts.not_found, None),
+        AgeCheckError::NothingToCheck => message(pages, texts, StatusCode::CONFLICT, &texts.nothing_to_check, back),
+        AgeCheckError::TooOften => message(pages, texts, StatusCode::TOO_MANY_REQUESTS, &texts.too_often, back),
+        AgeCheckError::Busy => message(pages, texts, StatusCode::SERVICE_UNAVAILABLE, &texts.unavailable, back),
         AgeCheckError::Verifier(error) => {
             tracing::warn!(%session, %error, "a check of the age verifier could not begin");
-            message(pages, StatusCode::BAD_GATEWAY, &texts.provider_unavailable, back)
+            message(pages, texts, StatusCode::BAD_GATEWAY, &texts.provider_unavailable, back)
         }
         AgeCheckError::Store(error) => {
             tracing::error!(%session, %error, "a check of the age verifier could not be stored");
-            message(pages, StatusCode::SERVICE_UNAVAILABLE, &texts.unavailable, back)
+            message(pages, texts, StatusCode::SERVICE_UNAVAILABLE, &texts.unavailable, back)
         }
     }
 }
 
-fn message(pages: &PagesState, status: StatusCode, message: &Message, back: Option<&str>) -> Response {
-    page::message(status, &ENGLISH, &pages.base, message, back)
+fn message(pages: &PagesState, texts: &Texts, status: StatusCode, message: &Message, back: Option<&str>) -> Response {
+    page::message(status, texts, &pages.base, message, back)
 }
 
 /// A cookie of each session's own: several can be open in one browser.

@@ -24,6 +24,11 @@ pub(crate) async fn login_script() -> Response {
     script(include_str!("../assets/login.js"))
 }
 
+/// `GET /pages/assets/payment.js`
+pub(crate) async fn payment_script() -> Response {
+    script(include_str!("../assets/payment.js"))
+}
+
 fn script(content: &'static str) -> Response {
     asset("text/javascript; charset=utf-8", content)
 }

@@ -1,4 +1,4 @@
-//! The pages that a user's browser opens: the login, and the age verification session.
+//! The pages that a user's browser opens: login, payment, key handshake and age verification.
 //!
 //! A page is found by an unguessable secret in its address, and works without JavaScript. Everything it loads is in the
 //! binary; its `Content-Security-Policy` allows nothing else. Templates escape every value. All texts are in `texts`.
@@ -9,6 +9,8 @@
 //! | `/login/{stream_id}/{secret}/events` | its state as server-sent events, for the page's script |
 //! | `/login/{stream_id}/{secret}/extension` | the event that a browser extension has signed (POST) |
 //! | `/login/{stream_id}/{secret}/decline` | the user does not want to log in (POST) |
+//! | `/pay/{stream_id}/{secret}`, `…/events` | the page of a payment, and its state |
+//! | `/handshake/{stream_id}/{secret}`, `…/events` | the page of a key handshake, and its state |
 //! | `/verify/{session_id}/{secret}` | the page of a verification session |
 //! | `/verify/{session_id}/{secret}/state` | its state as one word, for the page's script |
 //! | `/verify/{session_id}/{secret}/start` | begins the check of a provider (POST) |
@@ -20,8 +22,11 @@
 mod age_check;
 mod assets;
 mod browser;
+mod handshake;
+mod language;
 mod login;
 mod page;
+mod payment;
 mod qr;
 mod session;
 mod texts;
@@ -98,6 +103,10 @@ pub fn router(engine: Arc<Engine>, options: PagesOptions) -> Router {
         .route("/login/{stream_id}/{secret}/events", get(login::events))
         .route("/login/{stream_id}/{secret}/extension", post(login::prove))
         .route("/login/{stream_id}/{secret}/decline", post(login::decline))
+        .route("/pay/{stream_id}/{secret}", get(payment::show))
+        .route("/pay/{stream_id}/{secret}/events", get(payment::events))
+        .route("/handshake/{stream_id}/{secret}", get(handshake::show))
+        .route("/handshake/{stream_id}/{secret}/events", get(handshake::events))
         .route("/verify/{session_id}/{secret}", get(session::show))
         .route("/verify/{session_id}/{secret}/state", get(session::state))
         .route("/verify/{session_id}/{secret}/start", post(age_check::begin))
@@ -106,6 +115,7 @@ pub fn router(engine: Arc<Engine>, options: PagesOptions) -> Router {
         .route("/pages/assets/page.js", get(assets::session_script))
         .route("/pages/assets/wait.js", get(assets::wait_script))
         .route("/pages/assets/login.js", get(assets::login_script))
+        .route("/pages/assets/payment.js", get(assets::payment_script))
         .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
         .with_state(state)
 }

@@ -13,9 +13,10 @@ use usher_engine::{LoginPageError, LoginView, OpenedLogin, StreamId};
 
 use crate::PagesState;
 use crate::browser::{cookie, is_prefetch, login_cookie, login_cookie_name};
+use crate::language::Language;
 use crate::page;
 use crate::qr::Qr;
-use crate::texts::{ENGLISH, LoginStatusTexts, Message, Texts, fill};
+use crate::texts::{LoginStatusTexts, Message, Texts, fill};
 use crate::waiting::{self, Shown};
 
 #[derive(Template)]
@@ -52,9 +53,10 @@ pub(crate) async fn show(
     State(pages): State<PagesState>,
     Path((id, secret)): Address,
     method: Method,
+    Language(texts): Language,
     headers: HeaderMap,
 ) -> Response {
-    let Ok(login) = id.parse::<StreamId>() else { return not_found(&pages) };
+    let Ok(login) = id.parse::<StreamId>() else { return not_found(&pages, texts) };
     if method == Method::HEAD || is_prefetch(&headers) {
         // The page is for the browser whose user opens it, not for who looks at its address first.
         return (page::HEADERS, StatusCode::SERVICE_UNAVAILABLE).into_response();
@@ -62,18 +64,18 @@ pub(crate) async fn show(
     let browser = cookie(&headers, &login_cookie_name(login));
     match pages.engine.open_login(login, &secret, browser.as_deref()).await {
         Ok(OpenedLogin::Page { view, new_browser }) => {
-            let mut response = show_login(&pages, &pages.login_address(login, &secret), &view);
+            let mut response = show_login(&pages, texts, &pages.login_address(login, &secret), &view);
             let new_cookie = new_browser.map(|browser| login_cookie(&pages.url, login, &browser, view.time_left));
             if let Some(Ok(cookie)) = new_cookie.map(HeaderValue::try_from) {
                 response.headers_mut().insert(SET_COOKIE, cookie);
             }
             response
         }
-        Ok(OpenedLogin::Elsewhere) => message(&pages, StatusCode::FORBIDDEN, &ENGLISH.login.opened_elsewhere),
-        Ok(OpenedLogin::NotFound) => not_found(&pages),
+        Ok(OpenedLogin::Elsewhere) => message(&pages, texts, StatusCode::FORBIDDEN, &texts.login.opened_elsewhere),
+        Ok(OpenedLogin::NotFound) => not_found(&pages, texts),
         Err(error) => {
             tracing::error!(%login, %error, "the page of a login could not be shown");
-            message(&pages, StatusCode::SERVICE_UNAVAILABLE, &ENGLISH.unavailable)
+            message(&pages, texts, StatusCode::SERVICE_UNAVAILABLE, &texts.unavailable)
         }
     }
 }
@@ -82,9 +84,10 @@ pub(crate) async fn show(
 pub(crate) async fn events(
     State(pages): State<PagesState>,
     Path((id, secret)): Address,
+    Language(texts): Language,
     headers: HeaderMap,
 ) -> Response {
-    let Ok(login) = id.parse::<StreamId>() else { return not_found(&pages) };
+    let Ok(login) = id.parse::<StreamId>() else { return not_found(&pages, texts) };
     let browser = cookie(&headers, &login_cookie_name(login));
     let (engine, of_page) = (pages.engine.clone(), secret);
     let read = move || -> futures_util::future::BoxFuture<'static, Option<Shown>> {
@@ -106,10 +109,11 @@ pub(crate) async fn events(
 pub(crate) async fn prove(
     State(pages): State<PagesState>,
     Path((id, secret)): Address,
+    Language(texts): Language,
     headers: HeaderMap,
     event: String,
 ) -> Response {
-    let Ok(login) = id.parse::<StreamId>() else { return not_found(&pages) };
+    let Ok(login) = id.parse::<StreamId>() else { return not_found(&pages, texts) };
     let is_json = headers.get(CONTENT_TYPE).is_some_and(|given| given.as_bytes().starts_with(b"application/json"));
     if !is_json {
         return (page::HEADERS, StatusCode::UNSUPPORTED_MEDIA_TYPE).into_response();
@@ -118,7 +122,7 @@ pub(crate) async fn prove(
     match pages.engine.prove_login(login, &secret, browser.as_deref(), &event).await {
         Ok(()) => (page::HEADERS, StatusCode::NO_CONTENT).into_response(),
         Err(error) => {
-            let (status, said) = refusal(login, &error);
+            let (status, said) = refusal(texts, login, &error);
             // The page's script shows it.
             (status, page::HEADERS, said.message).into_response()
         }
@@ -129,22 +133,22 @@ pub(crate) async fn prove(
 pub(crate) async fn decline(
     State(pages): State<PagesState>,
     Path((id, secret)): Address,
+    Language(texts): Language,
     headers: HeaderMap,
 ) -> Response {
-    let Ok(login) = id.parse::<StreamId>() else { return not_found(&pages) };
+    let Ok(login) = id.parse::<StreamId>() else { return not_found(&pages, texts) };
     let browser = cookie(&headers, &login_cookie_name(login));
     match pages.engine.decline_login(login, &secret, browser.as_deref()).await {
         // The page shows the outcome, whichever it is.
         Ok(()) | Err(LoginPageError::Over) => page::see_other(&pages.login_address(login, &secret)),
         Err(error) => {
-            let (status, said) = refusal(login, &error);
-            message(&pages, status, said)
+            let (status, said) = refusal(texts, login, &error);
+            message(&pages, texts, status, said)
         }
     }
 }
 
-fn refusal(login: StreamId, error: &LoginPageError) -> (StatusCode, &'static Message) {
-    let texts = &ENGLISH;
+fn refusal(texts: &'static Texts, login: StreamId, error: &LoginPageError) -> (StatusCode, &'static Message) {
     match error {
         LoginPageError::NotFound => (StatusCode::NOT_FOUND, &texts.login.not_found),
         LoginPageError::Elsewhere => (StatusCode::FORBIDDEN, &texts.login.opened_elsewhere),
@@ -160,8 +164,7 @@ fn refusal(login: StreamId, error: &LoginPageError) -> (StatusCode, &'static Mes
     }
 }
 
-fn show_login(pages: &PagesState, address: &str, view: &LoginView) -> Response {
-    let texts = &ENGLISH;
+fn show_login(pages: &PagesState, texts: &Texts, address: &str, view: &LoginView) -> Response {
     let service = pages.service_name.as_deref().unwrap_or(texts.this_service);
     let asker = view.client_name.as_deref().unwrap_or(service);
     let open = !view.state.is_over();
@@ -212,10 +215,10 @@ const fn by_state(texts: &LoginStatusTexts, state: LoginState) -> &'static str {
     }
 }
 
-fn not_found(pages: &PagesState) -> Response {
-    message(pages, StatusCode::NOT_FOUND, &ENGLISH.login.not_found)
+fn not_found(pages: &PagesState, texts: &Texts) -> Response {
+    message(pages, texts, StatusCode::NOT_FOUND, &texts.login.not_found)
 }
 
-fn message(pages: &PagesState, status: StatusCode, message: &Message) -> Response {
-    page::message(status, &ENGLISH, &pages.base, message, None)
+fn message(pages: &PagesState, texts: &Texts, status: StatusCode, message: &Message) -> Response {
+    page::message(status, texts, &pages.base, message, None)
 }

@@ -8,8 +8,9 @@ use usher_engine::operations::VerificationState;
 use usher_engine::{StreamId, VerificationView};
 
 use crate::PagesState;
+use crate::language::Language;
 use crate::page;
-use crate::texts::{ENGLISH, StatusTexts, Texts, fill};
+use crate::texts::{StatusTexts, Texts, fill};
 
 #[derive(Template)]
 #[template(path = "session.html")]
@@ -50,41 +51,56 @@ pub(crate) type Address = Path<(String, String)>;
 pub(crate) async fn show(
     State(pages): State<PagesState>,
     Path((id, secret)): Address,
+    Language(texts): Language,
     RawQuery(query): RawQuery,
 ) -> Response {
-    match find(&pages, &id, &secret).await {
+    match find(&pages, texts, &id, &secret).await {
         Ok((session, view)) => {
             let is_incomplete = query.as_deref() == Some(INCOMPLETE);
-            show_session(&pages, &pages.address(session, &secret), &view, is_incomplete)
+            show_session(&pages, texts, &pages.address(session, &secret), &view, is_incomplete)
         }
         Err(response) => response,
     }
 }
 
 /// `GET /verify/{session_id}/{secret}/state`
-pub(crate) async fn state(State(pages): State<PagesState>, Path((id, secret)): Address) -> Response {
-    match find(&pages, &id, &secret).await {
+pub(crate) async fn state(
+    State(pages): State<PagesState>,
+    Path((id, secret)): Address,
+    Language(texts): Language,
+) -> Response {
+    match find(&pages, texts, &id, &secret).await {
         Ok((_, view)) => (page::HEADERS, word(view.state)).into_response(),
         Err(response) => response,
     }
 }
 
 /// The session of this page; otherwise what the user is shown.
-pub(crate) async fn find(pages: &PagesState, id: &str, secret: &str) -> Result<(StreamId, VerificationView), Response> {
-    let not_found = || page::message(StatusCode::NOT_FOUND, &ENGLISH, &pages.base, &ENGLISH.not_found, None);
+pub(crate) async fn find(
+    pages: &PagesState,
+    texts: &Texts,
+    id: &str,
+    secret: &str,
+) -> Result<(StreamId, VerificationView), Response> {
+    let not_found = || page::message(StatusCode::NOT_FOUND, texts, &pages.base, &texts.not_found, None);
     let Ok(session) = id.parse::<StreamId>() else { return Err(not_found()) };
     match pages.engine.verification_session(session, secret).await {
         Ok(Some(view)) => Ok((session, view)),
         Ok(None) => Err(not_found()),
         Err(error) => {
             tracing::error!(%session, %error, "the page of a verification session could not be shown");
-            Err(page::message(StatusCode::SERVICE_UNAVAILABLE, &ENGLISH, &pages.base, &ENGLISH.unavailable, None))
+            Err(page::message(StatusCode::SERVICE_UNAVAILABLE, texts, &pages.base, &texts.unavailable, None))
         }
     }
 }
 
-fn show_session(pages: &PagesState, address: &str, view: &VerificationView, is_incomplete: bool) -> Response {
-    let texts = &ENGLISH;
+fn show_session(
+    pages: &PagesState,
+    texts: &Texts,
+    address: &str,
+    view: &VerificationView,
+    is_incomplete: bool,
+) -> Response {
     let age = view.minimum_age.to_string();
     let service = pages.service_name.as_deref().unwrap_or(texts.this_service);
     let open = matches!(view.state, VerificationState::Open | VerificationState::Checking);

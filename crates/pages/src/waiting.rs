@@ -10,7 +10,7 @@ use axum::response::{IntoResponse as _, Response};
 use futures_util::future::BoxFuture;
 use futures_util::stream;
 use http::{HeaderName, StatusCode, header};
-use usher_engine::StreamId;
+use usher_engine::{EventPage, StreamId};
 
 use crate::PagesState;
 use crate::page;
@@ -35,7 +35,7 @@ pub(crate) struct Shown {
 }
 
 /// Reads the state anew; `None` when the page is gone.
-pub(crate) type Reader = Box<dyn Fn() -> BoxFuture<'static, Option<Shown>> + Send>;
+pub(crate) type Reader = Box<dyn Fn() -> BoxFuture<'static, Option<Shown>> + Send + Sync>;
 
 /// Responds with the state of `stream` whenever it has changed. A state that is final is not waited for.
 pub(crate) async fn respond(pages: &PagesState, stream: StreamId, read: Reader) -> Response {
@@ -43,7 +43,15 @@ pub(crate) async fn respond(pages: &PagesState, stream: StreamId, read: Reader) 
         // Ends the reconnections of the browser (the HTML standard, section 9.2.3).
         None => (page::HEADERS, StatusCode::NO_CONTENT).into_response(),
         Some(shown) => {
-            let feed = Feed { pages: pages.clone(), stream, read, after: 0, ready: Some(shown), check_after: None };
+            let feed = Feed {
+                pages: pages.clone(),
+                stream,
+                read,
+                after: 0,
+                ready: Some(shown),
+                check_after: None,
+                is_done: false,
+            };
             let body = Body::from_stream(stream::unfold(feed, Feed::chunk));
             let headers = [(header::CONTENT_TYPE, "text/event-stream"), (X_ACCEL_BUFFERING, "no")];
             (page::HEADERS, headers, body).into_response()
@@ -61,6 +69,8 @@ struct Feed {
     /// A state that is not written yet.
     ready: Option<Shown>,
     check_after: Option<Duration>,
+    /// Whether the operation has ended: what is still to come comes without an event to wait for.
+    is_done: bool,
 }
 
 impl Feed {
@@ -78,14 +88,23 @@ impl Feed {
         format!("data: {}\n\n", shown.word)
     }
 
+    /// The next events; an empty page when there were none for this long.
+    async fn next_events(&self, patience: Duration) -> Option<EventPage> {
+        if self.is_done && self.check_after.is_some() {
+            tokio::time::sleep(patience).await;
+        }
+        self.pages.engine.wait_events(self.stream, self.after, BATCH, patience).await.ok()
+    }
+
     async fn wait(&mut self) -> Option<String> {
         let patience = self.check_after.unwrap_or(KEEP_ALIVE);
         let page = tokio::select! {
             biased;
             // First: an engine that stops with us ends every wait at once. The browser reconnects to the next service.
             () = self.pages.stop.cancelled() => return None,
-            page = self.pages.engine.wait_events(self.stream, self.after, BATCH, patience) => page.ok()?,
+            page = self.next_events(patience) => page?,
         };
+        self.is_done = page.done;
         let is_news = page.next != self.after || page.done || self.check_after.is_some();
         self.after = page.next;
         if !is_news {

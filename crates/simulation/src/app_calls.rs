@@ -102,6 +102,7 @@ async fn start(world: &World, engine: &Engine, call: &Call) -> Result<(StreamId,
                 subscription_id: subscription.clone(),
                 reference: None,
                 expires_at: Some(secs + lives),
+                return_url: None,
             };
             engine.start_single_payment(request, once(call, stream)).await?
         }

@@ -8,12 +8,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use secrecy::{ExposeSecret as _, SecretString};
+use sha2::{Digest as _, Sha256};
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use usher_age_verifiers::{OidcOptions, OidcVerifier, RemoteOptions, RemoteVerifier};
-use usher_api::{ApiParts, ApiState, ApiTokens, DocsAccess, Limits, ServeOptions};
+use usher_api::{ApiParts, ApiState, ApiTokens, DocsAccess, Limits, ServeOptions, Surface};
 use usher_engine::ports::{AgeVerifier, Clock, MintAuthToken, OsRandomness, Randomness, SystemClock, WebhookSender};
 use usher_engine::{Engine, EngineOptions, EngineParts, PageRules, PaymentRules, SpendingRules, VerificationRules};
 use usher_pages::PagesOptions;
@@ -44,6 +45,7 @@ const INBOX: usize = 4096;
 /// The service while it runs.
 pub struct Service {
     address: SocketAddr,
+    pages_address: Option<SocketAddr>,
     engine: Arc<Engine>,
     http: TaskGroup,
     operations: TaskGroup,
@@ -84,7 +86,9 @@ impl Service {
         listener: TcpListener,
     ) -> Result<Self, Failure> {
         let address = listener.local_addr()?;
-        let pages_url = pages_url(config, address);
+        let pages_listener = listen_for_pages(config).await?;
+        let pages_address = pages_listener.as_ref().map(TcpListener::local_addr).transpose()?;
+        let pages_url = pages_url(config, pages_address.unwrap_or(address));
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let randomness: Arc<dyn Randomness> = Arc::new(OsRandomness);
         let identity = identity(config)?;
@@ -159,9 +163,23 @@ impl Service {
             stop: http.stop.clone(),
             pages: usher_pages::router(Arc::clone(&engine), pages(config, pages_url, http.stop.clone())),
         });
-        let serving = usher_api::serve(listener, state, serve_options(config), http.tasks.clone(), http.stop.clone());
-        http.tasks.spawn(serving);
-        Ok(Self { address, engine, http, operations, relays, store, tickets, tokens, webhook, node })
+        let serve = |listener, surface| {
+            let options = ServeOptions { surface, ..serve_options(config) };
+            http.tasks.spawn(usher_api::serve(listener, state.clone(), options, http.tasks.clone(), http.stop.clone()));
+        };
+        match pages_listener {
+            Some(pages) => {
+                serve(listener, Surface::Api);
+                serve(pages, Surface::Pages);
+            }
+            None => serve(listener, Surface::Everything),
+        }
+        Ok(Self { address, pages_address, engine, http, operations, relays, store, tickets, tokens, webhook, node })
+    }
+
+    /// Where it listens for the pages, if they have a listener of their own.
+    pub const fn pages_address(&self) -> Option<SocketAddr> {
+        self.pages_address
     }
 
     /// Where it listens.
@@ -215,7 +233,17 @@ impl Service {
 /// # Errors
 /// When it cannot be had; the message says which.
 pub async fn listen(config: &Config) -> Result<TcpListener, Failure> {
-    let address = SocketAddr::new(config.info.listen_address, config.info.port());
+    bind(SocketAddr::new(config.info.listen_address, config.info.port())).await
+}
+
+/// Takes the port of the pages, if they have one of their own.
+async fn listen_for_pages(config: &Config) -> Result<Option<TcpListener>, Failure> {
+    let Some(port) = config.pages.listen_port else { return Ok(None) };
+    let port = u16::try_from(port.get()).unwrap_or_default();
+    bind(SocketAddr::new(config.info.listen_address, port)).await.map(Some)
+}
+
+async fn bind(address: SocketAddr) -> Result<TcpListener, Failure> {
     TcpListener::bind(address).await.map_err(|error| {
         let hint = match error.kind() {
             io::ErrorKind::AddrInUse => " (does another instance run?)",
@@ -316,8 +344,18 @@ fn engine_options(config: &Config, identity: &Identity, pages_url: &str) -> Engi
             },
         },
         verification: verification(config),
-        pages: PageRules { url: pages_url.to_owned(), return_urls: config.pages.return_urls.urls().to_vec() },
+        pages: PageRules {
+            url: pages_url.to_owned(),
+            return_urls: config.pages.return_urls.urls().to_vec(),
+            key: page_key(identity),
+        },
     }
+}
+
+/// What the secrets of pages are made with: the same as long as the service keeps its key.
+fn page_key(identity: &Identity) -> [u8; 32] {
+    let key = identity.keys.secret_key().to_secret_bytes();
+    Sha256::new().chain_update(b"usher: secrets of pages").chain_update(key).finalize().into()
 }
 
 fn verification(config: &Config) -> VerificationRules {

@@ -373,6 +373,11 @@ export interface components {
              * @default false
              */
             no_request?: boolean | null;
+            /**
+             * Format: web-url
+             * @description Where the page leads the user's browser at the end, with `stream_id` in the query. It must be under one of `pages.return_urls`. Not with `static_token`, whose page never ends.
+             */
+            return_url?: string | null;
             /** @description Makes the URL reusable: every user who opens it is an event on the same stream, and the same token always has the same stream and URL. Anybody who knows the token can make the URL: choose it like a name on a poster, or at random if only those who see the code may use it. */
             static_token?: string | null;
         };
@@ -380,6 +385,10 @@ export interface components {
          * @description A handshake that has started.
          */
         KeyHandshakeStarted: {
+            /**
+             * @description A page for the user's browser that shows the URL as a QR code and link.
+             */
+            page_url: string;
             /**
              * Format: uuid
              * @description Where to read who completed it: `GET /events/{stream_id}`.
@@ -596,6 +605,20 @@ export interface components {
             status: string;
             /** @description The subscription that the payment is for. */
             subscription_id?: string;
+        };
+        /**
+         * @description A payment that has started.
+         */
+        PaymentStarted: {
+            /**
+             * @description A page for the user's browser, on which the invoice can be paid with any Lightning wallet. Anybody who has it can pay.
+             */
+            page_url: string;
+            /**
+             * Format: uuid
+             * @description Where to read its events: `GET /events/{stream_id}`.
+             */
+            stream_id: string;
         };
         /**
          * @description The body of every error: RFC 9457 problem details.
@@ -959,6 +982,11 @@ export interface components {
              * @description Your own reference, repeated in the events.
              */
             request_id?: string;
+            /**
+             * Format: web-url
+             * @description Where the payment page leads the user's browser at the end, with `stream_id` in the query. It must be under one of `pages.return_urls`.
+             */
+            return_url?: string;
             /** @description Keys that may respond for it without a proof of delegation; usually none, at most 8. */
             subkeys: string[];
             /**

@@ -13,7 +13,7 @@ mod verification;
 
 use crate::endpoint_group::EndpointGroup;
 
-pub(crate) use operate::OpenApiSource;
+pub(crate) use operate::{OpenApiSource, own_name};
 
 /// All groups, in the order in which an app needs them.
 pub(crate) fn groups() -> [EndpointGroup; 7] {

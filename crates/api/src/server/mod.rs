@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use connection::Connections;
-pub use options::ServeOptions;
+pub use options::{ServeOptions, Surface};
 use refusal::Refusals;
 
 use crate::{ApiState, router};
@@ -26,7 +26,7 @@ const EVICTED_LINE_EVERY: Duration = Duration::from_secs(60);
 /// Pause after an accept that failed because something is exhausted (open files): an immediate retry would only use the CPU.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
-/// Serves the whole interface on `listener` until `stop` is cancelled; returns when every connection has ended.
+/// Serves `options.surface` on `listener` until `stop` is cancelled; returns when every connection has ended.
 ///
 /// A stop closes the listener first, lets calls that run be answered, closes idle connections at once, and cuts what
 /// is left after `options.grace`. Connections run on `tasks`. Requests that change something run on
@@ -44,7 +44,7 @@ pub async fn serve(
     let open = TaskTracker::new();
     let cut = CancellationToken::new();
     let refusals = Refusals::new(tasks.clone());
-    let connections = Connections::new(router::router(state), &options, stop.clone());
+    let connections = Connections::new(router::router(state, options.surface), &options, stop.clone());
 
     let (mut full, mut evicted_line_at) = (false, None);
     while let Some((stream, peer)) = accept(&listener, &stop).await {

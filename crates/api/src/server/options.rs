@@ -4,9 +4,22 @@ use std::time::Duration;
 
 use crate::connection_table::Bounds;
 
+/// What a listener serves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Surface {
+    /// The API, and the pages beside it.
+    Everything,
+    /// The API without the pages.
+    Api,
+    /// The pages and the service's own name (`/.well-known/nostr.json`), and nothing of the API beside that.
+    Pages,
+}
+
 /// How connections are treated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServeOptions {
+    /// What is served.
+    pub surface: Surface,
     /// Most connections at a time. One more takes the place of the oldest that has not sent the token; when all have,
     /// it is answered 503 without being read.
     pub max_connections: u32,
@@ -31,6 +44,7 @@ pub struct ServeOptions {
 impl Default for ServeOptions {
     fn default() -> Self {
         Self {
+            surface: Surface::Everything,
             max_connections: 20_000,
             max_unauthenticated: 5_000,
             max_unauthenticated_per_address: 1_000,

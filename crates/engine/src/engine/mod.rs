@@ -37,6 +37,7 @@ mod lightning_queue;
 mod logins;
 mod metrics;
 mod open_deliveries;
+mod operation_pages;
 mod outbox;
 mod ownership;
 mod public_methods;
@@ -72,6 +73,8 @@ use self::logins::Logins;
 pub use self::logins::{LoginPageError, LoginView, OpenedLogin};
 use self::metrics::Metrics;
 pub use self::metrics::{EngineMetrics, OperationMetrics};
+use self::operation_pages::OperationPages;
+pub use self::operation_pages::{HandshakeState, HandshakeView, PaymentView};
 use self::reusable_handshakes::ReusableHandshakes;
 pub use self::reusable_handshakes::{CloseHandshakeError, HandshakePage, ReusableHandshake};
 use self::scan_limiter::ScanAdmission;
@@ -117,4 +120,5 @@ pub struct Engine {
     scans: Arc<ScanAdmission>,
     verification_sessions: Arc<VerificationSessions>,
     logins: Logins,
+    pages: OperationPages,
 }

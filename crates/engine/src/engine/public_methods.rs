@@ -6,12 +6,12 @@ use usher_protocol::PublicKey;
 
 use super::{
     AgeCheckError, AgeCheckReturned, AgeCheckStarted, AuthenticateKey, BrowserLogin, BrowserLoginStarted, BurnTicket,
-    CloseHandshakeError, DecisionError, Engine, EngineMetrics, EventsError, FieldValues, HandshakePage,
+    CloseHandshakeError, DecisionError, Engine, EngineMetrics, EventsError, FieldValues, HandshakePage, HandshakeView,
     IdempotentRequest, KeyHandshakeRequest, KeyHandshakeStarted, LightningBackend, LiveEvents, LoginPageError,
-    LoginRequest, LoginStarted, MintTicket, OpenedLogin, OutgoingPage, PayInvoiceRequest, RecurringPaymentRequest,
-    RequestInvoice, RequestTicket, RequestVerificationToken, RetryError, SendTicket, SinglePaymentRequest, StartError,
-    SubscriptionError, SubscriptionFilter, SubscriptionPage, TicketCallError, VerificationSessionStarted,
-    VerificationView, WithdrawTicket,
+    LoginRequest, LoginStarted, MintTicket, OpenedLogin, OutgoingPage, PayInvoiceRequest, PaymentView,
+    RecurringPaymentRequest, RequestInvoice, RequestTicket, RequestVerificationToken, RetryError, SendTicket,
+    SinglePaymentRequest, StartError, SubscriptionError, SubscriptionFilter, SubscriptionPage, TicketCallError,
+    VerificationSessionStarted, VerificationView, WithdrawTicket,
 };
 use crate::operations::{self, AgeDecision, LoginState, SubscriptionView};
 use crate::ports::{
@@ -421,6 +421,30 @@ impl Engine {
         once: Option<IdempotentRequest<SubscriptionView>>,
     ) -> Result<SubscriptionView, SubscriptionError> {
         self.subscriptions.close(main_key, id, once).await
+    }
+}
+
+/// The pages of payments and key handshakes.
+impl Engine {
+    /// The page of a payment. Whoever has its address can see and pay the invoice.
+    pub fn payment_page_url(&self, id: StreamId) -> String {
+        self.pages.payment_url(id)
+    }
+
+    /// A payment for its page; `None` when there is none, or the secret is another.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn payment_page(&self, id: StreamId, secret: &str) -> Result<Option<PaymentView>, StoreError> {
+        self.pages.payment(id, secret).await
+    }
+
+    /// A key handshake for its page; `None` when there is none, or the secret is another.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn handshake_page(&self, id: StreamId, secret: &str) -> Result<Option<HandshakeView>, StoreError> {
+        self.pages.handshake(id, secret).await
     }
 }
 

@@ -41,6 +41,7 @@ use super::lightning_queue::{LightningBackend, LightningQueue};
 use super::logins::Logins;
 use super::metrics::Metrics;
 use super::open_deliveries::OpenDeliveries;
+use super::operation_pages::OperationPages;
 use super::outbox::{Outbox, OutboxParts};
 use super::ownership::Ownership;
 use super::restore::Restorer;
@@ -313,7 +314,7 @@ impl Engine {
                 ticket_send_ttl: options.ticket_send_ttl,
                 has_ticket_wallet: tickets.is_some(),
                 verification: options.verification,
-                pages: options.pages,
+                pages: options.pages.clone(),
                 service_key: options.subkey.unwrap_or(options.main_key),
             },
         });
@@ -346,6 +347,13 @@ impl Engine {
             clock: Arc::clone(&clock),
             tasks: tasks.clone(),
         }));
+        let pages = OperationPages {
+            damage: Arc::clone(&damage),
+            feed: Arc::clone(&feed),
+            urls: Arc::clone(&urls),
+            clock: Arc::clone(&clock),
+            rules: options.pages,
+        };
         let logins = Logins {
             damage: Arc::clone(&damage),
             committer: Arc::clone(&committer),
@@ -436,6 +444,7 @@ impl Engine {
             scans: Arc::clone(&scans),
             verification_sessions,
             logins,
+            pages,
         });
 
         let restored = restorer.restore(clock.now()).await?;

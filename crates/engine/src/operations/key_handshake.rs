@@ -37,6 +37,9 @@ pub struct KeyHandshake {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     name: Option<String>,
     no_request: bool,
+    /// Where its page leads to at the end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    return_url: Option<String>,
     #[serde(flatten)]
     usage: Usage,
 }
@@ -112,7 +115,7 @@ impl StateMachine for KeyHandshake {
 impl KeyHandshake {
     /// A handshake that the first user completes, until `expires_at`.
     pub const fn single_use(token: String, no_request: bool, expires_at: UnixMillis) -> Self {
-        Self { token, name: None, no_request, usage: Usage::SingleUse { expires_at } }
+        Self { token, name: None, no_request, return_url: None, usage: Usage::SingleUse { expires_at } }
     }
 
     /// A handshake that any number of users complete, until it is closed. `static_token` is its token as well.
@@ -121,6 +124,7 @@ impl KeyHandshake {
             token: static_token,
             name: None,
             no_request,
+            return_url: None,
             usage: Usage::Reusable { recent: Vec::new(), closed: None },
         }
     }
@@ -130,6 +134,18 @@ impl KeyHandshake {
     pub fn with_suffix(self, suffix: &str) -> Self {
         let name = self.static_token().to_owned();
         Self { token: format!("{name}.{suffix}"), name: Some(name), ..self }
+    }
+
+    /// The same, with a page that leads there at the end.
+    #[must_use]
+    pub fn returning_to(mut self, return_url: Option<String>) -> Self {
+        self.return_url = return_url;
+        self
+    }
+
+    /// Where its page leads to at the end.
+    pub fn return_url(&self) -> Option<&str> {
+        self.return_url.as_deref()
     }
 
     /// The token it was opened with, by which a repeated request finds it.
@@ -152,7 +168,8 @@ impl KeyHandshake {
         matches!(self.usage, Usage::Reusable { .. })
     }
 
-    pub(super) const fn expires_at(&self) -> Option<UnixMillis> {
+    /// Until when it can be completed; `None` when it is reusable.
+    pub const fn expires_at(&self) -> Option<UnixMillis> {
         match self.usage {
             Usage::SingleUse { expires_at } => Some(expires_at),
             Usage::Reusable { .. } => None,

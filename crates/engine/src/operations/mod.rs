@@ -36,7 +36,7 @@ pub use invoice_request::{InvoiceRequest, InvoiceTerms};
 pub use key_handshake::KeyHandshake;
 pub(crate) use key_handshake::usable_relays;
 pub use login::{Login, LoginMethod, LoginOver, LoginState, LoginTerms};
-pub use payment::{Charge, Payment, PaymentTerms, SubscriptionLink};
+pub use payment::{Charge, Payment, PaymentProgress, PaymentTerms, SubscriptionLink};
 pub use recurring_request::{RecurringRequest, RecurringTerms};
 pub use service_payment::ServicePayment;
 pub(crate) use spending::BUDGET_WINDOW;

@@ -100,6 +100,24 @@ pub struct Payment {
     /// The request is no longer sent to the user.
     #[serde(default)]
     withdrawn: bool,
+    /// Where its page leads to at the end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    return_url: Option<String>,
+}
+
+/// How far a payment is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PaymentProgress {
+    /// The Lightning backend makes the invoice.
+    Making,
+    /// The user is asked to pay.
+    Asking,
+    /// Its time is over, and the invoice is looked up one last time.
+    Closing,
+    /// It was paid.
+    Paid,
+    /// It has ended and was not paid.
+    Over,
 }
 
 /// Where the invoice comes from.
@@ -232,7 +250,46 @@ impl Payment {
             shown: None,
             claimed_at: None,
             withdrawn: false,
+            return_url: None,
         }
+    }
+
+    /// The same, with a page that leads there at the end.
+    #[must_use]
+    pub fn returning_to(mut self, return_url: Option<String>) -> Self {
+        self.return_url = return_url;
+        self
+    }
+
+    /// How far it is.
+    pub const fn progress(&self) -> PaymentProgress {
+        match self.phase {
+            _ if self.paid => PaymentProgress::Paid,
+            Phase::Making { .. } => PaymentProgress::Making,
+            Phase::Asking => PaymentProgress::Asking,
+            Phase::Closing { .. } => PaymentProgress::Closing,
+            Phase::Over { .. } | Phase::Leaving { .. } => PaymentProgress::Over,
+        }
+    }
+
+    /// Millisats.
+    pub const fn amount(&self) -> u64 {
+        self.amount
+    }
+
+    /// What it is for.
+    pub fn description(&self) -> &str {
+        &self.description
+    }
+
+    /// Until when it can be paid.
+    pub const fn expires_at(&self) -> UnixMillis {
+        self.expires_at
+    }
+
+    /// Where its page leads to at the end.
+    pub fn return_url(&self) -> Option<&str> {
+        self.return_url.as_deref()
     }
 
     pub(super) const fn kind(&self) -> OperationKind {
@@ -386,7 +443,8 @@ impl Payment {
         }
     }
 
-    const fn invoice(&self) -> Option<&Invoice> {
+    /// The invoice, once there is one.
+    pub const fn invoice(&self) -> Option<&Invoice> {
         match &self.source {
             InvoiceSource::Own { invoice, .. } => invoice.as_ref(),
             InvoiceSource::Other { invoice } => Some(invoice),

@@ -26,6 +26,7 @@ pub fn payment(subscription_id: Option<&str>, ttl: u64) -> SinglePaymentRequest 
         subscription_id: subscription_id.map(str::to_owned),
         reference: None,
         expires_at: Some(NOW.secs() + ttl),
+        return_url: None,
     }
 }
 

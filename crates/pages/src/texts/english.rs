@@ -1,6 +1,8 @@
 //! English.
 
-use super::{LoginStatusTexts, LoginTexts, Message, StatusTexts, Texts};
+use super::{
+    HandshakeTexts, LoginStatusTexts, LoginTexts, Message, PaymentStatusTexts, PaymentTexts, StatusTexts, Texts,
+};
 
 /// English.
 pub(crate) const ENGLISH: Texts = Texts {
@@ -66,6 +68,7 @@ pub(crate) const ENGLISH: Texts = Texts {
         heading: "This check was started elsewhere",
         message: "Finish the check in the browser in which you started it, or start it again there.",
     },
+    go_on: "Continue",
     login: LoginTexts {
         heading: "Log in",
         asks: "{service} asks you to log in with your Nostr key.",
@@ -95,7 +98,6 @@ pub(crate) const ENGLISH: Texts = Texts {
         learns_heading: "What {service} learns",
         learns: "Your public key. Your secret key stays with you.",
         cancel: "Do not log in",
-        go_on: "Continue",
         over: Message { heading: "The login is over", message: "Return to the app to start a new one." },
         opened_elsewhere: Message {
             heading: "This login was opened elsewhere",
@@ -109,6 +111,58 @@ pub(crate) const ENGLISH: Texts = Texts {
         not_proven: Message {
             heading: "Your extension signed something else",
             message: "The login was not accepted. Check the clock of this device, and try again.",
+        },
+    },
+    payment: PaymentTexts {
+        heading: "Payment",
+        asks: "{service} asks for a payment.",
+        amount: "{amount} sats",
+        status: PaymentStatusTexts {
+            making: "The invoice is being made.",
+            waiting: "Waiting for the payment.",
+            approved: "Your wallet has agreed to pay. Waiting for the payment.",
+            closing: "The time is over. Checking whether the payment has arrived.",
+            paid: "Paid. You can close this page.",
+            rejected: "The payment was declined. Do not pay any more.",
+            expired: "The time for this payment is over. Do not pay any more.",
+            failed: "This payment is not possible. Return to the app and try again.",
+        },
+        titles: PaymentStatusTexts {
+            making: "Please wait – Payment",
+            waiting: "Payment",
+            approved: "Please wait – Payment",
+            closing: "Please wait – Payment",
+            paid: "Paid – Payment",
+            rejected: "Declined – Payment",
+            expired: "Time is over – Payment",
+            failed: "Not possible – Payment",
+        },
+        webln: "Pay with this browser’s wallet",
+        webln_refused: "This browser’s wallet did not pay. You can try again, or pay in another way.",
+        pay_heading: "Pay with any Lightning wallet",
+        scan: "Scan this code with your wallet.",
+        qr: "QR code of the invoice, for your wallet",
+        link: "Open in a wallet on this device",
+        invoice: "Invoice",
+        copy: "Copy the invoice",
+        copied: "Copied",
+        countdown: "Time left: {time}",
+        not_found: Message {
+            heading: "There is no such payment",
+            message: "The address is not complete, or the payment is long over.",
+        },
+    },
+    handshake: HandshakeTexts {
+        heading: "Connect your wallet",
+        asks: "{service} asks for your public key.",
+        waiting: "Waiting for your wallet.",
+        completed: "Your wallet is connected. You can close this page.",
+        over: "This is over. Return to the app to start again.",
+        scan: "Scan this code with your Nostr wallet.",
+        qr: "QR code for your wallet",
+        not_found: Message {
+            heading: "This link is not valid",
+            message: "The address is not complete, or it is long over. Return to the app to start again.",
         },
     },
 };

@@ -1,10 +1,14 @@
 //! All texts of the pages, in one file per language.
 
 mod english;
+mod german;
+mod spanish;
 
 use std::time::Duration;
 
 pub(crate) use self::english::ENGLISH;
+pub(crate) use self::german::GERMAN;
+pub(crate) use self::spanish::SPANISH;
 
 /// The texts of one language. In those that take values, `{…}` names where each goes.
 pub(crate) struct Texts {
@@ -40,7 +44,11 @@ pub(crate) struct Texts {
     pub(crate) too_often: Message,
     pub(crate) provider_unavailable: Message,
     pub(crate) other_browser: Message,
+    /// The button that leads to the app.
+    pub(crate) go_on: &'static str,
     pub(crate) login: LoginTexts,
+    pub(crate) payment: PaymentTexts,
+    pub(crate) handshake: HandshakeTexts,
 }
 
 /// The texts of the login page.
@@ -62,11 +70,54 @@ pub(crate) struct LoginTexts {
     pub(crate) learns_heading: &'static str,
     pub(crate) learns: &'static str,
     pub(crate) cancel: &'static str,
-    pub(crate) go_on: &'static str,
     pub(crate) over: Message,
     pub(crate) opened_elsewhere: Message,
     pub(crate) not_found: Message,
     pub(crate) not_proven: Message,
+}
+
+/// The texts of the payment page.
+pub(crate) struct PaymentTexts {
+    pub(crate) heading: &'static str,
+    pub(crate) asks: &'static str,
+    pub(crate) amount: &'static str,
+    pub(crate) status: PaymentStatusTexts,
+    pub(crate) titles: PaymentStatusTexts,
+    pub(crate) webln: &'static str,
+    pub(crate) webln_refused: &'static str,
+    pub(crate) pay_heading: &'static str,
+    pub(crate) scan: &'static str,
+    pub(crate) qr: &'static str,
+    pub(crate) link: &'static str,
+    pub(crate) invoice: &'static str,
+    pub(crate) copy: &'static str,
+    pub(crate) copied: &'static str,
+    pub(crate) countdown: &'static str,
+    pub(crate) not_found: Message,
+}
+
+/// One text for each status of a payment.
+pub(crate) struct PaymentStatusTexts {
+    pub(crate) making: &'static str,
+    pub(crate) waiting: &'static str,
+    pub(crate) approved: &'static str,
+    pub(crate) closing: &'static str,
+    pub(crate) paid: &'static str,
+    pub(crate) rejected: &'static str,
+    pub(crate) expired: &'static str,
+    pub(crate) failed: &'static str,
+}
+
+/// The texts of the page of a key handshake.
+pub(crate) struct HandshakeTexts {
+    pub(crate) heading: &'static str,
+    pub(crate) asks: &'static str,
+    pub(crate) waiting: &'static str,
+    pub(crate) completed: &'static str,
+    pub(crate) over: &'static str,
+    pub(crate) scan: &'static str,
+    pub(crate) qr: &'static str,
+    pub(crate) not_found: Message,
 }
 
 /// One text for each state of a login.

@@ -64,7 +64,11 @@ impl Pages {
                 spending: usher_engine::SpendingRules::default(),
             },
             verification: usher_engine::VerificationRules::default(),
-            pages: PageRules { url: URL.to_owned(), return_urls: vec!["https://app.example/done".parse().unwrap()] },
+            pages: PageRules {
+                url: URL.to_owned(),
+                return_urls: vec!["https://app.example/done".parse().unwrap()],
+                key: [3; 32],
+            },
         };
         let parts = EngineParts {
             store: store.clone(),

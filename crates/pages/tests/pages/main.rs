@@ -3,5 +3,6 @@
 
 mod age_check;
 mod fixture;
+mod handshake;
 mod login;
 mod session;

@@ -32,7 +32,7 @@ async fn the_page_says_what_is_checked_by_whom_and_that_nothing_is_kept() {
     assert_eq!(headers["referrer-policy"], "no-referrer");
     assert_eq!(headers["cache-control"], "no-store");
     assert!(!headers.contains_key("set-cookie"));
-    for asset in ["page.css", "page.js", "wait.js", "login.js"] {
+    for asset in ["page.css", "page.js", "wait.js", "login.js", "payment.js"] {
         let (status, headers, content) = pages.get(&format!("/pages/assets/{asset}")).await;
         assert_eq!(status, 200);
         assert_eq!(headers["x-content-type-options"], "nosniff");

@@ -15,7 +15,7 @@ use super::keys::{self, Config};
 use super::layer::Layer;
 use super::reader::Reader;
 use super::setting::{
-    ApiToken, DatabaseUrl, LnBackend, Nip05, NwcUrl, PrivateKey, ProfileName, Text, VerificationProvider, WebUrl,
+    ApiToken, DatabaseUrl, LnBackend, Nip05, NwcUrl, PrivateKey, ProfileName, Text, VerificationProvider, WebUrl, Whole,
 };
 
 /// Seconds in a day.
@@ -66,6 +66,11 @@ pub fn together(reader: &Reader<'_>, now: UnixMillis, errors: &mut Vec<ConfigErr
         && (url.url().query().is_some() || url.url().fragment().is_some())
     {
         note("pages.public_url", "must have neither a query nor a fragment".to_owned());
+    }
+    let api_port = reader.peek::<Whole<0, 65535>>("info.listen_port").map(Whole::get);
+    let pages_port = reader.peek::<Option<Whole<0, 65535>>>("pages.listen_port").flatten().map(Whole::get);
+    if pages_port.is_some_and(|port| port != 0 && Some(port) == api_port) {
+        note("pages.listen_port", "must differ from info.listen_port".to_owned());
     }
     if let Some(url) = reader.peek::<Option<WebUrl>>("verification.mint_url").flatten()
         && mint_url::normalize(url.url().as_str()).is_none()

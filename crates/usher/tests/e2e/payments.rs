@@ -5,6 +5,7 @@ mod crashes;
 mod fixture;
 mod idempotency;
 mod invalid_responses;
+mod on_the_page;
 mod outages;
 mod subscriptions;
 

@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 use crate::ApiState;
 use crate::body;
 use crate::endpoints::operation_started::Error;
-use crate::field_types::{Flag, VisibleAscii};
+use crate::field_types::{Flag, VisibleAscii, WebUrl};
 use crate::idempotency::IdempotencyContext;
 use crate::request_body::{Nullable, RequestBody, request_body};
 use crate::request_log;
@@ -24,6 +24,9 @@ request_body! {
         static_token: Nullable<VisibleAscii<128>>,
         /// Handshake only: tells the wallet that no authentication challenge follows.
         no_request: Nullable<Flag>,
+        /// Where the page leads the user's browser at the end, with `stream_id` in the query. It must be under one of
+        /// `pages.return_urls`. Not with `static_token`, whose page never ends.
+        return_url: Nullable<WebUrl>,
     }
 }
 
@@ -33,7 +36,11 @@ impl RequestBody for Body {
     const MAY_BE_EMPTY: bool = true;
 
     fn complete(self) -> Option<KeyHandshakeRequest> {
-        Some(KeyHandshakeRequest { static_token: self.static_token, no_request: self.no_request })
+        Some(KeyHandshakeRequest {
+            static_token: self.static_token,
+            no_request: self.no_request,
+            return_url: self.return_url,
+        })
     }
 }
 
@@ -47,11 +54,14 @@ pub(crate) struct Started {
     /// The URL to show to the user as a QR code or link. Anybody who has it can respond in the user's place.
     #[schema(example = "nostr+walletconnect://npub1…?relays=wss%3A%2F%2Frelay.example&token=Yh3kq9…")]
     url: String,
+    /// A page for the user's browser that shows the URL as a QR code and link.
+    #[schema(example = "https://login.example/handshake/01934b1c-8a34-7f3e-a1a5-0c6b1f0e9d11/5b0c…")]
+    page_url: String,
 }
 
 impl Started {
     fn on(started: &KeyHandshakeStarted) -> Self {
-        Self { stream_id: started.stream_id.to_string(), url: started.url.clone() }
+        Self { stream_id: started.stream_id.to_string(), url: started.url.clone(), page_url: started.page_url.clone() }
     }
 }
 

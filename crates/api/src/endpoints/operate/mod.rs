@@ -13,13 +13,20 @@ mod publish_profile;
 mod relay;
 mod remove_relay;
 
+use axum::Router;
 use axum::routing::get;
 use utoipa_axum::routes;
 
+use crate::ApiState;
 use crate::auth::AuthPolicy;
 use crate::endpoint_group::EndpointGroup;
 
 pub(crate) use get_openapi_document::OpenApiSource;
+
+/// The service's own name alone, for the listener of the pages.
+pub(crate) fn own_name() -> Router<ApiState> {
+    Router::new().route("/.well-known/nostr.json", get(get_nostr_json::get_nostr_json))
+}
 
 pub(super) fn group() -> EndpointGroup {
     EndpointGroup::new(

@@ -2,14 +2,18 @@
 
 use axum::extract::State;
 use axum::{Extension, Json};
-use usher_engine::{FieldValues, SinglePaymentRequest};
+use serde::Serialize;
+use usher_engine::{Engine, FieldValues, SinglePaymentRequest, StreamId};
+use utoipa::ToSchema;
 
 use crate::ApiState;
 use crate::body;
-use crate::endpoints::operation_started::{Error, Started, start_operation};
-use crate::field_types::{Currency, Description, Identifier, Key, Millisats, Subkeys, UnixSeconds};
+use crate::endpoints::operation_started::Error;
+use crate::field_types::{Currency, Description, Identifier, Key, Millisats, Subkeys, UnixSeconds, WebUrl};
 use crate::idempotency::IdempotencyContext;
 use crate::request_body::{RequestBody, ValuesToCheck, request_body};
+use crate::request_log;
+use crate::tasks;
 
 request_body! {
     /// Asks a user for a payment.
@@ -37,6 +41,9 @@ request_body! {
         request_id: Option<Identifier>,
         /// Unix seconds until which the user can pay: at most 24 hours ahead, by default five minutes.
         expires_at: Option<UnixSeconds>,
+        /// Where the payment page leads the user's browser at the end, with `stream_id` in the query. It must be under one of
+        /// `pages.return_urls`.
+        return_url: Option<WebUrl>,
     }
 }
 
@@ -53,6 +60,7 @@ impl RequestBody for Body {
             subscription_id: self.subscription_id,
             reference: self.request_id,
             expires_at: self.expires_at,
+            return_url: self.return_url,
         })
     }
 
@@ -66,7 +74,27 @@ impl RequestBody for Body {
     }
 }
 
+/// A payment that has started.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = PaymentStarted)]
+pub(crate) struct Started {
+    /// Where to read its events: `GET /events/{stream_id}`.
+    #[schema(format = "uuid", example = "01934b1c-8a34-7f3e-a1a5-0c6b1f0e9d11")]
+    stream_id: String,
+    /// A page for the user's browser, on which the invoice can be paid with any Lightning wallet. Anybody who has it can pay.
+    #[schema(example = "https://login.example/pay/01934b1c-8a34-7f3e-a1a5-0c6b1f0e9d11/5b0c…")]
+    page_url: String,
+}
+
+impl Started {
+    fn on(engine: &Engine, stream: StreamId) -> Self {
+        Self { stream_id: stream.to_string(), page_url: engine.payment_page_url(stream) }
+    }
+}
+
 /// Asks a user for a Lightning payment to the service.
+///
+/// The user's wallet is asked; any other Lightning wallet can pay on `page_url`, to which you can redirect the user's browser.
 ///
 /// The response comes at once; the invoice is created and sent to the user's wallet afterwards. The stream gets
 /// `StatusUpdate` events: `{status: "user_approved"}` and `{status: "user_failed", reason?}` while the payment is in
@@ -105,6 +133,13 @@ pub(crate) async fn request_payment(
     idempotency: Option<Extension<IdempotencyContext>>,
     body::Json(request): body::Json<Body>,
 ) -> Result<Json<Started>, Error> {
-    start_operation(&state, idempotency, |engine, once| async move { engine.start_single_payment(request, once).await })
-        .await
+    let engine = state.engine.clone();
+    let once = idempotency.map(|Extension(idempotency)| {
+        let engine = state.engine.clone();
+        idempotency.request(move |stream: &StreamId| Started::on(&engine, *stream))
+    });
+    let started = async move { engine.start_single_payment(request, once).await };
+    let stream = tasks::run_detached(&state, started).await??;
+    request_log::record_stream_id(&stream);
+    Ok(Json(Started::on(&state.engine, stream)))
 }

@@ -1,6 +1,6 @@
 //! Starts a key handshake.
 
-use super::{IdempotentRequest, Starter};
+use super::{IdempotentRequest, KeyedPage, Starter};
 use crate::StreamId;
 use crate::engine::StartError;
 use crate::operations::{KeyHandshake, Operation};
@@ -17,6 +17,8 @@ pub struct KeyHandshakeRequest {
     /// Handshake only: tells the wallet that no authentication challenge follows. `None` means `false`, or, for a
     /// static token that is open already, the value that it was opened with.
     pub no_request: Option<bool>,
+    /// Where its page leads to at the end; under one of `pages.return_urls`. Not with a static token.
+    pub return_url: Option<String>,
 }
 
 /// A handshake that has started.
@@ -26,6 +28,8 @@ pub struct KeyHandshakeStarted {
     pub stream_id: StreamId,
     /// The URL to show to the user. Whoever has it can respond in the user's place.
     pub url: String,
+    /// The page for the user's browser, which shows the URL.
+    pub page_url: String,
 }
 
 impl Starter {
@@ -38,13 +42,19 @@ impl Starter {
         let no_request = request.no_request;
         let Some(token) = request.static_token else {
             let expires_at = self.clock.now().plus(self.rules.handshake_ttl);
+            let stream_id = self.ids.stream_id();
+            let return_url = self.rules.pages.return_url(request.return_url.as_deref(), stream_id)?;
             let handshake = KeyHandshake::single_use(self.ids.token(), no_request.unwrap_or_default(), expires_at);
-            return match self.open_handshake(handshake, once.as_ref()).await? {
+            let handshake = handshake.returning_to(return_url);
+            return match self.open_handshake(stream_id, handshake, once.as_ref()).await? {
                 Ok(started) => Ok(started),
                 Err(_) => Err(StoreError::Unreadable("a random token was there already").into()),
             };
         };
         check_static_token(&token)?;
+        if request.return_url.is_some() {
+            return Err(StartError::invalid("/return_url", "is not possible with static_token: its page never ends"));
+        }
         if let Some(stream_id) = self.index.find(CorrelationKey::static_token(&token))
             && let Some(started) = self.same_static_token(stream_id, &token, no_request).await?
         {
@@ -54,7 +64,7 @@ impl Starter {
         // A concurrent request with the same static token may be faster, and the handshake that it opens may be closed
         // meanwhile: then it is tried again.
         for _ in 0..8 {
-            match self.open_handshake(handshake.clone(), once.as_ref()).await? {
+            match self.open_handshake(self.ids.stream_id(), handshake.clone(), once.as_ref()).await? {
                 Ok(started) => return Ok(started),
                 Err(owner) => match self.same_static_token(owner, &token, no_request).await? {
                     Some(started) => return self.respond(once, started).await,
@@ -69,12 +79,11 @@ impl Starter {
     /// Commits a new handshake, or returns the one that has its token.
     async fn open_handshake(
         &self,
+        stream_id: StreamId,
         handshake: KeyHandshake,
         once: Option<&IdempotentRequest<KeyHandshakeStarted>>,
     ) -> Result<Result<KeyHandshakeStarted, StreamId>, StartError> {
-        let url = self.urls.url(handshake.token(), handshake.no_request());
-        let stream_id = self.ids.stream_id();
-        let started = KeyHandshakeStarted { stream_id, url };
+        let started = self.started(stream_id, &handshake);
         let record = once.map(|once| once.record(&started, self.clock.now()));
         let reusable = handshake.is_reusable();
         let owner = self.create(stream_id, Operation::KeyHandshake(handshake), Vec::new(), record).await?;
@@ -82,6 +91,14 @@ impl Starter {
             self.reusable_handshakes.add(stream_id);
         }
         Ok(owner.map_or(Ok(started), Err))
+    }
+
+    fn started(&self, stream_id: StreamId, handshake: &KeyHandshake) -> KeyHandshakeStarted {
+        KeyHandshakeStarted {
+            stream_id,
+            url: self.urls.url(handshake.token(), handshake.no_request()),
+            page_url: self.rules.pages.page_url(KeyedPage::Handshake, stream_id),
+        }
     }
 
     /// The open handshake of this static token; `None` when it is closed.
@@ -109,10 +126,7 @@ impl Starter {
                 let detail = format!("this static token was opened with no_request = {}", open.no_request());
                 Err(StartError::invalid("/no_request", detail))
             }
-            Ok(Operation::KeyHandshake(open)) => {
-                let url = self.urls.url(open.token(), open.no_request());
-                Ok(Some(KeyHandshakeStarted { stream_id, url }))
-            }
+            Ok(Operation::KeyHandshake(open)) => Ok(Some(self.started(stream_id, &open))),
             Ok(_) | Err(_) => Err(StoreError::Unreadable("a handshake's token belongs to something else").into()),
         }
     }

@@ -32,6 +32,7 @@ pub use self::invoice_request::RequestInvoice;
 pub use self::key_handshake::{KeyHandshakeRequest, KeyHandshakeStarted};
 pub use self::login::{BrowserLogin, BrowserLoginStarted, LoginRequest, LoginStarted};
 pub use self::recurring_payment::RecurringPaymentRequest;
+pub(super) use self::return_url::KeyedPage;
 pub use self::return_url::PageRules;
 pub(super) use self::service_payment::ServicePaymentRequest;
 pub use self::single_payment::SinglePaymentRequest;

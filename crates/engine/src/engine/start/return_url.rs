@@ -1,5 +1,8 @@
 //! Where a page leads to at the end.
 
+use std::fmt;
+
+use sha2::{Digest as _, Sha256};
 use url::Url;
 
 use crate::StreamId;
@@ -9,23 +12,70 @@ use crate::engine::StartError;
 const MAX_BYTES: usize = 2_048;
 
 /// How users' browsers reach the pages, and where those may lead to.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct PageRules {
     /// Without a trailing slash (`pages.public_url`).
     pub url: String,
     /// Where pages may lead to at the end (`pages.return_urls`): a return URL must have the same origin as one of these, and
     /// its path must be the same or below it.
     pub return_urls: Vec<Url>,
+    /// What the secrets in the addresses of pages are made with: the service's own secret, the same after a restart.
+    pub key: [u8; 32],
+}
+
+/// The pages whose secrets are made with the key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::engine) enum KeyedPage {
+    /// The page of a payment.
+    Payment,
+    /// The page of a key handshake.
+    Handshake,
+}
+
+impl KeyedPage {
+    const fn path(self) -> &'static str {
+        match self {
+            Self::Payment => "pay",
+            Self::Handshake => "handshake",
+        }
+    }
+}
+
+impl fmt::Debug for PageRules {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PageRules").field("url", &self.url).finish_non_exhaustive()
+    }
 }
 
 impl Default for PageRules {
     /// Pages on this machine that lead nowhere.
     fn default() -> Self {
-        Self { url: "http://127.0.0.1:3000".to_owned(), return_urls: Vec::new() }
+        Self { url: "http://127.0.0.1:3000".to_owned(), return_urls: Vec::new(), key: [0; 32] }
     }
 }
 
 impl PageRules {
+    /// The address of the page of an operation.
+    pub(in crate::engine) fn page_url(&self, page: KeyedPage, stream_id: StreamId) -> String {
+        format!("{}/{}/{stream_id}/{}", self.url, page.path(), self.secret(page, stream_id))
+    }
+
+    /// Whether this is the secret in the page's address.
+    pub(in crate::engine) fn is_secret(&self, page: KeyedPage, stream_id: StreamId, given: &str) -> bool {
+        // Digests: the time the comparison takes says nothing about the secret.
+        Sha256::digest(self.secret(page, stream_id)) == Sha256::digest(given)
+    }
+
+    /// 128 bits that nobody can guess without the key.
+    fn secret(&self, page: KeyedPage, stream_id: StreamId) -> String {
+        let digest = Sha256::new()
+            .chain_update(self.key)
+            .chain_update(page.path())
+            .chain_update(stream_id.to_string())
+            .finalize();
+        digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+    }
+
     /// The field `return_url` of a request: where the page leads to, with `stream_id` in its query.
     pub(super) fn return_url(&self, given: Option<&str>, stream_id: StreamId) -> Result<Option<String>, StartError> {
         let Some(given) = given else { return Ok(None) };
@@ -58,6 +108,20 @@ fn is_under(url: &Url, allowed: &Url) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn each_page_has_a_secret_of_its_own() {
+        let rules = PageRules { key: [7; 32], ..PageRules::default() };
+        let [one, other] = [1, 2].map(|n| StreamId::from_parts(0, [n; 10]));
+        let secret = rules.secret(KeyedPage::Payment, one);
+        assert_eq!(secret.len(), 32);
+        assert_eq!(rules.page_url(KeyedPage::Payment, one), format!("{}/pay/{one}/{secret}", rules.url));
+        assert!(rules.is_secret(KeyedPage::Payment, one, &secret));
+        assert!(!rules.is_secret(KeyedPage::Payment, other, &secret));
+        assert!(!rules.is_secret(KeyedPage::Handshake, one, &secret));
+        assert!(!PageRules::default().is_secret(KeyedPage::Payment, one, &secret));
+        assert!(!format!("{rules:?}").contains("7, 7"));
+    }
 
     fn returned(given: &str) -> Option<String> {
         let allowed = ["https://app.example/login", "http://localhost:8080/", "https://other.example/a/"];

@@ -27,6 +27,8 @@ pub struct SinglePaymentRequest {
     pub reference: Option<String>,
     /// Unix seconds until which it can be paid.
     pub expires_at: Option<u64>,
+    /// Where its page leads to at the end; under one of `pages.return_urls`.
+    pub return_url: Option<String>,
 }
 
 impl Starter {
@@ -44,6 +46,8 @@ impl Starter {
         self.checks.check(values).await?;
         self.need_lightning()?;
         let expires_at = expiry(expires_at, now);
+        let stream_id = self.ids.stream_id();
+        let return_url = self.rules.pages.return_url(request.return_url.as_deref(), stream_id)?;
         let request_id = self.ids.token();
         loop {
             let subscription = match &request.subscription_id {
@@ -61,7 +65,7 @@ impl Starter {
                 expires_at,
             };
             let (payment, effects) = Payment::to_us(terms, request.amount, self.rules.payments.network, now);
-            let stream_id = self.ids.stream_id();
+            let payment = payment.returning_to(return_url.clone());
             let mut changes = vec![Change::start(stream_id, Operation::SinglePayment(payment), effects)];
             // In the same commit: if the subscription is closed at this moment, one of the two comes first.
             changes.extend(subscription.map(|mut found| {

@@ -114,7 +114,8 @@ async fn develop(command: &DevCommand, folder: &Folder) -> Result<(), Failure> {
 
     let (docs, listener) = (DocsAccess::WithTokenOrLocal, listen(port).await?);
     let service = Service::start(config, folder.path(), docs, store, listener).await?;
-    let request = KeyHandshakeRequest { static_token: Some(STATIC_TOKEN.to_owned()), no_request: None };
+    let request =
+        KeyHandshakeRequest { static_token: Some(STATIC_TOKEN.to_owned()), no_request: None, return_url: None };
     let handshake = service.engine().start_key_handshake(request, None).await?;
 
     let policy = if command.auto_approve { Policy::auto_approve() } else { Policy::silent() };

@@ -1,156 +1,35 @@
 package usher.client;
 
-import java.util.concurrent.Flow;
-import java.util.function.Supplier;
-import usher.client.model.AuthenticateKeyRequest;
-import usher.client.model.Event;
-import usher.client.model.KeyHandshakeData;
+import usher.client.model.LoginStarted;
 
 /**
- * A login from the URL to the proof: the user opens the {@link #url}, and then approves the challenge that is sent by
- * itself. {@link #streamId} is the stream of the handshake.
+ * A login: redirect the user's browser to {@link #pageUrl}, or show {@link #url} as a QR code. The user logs in with a wallet
+ * or with a browser extension.
  */
 public final class LoginOperation extends Operation<LoginResult> {
-    private final String url;
+    private final LoginStarted started;
 
-    LoginOperation(Usher usher, String streamId, String url) {
-        super(usher, streamId, OperationKind.AUTHENTICATION);
-        this.url = url;
+    LoginOperation(Usher usher, LoginStarted started) {
+        super(usher, started.streamId(), OperationKind.AUTHENTICATION);
+        this.started = started;
     }
 
     /**
-     * What the user opens in their wallet: show it as a QR code or a link. Anybody who has it can respond in the user's
+     * What the user opens in their wallet: show it as a QR code or a link. Anybody who has it can log in in the user's
      * place, so show it to the user only.
      *
      * @return the URL
      */
     public String url() {
-        return url;
+        return started.url();
     }
 
     /**
-     * Waits until the user has told their key, sends the challenge, and waits until they have proved it. The challenge is
-     * sent once, however often you call this, also after a restart of your app.
+     * The login page. It belongs to the first browser that opens it: redirect the user's browser there.
      *
-     * @return the result; fails with {@link OperationFailedException} when nobody responds in time
+     * @return the URL
      */
-    @Override
-    public Call<LoginResult> result() {
-        return challenge().then(Operation::result);
-    }
-
-    /** The handshake, and then the challenge. */
-    Call<Operation<LoginResult>> challenge() {
-        return usher.handshake(streamId()).then(key -> usher.authenticate(
-                AuthenticateKeyRequest.of(key.mainKey()),
-                // The same for each who waits for this login, so that the user is asked once.
-                CallOptions.DEFAULT.withIdempotencyKey("login-" + streamId())));
-    }
-
-    /**
-     * The {@code KeyHandshake}, and then the {@code StatusUpdate} of the challenge.
-     *
-     * @return the events
-     */
-    @Override
-    public Flow.Publisher<Event> events() {
-        return subscriber -> {
-            Delivery delivery = usher.deliver(subscriber);
-            subscriber.onSubscribe(delivery);
-            delivery.start(new TwoStreams(delivery));
-        };
-    }
-
-    /**
-     * Hands the {@code KeyHandshake}, and then the {@code StatusUpdate} of the challenge, to a listener.
-     *
-     * @param listener gets the events
-     * @return closes the reading
-     */
-    @Override
-    public Watch onEvent(StreamListener listener) {
-        Delivery delivery = usher.deliver(listener);
-        delivery.start(new TwoStreams(delivery));
-        return delivery;
-    }
-
-    /** Reads the stream of the handshake, and then that of the challenge. These have few events, so nothing is paused. */
-    private final class TwoStreams implements Delivery.Source, StreamListener {
-        private final Delivery delivery;
-        private boolean stopped;
-        private Watch reading = () -> {};
-        private boolean introduced;
-
-        TwoStreams(Delivery delivery) {
-            this.delivery = delivery;
-        }
-
-        @Override
-        public void start() {
-            read(() -> usher.watch(streamId(), 0, this));
-        }
-
-        @Override
-        public synchronized void stop() {
-            stopped = true;
-            reading.close();
-        }
-
-        private synchronized void read(Supplier<Watch> next) {
-            if (!stopped) {
-                reading = next.get();
-            }
-        }
-
-        @Override
-        public void onEvent(Event event) {
-            introduced |= event.data() instanceof KeyHandshakeData;
-            delivery.event(event);
-        }
-
-        @Override
-        public void onMissed(long first) {
-            delivery.missed(first);
-        }
-
-        @Override
-        public void onDone() {
-            if (!introduced) {
-                delivery.done();
-                return;
-            }
-            Call<Operation<LoginResult>> challenge = challenge();
-            read(() -> () -> challenge.cancel(true));
-            challenge.onDone((operation, error) -> {
-                if (operation != null) {
-                    read(() -> operation.onEvent(new Rest()));
-                } else if (error != null) {
-                    delivery.failed(error);
-                }
-            });
-        }
-
-        @Override
-        public void onError(UsherException error) {
-            delivery.failed(error);
-        }
-
-        /** The stream of the challenge. */
-        private final class Rest implements StreamListener {
-            @Override
-            public void onEvent(Event event) {
-                delivery.event(event);
-            }
-
-            @Override
-            public void onDone() {
-                delivery.done();
-            }
-
-            @Override
-            public void onError(UsherException error) {
-                delivery.failed(error);
-            }
-        }
+    public String pageUrl() {
+        return started.pageUrl();
     }
 }

@@ -113,37 +113,33 @@ public final class Usher implements AutoCloseable {
     }
 
     /**
-     * Starts a login: the handshake, and then the challenge, as one operation.
+     * Starts a login.
      *
-     * @return the login, with the URL to show to the user
+     * @return the login, with the page for the user's browser and the URL for their wallet
      */
     public Call<LoginOperation> login() {
-        return login(KeyHandshakeRequest.of(), CallOptions.DEFAULT);
+        return login(LoginRequest.of(), CallOptions.DEFAULT);
     }
 
     /**
      * Starts a login.
      *
-     * @param request settings of the URL; without a {@code staticToken}, whose URL is for many users: see {@link #watch}
+     * @param request where the page leads to at the end
      * @param options how to call
-     * @return the login, with the URL to show to the user
+     * @return the login, with the page for the user's browser and the URL for their wallet
      */
-    public Call<LoginOperation> login(KeyHandshakeRequest request, CallOptions options) {
-        if (request.staticToken() != null) {
-            throw new IllegalArgumentException("a URL with a static token is for many logins: watch its stream");
-        }
-        return change(api.createKeyHandshake(request, options), started -> new LoginOperation(this, started.streamId(), started.url()));
+    public Call<LoginOperation> login(LoginRequest request, CallOptions options) {
+        return change(api.startLogin(request, options), started -> new LoginOperation(this, started));
     }
 
     /**
      * Finds a login again, for example after a restart of your app.
      *
      * @param streamId {@link LoginOperation#streamId} of the login
-     * @param url {@link LoginOperation#url} of the login; only for you to show it again
      * @return the login
      */
-    public LoginOperation resumeLogin(String streamId, String url) {
-        return new LoginOperation(this, streamId, url);
+    public Operation<LoginResult> resumeLogin(String streamId) {
+        return resume(OperationKind.AUTHENTICATION, streamId);
     }
 
     /**
@@ -173,7 +169,7 @@ public final class Usher implements AutoCloseable {
      * @param request whom, for what and how much
      * @return the operation
      */
-    public Call<Operation<PaymentResult>> requestPayment(SinglePaymentRequest request) {
+    public Call<PaymentOperation> requestPayment(SinglePaymentRequest request) {
         return requestPayment(request, CallOptions.DEFAULT);
     }
 
@@ -184,8 +180,8 @@ public final class Usher implements AutoCloseable {
      * @param options how to call
      * @return the operation
      */
-    public Call<Operation<PaymentResult>> requestPayment(SinglePaymentRequest request, CallOptions options) {
-        return operation(api.requestPayment(request, options), OperationKind.PAYMENT);
+    public Call<PaymentOperation> requestPayment(SinglePaymentRequest request, CallOptions options) {
+        return change(api.requestPayment(request, options), started -> new PaymentOperation(this, started));
     }
 
     /**
@@ -440,14 +436,6 @@ public final class Usher implements AutoCloseable {
 
     <R> Call<R> await(String streamId, OperationKind<R> kind) {
         return await(streamId, kind::read);
-    }
-
-    /** The first event of a handshake. */
-    Call<KeyHandshakeData> handshake(String streamId) {
-        return await(streamId, event -> {
-            OperationKind.AUTHENTICATION.read(event);
-            return event.data() instanceof KeyHandshakeData data ? data : null;
-        });
     }
 
     private <R> Call<R> await(String streamId, Operation.OperationKindReader<R> reader) {

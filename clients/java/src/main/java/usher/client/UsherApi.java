@@ -296,12 +296,15 @@ public final class UsherApi {
      * @param request Asks a user for a payment.
      * @return the response; fails with {@link UsherException}
      */
-    public Call<StreamStarted> requestPayment(SinglePaymentRequest request) {
+    public Call<PaymentStarted> requestPayment(SinglePaymentRequest request) {
         return requestPayment(request, CallOptions.DEFAULT);
     }
 
     /**
      * Asks a user for a Lightning payment to the service.
+     *
+     * <p>The user's wallet is asked; any other Lightning wallet can pay on {@code page_url}, to which you can redirect
+     * the user's browser.
      *
      * <p>The response comes at once; the invoice is created and sent to the user's wallet afterwards. The stream gets
      * {@code StatusUpdate} events: {@code {status: "user_approved"}} and {@code {status: "user_failed", reason?}}
@@ -315,9 +318,9 @@ public final class UsherApi {
      * @param options how to call
      * @return the response; fails with {@link UsherException}
      */
-    public Call<StreamStarted> requestPayment(SinglePaymentRequest request, CallOptions options) {
+    public Call<PaymentStarted> requestPayment(SinglePaymentRequest request, CallOptions options) {
         return transport.call(Request.of("POST", "/payments/single").body(Encoders.singlePaymentRequest(request)),
-                options, Decoders::streamStarted);
+                options, Decoders::paymentStarted);
     }
 
     /**

@@ -84,7 +84,7 @@ class RealServiceTest {
         service.wallet("login", login.url());
         LoginResult.Approved approved = assertInstanceOf(LoginResult.Approved.class, first.await());
         assertEquals(user, approved.mainKey());
-        LoginResult again = usher.resumeLogin(login.streamId(), login.url()).result().await();
+        LoginResult again = usher.resumeLogin(login.streamId()).result().await();
         assertEquals(approved, again);
         for (BlockingQueue<Object> events : List.of(heard, published)) {
             assertInstanceOf(KeyHandshakeData.class, ((Event) take(events)).data());
@@ -124,8 +124,9 @@ class RealServiceTest {
     }
 
     @Test
-    void aHandshakeThatIsClosedEndsTheLogin() throws Exception {
-        LoginOperation login = usher.login().await();
+    void aHandshakeThatIsClosedEndsTheWaiting() throws Exception {
+        KeyHandshakeStarted handshake = usher.api().createKeyHandshake(KeyHandshakeRequest.of()).await();
+        Operation<LoginResult> login = usher.resume(OperationKind.AUTHENTICATION, handshake.streamId());
         Call<LoginResult> result = login.result();
         assertEquals("closed", usher.api().closeKeyHandshake(login.streamId()).await().status());
         OperationFailedException error = assertThrows(OperationFailedException.class, result::await);
@@ -304,8 +305,9 @@ class RealServiceTest {
         BlockingQueue<Object> events = new LinkedBlockingQueue<>();
         usher.events(login.streamId(), 0).subscribe(new OneByOne(events));
         assertEquals(0, ((Event) take(events)).index());
+        assertEquals(1, ((Event) take(events)).index());
         assertEquals("done", take(events));
-        usher.events(login.streamId(), 1).subscribe(new OneByOne(events));
+        usher.events(login.streamId(), 2).subscribe(new OneByOne(events));
         assertEquals("done", take(events));
     }
 

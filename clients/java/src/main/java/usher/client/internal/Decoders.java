@@ -76,7 +76,8 @@ public final class Decoders {
     public static KeyHandshakeStarted keyHandshakeStarted(JsonObject json) {
         return new KeyHandshakeStarted(
                 json.string("stream_id"),
-                json.string("url"));
+                json.string("url"),
+                json.string("page_url"));
     }
 
     public static LoginStarted loginStarted(JsonObject json) {
@@ -108,6 +109,12 @@ public final class Decoders {
         return new OutgoingTicketList(
                 json.list("outgoing", Decoders::outgoingTicket),
                 json.optionalString("next"));
+    }
+
+    public static PaymentStarted paymentStarted(JsonObject json) {
+        return new PaymentStarted(
+                json.string("stream_id"),
+                json.string("page_url"));
     }
 
     public static Profile profile(JsonObject json) {

@@ -74,6 +74,7 @@ public final class Encoders {
     public static Map<String, Object> keyHandshakeRequest(KeyHandshakeRequest value) {
         Members members = new Members();
         members.put("no_request", value.noRequest());
+        members.put("return_url", value.returnUrl());
         members.put("static_token", value.staticToken());
         return members.map();
     }
@@ -171,6 +172,7 @@ public final class Encoders {
         members.put("currency", value.currency());
         members.put("expires_at", value.expiresAt());
         members.put("request_id", value.requestId());
+        members.put("return_url", value.returnUrl());
         members.put("subscription_id", value.subscriptionId());
         return members.map();
     }

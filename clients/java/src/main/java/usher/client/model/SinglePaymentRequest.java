@@ -14,6 +14,8 @@ import org.jspecify.annotations.Nullable;
  * @param currency {@code millisats}, in either case.
  * @param expiresAt Unix seconds until which the user can pay: at most 24 hours ahead, by default five minutes.
  * @param requestId Your own reference, repeated in the events.
+ * @param returnUrl Where the payment page leads the user's browser at the end, with {@code stream_id} in the query. It
+ *     must be under one of {@code pages.return_urls}.
  * @param subscriptionId An active subscription of the same {@code main_key}: the payment is checked against what the
  *     user authorized, and counted.
  */
@@ -25,6 +27,7 @@ public record SinglePaymentRequest(
         String currency,
         @Nullable Long expiresAt,
         @Nullable String requestId,
+        @Nullable String returnUrl,
         @Nullable String subscriptionId) {
     /**
      * Keeps unchangeable copies of lists.
@@ -36,6 +39,8 @@ public record SinglePaymentRequest(
      * @param currency {@code millisats}, in either case.
      * @param expiresAt Unix seconds until which the user can pay: at most 24 hours ahead, by default five minutes.
      * @param requestId Your own reference, repeated in the events.
+     * @param returnUrl Where the payment page leads the user's browser at the end, with {@code stream_id} in the
+     *     query. It must be under one of {@code pages.return_urls}.
      * @param subscriptionId An active subscription of the same {@code main_key}: the payment is checked against what
      *     the user authorized, and counted.
      */
@@ -52,7 +57,7 @@ public record SinglePaymentRequest(
      * @return a new {@code SinglePaymentRequest}
      */
     public static SinglePaymentRequest of(String mainKey, String description, long amount) {
-        return new SinglePaymentRequest(mainKey, List.of(), description, amount, "millisats", null, null, null);
+        return new SinglePaymentRequest(mainKey, List.of(), description, amount, "millisats", null, null, null, null);
     }
 
     /**
@@ -63,7 +68,7 @@ public record SinglePaymentRequest(
      */
     public SinglePaymentRequest withSubkeys(List<String> subkeys) {
         return new SinglePaymentRequest(mainKey, subkeys, description, amount, currency, expiresAt, requestId,
-                subscriptionId);
+                returnUrl, subscriptionId);
     }
 
     /**
@@ -74,7 +79,7 @@ public record SinglePaymentRequest(
      */
     public SinglePaymentRequest withExpiresAt(@Nullable Long expiresAt) {
         return new SinglePaymentRequest(mainKey, subkeys, description, amount, currency, expiresAt, requestId,
-                subscriptionId);
+                returnUrl, subscriptionId);
     }
 
     /**
@@ -85,7 +90,19 @@ public record SinglePaymentRequest(
      */
     public SinglePaymentRequest withRequestId(@Nullable String requestId) {
         return new SinglePaymentRequest(mainKey, subkeys, description, amount, currency, expiresAt, requestId,
-                subscriptionId);
+                returnUrl, subscriptionId);
+    }
+
+    /**
+     * Returns a copy with another {@code returnUrl}.
+     *
+     * @param returnUrl Where the payment page leads the user's browser at the end, with {@code stream_id} in the
+     *     query. It must be under one of {@code pages.return_urls}.
+     * @return the copy
+     */
+    public SinglePaymentRequest withReturnUrl(@Nullable String returnUrl) {
+        return new SinglePaymentRequest(mainKey, subkeys, description, amount, currency, expiresAt, requestId,
+                returnUrl, subscriptionId);
     }
 
     /**
@@ -97,6 +114,6 @@ public record SinglePaymentRequest(
      */
     public SinglePaymentRequest withSubscriptionId(@Nullable String subscriptionId) {
         return new SinglePaymentRequest(mainKey, subkeys, description, amount, currency, expiresAt, requestId,
-                subscriptionId);
+                returnUrl, subscriptionId);
     }
 }

@@ -1,0 +1,244 @@
+//! The page of a payment: the invoice for any Lightning wallet. Paying it is the same operation as paying with the user's
+//! Nostr wallet; the page has no way of its own for money.
+//!
+//! Whoever has the address can see and pay the invoice, and nothing else.
+
+use std::time::Duration;
+
+use askama::Template;
+use axum::extract::{Path, State};
+use axum::response::Response;
+use http::StatusCode;
+use usher_engine::operations::PaymentProgress;
+use usher_engine::{OperationOutcome, PaymentView, StreamId};
+
+use crate::PagesState;
+use crate::language::Language;
+use crate::page;
+use crate::qr::Qr;
+use crate::texts::{PaymentStatusTexts, Texts, fill};
+use crate::waiting::{self, Shown};
+
+/// How often the page looks whether the invoice has been made: no event says so.
+const MAKING_EVERY: Duration = Duration::from_secs(1);
+
+/// How often the page looks whether money has arrived after the end.
+const LATE_EVERY: Duration = Duration::from_secs(30);
+
+#[derive(Template)]
+#[template(path = "payment.html")]
+struct PaymentPage<'a> {
+    texts: &'a Texts,
+    base: &'a str,
+    /// The page's own path.
+    address: &'a str,
+    title: &'a str,
+    asks: &'a str,
+    amount: &'a str,
+    description: &'a str,
+    status: &'a str,
+    /// The colour of the status: `passed`, `failed` or none.
+    tone: &'a str,
+    /// The state in one word.
+    state: &'a str,
+    /// Whether the state may change.
+    live: bool,
+    /// Whether the page reloads by itself without JavaScript.
+    reloads: bool,
+    /// The invoice while it can be paid.
+    invoice: Option<&'a str>,
+    qr: Option<Qr>,
+    seconds_left: u64,
+    time_left: &'a str,
+    /// Where the user may go at the end.
+    return_url: Option<&'a str>,
+    /// Where the browser goes now.
+    return_now: Option<&'a str>,
+}
+
+/// What the address names.
+type Address = Path<(String, String)>;
+
+/// How far a payment is, as the page shows it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Status {
+    Making,
+    Waiting,
+    Approved,
+    Closing,
+    Paid,
+    Rejected,
+    Expired,
+    Failed,
+}
+
+impl Status {
+    const fn of(view: &PaymentView) -> Self {
+        match (view.progress, view.end) {
+            (PaymentProgress::Making, _) => Self::Making,
+            (PaymentProgress::Asking, _) if view.is_approved => Self::Approved,
+            (PaymentProgress::Asking, _) => Self::Waiting,
+            (PaymentProgress::Closing, _) => Self::Closing,
+            (PaymentProgress::Paid, _) => Self::Paid,
+            (PaymentProgress::Over, Some(OperationOutcome::Rejected)) => Self::Rejected,
+            (PaymentProgress::Over, Some(OperationOutcome::Timeout)) => Self::Expired,
+            (PaymentProgress::Over, _) => Self::Failed,
+        }
+    }
+
+    /// The status in one word.
+    const fn word(self) -> &'static str {
+        match self {
+            Self::Making => "making",
+            Self::Waiting => "waiting",
+            Self::Approved => "approved",
+            Self::Closing => "closing",
+            Self::Paid => "paid",
+            Self::Rejected => "rejected",
+            Self::Expired => "expired",
+            Self::Failed => "failed",
+        }
+    }
+
+    const fn text(self, texts: &PaymentStatusTexts) -> &'static str {
+        match self {
+            Self::Making => texts.making,
+            Self::Waiting => texts.waiting,
+            Self::Approved => texts.approved,
+            Self::Closing => texts.closing,
+            Self::Paid => texts.paid,
+            Self::Rejected => texts.rejected,
+            Self::Expired => texts.expired,
+            Self::Failed => texts.failed,
+        }
+    }
+
+    const fn is_over(self) -> bool {
+        matches!(self, Self::Paid | Self::Rejected | Self::Expired | Self::Failed)
+    }
+
+    fn shown(self) -> Shown {
+        Shown {
+            word: self.word(),
+            is_final: self == Self::Paid,
+            check_after: match self {
+                Self::Making => Some(MAKING_EVERY),
+                Self::Rejected | Self::Expired | Self::Failed => Some(LATE_EVERY),
+                Self::Waiting | Self::Approved | Self::Closing | Self::Paid => None,
+            },
+        }
+    }
+}
+
+/// `GET /pay/{stream_id}/{secret}`
+pub(crate) async fn show(
+    State(pages): State<PagesState>,
+    Path((id, secret)): Address,
+    Language(texts): Language,
+) -> Response {
+    let payment = match id.parse::<StreamId>() {
+        Ok(payment) => payment,
+        Err(_) => return not_found(&pages, texts),
+    };
+    match pages.engine.payment_page(payment, &secret).await {
+        Ok(Some(view)) => show_payment(&pages, texts, &format!("{}/pay/{payment}/{secret}", pages.base), &view),
+        Ok(None) => not_found(&pages, texts),
+        Err(error) => {
+            tracing::error!(%payment, %error, "the page of a payment could not be shown");
+            page::message(StatusCode::SERVICE_UNAVAILABLE, texts, &pages.base, &texts.unavailable, None)
+        }
+    }
+}
+
+/// `GET /pay/{stream_id}/{secret}/events`
+pub(crate) async fn events(
+    State(pages): State<PagesState>,
+    Path((id, secret)): Address,
+    Language(texts): Language,
+) -> Response {
+    let Ok(payment) = id.parse::<StreamId>() else { return not_found(&pages, texts) };
+    let engine = pages.engine.clone();
+    let read = move || -> futures_util::future::BoxFuture<'static, Option<Shown>> {
+        let (engine, secret) = (engine.clone(), secret.clone());
+        Box::pin(async move {
+            let view = engine.payment_page(payment, &secret).await.ok()??;
+            Some(Status::of(&view).shown())
+        })
+    };
+    waiting::respond(&pages, payment, Box::new(read)).await
+}
+
+fn show_payment(pages: &PagesState, texts: &Texts, address: &str, view: &PaymentView) -> Response {
+    let service = pages.service_name.as_deref().unwrap_or(texts.this_service);
+    let status = Status::of(view);
+    let return_url = view.return_url.as_deref().filter(|_| status.is_over());
+    // Upper case: QR codes have a shorter form for it, and both schemes and invoices may be in either case.
+    let qr = view.invoice.as_ref().and_then(|invoice| Qr::of(&format!("LIGHTNING:{}", invoice.to_uppercase())));
+    page::render(
+        StatusCode::OK,
+        &PaymentPage {
+            texts,
+            base: &pages.base,
+            address,
+            title: status.text(&texts.payment.titles),
+            asks: &fill(texts.payment.asks, &[("service", service)]),
+            amount: &fill(texts.payment.amount, &[("amount", &sats(view.amount))]),
+            description: &view.description,
+            status: status.text(&texts.payment.status),
+            tone: match status {
+                Status::Paid => "passed",
+                Status::Rejected | Status::Expired | Status::Failed => "failed",
+                Status::Making | Status::Waiting | Status::Approved | Status::Closing => "",
+            },
+            state: status.word(),
+            live: status != Status::Paid,
+            reloads: !status.is_over(),
+            invoice: view.invoice.as_deref(),
+            qr,
+            seconds_left: view.time_left.as_secs(),
+            time_left: &texts.time_left(view.time_left),
+            return_url,
+            // Not after the other ends: the user reads here why, and whether money has arrived all the same.
+            return_now: return_url.filter(|_| status == Status::Paid),
+        },
+    )
+}
+
+/// Millisats as sats, in groups of three digits with a narrow space between them.
+fn sats(millisats: u64) -> String {
+    let whole = (millisats / 1000).to_string();
+    let mut grouped = String::new();
+    for (position, digit) in whole.char_indices() {
+        if position > 0 && (whole.len() - position).is_multiple_of(3) {
+            grouped.push('\u{202f}');
+        }
+        grouped.push(digit);
+    }
+    match millisats % 1000 {
+        0 => grouped,
+        rest => format!("{grouped}.{}", format!("{rest:03}").trim_end_matches('0')),
+    }
+}
+
+fn not_found(pages: &PagesState, texts: &Texts) -> Response {
+    page::message(StatusCode::NOT_FOUND, texts, &pages.base, &texts.payment.not_found, None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn amounts_are_in_sats() {
+        for (millisats, expected) in [
+            (1, "0.001"),
+            (10_000, "10"),
+            (10_500, "10.5"),
+            (999_999, "999.999"),
+            (1_000_000, "1\u{202f}000"),
+            (2_100_000_000_000_000_000, "2\u{202f}100\u{202f}000\u{202f}000\u{202f}000\u{202f}000"),
+        ] {
+            assert_eq!(sats(millisats), expected);
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! The page of a key handshake.
+
+use std::time::Duration;
+
+use usher_engine::KeyHandshakeRequest;
+
+use crate::fixture::{Pages, URL};
+
+#[tokio::test]
+async fn page_shows_the_url_until_it_expires_and_then_leads_back() {
+    let pages = Pages::start(Some("Bar 7")).await;
+    let request = KeyHandshakeRequest {
+        return_url: Some("https://app.example/done".to_owned()),
+        ..KeyHandshakeRequest::default()
+    };
+    let started = pages.engine.start_key_handshake(request, None).await.unwrap();
+    let path = started.page_url.strip_prefix(URL).unwrap();
+    let (status, headers, html) = pages.get(path).await;
+    assert_eq!(status, 200);
+    assert!(html.contains("Bar 7 asks for your public key.") && html.contains("data-state=\"waiting\""), "{html}");
+    assert!(html.contains(&started.url.replace('&', "&#38;")) && html.contains("class=\"qr\""), "{html}");
+    assert!(!html.contains("app.example") && !headers.contains_key("set-cookie"), "{html}");
+    pages.clock.turn(Duration::from_secs(601));
+    pages.engine.wait_events(started.stream_id, 0, 1, Duration::from_secs(60)).await.unwrap();
+    let html = pages.get(path).await.2;
+    let target = format!("https://app.example/done?stream_id={}", started.stream_id);
+    assert!(html.contains("data-state=\"over\"") && html.contains(&target), "{html}");
+    assert!(!html.contains(&started.url.replace('&', "&#38;")), "{html}");
+    pages.stop().await;
+}
+
+#[tokio::test]
+async fn page_of_a_poster_has_no_end_and_a_secret() {
+    let pages = Pages::start(None).await;
+    let poster = || KeyHandshakeRequest { static_token: Some("table/7".to_owned()), ..KeyHandshakeRequest::default() };
+    let started = pages.engine.start_key_handshake(poster(), None).await.unwrap();
+    let again = pages.engine.start_key_handshake(poster(), None).await.unwrap();
+    assert_eq!(started.page_url, again.page_url);
+    let returning = KeyHandshakeRequest { return_url: Some("https://app.example/done".to_owned()), ..poster() };
+    assert!(pages.engine.start_key_handshake(returning, None).await.is_err());
+    let path = started.page_url.strip_prefix(URL).unwrap();
+    let html = pages.get(path).await.2;
+    assert!(html.contains("data-state=\"waiting\"") && !html.contains("minutes left"), "{html}");
+    let (prefix, secret) = path.rsplit_once('/').unwrap();
+    for wrong in [format!("{prefix}/{}", "0".repeat(32)), format!("{path}0"), path.replace("/handshake/", "/pay/")] {
+        for path in [wrong.clone(), format!("{wrong}/events")] {
+            let (status, _, html) = pages.get(&path).await;
+            assert!(matches!(status.as_u16(), 204 | 404) && !html.contains(secret), "{path}: {status} {html}");
+        }
+    }
+    pages.engine.close_key_handshake(started.stream_id).await.unwrap();
+    assert!(pages.get(path).await.2.contains("data-state=\"over\""));
+    pages.stop().await;
+}
+
+#[tokio::test]
+async fn page_speaks_the_language_of_the_browser() {
+    let pages = Pages::start(Some("Bar 7")).await;
+    let started = pages.engine.start_key_handshake(KeyHandshakeRequest::default(), None).await.unwrap();
+    let path = started.page_url.strip_prefix(URL).unwrap();
+    for (accepted, language, text) in [
+        ("de-AT,de;q=0.9,en;q=0.5", "de", "Bar 7 bittet um Ihren öffentlichen Schlüssel."),
+        ("es", "es", "Bar 7 pide su clave pública."),
+        ("fr", "en", "Bar 7 asks for your public key."),
+    ] {
+        let request = http::Request::get(path).header("accept-language", accepted).body(axum::body::Body::empty());
+        let html = pages.send(request.unwrap()).await.2;
+        assert!(html.contains(&format!("<html lang=\"{language}\">")) && html.contains(text), "{html}");
+    }
+    pages.stop().await;
+}
