@@ -115,6 +115,10 @@ fn the_banner_fits_a_small_terminal_and_ends_with_token_and_next_command() {
         assert!(last[1].contains("tour") && last[1].contains("help") && last[1].contains("quit"), "{banner}");
         assert!(last[2].contains(field(&banner, "token")) && last[3].contains(field(&banner, "base URL")), "{banner}");
         assert!(!banner.contains("curl"), "{banner}");
+        assert!(
+            field(&banner, "login page").starts_with(&format!("{}/login/", field(&banner, "base URL"))),
+            "{banner}"
+        );
         drop(stdin);
         running.signal(Signal::TERM);
         assert_eq!(running.end().0, Some(0));

@@ -2,6 +2,7 @@
 #![allow(clippy::disallowed_methods, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod age_check;
+mod any_request;
 mod fixture;
 mod handshake;
 mod login;

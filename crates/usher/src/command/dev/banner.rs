@@ -21,6 +21,10 @@ A user logs in by opening this URL (reusable):
 
   {url}
 
+Or in this machine's browser, with an extension that holds a Nostr key:
+
+  login page {page}
+
   base URL   {base}
   token      {token}
 
@@ -31,6 +35,7 @@ Log the user in now. Type:  scan
         relay = setup.relay,
         user = setup.user.to_hex(),
         url = setup.handshake.url,
+        page = setup.login.page_url,
         token = setup.token.expose_secret(),
     )
 }

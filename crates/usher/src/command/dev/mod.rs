@@ -18,8 +18,8 @@ use std::path::PathBuf;
 use secrecy::ExposeSecret as _;
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
-use usher_engine::KeyHandshakeRequest;
 use usher_engine::ports::{Clock as _, SystemClock};
+use usher_engine::{KeyHandshakeRequest, LoginRequest};
 use usher_sandbox::dev::{DevEnvironment, DevError};
 use usher_sandbox::wallet::Policy;
 
@@ -118,6 +118,8 @@ async fn develop(command: &DevCommand, folder: &Folder) -> Result<(), Failure> {
         KeyHandshakeRequest { static_token: Some(STATIC_TOKEN.to_owned()), no_request: None, return_url: None };
     let handshake = service.engine().start_key_handshake(request, None).await?;
 
+    let login = service.engine().start_login(LoginRequest::default(), None).await?;
+
     let policy = if command.auto_approve { Policy::auto_approve() } else { Policy::silent() };
     let wallet = world.wallet(policy.paying_subscriptions().receiving_tickets()).await?;
 
@@ -126,6 +128,7 @@ async fn develop(command: &DevCommand, folder: &Folder) -> Result<(), Failure> {
         token: config.auth.auth_token.secret(),
         relay: world.relay_url(),
         handshake: &handshake,
+        login: &login,
         user: wallet.main_key(),
         wallet_file: world.wallet_file(),
         mint: mint.as_ref(),

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::path::Path;
 
 use secrecy::SecretString;
-use usher_engine::KeyHandshakeStarted;
+use usher_engine::{KeyHandshakeStarted, LoginStarted};
 use usher_protocol::PublicKey;
 
 use super::folder::Folder;
@@ -20,6 +20,8 @@ pub(super) struct Setup<'a> {
     pub(super) relay: &'a str,
     /// A reusable handshake.
     pub(super) handshake: &'a KeyHandshakeStarted,
+    /// A login with a page, to try it with a browser.
+    pub(super) login: &'a LoginStarted,
     /// The main key of the embedded wallet's user.
     pub(super) user: PublicKey,
     /// The file of the embedded wallet.

@@ -1,0 +1,78 @@
+//! Whatever a browser sends, the pages have a response to it, and it is no failure of theirs.
+
+use axum::body::Body;
+use http::{Method, Request};
+use proptest::prelude::*;
+use proptest::strategy::ValueTree as _;
+use usher_engine::{KeyHandshakeRequest, LoginRequest};
+
+use crate::fixture::{Pages, URL};
+
+/// Parts of paths that lead somewhere, and parts that lead nowhere.
+fn segment(known: Vec<String>) -> impl Strategy<Value = String> {
+    prop_oneof![
+        4 => prop::sample::select(known),
+        1 => "[ -~]{0,40}".prop_map(|text| text.replace(['/', '?', '#', ' ', '<', '>', '"', '{', '}', '|', '\\', '^', '`'], "%")),
+        1 => "(%[0-9A-F]{2}){1,8}",
+    ]
+}
+
+#[tokio::test]
+async fn no_request_is_a_failure() {
+    let pages = Pages::start(None).await;
+    let login = pages.engine.start_login(LoginRequest::default(), None).await.unwrap();
+    let handshake = pages.engine.start_key_handshake(KeyHandshakeRequest::default(), None).await.unwrap();
+    let session = pages.open().await;
+    let mut known: Vec<String> =
+        ["events", "extension", "decline", "start", "state", "pay", "assets", "page.css", "return?state=a.b", "", ".."]
+            .map(str::to_owned)
+            .to_vec();
+    for url in [&login.page_url, &handshake.page_url, &session.session_url] {
+        known.extend(url.strip_prefix(URL).unwrap().split('/').skip(1).map(str::to_owned));
+    }
+    let whole: Vec<Vec<String>> = [&login.page_url, &handshake.page_url, &session.session_url]
+        .map(|url| url.strip_prefix(URL).unwrap().split('/').skip(1).map(str::to_owned).collect())
+        .to_vec();
+    let path = prop_oneof![
+        prop::collection::vec(segment(known.clone()), 1..6),
+        (prop::sample::select(whole), prop::option::of(segment(known))).prop_map(|(mut path, action)| {
+            path.extend(action);
+            path
+        }),
+    ];
+    let method = prop::sample::select(vec![Method::GET, Method::POST, Method::HEAD, Method::PUT, Method::OPTIONS]);
+    let header =
+        prop::sample::select(vec!["cookie", "content-type", "accept-language", "sec-purpose", "purpose", "accept"]);
+    let value = prop_oneof![
+        "[ -~]{0,60}",
+        Just("application/json".to_owned()),
+        Just(format!("usher_login_{}=x", login.stream_id)),
+        Just("de;q=9,*,;;=".to_owned()),
+    ];
+    let body = prop_oneof![prop::collection::vec(any::<u8>(), 0..200), Just(br#"{"kind":27235}"#.to_vec())];
+    let request = (method, path, prop::collection::vec((header, value), 0..4), body);
+
+    let mut runner = proptest::test_runner::TestRunner::deterministic();
+    for _ in 0..2_000 {
+        let (method, path, headers, body) = request.new_tree(&mut runner).unwrap().current();
+        let target = format!("/{}", path.join("/"));
+        let request = Request::builder().method(&method).uri(&target);
+        let request = headers.iter().fold(request, |request, (name, value)| request.header(*name, value.as_str()));
+        // What is no request at all does not reach the pages.
+        let Ok(request) = request.body(Body::from(body)) else { continue };
+        let status = pages.open_body(request).await.status();
+        assert!(!status.is_server_error() || status == 503, "{method} {target} {headers:?}: {status}");
+    }
+    // Nobody has become anybody by all this.
+    assert!(
+        pages
+            .engine
+            .events(login.stream_id, 0, 10)
+            .await
+            .unwrap()
+            .events
+            .iter()
+            .all(|event| { !event.data.contains("approved") })
+    );
+    pages.stop().await;
+}
