@@ -175,6 +175,7 @@ async fn open(
         max_fee_percent,
         max_opening_fee_percent,
         started: AtomicBool::new(false),
+        reserving: Mutex::new(()),
         outcomes: watch::Sender::new(0),
     })
 }

@@ -76,6 +76,7 @@ fn record(inner: &SharedNode, event: Event) -> std::io::Result<Option<LightningN
         }
         Event::PaymentReceived { payment_hash, .. } => {
             let hash = PaymentHash::from_bytes(payment_hash.0);
+            inner.store.invoice_paid(hash)?;
             Ok(inner.settlement(hash).map(|settlement| LightningNotification::Settled(hash, settlement)))
         }
         Event::ChannelClosed { channel_id, reason, .. } => {

@@ -27,40 +27,75 @@ impl SharedNode {
         let description = Description::new(wanted.description.clone())
             .map_err(|_| definite("the description is too long for an invoice"))?;
         let description = Bolt11InvoiceDescription::Direct(description);
-        let can_receive = receivable(&self.node.list_channels());
-        let plain = || {
-            let made = self.node.bolt11_payment().receive(wanted.amount, &description, wanted.expiry);
-            made.map_err(|error| LightningError::Failed(error.to_string()))
-        };
-        let invoice = if can_receive.at_once >= wanted.amount {
-            plain()?
-        } else {
-            let limit = wanted.amount / 100 * self.max_opening_fee_percent;
-            let opened = self.node.bolt11_payment().receive_via_jit_channel(
-                wanted.amount,
-                &description,
-                wanted.expiry,
-                Some(limit),
-            );
-            match opened {
-                Ok(invoice) => invoice,
-                Err(_) if can_receive.in_parts >= wanted.amount => plain()?,
-                Err(error) => return Err(unpayable(error, wanted.amount, can_receive, limit)),
-            }
-        };
-        self.remember(&invoice)
+        if let Some(invoice) = self.make_plain(wanted, &description, |free| free.at_once)? {
+            return Ok(invoice);
+        }
+        let limit = wanted.amount / 100 * self.max_opening_fee_percent;
+        let opened =
+            self.node.bolt11_payment().receive_via_jit_channel(wanted.amount, &description, wanted.expiry, Some(limit));
+        match opened {
+            Ok(invoice) => self.remember(&invoice, 0),
+            Err(error) => match self.make_plain(wanted, &description, |free| free.in_parts)? {
+                Some(invoice) => Ok(invoice),
+                None => Err(self.unpayable(error, wanted.amount, limit)),
+            },
+        }
     }
 
-    /// Stores until when an invoice can be paid, and reads it as the engine does.
-    fn remember(&self, invoice: &Bolt11Invoice) -> Result<Invoice, LightningError> {
+    /// Makes an invoice that is paid over the channels there are, if `room` has enough for it, and reserves that.
+    fn make_plain(
+        &self,
+        wanted: &WantedInvoice,
+        description: &Bolt11InvoiceDescription,
+        room: impl FnOnce(Receivable) -> u64,
+    ) -> Result<Option<Invoice>, LightningError> {
+        let _reserving = self.reserving.lock();
+        if room(self.free_inbound()?) < wanted.amount {
+            return Ok(None);
+        }
+        let made = self.node.bolt11_payment().receive(wanted.amount, description, wanted.expiry);
+        let invoice = made.map_err(|error| LightningError::Failed(error.to_string()))?;
+        self.remember(&invoice, wanted.amount).map(Some)
+    }
+
+    /// What the channels can receive and is not promised to an open invoice.
+    fn free_inbound(&self) -> Result<Receivable, LightningError> {
+        let reserved = self.store.reserved_inbound(self.now());
+        let reserved = reserved.map_err(|error| LightningError::Failed(error.to_string()))?;
+        Ok(receivable(&self.node.list_channels()).without(reserved))
+    }
+
+    /// Stores until when an invoice can be paid and what it reserves, and reads it as the engine does.
+    fn remember(&self, invoice: &Bolt11Invoice, reserved_inbound: u64) -> Result<Invoice, LightningError> {
         let invoice: Invoice = invoice
             .to_string()
             .parse()
             .map_err(|error| LightningError::Failed(format!("the invoice made cannot be read: {error}")))?;
         self.store
-            .record_invoice(invoice.payment_hash(), invoice.expires_at())
+            .record_invoice(invoice.payment_hash(), invoice.expires_at(), reserved_inbound)
             .map_err(|error| LightningError::Failed(error.to_string()))?;
         Ok(invoice)
+    }
+
+    /// Why no invoice is handed out, in words for the operator.
+    fn unpayable(&self, error: NodeError, amount: u64, limit: u64) -> LightningError {
+        let free = self.free_inbound().map_or(0, |free| free.at_once);
+        let room = format!(
+            "the channels can receive {free} msat more than open invoices ask for, and this invoice asks for {amount} msat"
+        );
+        match error {
+            NodeError::LiquiditySourceUnavailable => {
+                refused(format!("{room}, and no liquidity provider is configured"))
+            }
+            NodeError::LiquidityFeeTooHigh => refused(format!(
+                "{room}, and the liquidity provider wants more than {limit} msat for opening a channel"
+            )),
+            NodeError::LiquidityRequestFailed => {
+                refused(format!("{room}, and the liquidity provider opens no channel for this amount"))
+            }
+            NodeError::ConnectionFailed => refused(format!("{room}, and the liquidity provider cannot be reached")),
+            error => refused(format!("{room}, and the liquidity provider opens no channel: {error}")),
+        }
     }
 
     fn check_sync(&self) -> Result<(), LightningError> {
@@ -105,22 +140,6 @@ impl SharedNode {
             amount: payment.amount_msat.map(|amount| amount.saturating_add(skimmed)),
             preimage: preimage.map(|preimage| Preimage::from_bytes(preimage.0)),
         })
-    }
-}
-
-/// Why no invoice is handed out, in words for the operator.
-fn unpayable(error: NodeError, amount: u64, can_receive: Receivable, limit: u64) -> LightningError {
-    let room = format!("the channels can receive {} msat and the invoice asks for {amount} msat", can_receive.at_once);
-    match error {
-        NodeError::LiquiditySourceUnavailable => refused(format!("{room}, and no liquidity provider is configured")),
-        NodeError::LiquidityFeeTooHigh => {
-            refused(format!("{room}, and the liquidity provider wants more than {limit} msat for opening a channel"))
-        }
-        NodeError::LiquidityRequestFailed => {
-            refused(format!("{room}, and the liquidity provider opens no channel for this amount"))
-        }
-        NodeError::ConnectionFailed => refused(format!("{room}, and the liquidity provider cannot be reached")),
-        error => refused(format!("{room}, and the liquidity provider opens no channel: {error}")),
     }
 }
 

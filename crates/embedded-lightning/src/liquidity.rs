@@ -20,6 +20,14 @@ pub(crate) struct Receivable {
     pub(crate) in_parts: u64,
 }
 
+impl Receivable {
+    /// What is left of it for another invoice, if so much is promised to open ones. Over which channels these are paid is
+    /// the payers' choice, so it is taken off in full.
+    pub(crate) const fn without(self, reserved: u64) -> Self {
+        Self { at_once: self.at_once.saturating_sub(reserved), in_parts: self.in_parts.saturating_sub(reserved) }
+    }
+}
+
 pub(crate) fn receivable(channels: &[ChannelDetails]) -> Receivable {
     let usable = channels.iter().filter(|channel| channel.is_usable);
     limits(usable.map(|channel| {
@@ -67,6 +75,7 @@ mod tests {
     fn the_largest_channel_counts_alone_and_three_together() {
         let receivable = limits([1, 5, 3, 4].into_iter());
         assert_eq!(receivable, Receivable { at_once: 5, in_parts: 12 });
+        assert_eq!(receivable.without(6), Receivable { at_once: 0, in_parts: 6 });
         assert_eq!(limits(std::iter::empty()), Receivable { at_once: 0, in_parts: 0 });
     }
 }

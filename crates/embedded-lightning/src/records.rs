@@ -132,12 +132,36 @@ impl Store {
         })
     }
 
-    /// Records until when an invoice can be paid, in Unix seconds.
-    pub(crate) fn record_invoice(&self, hash: PaymentHash, expires_at: u64) -> io::Result<()> {
+    /// Records until when an invoice can be paid, in Unix seconds, and how many millisats of the channels' inbound capacity
+    /// it needs until then: none if a channel opens for it.
+    pub(crate) fn record_invoice(&self, hash: PaymentHash, expires_at: u64, reserved_inbound: u64) -> io::Result<()> {
+        self.change(|connection| {
+            connection.prepare_cached("INSERT OR REPLACE INTO invoices VALUES (?1, ?2, ?3)")?.execute(params![
+                hash.as_bytes(),
+                expires_at,
+                reserved_inbound
+            ])
+        })?;
+        Ok(())
+    }
+
+    /// How many millisats of inbound capacity the open invoices need that were made before.
+    pub(crate) fn reserved_inbound(&self, now: u64) -> io::Result<u64> {
+        self.connection
+            .lock()
+            .prepare_cached(
+                "SELECT coalesce(sum(reserved_inbound), 0) FROM invoices WHERE reserved_inbound > 0 AND expires_at > ?1",
+            )
+            .and_then(|mut query| query.query_row([now], |row| row.get(0)))
+            .map_err(io::Error::other)
+    }
+
+    /// Records that an invoice was paid: it needs no inbound capacity any more.
+    pub(crate) fn invoice_paid(&self, hash: PaymentHash) -> io::Result<()> {
         self.change(|connection| {
             connection
-                .prepare_cached("INSERT OR REPLACE INTO invoices VALUES (?1, ?2)")?
-                .execute(params![hash.as_bytes(), expires_at])
+                .prepare_cached("UPDATE invoices SET reserved_inbound = 0 WHERE payment_hash = ?1")?
+                .execute([hash.as_bytes()])
         })?;
         Ok(())
     }
@@ -269,11 +293,23 @@ mod tests {
         let payable = PaymentHash::from_bytes([10; 32]);
         store.begin_payment(payable, "r", 20, 1).unwrap();
         store.payment_succeeded(payable, &paid(), 2).unwrap();
-        store.record_invoice(PaymentHash::from_bytes([9; 32]), 3).unwrap();
+        store.record_invoice(PaymentHash::from_bytes([9; 32]), 3, 0).unwrap();
         assert_eq!(store.remove_old_records(10).unwrap().len(), 2);
         assert_eq!(store.sent_payment(HASH).unwrap().unwrap().state, SentState::Sending);
         assert_eq!(store.sent_payment(other).unwrap(), None);
         assert!(store.sent_payment(payable).unwrap().is_some(), "its invoice could be paid again");
+    }
+
+    #[test]
+    fn open_invoices_reserve_inbound_until_they_are_paid_or_expire() {
+        let (_folder, store) = store();
+        for (hash, expires_at, reserved) in [(1, 20, 5_000), (2, 30, 7_000), (3, 30, 0)] {
+            store.record_invoice(PaymentHash::from_bytes([hash; 32]), expires_at, reserved).unwrap();
+        }
+        assert_eq!(store.reserved_inbound(10).unwrap(), 12_000);
+        assert_eq!(store.reserved_inbound(20).unwrap(), 7_000);
+        store.invoice_paid(PaymentHash::from_bytes([2; 32])).unwrap();
+        assert_eq!(store.reserved_inbound(10).unwrap(), 5_000);
     }
 
     #[test]

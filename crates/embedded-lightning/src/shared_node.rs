@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use ldk_node::Node;
+use parking_lot::Mutex;
 use tokio::sync::watch;
 use usher_engine::ports::Clock;
 use usher_protocol::bolt11::Network;
@@ -21,6 +22,8 @@ pub(crate) struct SharedNode {
     pub(crate) max_fee_percent: u64,
     pub(crate) max_opening_fee_percent: u64,
     pub(crate) started: AtomicBool,
+    /// Held from the look at the inbound capacity until an invoice that needs it is recorded.
+    pub(crate) reserving: Mutex<()>,
     /// Changes with each payment by the service that ends.
     pub(crate) outcomes: watch::Sender<u64>,
 }

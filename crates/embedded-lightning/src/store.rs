@@ -41,7 +41,12 @@ const TABLES: &str = "
         reason TEXT,
         changed_at INTEGER NOT NULL
     );
-    CREATE TABLE invoices (payment_hash BLOB PRIMARY KEY, expires_at INTEGER NOT NULL);
+    CREATE TABLE invoices (
+        payment_hash BLOB PRIMARY KEY,
+        expires_at INTEGER NOT NULL,
+        reserved_inbound INTEGER NOT NULL
+    );
+    CREATE INDEX reserving_invoices ON invoices (expires_at) WHERE reserved_inbound > 0;
     CREATE TABLE generation (number INTEGER NOT NULL);
     INSERT INTO generation VALUES (0);
     PRAGMA user_version = 1;

@@ -1,12 +1,13 @@
-//! The chain source: what Lightning nodes ask of bitcoind, over HTTP.
+//! The chain source: what Lightning nodes ask of bitcoind or of an Esplora server, over HTTP.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use axum::Json;
-use axum::extract::State;
+use axum::extract::{Request, State};
 use axum::http::StatusCode;
+use axum::middleware::{self, Next};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::post;
 use ldk_node::bitcoin::consensus::encode::{deserialize_hex, serialize_hex};
@@ -17,6 +18,7 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::task::AbortHandle;
 
+use crate::esplora;
 use crate::ledger::Ledger;
 
 /// 1 sat per virtual byte, in bitcoin per 1,000 virtual bytes.
@@ -35,7 +37,7 @@ pub struct RpcAccess {
     pub password: String,
 }
 
-/// A private Bitcoin chain, behind the part of bitcoind's RPC that Lightning nodes use.
+/// A private Bitcoin chain, behind the parts of bitcoind's RPC and of Esplora that Lightning nodes use.
 pub struct Chain {
     ledger: Arc<Mutex<Ledger>>,
     reachable: Arc<AtomicBool>,
@@ -64,8 +66,10 @@ impl Chain {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let address = listener.local_addr()?;
         let (ledger, reachable) = (Arc::new(Mutex::new(Ledger::new())), Arc::new(AtomicBool::new(true)));
-        let router =
-            axum::Router::new().route("/", post(respond)).with_state((Arc::clone(&ledger), Arc::clone(&reachable)));
+        let router = esplora::router()
+            .route("/", post(respond))
+            .layer(middleware::from_fn_with_state(Arc::clone(&reachable), fail_if_unreachable))
+            .with_state(Arc::clone(&ledger));
         #[expect(clippy::disallowed_methods, reason = "the server lives as long as the chain, which ends it")]
         let server = tokio::spawn(async move {
             let _ = axum::serve(listener, router).await;
@@ -81,6 +85,11 @@ impl Chain {
             user: "user".to_owned(),
             password: "password".to_owned(),
         }
+    }
+
+    /// The URL of the Esplora server.
+    pub fn esplora_url(&self) -> String {
+        format!("http://{}", self.address)
     }
 
     /// Adds blocks; the first confirms everything unconfirmed.
@@ -118,13 +127,15 @@ impl Chain {
     }
 }
 
-async fn respond(
-    State((ledger, reachable)): State<(Arc<Mutex<Ledger>>, Arc<AtomicBool>)>,
-    Json(request): Json<Value>,
-) -> Response {
-    if !reachable.load(Ordering::Relaxed) {
-        return StatusCode::SERVICE_UNAVAILABLE.into_response();
+async fn fail_if_unreachable(State(reachable): State<Arc<AtomicBool>>, request: Request, next: Next) -> Response {
+    if reachable.load(Ordering::Relaxed) {
+        next.run(request).await
+    } else {
+        StatusCode::SERVICE_UNAVAILABLE.into_response()
     }
+}
+
+async fn respond(State(ledger): State<Arc<Mutex<Ledger>>>, Json(request): Json<Value>) -> Response {
     let result = call(&mut ledger.lock(), &request["method"], &request["params"]);
     let id = &request["id"];
     match result {

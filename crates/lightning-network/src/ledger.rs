@@ -80,6 +80,19 @@ impl Ledger {
         self.unconfirmed.iter().find(|(known, _)| known == id).map(|(_, unconfirmed)| unconfirmed)
     }
 
+    /// Every transaction, with the height of its block if it is confirmed.
+    pub(crate) fn transactions(&self) -> impl Iterator<Item = (Option<usize>, &Transaction)> {
+        let confirmed = self.blocks.iter().enumerate();
+        confirmed
+            .flat_map(|(height, (_, block))| block.txdata.iter().map(move |transaction| (Some(height), transaction)))
+            .chain(self.unconfirmed.iter().map(|(_, unconfirmed)| (None, &unconfirmed.transaction)))
+    }
+
+    /// A transaction, with the height of its block if it is confirmed.
+    pub(crate) fn find(&self, id: &Txid) -> Option<(Option<usize>, &Transaction)> {
+        self.transactions().find(|(_, transaction)| transaction.compute_txid() == *id)
+    }
+
     pub(crate) fn is_unspent(&self, outpoint: &OutPoint) -> bool {
         self.confirmed.contains(&outpoint.txid) && !self.spent.contains(outpoint)
     }

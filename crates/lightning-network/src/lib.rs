@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! payer ──channel──▶ liquidity provider ──channels that it opens when a payment arrives (LSPS2)──▶ the node under test
-//!   └───────────────────────┴───────────── chain: bitcoind's RPC, real proof of work ─────────────────────┘
+//!   └───────────────────────┴───────────── chain: bitcoind's RPC or Esplora, real proof of work ───────────────────┘
 //! ```
 //!
 //! Chain and nodes listen on free loopback ports and stop when they are dropped. The payments are real: the payer and
@@ -11,6 +11,7 @@
 //! Only the consensus rules that such nodes rely on are checked.
 
 mod chain;
+mod esplora;
 mod ledger;
 mod network;
 mod peer;

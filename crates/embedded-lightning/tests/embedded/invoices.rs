@@ -40,6 +40,24 @@ async fn the_first_payment_opens_a_channel_and_what_the_provider_keeps_is_counte
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn inbound_capacity_is_promised_once() {
+    let mut fixture = Fixture::start().await;
+    let first = fixture.backend.make_invoice(&wanted(50_000_000)).await.unwrap();
+    fixture.network.payer.pay(&bolt11(&first)).await.unwrap();
+    fixture.settlement(&first).await;
+    fixture.until_channel_is_usable().await;
+    // The channel has room for one of these; the other gets a channel of its own.
+    let wanted = wanted(30_000_000);
+    let (one, other) = tokio::join!(fixture.backend.make_invoice(&wanted), fixture.backend.make_invoice(&wanted));
+    let (one, other) = (one.unwrap(), other.unwrap());
+    for invoice in [&one, &other] {
+        fixture.network.payer.pay(&bolt11(invoice)).await.unwrap();
+        fixture.settlement(invoice).await;
+    }
+    assert_eq!(fixture.network.provider.node().list_channels().len(), 3, "the payer's and two of ours");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn no_invoice_without_somebody_who_opens_a_channel() {
     let expensive = Fees { minimum: 60_000_000, proportional: 0 };
     let fixture = Fixture::start_with(expensive).await;

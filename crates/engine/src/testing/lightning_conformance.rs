@@ -62,6 +62,7 @@ pub async fn run(harness: &mut dyn LightningHarness) {
     a_payment_under_way_survives_a_restart(harness).await;
     a_payment_under_way_can_fail(harness).await;
     what_is_paid_leaves_the_balance(harness).await;
+    an_expired_invoice_is_not_settled_and_stays_known(harness).await;
 }
 
 async fn an_invoice_is_what_was_asked_for(harness: &mut dyn LightningHarness) {
@@ -181,6 +182,20 @@ async fn what_is_paid_leaves_the_balance(harness: &mut dyn LightningHarness) {
         backend.info().await.unwrap().balance.is_some_and(|after| before - after == spent).then_some(())
     })
     .await;
+}
+
+/// A backend may still accept a payment for a while: it never reports one that did not arrive, and never forgets the
+/// invoice, or a payment at the last moment would be lost.
+async fn an_expired_invoice_is_not_settled_and_stays_known(harness: &mut dyn LightningHarness) {
+    let wanted = WantedInvoice { amount: 3_000_000, description: "tea".to_owned(), expiry: 1 };
+    let invoice = harness.backend().make_invoice(&wanted).await.unwrap();
+    assert_eq!(invoice.expires_at() - invoice.created_at(), 1);
+    eventually("an expired invoice", || async { invoice.is_expired(SystemClock.now().secs()).then_some(()) }).await;
+    for _ in 0..2 {
+        let status = harness.backend().look_up_invoice(invoice.payment_hash()).await;
+        assert!(matches!(status, Ok(InvoiceStatus::Open | InvoiceStatus::Dead)), "{status:?}");
+        harness.restart().await;
+    }
 }
 
 /// Makes an invoice for ten minutes.

@@ -11,7 +11,7 @@ use usher_lightning_network::Network;
 use usher_protocol::message::Preimage;
 
 use self::fixture::{Fixture, bitcoind, bolt11, requested_invoice};
-use crate::harness::{Event, LONG};
+use crate::harness::{Builder, Event, LONG};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_user_pays_over_a_channel_that_opens_for_it_and_the_service_pays_out() {
@@ -75,7 +75,7 @@ async fn a_payment_out_that_a_kill_interrupts_is_paid_once() {
 async fn without_its_chain_source_everything_else_works_and_payments_wait() {
     let network = Network::start().await.unwrap();
     network.chain.set_reachable(false);
-    let fixture = Fixture::open_on(network, bitcoind).await;
+    let mut fixture = Fixture::open_on(network, bitcoind).await;
     let user = fixture.user().await;
     assert!(fixture.api().get("/wallet/info").await.is_err());
     let stream = fixture.ask(&user, Fixture::FIRST).await;
@@ -85,6 +85,10 @@ async fn without_its_chain_source_everything_else_works_and_payments_wait() {
     let invoice = requested_invoice(&user).await;
     fixture.network.payer.pay(&bolt11(&invoice)).await.unwrap();
     assert_eq!(statuses(&fixture.api().finished(&stream).await), ["paid"]);
+
+    // Nor does a stop wait for it.
+    fixture.network.chain.set_reachable(false);
+    assert!(fixture.usher.stop().await.success());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -107,6 +111,49 @@ async fn a_second_process_and_an_old_copy_are_refused() {
     std::fs::copy(&copy, &file).unwrap();
     assert_eq!(refusal(&mut fixture).await, Some(1));
     assert!(fixture.usher.log().contains("are an old copy"), "{}", fixture.usher.log());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_node_on_an_esplora_server_takes_payments_and_pays() {
+    let esplora =
+        |builder: Builder, network: &Network| builder.set("WALLET__EMBEDDED__CHAIN_URL", network.chain.esplora_url());
+    let mut fixture = Fixture::open_on(Network::start().await.unwrap(), esplora).await;
+    fixture.until_node_runs().await;
+    fixture.fund().await;
+    let bill = fixture.network.payer.invoice(1_000_000, 600).unwrap();
+    let stream = fixture.start("/invoices/pay", &json!({"invoice": bill.to_string()})).await;
+    assert_eq!(statuses(&fixture.api().finished(&stream).await), ["paid"]);
+    assert!(fixture.network.payer.is_paid(&bill));
+
+    // Blocks that came while it was away are seen after a restart.
+    assert!(fixture.usher.stop().await.success());
+    fixture.network.mine(3).await.unwrap();
+    fixture.usher.restart().await;
+    fixture.until_balance().await;
+    let user = fixture.user().await;
+    assert_eq!(statuses(&fixture.receive(&user, 2_000_000).await), ["paid"]);
+    assert!(!fixture.usher.log().contains("was closed"), "no channel was closed");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_doctor_asks_chain_source_and_liquidity_provider() {
+    let mut fixture = Fixture::open().await;
+    let report = doctor(&fixture);
+    for line in ["the chain source answers, on regtest", "the liquidity provider accepts", "the embedded node runs"] {
+        assert!(report.contains(line), "{line}: {report}");
+    }
+    assert!(fixture.usher.stop().await.success());
+    fixture.usher.set("WALLET__NETWORK", "signet");
+    let report = doctor(&fixture);
+    assert!(report.contains("the chain source is on regtest, and wallet.network is signet"), "{report}");
+    fixture.network.chain.set_reachable(false);
+    let report = doctor(&fixture);
+    assert!(report.contains("the chain source does not work: it answers 503"), "{report}");
+}
+
+fn doctor(fixture: &Fixture) -> String {
+    let output = fixture.usher.command(&["doctor"]).output().expect("it runs");
+    String::from_utf8(output.stdout).expect("text")
 }
 
 /// Starts the service, which ends instead; its exit code.
