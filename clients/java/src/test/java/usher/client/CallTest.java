@@ -27,13 +27,14 @@ import org.junit.jupiter.api.Timeout;
 import usher.client.UsherException.Code;
 import usher.client.model.KeyHandshakeRequest;
 import usher.client.model.KeyHandshakeStarted;
+import usher.client.model.LoginStarted;
 import usher.client.model.MintTicketRequest;
 import usher.client.model.Ticket;
 
 /** Single calls: retries, timeouts, cancellation, garbage. */
 @Timeout(60)
 class CallTest {
-    private static final String STARTED = "{\"stream_id\":\"s\",\"url\":\"nostr:secret-url\",\"later\":{\"x\":[1.5]}}";
+    private static final String STARTED = "{\"stream_id\":\"s\",\"url\":\"nostr:secret-url\",\"page_url\":\"http://localhost/secret-page\",\"later\":{\"x\":[1.5]}}";
 
     private static Usher client(ScriptedServer server) {
         return Usher.builder(server.url(), "the-token").versionCheck(false).build();
@@ -48,7 +49,9 @@ class CallTest {
                     .respond(ScriptedServer.json(STARTED));
             KeyHandshakeStarted started = usher.api().createKeyHandshake(KeyHandshakeRequest.of()).await();
             assertEquals("s", started.streamId());
-            assertFalse(started.toString().contains("secret-url"), started.toString());
+            assertFalse(started.toString().contains("secret-"), started.toString());
+            LoginStarted login = new LoginStarted("s", "nostr:secret-url", "http://localhost/secret-page");
+            assertFalse(login.toString().contains("secret-"), login.toString());
             assertEquals(1, server.requests.stream().map(r -> r.idempotencyKey()).distinct().count());
             assertEquals(36, server.requests.get(0).idempotencyKey().length());
             assertTrue(server.requests.size() >= 3);

@@ -326,7 +326,7 @@ class RealServiceTest {
                 events.add(error);
             }
         });
-        service.wallet("open", login.url());
+        service.wallet("login", login.url());
         assertTrue(take(events).toString().contains("a defect of the app"));
     }
 

@@ -14,7 +14,7 @@ public record LoginStarted(String streamId, String url, String pageUrl) {
     @Override
     public String toString() {
         return "LoginStarted[streamId=" + streamId
-                + ", url=" + url
+                + ", url=…"
                 + ", pageUrl=…"
                 + "]";
     }
