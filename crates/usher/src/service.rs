@@ -279,9 +279,14 @@ pub fn make_data_dir(path: &Path) -> Result<(), Failure> {
     builder.recursive(true);
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder
-        .create(path)
-        .map_err(|error| Failure::said(format!("cannot make the data directory {}: {error}", path.display())))
+    builder.create(path).map_err(|error| {
+        let path = path.display();
+        match error.kind() {
+            // Also a link that leads nowhere.
+            io::ErrorKind::AlreadyExists => Failure::said(format!("the data directory {path} is not a folder")),
+            _ => Failure::said(format!("cannot make the data directory {path}: {error}")),
+        }
+    })
 }
 
 /// Who the service is on Nostr.

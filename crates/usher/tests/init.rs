@@ -149,6 +149,56 @@ fn init_refuses_a_damaged_key_and_a_database_without_its_key() {
 }
 
 #[test]
+fn init_refuses_links_that_lead_nowhere_and_what_is_no_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    let nowhere = folder.path().join("nowhere");
+    std::os::unix::fs::symlink(&nowhere, folder.path().join("config.toml")).unwrap();
+    let output = init(folder.path(), &[]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("is a link to a file that does not exist"), "{}", stderr(&output));
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+
+    let link = folder.path().join("link");
+    std::os::unix::fs::symlink(&nowhere, &link).unwrap();
+    let file = folder.path().join("file");
+    fs::write(&file, "").unwrap();
+    for data_dir in [&link, &file] {
+        let output = init(data_dir, &[]);
+        assert_eq!(output.status.code(), Some(1));
+        assert!(stderr(&output).contains("is not a folder"), "{}", stderr(&output));
+    }
+    assert!(!nowhere.exists());
+}
+
+#[test]
+fn init_with_a_wrong_environment_makes_nothing_and_a_secret_from_there_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let data_dir = folder.path().join("new");
+    let with = |name: &str, value: &str| {
+        usher().arg("--data-dir").arg(&data_dir).arg("init").env(name, value).output().unwrap()
+    };
+    let wrong = with("SERVICE__INFO__LISTEN_PORT", "nonsense");
+    assert_eq!(wrong.status.code(), Some(78));
+    assert!(stderr(&wrong).contains("SERVICE__INFO__LISTEN_PORT: info.listen_port must be"), "{}", stderr(&wrong));
+    assert!(!data_dir.exists());
+    let overridden = with("SERVICE__AUTH__AUTH_TOKEN", TOKEN);
+    assert_eq!(overridden.status.code(), Some(0), "{}", stderr(&overridden));
+    let said = stdout(&overridden);
+    assert!(said.contains("SERVICE__AUTH__AUTH_TOKEN is set: auth.auth_token comes from there"), "{said}");
+    assert!(!said.contains(TOKEN), "{said}");
+}
+
+#[test]
+fn init_warns_of_a_folder_in_which_everybody_can_replace_files() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o777)).unwrap();
+    let output = init(folder.path(), &[]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let advice = format!("run `chmod o-w {}`", folder.path().display());
+    assert!(stderr(&output).contains(&advice), "{}", stderr(&output));
+}
+
+#[test]
 fn init_with_wrong_settings_names_all_of_them_and_makes_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let data_dir = folder.path().join("new");

@@ -187,6 +187,23 @@ pub fn permissions(config_file: &Path, given: &Layer, warnings: &mut Vec<String>
 #[cfg(not(unix))]
 pub fn permissions(_config_file: &Path, _given: &Layer, _warnings: &mut Vec<String>) {}
 
+/// Warns of a data directory in which every user of this machine can replace files.
+#[cfg(unix)]
+pub fn folder(data_dir: &Path, warnings: &mut Vec<String>) {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    if std::fs::metadata(data_dir).is_ok_and(|folder| folder.permissions().mode() & 0o002 != 0) {
+        let folder = data_dir.display();
+        warnings.push(format!(
+            "other users of this machine can replace the files in the data directory {folder}; run `chmod o-w {folder}`"
+        ));
+    }
+}
+
+/// Warns of a data directory in which every user of this machine can replace files: not known on this system.
+#[cfg(not(unix))]
+pub fn folder(_data_dir: &Path, _warnings: &mut Vec<String>) {}
+
 /// The address of the listener when other machines can reach it.
 fn exposed(reader: &Reader<'_>) -> Option<IpAddr> {
     reader.peek::<IpAddr>("info.listen_address").filter(|address| !address.to_canonical().is_loopback())

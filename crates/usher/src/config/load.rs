@@ -85,6 +85,7 @@ pub fn load(source: &Source) -> Loaded {
     let mut warnings = Vec::new();
     checks::permissions(&source.file(), &file.given, &mut warnings);
     checks::permissions(&source.file(), &environment, &mut warnings);
+    checks::folder(&source.data_dir, &mut warnings);
     evaluate(file, environment, source, warnings, errors)
 }
 
@@ -93,6 +94,14 @@ pub fn load_text(text: &str, source: &Source) -> Loaded {
     let mut errors = Vec::new();
     let file = file::layer_of_text(text, &source.file(), &source.data_dir, &mut errors);
     evaluate(file, Layer::default(), source, Vec::new(), errors)
+}
+
+/// The same with the environment, which overrides the text.
+pub fn load_text_and_environment(text: &str, source: &Source) -> Loaded {
+    let mut errors = Vec::new();
+    let file = file::layer_of_text(text, &source.file(), &source.data_dir, &mut errors);
+    let environment = environment::layer(source.variables.iter().cloned(), &source.data_dir, &mut errors);
+    evaluate(file, environment, source, Vec::new(), errors)
 }
 
 fn evaluate(

@@ -31,4 +31,4 @@ mod tests;
 
 pub use error::{ConfigError, Origin};
 pub use keys::Config;
-pub use load::{Loaded, Source, load, load_text};
+pub use load::{Loaded, Source, load, load_text, load_text_and_environment};

@@ -7,6 +7,7 @@
 mod questions;
 mod secret_files;
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use usher_engine::ports::OsRandomness;
@@ -18,7 +19,7 @@ use super::environment::{load_in_time, source};
 use super::key::describe;
 use crate::cli::InitCommand;
 use crate::config::reference::{self, Assignment};
-use crate::config::{Loaded, Source, load_text, report};
+use crate::config::{ConfigError, Loaded, Origin, Source, load_text, load_text_and_environment, report};
 use crate::failure::Failure;
 use crate::output::{tell, write};
 use crate::service::make_data_dir;
@@ -38,7 +39,9 @@ pub fn run(options: &InitCommand, data_dir: Option<PathBuf>) -> Result<(), Failu
     let named = data_dir.is_some();
     let source = source(data_dir)?;
     let mut said = format!("Data directory: {}\n", source.data_dir.display());
-    let source = if source.file().exists() {
+    // A link counts as well: what it leads to is the operator's.
+    let source = if source.file().symlink_metadata().is_ok() {
+        refuse_broken_link(&source.file())?;
         refuse_changes(&Choices::of_options(options)?, &source)?;
         said.push_str("  config.toml  is there and stays as it is: edit it to change settings\n");
         source
@@ -47,7 +50,9 @@ pub fn run(options: &InitCommand, data_dir: Option<PathBuf>) -> Result<(), Failu
         let choices = questions::complete(Choices::of_options(options)?, options.non_interactive)?;
         let files = SecretFiles::of(&choices, &OsRandomness);
         let text = reference::with_settings(INTRODUCTION, &assignments(&choices, &files));
-        check(&load_text(&inline(&choices, &files), &source))?;
+        let inline = inline(&choices, &files);
+        check(&load_text(&inline, &source))?;
+        check(&load_text_and_environment(&inline, &source))?;
         make_data_dir(&source.data_dir)?;
         said.push_str(&make(&source, &files, &text)?);
         source
@@ -57,6 +62,7 @@ pub fn run(options: &InitCommand, data_dir: Option<PathBuf>) -> Result<(), Failu
         write(&said)?;
         return Err(Failure::Configuration(report::problems(&loaded)));
     };
+    said.push_str(&overridden(&loaded));
     said.push_str(&next_steps(config.nostr.private_key.public(), named.then_some(&source.data_dir)));
     write(&said)?;
     for line in report::problems(&loaded) {
@@ -97,12 +103,44 @@ fn quoted(text: &str) -> String {
     toml::Value::from(text).to_string()
 }
 
-/// Refuses settings that are wrong; the errors name the keys.
+/// Refuses settings that are wrong; the errors name the keys, and the environment if they are set there.
 fn check(loaded: &Loaded) -> Result<(), Failure> {
     if loaded.config.is_some() {
         return Ok(());
     }
-    Err(Failure::Configuration(loaded.errors.iter().map(|error| format!("error: {}", error.what)).collect()))
+    let line = |error: &ConfigError| match error.origin {
+        // The file does not exist yet.
+        Some(Origin::Line(..)) => format!("error: {}", error.what),
+        _ => format!("error: {error}"),
+    };
+    Err(Failure::Configuration(loaded.errors.iter().map(line).collect()))
+}
+
+/// A link that leads nowhere would be written through, or hide that there is no configuration.
+fn refuse_broken_link(file: &Path) -> Result<(), Failure> {
+    match file.metadata() {
+        Err(error) if error.kind() == ErrorKind::NotFound => Err(Failure::said(format!(
+            "{} is a link to a file that does not exist; nothing was made: make that file or remove the link",
+            file.display()
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// The secrets that the files do not decide about.
+fn overridden(loaded: &Loaded) -> String {
+    let of_environment = loaded.in_force.iter().filter(|entry| entry.key.secret).filter_map(|entry| {
+        let variable = match &entry.origin {
+            Origin::SecretFile(_, named_by) => named_by,
+            origin => origin,
+        };
+        let Origin::Variable(variable) = variable else { return None };
+        Some(format!(
+            "  {variable} is set: {} comes from there, not from a file in the data directory\n",
+            entry.key.name
+        ))
+    });
+    of_environment.collect()
 }
 
 /// Options that ask for other settings than those of the configuration that is there would be ignored: refused instead.

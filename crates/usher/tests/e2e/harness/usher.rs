@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
+use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 use usher_protocol::{Keys, PublicKey};
 
@@ -181,8 +182,7 @@ impl TestUsher {
     /// Asks it to stop (SIGTERM) and waits until it has.
     pub(crate) async fn stop(&mut self) -> ExitStatus {
         let mut child = self.child.take().expect("it runs");
-        let status = Command::new("kill").args(["-TERM", &child.id().to_string()]).status().expect("kill(1)");
-        assert!(status.success(), "the signal was sent");
+        kill_process(Pid::from_child(&child), Signal::TERM).expect("the signal is sent");
         let deadline = Instant::now() + LONG;
         loop {
             if let Some(status) = child.try_wait().expect("a status") {

@@ -4,6 +4,7 @@ use std::io::{BufRead as _, BufReader, Read};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::time::timeout;
@@ -70,8 +71,7 @@ impl Listener {
 
     /// Stops it like Ctrl-C; returns its standard output.
     async fn end(&mut self) -> Vec<String> {
-        let status = Command::new("kill").args(["-INT", &self.child.id().to_string()]).status().unwrap();
-        assert!(status.success());
+        kill_process(Pid::from_child(&self.child), Signal::INT).unwrap();
         let mut said = Vec::new();
         while let Some(line) = timeout(LONG, self.out.recv()).await.expect("its end") {
             said.push(line);
