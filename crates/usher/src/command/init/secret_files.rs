@@ -126,7 +126,26 @@ pub(super) fn write_new(folder: &Path, name: &str, text: &str) -> Result<bool, F
             Err(refused) => Err(refused.error),
         }
     };
-    write().map_err(|error| Failure::said(format!("cannot write {}: {error}", path.display())))
+    write().map_err(|error| Failure::said(format!("cannot write {}: {error}{}", path.display(), owner(folder, &error))))
+}
+
+/// Whose folder it is, when somebody else may not write to it: usually the volume of a container.
+#[cfg(unix)]
+fn owner(folder: &Path, error: &std::io::Error) -> String {
+    use std::os::unix::fs::MetadataExt as _;
+
+    let Ok(metadata) = folder.metadata() else { return String::new() };
+    let (owner, process) = (metadata.uid(), rustix::process::geteuid().as_raw());
+    if error.kind() != ErrorKind::PermissionDenied || owner == process {
+        return String::new();
+    }
+    let folder = folder.display();
+    format!("; {folder} belongs to user {owner}, and this process is user {process}: run `chown {process} {folder}`")
+}
+
+#[cfg(not(unix))]
+fn owner(_folder: &Path, _error: &std::io::Error) -> String {
+    String::new()
 }
 
 /// Waits until the names of new files are on disk.
