@@ -80,12 +80,21 @@ pub struct InitCommand {
     /// A relay of the service; give at least two, of different operators [default: three public ones].
     #[arg(long, value_name = "URL")]
     pub relay: Vec<String>,
-    /// What creates and pays invoices [default: none, or nwc with --nwc-url-file].
+    /// What creates and pays invoices [default: none; nwc with --nwc-url-file; embedded with the options of the node].
     #[arg(long, value_name = "BACKEND")]
     pub ln_backend: Option<InitBackend>,
     /// The file with the connection URL of the wallet (NWC). Its content is copied to `nwc.url`.
     #[arg(long, value_name = "FILE")]
     pub nwc_url_file: Option<PathBuf>,
+    /// The Esplora server where the Lightning node inside this program learns of blocks.
+    #[arg(long, value_name = "URL")]
+    pub chain_url: Option<String>,
+    /// Who opens channels for payments to that node (LSPS2), as `<node id>@<host>:<port>`.
+    #[arg(long, value_name = "NODE")]
+    pub liquidity_provider: Option<String>,
+    /// The file with the token that the liquidity provider or the Esplora server wants [default: none].
+    #[arg(long, value_name = "FILE")]
+    pub lightning_api_key_file: Option<PathBuf>,
     /// How users' browsers reach the service, such as `https://login.example.com`.
     #[arg(long, value_name = "URL")]
     pub public_url: Option<String>,
@@ -111,6 +120,8 @@ pub enum InitBackend {
     None,
     /// A wallet that supports Nostr Wallet Connect.
     Nwc,
+    /// A Lightning node inside this program.
+    Embedded,
 }
 
 impl InitBackend {
@@ -119,12 +130,13 @@ impl InitBackend {
         match self {
             Self::None => "none",
             Self::Nwc => "nwc",
+            Self::Embedded => "embedded",
         }
     }
 
     /// The backend with this value of `wallet.ln_backend`.
     pub fn of(word: &str) -> Option<Self> {
-        [Self::None, Self::Nwc].into_iter().find(|backend| backend.word() == word)
+        [Self::None, Self::Nwc, Self::Embedded].into_iter().find(|backend| backend.word() == word)
     }
 }
 

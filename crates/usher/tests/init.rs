@@ -272,12 +272,15 @@ fn on_a_terminal_it_asks_and_asks_again_after_a_wrong_answer() {
     assert_eq!(ended.status.code(), Some(1), "{}", stdout(&ended));
     assert!(!data_dir.exists(), "{}", stdout(&ended));
 
-    let answers =
-        "http://wrong\nwss://one.example.com, wss://two.example.com\nembedded\n\nhttps://login.example.com\n\n";
+    let answers = "http://wrong\nwss://one.example.com, wss://two.example.com\nlnd\n\nhttps://login.example.com\n\n";
     let output = run(answers);
     let said = stdout(&output);
     assert_eq!(output.status.code(), Some(0), "{said}");
-    assert!(said.contains("It must be a list of ws:// or wss:// URLs") && said.contains("none or nwc"), "{said}");
+    assert!(
+        said.contains("It must be a list of ws:// or wss:// URLs")
+            && said.contains("It must be one of none, nwc, embedded"),
+        "{said}"
+    );
     let check = usher().arg("--data-dir").arg(&data_dir).args(["config", "check"]).output().unwrap();
     let said = stdout(&check);
     for line in [
@@ -288,6 +291,50 @@ fn on_a_terminal_it_asks_and_asks_again_after_a_wrong_answer() {
     ] {
         assert!(said.contains(line), "{line}: {said}");
     }
+}
+
+#[test]
+fn init_sets_a_lightning_node_up_and_makes_its_seed() {
+    let folder = tempfile::tempdir().unwrap();
+    let data_dir = folder.path().join("new");
+    // It needs to learn of blocks.
+    let incomplete = init(&data_dir, &["--ln-backend", "embedded"]);
+    assert_eq!(incomplete.status.code(), Some(78));
+    assert!(stderr(&incomplete).contains("needs wallet.embedded.chain_url"), "{}", stderr(&incomplete));
+    assert!(!data_dir.exists());
+
+    let key_file = folder.path().join("key");
+    fs::write(&key_file, "lsp-token\n").unwrap();
+    let provider = format!("02{PUBLIC_KEY}@lsp.example.com:9735");
+    let chain = "https://esplora.example.com/api";
+    let key_path = key_file.to_str().unwrap();
+    let options = ["--chain-url", chain, "--liquidity-provider", &provider, "--lightning-api-key-file", key_path];
+    let output = init(&data_dir, &options);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let made = files(&data_dir);
+    let (words, mode) = &made["lightning.mnemonic"];
+    assert_eq!((words.split_whitespace().count(), *mode), (24, 0o600));
+    assert_eq!(made["lightning.api-key"], ("lsp-token\n".to_owned(), 0o600));
+    assert!(!stdout(&output).contains(words.trim()) && stdout(&output).contains("Keep a copy of the seed"));
+    let check = usher().arg("--data-dir").arg(&data_dir).args(["config", "check"]).output().unwrap();
+    let said = stdout(&check);
+    for line in ["wallet.ln_backend = \"embedded\"", "wallet.embedded.mnemonic = set", &provider, chain] {
+        assert!(said.contains(line), "{line}: {said}");
+    }
+    assert!(!said.contains(words.trim()) && !said.contains("lsp-token"), "{said}");
+    let again = init(&data_dir, &options);
+    assert_eq!((again.status.code(), files(&data_dir)), (Some(0), made));
+
+    // Nobody wants a token. What belongs to another seed is not taken over.
+    let data_dir = folder.path().join("other");
+    fs::create_dir_all(data_dir.join("lightning")).unwrap();
+    let lost = init(&data_dir, &["--chain-url", chain]);
+    assert_eq!(lost.status.code(), Some(1));
+    assert!(stderr(&lost).contains("but not its seed"), "{}", stderr(&lost));
+    fs::remove_dir(data_dir.join("lightning")).unwrap();
+    let output = init(&data_dir, &["--chain-url", chain]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(files(&data_dir)["config.toml"].0.contains("\napi_key = \"none\""));
 }
 
 #[test]

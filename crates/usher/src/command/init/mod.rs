@@ -17,8 +17,9 @@ use self::questions::Choices;
 use self::secret_files::{SecretFile, SecretFiles};
 use super::environment::{load_in_time, source};
 use super::key::describe;
-use crate::cli::InitCommand;
+use crate::cli::{InitBackend, InitCommand};
 use crate::config::reference::{self, Assignment};
+use crate::config::setting::LnBackend;
 use crate::config::{ConfigError, Loaded, Origin, Source, load_text, load_text_and_environment, report};
 use crate::failure::Failure;
 use crate::output::{tell, write};
@@ -28,6 +29,10 @@ const INTRODUCTION: &str = "\
 # Configuration of Usher, made by `usher init`. It lists all keys; a line with a `#` shows the default, or an example if
 # there is no default. Uncomment the settings you change. The environment variable below a key overrides this file.
 # Relative paths start at the folder of this file. `usher config check` shows the settings in force and all errors.
+";
+
+const SEED: &str = "
+Keep a copy of the seed of the Lightning node offline, too. It restores money on the chain, but no channels.
 ";
 
 /// Makes a data directory with key, token and configuration; leaves what is there as it is.
@@ -48,6 +53,7 @@ pub fn run(options: &InitCommand, data_dir: Option<PathBuf>) -> Result<(), Failu
     } else {
         refuse_lost_key(&source.data_dir)?;
         let choices = questions::complete(Choices::of_options(options)?, options.non_interactive)?;
+        refuse_lost_seed(&source.data_dir, &choices)?;
         let files = SecretFiles::of(&choices, &OsRandomness);
         let text = reference::with_settings(INTRODUCTION, &assignments(&choices, &files));
         let inline = inline(&choices, &files);
@@ -64,6 +70,9 @@ pub fn run(options: &InitCommand, data_dir: Option<PathBuf>) -> Result<(), Failu
     };
     said.push_str(&overridden(&loaded));
     said.push_str(&next_steps(config.nostr.private_key.public(), named.then_some(&source.data_dir)));
+    if config.wallet.ln_backend == LnBackend::Embedded {
+        said.push_str(SEED);
+    }
     write(&said)?;
     for line in report::problems(&loaded) {
         tell(&format!("usher: {line}"));
@@ -76,12 +85,12 @@ fn make(source: &Source, files: &SecretFiles, configuration: &str) -> Result<Str
     let mut said = String::new();
     for file in files.iter() {
         let state = if secret_files::make(&source.data_dir, file)? { "made" } else { "was there, kept" };
-        said.push_str(&format!("  {:<15} {state}: {}\n", file.name, file.meaning));
+        said.push_str(&format!("  {:<18} {state}: {}\n", file.name, file.meaning));
     }
     let made = secret_files::write_new(&source.data_dir, "config.toml", configuration)?;
     secret_files::sync_folder(&source.data_dir)?;
     let state = if made { "made" } else { "was there, kept" };
-    said.push_str(&format!("  {:<15} {state}: every setting, with comments\n", "config.toml"));
+    said.push_str(&format!("  {:<18} {state}: every setting, with comments\n", "config.toml"));
     Ok(said)
 }
 
@@ -174,6 +183,20 @@ fn refuse_lost_key(data_dir: &Path) -> Result<(), Failure> {
              service any more. Put its private key into {key}, then run `usher init` again",
             data_dir.display(),
             key = SecretFiles::PRIVATE_KEY,
+        )));
+    }
+    Ok(())
+}
+
+/// A new seed would make another Lightning node of it, which cannot reach the money of the one that was there.
+fn refuse_lost_seed(data_dir: &Path, choices: &Choices) -> Result<(), Failure> {
+    let is_lost = data_dir.join("lightning").exists() && !data_dir.join(SecretFiles::SEED).exists();
+    if choices.backend == Some(InitBackend::Embedded) && is_lost {
+        return Err(Failure::said(format!(
+            "{} has the data of a Lightning node, but not its seed, without which its money cannot be reached. Put the \
+             words into {}, then run `usher init` again",
+            data_dir.display(),
+            SecretFiles::SEED,
         )));
     }
     Ok(())

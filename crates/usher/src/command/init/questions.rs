@@ -8,7 +8,7 @@ use super::quoted;
 use crate::cli::{InitBackend, InitCommand};
 use crate::config::keys;
 use crate::config::reference::Assignment;
-use crate::config::setting::{Given, LnBackend, NwcUrl, Relays, Setting, WebUrl, WebhookUrl};
+use crate::config::setting::{Given, LnBackend, NodeAddress, NwcUrl, Relays, Secret, Setting, WebUrl, WebhookUrl};
 use crate::config::text_file::read_file;
 use crate::failure::Failure;
 
@@ -21,6 +21,12 @@ pub(super) struct Choices {
     pub(super) backend: Option<InitBackend>,
     /// The connection URL of that wallet.
     pub(super) nwc_url: Option<SecretString>,
+    /// Where the embedded node learns of blocks.
+    pub(super) chain_url: Option<String>,
+    /// Who opens channels for payments to the embedded node.
+    pub(super) liquidity_provider: Option<String>,
+    /// What the liquidity provider, or the server of `chain_url`, knows the operator by.
+    pub(super) lightning_api_key: Option<SecretString>,
     /// How users' browsers reach the service.
     pub(super) public_url: Option<String>,
     /// Where events are posted.
@@ -31,17 +37,24 @@ impl Choices {
     /// What the options say.
     ///
     /// # Errors
-    /// When the file of the connection URL cannot be read.
+    /// When a file of a secret cannot be read.
     pub(super) fn of_options(options: &InitCommand) -> Result<Self, Failure> {
         let read = |path: &std::path::PathBuf| {
             let text = read_file(path).map_err(|error| Failure::usage(format!("{}: {error}", path.display())))?;
             Ok::<_, Failure>(SecretString::from(text.trim_end_matches(['\r', '\n'])))
         };
         let nwc_url = options.nwc_url_file.as_ref().map(read).transpose()?;
+        let lightning_api_key = options.lightning_api_key_file.as_ref().map(read).transpose()?;
+        let of_node =
+            options.chain_url.is_some() || options.liquidity_provider.is_some() || lightning_api_key.is_some();
+        let nwc = nwc_url.as_ref().map(|_| InitBackend::Nwc);
         Ok(Self {
             relays: (!options.relay.is_empty()).then(|| options.relay.clone()),
-            backend: options.ln_backend.or(nwc_url.as_ref().map(|_| InitBackend::Nwc)),
+            backend: options.ln_backend.or(nwc).or(of_node.then_some(InitBackend::Embedded)),
             nwc_url,
+            chain_url: options.chain_url.clone(),
+            liquidity_provider: options.liquidity_provider.clone(),
+            lightning_api_key,
             public_url: options.public_url.clone(),
             webhook_url: options.webhook_url.clone().map(SecretString::from),
         })
@@ -53,6 +66,9 @@ impl Choices {
             ("nostr.relays", self.relays.is_some()),
             ("wallet.ln_backend", self.backend.is_some()),
             ("wallet.nwc.url", self.nwc_url.is_some()),
+            ("wallet.embedded.chain_url", self.chain_url.is_some()),
+            ("wallet.embedded.liquidity_provider", self.liquidity_provider.is_some()),
+            ("wallet.embedded.api_key", self.lightning_api_key.is_some()),
             ("pages.public_url", self.public_url.is_some()),
             ("webhook.url", self.webhook_url.is_some()),
         ];
@@ -69,9 +85,16 @@ impl Choices {
         if let Some(backend) = self.backend {
             settings.push(plain("wallet.ln_backend", quoted(backend.word())));
         }
-        if let Some(url) = &self.public_url {
-            settings.push(plain("pages.public_url", quoted(url)));
+        if self.backend == Some(InitBackend::Embedded) && self.lightning_api_key.is_none() {
+            // No secret: it says that there is none.
+            settings.push(plain("wallet.embedded.api_key", quoted("none")));
         }
+        let texts = [
+            ("wallet.embedded.chain_url", &self.chain_url),
+            ("wallet.embedded.liquidity_provider", &self.liquidity_provider),
+            ("pages.public_url", &self.public_url),
+        ];
+        settings.extend(texts.into_iter().filter_map(|(key, text)| Some(plain(key, quoted(text.as_ref()?)))));
         settings
     }
 }
@@ -91,12 +114,17 @@ pub(super) fn complete(mut choices: Choices, non_interactive: bool) -> Result<Ch
         choices.relays = Some(answer.split(',').map(|relay| relay.trim().to_owned()).collect());
     }
     if choices.backend.is_none() {
-        let answer = ask::<Backend>("Lightning backend, none or nwc (a wallet with Nostr Wallet Connect) [none]: ")?;
+        let question = "Lightning backend: none, nwc (a wallet with Nostr Wallet Connect), or embedded (a node inside \
+                        Usher) [none]: ";
+        let answer = ask::<LnBackend>(question)?;
         choices.backend = answer.and_then(|word| InitBackend::of(&word));
     }
     if choices.backend == Some(InitBackend::Nwc) && choices.nwc_url.is_none() {
         let question = "Connection URL from the wallet, nostr+walletconnect://…: ";
         choices.nwc_url = Some(required::<NwcUrl>(question)?.into());
+    }
+    if choices.backend == Some(InitBackend::Embedded) {
+        ask_of_node(&mut choices)?;
     }
     if choices.public_url.is_none() {
         let question = "Public URL for pages in users' browsers, https://… [none: only browsers on this machine]: ";
@@ -109,24 +137,20 @@ pub(super) fn complete(mut choices: Choices, non_interactive: bool) -> Result<Ch
     Ok(choices)
 }
 
-/// The backends that `init` can set up.
-struct Backend;
-
-impl Setting for Backend {
-    fn shape() -> String {
-        "none or nwc".to_owned()
+/// Asks what the embedded node needs.
+fn ask_of_node(choices: &mut Choices) -> Result<(), Failure> {
+    if choices.chain_url.is_none() {
+        choices.chain_url = Some(required::<WebUrl>("URL of an Esplora server, where the node learns of blocks: ")?);
     }
-
-    fn read(given: &Given) -> Result<Self, String> {
-        match LnBackend::read(given) {
-            Ok(LnBackend::None | LnBackend::Nwc) => Ok(Self),
-            _ => Err(format!("must be {}", Self::shape())),
-        }
+    if choices.liquidity_provider.is_none() {
+        let question = "Liquidity provider, which opens channels, <node id>@<host>:<port> [none]: ";
+        choices.liquidity_provider = ask::<NodeAddress>(question)?;
     }
-
-    fn show(&self) -> String {
-        String::new()
+    if choices.lightning_api_key.is_none() {
+        let question = "Token that the provider or the server wants [none]: ";
+        choices.lightning_api_key = ask::<Secret>(question)?.map(SecretString::from);
     }
+    Ok(())
 }
 
 /// The default of `nostr.relays`, separated by commas.

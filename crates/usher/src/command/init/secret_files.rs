@@ -10,8 +10,11 @@ use secrecy::{ExposeSecret as _, SecretString};
 use usher_engine::ports::Randomness;
 
 use super::questions::Choices;
+use crate::cli::InitBackend;
 use crate::command::key;
-use crate::config::setting::{ApiToken, Given, NwcUrl, PrivateKey, Setting, WebhookSecret, WebhookUrl};
+use crate::config::setting::{
+    ApiToken, Given, Mnemonic, NwcUrl, PrivateKey, Secret, Setting, WebhookSecret, WebhookUrl,
+};
 use crate::config::text_file::read_file;
 use crate::failure::Failure;
 
@@ -45,6 +48,9 @@ impl SecretFiles {
     /// The file of the private key.
     pub(super) const PRIVATE_KEY: &'static str = "nostr.key";
 
+    /// The file of the embedded node's seed.
+    pub(super) const SEED: &'static str = "lightning.mnemonic";
+
     /// A new private key and token, and what was chosen.
     pub(super) fn of(choices: &Choices, randomness: &dyn Randomness) -> Self {
         let mut token = [0; 32];
@@ -68,6 +74,16 @@ impl SecretFiles {
             let url = url.expose_secret().to_owned();
             files.push(SecretFile::new::<NwcUrl>("nwc.url", "wallet.nwc.url", "the wallet connection", url));
         }
+        if choices.backend == Some(InitBackend::Embedded) {
+            let words = mnemonic(randomness);
+            let meaning = "the seed of the Lightning node: who has it has its money";
+            files.push(SecretFile::new::<Mnemonic>(Self::SEED, "wallet.embedded.mnemonic", meaning, words));
+        }
+        if let Some(token) = &choices.lightning_api_key {
+            let token = token.expose_secret().to_owned();
+            let meaning = "the token of the liquidity provider";
+            files.push(SecretFile::new::<Secret>("lightning.api-key", "wallet.embedded.api_key", meaning, token));
+        }
         if let Some(url) = &choices.webhook_url {
             let mut secret = [0; 32];
             randomness.fill(&mut secret);
@@ -88,6 +104,14 @@ impl SecretFiles {
     pub(super) fn iter(&self) -> impl Iterator<Item = &SecretFile> {
         self.0.iter()
     }
+}
+
+/// A new seed of 24 words.
+fn mnemonic(randomness: &dyn Randomness) -> String {
+    let mut entropy = [0; 32];
+    randomness.fill(&mut entropy);
+    // 32 bytes are a length that BIP-39 has; no other one fails.
+    bip39::Mnemonic::from_entropy(&entropy).map(|mnemonic| mnemonic.to_string()).unwrap_or_default()
 }
 
 /// Makes the file of a secret; `false` when there is one, which is kept.
