@@ -98,6 +98,9 @@ pub struct InitCommand {
     /// How users' browsers reach the service, such as `https://login.example.com`.
     #[arg(long, value_name = "URL")]
     pub public_url: Option<String>,
+    /// A port for what users' browsers open, without the API, so that a proxy can pass everything to it.
+    #[arg(long, value_name = "PORT")]
+    pub pages_port: Option<u16>,
     /// Where events are posted. A secret to sign them is made as well.
     #[arg(long, value_name = "URL")]
     pub webhook_url: Option<String>,

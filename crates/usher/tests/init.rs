@@ -110,11 +110,16 @@ fn init_again_changes_nothing() {
         assert_eq!(files(folder.path()), made);
     }
     // What would be ignored is refused.
-    let other =
-        init(folder.path(), &["--public-url", "https://other.example.com", "--relay", "wss://relay.example.com"]);
+    let other = init(
+        folder.path(),
+        &["--public-url", "https://other.example.com", "--pages-port", "3001", "--relay", "wss://relay.example.com"],
+    );
     assert_eq!(other.status.code(), Some(1));
     let said = stderr(&other);
-    assert!(said.contains("other values for nostr.relays, pages.public_url; nothing was changed"), "{said}");
+    assert!(
+        said.contains("other values for nostr.relays, pages.public_url, pages.listen_port; nothing was changed"),
+        "{said}"
+    );
     assert_eq!(files(folder.path()), made);
 }
 
@@ -272,7 +277,8 @@ fn on_a_terminal_it_asks_and_asks_again_after_a_wrong_answer() {
     assert_eq!(ended.status.code(), Some(1), "{}", stdout(&ended));
     assert!(!data_dir.exists(), "{}", stdout(&ended));
 
-    let answers = "http://wrong\nwss://one.example.com, wss://two.example.com\nlnd\n\nhttps://login.example.com\n\n";
+    let answers =
+        "http://wrong\nwss://one.example.com, wss://two.example.com\nlnd\n\nhttps://login.example.com\n65536\n3001\n\n";
     let output = run(answers);
     let said = stdout(&output);
     assert_eq!(output.status.code(), Some(0), "{said}");
@@ -286,6 +292,7 @@ fn on_a_terminal_it_asks_and_asks_again_after_a_wrong_answer() {
     for line in [
         "nostr.relays = [\"wss://one.example.com\", \"wss://two.example.com\"]",
         "pages.public_url = \"https://login.example.com/\"",
+        "pages.listen_port = 3001",
         "wallet.ln_backend = \"none\"",
         "webhook.url = not set",
     ] {

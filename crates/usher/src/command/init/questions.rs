@@ -8,7 +8,9 @@ use super::quoted;
 use crate::cli::{InitBackend, InitCommand};
 use crate::config::keys;
 use crate::config::reference::Assignment;
-use crate::config::setting::{Given, LnBackend, NodeAddress, NwcUrl, Relays, Secret, Setting, WebUrl, WebhookUrl};
+use crate::config::setting::{
+    Given, LnBackend, NodeAddress, NwcUrl, Port, Relays, Secret, Setting, WebUrl, WebhookUrl,
+};
 use crate::config::text_file::read_file;
 use crate::failure::Failure;
 
@@ -29,6 +31,8 @@ pub(super) struct Choices {
     pub(super) lightning_api_key: Option<SecretString>,
     /// How users' browsers reach the service.
     pub(super) public_url: Option<String>,
+    /// The port of the pages' own listener.
+    pub(super) pages_port: Option<u16>,
     /// Where events are posted.
     pub(super) webhook_url: Option<SecretString>,
 }
@@ -56,6 +60,7 @@ impl Choices {
             liquidity_provider: options.liquidity_provider.clone(),
             lightning_api_key,
             public_url: options.public_url.clone(),
+            pages_port: options.pages_port,
             webhook_url: options.webhook_url.clone().map(SecretString::from),
         })
     }
@@ -70,6 +75,7 @@ impl Choices {
             ("wallet.embedded.liquidity_provider", self.liquidity_provider.is_some()),
             ("wallet.embedded.api_key", self.lightning_api_key.is_some()),
             ("pages.public_url", self.public_url.is_some()),
+            ("pages.listen_port", self.pages_port.is_some()),
             ("webhook.url", self.webhook_url.is_some()),
         ];
         chosen.into_iter().filter(|(_, chosen)| *chosen).map(|(key, _)| key).collect()
@@ -95,6 +101,9 @@ impl Choices {
             ("pages.public_url", &self.public_url),
         ];
         settings.extend(texts.into_iter().filter_map(|(key, text)| Some(plain(key, quoted(text.as_ref()?)))));
+        if let Some(port) = self.pages_port {
+            settings.push(plain("pages.listen_port", port.to_string()));
+        }
         settings
     }
 }
@@ -129,6 +138,10 @@ pub(super) fn complete(mut choices: Choices, non_interactive: bool) -> Result<Ch
     if choices.public_url.is_none() {
         let question = "Public URL for pages in users' browsers, https://… [none: only browsers on this machine]: ";
         choices.public_url = ask::<WebUrl>(question)?;
+    }
+    if choices.pages_port.is_none() && choices.public_url.is_some() {
+        let question = "Port for these pages alone, to which a proxy can pass everything [none: the port of the API]: ";
+        choices.pages_port = ask::<Port>(question)?.and_then(|port| port.parse().ok());
     }
     if choices.webhook_url.is_none() {
         let question = "Webhook of your app, to which events are posted [none: your app reads events]: ";
