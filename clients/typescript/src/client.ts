@@ -231,6 +231,35 @@ export class Usher {
     return this.#http.call("GET", "/wallet/info", undefined, options);
   }
 
+  /** The channels of the service's own Lightning node. */
+  channels(options?: CallOptions): Promise<Schemas["Channels"]> {
+    return this.#http.call("GET", "/wallet/channels", undefined, options);
+  }
+
+  /** Opens a channel with money of the node's on-chain balance. */
+  openChannel(request: Schemas["OpenChannelRequest"], options?: CallOptions): Promise<Schemas["ChannelOpening"]> {
+    return this.#http.call("POST", "/wallet/channels", request, options);
+  }
+
+  /** Closes a channel. With `force`, without the peer's agreement: only if it does not come back. */
+  closeChannel(
+    channelId: string,
+    request: Schemas["CloseChannelRequest"] = {},
+    options?: CallOptions,
+  ): Promise<Schemas["ChannelClosing"]> {
+    return this.#http.call("POST", `/wallet/channels/${segment(channelId)}/close`, request, options);
+  }
+
+  /** A new address at which the service's own Lightning node receives bitcoin. */
+  createAddress(options?: CallOptions): Promise<Schemas["BitcoinAddress"]> {
+    return this.#http.call("POST", "/wallet/addresses", {}, options);
+  }
+
+  /** What a liquidity provider would keep of a payment to the service's own Lightning node, at this moment. */
+  receivingCost(amount: number, options?: CallOptions): Promise<Schemas["ReceivingCost"]> {
+    return this.#http.call("POST", "/wallet/receiving-cost", { amount }, options);
+  }
+
   // Subscribe
 
   /** Asks a user to agree to a subscription. */

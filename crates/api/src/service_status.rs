@@ -42,12 +42,14 @@ pub struct MintReadiness {
 }
 
 /// The Lightning wallet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WalletReadiness {
     /// Which: its name in the configuration.
     pub backend: &'static str,
     /// Whether it can be reached; always true without a backend.
     pub connected: bool,
+    /// The codes of what its operator should know, if the service runs it itself.
+    pub warnings: Vec<&'static str>,
 }
 
 /// The operator's relays. Users' relays are not included, because the service uses its own relays first.

@@ -27,7 +27,7 @@ use crate::options::Options;
 use crate::payments::{Sent, prepare};
 use crate::shared_node::SharedNode;
 use crate::store::Store;
-use crate::{connections, events};
+use crate::{connections, events, overview};
 
 /// Threads of the node's runtime: it blocks some while it writes.
 const THREADS: usize = 4;
@@ -46,10 +46,10 @@ const PAYMENT_TIME: Duration = Duration::from_secs(60);
 
 /// A Lightning node inside the service.
 pub struct EmbeddedLightning {
-    inner: Arc<SharedNode>,
+    pub(crate) inner: Arc<SharedNode>,
     /// The node's threads; taken when it stops.
     runtime: Mutex<Option<Runtime>>,
-    handle: tokio::runtime::Handle,
+    pub(crate) handle: tokio::runtime::Handle,
     stop: CancellationToken,
 }
 
@@ -121,6 +121,8 @@ impl EmbeddedLightning {
                 running.started.store(true, Ordering::Release);
                 let kept = connections::keep(Arc::clone(&running.node), provider, stopping.clone());
                 tokio::runtime::Handle::current().spawn(kept);
+                let watched = overview::watch(Arc::clone(&running), stopping.clone());
+                tokio::runtime::Handle::current().spawn(watched);
                 events::run(running, notifications, stopping).await;
             }
         });
@@ -158,6 +160,7 @@ async fn open(
     let generation = Generation::of(Arc::clone(&store), options.settings.clone());
     let (network, max_fee_percent, max_opening_fee_percent) =
         (options.network, options.max_fee_percent, options.max_opening_fee_percent);
+    let provider = options.provider.clone();
     let built = match generation.check().await {
         Ok(()) => {
             let (stored, building) = (Arc::clone(&store), runtime.clone());
@@ -174,6 +177,8 @@ async fn open(
         network,
         max_fee_percent,
         max_opening_fee_percent,
+        provider,
+        opening: Mutex::new(()),
         started: AtomicBool::new(false),
         reserving: Mutex::new(()),
         outcomes: watch::Sender::new(0),

@@ -13,6 +13,7 @@ use usher_engine::ports::{LightningNotification, PaidInvoice};
 use usher_protocol::message::{PaymentHash, Preimage};
 
 use crate::generation;
+use crate::node_records::Closure;
 use crate::shared_node::SharedNode;
 
 /// How long payments are kept after they have ended and their invoices have expired: longer than anybody asks for them.
@@ -77,9 +78,18 @@ fn record(inner: &SharedNode, event: Event) -> std::io::Result<Option<LightningN
         Event::PaymentReceived { payment_hash, .. } => {
             let hash = PaymentHash::from_bytes(payment_hash.0);
             inner.store.invoice_paid(hash)?;
-            Ok(inner.settlement(hash).map(|settlement| LightningNotification::Settled(hash, settlement)))
+            let Some(settlement) = inner.settlement(hash) else { return Ok(None) };
+            if settlement.skimmed_fee > 0 {
+                inner.store.record_skimmed_fee(hash, settlement.skimmed_fee)?;
+            }
+            Ok(Some(LightningNotification::Settled(hash, settlement)))
         }
-        Event::ChannelClosed { channel_id, reason, .. } => {
+        Event::ChannelPending { user_channel_id, .. } => {
+            inner.store.channel_funded(user_channel_id.0, now)?;
+            Ok(None)
+        }
+        Event::ChannelClosed { channel_id, user_channel_id, reason, .. } => {
+            inner.store.channel_closed(user_channel_id.0, closure(reason.as_ref()), now)?;
             report_closure(&channel_id.to_string(), reason.as_ref());
             Ok(None)
         }
@@ -91,21 +101,30 @@ fn record(inner: &SharedNode, event: Event) -> std::io::Result<Option<LightningN
     }
 }
 
-fn report_closure(channel: &str, reason: Option<&ClosureReason>) {
+const fn closure(reason: Option<&ClosureReason>) -> Closure {
     match reason {
-        Some(ClosureReason::OutdatedChannelManager) => tracing::error!(
+        Some(ClosureReason::OutdatedChannelManager) => Closure::AfterKill,
+        Some(
+            ClosureReason::LegacyCooperativeClosure
+            | ClosureReason::CounterpartyInitiatedCooperativeClosure
+            | ClosureReason::LocallyInitiatedCooperativeClosure,
+        ) => Closure::Cooperative,
+        _ => Closure::Forced,
+    }
+}
+
+fn report_closure(channel: &str, reason: Option<&ClosureReason>) {
+    let said = reason.map(ToString::to_string);
+    match closure(reason) {
+        Closure::AfterKill => tracing::error!(
             channel,
             "a Lightning channel was closed because the process was killed at the wrong instant; its money returns to the \
              chain, less fees"
         ),
-        Some(
-            reason @ (ClosureReason::LegacyCooperativeClosure
-            | ClosureReason::CounterpartyInitiatedCooperativeClosure
-            | ClosureReason::LocallyInitiatedCooperativeClosure),
-        ) => tracing::info!(channel, %reason, "a Lightning channel was closed"),
-        reason => tracing::warn!(
+        Closure::Cooperative => tracing::info!(channel, reason = said, "a Lightning channel was closed"),
+        Closure::Forced => tracing::warn!(
             channel,
-            reason = reason.map(ToString::to_string),
+            reason = said,
             "a Lightning channel was closed; its money returns to the chain, less fees"
         ),
     }

@@ -14,7 +14,7 @@ use crate::node::StartError;
 use crate::store::Store;
 
 /// The name of the number in the service's database.
-const SETTING: &str = "lightning.generation";
+pub(crate) const SETTING: &str = "lightning.generation";
 
 /// How often it grows.
 pub(crate) const INTERVAL: Duration = Duration::from_secs(600);

@@ -11,14 +11,11 @@ use usher_protocol::bolt11::Invoice;
 use usher_protocol::message::{PaymentHash, Preimage};
 
 use crate::liquidity::{Receivable, receivable};
-use crate::shared_node::SharedNode;
+use crate::shared_node::{OLDEST_SYNC, SharedNode};
 
 /// How long after its expiry an invoice may still be paid: the library accepts a payment two hours after it, by the time
 /// of blocks, which may be hours behind.
 const ACCEPTED_AFTER_EXPIRY: u64 = 24 * 3600;
-
-/// How old the node's knowledge of the chain may be, in seconds. Beyond that it could not defend a payment.
-const OLDEST_SYNC: u64 = 3600;
 
 impl SharedNode {
     /// Makes an invoice that can be paid now: over a channel there is, or over one that the provider opens for it. Blocks.
@@ -30,7 +27,7 @@ impl SharedNode {
         if let Some(invoice) = self.make_plain(wanted, &description, |free| free.at_once)? {
             return Ok(invoice);
         }
-        let limit = wanted.amount / 100 * self.max_opening_fee_percent;
+        let limit = self.opening_fee_limit(wanted.amount);
         let opened =
             self.node.bolt11_payment().receive_via_jit_channel(wanted.amount, &description, wanted.expiry, Some(limit));
         match opened {
@@ -59,7 +56,7 @@ impl SharedNode {
     }
 
     /// What the channels can receive and is not promised to an open invoice.
-    fn free_inbound(&self) -> Result<Receivable, LightningError> {
+    pub(crate) fn free_inbound(&self) -> Result<Receivable, LightningError> {
         let reserved = self.store.reserved_inbound(self.now());
         let reserved = reserved.map_err(|error| LightningError::Failed(error.to_string()))?;
         Ok(receivable(&self.node.list_channels()).without(reserved))
@@ -78,7 +75,7 @@ impl SharedNode {
     }
 
     /// Why no invoice is handed out, in words for the operator.
-    fn unpayable(&self, error: NodeError, amount: u64, limit: u64) -> LightningError {
+    pub(crate) fn unpayable(&self, error: NodeError, amount: u64, limit: u64) -> LightningError {
         let free = self.free_inbound().map_or(0, |free| free.at_once);
         let room = format!(
             "the channels can receive {free} msat more than open invoices ask for, and this invoice asks for {amount} msat"
@@ -98,7 +95,7 @@ impl SharedNode {
         }
     }
 
-    fn check_sync(&self) -> Result<(), LightningError> {
+    pub(crate) fn check_sync(&self) -> Result<(), LightningError> {
         let synced = self.node.status().latest_lightning_wallet_sync_timestamp;
         let oldest = self.now().saturating_sub(OLDEST_SYNC);
         if synced.is_some_and(|at| at >= oldest) {
@@ -122,8 +119,7 @@ impl SharedNode {
         Ok(if over { InvoiceStatus::Dead } else { InvoiceStatus::Open })
     }
 
-    /// How an invoice was paid, if it was. The amount includes what the provider kept for opening a channel: so much the
-    /// payer paid.
+    /// How an invoice was paid, if it was.
     pub(crate) fn settlement(&self, hash: PaymentHash) -> Option<Settlement> {
         let payment = self.node.payment(&PaymentId(*hash.as_bytes()))?;
         if payment.direction != PaymentDirection::Inbound || payment.status != PaymentStatus::Succeeded {
@@ -137,7 +133,8 @@ impl SharedNode {
             _ => return None,
         };
         Some(Settlement {
-            amount: payment.amount_msat.map(|amount| amount.saturating_add(skimmed)),
+            amount: payment.amount_msat,
+            skimmed_fee: skimmed,
             preimage: preimage.map(|preimage| Preimage::from_bytes(preimage.0)),
         })
     }

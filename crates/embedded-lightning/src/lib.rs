@@ -27,25 +27,38 @@
 //!
 //! A payment hash is handed to the library once: after `failed` the invoice is not paid again.
 //!
+//! # The operator's view
+//!
+//! The same node is behind the port [`LightningNode`](usher_engine::ports::LightningNode): its state with warnings
+//! (`overview.rs`), channels, addresses and prices (`channels.rs`). The opening of a channel is recorded under its key before
+//! the library gets it. After a crash a channel that fits the record and that no other record has is the one that was
+//! opened; without one, nothing was funded, because the library stores a channel before it publishes its funding transaction.
+//!
 //! # What a kill can cost
 //!
 //! If the process is killed between the library's write of a channel and its write of the list of channels, the library
 //! closes that channel at the next start. Payments still end truly, but closing costs fees and liquidity. The log says so.
 
 mod backend;
+mod channels;
 mod connections;
 mod events;
 mod generation;
 mod invoices;
 mod liquidity;
 mod log_bridge;
+mod lost_data;
+mod management;
 mod node;
+mod node_records;
 mod options;
+mod overview;
 mod payments;
 mod records;
 mod shared_node;
 mod store;
 
 pub use backend::EmbeddedLightning;
+pub use lost_data::{DataState, data_state, give_up};
 pub use node::StartError;
 pub use options::{ChainSource, InvalidOption, LiquidityProvider, Options};

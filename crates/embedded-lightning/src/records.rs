@@ -40,6 +40,15 @@ impl Store {
             .map_err(io::Error::other)
     }
 
+    /// How many payments by the service are under way.
+    pub(crate) fn payments_under_way(&self) -> io::Result<u64> {
+        self.connection
+            .lock()
+            .prepare_cached("SELECT count(*) FROM sent_payments WHERE state = 'sending'")
+            .and_then(|mut query| query.query_row([], |row| row.get(0)))
+            .map_err(io::Error::other)
+    }
+
     /// Records that a payment is about to be handed to the library. `false`: there is a record already. `expires_at` is the
     /// invoice's: until then the record protects from paying it twice.
     pub(crate) fn begin_payment(

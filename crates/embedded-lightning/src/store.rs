@@ -15,7 +15,7 @@ use parking_lot::Mutex;
 use rusqlite::{Connection, OptionalExtension as _, params};
 
 /// The file in the node's folder.
-const FILE: &str = "lightning.db";
+pub(crate) const FILE: &str = "lightning.db";
 
 /// Locked while a process uses the folder.
 const LOCK: &str = "lock";
@@ -47,6 +47,9 @@ const TABLES: &str = "
         reserved_inbound INTEGER NOT NULL
     );
     CREATE INDEX reserving_invoices ON invoices (expires_at) WHERE reserved_inbound > 0;
+    CREATE TABLE channels (channel BLOB PRIMARY KEY, state TEXT NOT NULL, changed_at INTEGER NOT NULL);
+    CREATE TABLE openings (key BLOB PRIMARY KEY, peer TEXT NOT NULL, amount INTEGER NOT NULL, channel BLOB);
+    CREATE TABLE skimmed_fees (payment_hash BLOB PRIMARY KEY, fee INTEGER NOT NULL);
     CREATE TABLE generation (number INTEGER NOT NULL);
     INSERT INTO generation VALUES (0);
     PRAGMA user_version = 1;
@@ -132,6 +135,12 @@ impl Store {
             tracing::error!(%error, "the Lightning node cannot store its state and stops until the next start");
             io::Error::other(error)
         })
+    }
+
+    /// Whether the library has stored anything.
+    pub(crate) fn has_entries(&self) -> io::Result<bool> {
+        let connection = self.connection.lock();
+        connection.query_row("SELECT EXISTS (SELECT 1 FROM entries)", [], |row| row.get(0)).map_err(io::Error::other)
     }
 
     /// How often the data were stamped (`generation.rs`).

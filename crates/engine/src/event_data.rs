@@ -181,6 +181,13 @@ pub struct PaymentData {
     /// With `paid` by the Lightning backend: fees in millisats.
     #[schema(nullable = false)]
     pub fees_paid: Option<u64>,
+    /// With `skimmed_fee`: millisats that the service received.
+    #[schema(nullable = false)]
+    pub amount_received: Option<u64>,
+    /// With `paid` through a channel that was opened for this payment: millisats that the liquidity provider kept of it. The
+    /// user paid both.
+    #[schema(nullable = false)]
+    pub skimmed_fee: Option<u64>,
     /// The reason; in the user's words with `user_rejected` and `user_failed`.
     #[schema(nullable = false)]
     pub reason: Option<String>,

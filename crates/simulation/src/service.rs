@@ -92,7 +92,7 @@ impl Service {
             clock,
             randomness,
             inbox,
-            lightning: Some(LightningBackend { adapter: wallet, name: "nwc" }),
+            lightning: Some(LightningBackend { adapter: wallet, name: "nwc", node: None }),
             lightning_notifications: Some(notifications),
             tickets: None,
             age_verifier: None,

@@ -56,6 +56,11 @@ pub enum Command {
     /// The service must not run on the data directory at the same time.
     #[command(subcommand)]
     Tickets(TicketsCommand),
+    /// Shows and manages the Lightning node that the service runs itself (wallet.ln_backend = "embedded").
+    ///
+    /// All but `abandon` ask the running service of the data directory. Amounts are sats.
+    #[command(subcommand)]
+    Lightning(LightningCommand),
     /// Makes, converts and shows Nostr keys.
     #[command(subcommand)]
     Key(KeyCommand),
@@ -227,6 +232,59 @@ pub enum TicketsCommand {
         /// The file that holds the token by which the mint knows the service, if the mint wants one.
         #[arg(long, value_name = "FILE")]
         static_token_file: Option<PathBuf>,
+    },
+}
+
+/// `usher lightning …`
+#[derive(Debug, Subcommand)]
+pub enum LightningCommand {
+    /// Prints balances, channels and warnings.
+    Status {
+        /// Prints them as JSON: the response of `GET /wallet/info`, and the channels in it.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Prints a new address at which the node receives bitcoin.
+    Address,
+    /// Prints what a liquidity provider would keep of a payment to the service, at this moment.
+    Price {
+        /// The payment, in sats.
+        amount: u64,
+    },
+    /// Opens a channel with money of the on-chain balance, to be able to send.
+    Open {
+        /// Its capacity, in sats.
+        amount: u64,
+        /// With whom: `<node id>@<host>:<port>` [default: the liquidity provider].
+        #[arg(long, value_name = "PEER")]
+        peer: Option<String>,
+        /// Does not ask.
+        #[arg(long)]
+        yes: bool,
+    },
+    /// Closes a channel; its money returns to the on-chain balance.
+    Close {
+        /// The channel's id, as `status` prints it.
+        channel: String,
+        /// Without the peer's agreement. The money is locked for hours to days, and the fees are higher.
+        #[arg(long)]
+        force: bool,
+        /// Does not ask.
+        #[arg(long)]
+        yes: bool,
+    },
+    /// Prints the list of channels and peers as JSON: it says what was lost, and whom to ask to close the channels, if the
+    /// node's data are lost.
+    ///
+    /// It holds no secret and moves no money, and an old one does no harm. It does not restore channels.
+    Backup,
+    /// Gives up the channels of a node whose data are lost, so that it starts anew with its mnemonic.
+    ///
+    /// Only when the folder of its data is gone and there is no newer copy. The service must not run.
+    Abandon {
+        /// Does not ask.
+        #[arg(long)]
+        yes: bool,
     },
 }
 

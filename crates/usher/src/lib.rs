@@ -52,6 +52,7 @@ fn dispatch(cli: Cli) -> Result<(), Failure> {
         Command::Dev(options) => command::dev::run(&options, cli.data_dir),
         Command::Wallet(wallet) => command::wallet::run(wallet, cli.data_dir),
         Command::Doctor(doctor) => doctor::run(&doctor, cli.data_dir),
+        Command::Lightning(lightning) => command::lightning::run(&lightning, cli.data_dir),
         Command::Listen(listen) => command::listen::run(&listen, cli.data_dir),
         Command::Tickets(tickets) => command::tickets::run(&tickets, cli.data_dir),
         Command::Key(key) => command::key::run(key, cli.data_dir),

@@ -66,7 +66,7 @@ fn start_nwc(
     let clock = Arc::clone(clock);
     let (wallet, notifications) =
         NwcBackend::start(options, clock, &tasks.tasks, tasks.stop.clone()).map_err(|_| unusable())?;
-    Ok((LightningBackend { adapter: wallet, name: "nwc" }, notifications))
+    Ok((LightningBackend { adapter: wallet, name: "nwc", node: None }, notifications))
 }
 
 #[cfg(feature = "embedded-lightning")]
@@ -83,7 +83,7 @@ async fn start_embedded(
     let (node, notifications) = EmbeddedLightning::start(options, Arc::clone(clock))
         .await
         .map_err(|error| Failure::said(format!("{}: {}", folder.display(), crate::failure::chain(&error))))?;
-    let backend = LightningBackend { adapter: node.clone(), name: "embedded" };
+    let backend = LightningBackend { adapter: node.clone(), name: "embedded", node: Some(node.clone()) };
     Ok((EmbeddedNode { node: Some(node) }, Some((backend, notifications))))
 }
 

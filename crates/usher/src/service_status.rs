@@ -1,5 +1,7 @@
 //! What the parts of the service say of themselves: the interface's port, answered by engine, store and relays.
 
+mod lightning_node;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,7 +9,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use tracing::warn;
 use usher_api::{Family, Measure, MintReadiness, Readiness, RelaysReadiness, Sample, ServiceStatus, WalletReadiness};
-use usher_engine::ports::{DeliveryStatus, OperationKind, Table, TicketWallet as _};
+use usher_engine::ports::{DeliveryStatus, NodeState, OperationKind, Table, TicketWallet as _};
 use usher_engine::{Engine, EngineMetrics, ScanLimit};
 use usher_relays::{MetricsSnapshot, Origin, Refusal, RelayPool};
 use usher_store::{HistogramValues, SqliteStore, StoreMetrics};
@@ -53,7 +55,8 @@ impl ServiceStatus for Parts {
             .fold((0, 0), |(connected, total), relay| (connected + usize::from(relay.state.is_connected()), total + 1));
         let damaged = self.engine.damaged_rows();
         let mints = self.mints().await;
-        Readiness { relays: RelaysReadiness { connected, total }, store, damaged, wallet: self.wallet(), mints }
+        let wallet = self.wallet().await;
+        Readiness { relays: RelaysReadiness { connected, total }, store, damaged, wallet, mints }
     }
 
     async fn metrics(&self) -> Vec<Family> {
@@ -67,6 +70,7 @@ impl ServiceStatus for Parts {
             )
         }));
         families.extend(self.lightning());
+        families.extend(self.lightning_node_state().await.iter().flat_map(lightning_node::families));
         families.push(self.ticket_jobs());
         families.extend(self.ticket_balances().await);
         families.push(self.ticket_calls());
@@ -80,11 +84,17 @@ impl ServiceStatus for Parts {
 }
 
 impl Parts {
-    fn wallet(&self) -> WalletReadiness {
-        match self.engine.lightning_status() {
-            Some((backend, status)) => WalletReadiness { backend, connected: status.connected },
-            None => WalletReadiness { backend: "none", connected: true },
-        }
+    async fn wallet(&self) -> WalletReadiness {
+        let (backend, connected) =
+            self.engine.lightning_status().map_or(("none", true), |(backend, status)| (backend, status.connected));
+        let warnings = self.lightning_node_state().await.map(|state| state.warnings).unwrap_or_default();
+        WalletReadiness { backend, connected, warnings: warnings.iter().map(|warning| warning.code).collect() }
+    }
+
+    /// None unless the service runs the node itself.
+    async fn lightning_node_state(&self) -> Option<NodeState> {
+        let node = self.engine.lightning_node()?;
+        tokio::time::timeout(PATIENCE, node.state()).await.ok()?.ok()
     }
 
     /// None while the store does not answer, which is reported beside it.

@@ -18,16 +18,22 @@ const OPERATIONS: &str = include_str!("../../../docs/operations.md");
 /// The database of a release: with tickets, whose balance has a metric only if there is one.
 const DATABASE: &[u8] = include_bytes!("../../store/tests/databases/0.1.0-schema-11.db");
 
-/// The metrics of a service that has everything that metrics tell of: a webhook, a Lightning backend and tickets.
+/// The metrics of a service that has everything that metrics tell of: a webhook, a Lightning node and tickets. The node waits
+/// for its chain source.
 fn metrics() -> String {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("usher.db"), DATABASE).unwrap();
     let mut command = configured(folder.path());
-    command.env("SERVICE__WEBHOOK__URL", "http://127.0.0.1:9/").env("SERVICE__WALLET__LN_BACKEND", "nwc").env(
-        "SERVICE__WALLET__NWC__URL",
-        "nostr+walletconnect://7e7e9c42a91bfef19fa929e5fda1b72e0ebc1a4c1141673e2794234d86addf4e\
-             ?relay=ws%3A%2F%2F127.0.0.1%3A9&secret=67dea2ed018072d675f5415ecfaed7d2597555e202d85b3d65ea4e58d2d92ffa",
-    );
+    command
+        .env("SERVICE__WEBHOOK__URL", "http://127.0.0.1:9/")
+        .env("SERVICE__WALLET__LN_BACKEND", "embedded")
+        .env("SERVICE__WALLET__NETWORK", "regtest")
+        .env("SERVICE__WALLET__EMBEDDED__API_KEY", "none")
+        .env("SERVICE__WALLET__EMBEDDED__MNEMONIC", "abandon ".repeat(11) + "about")
+        .env("SERVICE__WALLET__EMBEDDED__BITCOIND__HOST", "127.0.0.1")
+        .env("SERVICE__WALLET__EMBEDDED__BITCOIND__PORT", "9")
+        .env("SERVICE__WALLET__EMBEDDED__BITCOIND__RPC_USER", "user")
+        .env("SERVICE__WALLET__EMBEDDED__BITCOIND__RPC_PASSWORD", "password");
     let (running, address) = Running::serve(command);
     let get = |path: &str| {
         let mut connection = TcpStream::connect(&address).unwrap();

@@ -39,6 +39,15 @@ export interface components {
             until?: number | null;
         };
         /**
+         * @description A Bitcoin address of the node.
+         */
+        BitcoinAddress: {
+            /**
+             * @description The address, on `wallet.network`.
+             */
+            address: string;
+        };
+        /**
          * @description Redeems a ticket.
          */
         BurnTicketRequest: {
@@ -130,6 +139,78 @@ export interface components {
             token?: string;
         };
         /**
+         * @description A channel. All amounts are millisats.
+         */
+        Channel: {
+            /**
+             * Format: int64
+             * @description What both sides hold together.
+             */
+            capacity: number;
+            /** @description Its id. */
+            channel_id: string;
+            /** @description The output that holds its money: `<transaction id>:<index>`; `null` before its funding transaction is made. */
+            funding: string | null;
+            /**
+             * Format: int64
+             * @description What can be received over it.
+             */
+            inbound: number;
+            /** @description Whether the service opened it; otherwise the peer did. */
+            opened_by_service: boolean;
+            /**
+             * Format: int64
+             * @description What can be sent over it.
+             */
+            outbound: number;
+            /** @description The peer's public key. */
+            peer: string;
+            /** @description Where the peer was last reached. */
+            peer_address: string | null;
+            /** @description Whether its funding transaction is confirmed, or the service trusts the peer not to take it back. */
+            ready: boolean;
+            /** @description Whether payments can pass now. */
+            usable: boolean;
+        };
+        /**
+         * @description A channel that is being closed.
+         */
+        ChannelClosing: {
+            /**
+             * @description `closing`: its money is in the node's on-chain balance once the closing transaction is confirmed.
+             */
+            status: string;
+        };
+        /**
+         * @description A channel that was requested.
+         */
+        ChannelOpening: {
+            /**
+             * @description The peer's public key.
+             */
+            peer: string;
+            /**
+             * @description `opening` until the funding transaction is confirmed, then `open`; `closed` if it was closed again, or the peer refused it.
+             */
+            status: string;
+        };
+        /**
+         * @description The channels of the node.
+         */
+        Channels: {
+            channels: components["schemas"]["Channel"][];
+        };
+        /**
+         * @description How to close a channel.
+         */
+        CloseChannelRequest: {
+            /**
+             * @description Without the peer's agreement. The money is locked for days, and the fees are higher: only for a peer that does not come back.
+             * @default false
+             */
+            force?: boolean;
+        };
+        /**
          * @description Closes a subscription.
          */
         CloseSubscriptionRequest: {
@@ -147,6 +228,10 @@ export interface components {
             subscription_id: string;
         };
         /**
+         * @description Has no fields.
+         */
+        CreateAddressRequest: Record<string, never>;
+        /**
          * @description A row of the database that cannot be read.
          */
         DamagedRow: {
@@ -163,7 +248,7 @@ export interface components {
          * @description The `code` of an error: stable, for programs to branch on.
          * @enum {string}
          */
-        ErrorCode: "malformed_json" | "malformed_request" | "jwt_invalid" | "jwt_expired" | "unauthorized" | "route_not_found" | "stream_not_found" | "events_removed" | "delivery_not_found" | "profile_not_found" | "session_not_found" | "subscription_not_found" | "relay_not_found" | "method_not_allowed" | "body_timeout" | "idempotency_key_reused" | "token_already_spent" | "session_decided" | "session_expired" | "body_too_large" | "unsupported_media_type" | "invalid_request" | "upgrade_required" | "rate_limited" | "budget_exhausted" | "internal_error" | "overloaded" | "storage_unavailable" | "no_relay_connected" | "wallet_not_configured" | "verification_not_configured" | "wallet_error" | "wallet_timeout" | "mint_error" | "mint_timeout" | "deadline_exceeded";
+        ErrorCode: "malformed_json" | "malformed_request" | "jwt_invalid" | "jwt_expired" | "unauthorized" | "route_not_found" | "stream_not_found" | "events_removed" | "delivery_not_found" | "profile_not_found" | "session_not_found" | "subscription_not_found" | "relay_not_found" | "channel_not_found" | "method_not_allowed" | "body_timeout" | "idempotency_key_reused" | "token_already_spent" | "session_decided" | "session_expired" | "body_too_large" | "unsupported_media_type" | "invalid_request" | "upgrade_required" | "rate_limited" | "budget_exhausted" | "internal_error" | "overloaded" | "storage_unavailable" | "no_relay_connected" | "wallet_not_configured" | "verification_not_configured" | "wallet_error" | "wallet_timeout" | "mint_error" | "mint_timeout" | "deadline_exceeded";
         /**
          * @description An event of a stream; it never changes once it has been read.
          */
@@ -400,6 +485,131 @@ export interface components {
             url: string;
         };
         /**
+         * @description The state of the Lightning node that the service runs itself. All amounts are millisats.
+         */
+        LightningNode: {
+            /** @description Its channels (`GET /wallet/channels`). */
+            channels: components["schemas"]["LightningNodeChannels"];
+            /** @description How many channels were closed, in all. */
+            closures: components["schemas"]["LightningNodeClosures"];
+            /**
+             * Format: int32
+             * @description The height of the last block that it has processed.
+             */
+            height: number;
+            /**
+             * Format: int64
+             * @description The largest payment that it can receive without a new channel.
+             */
+            inbound: number;
+            /**
+             * @description Its public key.
+             */
+            node_id: string;
+            /** @description Its balance on the chain. */
+            on_chain: components["schemas"]["LightningNodeOnChain"];
+            /** @description What is on its way. */
+            pending: components["schemas"]["LightningNodePending"];
+            /**
+             * Format: int64
+             * @description What liquidity providers have kept for opening channels, in all.
+             */
+            skimmed_fees: number;
+            /**
+             * Format: int64
+             * @description When it last processed the chain, in Unix seconds; `null` before the first time.
+             */
+            synced_at: number | null;
+            /** @description What the operator should know. */
+            warnings: components["schemas"]["LightningNodeWarning"][];
+        };
+        /**
+         * @description How many channels there are.
+         */
+        LightningNodeChannels: {
+            /**
+             * Format: int64
+             * @description What all channels hold on both sides.
+             */
+            capacity: number;
+            /**
+             * @description The others: not confirmed yet, or without a connection to the peer.
+             */
+            unusable: number;
+            /**
+             * @description Those that can be used now.
+             */
+            usable: number;
+        };
+        /**
+         * @description How many channels were closed.
+         */
+        LightningNodeClosures: {
+            /**
+             * Format: int64
+             * @description Of those: because the service was killed between two writes.
+             */
+            after_kill: number;
+            /**
+             * Format: int64
+             * @description With the peer's agreement.
+             */
+            cooperative: number;
+            /**
+             * Format: int64
+             * @description By one side alone.
+             */
+            forced: number;
+        };
+        /**
+         * @description A balance on the chain.
+         */
+        LightningNodeOnChain: {
+            /**
+             * Format: int64
+             * @description What the node keeps for closing channels.
+             */
+            reserved: number;
+            /**
+             * Format: int64
+             * @description What the node can spend.
+             */
+            spendable: number;
+            /**
+             * Format: int64
+             * @description All of it, unconfirmed transactions included.
+             */
+            total: number;
+        };
+        /**
+         * @description What is on its way.
+         */
+        LightningNodePending: {
+            /**
+             * Format: int64
+             * @description Millisats on their way from closed channels to the chain.
+             */
+            closing: number;
+            /**
+             * Format: int64
+             * @description How many payments by the service are under way.
+             */
+            payments: number;
+        };
+        /**
+         * @description What the operator should know.
+         */
+        LightningNodeWarning: {
+            /**
+             * @description For programs: `not_running`, `not_synced`, `provider_away`, `cannot_receive`, `low_inbound` or `forced_closure`. Later versions may add codes.
+             */
+            code: string;
+            /**
+             * @description For people.
+             */
+            text: string;
+        };
+        /**
          * @description Data of `StatusUpdate` on streams of `POST /login` and `POST /authenticate-key`, and of `POST /key-handshake` (only `timeout`).
          */
         LoginData: {
@@ -488,6 +698,21 @@ export interface components {
             pubkey: string;
             /** @description The user's relays according to the domain. */
             relays: string[];
+        };
+        /**
+         * @description A channel to open.
+         */
+        OpenChannelRequest: {
+            /**
+             * Format: millisats
+             * @description Its capacity in millisats, a multiple of 1,000. All of it is on the service's side at first.
+             */
+            amount: number;
+            /**
+             * Format: one-line
+             * @description With whom: `<node id>@<host>:<port>`. The default is `wallet.embedded.liquidity_provider`.
+             */
+            peer?: string;
         };
         /**
          * @description A ticket that was sent and is not known to be redeemed.
@@ -586,6 +811,11 @@ export interface components {
         PaymentData: {
             /**
              * Format: int64
+             * @description With `skimmed_fee`: millisats that the service received.
+             */
+            amount_received?: number;
+            /**
+             * Format: int64
              * @description With `paid` by the Lightning backend: fees in millisats.
              */
             fees_paid?: number;
@@ -599,6 +829,11 @@ export interface components {
             reason?: string;
             /** @description Your own reference. */
             request_id?: string;
+            /**
+             * Format: int64
+             * @description With `paid` through a channel that was opened for this payment: millisats that the liquidity provider kept of it. The user paid both.
+             */
+            skimmed_fee?: number;
             /**
              * @description `user_approved` and `user_failed` are intermediate, the others final; `paid` may still follow them.
              */
@@ -752,6 +987,32 @@ export interface components {
             /** @description Which one. */
             backend: string;
             ready: boolean;
+            /** @description What its operator should know, if the service runs it itself: the codes of the `warnings` of `GET /wallet/info`. */
+            warnings: string[];
+        };
+        /**
+         * @description What it costs to receive a payment.
+         */
+        ReceivingCost: {
+            /**
+             * Format: int64
+             * @description What the provider would keep of the payment for that, in millisats.
+             */
+            opening_fee: number;
+            /**
+             * @description Whether the liquidity provider would open a channel for it.
+             */
+            opens_channel: boolean;
+        };
+        /**
+         * @description A payment to receive.
+         */
+        ReceivingCostRequest: {
+            /**
+             * Format: millisats
+             * @description Millisats.
+             */
+            amount: number;
         };
         /**
          * @description Takes back a ticket that was sent.
@@ -1409,13 +1670,15 @@ export interface components {
             backend: string;
             /**
              * Format: int64
-             * @description Its balance in millisats; `null` if it does not tell.
+             * @description What it can spend, in millisats; `null` if it does not tell. Of a node of the service: what its channels can send.
              */
             balance?: number | null;
             /**
              * @description Its network, if it tells: `bitcoin`, `testnet`, `signet` or `regtest`.
              */
             network?: string | null;
+            /** @description The state of the node, if the service runs it itself (`embedded`). */
+            node?: components["schemas"]["LightningNode"];
             /**
              * @description Whether it sends notifications of settlements; otherwise invoices are looked up.
              */

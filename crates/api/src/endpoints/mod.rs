@@ -2,6 +2,7 @@
 //! tests. Each group's `mod.rs` lists its endpoints.
 
 mod events;
+mod lightning_node;
 mod login;
 mod operate;
 mod operation_started;
@@ -16,7 +17,7 @@ use crate::endpoint_group::EndpointGroup;
 pub(crate) use operate::{OpenApiSource, own_name};
 
 /// All groups, in the order in which an app needs them.
-pub(crate) fn groups() -> [EndpointGroup; 7] {
+pub(crate) fn groups() -> [EndpointGroup; 8] {
     [
         login::group(),
         payments::group(),
@@ -25,5 +26,6 @@ pub(crate) fn groups() -> [EndpointGroup; 7] {
         verification::group(),
         events::group(),
         operate::group(),
+        lightning_node::group(),
     ]
 }

@@ -59,6 +59,11 @@ impl IdempotencyContext {
         }))
     }
 
+    /// The key, for work that keeps its own record of what was done under it.
+    pub(crate) fn key(&self) -> IdempotencyKey {
+        self.0.key
+    }
+
     /// For the engine: renders the response that is committed with the work. It is the response of the handler: 200,
     /// with this body as JSON.
     pub(crate) fn request<T, B: Serialize>(

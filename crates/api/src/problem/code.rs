@@ -35,6 +35,8 @@ pub enum ErrorCode {
     SubscriptionNotFound,
     /// It is not one of the service's relays.
     RelayNotFound,
+    /// The service's own Lightning node has no such channel.
+    ChannelNotFound,
     /// The path exists, but not with this method; `Allow` lists those it has.
     MethodNotAllowed,
     /// The body did not arrive in time.
@@ -67,7 +69,8 @@ pub enum ErrorCode {
     StorageUnavailable,
     /// No relay is connected, and the request needs one; retry after `Retry-After`.
     NoRelayConnected,
-    /// The service has no Lightning backend (`wallet.ln_backend` is `none`), and the request needs one.
+    /// The service has no Lightning backend (`wallet.ln_backend` is `none`), or no node of its own (it is not `embedded`), and
+    /// the request needs one.
     WalletNotConfigured,
     /// No mint of proofs of age is configured (`verification.mint_url`), and the request names none.
     VerificationNotConfigured,
@@ -85,7 +88,7 @@ pub enum ErrorCode {
 
 impl ErrorCode {
     /// Every code.
-    pub const ALL: [Self; 36] = [
+    pub const ALL: [Self; 37] = [
         Self::MalformedJson,
         Self::MalformedRequest,
         Self::JwtInvalid,
@@ -99,6 +102,7 @@ impl ErrorCode {
         Self::RelayNotFound,
         Self::DeliveryNotFound,
         Self::SessionNotFound,
+        Self::ChannelNotFound,
         Self::MethodNotAllowed,
         Self::BodyTimeout,
         Self::IdempotencyKeyReused,
@@ -140,6 +144,7 @@ impl ErrorCode {
             Self::RelayNotFound => "relay_not_found",
             Self::DeliveryNotFound => "delivery_not_found",
             Self::SessionNotFound => "session_not_found",
+            Self::ChannelNotFound => "channel_not_found",
             Self::SessionDecided => "session_decided",
             Self::SessionExpired => "session_expired",
             Self::MethodNotAllowed => "method_not_allowed",
@@ -179,7 +184,8 @@ impl ErrorCode {
             | Self::SubscriptionNotFound
             | Self::RelayNotFound
             | Self::DeliveryNotFound
-            | Self::SessionNotFound => StatusCode::NOT_FOUND,
+            | Self::SessionNotFound
+            | Self::ChannelNotFound => StatusCode::NOT_FOUND,
             Self::EventsRemoved => StatusCode::GONE,
             Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
             Self::BodyTimeout => StatusCode::REQUEST_TIMEOUT,
@@ -219,6 +225,7 @@ impl ErrorCode {
             Self::RelayNotFound => "No such relay",
             Self::DeliveryNotFound => "No such delivery",
             Self::SessionNotFound => "No such verification session",
+            Self::ChannelNotFound => "No such channel",
             Self::SessionDecided => "The verification session is decided",
             Self::SessionExpired => "The verification session has expired",
             Self::MethodNotAllowed => "The path does not support this method",

@@ -21,7 +21,8 @@ use usher_engine::ports::{
     Clock, DeliveryStore, Inbound, Messenger, OsRandomness, OutgoingMessage, SystemClock, Via, WebhookSender,
 };
 use usher_engine::{
-    Engine, EngineOptions, EngineParts, PageRules, PaymentRules, SpendingRules, UnixMillis, VerificationRules,
+    Engine, EngineOptions, EngineParts, LightningBackend, PageRules, PaymentRules, SpendingRules, UnixMillis,
+    VerificationRules,
 };
 use usher_protocol::bolt11::Network;
 use usher_protocol::jwt::JwtIssuer;
@@ -94,7 +95,7 @@ impl Default for PartsSay {
                 relays,
                 store: true,
                 damaged: Vec::new(),
-                wallet: WalletReadiness { backend: "none", connected: true },
+                wallet: WalletReadiness { backend: "none", connected: true, warnings: Vec::new() },
                 mints: Vec::new(),
             },
             Vec::new(),
@@ -125,6 +126,8 @@ pub struct Builder {
     pub folder: Option<TempDir>,
     /// The rules of age verification.
     pub verification: VerificationRules,
+    /// The Lightning backend.
+    pub lightning: Option<LightningBackend>,
 }
 
 pub struct TestApp {
@@ -189,7 +192,7 @@ impl Builder {
             clock: Arc::new(SystemClock),
             randomness: Arc::new(OsRandomness),
             inbox: receiver,
-            lightning: None,
+            lightning: self.lightning,
             lightning_notifications: None,
             tickets: Some(Arc::clone(&tickets) as _),
             age_verifier: None,
@@ -252,6 +255,7 @@ impl TestApp {
             webhook: None,
             folder: None,
             verification: VerificationRules::default(),
+            lightning: None,
         }
     }
 

@@ -19,6 +19,7 @@ mod failures;
 mod framing;
 mod idempotency;
 mod jwt;
+mod lightning_node;
 mod limits;
 mod login;
 mod openapi_document;

@@ -22,7 +22,8 @@ async fn the_first_payment_opens_a_channel_and_what_the_provider_keeps_is_counte
     let invoice = fixture.backend.make_invoice(&wanted(50_000_000)).await.unwrap();
     fixture.network.payer.pay(&bolt11(&invoice)).await.unwrap();
     let settlement = fixture.settlement(&invoice).await;
-    assert_eq!(settlement.amount, Some(50_000_000), "the payer paid all of it");
+    assert_eq!(settlement.skimmed_fee, 2_000_000, "what the provider asks for at least");
+    assert_eq!(settlement.amount, Some(48_000_000), "the payer paid all of it");
     fixture.until_channel_is_usable().await;
     let balance = fixture.backend.info().await.unwrap().balance.unwrap();
     assert!(balance <= 48_000_000, "the provider kept its fee: {balance}");

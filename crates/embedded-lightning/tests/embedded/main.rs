@@ -5,5 +5,6 @@ mod conformance;
 mod fixture;
 mod invoices;
 mod kills;
+mod management;
 mod outages;
 mod restored_copies;

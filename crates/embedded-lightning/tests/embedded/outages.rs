@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ldk_node::lightning_types::payment::{PaymentHash as LibraryHash, PaymentPreimage};
-use usher_engine::ports::{Clock as _, Lightning as _, OutgoingStatus, SignedPayment, SystemClock};
+use usher_engine::ports::{Clock as _, Lightning as _, LightningNode as _, OutgoingStatus, SignedPayment, SystemClock};
 use usher_protocol::bolt11::Invoice;
 
 use crate::fixture::{Fixture, bolt11, follow, invoice, until};
@@ -70,6 +70,9 @@ async fn a_payment_that_arrives_after_its_channel_was_closed_is_paid() {
         OutgoingStatus::Paid(paid) => assert_eq!(paid.preimage.as_bytes(), &PREIMAGE),
         other => panic!("{other:?}"),
     }
+    let state = fixture.backend.state().await.unwrap();
+    assert_eq!(state.closures.forced, 1, "the operator is told");
+    assert!(state.warnings.iter().any(|warning| warning.code == "forced_closure"), "{state:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

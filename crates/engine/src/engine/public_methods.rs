@@ -1,5 +1,6 @@
 //! The methods of [`Engine`], by topic. Each passes its call to the part that does the work.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use usher_protocol::PublicKey;
@@ -16,7 +17,7 @@ use super::{
 use crate::operations::{self, AgeDecision, LoginState, SubscriptionView};
 use crate::ports::{
     DamagedRow, Delivery, DeliveryCounts, DeliveryStatus, IdempotencyKey, IdempotencyRecord, LightningError,
-    LightningInfo, LightningStatus, MintAuthToken, StoreError, TicketBalance, Token,
+    LightningInfo, LightningNode, LightningStatus, MintAuthToken, StoreError, TicketBalance, Token,
 };
 use crate::{EventPage, FieldErrors, StreamId};
 
@@ -57,13 +58,18 @@ impl Engine {
 
     /// The Lightning backend's name in the configuration and its description of itself; `None` without a backend.
     pub async fn lightning_info(&self) -> Option<(&'static str, Result<LightningInfo, LightningError>)> {
-        let LightningBackend { adapter, name } = self.lightning.clone()?;
+        let LightningBackend { adapter, name, .. } = self.lightning.clone()?;
         Some((name, adapter.info().await))
     }
 
     /// The Lightning backend's name in the configuration and the state of its connection; `None` without a backend.
     pub fn lightning_status(&self) -> Option<(&'static str, LightningStatus)> {
         self.lightning.as_ref().map(|lightning| (lightning.name, lightning.adapter.status()))
+    }
+
+    /// The Lightning backend as a node; `None` unless the service runs it itself.
+    pub fn lightning_node(&self) -> Option<Arc<dyn LightningNode>> {
+        self.lightning.as_ref()?.node.clone()
     }
 
     /// Requests to the Lightning backend: kind, result and number.

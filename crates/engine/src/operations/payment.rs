@@ -130,6 +130,13 @@ enum InvoiceSource {
     Other { invoice: Invoice },
 }
 
+/// What arrived, and what the liquidity provider kept for opening a channel, in millisats.
+#[derive(Clone, Copy)]
+struct Skimmed {
+    received: u64,
+    fee: u64,
+}
+
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "phase", rename_all = "snake_case")]
 enum Phase {
@@ -451,12 +458,18 @@ impl Payment {
         }
     }
 
-    fn proven(&mut self, preimage: Option<&Preimage>, now: UnixMillis) -> StepResult {
+    fn proven(&mut self, preimage: Option<&Preimage>, skimmed: Option<Skimmed>, now: UnixMillis) -> StepResult {
         if self.paid {
             return StepResult::Ignored;
         }
         self.paid = true;
-        let paid = self.tell("paid", None, preimage, now);
+        let data = PaymentData {
+            preimage: preimage.map(Preimage::to_hex),
+            amount_received: skimmed.map(|skimmed| skimmed.received),
+            skimmed_fee: skimmed.map(|skimmed| skimmed.fee),
+            ..self.data("paid")
+        };
+        let paid = emit(EventData::Payment(data), now);
         let mut effects = vec![paid, Effect::ClearOutbox];
         let note = match self.charge() {
             Some(charge) => Note::Charged(Charged { charge, end: ChargeEnd::Paid(preimage.copied()) }),
@@ -492,7 +505,7 @@ impl Payment {
 
     fn end(&mut self, status: &'static str, reason: Option<&str>, now: UnixMillis) -> StepResult {
         self.phase = Phase::Over { until: self.over_until(now) };
-        let mut effects = vec![self.tell(status, reason, None, now), Effect::ClearOutbox];
+        let mut effects = vec![self.tell(status, reason, now), Effect::ClearOutbox];
         if let Some(charge) = self.charge() {
             let end = ChargeEnd::Failed { status: status.to_owned(), reason: reason.map(str::to_owned) };
             effects.extend(self.tell_subscription(Note::Charged(Charged { charge, end })));
@@ -519,16 +532,19 @@ impl Payment {
         Some(Effect::Tell(CorrelationKey::subscription(&link.subscription_id), note))
     }
 
-    fn tell(&self, status: &str, reason: Option<&str>, preimage: Option<&Preimage>, now: UnixMillis) -> Effect {
-        let data = PaymentData {
+    fn tell(&self, status: &str, reason: Option<&str>, now: UnixMillis) -> Effect {
+        let data = PaymentData { reason: reason.map(str::to_owned), ..self.data(status) };
+        emit(EventData::Payment(data), now)
+    }
+
+    /// What every event of the payment says.
+    fn data(&self, status: &str) -> PaymentData {
+        PaymentData {
             status: status.to_owned(),
-            reason: reason.map(str::to_owned),
-            preimage: preimage.map(Preimage::to_hex),
             request_id: self.reference.clone(),
             subscription_id: self.subscription.as_ref().map(|link| link.subscription_id.clone()),
             ..PaymentData::default()
-        };
-        emit(EventData::Payment(data), now)
+        }
     }
 }
 

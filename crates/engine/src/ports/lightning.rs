@@ -109,13 +109,19 @@ pub enum InvoiceStatus {
 pub struct Settlement {
     /// Millisats received, if the backend reports it.
     pub amount: Option<u64>,
+    /// Millisats that the payer paid in addition, and that the liquidity provider kept for opening a channel (LSPS2); 0
+    /// if no channel was opened.
+    pub skimmed_fee: u64,
     /// The preimage, if the backend reports it; the engine checks that it hashes to the payment hash.
     pub preimage: Option<Preimage>,
 }
 
 impl fmt::Debug for Settlement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Settlement").field("amount", &self.amount).finish_non_exhaustive()
+        f.debug_struct("Settlement")
+            .field("amount", &self.amount)
+            .field("skimmed_fee", &self.skimmed_fee)
+            .finish_non_exhaustive()
     }
 }
 

@@ -6,6 +6,7 @@ mod deliveries;
 mod directory;
 mod idempotency_store;
 mod lightning;
+mod lightning_node;
 mod messenger;
 mod randomness;
 mod relay_control;
@@ -26,6 +27,10 @@ pub use idempotency_store::{IdempotencyKey, IdempotencyRecord, IdempotencyStore,
 pub use lightning::{
     Finds, InvoiceStatus, Lightning, LightningError, LightningInfo, LightningNotification, LightningNotifications,
     LightningStatus, OutgoingStatus, PaidInvoice, Settlement, SignedPayment, WantedInvoice,
+};
+pub use lightning_node::{
+    Channel, ChannelCounts, ChannelOpening, Closures, LightningNode, NodeError, NodeState, NodeWarning, OpeningState,
+    ReceivingCost, WantedChannel,
 };
 pub use messenger::{Inbound, Messenger, OutgoingMessage, Via};
 pub use randomness::{OsRandomness, Randomness};

@@ -12,8 +12,8 @@ use usher_protocol::bolt11::Invoice;
 use usher_protocol::message::PaymentHash;
 
 use crate::ports::{
-    Clock as _, InvoiceStatus, Lightning, LightningError, LightningNotification, OutgoingStatus, SignedPayment,
-    SystemClock, WantedInvoice,
+    Clock as _, InvoiceStatus, Lightning, LightningError, LightningNotification, OutgoingStatus, Settlement,
+    SignedPayment, SystemClock, WantedInvoice,
 };
 
 /// Longer than anything takes on any machine.
@@ -242,12 +242,17 @@ async fn assert_settled(harness: &mut dyn LightningHarness, invoice: &Invoice) {
             _ => {}
         }
     };
-    assert_eq!(settlement.amount, invoice.amount());
+    assert_eq!(paid_in_all(&settlement), invoice.amount());
     assert!(settlement.preimage.is_none_or(|preimage| preimage.payment_hash() == invoice.payment_hash()));
     match harness.backend().look_up_invoice(invoice.payment_hash()).await {
-        Ok(InvoiceStatus::Settled(found)) => assert_eq!(found.amount, invoice.amount()),
+        Ok(InvoiceStatus::Settled(found)) => assert_eq!(paid_in_all(&found), invoice.amount()),
         other => panic!("{other:?}"),
     }
+}
+
+/// What the payer paid.
+fn paid_in_all(settlement: &Settlement) -> Option<u64> {
+    settlement.amount.map(|amount| amount + settlement.skimmed_fee)
 }
 
 /// Waits until there is a value.

@@ -161,7 +161,7 @@ impl Running {
             clock: clock.clone(),
             randomness: Arc::new(SeededRandomness::new(seed)),
             inbox: inbound,
-            lightning: wallet.map(|wallet| LightningBackend { adapter: wallet.clone(), name: "fake" }),
+            lightning: wallet.map(|wallet| LightningBackend { adapter: wallet.clone(), name: "fake", node: None }),
             lightning_notifications: wallet.map(|wallet| wallet.begin(clock.clone())),
             tickets: tickets.map(|tickets| tickets.clone() as Arc<dyn TicketWallet>),
             age_verifier: None,

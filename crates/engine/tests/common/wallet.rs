@@ -216,7 +216,7 @@ impl Lightning for FakeWallet {
             let mut books = self.books.lock();
             *books.look_ups.entry(hash).or_default() += 1;
             books.settled.get(&hash).map_or(InvoiceStatus::Open, |preimage| {
-                InvoiceStatus::Settled(Settlement { amount: None, preimage: Some(*preimage) })
+                InvoiceStatus::Settled(Settlement { amount: None, skimmed_fee: 0, preimage: Some(*preimage) })
             })
         };
         self.answer(Ok(status)).await

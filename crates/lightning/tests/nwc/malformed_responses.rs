@@ -133,7 +133,7 @@ async fn invalid_numbers_are_left_out() {
             wire.answer(&request, &result).await;
         };
         let (found, ()) = tokio::join!(client.backend.look_up_invoice(hash()), answering);
-        let settlement = Settlement { amount: None, preimage: Some(Preimage::from_bytes([6; 32])) };
+        let settlement = Settlement { amount: None, skimmed_fee: 0, preimage: Some(Preimage::from_bytes([6; 32])) };
         assert_eq!(found, Ok(usher_engine::ports::InvoiceStatus::Settled(settlement)), "{amount}");
     }
 }
@@ -201,7 +201,7 @@ async fn invalid_notifications_are_ignored() {
     wire.tell(NOTIFICATION, &json!({"notification_type": "payment_received", "notification": fields}).to_string())
         .await;
     // The payment hash is clear; without proof the engine looks it up.
-    assert_eq!(client.settled().await, (hash(), Settlement { amount: None, preimage: None }));
+    assert_eq!(client.settled().await, (hash(), Settlement { amount: None, skimmed_fee: 0, preimage: None }));
     client.quiet().await;
 }
 

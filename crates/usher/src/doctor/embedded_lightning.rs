@@ -51,6 +51,18 @@ pub(super) async fn check(config: &Config, findings: &mut Vec<Finding>) {
     });
 }
 
+/// What a running node warns of.
+pub(super) fn judge(warnings: &[(String, String)]) -> Vec<Finding> {
+    if warnings.iter().any(|(code, _)| code == "not_running") {
+        let advice = "the node starts as soon as its chain source answers; see the log of the service";
+        return vec![Finding::fail(CHECK, "the embedded node does not run", advice)];
+    }
+    let warned = |(_, text): &(String, String)| Finding::warn(CHECK, text.clone(), "docs/lightning.md, Warnings");
+    let mut findings = vec![Finding::ok(CHECK, "the embedded node runs")];
+    findings.extend(warnings.iter().map(warned));
+    findings
+}
+
 fn no_provider(address: &str, problem: &str) -> Finding {
     Finding::fail(
         CHECK,

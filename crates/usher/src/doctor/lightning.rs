@@ -32,6 +32,8 @@ struct Info {
     network: Option<String>,
     /// None when they are not known.
     methods: Option<Vec<String>>,
+    /// Code and text of what an embedded node warns of.
+    warnings: Vec<(String, String)>,
 }
 
 /// Asks the backend.
@@ -51,12 +53,8 @@ pub(super) async fn check(config: &Config, service: Option<&Service>, findings: 
         None => from_here(config).await,
     };
     match asked {
-        Ok(_) if is_embedded => findings.push(Finding::ok(CHECK, "the embedded node runs")),
-        Err(reason) if is_embedded => findings.push(Finding::fail(
-            CHECK,
-            reason,
-            "the node starts as soon as its chain source answers; see the log of the service",
-        )),
+        Ok(info) if is_embedded => findings.extend(embedded_lightning::judge(&info.warnings)),
+        Err(reason) if is_embedded => findings.push(Finding::fail(CHECK, reason, "see the log of the service")),
         Ok(info) => findings.extend(judge(config, &info)),
         Err(reason) => findings.push(Finding::fail(
             CHECK,
@@ -106,7 +104,10 @@ async fn by_service(service: &Service) -> Result<Info, String> {
         return Err(detail.to_owned());
     }
     let text = |name: &str| response.body[name].as_str().map(str::to_owned);
-    Ok(Info { alias: text("alias"), network: text("network"), methods: None })
+    let warnings = response.body["node"]["warnings"].as_array().into_iter().flatten();
+    let warnings = warnings.filter_map(|warning| Some((warning["code"].as_str()?, warning["text"].as_str()?)));
+    let warnings = warnings.map(|(code, text)| (code.to_owned(), text.to_owned())).collect();
+    Ok(Info { alias: text("alias"), network: text("network"), methods: None, warnings })
 }
 
 /// Connects to the wallet as the service would, and asks for nothing but what it says of itself.
@@ -139,6 +140,7 @@ async fn from_here(config: &Config) -> Result<Info, String> {
         alias: info.alias,
         network: info.network.map(|network| network.as_str().to_owned()),
         methods: Some(info.methods),
+        warnings: Vec::new(),
     })
 }
 

@@ -1,6 +1,7 @@
 //! The embedded Lightning node in the real program, in a Lightning network of real nodes on a private chain.
 
 mod fixture;
+mod operator;
 
 use std::fs::File;
 use std::time::Duration;
@@ -77,7 +78,7 @@ async fn without_its_chain_source_everything_else_works_and_payments_wait() {
     network.chain.set_reachable(false);
     let mut fixture = Fixture::open_on(network, bitcoind).await;
     let user = fixture.user().await;
-    assert!(fixture.api().get("/wallet/info").await.is_err());
+    assert!(fixture.waits_for_the_chain().await);
     let stream = fixture.ask(&user, Fixture::FIRST).await;
     fixture.user().await;
 

@@ -37,7 +37,7 @@ impl IntoResponse for NotReady {
     "ready": true,
     "relays": { "ready": true, "connected": 2, "total": 3 },
     "store": { "ready": true, "damaged_rows": 0, "damaged": [] },
-    "wallet": { "ready": true, "backend": "none" },
+    "wallet": { "ready": true, "backend": "none", "warnings": [] },
     "tickets": {
         "ready": true,
         "mints": [{ "mint_url": "https://mint.example", "responds": true, "unfinished_jobs": 0 }],
@@ -101,6 +101,8 @@ pub(crate) struct Wallet {
     ready: bool,
     /// Which one.
     backend: &'static str,
+    /// What its operator should know, if the service runs it itself: the codes of the `warnings` of `GET /wallet/info`.
+    warnings: Vec<&'static str>,
 }
 
 /// The mints.
@@ -149,7 +151,7 @@ impl From<Readiness> for Ready {
             ready: connected && store,
             relays: Relays { ready: connected, connected: relays.connected, total: relays.total },
             store: Store { ready: store, damaged_rows, damaged },
-            wallet: Wallet { ready: wallet.connected, backend: wallet.backend },
+            wallet: Wallet { ready: wallet.connected, backend: wallet.backend, warnings: wallet.warnings },
             tickets: mints.into(),
         }
     }

@@ -42,7 +42,8 @@ async fn due_invoice_is_looked_up_and_only_settlement_is_reported() {
     watcher.due(stream(1));
     within("it is looked up", || (backend.made("look_up_invoice") == 1).then_some(())).await;
     // It is open: nothing is reported, and it is looked up again.
-    *backend.status.lock() = InvoiceStatus::Settled(Settlement { amount: Some(1), preimage: Some(preimage()) });
+    *backend.status.lock() =
+        InvoiceStatus::Settled(Settlement { amount: Some(1), skimmed_fee: 0, preimage: Some(preimage()) });
     within("its timer is set", || watcher.watched.lock().by_stream[&stream(1)].at.map(|_| ())).await;
     assert_eq!(around.alarms_after(5 * SECOND).await, [(stream(1), Alarm::LookUp)]);
     watcher.due(stream(1));

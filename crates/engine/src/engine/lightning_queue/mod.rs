@@ -26,7 +26,7 @@ use super::lightning_metrics::LightningMetrics;
 use super::tasks::Tasks;
 use crate::StreamId;
 use crate::operations::{Input, LightningRequest};
-use crate::ports::{Clock, Lightning, LightningError};
+use crate::ports::{Clock, Lightning, LightningError, LightningNode};
 
 /// Requests that run at the same time, except payments and those that no user waits for.
 const CONCURRENT: usize = 64;
@@ -46,6 +46,8 @@ pub struct LightningBackend {
     pub adapter: Arc<dyn Lightning>,
     /// Its name in the configuration (`wallet.ln_backend`).
     pub name: &'static str,
+    /// The same as a node, if it is one that the service runs itself.
+    pub node: Option<Arc<dyn LightningNode>>,
 }
 
 /// Requests of operations to the Lightning backend.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use usher_protocol::bolt11::{Invoice, Network};
 
-use super::{InvoiceSource, Payment, Phase, WITHDRAWN};
+use super::{InvoiceSource, Payment, Phase, Skimmed, WITHDRAWN};
 use crate::UnixMillis;
 use crate::operations::{Effect, LightningRequest, StepResult, lease};
 use crate::ports::{InvoiceStatus, LightningError, Settlement, WantedInvoice};
@@ -100,15 +100,17 @@ impl Payment {
     }
 
     /// The Lightning backend reports that the invoice was paid. Too small an amount, or a preimage of another hash,
-    /// does not settle it.
+    /// does not settle it. What the liquidity provider kept was paid, too.
     pub(super) fn settled(&mut self, settlement: &Settlement, now: UnixMillis) -> StepResult {
         let Some(hash) = self.watched() else { return StepResult::Ignored };
         // Backends that count whole sats drop the rest.
         let whole = self.amount - self.amount % 1000;
-        let enough = settlement.amount.is_none_or(|amount| amount >= whole);
+        let enough = settlement.amount.is_none_or(|amount| amount.saturating_add(settlement.skimmed_fee) >= whole);
         let fits = settlement.preimage.is_none_or(|preimage| preimage.payment_hash() == hash);
         let preimage = settlement.preimage.or(self.shown);
-        if enough && fits { self.proven(preimage.as_ref(), now) } else { StepResult::Ignored }
+        let skimmed = settlement.amount.filter(|_| settlement.skimmed_fee > 0);
+        let skimmed = skimmed.map(|received| Skimmed { received, fee: settlement.skimmed_fee });
+        if enough && fits { self.proven(preimage.as_ref(), skimmed, now) } else { StepResult::Ignored }
     }
 }
 

@@ -68,12 +68,12 @@ impl Payment {
             PaymentStatus::Approved if !self.approved => {
                 self.approved = true;
                 self.last = Some(response.status.clone());
-                StepResult::Stepped(vec![self.tell("user_approved", None, None, now), answered_pause(now)])
+                StepResult::Stepped(vec![self.tell("user_approved", None, now), answered_pause(now)])
             }
             PaymentStatus::Failed { reason } if self.failures < MAX_FAILURES => {
                 self.failures += 1;
                 self.last = Some(response.status.clone());
-                StepResult::Stepped(vec![self.tell("user_failed", reason.as_deref(), None, now), answered_pause(now)])
+                StepResult::Stepped(vec![self.tell("user_failed", reason.as_deref(), now), answered_pause(now)])
             }
             PaymentStatus::Rejected { reason } => self.end("user_rejected", reason.as_deref(), now),
             // Nothing to report and nothing to store: a wallet that repeats its reply costs no write.
@@ -88,7 +88,7 @@ impl Payment {
         let Some(hash) = self.invoice().map(Invoice::payment_hash) else { return StepResult::Ignored };
         let preimage = preimage.filter(|preimage| preimage.payment_hash() == hash);
         match &self.source {
-            InvoiceSource::Other { .. } if preimage.is_some() => self.proven(preimage, now),
+            InvoiceSource::Other { .. } if preimage.is_some() => self.proven(preimage, None, now),
             // This proves nothing, but the wallet must not pay again. Only once: a wallet that repeats its reply costs
             // no write.
             InvoiceSource::Other { .. } if self.claimed_at.is_some() || !matches!(self.phase, Phase::Asking) => {

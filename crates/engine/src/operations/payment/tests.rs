@@ -55,7 +55,7 @@ fn failed(reason: &str) -> Input {
 }
 
 fn settled(amount: u64, preimage: Option<Preimage>) -> Settlement {
-    Settlement { amount: Some(amount), preimage }
+    Settlement { amount: Some(amount), skimmed_fee: 0, preimage }
 }
 
 fn looked_up(status: InvoiceStatus) -> Input {
@@ -73,6 +73,17 @@ fn settlement_is_reported_as_paid_once() {
     let data = json!({ "status": "paid", "preimage": PREIMAGE.to_hex(), "request_id": "theirs" });
     assert_eq!(event(&got).1, data);
     assert!(got.contains(&Effect::Finish) && payment.is_done());
+}
+
+#[test]
+fn what_the_liquidity_provider_kept_was_paid_and_is_in_the_event() {
+    let skimmed = |amount| Settlement { skimmed_fee: 2_000, ..settled(amount, Some(PREIMAGE)) };
+    assert_eq!(asking().step(&Input::Settled(skimmed(2_999)), NOW), StepResult::Ignored);
+    let got = effects(asking().step(&Input::Settled(skimmed(3_000)), NOW));
+    let data = json!({
+        "status": "paid", "preimage": PREIMAGE.to_hex(), "amount_received": 3_000, "skimmed_fee": 2_000, "request_id": "theirs",
+    });
+    assert_eq!(event(&got).1, data);
 }
 
 #[test]
@@ -412,12 +423,12 @@ fn input() -> impl Strategy<Value = Input> {
             any::<bool>().prop_map(|again| LightningError::Refused { again, reason: "x".to_owned() }),
         ]
     };
-    let settlement = || {
-        (prop_oneof![Just(None), Just(Some(4_999)), Just(Some(5_000))], 0..3_u8).prop_map(|(amount, byte)| Settlement {
-            amount,
-            preimage: [None, Some(PREIMAGE), Some(WRONG)][usize::from(byte)],
-        })
-    };
+    let settlement =
+        || {
+            (prop_oneof![Just(None), Just(Some(4_999)), Just(Some(5_000))], 0..3_u8).prop_map(|(amount, byte)| {
+                Settlement { amount, skimmed_fee: 0, preimage: [None, Some(PREIMAGE), Some(WRONG)][usize::from(byte)] }
+            })
+        };
     prop_oneof![
         6 => Just(Input::Timer),
         1 => Just(Input::Resumed),

@@ -202,9 +202,11 @@ impl World {
                 let status = match (works, settled) {
                     (false, _) => Err(LightningError::NotSent),
                     (true, false) => Ok(InvoiceStatus::Open),
-                    (true, true) => {
-                        Ok(InvoiceStatus::Settled(Settlement { amount: Some(5_000), preimage: Some(preimage) }))
-                    }
+                    (true, true) => Ok(InvoiceStatus::Settled(Settlement {
+                        amount: Some(5_000),
+                        skimmed_fee: 0,
+                        preimage: Some(preimage),
+                    })),
                 };
                 self.commit(Some(nth), Input::InvoiceStatus(status))
             }

@@ -46,7 +46,7 @@ fn an_invoice_is_settled_only_by_state_or_time() {
     assert_eq!(status(json!({"state": "pending", "settled_at": 7})), Ok(InvoiceStatus::Open));
     assert_eq!(status(json!({"state": "accepted"})), Ok(InvoiceStatus::Open));
     assert_eq!(status(json!({"state": "expired"})), Ok(InvoiceStatus::Dead));
-    let settled = InvoiceStatus::Settled(Settlement { amount: Some(5), preimage: Some(preimage) });
+    let settled = InvoiceStatus::Settled(Settlement { amount: Some(5), skimmed_fee: 0, preimage: Some(preimage) });
     assert_eq!(status(json!({"state": "settled", "amount": 5})), Ok(settled.clone()));
     assert_eq!(status(json!({"settled_at": 7, "amount": 5})), Ok(settled));
     assert!(status(json!({"type": "outgoing", "state": "settled"})).is_err());
@@ -90,7 +90,7 @@ fn notifications() {
         Notification::parse(&json!({"notification_type": kind, "notification": value}).to_string())
     };
     let fields = json!({"payment_hash": hash.to_string(), "preimage": preimage.to_hex(), "amount": 9, "fees_paid": 1});
-    let settlement = Settlement { amount: Some(9), preimage: Some(preimage) };
+    let settlement = Settlement { amount: Some(9), skimmed_fee: 0, preimage: Some(preimage) };
     assert_eq!(told("payment_received", fields.clone()), Ok(Some(Notification::Received(hash, settlement))));
     let paid = PaidInvoice { preimage, fees_paid: Some(1) };
     assert_eq!(told("payment_sent", fields), Ok(Some(Notification::Sent(hash, paid))));

@@ -51,6 +51,6 @@ impl Transaction<'_> {
     }
 
     pub(super) fn settlement(&self) -> Settlement {
-        Settlement { amount: self.number("amount"), preimage: self.preimage() }
+        Settlement { amount: self.number("amount"), skimmed_fee: 0, preimage: self.preimage() }
     }
 }

@@ -54,7 +54,14 @@ impl Fixture {
     }
 
     pub(super) async fn until_node_runs(&self) {
-        until("a running node", async || self.api().get("/wallet/info").await.ok()).await;
+        until("a running node", async || (!self.waits_for_the_chain().await).then_some(())).await;
+    }
+
+    /// Whether the operator is warned that the node waits for its chain source.
+    pub(super) async fn waits_for_the_chain(&self) -> bool {
+        let info = self.api().get("/wallet/info").await.unwrap();
+        let mut warnings = info["node"]["warnings"].as_array().unwrap().iter();
+        warnings.any(|warning| warning["code"] == "not_running" || warning["code"] == "not_synced")
     }
 
     /// What the service can pay, in millisats.

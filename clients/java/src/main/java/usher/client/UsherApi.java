@@ -404,8 +404,8 @@ public final class UsherApi {
     /**
      * Describes the service's Lightning backend and its balance.
      *
-     * <p>Each request queries the backend and waits for its reply. Use it to check whether the backend works, not
-     * every second.
+     * <p>A wallet of somebody else is asked, and the request waits for its reply; a node of the service itself is
+     * described also while it waits for its chain source. Use it to check whether the backend works, not every second.
      *
      * <p>{@code GET /wallet/info}
      *
@@ -1315,5 +1315,151 @@ public final class UsherApi {
      */
     public Call<String> showDocs(CallOptions options) {
         return transport.text(Request.of("GET", "/docs"), options);
+    }
+
+    /**
+     * Lists the channels of the service's own Lightning node.
+     *
+     * <p>{@code GET /wallet/channels}
+     *
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<Channels> listChannels() {
+        return listChannels(CallOptions.DEFAULT);
+    }
+
+    /**
+     * Lists the channels of the service's own Lightning node.
+     *
+     * <p>A channel that is being closed with the peer's agreement is listed until its closing transaction is made.
+     * Nobody outside is asked.
+     *
+     * <p>{@code GET /wallet/channels}
+     *
+     * @param options how to call
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<Channels> listChannels(CallOptions options) {
+        return transport.call(Request.of("GET", "/wallet/channels"), options, Decoders::channels);
+    }
+
+    /**
+     * Opens a channel with money of the node's on-chain balance.
+     *
+     * <p>{@code POST /wallet/channels}
+     *
+     * @param request A channel to open.
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<ChannelOpening> openChannel(OpenChannelRequest request) {
+        return openChannel(request, CallOptions.DEFAULT);
+    }
+
+    /**
+     * Opens a channel with money of the node's on-chain balance.
+     *
+     * <p>For payments by the service: users' payments open channels by themselves, for a fee that {@code POST
+     * /wallet/receiving-cost} tells. The miner fee of the funding transaction comes on top of the amount. Send an
+     * {@code Idempotency-Key}: the same request with the same key opens one channel, also after a crash. Waits for the
+     * connection to the peer, not for the chain.
+     *
+     * <p>{@code POST /wallet/channels}
+     *
+     * @param request A channel to open.
+     * @param options how to call
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<ChannelOpening> openChannel(OpenChannelRequest request, CallOptions options) {
+        return transport.call(Request.of("POST", "/wallet/channels").body(Encoders.openChannelRequest(request)),
+                options, Decoders::channelOpening);
+    }
+
+    /**
+     * Closes a channel; its money returns to the node's on-chain balance, less fees.
+     *
+     * <p>{@code POST /wallet/channels/{channel_id}/close}
+     *
+     * @param channelId The {@code channel_id} of {@code GET /wallet/channels}.
+     * @param request How to close a channel.
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<ChannelClosing> closeChannel(String channelId, CloseChannelRequest request) {
+        return closeChannel(channelId, request, CallOptions.DEFAULT);
+    }
+
+    /**
+     * Closes a channel; its money returns to the node's on-chain balance, less fees.
+     *
+     * <p>A repeated request finds the channel still closing, or gone (404): it closes nothing else.
+     *
+     * <p>{@code POST /wallet/channels/{channel_id}/close}
+     *
+     * @param channelId The {@code channel_id} of {@code GET /wallet/channels}.
+     * @param request How to close a channel.
+     * @param options how to call
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<ChannelClosing> closeChannel(String channelId, CloseChannelRequest request, CallOptions options) {
+        return transport.call(Request.of("POST", "/wallet/channels/{channel_id}/close",
+                channelId).body(Encoders.closeChannelRequest(request)), options, Decoders::channelClosing);
+    }
+
+    /**
+     * Creates an address at which the node receives bitcoin.
+     *
+     * <p>{@code POST /wallet/addresses}
+     *
+     * @param request Has no fields.
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<BitcoinAddress> createAddress(CreateAddressRequest request) {
+        return createAddress(request, CallOptions.DEFAULT);
+    }
+
+    /**
+     * Creates an address at which the node receives bitcoin.
+     *
+     * <p>What arrives there belongs to its on-chain balance ({@code GET /wallet/info}), from which {@code POST
+     * /wallet/channels} opens channels. Earlier addresses stay valid.
+     *
+     * <p>{@code POST /wallet/addresses}
+     *
+     * @param request Has no fields.
+     * @param options how to call
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<BitcoinAddress> createAddress(CreateAddressRequest request, CallOptions options) {
+        return transport.call(Request.of("POST", "/wallet/addresses").body(Encoders.createAddressRequest(request)),
+                options, Decoders::bitcoinAddress);
+    }
+
+    /**
+     * Tells what it would cost now to receive a payment.
+     *
+     * <p>{@code POST /wallet/receiving-cost}
+     *
+     * @param request A payment to receive.
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<ReceivingCost> getReceivingCost(ReceivingCostRequest request) {
+        return getReceivingCost(request, CallOptions.DEFAULT);
+    }
+
+    /**
+     * Tells what it would cost now to receive a payment.
+     *
+     * <p>If the channels cannot receive that much in one payment, the liquidity provider opens another one and keeps a
+     * fee of the payment. It is asked for its price of this moment. Changes nothing.
+     *
+     * <p>{@code POST /wallet/receiving-cost}
+     *
+     * @param request A payment to receive.
+     * @param options how to call
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<ReceivingCost> getReceivingCost(ReceivingCostRequest request, CallOptions options) {
+        return transport.call(Request.of("POST",
+                "/wallet/receiving-cost").body(Encoders.receivingCostRequest(request)), options,
+                Decoders::receivingCost);
     }
 }

@@ -15,6 +15,11 @@ public final class Decoders {
                 json.optionalInteger("until"));
     }
 
+    public static BitcoinAddress bitcoinAddress(JsonObject json) {
+        return new BitcoinAddress(
+                json.string("address"));
+    }
+
     public static CalendarNextOccurrence calendarNextOccurrence(JsonObject json) {
         return new CalendarNextOccurrence(
                 json.optionalInteger("next_occurrence"));
@@ -29,6 +34,36 @@ public final class Decoders {
                 json.optionalString("request_id"),
                 json.optionalString("token"),
                 json.optionalString("unit"));
+    }
+
+    public static Channel channel(JsonObject json) {
+        return new Channel(
+                json.string("channel_id"),
+                json.string("peer"),
+                json.optionalString("peer_address"),
+                json.optionalString("funding"),
+                json.integer("capacity"),
+                json.integer("outbound"),
+                json.integer("inbound"),
+                json.flag("opened_by_service"),
+                json.flag("ready"),
+                json.flag("usable"));
+    }
+
+    public static ChannelClosing channelClosing(JsonObject json) {
+        return new ChannelClosing(
+                json.string("status"));
+    }
+
+    public static ChannelOpening channelOpening(JsonObject json) {
+        return new ChannelOpening(
+                json.string("peer"),
+                json.string("status"));
+    }
+
+    public static Channels channels(JsonObject json) {
+        return new Channels(
+                json.list("channels", Decoders::channel));
     }
 
     public static DamagedRow damagedRow(JsonObject json) {
@@ -78,6 +113,53 @@ public final class Decoders {
                 json.string("stream_id"),
                 json.string("url"),
                 json.string("page_url"));
+    }
+
+    public static LightningNode lightningNode(JsonObject json) {
+        return new LightningNode(
+                json.string("node_id"),
+                json.optionalInteger("synced_at"),
+                json.integer("height"),
+                json.object("channels", Decoders::lightningNodeChannels),
+                json.integer("inbound"),
+                json.object("on_chain", Decoders::lightningNodeOnChain),
+                json.object("pending", Decoders::lightningNodePending),
+                json.integer("skimmed_fees"),
+                json.object("closures", Decoders::lightningNodeClosures),
+                json.list("warnings", Decoders::lightningNodeWarning));
+    }
+
+    public static LightningNodeChannels lightningNodeChannels(JsonObject json) {
+        return new LightningNodeChannels(
+                json.integer("usable"),
+                json.integer("unusable"),
+                json.integer("capacity"));
+    }
+
+    public static LightningNodeClosures lightningNodeClosures(JsonObject json) {
+        return new LightningNodeClosures(
+                json.integer("cooperative"),
+                json.integer("forced"),
+                json.integer("after_kill"));
+    }
+
+    public static LightningNodeOnChain lightningNodeOnChain(JsonObject json) {
+        return new LightningNodeOnChain(
+                json.integer("total"),
+                json.integer("spendable"),
+                json.integer("reserved"));
+    }
+
+    public static LightningNodePending lightningNodePending(JsonObject json) {
+        return new LightningNodePending(
+                json.integer("payments"),
+                json.integer("closing"));
+    }
+
+    public static LightningNodeWarning lightningNodeWarning(JsonObject json) {
+        return new LightningNodeWarning(
+                json.string("code"),
+                json.string("text"));
     }
 
     public static LoginStarted loginStarted(JsonObject json) {
@@ -167,7 +249,14 @@ public final class Decoders {
     public static ReadyWallet readyWallet(JsonObject json) {
         return new ReadyWallet(
                 json.flag("ready"),
-                json.string("backend"));
+                json.string("backend"),
+                json.strings("warnings"));
+    }
+
+    public static ReceivingCost receivingCost(JsonObject json) {
+        return new ReceivingCost(
+                json.flag("opens_channel"),
+                json.integer("opening_fee"));
     }
 
     public static Relay relay(JsonObject json) {
@@ -334,7 +423,8 @@ public final class Decoders {
                 json.flag("notifications"),
                 json.optionalString("alias"),
                 json.optionalInteger("balance"),
-                json.optionalString("network"));
+                json.optionalString("network"),
+                json.optionalObject("node", Decoders::lightningNode));
     }
 
     public static WebhookDeliveries webhookDeliveries(JsonObject json) {
@@ -373,10 +463,12 @@ public final class Decoders {
                 json.optionalString("method"),
                 json.optionalString("reason"),
                 json.optionalString("session_token"),
+                json.optionalInteger("amount_received"),
                 json.optionalInteger("fees_paid"),
                 json.optionalString("outcome"),
                 json.optionalString("preimage"),
                 json.optionalString("request_id"),
+                json.optionalInteger("skimmed_fee"),
                 json.optionalString("subscription_id"),
                 json.optionalString("token"));
     }

@@ -31,11 +31,22 @@ public final class Encoders {
         return members.map();
     }
 
+    public static Map<String, Object> closeChannelRequest(CloseChannelRequest value) {
+        Members members = new Members();
+        members.put("force", value.force());
+        return members.map();
+    }
+
     public static Map<String, Object> closeSubscriptionRequest(CloseSubscriptionRequest value) {
         Members members = new Members();
         members.put("main_key", value.mainKey());
         members.put("subkeys", value.subkeys());
         members.put("subscription_id", value.subscriptionId());
+        return members.map();
+    }
+
+    public static Map<String, Object> createAddressRequest(CreateAddressRequest value) {
+        Members members = new Members();
         return members.map();
     }
 
@@ -95,6 +106,13 @@ public final class Encoders {
         return members.map();
     }
 
+    public static Map<String, Object> openChannelRequest(OpenChannelRequest value) {
+        Members members = new Members();
+        members.put("amount", value.amount());
+        members.put("peer", value.peer());
+        return members.map();
+    }
+
     public static Map<String, Object> payInvoiceRequest(PayInvoiceRequest value) {
         Members members = new Members();
         members.put("invoice", value.invoice());
@@ -115,6 +133,12 @@ public final class Encoders {
         members.put("name", value.name());
         members.put("nip05", value.nip05());
         members.put("picture", value.picture());
+        return members.map();
+    }
+
+    public static Map<String, Object> receivingCostRequest(ReceivingCostRequest value) {
+        Members members = new Members();
+        members.put("amount", value.amount());
         return members.map();
     }
 

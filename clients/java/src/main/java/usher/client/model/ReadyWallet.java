@@ -1,10 +1,26 @@
 // Written by clients/java/generate from docs/openapi.json; do not edit.
 package usher.client.model;
 
+import java.util.List;
+
 /**
  * The Lightning backend.
  *
  * @param ready Whether it is ready.
  * @param backend Which one.
+ * @param warnings What its operator should know, if the service runs it itself: the codes of the {@code warnings} of
+ *     {@code GET /wallet/info}.
  */
-public record ReadyWallet(boolean ready, String backend) {}
+public record ReadyWallet(boolean ready, String backend, List<String> warnings) {
+    /**
+     * Keeps unchangeable copies of lists.
+     *
+     * @param ready Whether it is ready.
+     * @param backend Which one.
+     * @param warnings What its operator should know, if the service runs it itself: the codes of the {@code warnings}
+     *     of {@code GET /wallet/info}.
+     */
+    public ReadyWallet {
+        warnings = List.copyOf(warnings);
+    }
+}

@@ -18,11 +18,14 @@ import org.jspecify.annotations.Nullable;
  * @param reason Why; in the user's words if the user refused.
  * @param sessionToken The session token of the wallet, possibly a JWT ({@code POST /jwt/verify}); with {@code
  *     approved}.
+ * @param amountReceived With {@code skimmed_fee}: millisats that the service received.
  * @param feesPaid With {@code paid} by the Lightning backend: fees in millisats.
  * @param outcome With {@code error} of the Lightning backend: whether it is certain that nothing was paid.
  * @param preimage With {@code paid}: the proof, whose hash is the payment hash of the invoice; if the Lightning
  *     backend tells it.
  * @param requestId Your own reference.
+ * @param skimmedFee With {@code paid} through a channel that was opened for this payment: millisats that the liquidity
+ *     provider kept of it. The user paid both.
  * @param subscriptionId The subscription that the payment is for.
  * @param token On a ticket request, with {@code error}: a token that the user has given away, that was not confirmed,
  *     and that may be worth something.
@@ -34,10 +37,12 @@ public record StatusUpdateData(
         @Nullable String method,
         @Nullable String reason,
         @Nullable String sessionToken,
+        @Nullable Long amountReceived,
         @Nullable Long feesPaid,
         @Nullable String outcome,
         @Nullable String preimage,
         @Nullable String requestId,
+        @Nullable Long skimmedFee,
         @Nullable String subscriptionId,
         @Nullable String token) implements EventData {
     /**
@@ -54,11 +59,14 @@ public record StatusUpdateData(
      * @param reason Why; in the user's words if the user refused.
      * @param sessionToken The session token of the wallet, possibly a JWT ({@code POST /jwt/verify}); with {@code
      *     approved}.
+     * @param amountReceived With {@code skimmed_fee}: millisats that the service received.
      * @param feesPaid With {@code paid} by the Lightning backend: fees in millisats.
      * @param outcome With {@code error} of the Lightning backend: whether it is certain that nothing was paid.
      * @param preimage With {@code paid}: the proof, whose hash is the payment hash of the invoice; if the Lightning
      *     backend tells it.
      * @param requestId Your own reference.
+     * @param skimmedFee With {@code paid} through a channel that was opened for this payment: millisats that the
+     *     liquidity provider kept of it. The user paid both.
      * @param subscriptionId The subscription that the payment is for.
      * @param token On a ticket request, with {@code error}: a token that the user has given away, that was not
      *     confirmed, and that may be worth something.
@@ -76,10 +84,12 @@ public record StatusUpdateData(
                 + ", method=" + method
                 + ", reason=" + reason
                 + ", sessionToken=…"
+                + ", amountReceived=" + amountReceived
                 + ", feesPaid=" + feesPaid
                 + ", outcome=" + outcome
                 + ", preimage=…"
                 + ", requestId=" + requestId
+                + ", skimmedFee=" + skimmedFee
                 + ", subscriptionId=" + subscriptionId
                 + ", token=…"
                 + "]";

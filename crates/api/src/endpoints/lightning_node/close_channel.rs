@@ -1,0 +1,77 @@
+//! `POST /wallet/channels/{channel_id}/close`
+
+use axum::Json;
+use axum::extract::State;
+use serde::Serialize;
+use usher_engine::ports::NodeError;
+use utoipa::ToSchema;
+
+use super::node;
+use super::node_error::Error;
+use crate::ApiState;
+use crate::body;
+use crate::field_types::Flag;
+use crate::path_parameter::PathParameter;
+use crate::request_body::{RequestBody, request_body};
+use crate::tasks;
+
+request_body! {
+    /// How to close a channel.
+    pub(crate) struct Body = "CloseChannelRequest", example {} {
+        /// Without the peer's agreement. The money is locked for days, and the fees are higher: only for a peer that does not
+        /// come back.
+        force: Option<Flag>,
+    }
+}
+
+/// The fields as read.
+pub(crate) struct Request {
+    force: bool,
+}
+
+impl RequestBody for Body {
+    type Request = Request;
+
+    const MAY_BE_EMPTY: bool = true;
+
+    fn complete(self) -> Option<Request> {
+        Some(Request { force: self.force.unwrap_or(false) })
+    }
+}
+
+/// A channel that is being closed.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = ChannelClosing)]
+pub(crate) struct Closing {
+    /// `closing`: its money is in the node's on-chain balance once the closing transaction is confirmed.
+    #[schema(example = "closing")]
+    status: &'static str,
+}
+
+/// Closes a channel; its money returns to the node's on-chain balance, less fees.
+///
+/// A repeated request finds the channel still closing, or gone (404): it closes nothing else.
+#[utoipa::path(
+    post,
+    path = "/wallet/channels/{channel_id}/close",
+    params(("channel_id" = String, Path, description = "The `channel_id` of `GET /wallet/channels`.")),
+    request_body = Body,
+    responses(
+        (status = 200, description = "The channel is being closed.", body = Closing),
+        (status = 404, description = "`channel_not_found`: There is no such channel, or it is closed."),
+        (status = 502, description = "`wallet_error`: The node does not run, or the peer does not agree now."),
+        (status = 503, description = "`wallet_not_configured`: `wallet.ln_backend` is not `embedded`."),
+    ),
+)]
+pub(crate) async fn close_channel(
+    State(state): State<ApiState>,
+    PathParameter(id): PathParameter,
+    body::Json(Request { force }): body::Json<Body>,
+) -> Result<Json<Closing>, Error> {
+    // Text that is not hex names no channel.
+    let is_hex = |id: &String| id.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let id = id.filter(is_hex).ok_or(NodeError::ChannelNotFound)?;
+    let node = node(&state)?;
+    tasks::run_detached(&state, async move { node.close_channel(&id, force).await }).await??;
+    Ok(Json(Closing { status: "closing" }))
+}

@@ -1,0 +1,61 @@
+//! `POST /wallet/addresses`
+
+use axum::Json;
+use axum::extract::State;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::node;
+use super::node_error::Error;
+use crate::ApiState;
+use crate::body;
+use crate::request_body::{RequestBody, request_body};
+use crate::tasks;
+
+request_body! {
+    /// Has no fields.
+    pub(crate) struct Body = "CreateAddressRequest", example {} {
+    }
+}
+
+impl RequestBody for Body {
+    type Request = ();
+
+    const MAY_BE_EMPTY: bool = true;
+
+    fn complete(self) -> Option<()> {
+        Some(())
+    }
+}
+
+/// A Bitcoin address of the node.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = BitcoinAddress)]
+pub(crate) struct Address {
+    /// The address, on `wallet.network`.
+    #[schema(example = "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4")]
+    address: String,
+}
+
+/// Creates an address at which the node receives bitcoin.
+///
+/// What arrives there belongs to its on-chain balance (`GET /wallet/info`), from which `POST /wallet/channels` opens
+/// channels. Earlier addresses stay valid.
+#[utoipa::path(
+    post,
+    path = "/wallet/addresses",
+    request_body = Body,
+    responses(
+        (status = 200, description = "The address.", body = Address),
+        (status = 502, description = "`wallet_error`: The node does not run."),
+        (status = 503, description = "`wallet_not_configured`: `wallet.ln_backend` is not `embedded`."),
+    ),
+)]
+pub(crate) async fn create_address(
+    State(state): State<ApiState>,
+    body::Json(()): body::Json<Body>,
+) -> Result<Json<Address>, Error> {
+    let node = node(&state)?;
+    let address = tasks::run_detached(&state, async move { node.new_address().await }).await??;
+    Ok(Json(Address { address }))
+}

@@ -1,0 +1,70 @@
+//! `POST /wallet/receiving-cost`
+
+use axum::Json;
+use axum::extract::State;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::node;
+use super::node_error::Error;
+use crate::ApiState;
+use crate::body;
+use crate::field_types::Millisats;
+use crate::request_body::{RequestBody, request_body};
+
+request_body! {
+    /// A payment to receive.
+    pub(crate) struct Body = "ReceivingCostRequest", example { "amount": 50000000 } {
+        /// Millisats.
+        amount: Millisats,
+    }
+}
+
+/// The fields as read.
+pub(crate) struct Request {
+    amount: u64,
+}
+
+impl RequestBody for Body {
+    type Request = Request;
+
+    fn complete(self) -> Option<Request> {
+        Some(Request { amount: self.amount? })
+    }
+}
+
+/// What it costs to receive a payment.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = ReceivingCost)]
+pub(crate) struct Cost {
+    /// Whether the liquidity provider would open a channel for it.
+    #[schema(example = true)]
+    opens_channel: bool,
+    /// What the provider would keep of the payment for that, in millisats.
+    #[schema(example = 2000000)]
+    opening_fee: u64,
+}
+
+/// Tells what it would cost now to receive a payment.
+///
+/// If the channels cannot receive that much in one payment, the liquidity provider opens another one and keeps a fee of
+/// the payment. It is asked for its price of this moment. Changes nothing.
+#[utoipa::path(
+    post,
+    path = "/wallet/receiving-cost",
+    request_body = Body,
+    responses(
+        (status = 200, description = "The cost.", body = Cost),
+        (status = 502, description = "`wallet_error`: The payment could not be received: the node does not run, or the \
+            liquidity provider cannot be reached, opens no channel for this amount, or wants more than \
+            `wallet.embedded.max_opening_fee_percent`."),
+        (status = 503, description = "`wallet_not_configured`: `wallet.ln_backend` is not `embedded`."),
+    ),
+)]
+pub(crate) async fn get_receiving_cost(
+    State(state): State<ApiState>,
+    body::Json(Request { amount }): body::Json<Body>,
+) -> Result<Json<Cost>, Error> {
+    let cost = node(&state)?.receiving_cost(amount).await?;
+    Ok(Json(Cost { opens_channel: cost.opens_channel, opening_fee: cost.opening_fee }))
+}

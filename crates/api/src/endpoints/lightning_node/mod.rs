@@ -1,0 +1,34 @@
+//! The Lightning node that the service runs itself (`wallet.ln_backend` is `embedded`): channels, addresses and prices.
+
+mod close_channel;
+mod create_address;
+mod get_receiving_cost;
+mod list_channels;
+mod node_error;
+mod open_channel;
+
+use std::sync::Arc;
+
+use usher_engine::ports::LightningNode;
+use utoipa_axum::routes;
+
+use self::node_error::Error;
+use crate::ApiState;
+use crate::endpoint_group::EndpointGroup;
+
+pub(super) fn group() -> EndpointGroup {
+    EndpointGroup::new(
+        "Lightning node",
+        "Manage the Lightning node that the service runs itself (`wallet.ln_backend` is `embedded`).",
+    )
+    .endpoint(routes!(list_channels::list_channels))
+    .endpoint(routes!(open_channel::open_channel))
+    .endpoint(routes!(close_channel::close_channel))
+    .endpoint(routes!(create_address::create_address))
+    .endpoint(routes!(get_receiving_cost::get_receiving_cost))
+}
+
+/// The node.
+fn node(state: &ApiState) -> Result<Arc<dyn LightningNode>, Error> {
+    state.engine.lightning_node().ok_or(Error::NoNode)
+}

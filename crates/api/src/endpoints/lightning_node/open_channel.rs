@@ -1,0 +1,88 @@
+//! `POST /wallet/channels`
+
+use axum::extract::State;
+use axum::{Extension, Json};
+use serde::Serialize;
+use usher_engine::ports::{NodeError, WantedChannel};
+use utoipa::ToSchema;
+
+use super::node;
+use super::node_error::Error;
+use crate::ApiState;
+use crate::body;
+use crate::field_types::{Millisats, OneLine};
+use crate::idempotency::IdempotencyContext;
+use crate::request_body::{RequestBody, request_body};
+use crate::tasks;
+
+request_body! {
+    /// A channel to open.
+    pub(crate) struct Body = "OpenChannelRequest", example { "amount": 100000000 } {
+        /// Its capacity in millisats, a multiple of 1,000. All of it is on the service's side at first.
+        amount: Millisats,
+        /// With whom: `<node id>@<host>:<port>`. The default is `wallet.embedded.liquidity_provider`.
+        peer: Option<OneLine<512>>,
+    }
+}
+
+/// The fields as read.
+pub(crate) struct Request {
+    amount: u64,
+    peer: Option<String>,
+}
+
+impl RequestBody for Body {
+    type Request = Request;
+
+    fn complete(self) -> Option<Request> {
+        Some(Request { amount: self.amount?, peer: self.peer })
+    }
+}
+
+/// A channel that was requested.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = ChannelOpening)]
+pub(crate) struct Opening {
+    /// The peer's public key.
+    #[schema(example = "02eec7245d6b7d2ccb30380bfbe2a3648cd7a942653f5aa340edcea1f283686619")]
+    peer: String,
+    /// `opening` until the funding transaction is confirmed, then `open`; `closed` if it was closed again, or the peer
+    /// refused it.
+    #[schema(pattern = "^(opening|open|closed)$", example = "opening")]
+    status: &'static str,
+}
+
+/// Opens a channel with money of the node's on-chain balance.
+///
+/// For payments by the service: users' payments open channels by themselves, for a fee that
+/// `POST /wallet/receiving-cost` tells. The miner fee of the funding transaction comes on top of the amount. Send an
+/// `Idempotency-Key`: the same request with the same key opens one channel, also after a crash. Waits for the
+/// connection to the peer, not for the chain.
+#[utoipa::path(
+    post,
+    path = "/wallet/channels",
+    request_body = Body,
+    responses(
+        (status = 200, description = "The channel is being opened, or was opened by an earlier request with the same \
+            key.", body = Opening),
+        (status = 422, description = "`invalid_request`: Some fields are wrong, or the node cannot spend that much \
+            (`/amount`)."),
+        (status = 502, description = "`wallet_error`: The node does not run, or the peer cannot be reached or refuses. \
+            Nothing was spent."),
+        (status = 503, description = "`wallet_not_configured`: `wallet.ln_backend` is not `embedded`."),
+    ),
+)]
+pub(crate) async fn open_channel(
+    State(state): State<ApiState>,
+    idempotency: Option<Extension<IdempotencyContext>>,
+    body::Json(Request { amount, peer }): body::Json<Body>,
+) -> Result<Json<Opening>, Error> {
+    let node = node(&state)?;
+    if amount % 1000 != 0 {
+        return Err(NodeError::InvalidAmount("must be a multiple of 1000: channels hold whole sats".to_owned()).into());
+    }
+    let key = idempotency.map(|Extension(idempotency)| idempotency.key());
+    let wanted = WantedChannel { key, peer, amount };
+    let opened = tasks::run_detached(&state, async move { node.open_channel(&wanted).await }).await??;
+    Ok(Json(Opening { peer: opened.peer, status: opened.state.as_str() }))
+}

@@ -1,0 +1,236 @@
+//! The endpoints of the Lightning node that the service runs itself; the node is scripted.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+use usher_engine::LightningBackend;
+use usher_engine::ports::{
+    Channel, ChannelCounts, ChannelOpening, Closures, InvoiceStatus, Lightning, LightningError, LightningInfo,
+    LightningNode, LightningStatus, NodeError, NodeState, NodeWarning, OpeningState, OutgoingStatus, PaidInvoice,
+    ReceivingCost, SignedPayment, WantedChannel, WantedInvoice,
+};
+use usher_protocol::bolt11::{Invoice, Network};
+use usher_protocol::message::PaymentHash;
+
+use crate::app::TestApp;
+
+/// A node that does not run; what was asked of it is kept.
+#[derive(Default)]
+struct ScriptedNode {
+    opened: Mutex<Vec<WantedChannel>>,
+    closed: Mutex<Vec<(String, bool)>>,
+    fails: Mutex<Option<NodeError>>,
+}
+
+impl ScriptedNode {
+    fn respond<T>(&self, value: T) -> Result<T, NodeError> {
+        self.fails.lock().clone().map_or(Ok(value), Err)
+    }
+}
+
+#[async_trait]
+impl Lightning for ScriptedNode {
+    async fn make_invoice(&self, _wanted: &WantedInvoice) -> Result<Invoice, LightningError> {
+        Err(LightningError::NotSent)
+    }
+
+    async fn look_up_invoice(&self, _hash: PaymentHash) -> Result<InvoiceStatus, LightningError> {
+        Err(LightningError::NotSent)
+    }
+
+    async fn prepare_payment(&self, _invoice: &Invoice, _until: u64) -> Result<SignedPayment, LightningError> {
+        Err(LightningError::NotSent)
+    }
+
+    async fn pay(
+        &self,
+        _invoice: &Invoice,
+        _payment: &SignedPayment,
+        _again: bool,
+    ) -> Result<PaidInvoice, LightningError> {
+        Err(LightningError::NotSent)
+    }
+
+    async fn look_up_payment(
+        &self,
+        _hash: PaymentHash,
+        _asked: Option<&SignedPayment>,
+    ) -> Result<OutgoingStatus, LightningError> {
+        Err(LightningError::NotSent)
+    }
+
+    async fn info(&self) -> Result<LightningInfo, LightningError> {
+        Err(LightningError::NotSent)
+    }
+
+    fn status(&self) -> LightningStatus {
+        LightningStatus { connected: false, sends_notifications: true }
+    }
+}
+
+#[async_trait]
+impl LightningNode for ScriptedNode {
+    async fn state(&self) -> Result<NodeState, NodeError> {
+        self.respond(NodeState {
+            node_id: "02ee".to_owned(),
+            network: Network::Signet,
+            synced_at: None,
+            height: 7,
+            channels: ChannelCounts { usable: 1, unusable: 2 },
+            capacity: 100,
+            outbound: 40,
+            inbound: 50,
+            on_chain: 30,
+            on_chain_spendable: 5,
+            on_chain_reserved: 25,
+            payments_under_way: 1,
+            closing: 9,
+            skimmed_fees: 2,
+            closures: Closures { cooperative: 3, forced: 2, after_kill: 1 },
+            warnings: vec![NodeWarning { code: "not_running", text: "it waits".to_owned() }],
+        })
+    }
+
+    async fn channels(&self) -> Result<Vec<Channel>, NodeError> {
+        self.respond(vec![Channel {
+            id: "ab".to_owned(),
+            peer: "03aa".to_owned(),
+            peer_address: None,
+            funding: Some("cd:0".to_owned()),
+            capacity: 100,
+            outbound: 40,
+            inbound: 50,
+            opened_by_service: true,
+            ready: true,
+            usable: false,
+        }])
+    }
+
+    async fn new_address(&self) -> Result<String, NodeError> {
+        self.respond("bcrt1q".to_owned())
+    }
+
+    async fn receiving_cost(&self, amount: u64) -> Result<ReceivingCost, NodeError> {
+        self.respond(ReceivingCost { opens_channel: true, opening_fee: amount / 100 })
+    }
+
+    async fn open_channel(&self, wanted: &WantedChannel) -> Result<ChannelOpening, NodeError> {
+        self.respond(())?;
+        self.opened.lock().push(wanted.clone());
+        Ok(ChannelOpening { peer: "03aa".to_owned(), state: OpeningState::Opening })
+    }
+
+    async fn close_channel(&self, id: &str, force: bool) -> Result<(), NodeError> {
+        self.respond(())?;
+        self.closed.lock().push((id.to_owned(), force));
+        Ok(())
+    }
+}
+
+async fn start() -> (TestApp, Arc<ScriptedNode>) {
+    let node = Arc::new(ScriptedNode::default());
+    let backend =
+        LightningBackend { adapter: Arc::clone(&node) as _, name: "embedded", node: Some(Arc::clone(&node) as _) };
+    let mut builder = TestApp::builder();
+    builder.lightning = Some(backend);
+    (builder.start().await, node)
+}
+
+impl TestApp {
+    async fn ask(&self, path: &str) -> (u16, Value) {
+        let response = self.get(path).send().await.unwrap();
+        (response.status().as_u16(), response.json().await.unwrap())
+    }
+
+    async fn tell(&self, path: &str, body: &Value) -> (u16, Value) {
+        let response = self.post(path).json(body).send().await.unwrap();
+        (response.status().as_u16(), response.json().await.unwrap())
+    }
+}
+
+#[tokio::test]
+async fn a_node_that_does_not_run_is_described() {
+    let (app, _node) = start().await;
+    let (status, body) = app.ask("/wallet/info").await;
+    assert_eq!(status, 200);
+    let node = json!({
+        "node_id": "02ee", "synced_at": null, "height": 7,
+        "channels": { "usable": 1, "unusable": 2, "capacity": 100 }, "inbound": 50,
+        "on_chain": { "total": 30, "spendable": 5, "reserved": 25 },
+        "pending": { "payments": 1, "closing": 9 }, "skimmed_fees": 2,
+        "closures": { "cooperative": 3, "forced": 2, "after_kill": 1 },
+        "warnings": [{ "code": "not_running", "text": "it waits" }],
+    });
+    let expected = json!({
+        "backend": "embedded", "balance": 40, "alias": null, "network": "signet", "notifications": true, "node": node,
+    });
+    assert_eq!(body, expected);
+    let (status, body) = app.ask("/wallet/channels").await;
+    assert_eq!((status, &body["channels"][0]["channel_id"]), (200, &json!("ab")));
+}
+
+#[tokio::test]
+async fn a_channel_is_opened_under_its_idempotency_key() {
+    let (app, node) = start().await;
+    let open = |key: Option<&'static str>| {
+        let request = app.post("/wallet/channels").json(&json!({ "amount": 5_000, "peer": "03aa@host:1" }));
+        match key {
+            Some(key) => request.header("Idempotency-Key", key),
+            None => request,
+        }
+    };
+    for key in [Some("a"), Some("a"), Some("b"), None] {
+        let response = open(key).send().await.unwrap();
+        assert_eq!(response.status(), 200);
+        assert_eq!(response.json::<Value>().await.unwrap(), json!({ "peer": "03aa", "status": "opening" }));
+    }
+    let opened = node.opened.lock().clone();
+    assert_eq!(opened.len(), 3, "the second request got the first response");
+    assert!(opened[0].key.is_some() && opened[0].key != opened[1].key && opened[2].key.is_none());
+    assert_eq!((opened[0].amount, opened[0].peer.as_deref()), (5_000, Some("03aa@host:1")));
+
+    let (status, body) = app.tell("/wallet/channels", &json!({ "amount": 5_001 })).await;
+    assert_eq!((status, &body["errors"][0]["pointer"]), (422, &json!("/amount")));
+}
+
+#[tokio::test]
+async fn closing_addresses_and_prices_are_passed_on() {
+    let (app, node) = start().await;
+    assert_eq!(app.tell("/wallet/channels/ab/close", &json!({})).await, (200, json!({ "status": "closing" })));
+    assert_eq!(app.tell("/wallet/channels/cd/close", &json!({ "force": true })).await.0, 200);
+    assert_eq!(*node.closed.lock(), [("ab".to_owned(), false), ("cd".to_owned(), true)]);
+    assert_eq!(app.tell("/wallet/addresses", &json!({})).await, (200, json!({ "address": "bcrt1q" })));
+    let cost = json!({ "opens_channel": true, "opening_fee": 3 });
+    assert_eq!(app.tell("/wallet/receiving-cost", &json!({ "amount": 300 })).await, (200, cost));
+}
+
+#[tokio::test]
+async fn errors_of_the_node_have_codes() {
+    let (app, node) = start().await;
+    let refused = |text: &str| NodeError::Refused(text.to_owned());
+    for (error, status, code) in [
+        (NodeError::ChannelNotFound, 404, "channel_not_found"),
+        (refused("the peer is away"), 502, "wallet_error"),
+        (NodeError::Unavailable("it waits".to_owned()), 502, "wallet_error"),
+        (NodeError::InvalidAmount("too much".to_owned()), 422, "invalid_request"),
+        (NodeError::InvalidPeer("no peer".to_owned()), 422, "invalid_request"),
+    ] {
+        *node.fails.lock() = Some(error.clone());
+        let (answered, body) = app.tell("/wallet/channels/ab/close", &json!({})).await;
+        assert_eq!((answered, body["code"].as_str()), (status, Some(code)), "{error:?}");
+        let (answered, _) = app.tell("/wallet/channels", &json!({ "amount": 1_000 })).await;
+        assert_eq!(answered, status, "{error:?}");
+    }
+}
+
+#[tokio::test]
+async fn without_a_node_of_its_own_the_service_says_so() {
+    let app = TestApp::start().await;
+    let (status, body) = app.ask("/wallet/channels").await;
+    assert_eq!((status, body["code"].as_str()), (503, Some("wallet_not_configured")));
+    assert!(body["detail"].as_str().unwrap().contains("embedded"), "{body}");
+    assert_eq!(app.tell("/wallet/addresses", &json!({})).await.0, 503);
+    assert_eq!(app.tell("/wallet/receiving-cost", &json!({ "amount": 1 })).await.0, 503);
+}

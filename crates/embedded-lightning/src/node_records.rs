@@ -1,0 +1,217 @@
+//! The adapter's records for the operator: channels and how they ended, openings that were requested, and what liquidity
+//! providers kept.
+
+use std::io;
+
+use rusqlite::{OptionalExtension as _, params};
+use usher_engine::ports::{Closures, IdempotencyKey};
+use usher_protocol::message::PaymentHash;
+
+use crate::store::Store;
+
+/// How a channel ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Closure {
+    /// With the peer's agreement.
+    Cooperative,
+    /// By one side alone.
+    Forced,
+    /// By the library, because the process was killed between two writes.
+    AfterKill,
+}
+
+impl Closure {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Cooperative => "cooperative",
+            Self::Forced => "forced",
+            Self::AfterKill => "after_kill",
+        }
+    }
+}
+
+/// An opening that was requested.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Opening {
+    pub(crate) peer: String,
+    /// Sats.
+    pub(crate) amount: u64,
+    /// The library's id of the channel, once it has one.
+    pub(crate) channel: Option<u128>,
+}
+
+impl Store {
+    /// Records that a channel has a funding transaction.
+    pub(crate) fn channel_funded(&self, channel: u128, now: u64) -> io::Result<()> {
+        self.change(|connection| {
+            connection
+                .prepare_cached(
+                    "INSERT OR IGNORE INTO channels (channel, state, changed_at) VALUES (?1, 'funded', ?2)",
+                )?
+                .execute(params![channel.to_be_bytes(), now])
+        })?;
+        Ok(())
+    }
+
+    /// Records how a channel ended. One that was never funded held no money: it leaves no record.
+    pub(crate) fn channel_closed(&self, channel: u128, closure: Closure, now: u64) -> io::Result<bool> {
+        let changed = self.change(|connection| {
+            connection
+                .prepare_cached(
+                    "UPDATE channels SET state = ?2, changed_at = ?3 WHERE channel = ?1 AND state = 'funded'",
+                )?
+                .execute(params![channel.to_be_bytes(), closure.as_str(), now])
+        })?;
+        Ok(changed == 1)
+    }
+
+    /// Whether a channel was closed by its peer or by this node.
+    pub(crate) fn closures(&self) -> io::Result<Closures> {
+        self.connection
+            .lock()
+            .prepare_cached(
+                "SELECT count(*) FILTER (WHERE state = 'cooperative'),
+                        count(*) FILTER (WHERE state IN ('forced', 'after_kill')),
+                        count(*) FILTER (WHERE state = 'after_kill') FROM channels",
+            )
+            .and_then(|mut query| {
+                query.query_row([], |row| {
+                    Ok(Closures { cooperative: row.get(0)?, forced: row.get(1)?, after_kill: row.get(2)? })
+                })
+            })
+            .map_err(io::Error::other)
+    }
+
+    /// When a channel was last closed by one side alone, in Unix seconds.
+    pub(crate) fn last_forced_closure(&self) -> io::Result<Option<u64>> {
+        self.connection
+            .lock()
+            .prepare_cached("SELECT max(changed_at) FROM channels WHERE state IN ('forced', 'after_kill')")
+            .and_then(|mut query| query.query_row([], |row| row.get(0)))
+            .map_err(io::Error::other)
+    }
+
+    /// Records what a liquidity provider kept of a payment. Events repeat: it counts once.
+    pub(crate) fn record_skimmed_fee(&self, hash: PaymentHash, fee: u64) -> io::Result<()> {
+        self.change(|connection| {
+            connection
+                .prepare_cached("INSERT OR IGNORE INTO skimmed_fees VALUES (?1, ?2)")?
+                .execute(params![hash.as_bytes(), fee])
+        })?;
+        Ok(())
+    }
+
+    /// What liquidity providers have kept in all, in millisats.
+    pub(crate) fn skimmed_fees(&self) -> io::Result<u64> {
+        self.connection
+            .lock()
+            .prepare_cached("SELECT coalesce(sum(fee), 0) FROM skimmed_fees")
+            .and_then(|mut query| query.query_row([], |row| row.get(0)))
+            .map_err(io::Error::other)
+    }
+
+    /// The opening that was requested with this key.
+    pub(crate) fn opening(&self, key: &IdempotencyKey) -> io::Result<Option<Opening>> {
+        self.connection
+            .lock()
+            .prepare_cached("SELECT peer, amount, channel FROM openings WHERE key = ?1")
+            .and_then(|mut query| {
+                query
+                    .query_row([key.0], |row| {
+                        let channel: Option<[u8; 16]> = row.get(2)?;
+                        Ok(Opening {
+                            peer: row.get(0)?,
+                            amount: row.get(1)?,
+                            channel: channel.map(u128::from_be_bytes),
+                        })
+                    })
+                    .optional()
+            })
+            .map_err(io::Error::other)
+    }
+
+    /// Records an opening before the library gets it.
+    pub(crate) fn begin_opening(&self, key: &IdempotencyKey, peer: &str, amount: u64) -> io::Result<()> {
+        self.change(|connection| {
+            connection
+                .prepare_cached("INSERT OR IGNORE INTO openings (key, peer, amount) VALUES (?1, ?2, ?3)")?
+                .execute(params![key.0, peer, amount])
+        })?;
+        Ok(())
+    }
+
+    /// Records the library's id of the channel of an opening.
+    pub(crate) fn opening_has_channel(&self, key: &IdempotencyKey, channel: u128) -> io::Result<()> {
+        self.change(|connection| {
+            connection
+                .prepare_cached("UPDATE openings SET channel = ?2 WHERE key = ?1")?
+                .execute(params![key.0, channel.to_be_bytes()])
+        })?;
+        Ok(())
+    }
+
+    /// Whether a channel is that of a recorded opening.
+    pub(crate) fn is_of_an_opening(&self, channel: u128) -> io::Result<bool> {
+        self.connection
+            .lock()
+            .prepare_cached("SELECT EXISTS (SELECT 1 FROM openings WHERE channel = ?1)")
+            .and_then(|mut query| query.query_row([channel.to_be_bytes()], |row| row.get(0)))
+            .map_err(io::Error::other)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tempfile::TempDir;
+
+    use super::*;
+
+    fn store() -> (TempDir, Store) {
+        let folder = TempDir::new().unwrap();
+        let store = Store::open(folder.path()).unwrap();
+        (folder, store)
+    }
+
+    #[test]
+    fn a_closure_counts_once_and_a_channel_without_money_is_none() {
+        let (_folder, store) = store();
+        for channel in 1..=3 {
+            store.channel_funded(channel, 5).unwrap();
+            store.channel_funded(channel, 6).unwrap();
+        }
+        assert!(store.channel_closed(1, Closure::Cooperative, 7).unwrap());
+        assert!(store.channel_closed(2, Closure::Forced, 8).unwrap());
+        assert!(store.channel_closed(3, Closure::AfterKill, 9).unwrap());
+        assert!(!store.channel_closed(3, Closure::Forced, 10).unwrap(), "the event is repeated");
+        assert!(!store.channel_closed(4, Closure::Forced, 11).unwrap(), "it was never funded");
+        assert_eq!(store.closures().unwrap(), Closures { cooperative: 1, forced: 2, after_kill: 1 });
+        assert_eq!(store.last_forced_closure().unwrap(), Some(9));
+    }
+
+    #[test]
+    fn what_a_provider_kept_counts_once() {
+        let (_folder, store) = store();
+        let hash = PaymentHash::from_bytes([1; 32]);
+        assert_eq!(store.skimmed_fees().unwrap(), 0);
+        for _ in 0..2 {
+            store.record_skimmed_fee(hash, 2_000).unwrap();
+        }
+        store.record_skimmed_fee(PaymentHash::from_bytes([2; 32]), 500).unwrap();
+        assert_eq!(store.skimmed_fees().unwrap(), 2_500);
+    }
+
+    #[test]
+    fn an_opening_is_recorded_before_it_has_a_channel() {
+        let (_folder, store) = store();
+        let key = IdempotencyKey([7; 32]);
+        assert_eq!(store.opening(&key).unwrap(), None);
+        store.begin_opening(&key, "peer", 100).unwrap();
+        store.begin_opening(&key, "other", 200).unwrap();
+        let begun = Opening { peer: "peer".to_owned(), amount: 100, channel: None };
+        assert_eq!(store.opening(&key).unwrap(), Some(begun.clone()));
+        store.opening_has_channel(&key, u128::MAX - 1).unwrap();
+        assert_eq!(store.opening(&key).unwrap(), Some(Opening { channel: Some(u128::MAX - 1), ..begun }));
+        assert!(store.is_of_an_opening(u128::MAX - 1).unwrap());
+        assert!(!store.is_of_an_opening(1).unwrap());
+    }
+}

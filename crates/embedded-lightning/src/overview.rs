@@ -1,0 +1,232 @@
+//! The state of the node for its operator, and what the operator should know.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use ldk_node::{LightningBalance, PendingSweepBalance};
+use tokio_util::sync::CancellationToken;
+use usher_engine::ports::{ChannelCounts, NodeState, NodeWarning};
+
+use crate::liquidity::sendable;
+use crate::shared_node::{OLDEST_SYNC, SharedNode};
+
+/// Below which part of the capacity, in percent, what can be received in one payment is little.
+const LITTLE_INBOUND: u64 = 20;
+
+/// For how many seconds a channel that was closed by force is warned of: its money is on the chain long before.
+const WARN_OF_CLOSURE: u64 = 7 * 24 * 3600;
+
+/// How often it is looked whether there is something to warn of.
+const LOOK: Duration = Duration::from_secs(60);
+
+impl SharedNode {
+    /// The state of the node. Blocks.
+    pub(crate) fn state(&self) -> std::io::Result<NodeState> {
+        let (status, channels, balances) = (self.node.status(), self.node.list_channels(), self.node.list_balances());
+        let usable = channels.iter().filter(|channel| channel.is_usable).count();
+        let open: HashSet<_> = channels.iter().map(|channel| channel.channel_id).collect();
+        let closing = balances.lightning_balances.iter().filter_map(|balance| {
+            let (channel, amount) = claimable(balance)?;
+            (!open.contains(&channel)).then_some(amount)
+        });
+        let swept = balances.pending_balances_from_channel_closures.iter().map(|pending| match pending {
+            PendingSweepBalance::PendingBroadcast { amount_satoshis, .. }
+            | PendingSweepBalance::BroadcastAwaitingConfirmation { amount_satoshis, .. } => *amount_satoshis,
+            // It is part of the balance on the chain.
+            PendingSweepBalance::AwaitingThresholdConfirmations { .. } => 0,
+        });
+        let inbound = self.free_inbound().map_err(|error| std::io::Error::other(error.to_string()))?.at_once;
+        let mut state = NodeState {
+            node_id: self.node.node_id().to_string(),
+            network: self.network,
+            synced_at: status.latest_lightning_wallet_sync_timestamp,
+            height: status.current_best_block.height,
+            channels: ChannelCounts { usable, unusable: channels.len() - usable },
+            capacity: channels.iter().map(|channel| channel.channel_value_sats * 1000).sum(),
+            outbound: sendable(&channels),
+            inbound,
+            on_chain: balances.total_onchain_balance_sats * 1000,
+            on_chain_spendable: balances.spendable_onchain_balance_sats * 1000,
+            on_chain_reserved: balances.total_anchor_channels_reserve_sats * 1000,
+            payments_under_way: self.store.payments_under_way()?,
+            closing: closing.chain(swept).sum::<u64>() * 1000,
+            skimmed_fees: self.store.skimmed_fees()?,
+            closures: self.store.closures()?,
+            warnings: Vec::new(),
+        };
+        state.warnings = self.warnings(&state)?;
+        Ok(state)
+    }
+
+    fn warnings(&self, state: &NodeState) -> std::io::Result<Vec<NodeWarning>> {
+        let provider_is_away = self.provider.as_ref().is_some_and(|provider| {
+            !self.node.list_peers().iter().any(|peer| peer.node_id == provider.node_id && peer.is_connected)
+        });
+        let situation = Situation {
+            runs: self.is_running(),
+            has_provider: self.provider.is_some(),
+            provider_is_away,
+            forced_closure: self.store.last_forced_closure()?,
+            now: self.now(),
+        };
+        Ok(warnings(state, &situation))
+    }
+}
+
+/// What an output of a channel gives us for sure, in sats.
+fn claimable(balance: &LightningBalance) -> Option<(ldk_node::lightning::ln::types::ChannelId, u64)> {
+    match balance {
+        LightningBalance::ClaimableOnChannelClose { channel_id, amount_satoshis, .. }
+        | LightningBalance::ClaimableAwaitingConfirmations { channel_id, amount_satoshis, .. }
+        | LightningBalance::ContentiousClaimable { channel_id, amount_satoshis, .. }
+        | LightningBalance::CounterpartyRevokedOutputClaimable { channel_id, amount_satoshis, .. } => {
+            Some((*channel_id, *amount_satoshis))
+        }
+        LightningBalance::MaybeTimeoutClaimableHTLC { .. } | LightningBalance::MaybePreimageClaimableHTLC { .. } => {
+            None
+        }
+    }
+}
+
+/// What warnings depend on beside the state.
+struct Situation {
+    runs: bool,
+    has_provider: bool,
+    provider_is_away: bool,
+    /// When a channel was last closed by one side alone, in Unix seconds.
+    forced_closure: Option<u64>,
+    /// Unix seconds.
+    now: u64,
+}
+
+fn warnings(state: &NodeState, situation: &Situation) -> Vec<NodeWarning> {
+    let mut warnings = Vec::new();
+    let mut warn = |code, text: String| warnings.push(NodeWarning { code, text });
+    let is_synced = state.synced_at.is_some_and(|at| at.saturating_add(OLDEST_SYNC) >= situation.now);
+    if !situation.runs {
+        warn("not_running", "the node waits for its chain source, or cannot write its data: see the log".to_owned());
+    } else if !is_synced {
+        warn(
+            "not_synced",
+            "the node has not processed the chain for an hour or since its first start: it makes no invoices until the \
+             chain source answers"
+                .to_owned(),
+        );
+    }
+    if situation.provider_is_away {
+        warn("provider_away", "the liquidity provider is not connected: it opens no channels now".to_owned());
+    }
+    let (inbound, capacity) = (state.inbound, state.capacity);
+    if state.channels.usable == 0 && !situation.has_provider {
+        warn(
+            "cannot_receive",
+            "no channel can be used and no liquidity provider is configured: no payment can be received".to_owned(),
+        );
+    } else if state.channels.usable > 0 && inbound < capacity / 100 * LITTLE_INBOUND {
+        let consequence = if situation.has_provider {
+            "for a larger payment the liquidity provider opens another channel and keeps a fee"
+        } else {
+            "a larger payment cannot be received, because no liquidity provider is configured"
+        };
+        warn("low_inbound", format!("the channels can receive {inbound} msat in one payment: {consequence}"));
+    }
+    if let Some(at) = situation.forced_closure
+        && at.saturating_add(WARN_OF_CLOSURE) >= situation.now
+    {
+        warn(
+            "forced_closure",
+            format!(
+                "a channel was closed by force within the last week; {} msat are on their way to the chain, less fees",
+                state.closing
+            ),
+        );
+    }
+    warnings
+}
+
+/// Logs each warning when it begins to hold, until `stop`.
+pub(crate) async fn watch(inner: Arc<SharedNode>, stop: CancellationToken) {
+    let mut said: HashSet<&'static str> = HashSet::new();
+    loop {
+        tokio::select! {
+            () = stop.cancelled() => return,
+            () = tokio::time::sleep(LOOK) => {}
+        }
+        let looking = Arc::clone(&inner);
+        let Ok(Ok(state)) = tokio::task::spawn_blocking(move || looking.state()).await else { continue };
+        for warning in &state.warnings {
+            if said.insert(warning.code) {
+                tracing::warn!(code = warning.code, "Lightning node: {}", warning.text);
+            }
+        }
+        said.retain(|code| state.warnings.iter().any(|warning| warning.code == *code));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use usher_engine::ports::Closures;
+    use usher_protocol::bolt11::Network;
+
+    use super::*;
+
+    const HEALTHY: Situation =
+        Situation { runs: true, has_provider: true, provider_is_away: false, forced_closure: None, now: 1_000_000 };
+
+    fn state() -> NodeState {
+        NodeState {
+            node_id: String::new(),
+            network: Network::Regtest,
+            synced_at: Some(999_990),
+            height: 1,
+            channels: ChannelCounts { usable: 1, unusable: 0 },
+            capacity: 1_000_000,
+            outbound: 500_000,
+            inbound: 200_000,
+            on_chain: 0,
+            on_chain_spendable: 0,
+            on_chain_reserved: 0,
+            payments_under_way: 0,
+            closing: 7,
+            skimmed_fees: 0,
+            closures: Closures::default(),
+            warnings: Vec::new(),
+        }
+    }
+
+    fn codes(state: &NodeState, situation: &Situation) -> Vec<&'static str> {
+        warnings(state, situation).into_iter().map(|warning| warning.code).collect()
+    }
+
+    #[test]
+    fn a_healthy_node_warns_of_nothing() {
+        assert!(codes(&state(), &HEALTHY).is_empty());
+        let new = NodeState { channels: ChannelCounts::default(), capacity: 0, inbound: 0, ..state() };
+        assert!(codes(&new, &HEALTHY).is_empty(), "the provider opens the first channel");
+    }
+
+    #[test]
+    fn inbound_is_warned_of_before_it_runs_out() {
+        let little = NodeState { inbound: 199_999, ..state() };
+        assert_eq!(codes(&little, &HEALTHY), ["low_inbound"]);
+        let text = &warnings(&little, &Situation { has_provider: false, ..HEALTHY })[0].text;
+        assert!(text.contains("199999 msat") && text.contains("cannot be received"), "{text}");
+    }
+
+    #[test]
+    fn what_keeps_the_node_from_receiving_is_warned_of() {
+        assert_eq!(codes(&state(), &Situation { runs: false, ..HEALTHY }), ["not_running"]);
+        assert_eq!(codes(&NodeState { synced_at: None, ..state() }, &HEALTHY), ["not_synced"]);
+        assert_eq!(codes(&state(), &Situation { provider_is_away: true, ..HEALTHY }), ["provider_away"]);
+        let alone = NodeState { channels: ChannelCounts { usable: 0, unusable: 1 }, inbound: 0, ..state() };
+        assert_eq!(codes(&alone, &Situation { has_provider: false, ..HEALTHY }), ["cannot_receive"]);
+    }
+
+    #[test]
+    fn a_forced_closure_is_warned_of_for_a_week() {
+        let closed = |at| Situation { forced_closure: Some(at), ..HEALTHY };
+        assert_eq!(codes(&state(), &closed(999_000)), ["forced_closure"]);
+        assert!(codes(&state(), &closed(1_000_000 - WARN_OF_CLOSURE - 1)).is_empty());
+    }
+}

@@ -1,0 +1,151 @@
+//! `usher lightning …`: the Lightning node that the service runs itself, managed through the running service.
+
+mod abandon;
+mod status;
+
+use std::io::{BufRead as _, IsTerminal as _};
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+use usher_engine::ports::{Clock as _, SystemClock};
+use uuid::Uuid;
+
+use super::environment::{load_in_time, source};
+use super::service_client::ServiceClient;
+use crate::cli::LightningCommand;
+use crate::config::report;
+use crate::failure::Failure;
+use crate::output::{tell, write};
+
+/// Millisats of a sat.
+const SAT: u64 = 1000;
+
+/// Runs it.
+///
+/// # Errors
+/// When the configuration has errors, the service does not run or refuses, or the operator does not confirm.
+pub fn run(command: &LightningCommand, data_dir: Option<PathBuf>) -> Result<(), Failure> {
+    let (loaded, source) = load_in_time(source(data_dir)?)?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    if let LightningCommand::Abandon { yes } = command {
+        let Some(config) = &loaded.config else { return Err(Failure::Configuration(report::problems(&loaded))) };
+        return runtime.block_on(abandon::run(config, &source, *yes));
+    }
+    let service = ServiceClient::new(&loaded)?;
+    let text = runtime.block_on(async {
+        match command {
+            LightningCommand::Status { json } => {
+                let (info, channels) = (node(&service).await?, service.get("/wallet/channels").await?);
+                Ok(if *json { pretty(&with_channels(info, &channels))? } else { status::text(&info, &channels) })
+            }
+            LightningCommand::Address => {
+                let created = service.post("/wallet/addresses", &json!({}), None).await?;
+                Ok(format!("{}\n", created["address"].as_str().unwrap_or_default()))
+            }
+            LightningCommand::Price { amount } => price(&service, millisats(*amount)?).await,
+            LightningCommand::Open { amount, peer, yes } => open(&service, *amount, peer.as_deref(), *yes).await,
+            LightningCommand::Close { channel, force, yes } => close(&service, channel, *force, *yes).await,
+            LightningCommand::Backup => backup(&service).await,
+            LightningCommand::Abandon { .. } => Ok(String::new()),
+        }
+    });
+    Ok(write(&text?)?)
+}
+
+/// The response of `GET /wallet/info` of a service that runs a node.
+async fn node(service: &ServiceClient) -> Result<Value, Failure> {
+    let info = service.get("/wallet/info").await?;
+    if info["node"].is_object() {
+        return Ok(info);
+    }
+    Err(Failure::said(format!(
+        "the service runs no Lightning node of its own: wallet.ln_backend is {}, not \"embedded\"",
+        info["backend"]
+    )))
+}
+
+async fn price(service: &ServiceClient, amount: u64) -> Result<String, Failure> {
+    let cost = service.post("/wallet/receiving-cost", &json!({ "amount": amount }), None).await?;
+    let fee = cost["opening_fee"].as_u64().unwrap_or(0);
+    Ok(if cost["opens_channel"] == true {
+        format!(
+            "the liquidity provider would open a channel and keep {} of {}\n",
+            status::sats(fee),
+            status::sats(amount)
+        )
+    } else {
+        "the channels can receive it: nothing is kept\n".to_owned()
+    })
+}
+
+async fn open(service: &ServiceClient, amount: u64, peer: Option<&str>, yes: bool) -> Result<String, Failure> {
+    let on_chain = &node(service).await?["node"]["on_chain"];
+    let with = peer.unwrap_or("the liquidity provider");
+    tell(&format!("usher: opens a channel of {amount} sat with {with}"));
+    tell(&format!(
+        "usher: it costs the miner fee of one transaction (about 155 vbytes with one input); the node can spend {} of its \
+         on-chain balance, less that fee",
+        status::sats(on_chain["spendable"].as_u64().unwrap_or(0))
+    ));
+    confirm(yes)?;
+    let body = json!({ "amount": millisats(amount)?, "peer": peer });
+    let opened = service.post("/wallet/channels", &body, Some(&Uuid::now_v7().to_string())).await?;
+    Ok(format!(
+        "{} a channel with {}\n",
+        opened["status"].as_str().unwrap_or_default(),
+        opened["peer"].as_str().unwrap_or_default()
+    ))
+}
+
+async fn close(service: &ServiceClient, channel: &str, force: bool, yes: bool) -> Result<String, Failure> {
+    if channel.is_empty() || !channel.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return Err(Failure::usage("the channel must be an id of `usher lightning status`"));
+    }
+    tell(if force {
+        "usher: closes the channel without its peer: the money is locked for hours to days, and the miner fees are higher"
+    } else {
+        "usher: closes the channel with its peer's agreement: it costs the miner fee of one transaction"
+    });
+    confirm(yes)?;
+    service.post(&format!("/wallet/channels/{channel}/close"), &json!({ "force": force }), None).await?;
+    Ok("closing: the money is in the on-chain balance when the closing transaction is confirmed\n".to_owned())
+}
+
+/// What is needed beside the mnemonic to find lost channels again: no secret, and harmless however old it is.
+async fn backup(service: &ServiceClient) -> Result<String, Failure> {
+    let (info, channels) = (node(service).await?, service.get("/wallet/channels").await?);
+    pretty(&json!({
+        "written_at": SystemClock.now().secs(),
+        "network": info["network"],
+        "node_id": info["node"]["node_id"],
+        "channels": channels["channels"],
+    }))
+}
+
+fn with_channels(mut info: Value, channels: &Value) -> Value {
+    info["node"]["channels"]["list"] = channels["channels"].clone();
+    info
+}
+
+fn pretty(value: &Value) -> Result<String, Failure> {
+    Ok(serde_json::to_string_pretty(value)? + "\n")
+}
+
+fn millisats(sats: u64) -> Result<u64, Failure> {
+    sats.checked_mul(SAT).ok_or_else(|| Failure::usage("the amount is too large"))
+}
+
+/// Asks on a terminal.
+fn confirm(yes: bool) -> Result<(), Failure> {
+    if yes {
+        return Ok(());
+    }
+    let stdin = std::io::stdin();
+    if !stdin.is_terminal() {
+        return Err(Failure::usage("confirm with --yes"));
+    }
+    tell("usher: continue? [y/N]");
+    let mut answer = String::new();
+    stdin.lock().read_line(&mut answer)?;
+    if answer.trim().eq_ignore_ascii_case("y") { Ok(()) } else { Err(Failure::said("nothing was done")) }
+}
