@@ -9,8 +9,8 @@
 //! Relays are untrusted input. A connection ends when a relay sends frames or bytes that carry no message
 //! ([`OverheadLimits`]), sends a message too slowly, falls silent, or reads nothing.
 //!
-//! This crate knows nothing about Nostr messages. Both the service's relays (`usher-relays`) and the Lightning backend
-//! (NIP-47, `usher-lightning`) use it. Why it is not built on a client library: `docs/adr/0002-own-relay-connection.md`.
+//! This crate knows nothing about Nostr messages. The service's relays (`usher-relays`), the Lightning backend
+//! (NIP-47, `usher-lightning`) and remote signers (NIP-46, `usher-remote-signer`) use it. Why it is not built on a client library: `docs/adr/0002-own-relay-connection.md`.
 
 mod backoff;
 mod connection;

@@ -6,6 +6,7 @@
 //! | `accessibility` | axe-core, run in that browser | from npm, into `target/tools/axe-core` |
 //! | `extension` | a browser extension that holds a Nostr key, of npm `nostr-tools` | from npm, into `target/tools/nostr-tools` |
 //! | `oidc_provider` | an OpenID Connect provider, npm `oidc-provider` | from npm, into `target/tools/oidc-provider` |
+//! | `remote_signer` | a remote signer (NIP-46), npm `@nostr-dev-kit/ndk` | from npm, into `target/tools/remote-signer` |
 //!
 //! The `usher` binary does not link this crate. Everything here panics when a program is missing or fails: only tests use it.
 #![allow(
@@ -19,11 +20,13 @@ mod accessibility;
 mod chromium;
 mod extension;
 mod oidc_provider;
+mod remote_signer;
 
 use std::path::PathBuf;
 
 pub use chromium::Browser;
 pub use oidc_provider::OidcProvider;
+pub use remote_signer::NdkSigner;
 
 /// What `scripts/test` has installed under this name.
 fn installed(name: &str) -> PathBuf {

@@ -10,6 +10,7 @@ mod lightning_node;
 mod messenger;
 mod randomness;
 mod relay_control;
+mod remote_signer;
 mod settings;
 mod store;
 mod ticket_store;
@@ -35,6 +36,9 @@ pub use lightning_node::{
 pub use messenger::{Inbound, Messenger, OutgoingMessage, Via};
 pub use randomness::{OsRandomness, Randomness};
 pub use relay_control::{RelayChangeError, RelayControl, RelayInfo, RelayLinkState, RelayOrigin};
+pub use remote_signer::{
+    InvalidSignerAddress, RemoteSigner, RemoteSignerError, SignedEvent, SignerProgress, SignerSession, WantedEvent,
+};
 pub use settings::SettingStore;
 pub use store::{
     AllCommitted, CheckedRows, Commit, Committed, Conflict, CorrelationKey, DamagedRow, Head, OpenOperation,

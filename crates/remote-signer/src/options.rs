@@ -1,0 +1,55 @@
+//! Options of the adapter.
+
+use std::time::Duration;
+
+use usher_nostr_connection::Timing;
+
+/// How signers are reached, and how the service introduces itself. [`RemoteSignerOptions::new`] has the defaults.
+#[derive(Clone, Debug)]
+pub struct RemoteSignerOptions {
+    /// The relays that addresses of ours (`nostrconnect://`) name, in this order; at most three are used.
+    pub relays: Vec<String>,
+    /// Lets signers name relays at private and loopback addresses. For development and closed networks only.
+    pub allow_private: bool,
+    /// The service's name, as signers show it to their users.
+    pub name: String,
+    /// How a browser reaches the service's pages, as signers show it to their users.
+    pub url: String,
+    /// Most sessions that wait for a signer to open an address of ours. Default 2,000.
+    pub invitations: usize,
+    /// Most sessions that wait for a signer whose address a user pasted. Default 128: their relays are users' choice, and
+    /// each may need a connection.
+    pub bunkers: usize,
+    /// The first pause before a request without a reply is repeated; it doubles up to eight times as long. Default 4 s.
+    pub repeat_first: Duration,
+    /// How long to wait for a signer's list of relays, which many signers do not have. Default 3 s.
+    pub switch_within: Duration,
+    /// How long to wait for a relay to confirm a relay subscription; after it the subscription is assumed to be open.
+    /// Default 3 s.
+    pub subscribe_within: Duration,
+    /// Time limits of connections, and the pauses between them.
+    pub connection: Timing,
+}
+
+impl RemoteSignerOptions {
+    /// The defaults, with these relays.
+    pub fn new(relays: Vec<String>) -> Self {
+        Self {
+            relays,
+            allow_private: false,
+            name: String::new(),
+            url: String::new(),
+            invitations: 2_000,
+            bunkers: 128,
+            repeat_first: Duration::from_secs(4),
+            switch_within: Duration::from_secs(3),
+            subscribe_within: Duration::from_secs(3),
+            // A user waits: pauses are shorter than with other relays.
+            connection: Timing {
+                reconnect_first: Duration::from_millis(500),
+                reconnect_longest: Duration::from_secs(15),
+                ..Timing::default()
+            },
+        }
+    }
+}

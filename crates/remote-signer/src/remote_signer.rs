@@ -1,0 +1,120 @@
+//! The adapter of the port `RemoteSigner`.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use parking_lot::Mutex;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use url::Url;
+use usher_engine::ports::{
+    Clock, InvalidSignerAddress, Randomness, RemoteSigner, RemoteSignerError, SignedEvent, SignerProgress,
+    SignerSession, WantedEvent,
+};
+use usher_nostr_connection::address_guard::Trust;
+use usher_nostr_connection::web_tls;
+use usher_protocol::SecretKey;
+
+use crate::bunker_url::BunkerUrl;
+use crate::invitation;
+use crate::options::RemoteSignerOptions;
+use crate::pairing::Pairing;
+use crate::relay::Shared;
+use crate::relay_url;
+use crate::session::Session;
+use crate::session_cipher::SessionCipher;
+use crate::waiting_list::WaitingList;
+
+/// Most relays that an address of ours names: each makes its QR code larger.
+const MAX_RELAYS: usize = 3;
+
+/// Why there can be no remote signers.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// TLS cannot be used.
+    #[error("TLS cannot be used: {0}")]
+    Tls(#[from] rustls::Error),
+    /// No key can be derived from the service's.
+    #[error("no key for sessions can be derived")]
+    Cipher,
+}
+
+/// Remote signers that are reached over Nostr relays (NIP-46).
+pub struct NostrRemoteSigner {
+    shared: Arc<Shared>,
+    relays: Vec<Url>,
+    invitations: Arc<WaitingList>,
+    bunkers: Arc<WaitingList>,
+}
+
+impl NostrRemoteSigner {
+    /// Connects to nothing before it is used. Sessions are encrypted with a key derived from `service_key`, the service's own.
+    /// Tasks run on `tasks` until `stop` is cancelled.
+    ///
+    /// # Errors
+    /// [`StartError`].
+    pub fn new(
+        options: RemoteSignerOptions,
+        service_key: &SecretKey,
+        clock: Arc<dyn Clock>,
+        randomness: Arc<dyn Randomness>,
+        tasks: TaskTracker,
+        stop: CancellationToken,
+    ) -> Result<Self, StartError> {
+        let cipher = SessionCipher::of(service_key).ok_or(StartError::Cipher)?;
+        let relays = options.relays.iter().filter_map(|relay| relay_url::parse(relay, Trust::Operator));
+        let relays = relays.take(MAX_RELAYS).collect();
+        let (invitations, bunkers) = (WaitingList::new(options.invitations), WaitingList::new(options.bunkers));
+        let (tls, connections) = (web_tls()?, Mutex::default());
+        let shared = Arc::new(Shared { options, cipher, tls, clock, randomness, tasks, stop, relays: connections });
+        Ok(Self { shared, relays, invitations, bunkers })
+    }
+
+    /// How many relays have a connection, or are being connected to.
+    pub fn connections(&self) -> usize {
+        self.shared.relays.lock().len()
+    }
+}
+
+#[async_trait]
+impl RemoteSigner for NostrRemoteSigner {
+    fn invite(&self) -> Result<SignerSession, RemoteSignerError> {
+        if self.relays.is_empty() {
+            return Err(RemoteSignerError::Unreachable);
+        }
+        self.shared.cipher.seal(&Session::invited(self.relays.clone(), self.shared.randomness.as_ref()))
+    }
+
+    fn accept(&self, address: &str) -> Result<SignerSession, InvalidSignerAddress> {
+        let bunker = BunkerUrl::parse(address, self.shared.user_trust())?;
+        let session = Session::with(bunker, self.shared.randomness.as_ref());
+        self.shared.cipher.seal(&session).map_err(|_| InvalidSignerAddress::Malformed)
+    }
+
+    fn address(&self, session: &SignerSession) -> Option<String> {
+        let session = self.shared.cipher.open(session).ok().filter(|session| session.signer.is_none())?;
+        let client = session.keys().ok()?.public_key();
+        let options = &self.shared.options;
+        let relays = session.invitation_relays();
+        Some(invitation::address(&client, relays, &session.secret, &options.name, &options.url))
+    }
+
+    async fn sign(
+        &self,
+        session: SignerSession,
+        wanted: WantedEvent,
+        progress: mpsc::Sender<SignerProgress>,
+    ) -> Result<SignedEvent, RemoteSignerError> {
+        let session = self.shared.cipher.open(&session)?;
+        let list = if session.is_from_user() { &self.bunkers } else { &self.invitations };
+        let place = list.enter();
+        let pairing = Pairing::new(Arc::clone(&self.shared), session, progress)?;
+        tokio::select! {
+            // Whoever has shown themselves is no longer displaced.
+            signed = pairing.run(&wanted, || place.leave()) => signed,
+            () = place.displaced() => Err(RemoteSignerError::Busy),
+            () = self.shared.stop.cancelled() => Err(RemoteSignerError::Unusable),
+        }
+    }
+}

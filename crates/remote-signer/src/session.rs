@@ -1,0 +1,118 @@
+//! What is kept of a session, in the form that the caller stores.
+
+use serde::{Deserialize, Serialize};
+use url::Url;
+use usher_engine::ports::{Randomness, RemoteSignerError};
+use usher_nostr_connection::address_guard::Trust;
+use usher_protocol::{Keys, PublicKey, SecretKey};
+
+use crate::bunker_url::BunkerUrl;
+use crate::relay_url;
+
+/// Most relays of a signer that are used beside those with which the session began.
+const MAX_SIGNER_RELAYS: usize = 3;
+
+/// A session.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Session {
+    /// Our key in hex.
+    client_key: String,
+    /// What the signer returns when the user has opened our address, or what we show a signer that was pasted. May be empty
+    /// for the latter.
+    pub(crate) secret: String,
+    /// The relays with which the session began.
+    relays: Vec<Url>,
+    /// Whether a user named these.
+    from_user: bool,
+    /// Relays to which the signer has moved.
+    #[serde(default)]
+    signer_relays: Vec<Url>,
+    pub(crate) signer: Option<PublicKey>,
+    /// Whether the signer has accepted the connection.
+    #[serde(default)]
+    pub(crate) connected: bool,
+    /// The user whose key the signer holds, as it says.
+    #[serde(default)]
+    pub(crate) user: Option<PublicKey>,
+}
+
+impl Session {
+    /// A session with a signer that will open our address.
+    pub(crate) fn invited(relays: Vec<Url>, randomness: &dyn Randomness) -> Self {
+        Self::new(relays, false, random_text(randomness), None, randomness)
+    }
+
+    /// A session with this signer.
+    pub(crate) fn with(bunker: BunkerUrl, randomness: &dyn Randomness) -> Self {
+        Self::new(bunker.relays, true, bunker.secret, Some(bunker.signer), randomness)
+    }
+
+    fn new(
+        relays: Vec<Url>,
+        from_user: bool,
+        secret: String,
+        signer: Option<PublicKey>,
+        randomness: &dyn Randomness,
+    ) -> Self {
+        let client_key = new_keys(randomness).secret_key().to_secret_hex();
+        let (signer_relays, connected, user) = (Vec::new(), false, None);
+        Self { client_key, secret, relays, from_user, signer_relays, signer, connected, user }
+    }
+
+    /// Our keys.
+    pub(crate) fn keys(&self) -> Result<Keys, RemoteSignerError> {
+        SecretKey::parse(&self.client_key).map(Keys::new).map_err(|_| RemoteSignerError::Unusable)
+    }
+
+    /// Whether a user pasted the signer's address.
+    pub(crate) const fn is_from_user(&self) -> bool {
+        self.from_user
+    }
+
+    /// The relays that our address names.
+    pub(crate) fn invitation_relays(&self) -> &[Url] {
+        &self.relays
+    }
+
+    /// Every relay over which the signer may be reached, and how far each is trusted.
+    pub(crate) fn relays(&self, user_trust: Trust) -> impl Iterator<Item = (&Url, Trust)> {
+        let first = if self.from_user { user_trust } else { Trust::Operator };
+        let began = self.relays.iter().map(move |url| (url, first));
+        began.chain(self.signer_relays.iter().map(move |url| (url, user_trust)))
+    }
+
+    /// The signer has moved to these relays. It may still answer on the others. Whether there are new ones.
+    pub(crate) fn move_to(&mut self, relays: &[String], user_trust: Trust) -> bool {
+        let relays = relays.iter().filter_map(|relay| relay_url::parse(relay, user_trust));
+        let mut found: Vec<Url> = Vec::new();
+        for relay in relays.filter(|relay| !self.relays.contains(relay)) {
+            if found.len() < MAX_SIGNER_RELAYS && !found.contains(&relay) {
+                found.push(relay);
+            }
+        }
+        let has_new = !found.is_empty() && found != self.signer_relays;
+        if has_new {
+            self.signer_relays = found;
+        }
+        has_new
+    }
+}
+
+/// New random keys.
+pub(crate) fn new_keys(randomness: &dyn Randomness) -> Keys {
+    let mut bytes = [0; 32];
+    loop {
+        randomness.fill(&mut bytes);
+        // Practically never zero, or not below the order of the curve; then others are taken.
+        if let Ok(secret) = SecretKey::from_slice(&bytes) {
+            return Keys::new(secret);
+        }
+    }
+}
+
+/// A secret, or the id of a request: 128 random bits.
+pub(crate) fn random_text(randomness: &dyn Randomness) -> String {
+    let mut bytes = [0; 16];
+    randomness.fill(&mut bytes);
+    hex::encode(bytes)
+}

@@ -1,0 +1,106 @@
+//! The user opens our address (`nostrconnect://`) in their signer.
+
+use usher_engine::ports::{RemoteSigner as _, RemoteSignerError, SignerProgress, SignerSession};
+use usher_faults::relay::{Quirks, QuirkyRelay};
+use usher_sandbox::relay::EmbeddedRelay;
+use usher_test_tools::NdkSigner;
+
+use crate::fixture::{App, assert_signed};
+
+#[tokio::test]
+async fn user_opens_the_address_and_the_session_is_kept() {
+    let relay = EmbeddedRelay::start().await.unwrap();
+    let app = App::new(&[relay.url()]);
+    let mut signer = NdkSigner::start(&[relay.url()]).await;
+    let (mut signing, address) = app.invite().await;
+    assert!(address.contains("perms=sign_event%3A27235") && address.contains("name=Caf%C3%A9"), "{address}");
+    signer.open(&address);
+    signing.connected().await;
+    let signed = signing.end().await.unwrap();
+    assert_signed(&signed.event, &signer.key);
+    assert_eq!(signer.asked(), ["switch_relays", "sign_event"], "and the public key, which needs no permission");
+    assert_eq!(app.signers.address(&signed.session), None, "its signer is known");
+
+    // Later, and in another process.
+    let later = App::new(&[relay.url()]);
+    let again = later.sign(signed.session).end().await.unwrap();
+    assert_signed(&again.event, &signer.key);
+}
+
+#[tokio::test]
+async fn session_survives_a_restart_at_any_point() {
+    let relay = EmbeddedRelay::start().await.unwrap();
+    let app = App::new(&[relay.url()]);
+    let mut signer = NdkSigner::start(&[relay.url()]).await;
+    let session = app.signers.invite().unwrap();
+    let address = app.signers.address(&session).unwrap();
+    let mut before = app.sign(session.clone());
+    before.until(|progress| *progress == SignerProgress::Listening).await;
+    before.crash().await;
+    let mut shown = app.sign(session);
+    shown.until(|progress| *progress == SignerProgress::Listening).await;
+    signer.ask_to_confirm("https://signer.example/confirm");
+    signer.open(&address);
+    let connected = shown.connected().await;
+    shown.until(|progress| matches!(progress, SignerProgress::Confirm(_))).await;
+    shown.crash().await;
+    let mut resumed = app.sign(connected);
+    resumed.until(|progress| matches!(progress, SignerProgress::Confirm(_))).await;
+    signer.confirm();
+    assert_signed(&resumed.end().await.unwrap().event, &signer.key);
+}
+
+#[tokio::test]
+async fn refused_signature_is_reported() {
+    let relay = EmbeddedRelay::start().await.unwrap();
+    let app = App::new(&[relay.url()]);
+    let mut signer = NdkSigner::start(&[relay.url()]).await;
+    signer.refuse("sign_event");
+    let (signing, address) = app.invite().await;
+    signer.open(&address);
+    let refused = signing.end().await;
+    assert_eq!(refused.err(), Some(RemoteSignerError::SignatureRefused("Not authorized".to_owned())));
+}
+
+#[tokio::test]
+async fn relays_are_shared_and_left_when_nobody_waits() {
+    let relay = QuirkyRelay::start(Quirks { max_subscriptions: 2, ..Quirks::default() }).await.unwrap();
+    let app = App::new(&[relay.url()]);
+    let mut signings = Vec::new();
+    for _ in 0..30 {
+        signings.push(app.invite().await);
+    }
+    assert_eq!((app.signers.connections(), relay.metrics().open_connections), (1, 1));
+    for (signing, _) in signings {
+        signing.crash().await;
+    }
+    relay.wait_for(std::time::Duration::from_secs(60), |metrics| metrics.open_connections == 0).await.unwrap();
+    assert_eq!(app.signers.connections(), 0);
+}
+
+#[tokio::test]
+async fn too_many_invitations_displace_the_oldest_that_nobody_opened() {
+    let relay = EmbeddedRelay::start().await.unwrap();
+    let app = App::with(&[relay.url()], |options| options.invitations = 2);
+    let mut signer = NdkSigner::start(&[relay.url()]).await;
+    signer.ask_to_confirm("https://signer.example/confirm");
+    let (mut opened, address) = app.invite().await;
+    signer.open(&address);
+    opened.until(|progress| matches!(progress, SignerProgress::Confirm(_))).await;
+    let (first, _) = app.invite().await;
+    let (second, _) = app.invite().await;
+    let (third, _) = app.invite().await;
+    assert_eq!(first.end().await.err(), Some(RemoteSignerError::Busy));
+    assert!(second.is_running() && third.is_running());
+    signer.confirm();
+    opened.end().await.unwrap();
+}
+
+#[tokio::test]
+async fn damaged_session_and_missing_relays_are_errors() {
+    let app = App::new(&[]);
+    assert_eq!(app.signers.invite().err(), Some(RemoteSignerError::Unreachable));
+    let damaged = SignerSession("{}".to_owned());
+    assert_eq!(app.signers.address(&damaged), None);
+    assert_eq!(app.sign(damaged).end().await.err(), Some(RemoteSignerError::Unusable));
+}
