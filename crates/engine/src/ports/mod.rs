@@ -8,6 +8,7 @@ mod idempotency_store;
 mod lightning;
 mod lightning_node;
 mod messenger;
+mod openid_store;
 mod randomness;
 mod relay_control;
 mod remote_signer;
@@ -34,6 +35,9 @@ pub use lightning_node::{
     ReceivingCost, WantedChannel,
 };
 pub use messenger::{Inbound, Messenger, OutgoingMessage, Via};
+pub use openid_store::{
+    OpenIdConsent, OpenIdGrantId, OpenIdRecord, OpenIdRecordId, OpenIdStep, OpenIdStore, OpenIdUse,
+};
 pub use randomness::{OsRandomness, Randomness};
 pub use relay_control::{RelayChangeError, RelayControl, RelayInfo, RelayLinkState, RelayOrigin};
 pub use remote_signer::{

@@ -165,11 +165,15 @@ pub enum Table {
     TicketProofs,
     /// Counters from which the ticket wallet derives secrets.
     TicketCounters,
+    /// Requests, sessions, codes and tokens of the OpenID Connect provider.
+    OpenIdRecords,
+    /// What users agreed to give clients of the OpenID Connect provider.
+    OpenIdConsents,
 }
 
 impl Table {
     /// Every table.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 15] = [
         Self::Operations,
         Self::Events,
         Self::Outbox,
@@ -183,6 +187,8 @@ impl Table {
         Self::TicketClaims,
         Self::TicketProofs,
         Self::TicketCounters,
+        Self::OpenIdRecords,
+        Self::OpenIdConsents,
     ];
 
     /// Its name, as logs and metrics have it.
@@ -201,6 +207,8 @@ impl Table {
             Self::TicketClaims => "ticket_claims",
             Self::TicketProofs => "ticket_proofs",
             Self::TicketCounters => "ticket_counters",
+            Self::OpenIdRecords => "openid_records",
+            Self::OpenIdConsents => "openid_consents",
         }
     }
 }

@@ -21,6 +21,7 @@ pub mod idempotency_records;
 pub mod listing;
 mod model;
 pub mod open_operations;
+pub mod openid_records;
 pub mod operations;
 pub mod outbox;
 pub mod retention;
@@ -33,7 +34,7 @@ use std::future::Future;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use usher_engine::ports::{DeliveryStore, IdempotencyStore, SettingStore, Store, TicketStore};
+use usher_engine::ports::{DeliveryStore, IdempotencyStore, OpenIdStore, SettingStore, Store, TicketStore};
 
 pub use builders::{
     accepted, commit_conflicts, commit_done, create, damaged_rows, event, given_up, id, idempotency_key, inbound, key,
@@ -43,9 +44,9 @@ pub use model::Model;
 pub use snapshot::{Snapshot, Subjects};
 
 /// Everything that a store keeps.
-pub trait FullStore: Store + DeliveryStore + IdempotencyStore + SettingStore + TicketStore {}
+pub trait FullStore: Store + DeliveryStore + IdempotencyStore + OpenIdStore + SettingStore + TicketStore {}
 
-impl<T: Store + DeliveryStore + IdempotencyStore + SettingStore + TicketStore> FullStore for T {}
+impl<T: Store + DeliveryStore + IdempotencyStore + OpenIdStore + SettingStore + TicketStore> FullStore for T {}
 
 /// A store under test.
 #[async_trait]
@@ -190,6 +191,13 @@ macro_rules! store_conformance {
             settings {
                 settings_can_be_set_replaced_and_removed
                 settings_survive_reopening
+            }
+            openid_records {
+                openid_records_round_trip
+                second_use_removes_the_grant
+                one_of_two_concurrent_uses_wins
+                consents_are_kept_and_revoked
+                expired_openid_records_are_removed_in_batches
             }
             tickets {
                 job_is_created_and_stepped

@@ -285,6 +285,8 @@ mod tests {
         insert(&[1; 16], 1, "good");
         insert(&[2; 16], 1, "bad");
         insert(&[3; 16], 200, "good");
+        let sql = "SELECT rootpage FROM sqlite_schema WHERE name = 'operations'";
+        let page: usize = connection.query_row(sql, [], |row| row.get(0)).unwrap();
         drop(connection);
 
         let inspection = DatabaseInspection::open(&path).unwrap();
@@ -294,10 +296,9 @@ mod tests {
         assert_eq!((open, damaged), (3, vec![of(3), of(2)]));
         drop(inspection);
 
-        // A page in the middle is overwritten.
+        // A page is overwritten. Pages are numbered from 1.
         let mut bytes = fs::read(&path).unwrap();
-        let middle = bytes.len() / 8192 * 4096;
-        bytes[middle..middle + 4096].fill(0x5a);
+        bytes[(page - 1) * 4096..page * 4096].fill(0x5a);
         fs::write(&path, bytes).unwrap();
         let inspection = DatabaseInspection::open(&path).unwrap();
         assert!(matches!(inspection.integrity(Duration::from_secs(60)).unwrap(), Integrity::Damaged(_)));

@@ -7,7 +7,7 @@
 //! | `schema` | migrations |
 //! | `job`, `writer`, `readers`, `panic_signal` | the threads, their jobs, and the signal that one has panicked |
 //! | `inspect` | looking at a database without changing it |
-//! | `apply_commit`, `read`, `deliveries`, `idempotency_records`, `settings`, `tickets`, `retention`, `clock_repair`, `damage` | the statements |
+//! | `apply_commit`, `read`, `deliveries`, `idempotency_records`, `openid_records`, `settings`, `tickets`, `retention`, `clock_repair`, `damage` | the statements |
 //! | `metrics`, `disk_space` | the writer's metrics, and whether there is enough disk space |
 //! | `codec` | values in columns |
 
@@ -25,6 +25,7 @@ mod job;
 mod metrics;
 mod open;
 mod open_error;
+mod openid_records;
 mod panic_signal;
 mod read;
 mod readers;

@@ -169,6 +169,22 @@ pub(crate) fn remove_ticket_jobs(
     Ok(finished.len())
 }
 
+/// See [`OpenIdStore::remove_openid_records`](usher_engine::ports::OpenIdStore::remove_openid_records).
+pub(super) fn remove_openid_records(
+    connection: &Connection,
+    before: UnixMillis,
+    limit: usize,
+) -> Result<usize, SqliteFailure> {
+    forget(
+        connection,
+        "DELETE FROM openid_records WHERE id IN
+             (SELECT id FROM openid_records WHERE expires_at < ?1 ORDER BY expires_at, id LIMIT ?2)",
+        before,
+        limit,
+        "remove expired records of the OpenID Connect provider",
+    )
+}
+
 /// Runs a statement that deletes rows older than `before`, at most `limit` of them.
 fn forget(
     connection: &Connection,

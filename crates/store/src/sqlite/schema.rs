@@ -28,6 +28,7 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
     Migration { version: 9, sql: include_str!("../../migrations/sqlite/0009_settings_are_json.sql") },
     Migration { version: 10, sql: include_str!("../../migrations/sqlite/0010_delivery_queues.sql") },
     Migration { version: 11, sql: include_str!("../../migrations/sqlite/0011_tickets.sql") },
+    Migration { version: 12, sql: include_str!("../../migrations/sqlite/0012_openid.sql") },
 ];
 
 /// Why a database was not brought to the schema.
@@ -165,6 +166,7 @@ mod tests {
         "6ab30d2b2200ecb753054fe97d4d4daac85fc34685b3cb481f2b8d5d05444bd4",
         "b02169d4d6635ba83a33fc7892475483153385a6e64ae2ba322bb5840b8db088",
         "9b99b776771bdeb51837a92e6c6b29bacf8b61ce7cc9337b91903c3f8ea3a9ae",
+        "bf3d1cbf28ca112151d9edbf9969cdf9c2d1c66d83087e45b629b9fdb6459839",
     ];
 
     #[test]

@@ -2,6 +2,7 @@
 
 mod deliveries;
 mod idempotency_records;
+mod openid_records;
 mod tickets;
 
 use std::collections::{BTreeMap, HashMap};
@@ -19,6 +20,7 @@ use usher_engine::{StreamId, UnixMillis};
 use usher_protocol::message::PaymentHash;
 use usher_protocol::{EventId, PublicKey};
 
+use self::openid_records::OpenIdRows;
 use self::tickets::Tickets;
 
 /// A store in memory.
@@ -36,6 +38,7 @@ struct Rows {
     settings: HashMap<String, String>,
     /// Keys of finished operations that no other operation can claim yet.
     kept: HashMap<CorrelationKey, (StreamId, UnixMillis)>,
+    openid: OpenIdRows,
     tickets: Tickets,
 }
 

@@ -2,23 +2,43 @@
 
 use rusqlite::{Connection, Row};
 use usher_engine::StreamId;
-use usher_engine::ports::{DamagedRow, OperationKind, Table, TicketJobId};
+use usher_engine::ports::{DamagedRow, OpenIdRecordId, OperationKind, Table, TicketJobId};
 
 use super::super::failure::{During as _, SqliteFailure};
-use super::super::{codec, deliveries, idempotency_records, read, tickets};
+use super::super::{codec, deliveries, idempotency_records, openid_records, read, tickets};
 use super::{Check, DURING, Key, hex};
 
 /// Most missing events that are listed between two that are there.
 const MOST_MISSING: u64 = 10;
 
 /// The tables, small ones first: what they hold concerns the whole service.
-pub(super) const CHECKS: [Check; 13] = [
+pub(super) const CHECKS: [Check; 15] = [
     Check {
         table: Table::Settings,
         columns: "value",
         from: "settings",
         key: Key::Text("name"),
         read: |row| setting(row).map(|()| Vec::new()),
+    },
+    Check {
+        table: Table::OpenIdConsents,
+        columns: "client_id, subject, scopes, at",
+        from: "openid_consents",
+        key: Key::Text("(client_id || '#' || subject)"),
+        read: |row| {
+            openid_records::stored_consent(row).during(DURING)?;
+            times(row, &[3]).map(|()| Vec::new())
+        },
+    },
+    Check {
+        table: Table::OpenIdRecords,
+        columns: "grant_id, client_id, subject, data, expires_at, used",
+        from: "openid_records",
+        key: Key::Bytes("id"),
+        read: |row| {
+            openid_records::stored(row, OpenIdRecordId(row.get(6).during(DURING)?), DURING)?;
+            times(row, &[4]).map(|()| Vec::new())
+        },
     },
     Check {
         table: Table::TicketCounters,

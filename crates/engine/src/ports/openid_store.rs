@@ -1,0 +1,112 @@
+//! The port that keeps the records of the OpenID Connect provider.
+
+use std::fmt;
+
+use async_trait::async_trait;
+
+use super::{SettingStore, StoreError};
+use crate::UnixMillis;
+
+/// What the OpenID Connect provider keeps: records that a secret finds (requests, sessions, codes, tokens), and which
+/// client a user has agreed to.
+///
+/// The store knows only the hash of each secret. A record that is damaged is [`StoreError::Unreadable`]. Its settings hold
+/// the signing keys.
+#[async_trait]
+pub trait OpenIdStore: SettingStore {
+    /// Adds records, all or none. One that is there already is replaced.
+    async fn add_openid_records(&self, records: Vec<OpenIdRecord>) -> Result<(), StoreError>;
+
+    /// The record with this id, used or not, expired or not.
+    async fn openid_record(&self, id: OpenIdRecordId) -> Result<Option<OpenIdRecord>, StoreError>;
+
+    /// Uses a record that can be used once, and writes what comes of it, in one transaction.
+    async fn use_openid_record(&self, step: OpenIdStep) -> Result<OpenIdUse, StoreError>;
+
+    /// Removes a record, if it is there.
+    async fn remove_openid_record(&self, id: OpenIdRecordId) -> Result<(), StoreError>;
+
+    /// What this user has agreed to give this client.
+    async fn openid_consent(&self, client_id: &str, subject: &str) -> Result<Option<OpenIdConsent>, StoreError>;
+
+    /// Consents in the order of client and user, after `after` (a client and a user), at most `limit`.
+    async fn openid_consents(
+        &self,
+        after: Option<(String, String)>,
+        limit: usize,
+    ) -> Result<Vec<OpenIdConsent>, StoreError>;
+
+    /// Removes a consent, and with it all records of this client and user; returns whether there was one.
+    async fn revoke_openid_consent(&self, client_id: &str, subject: &str) -> Result<bool, StoreError>;
+
+    /// Removes records that expired before `before`, the oldest first, at most `limit`; returns how many.
+    async fn remove_openid_records(&self, before: UnixMillis, limit: usize) -> Result<usize, StoreError>;
+}
+
+/// Identifies a record: the SHA-256 of the secret that finds it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct OpenIdRecordId(pub [u8; 32]);
+
+impl fmt::Debug for OpenIdRecordId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("OpenIdRecordId(…)")
+    }
+}
+
+/// Identifies a grant: a code and all tokens that come of it.
+pub type OpenIdGrantId = [u8; 16];
+
+/// A record of the provider.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OpenIdRecord {
+    /// The hash of its secret.
+    pub id: OpenIdRecordId,
+    /// The grant that it belongs to, if any: its records are removed together.
+    pub grant: Option<OpenIdGrantId>,
+    /// The client that it was made for, if any.
+    pub client_id: Option<String>,
+    /// The user that it concerns, if known: the main key in hex.
+    pub subject: Option<String>,
+    /// Its content as JSON.
+    pub data: String,
+    /// When it may be removed.
+    pub expires_at: UnixMillis,
+    /// Whether it has been used.
+    pub used: bool,
+}
+
+/// What a use of a record changes.
+#[derive(Clone, Debug)]
+pub struct OpenIdStep {
+    /// The record that is used.
+    pub id: OpenIdRecordId,
+    /// Records to add.
+    pub add: Vec<OpenIdRecord>,
+    /// A consent to store in place of the last one of the same client and user.
+    pub consent: Option<OpenIdConsent>,
+}
+
+/// The result of an [`OpenIdStep`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OpenIdUse {
+    /// It is used now, and everything is on disk.
+    Done,
+    /// It had been used before: somebody has its secret who should not. All records of its grant have been removed, and
+    /// nothing was added.
+    UsedBefore,
+    /// There is no such record; nothing was changed.
+    Unknown,
+}
+
+/// What a user has agreed to give a client.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OpenIdConsent {
+    /// The client.
+    pub client_id: String,
+    /// The user: the main key in hex.
+    pub subject: String,
+    /// The scopes, separated by spaces.
+    pub scopes: String,
+    /// When the user agreed.
+    pub at: UnixMillis,
+}

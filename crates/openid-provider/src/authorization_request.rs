@@ -1,0 +1,166 @@
+//! An authorization request, read from its parameters (OpenID Connect Core 1.0 section 3.1.2.1).
+
+use serde::{Deserialize, Serialize};
+
+use crate::client::Client;
+use crate::parameters::{Parameters, Repeated};
+
+/// Scopes that mean something here; others are ignored (section 3.1.2.1).
+pub(crate) const SCOPES: [&str; 4] = ["openid", "profile", "email", "offline_access"];
+
+/// Longest `state` and `nonce`, in bytes.
+const MAX_STATE_BYTES: usize = 4096;
+const MAX_NONCE_BYTES: usize = 1024;
+
+/// Where a response goes, and what it must say.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct AuthorizationRequest {
+    pub(crate) client_id: String,
+    pub(crate) redirect_uri: String,
+    pub(crate) state: Option<String>,
+    /// Known scopes, separated by spaces.
+    pub(crate) scopes: String,
+    pub(crate) nonce: Option<String>,
+    /// PKCE (RFC 7636), always of the method `S256`.
+    pub(crate) code_challenge: Option<String>,
+}
+
+/// What a request says about how the user logs in.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Interaction {
+    /// `prompt=none`: no page may be shown.
+    pub(crate) silent: bool,
+    /// `prompt=login` or `select_account`: the user logs in anew.
+    pub(crate) login: bool,
+    /// `prompt=consent`: the user is asked anew.
+    pub(crate) consent: bool,
+    /// The most seconds since the user logged in.
+    pub(crate) max_age: Option<u64>,
+    /// An ID token of the user who is expected.
+    pub(crate) id_token_hint: Option<String>,
+}
+
+/// An error of an authorization or token request, for the client (RFC 6749 sections 4.1.2.1 and 5.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct OAuthError {
+    pub(crate) error: &'static str,
+    pub(crate) description: &'static str,
+}
+
+impl OAuthError {
+    pub(crate) const fn new(error: &'static str, description: &'static str) -> Self {
+        Self { error, description }
+    }
+
+    pub(crate) const fn invalid_request(description: &'static str) -> Self {
+        Self::new("invalid_request", description)
+    }
+}
+
+impl From<Repeated> for OAuthError {
+    fn from(Repeated(name): Repeated) -> Self {
+        Self::invalid_request(match name {
+            "state" => "state is given more than once",
+            "code_challenge" => "code_challenge is given more than once",
+            _ => "a parameter is given more than once",
+        })
+    }
+}
+
+impl AuthorizationRequest {
+    /// The response's address and what it says; the rest of the request is not read yet.
+    pub(crate) fn empty(client: &Client, redirect_uri: &str, parameters: &Parameters) -> Self {
+        let state = parameters.get("state").ok().flatten().filter(|state| state.len() <= MAX_STATE_BYTES);
+        Self {
+            client_id: client.id.clone(),
+            redirect_uri: redirect_uri.to_owned(),
+            state: state.map(str::to_owned),
+            scopes: String::new(),
+            nonce: None,
+            code_challenge: None,
+        }
+    }
+
+    /// Reads the rest.
+    pub(crate) fn read(mut self, client: &Client, parameters: &Parameters) -> Result<(Self, Interaction), OAuthError> {
+        for (name, error) in [
+            ("request", OAuthError::new("request_not_supported", "request objects are not supported")),
+            ("request_uri", OAuthError::new("request_uri_not_supported", "request objects are not supported")),
+            ("registration", OAuthError::new("registration_not_supported", "clients are registered by the operator")),
+        ] {
+            if parameters.get(name)?.is_some() {
+                return Err(error);
+            }
+        }
+        if parameters.get("state")?.is_some_and(|state| state.len() > MAX_STATE_BYTES) {
+            return Err(OAuthError::invalid_request("state is longer than 4096 bytes"));
+        }
+        match parameters.get("response_type")? {
+            Some("code") => {}
+            Some(_) => return Err(OAuthError::new("unsupported_response_type", "response_type must be code")),
+            None => return Err(OAuthError::invalid_request("response_type is missing; it must be code")),
+        }
+        if parameters.get("response_mode")?.is_some_and(|mode| mode != "query") {
+            return Err(OAuthError::invalid_request("response_mode must be query"));
+        }
+        self.scopes = known_scopes(parameters.get("scope")?.unwrap_or_default());
+        if !self.scopes.split(' ').any(|scope| scope == "openid") {
+            return Err(OAuthError::new("invalid_scope", "scope must contain openid"));
+        }
+        self.nonce = parameters.get("nonce")?.map(str::to_owned);
+        if self.nonce.as_ref().is_some_and(|nonce| nonce.len() > MAX_NONCE_BYTES) {
+            return Err(OAuthError::invalid_request("nonce is longer than 1024 bytes"));
+        }
+        self.code_challenge = code_challenge(client, parameters)?;
+        Ok((self, interaction(parameters)?))
+    }
+}
+
+/// The known scopes of a list, each once, in the order of [`SCOPES`].
+fn known_scopes(list: &str) -> String {
+    SCOPES.into_iter().filter(|scope| list.split(' ').any(|asked| asked == *scope)).collect::<Vec<_>>().join(" ")
+}
+
+fn code_challenge(client: &Client, parameters: &Parameters) -> Result<Option<String>, OAuthError> {
+    let method = parameters.get("code_challenge_method")?;
+    let Some(challenge) = parameters.get("code_challenge")? else {
+        return match (client.needs_pkce(), method) {
+            (true, _) => Err(OAuthError::invalid_request("code_challenge is missing (PKCE, RFC 7636)")),
+            (false, Some(_)) => Err(OAuthError::invalid_request("code_challenge_method without code_challenge")),
+            (false, None) => Ok(None),
+        };
+    };
+    // Without a method it is `plain`, which protects nobody who can read the request.
+    if method != Some("S256") {
+        return Err(OAuthError::invalid_request("code_challenge_method must be S256"));
+    }
+    let is_hash =
+        challenge.len() == 43 && challenge.bytes().all(|c| c.is_ascii_alphanumeric() || matches!(c, b'-' | b'_'));
+    if !is_hash {
+        return Err(OAuthError::invalid_request("code_challenge must be 43 characters of Base64 without padding"));
+    }
+    Ok(Some(challenge.to_owned()))
+}
+
+fn interaction(parameters: &Parameters) -> Result<Interaction, OAuthError> {
+    let mut interaction = Interaction::default();
+    let prompts = parameters.get("prompt")?.unwrap_or_default();
+    for prompt in prompts.split(' ').filter(|prompt| !prompt.is_empty()) {
+        match prompt {
+            "none" => interaction.silent = true,
+            "login" | "select_account" => interaction.login = true,
+            "consent" => interaction.consent = true,
+            _ => return Err(OAuthError::invalid_request("prompt must be none, login, select_account or consent")),
+        }
+    }
+    if interaction.silent && (interaction.login || interaction.consent) {
+        return Err(OAuthError::invalid_request("prompt=none cannot be combined with another"));
+    }
+    if let Some(max_age) = parameters.get("max_age")? {
+        let seconds =
+            max_age.parse().map_err(|_| OAuthError::invalid_request("max_age must be a number of seconds"))?;
+        interaction.max_age = Some(seconds);
+    }
+    interaction.id_token_hint = parameters.get("id_token_hint")?.map(str::to_owned);
+    Ok(interaction)
+}

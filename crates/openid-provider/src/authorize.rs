@@ -1,0 +1,169 @@
+//! `/oauth/authorize`: checks a request, and leads the browser to the login, to the question of consent, or back to the
+//! client.
+//!
+//! While the client or its redirect URI is not known to be right, errors are pages: a redirect would lead users wherever an
+//! attacker wants.
+
+use axum::body::Bytes;
+use axum::extract::{RawQuery, State};
+use axum::response::Response;
+use http::header::SET_COOKIE;
+use http::{HeaderMap, HeaderValue};
+use usher_engine::ports::{OpenIdConsent, OpenIdRecord, OpenIdRecordId, OpenIdStep, OpenIdUse, StoreError};
+
+use crate::authorization_request::{AuthorizationRequest, Interaction, OAuthError};
+use crate::client::Client;
+use crate::logins::{BeginLogin, LoginError};
+use crate::page::PageError;
+use crate::parameters::Parameters;
+use crate::provider::{Provider, SharedProvider};
+use crate::records::{self, CODE_TTL, Content, Grant, INTERACTION_TTL, User};
+use crate::redirect;
+use crate::session::Session;
+
+const LOGIN_REQUIRED: OAuthError = OAuthError::new("login_required", "the user is not logged in");
+const CONSENT_REQUIRED: OAuthError = OAuthError::new("consent_required", "the user has not agreed yet");
+const UNAVAILABLE: OAuthError = OAuthError::new("temporarily_unavailable", "too many logins are open; retry later");
+
+/// `GET /oauth/authorize`
+pub(crate) async fn by_get(
+    State(provider): State<SharedProvider>,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+) -> Response {
+    let parameters = Parameters::parse(query.unwrap_or_default().as_bytes());
+    match provider.authorize(&parameters, &headers).await {
+        Ok(response) => response,
+        Err(error) => provider.error_page(&headers, error),
+    }
+}
+
+/// `POST /oauth/authorize`
+///
+/// The form of another site comes without cookies (`SameSite=Lax`): it becomes a GET, which has them.
+pub(crate) async fn by_post(State(provider): State<SharedProvider>, headers: HeaderMap, body: Bytes) -> Response {
+    match Parameters::form(&headers, &body) {
+        Some(parameters) => redirect::to(&format!("{}?{}", provider.path("/oauth/authorize"), parameters.to_query())),
+        None => provider.error_page(&headers, PageError::Request),
+    }
+}
+
+impl Provider {
+    async fn authorize(&self, parameters: &Parameters, headers: &HeaderMap) -> Result<Response, PageError> {
+        let client = parameters.get("client_id").map_err(|_| PageError::Request)?;
+        let client = client.and_then(|id| self.clients.get(id)).ok_or(PageError::Client)?;
+        let redirect_uri = parameters.get("redirect_uri").map_err(|_| PageError::Request)?;
+        let redirect_uri = redirect_uri.filter(|uri| client.redirect_uris.iter().any(|known| known == uri));
+        let redirect_uri = redirect_uri.ok_or(PageError::RedirectUri)?;
+
+        let unread = AuthorizationRequest::empty(client, redirect_uri, parameters);
+        let (request, interaction) = match unread.clone().read(client, parameters) {
+            Ok(read) => read,
+            Err(error) => return Ok(redirect::to(&self.address_with_error(&unread, error))),
+        };
+        let expected = match &interaction.id_token_hint {
+            None => None,
+            Some(hint) => match self.read_hint(hint) {
+                Some(hint) => Some(hint.subject),
+                None => {
+                    let error = OAuthError::invalid_request("id_token_hint is no ID token of this service");
+                    return Ok(redirect::to(&self.address_with_error(&request, error)));
+                }
+            },
+        };
+        let session = self.session(headers).await?.filter(|session| {
+            !interaction.login
+                && expected.as_ref().is_none_or(|expected| *expected == session.user.subject)
+                && is_recent(&interaction, &session.user, self.now_secs())
+        });
+        match session {
+            Some(session) => self.with_session(request, &interaction, session).await,
+            None if interaction.silent => Ok(redirect::to(&self.address_with_error(&request, LOGIN_REQUIRED))),
+            None => self.begin_login(client, request).await,
+        }
+    }
+
+    /// The user has logged in before.
+    async fn with_session(
+        &self,
+        request: AuthorizationRequest,
+        interaction: &Interaction,
+        session: Session,
+    ) -> Result<Response, PageError> {
+        if interaction.consent || !self.has_agreed(&request, &session.user).await? {
+            if interaction.silent {
+                return Ok(redirect::to(&self.address_with_error(&request, CONSENT_REQUIRED)));
+            }
+            let secret = self.new_secret();
+            let content = Content::Consent { request, session: records::hex(session.id), user: session.user };
+            self.store.add_openid_records(vec![self.record(&secret, &content, INTERACTION_TTL)]).await?;
+            return Ok(redirect::to(&self.consent_address(secret.expose())));
+        }
+        let (code, record) = self.new_code(&request, session.user);
+        self.store.add_openid_records(vec![record]).await?;
+        Ok(redirect::to(&self.address_with_code(&request, code.expose())))
+    }
+
+    async fn begin_login(&self, client: &Client, request: AuthorizationRequest) -> Result<Response, PageError> {
+        if !self.may_begin_login() {
+            tracing::warn!("too many OpenID Connect logins per second: one was refused");
+            return Ok(redirect::to(&self.address_with_error(&request, UNAVAILABLE)));
+        }
+        let secret = self.new_secret();
+        let continue_url = format!("{}/oauth/login-return?request={}", self.options.issuer, secret.expose());
+        let begun = self.logins.begin(BeginLogin { client_name: client.name.clone(), continue_url }).await;
+        let begun = match begun {
+            Ok(begun) => begun,
+            Err(LoginError::Busy) => return Ok(redirect::to(&self.address_with_error(&request, UNAVAILABLE))),
+            Err(error) => return Err(error.into()),
+        };
+        let content = Content::Login { request, login_id: begun.login_id, page_url: begun.page_url.clone() };
+        self.store.add_openid_records(vec![self.record(&secret, &content, INTERACTION_TTL)]).await?;
+        let mut response = redirect::to(&begun.page_url);
+        for cookie in begun.set_cookies.into_iter().filter_map(|cookie| HeaderValue::try_from(cookie).ok()) {
+            response.headers_mut().append(SET_COOKIE, cookie);
+        }
+        Ok(response)
+    }
+
+    /// Whether the user has agreed to give the client all that it asks for.
+    pub(crate) async fn has_agreed(&self, request: &AuthorizationRequest, user: &User) -> Result<bool, StoreError> {
+        let consent = self.store.openid_consent(&request.client_id, &user.subject).await?;
+        Ok(consent.is_some_and(|OpenIdConsent { scopes, .. }| {
+            request.scopes.split(' ').all(|asked| scopes.split(' ').any(|agreed| agreed == asked))
+        }))
+    }
+
+    /// A new code, and its record.
+    pub(crate) fn new_code(&self, request: &AuthorizationRequest, user: User) -> (records::Secret, OpenIdRecord) {
+        let secret = self.new_secret();
+        let grant = Grant { client_id: request.client_id.clone(), user, scopes: request.scopes.clone() };
+        let content = Content::Code { grant, request: request.clone() };
+        let mut record = self.record(&secret, &content, CODE_TTL);
+        record.grant = Some(self.new_grant_id());
+        (secret, record)
+    }
+
+    /// Uses the record of a request; an error when another step has used it.
+    pub(crate) async fn consume(
+        &self,
+        id: OpenIdRecordId,
+        add: Vec<OpenIdRecord>,
+        consent: Option<OpenIdConsent>,
+    ) -> Result<(), PageError> {
+        match self.store.use_openid_record(OpenIdStep { id, add, consent }).await? {
+            OpenIdUse::Done => Ok(()),
+            OpenIdUse::UsedBefore | OpenIdUse::Unknown => Err(PageError::Over),
+        }
+    }
+
+    /// Where the user is asked to agree.
+    pub(crate) fn consent_address(&self, secret: &str) -> String {
+        format!("{}?request={secret}", self.path("/oauth/consent"))
+    }
+}
+
+/// Whether the user has logged in within the time that the client wants.
+fn is_recent(interaction: &Interaction, user: &User, now: u64) -> bool {
+    interaction.max_age.is_none_or(|max_age| max_age > 0 && now.saturating_sub(user.auth_time) <= max_age)
+}

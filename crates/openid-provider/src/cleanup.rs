@@ -1,0 +1,41 @@
+//! What is done now and then: expired records are removed, and old signing keys rotated.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
+
+use crate::provider::SharedProvider;
+
+/// How often.
+const EVERY: Duration = Duration::from_secs(600);
+/// For how long records stay after they have expired: a code that is used again within this time still revokes its tokens.
+const KEPT: Duration = Duration::from_secs(3600);
+/// Most records of one transaction.
+const BATCH: usize = 1000;
+
+/// Runs until `stop`.
+pub(crate) async fn run(provider: SharedProvider, stop: CancellationToken) {
+    let clock = Arc::clone(&provider.clock);
+    loop {
+        if let Err(error) = provider.keys.rotate_old().await {
+            let error = &error as &dyn std::error::Error;
+            tracing::warn!(
+                error,
+                "the signing keys of the OpenID Connect provider could not be rotated; retrying in 10 min"
+            );
+        }
+        match provider.store.remove_openid_records(clock.now().minus(KEPT), BATCH).await {
+            // There may be more.
+            Ok(BATCH) => continue,
+            Ok(_) => {}
+            Err(error) => {
+                tracing::warn!(%error, "expired records of the OpenID Connect provider could not be removed; retrying in 10 min");
+            }
+        }
+        tokio::select! {
+            () = stop.cancelled() => return,
+            () = clock.sleep(EVERY) => {}
+        }
+    }
+}

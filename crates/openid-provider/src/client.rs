@@ -1,0 +1,194 @@
+//! The clients: the apps that log users in through this service.
+
+use std::fmt;
+
+use secrecy::{ExposeSecret as _, SecretString};
+use subtle::ConstantTimeEq as _;
+use url::Url;
+
+use crate::keys::Algorithm;
+
+/// Shortest secret: one of this length cannot be guessed, however often it is tried.
+const MIN_SECRET_CHARS: usize = 32;
+/// Longest secret, and longest [`Client::id`].
+const MAX_CHARS: usize = 128;
+/// Longest redirect URI, in bytes.
+const MAX_URI_BYTES: usize = 1024;
+
+/// An app that logs users in through this service.
+#[derive(Clone, Debug)]
+pub struct Client {
+    /// Its identifier: 1 to 128 characters of `A-Z a-z 0-9 . _ -`.
+    pub id: String,
+    /// Its secret; none for a public client (an app that runs on its users' devices).
+    pub secret: Option<ClientSecret>,
+    /// What users are shown.
+    pub name: String,
+    /// Where users may be sent back to, compared character by character.
+    pub redirect_uris: Vec<String>,
+    /// Where users may be sent after they have logged out.
+    pub post_logout_redirect_uris: Vec<String>,
+    /// Whether requests without PKCE are refused; those of public clients always are.
+    pub require_pkce: bool,
+    /// What ID tokens are signed with.
+    pub algorithm: Algorithm,
+}
+
+impl Client {
+    /// Whether it must prove with PKCE (RFC 7636) that it began the request itself.
+    pub(crate) const fn needs_pkce(&self) -> bool {
+        self.require_pkce || self.secret.is_none()
+    }
+
+    /// Checks everything that can be said without the other clients.
+    ///
+    /// # Errors
+    /// The first thing that is wrong.
+    pub fn check(&self) -> Result<(), ClientError> {
+        let is_id = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
+        if self.id.is_empty() || self.id.len() > MAX_CHARS || !self.id.chars().all(is_id) {
+            return Err(ClientError::Id);
+        }
+        if self.name.is_empty() || self.name.chars().count() > MAX_CHARS || self.name.chars().any(char::is_control) {
+            return Err(ClientError::Name);
+        }
+        if self.redirect_uris.is_empty() {
+            return Err(ClientError::NoRedirectUri);
+        }
+        self.redirect_uris.iter().chain(&self.post_logout_redirect_uris).try_for_each(|uri| check_redirect_uri(uri))
+    }
+}
+
+/// The secret of a confidential client: 32 to 128 characters of `A-Z a-z 0-9 _ -`.
+///
+/// No others, because libraries differ in how they encode reserved characters in HTTP Basic authentication.
+#[derive(Clone)]
+pub struct ClientSecret(SecretString);
+
+impl ClientSecret {
+    /// Takes a secret.
+    ///
+    /// # Errors
+    /// [`ClientError::Secret`] when it is too short or has other characters.
+    pub fn new(secret: &str) -> Result<Self, ClientError> {
+        let is_fit = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+        if !(MIN_SECRET_CHARS..=MAX_CHARS).contains(&secret.len()) || !secret.chars().all(is_fit) {
+            return Err(ClientError::Secret);
+        }
+        Ok(Self(SecretString::from(secret)))
+    }
+
+    /// Whether this is it; takes the same time for every text of its length.
+    pub(crate) fn is(&self, given: &str) -> bool {
+        self.0.expose_secret().as_bytes().ct_eq(given.as_bytes()).into()
+    }
+}
+
+impl fmt::Debug for ClientSecret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ClientSecret(…)")
+    }
+}
+
+/// Checks that a URI may be redirected to: absolute, without a fragment; https, http on loopback, or the scheme of an app
+/// in reverse domain notation (RFC 8252 section 7.1).
+///
+/// # Errors
+/// [`ClientError::RedirectUri`].
+pub fn check_redirect_uri(uri: &str) -> Result<(), ClientError> {
+    let is_plain = uri.len() <= MAX_URI_BYTES && uri.bytes().all(|byte| byte.is_ascii_graphic());
+    let url = Url::parse(uri).ok().filter(|url| is_plain && url.fragment().is_none() && !uri.contains('#'));
+    let url = url.ok_or(ClientError::RedirectUri)?;
+    let is_allowed = match url.scheme() {
+        "https" => url.username().is_empty() && url.password().is_none(),
+        "http" => url.username().is_empty() && url.password().is_none() && is_loopback(&url),
+        // `javascript:` and `data:` have no dot, nor has any other scheme that browsers know.
+        scheme => scheme.contains('.'),
+    };
+    if is_allowed { Ok(()) } else { Err(ClientError::RedirectUri) }
+}
+
+fn is_loopback(url: &Url) -> bool {
+    match url.host() {
+        Some(url::Host::Ipv4(ip)) => ip.is_loopback(),
+        Some(url::Host::Ipv6(ip)) => ip.is_loopback(),
+        Some(url::Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
+        None => false,
+    }
+}
+
+/// What is wrong with a client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ClientError {
+    /// [`Client::id`].
+    #[error("`id` must be 1 to 128 characters of A-Z, a-z, 0-9, dot, underscore and hyphen")]
+    Id,
+    /// [`Client::name`].
+    #[error("`name` must be 1 to 128 characters without control characters")]
+    Name,
+    /// No redirect URI.
+    #[error("`redirect_uris` must list at least one address")]
+    NoRedirectUri,
+    /// A redirect URI.
+    #[error(
+        "each redirect URI must be an absolute address without a fragment and of at most 1024 bytes: https, http on loopback, \
+         or an app's own scheme such as com.example.app:/callback"
+    )]
+    RedirectUri,
+    /// A secret.
+    #[error(
+        "`secret` must be 32 to 128 characters of A-Z, a-z, 0-9, underscore and hyphen, as `openssl rand -hex 32` makes them"
+    )]
+    Secret,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn redirect_uris_lead_to_https_loopback_or_apps() {
+        for uri in [
+            "https://app.example/callback",
+            "https://app.example:8443/callback?tenant=1",
+            "http://127.0.0.1:8080/cb",
+            "http://[::1]:8080/cb",
+            "http://localhost:3000/login/generic_oauth",
+            "com.example.app:/callback",
+        ] {
+            assert_eq!(check_redirect_uri(uri), Ok(()), "{uri}");
+        }
+        let long = format!("https://app.example/{}", "a".repeat(MAX_URI_BYTES));
+        for uri in [
+            "",
+            "/callback",
+            "//app.example/cb",
+            "http://app.example/cb",
+            "http://localhost.example/cb",
+            "https://app.example/cb#part",
+            "https://app.example/cb#",
+            "https://user@app.example/cb",
+            "https://app.example/ü",
+            "https://app.example/a b",
+            "https://app.example/\r\nSet-Cookie:a=b",
+            "javascript:alert(1)",
+            "data:text/html,hello",
+            "app:/callback",
+            &long,
+        ] {
+            assert_eq!(check_redirect_uri(uri), Err(ClientError::RedirectUri), "{uri}");
+        }
+    }
+
+    #[test]
+    fn secrets_are_long_plain_and_hidden() {
+        let secret = "0123456789abcdefghijABCDEFGHIJ-_";
+        let known = ClientSecret::new(secret).unwrap();
+        assert!(known.is(secret));
+        assert!(!known.is("") && !known.is("0123456789abcdefghijABCDEFGHIJ-x"));
+        assert_eq!(format!("{known:?}"), "ClientSecret(…)");
+        for unfit in ["", "short", "0123456789abcdefghijABCDEFGHIJ+/", &"a".repeat(129)] {
+            assert!(ClientSecret::new(unfit).is_err(), "{unfit}");
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! `/oauth/consent`: the user agrees, once for each client, to what it learns.
+//!
+//! Only the browser whose user has logged in can agree: the request's secret is in the address, the session's in the cookie.
+
+use axum::body::Bytes;
+use axum::extract::{RawQuery, State};
+use axum::response::Response;
+use http::HeaderMap;
+use usher_engine::ports::{OpenIdConsent, OpenIdRecordId};
+
+use crate::authorization_request::{AuthorizationRequest, OAuthError};
+use crate::page::PageError;
+use crate::parameters::Parameters;
+use crate::provider::{Provider, SharedProvider};
+use crate::records::{self, Content, User};
+
+const DENIED: OAuthError = OAuthError::new("access_denied", "the user has not agreed");
+
+/// A question that this browser may answer.
+struct Question {
+    id: OpenIdRecordId,
+    request: AuthorizationRequest,
+    user: User,
+}
+
+/// `GET /oauth/consent`
+pub(crate) async fn show(
+    State(provider): State<SharedProvider>,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+) -> Response {
+    let parameters = Parameters::parse(query.unwrap_or_default().as_bytes());
+    let secret = parameters.get("request").ok().flatten().unwrap_or_default();
+    match provider.question(secret, &headers).await {
+        Ok(Question { request, user, .. }) => provider.consent_page(&headers, secret, &request, &user),
+        Err(error) => provider.error_page(&headers, error),
+    }
+}
+
+/// `POST /oauth/consent`
+pub(crate) async fn decide(State(provider): State<SharedProvider>, headers: HeaderMap, body: Bytes) -> Response {
+    let Some(parameters) = Parameters::form(&headers, &body) else {
+        return provider.error_page(&headers, PageError::Request);
+    };
+    match provider.decided(&parameters, &headers).await {
+        Ok(address) => provider.leaving_page(&headers, &address),
+        Err(error) => provider.error_page(&headers, error),
+    }
+}
+
+impl Provider {
+    async fn question(&self, secret: &str, headers: &HeaderMap) -> Result<Question, PageError> {
+        let found = self.find(secret).await?.filter(|found| !found.expired && !found.used).ok_or(PageError::Over)?;
+        let Content::Consent { request, session, user } = found.content else { return Err(PageError::Over) };
+        match self.session(headers).await? {
+            Some(current) if records::hex(current.id) == session => Ok(Question { id: found.id, request, user }),
+            _ => Err(PageError::OtherBrowser),
+        }
+    }
+
+    /// Where the browser goes after the decision.
+    async fn decided(&self, parameters: &Parameters, headers: &HeaderMap) -> Result<String, PageError> {
+        let secret = parameters.get("request").ok().flatten().unwrap_or_default();
+        let Question { id, request, user } = self.question(secret, headers).await?;
+        match parameters.get("decision").ok().flatten() {
+            Some("allow") => {
+                let consent = OpenIdConsent {
+                    client_id: request.client_id.clone(),
+                    subject: user.subject.clone(),
+                    scopes: request.scopes.clone(),
+                    at: self.clock.now(),
+                };
+                let (code, record) = self.new_code(&request, user);
+                self.consume(id, vec![record], Some(consent)).await?;
+                Ok(self.address_with_code(&request, code.expose()))
+            }
+            Some("deny") => {
+                self.consume(id, Vec::new(), None).await?;
+                Ok(self.address_with_error(&request, DENIED))
+            }
+            _ => Err(PageError::Request),
+        }
+    }
+}

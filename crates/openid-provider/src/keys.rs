@@ -1,0 +1,304 @@
+//! The keys that sign ID tokens: made at first use, stored in the database, rotated after 90 days.
+//!
+//! After a rotation the last key stays in the key set for a day, because clients hold ID tokens that it has signed.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::{STANDARD as BASE64, URL_SAFE_NO_PAD as BASE64URL};
+use parking_lot::RwLock;
+use ring::rand::SystemRandom;
+use ring::rsa::PublicKeyComponents;
+use ring::signature::{
+    self, ECDSA_P256_SHA256_FIXED, ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair as _, RsaKeyPair,
+};
+use rsa::pkcs8::EncodePrivateKey as _;
+use rsa::rand_core::OsRng;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+use usher_engine::UnixMillis;
+use usher_engine::ports::{Clock, OpenIdStore, StoreError};
+
+/// The setting that holds the keys.
+const SETTING: &str = "openid.keys";
+/// Bits of an RSA key: what RFC 7518 section 3.3 requires at least, and all libraries accept.
+const RSA_BITS: usize = 2048;
+/// For how long a key is published after its rotation.
+const KEPT: Duration = Duration::from_secs(24 * 3600);
+/// For how long a key signs.
+const LIFETIME: Duration = Duration::from_secs(90 * 24 * 3600);
+
+/// What ID tokens are signed with (RFC 7518).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Algorithm {
+    /// RSA with SHA-256: what every library accepts.
+    #[default]
+    #[serde(rename = "RS256")]
+    Rs256,
+    /// ECDSA on P-256 with SHA-256: smaller and faster.
+    #[serde(rename = "ES256")]
+    Es256,
+}
+
+impl Algorithm {
+    const ALL: [Self; 2] = [Self::Rs256, Self::Es256];
+
+    /// Its name in a JWT.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Rs256 => "RS256",
+            Self::Es256 => "ES256",
+        }
+    }
+}
+
+/// A key as an operator sees it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeyInfo {
+    /// Its identifier: the thumbprint of RFC 7638.
+    pub kid: String,
+    /// What it signs with.
+    pub algorithm: Algorithm,
+    /// When it was made.
+    pub made_at: UnixMillis,
+    /// When it was rotated out; it signs nothing any more.
+    pub retired_at: Option<UnixMillis>,
+}
+
+/// Why the keys cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum KeyError {
+    /// They cannot be stored or read.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// A stored key is damaged.
+    #[error("a stored signing key of the OpenID Connect provider is damaged")]
+    Damaged,
+    /// No key could be made, or it does not sign.
+    #[error("a signing key of the OpenID Connect provider cannot be made or used")]
+    Crypto,
+}
+
+/// A key as it is stored. Secret: it has no `Debug`.
+#[derive(Clone, Serialize, Deserialize)]
+struct StoredKey {
+    algorithm: Algorithm,
+    /// The private key (PKCS #8), in Base64.
+    pkcs8: String,
+    /// Unix milliseconds.
+    made_at: u64,
+    retired_at: Option<u64>,
+}
+
+enum KeyPair {
+    Rsa(Box<RsaKeyPair>),
+    Ecdsa(Box<EcdsaKeyPair>),
+}
+
+struct Key {
+    stored: StoredKey,
+    pair: KeyPair,
+    kid: String,
+    /// The public key (RFC 7517).
+    jwk: Value,
+}
+
+/// The keys of the provider, the newest first.
+pub struct SigningKeys {
+    keys: RwLock<Arc<Vec<Key>>>,
+    /// One rotation at a time.
+    rotation: tokio::sync::Mutex<()>,
+    store: Arc<dyn OpenIdStore>,
+    clock: Arc<dyn Clock>,
+    random: SystemRandom,
+}
+
+impl SigningKeys {
+    /// Reads the keys, and makes those that are missing.
+    ///
+    /// # Errors
+    /// [`KeyError`].
+    pub async fn load(store: Arc<dyn OpenIdStore>, clock: Arc<dyn Clock>) -> Result<Self, KeyError> {
+        let stored: Vec<StoredKey> = match store.setting(SETTING).await? {
+            None => Vec::new(),
+            Some(text) => serde_json::from_str(&text).map_err(|_| KeyError::Damaged)?,
+        };
+        let ring = Self {
+            keys: RwLock::new(Arc::new(Vec::new())),
+            rotation: tokio::sync::Mutex::new(()),
+            store,
+            clock,
+            random: SystemRandom::new(),
+        };
+        let missing =
+            Algorithm::ALL.into_iter().filter(|of| !stored.iter().any(|key| key.algorithm == *of && key.is_current()));
+        ring.replace(missing.collect(), stored).await?;
+        Ok(ring)
+    }
+
+    /// Makes new keys that sign from now on. The last ones are published for another day; older ones are removed. Returns
+    /// all keys.
+    ///
+    /// # Errors
+    /// [`KeyError`]; then the last keys go on signing.
+    pub async fn rotate(&self) -> Result<Vec<KeyInfo>, KeyError> {
+        let _one = self.rotation.lock().await;
+        let now = self.clock.now();
+        let mut stored: Vec<StoredKey> = self.keys.read().iter().map(|key| key.stored.clone()).collect();
+        stored.retain(|key| key.retired_at.is_none_or(|at| now.since(UnixMillis(at)) < KEPT));
+        for key in &mut stored {
+            key.retired_at.get_or_insert(now.0);
+        }
+        self.replace(Algorithm::ALL.to_vec(), stored).await?;
+        Ok(self.list())
+    }
+
+    /// Rotates keys that have signed for long enough.
+    pub(crate) async fn rotate_old(&self) -> Result<(), KeyError> {
+        let now = self.clock.now();
+        let is_old = |key: &KeyInfo| key.retired_at.is_none() && now.since(key.made_at) >= LIFETIME;
+        if self.list().iter().any(is_old) {
+            self.rotate().await?;
+            tracing::info!("the signing keys of the OpenID Connect provider were rotated");
+        }
+        Ok(())
+    }
+
+    /// The keys, for an operator.
+    pub fn list(&self) -> Vec<KeyInfo> {
+        let keys = self.keys.read();
+        let info = |key: &Key| KeyInfo {
+            kid: key.kid.clone(),
+            algorithm: key.stored.algorithm,
+            made_at: UnixMillis(key.stored.made_at),
+            retired_at: key.stored.retired_at.map(UnixMillis),
+        };
+        keys.iter().map(info).collect()
+    }
+
+    /// The public keys (RFC 7517).
+    pub(crate) fn jwks(&self) -> Value {
+        let now = self.clock.now();
+        let keys = self.keys.read();
+        let published =
+            keys.iter().filter(|key| key.stored.retired_at.is_none_or(|at| now.since(UnixMillis(at)) < KEPT));
+        json!({ "keys": published.map(|key| &key.jwk).collect::<Vec<_>>() })
+    }
+
+    /// Signs claims: a JWT (RFC 7519).
+    pub(crate) fn sign(&self, algorithm: Algorithm, claims: &Value) -> Result<String, KeyError> {
+        let keys = Arc::clone(&self.keys.read());
+        let key = keys.iter().find(|key| key.stored.algorithm == algorithm && key.stored.is_current());
+        let key = key.ok_or(KeyError::Crypto)?;
+        let header = json!({ "alg": algorithm.as_str(), "kid": key.kid, "typ": "JWT" });
+        let signed = format!("{}.{}", BASE64URL.encode(header.to_string()), BASE64URL.encode(claims.to_string()));
+        let signature = match &key.pair {
+            KeyPair::Rsa(pair) => {
+                let mut signature = vec![0; pair.public().modulus_len()];
+                pair.sign(&signature::RSA_PKCS1_SHA256, &self.random, signed.as_bytes(), &mut signature)
+                    .map_err(|_| KeyError::Crypto)?;
+                signature
+            }
+            KeyPair::Ecdsa(pair) => {
+                pair.sign(&self.random, signed.as_bytes()).map_err(|_| KeyError::Crypto)?.as_ref().to_vec()
+            }
+        };
+        Ok(format!("{signed}.{}", BASE64URL.encode(signature)))
+    }
+
+    /// The claims of a JWT that one of the keys has signed, expired or not.
+    pub(crate) fn verify(&self, jwt: &str) -> Option<Value> {
+        let (signed, signature) = jwt.rsplit_once('.')?;
+        let (header, claims) = signed.split_once('.')?;
+        let signature = BASE64URL.decode(signature).ok()?;
+        let header: Value = serde_json::from_slice(&BASE64URL.decode(header).ok()?).ok()?;
+        let keys = Arc::clone(&self.keys.read());
+        let key = keys.iter().find(|key| header["kid"] == key.kid.as_str())?;
+        if header["alg"] != key.stored.algorithm.as_str() {
+            return None;
+        }
+        let verified = match &key.pair {
+            KeyPair::Rsa(pair) => PublicKeyComponents::<Vec<u8>>::from(pair.public()).verify(
+                &signature::RSA_PKCS1_2048_8192_SHA256,
+                signed.as_bytes(),
+                &signature,
+            ),
+            KeyPair::Ecdsa(pair) => {
+                signature::UnparsedPublicKey::new(&ECDSA_P256_SHA256_FIXED, pair.public_key().as_ref())
+                    .verify(signed.as_bytes(), &signature)
+            }
+        };
+        verified.ok()?;
+        serde_json::from_slice(&BASE64URL.decode(claims).ok()?).ok()
+    }
+
+    /// Makes keys of these algorithms and stores them before the others.
+    async fn replace(&self, make: Vec<Algorithm>, others: Vec<StoredKey>) -> Result<(), KeyError> {
+        let now = self.clock.now();
+        let is_new = !make.is_empty();
+        // Takes a fifth of a second, for RSA.
+        let made = tokio::task::spawn_blocking(move || {
+            let made = make.into_iter().map(|algorithm| generate(algorithm, now));
+            made.collect::<Result<Vec<_>, _>>()
+        });
+        let stored: Vec<StoredKey> = made.await.map_err(|_| KeyError::Crypto)??.into_iter().chain(others).collect();
+        let keys = stored.iter().map(|key| key.read(&self.random)).collect::<Result<Vec<_>, _>>()?;
+        if is_new {
+            let text = serde_json::to_string(&stored).map_err(|_| KeyError::Crypto)?;
+            self.store.set_setting(SETTING, Some(&text)).await?;
+        }
+        *self.keys.write() = Arc::new(keys);
+        Ok(())
+    }
+}
+
+impl StoredKey {
+    /// Whether it signs.
+    const fn is_current(&self) -> bool {
+        self.retired_at.is_none()
+    }
+
+    fn read(&self, random: &SystemRandom) -> Result<Key, KeyError> {
+        let pkcs8 = BASE64.decode(&self.pkcs8).map_err(|_| KeyError::Damaged)?;
+        let (pair, public) = match self.algorithm {
+            Algorithm::Rs256 => {
+                let pair = RsaKeyPair::from_pkcs8(&pkcs8).map_err(|_| KeyError::Damaged)?;
+                let PublicKeyComponents { n, e } = PublicKeyComponents::<Vec<u8>>::from(pair.public());
+                let public = json!({ "e": BASE64URL.encode(e), "kty": "RSA", "n": BASE64URL.encode(n) });
+                (KeyPair::Rsa(Box::new(pair)), public)
+            }
+            Algorithm::Es256 => {
+                let pair = EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &pkcs8, random);
+                let pair = pair.map_err(|_| KeyError::Damaged)?;
+                // Uncompressed: 4, x, y.
+                let point = pair.public_key().as_ref();
+                let (x, y) = point.get(1..).and_then(|point| point.split_at_checked(32)).ok_or(KeyError::Damaged)?;
+                let (x, y) = (BASE64URL.encode(x), BASE64URL.encode(y));
+                (KeyPair::Ecdsa(Box::new(pair)), json!({ "crv": "P-256", "kty": "EC", "x": x, "y": y }))
+            }
+        };
+        // RFC 7638: the required members in the order of their names, which is how `serde_json` writes them.
+        let kid = BASE64URL.encode(Sha256::digest(public.to_string()));
+        let mut jwk = public;
+        for (name, value) in [("alg", self.algorithm.as_str()), ("kid", kid.as_str()), ("use", "sig")] {
+            jwk[name] = value.into();
+        }
+        Ok(Key { stored: self.clone(), pair, kid, jwk })
+    }
+}
+
+fn generate(algorithm: Algorithm, now: UnixMillis) -> Result<StoredKey, KeyError> {
+    let pkcs8 = match algorithm {
+        Algorithm::Rs256 => {
+            let key = rsa::RsaPrivateKey::new(&mut OsRng, RSA_BITS).map_err(|_| KeyError::Crypto)?;
+            BASE64.encode(key.to_pkcs8_der().map_err(|_| KeyError::Crypto)?.as_bytes())
+        }
+        Algorithm::Es256 => {
+            let key = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &SystemRandom::new());
+            BASE64.encode(key.map_err(|_| KeyError::Crypto)?)
+        }
+    };
+    Ok(StoredKey { algorithm, pkcs8, made_at: now.0, retired_at: None })
+}

@@ -1,0 +1,55 @@
+//! The OpenID Connect provider: other apps log users in through this service.
+//!
+//! Authorization code flow only (OpenID Connect Core 1.0, RFC 6749), with PKCE (RFC 7636), `iss` in every authorization
+//! response (RFC 9207), and the rules of RFC 9700. How a user logs in is behind [`Logins`]: this crate sees who the user is,
+//! and when and how they logged in.
+//!
+//! | path | file |
+//! | --- | --- |
+//! | `/.well-known/openid-configuration`, `/oauth/jwks` | `discovery` |
+//! | `/oauth/authorize` | `authorize`: checks a request, then login, consent or code |
+//! | `/oauth/login-return` | `login_return`: where the login page leads at its end |
+//! | `/oauth/consent` | `consent`: the user agrees once for each client |
+//! | `/oauth/token` | `token` |
+//! | `/oauth/userinfo` | `userinfo` |
+//! | `/oauth/end-session` | `end_session` |
+//!
+//! Everything that a browser or a client holds is a random secret, of which only the hash is stored (`records`): an
+//! authorization request that waits for the login, one that waits for consent, a session, a code, tokens. A step that
+//! consumes one and makes the next is one transaction, so that nothing can be used twice, also after a crash. The records:
+//!
+//! ```text
+//! authorize ─▶ login ─▶ session + code          (consented before)
+//!                    └▶ session + consent ─▶ code ─▶ access token, refresh token ─▶ access token, refresh token ─▶ …
+//! ```
+//!
+//! A crash between two steps loses nothing: the next one finds what the last one stored. A response that is lost after its
+//! step cannot be repeated: the user or the client begins anew.
+
+mod authorization_request;
+mod authorize;
+mod claims;
+mod cleanup;
+mod client;
+mod client_authentication;
+mod consent;
+mod discovery;
+mod end_session;
+mod id_token;
+mod keys;
+mod login_return;
+mod logins;
+mod page;
+mod parameters;
+mod provider;
+mod records;
+mod redirect;
+mod session;
+mod texts;
+mod token;
+mod userinfo;
+
+pub use client::{Client, ClientError, ClientSecret, check_redirect_uri};
+pub use keys::{Algorithm, KeyError, KeyInfo, SigningKeys};
+pub use logins::{BeginLogin, LoginError, LoginOutcome, LoginStarted, Logins};
+pub use provider::{OpenIdOptions, OpenIdParts, OpenIdProvider};

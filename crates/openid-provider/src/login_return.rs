@@ -1,0 +1,84 @@
+//! `GET /oauth/login-return`: where the login page leads at its end.
+
+use axum::extract::{RawQuery, State};
+use axum::response::Response;
+use http::HeaderMap;
+use usher_engine::ports::OpenIdRecordId;
+
+use crate::authorization_request::{AuthorizationRequest, OAuthError};
+use crate::logins::LoginOutcome;
+use crate::page::PageError;
+use crate::parameters::Parameters;
+use crate::provider::{Provider, SharedProvider};
+use crate::records::{self, Content, Found, INTERACTION_TTL, User};
+use crate::redirect;
+
+const DECLINED: OAuthError = OAuthError::new("access_denied", "the user has declined the login");
+const TIMED_OUT: OAuthError = OAuthError::new("access_denied", "the login was not completed in time");
+
+/// `GET /oauth/login-return`
+pub(crate) async fn show(
+    State(provider): State<SharedProvider>,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+) -> Response {
+    let parameters = Parameters::parse(query.unwrap_or_default().as_bytes());
+    let secret = parameters.get("request").ok().flatten().unwrap_or_default();
+    match provider.end_login(secret, &headers).await {
+        Ok(response) => response,
+        Err(error) => provider.error_page(&headers, error),
+    }
+}
+
+impl Provider {
+    async fn end_login(&self, secret: &str, headers: &HeaderMap) -> Result<Response, PageError> {
+        let found = self.find(secret).await?.filter(|found| !found.expired && !found.used);
+        let Some(Found { id, content: Content::Login { request, login_id, page_url }, .. }) = found else {
+            return Err(PageError::Over);
+        };
+        match self.logins.outcome(&login_id, headers).await? {
+            LoginOutcome::OtherBrowser => Err(PageError::OtherBrowser),
+            LoginOutcome::Pending => Ok(redirect::to(&page_url)),
+            LoginOutcome::Declined => self.refuse(id, &request, DECLINED).await,
+            LoginOutcome::TimedOut => self.refuse(id, &request, TIMED_OUT).await,
+            LoginOutcome::Approved { main_key, method, at } => {
+                let user = User { subject: main_key.to_hex(), method, auth_time: records::secs(at) };
+                self.logged_in(id, request, user).await
+            }
+        }
+    }
+
+    /// Ends a request with an error for the client.
+    pub(crate) async fn refuse(
+        &self,
+        id: OpenIdRecordId,
+        request: &AuthorizationRequest,
+        error: OAuthError,
+    ) -> Result<Response, PageError> {
+        self.consume(id, Vec::new(), None).await?;
+        Ok(redirect::to(&self.address_with_error(request, error)))
+    }
+
+    /// Makes a session, and a code or the question of consent.
+    async fn logged_in(
+        &self,
+        id: OpenIdRecordId,
+        request: AuthorizationRequest,
+        user: User,
+    ) -> Result<Response, PageError> {
+        let session = self.new_secret();
+        let session_record = self.new_session(&session, &user);
+        let (next, address) = if self.has_agreed(&request, &user).await? {
+            let (code, record) = self.new_code(&request, user);
+            (record, self.address_with_code(&request, code.expose()))
+        } else {
+            let secret = self.new_secret();
+            let content = Content::Consent { request, session: records::hex(session.id()), user };
+            (self.record(&secret, &content, INTERACTION_TTL), self.consent_address(secret.expose()))
+        };
+        self.consume(id, vec![session_record, next], None).await?;
+        let mut response = redirect::to(&address);
+        self.set_session(&mut response, &session);
+        Ok(response)
+    }
+}

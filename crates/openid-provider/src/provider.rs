@@ -1,0 +1,138 @@
+//! The provider: its options, its parts and its routes.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::extract::DefaultBodyLimit;
+use axum::routing::{get, post};
+use parking_lot::Mutex;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use usher_engine::UnixMillis;
+use usher_engine::ports::{Clock, Directory, OpenIdStore, Randomness};
+use usher_token_bucket::{Rate, TokenBucket};
+
+use crate::client::Client;
+use crate::keys::{KeyError, SigningKeys};
+use crate::logins::Logins;
+use crate::{authorize, cleanup, consent, discovery, end_session, login_return, token, userinfo};
+
+/// Largest body of a request; the largest that a client sends is a refresh token with its credentials.
+const MAX_BODY_BYTES: usize = 64 * 1024;
+
+/// Logins that begin at once, and per second afterwards: anybody can begin one, and each is an open operation for as long
+/// as its user may take. So at most 60,000 are open after ten minutes.
+const LOGINS: Rate = Rate::every(1_000, Duration::from_millis(10));
+
+/// How the provider is reached and whom it serves.
+#[derive(Clone, Debug)]
+pub struct OpenIdOptions {
+    /// Its issuer identifier: how a browser reaches the service, without a trailing slash (`pages.public_url`).
+    pub issuer: String,
+    /// The path of the style sheet of its pages.
+    pub style_path: String,
+    /// The clients.
+    pub clients: Vec<Client>,
+    /// The domain of the addresses in the claim `email`; none: there is no such claim.
+    pub email_domain: Option<String>,
+    /// For how long a browser stays logged in, so that further apps need no new login; at least a few minutes, in which the
+    /// user agrees.
+    pub session_ttl: Duration,
+}
+
+/// What the provider uses.
+pub struct OpenIdParts {
+    /// Keeps its records.
+    pub store: Arc<dyn OpenIdStore>,
+    /// Logs users in.
+    pub logins: Arc<dyn Logins>,
+    /// Knows users' profiles.
+    pub directory: Arc<dyn Directory>,
+    /// The clocks.
+    pub clock: Arc<dyn Clock>,
+    /// Makes secrets.
+    pub randomness: Arc<dyn Randomness>,
+}
+
+/// The provider.
+pub struct OpenIdProvider(SharedProvider);
+
+/// The provider as its handlers see it.
+pub(crate) type SharedProvider = Arc<Provider>;
+
+pub(crate) struct Provider {
+    pub(crate) options: OpenIdOptions,
+    /// The path of the issuer, without a trailing slash: a proxy may serve the pages below a path.
+    base: String,
+    pub(crate) clients: BTreeMap<String, Client>,
+    pub(crate) store: Arc<dyn OpenIdStore>,
+    pub(crate) logins: Arc<dyn Logins>,
+    pub(crate) directory: Arc<dyn Directory>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) randomness: Arc<dyn Randomness>,
+    pub(crate) keys: SigningKeys,
+    login_rate: Mutex<TokenBucket<UnixMillis>>,
+}
+
+impl OpenIdProvider {
+    /// Reads the signing keys, or makes them, and begins to remove expired records.
+    ///
+    /// # Errors
+    /// [`KeyError`].
+    pub async fn start(
+        options: OpenIdOptions,
+        parts: OpenIdParts,
+        tasks: &TaskTracker,
+        stop: CancellationToken,
+    ) -> Result<Self, KeyError> {
+        let OpenIdParts { store, logins, directory, clock, randomness } = parts;
+        let keys = SigningKeys::load(Arc::clone(&store), Arc::clone(&clock)).await?;
+        let base = url::Url::parse(&options.issuer);
+        let base = base.map(|url| url.path().trim_end_matches('/').to_owned()).unwrap_or_default();
+        let clients = options.clients.iter().map(|client| (client.id.clone(), client.clone())).collect();
+        let login_rate = Mutex::new(TokenBucket::new(LOGINS, clock.now()));
+        let provider = Arc::new(Provider {
+            options,
+            base,
+            clients,
+            store,
+            logins,
+            directory,
+            clock,
+            randomness,
+            keys,
+            login_rate,
+        });
+        tasks.spawn(cleanup::run(Arc::clone(&provider), stop));
+        Ok(Self(provider))
+    }
+
+    /// All routes.
+    pub fn router(&self) -> Router {
+        Router::new()
+            .route("/.well-known/openid-configuration", get(discovery::configuration))
+            .route("/oauth/jwks", get(discovery::jwks))
+            .route("/oauth/authorize", get(authorize::by_get).post(authorize::by_post))
+            .route("/oauth/login-return", get(login_return::show))
+            .route("/oauth/consent", get(consent::show).post(consent::decide))
+            .route("/oauth/token", post(token::exchange).options(discovery::preflight))
+            .route("/oauth/userinfo", get(userinfo::by_get).post(userinfo::by_post).options(discovery::preflight))
+            .route("/oauth/end-session", get(end_session::by_get).post(end_session::by_post))
+            .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
+            .with_state(Arc::clone(&self.0))
+    }
+}
+
+impl Provider {
+    /// Whether one more login may begin now.
+    pub(crate) fn may_begin_login(&self) -> bool {
+        self.login_rate.lock().take(self.clock.now())
+    }
+
+    /// A path of the provider as browsers know it.
+    pub(crate) fn path(&self, path: &str) -> String {
+        format!("{}{path}", self.base)
+    }
+}

@@ -1,0 +1,177 @@
+//! What the provider stores, and the secrets that find it.
+
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64URL;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+use usher_engine::UnixMillis;
+use usher_engine::ports::{OpenIdGrantId, OpenIdRecord, OpenIdRecordId, StoreError};
+
+use crate::authorization_request::AuthorizationRequest;
+use crate::provider::Provider;
+
+/// How long a code is valid: a redirect and one request of the client.
+pub(crate) const CODE_TTL: Duration = Duration::from_secs(60);
+/// How long an access token and an ID token are valid.
+pub(crate) const ACCESS_TTL: Duration = Duration::from_secs(3600);
+/// How long a refresh token is valid, from its making on: each use makes a new one.
+pub(crate) const REFRESH_TTL: Duration = Duration::from_secs(30 * 24 * 3600);
+/// How long a user may take to log in, and then to agree. A login itself may end earlier.
+pub(crate) const INTERACTION_TTL: Duration = Duration::from_secs(30 * 60);
+
+/// Longest secret that is looked up; ours have 43 characters.
+const MAX_SECRET_CHARS: usize = 64;
+
+/// The content of a record. Its kind is part of it, so that a secret of one kind is worth nothing as another.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub(crate) enum Content {
+    /// A request whose user logs in.
+    Login {
+        request: AuthorizationRequest,
+        login_id: String,
+        /// The address of the login page.
+        page_url: String,
+    },
+    /// A request whose user is asked to agree.
+    Consent {
+        request: AuthorizationRequest,
+        /// The hash of the session's secret, in hex: only the browser that has logged in can agree.
+        session: String,
+        user: User,
+    },
+    /// A browser whose user has logged in.
+    Session(User),
+    /// An authorization code.
+    Code { grant: Grant, request: AuthorizationRequest },
+    /// An access token.
+    AccessToken(Grant),
+    /// A refresh token.
+    RefreshToken(Grant),
+}
+
+/// A user who has logged in.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct User {
+    /// The main key in hex.
+    pub(crate) subject: String,
+    /// How the user logged in.
+    pub(crate) method: String,
+    /// When, in Unix seconds.
+    pub(crate) auth_time: u64,
+}
+
+/// What a client may do for a user.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Grant {
+    pub(crate) client_id: String,
+    pub(crate) user: User,
+    /// The scopes, separated by spaces.
+    pub(crate) scopes: String,
+}
+
+impl Grant {
+    /// Whether it includes this scope.
+    pub(crate) fn has(&self, scope: &str) -> bool {
+        self.scopes.split(' ').any(|granted| granted == scope)
+    }
+}
+
+/// A record that was found by its secret.
+pub(crate) struct Found {
+    pub(crate) id: OpenIdRecordId,
+    pub(crate) grant_id: Option<OpenIdGrantId>,
+    pub(crate) content: Content,
+    pub(crate) used: bool,
+    /// Whether its time is over.
+    pub(crate) expired: bool,
+}
+
+/// A secret in the hands of a browser or client. It has no `Debug`.
+pub(crate) struct Secret(String);
+
+impl Secret {
+    pub(crate) fn expose(&self) -> &str {
+        &self.0
+    }
+
+    /// What the store knows it by.
+    pub(crate) fn id(&self) -> OpenIdRecordId {
+        record_id(&self.0)
+    }
+}
+
+/// What the store knows this secret by.
+pub(crate) fn record_id(secret: &str) -> OpenIdRecordId {
+    OpenIdRecordId(Sha256::digest(secret).into())
+}
+
+/// An id in hex.
+pub(crate) fn hex(id: OpenIdRecordId) -> String {
+    id.0.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+impl Provider {
+    /// A new secret of 256 bits.
+    pub(crate) fn new_secret(&self) -> Secret {
+        let mut bytes = [0; 32];
+        self.randomness.fill(&mut bytes);
+        Secret(BASE64URL.encode(bytes))
+    }
+
+    /// A new grant.
+    pub(crate) fn new_grant_id(&self) -> OpenIdGrantId {
+        let mut bytes = [0; 16];
+        self.randomness.fill(&mut bytes);
+        bytes
+    }
+
+    /// A record that this secret finds from now on.
+    pub(crate) fn record(&self, secret: &Secret, content: &Content, ttl: Duration) -> OpenIdRecord {
+        let (client_id, subject) = match content {
+            Content::Login { request, .. } => (Some(&request.client_id), None),
+            Content::Consent { request, user, .. } => (Some(&request.client_id), Some(&user.subject)),
+            Content::Session(user) => (None, Some(&user.subject)),
+            Content::Code { grant, .. } | Content::AccessToken(grant) | Content::RefreshToken(grant) => {
+                (Some(&grant.client_id), Some(&grant.user.subject))
+            }
+        };
+        OpenIdRecord {
+            id: secret.id(),
+            grant: None,
+            client_id: client_id.cloned(),
+            subject: subject.cloned(),
+            // Writing plain data into memory does not fail.
+            data: serde_json::to_string(content).unwrap_or_default(),
+            expires_at: self.clock.now().plus(ttl),
+            used: false,
+        }
+    }
+
+    /// The record that this secret finds.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub(crate) async fn find(&self, secret: &str) -> Result<Option<Found>, StoreError> {
+        if secret.len() > MAX_SECRET_CHARS {
+            return Ok(None);
+        }
+        let Some(record) = self.store.openid_record(record_id(secret)).await? else { return Ok(None) };
+        let content = serde_json::from_str(&record.data)
+            .map_err(|_| StoreError::Unreadable("a record of the OpenID Connect provider"))?;
+        let expired = record.expires_at <= self.clock.now();
+        Ok(Some(Found { id: record.id, grant_id: record.grant, content, used: record.used, expired }))
+    }
+
+    /// The current time in Unix seconds.
+    pub(crate) fn now_secs(&self) -> u64 {
+        self.clock.now().secs()
+    }
+}
+
+/// `at` in whole Unix seconds.
+pub(crate) const fn secs(at: UnixMillis) -> u64 {
+    at.secs()
+}

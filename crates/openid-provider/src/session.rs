@@ -1,0 +1,60 @@
+//! The session of a browser whose user has logged in: further apps need no new login.
+
+use axum::response::Response;
+use http::header::{COOKIE, SET_COOKIE};
+use http::{HeaderMap, HeaderValue};
+use usher_engine::ports::{OpenIdRecord, OpenIdRecordId, StoreError};
+
+use crate::provider::Provider;
+use crate::records::{Content, Secret, User};
+
+const COOKIE_NAME: &str = "usher_session";
+
+/// A session that is valid now.
+pub(crate) struct Session {
+    pub(crate) id: OpenIdRecordId,
+    pub(crate) user: User,
+}
+
+impl Provider {
+    /// The session of the browser that sends these headers.
+    pub(crate) async fn session(&self, headers: &HeaderMap) -> Result<Option<Session>, StoreError> {
+        let Some(secret) = cookie(headers) else { return Ok(None) };
+        let found = self.find(secret).await?.filter(|found| !found.expired);
+        Ok(found.and_then(|found| match found.content {
+            Content::Session(user) => Some(Session { id: found.id, user }),
+            _ => None,
+        }))
+    }
+
+    /// The record of a new session. A login always makes a new one: one that somebody has placed into the browser before is
+    /// worth nothing.
+    pub(crate) fn new_session(&self, secret: &Secret, user: &User) -> OpenIdRecord {
+        self.record(secret, &Content::Session(user.clone()), self.options.session_ttl)
+    }
+
+    /// Gives the browser a session.
+    pub(crate) fn set_session(&self, response: &mut Response, secret: &Secret) {
+        self.set_cookie(response, secret.expose(), self.options.session_ttl.as_secs());
+    }
+
+    /// Takes the session from the browser.
+    pub(crate) fn clear_session(&self, response: &mut Response) {
+        self.set_cookie(response, "", 0);
+    }
+
+    fn set_cookie(&self, response: &mut Response, value: &str, max_age: u64) {
+        let secure = if self.options.issuer.starts_with("https://") { "; Secure" } else { "" };
+        let path = self.path("/oauth");
+        let cookie = format!("{COOKIE_NAME}={value}; Path={path}; Max-Age={max_age}; HttpOnly; SameSite=Lax{secure}");
+        if let Ok(cookie) = HeaderValue::try_from(cookie) {
+            response.headers_mut().append(SET_COOKIE, cookie);
+        }
+    }
+}
+
+fn cookie(headers: &HeaderMap) -> Option<&str> {
+    let lines = headers.get_all(COOKIE).iter().filter_map(|line| line.to_str().ok());
+    let mut pairs = lines.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
+    pairs.find(|(name, _)| *name == COOKIE_NAME).map(|(_, value)| value)
+}

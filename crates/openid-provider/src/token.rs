@@ -1,0 +1,206 @@
+//! `POST /oauth/token`: a code, or a refresh token, becomes tokens.
+//!
+//! A code and a refresh token can be used once. Whoever uses one again has stolen it, or was stolen from: all tokens of its
+//! grant are revoked (RFC 9700 sections 2.1.1 and 2.2.2).
+
+use axum::body::Bytes;
+use axum::extract::State;
+use axum::response::{IntoResponse as _, Response};
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64URL;
+use http::header::{CACHE_CONTROL, CONTENT_TYPE, PRAGMA, WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS};
+use http::{HeaderMap, HeaderValue, StatusCode};
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+use usher_engine::ports::{OpenIdStep, OpenIdUse, StoreError};
+
+use crate::authorization_request::OAuthError;
+use crate::client::Client;
+use crate::client_authentication::Refused;
+use crate::discovery::CROSS_ORIGIN;
+use crate::keys::KeyError;
+use crate::parameters::Parameters;
+use crate::provider::{Provider, SharedProvider};
+use crate::records::{ACCESS_TTL, Content, Found, Grant, REFRESH_TTL};
+
+const INVALID_CODE: OAuthError = OAuthError::new(
+    "invalid_grant",
+    "the code is not valid for this client, redirect_uri and code_verifier, or expired",
+);
+const INVALID_REFRESH_TOKEN: OAuthError =
+    OAuthError::new("invalid_grant", "the refresh token is not valid for this client, revoked or expired");
+
+enum Failure {
+    OAuth(OAuthError),
+    Unauthorized,
+    Internal(KeyError),
+}
+
+impl From<OAuthError> for Failure {
+    fn from(error: OAuthError) -> Self {
+        Self::OAuth(error)
+    }
+}
+
+impl From<crate::parameters::Repeated> for Failure {
+    fn from(repeated: crate::parameters::Repeated) -> Self {
+        Self::OAuth(repeated.into())
+    }
+}
+
+impl From<Refused> for Failure {
+    fn from(refused: Refused) -> Self {
+        match refused {
+            Refused::Request(error) => Self::OAuth(error),
+            Refused::Unauthorized => Self::Unauthorized,
+        }
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        Self::Internal(error.into())
+    }
+}
+
+impl From<KeyError> for Failure {
+    fn from(error: KeyError) -> Self {
+        Self::Internal(error)
+    }
+}
+
+/// `POST /oauth/token`
+pub(crate) async fn exchange(State(provider): State<SharedProvider>, headers: HeaderMap, body: Bytes) -> Response {
+    match provider.exchange(&headers, &body).await {
+        Ok(tokens) => response(StatusCode::OK, &tokens),
+        Err(Failure::OAuth(error)) => response(StatusCode::BAD_REQUEST, &body_of(error)),
+        Err(Failure::Unauthorized) => {
+            let error = OAuthError::new("invalid_client", "unknown client, or not its secret");
+            let mut response = response(StatusCode::UNAUTHORIZED, &body_of(error));
+            response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Basic realm=\"usher\""));
+            response
+        }
+        Err(Failure::Internal(error)) => {
+            tracing::error!(error = &error as &dyn std::error::Error, "tokens could not be issued");
+            let error = OAuthError::new("temporarily_unavailable", "the service cannot store tokens now; retry later");
+            response(StatusCode::SERVICE_UNAVAILABLE, &body_of(error))
+        }
+    }
+}
+
+impl Provider {
+    async fn exchange(&self, headers: &HeaderMap, body: &[u8]) -> Result<Value, Failure> {
+        let Some(parameters) = Parameters::form(headers, body) else {
+            return Err(OAuthError::invalid_request("the body must be application/x-www-form-urlencoded").into());
+        };
+        let client = self.authenticate(headers, &parameters)?;
+        match parameters.get("grant_type")? {
+            Some("authorization_code") => self.use_code(client, &parameters).await,
+            Some("refresh_token") => self.use_refresh_token(client, &parameters).await,
+            Some(_) => {
+                Err(OAuthError::new("unsupported_grant_type", "grant_type must be authorization_code or refresh_token")
+                    .into())
+            }
+            None => Err(OAuthError::invalid_request("grant_type is missing").into()),
+        }
+    }
+
+    async fn use_code(&self, client: &Client, parameters: &Parameters) -> Result<Value, Failure> {
+        let Some(code) = parameters.get("code")? else {
+            return Err(OAuthError::invalid_request("code is missing").into());
+        };
+        let found = self.find(code).await?.ok_or(INVALID_CODE)?;
+        let Content::Code { grant, request } = &found.content else { return Err(INVALID_CODE.into()) };
+        let is_for = grant.client_id == client.id && parameters.get("redirect_uri")? == Some(&request.redirect_uri);
+        if !is_for || !is_verifier(request.code_challenge.as_deref(), parameters.get("code_verifier")?) {
+            return Err(INVALID_CODE.into());
+        }
+        let scopes = grant.scopes.clone();
+        self.issue(client, &found, grant, scopes, request.nonce.as_deref(), INVALID_CODE).await
+    }
+
+    async fn use_refresh_token(&self, client: &Client, parameters: &Parameters) -> Result<Value, Failure> {
+        let Some(token) = parameters.get("refresh_token")? else {
+            return Err(OAuthError::invalid_request("refresh_token is missing").into());
+        };
+        let found = self.find(token).await?.ok_or(INVALID_REFRESH_TOKEN)?;
+        let Content::RefreshToken(grant) = &found.content else { return Err(INVALID_REFRESH_TOKEN.into()) };
+        if grant.client_id != client.id {
+            return Err(INVALID_REFRESH_TOKEN.into());
+        }
+        let scopes = match parameters.get("scope")? {
+            None => grant.scopes.clone(),
+            Some(asked) if asked.split(' ').all(|scope| grant.has(scope)) => asked.to_owned(),
+            Some(_) => return Err(OAuthError::new("invalid_scope", "scope has more than was granted").into()),
+        };
+        self.issue(client, &found, grant, scopes, None, INVALID_REFRESH_TOKEN).await
+    }
+
+    /// Uses the record that was found and issues tokens, in one transaction.
+    async fn issue(
+        &self,
+        client: &Client,
+        found: &Found,
+        grant: &Grant,
+        scopes: String,
+        nonce: Option<&str>,
+        invalid: OAuthError,
+    ) -> Result<Value, Failure> {
+        // One that was used before is used again, however late, so that its grant is revoked.
+        if found.expired && !found.used {
+            return Err(invalid.into());
+        }
+        let mut response = json!({ "token_type": "Bearer", "expires_in": ACCESS_TTL.as_secs(), "scope": scopes });
+        let access = self.new_secret();
+        response["access_token"] = access.expose().into();
+        let accessible = Grant { scopes, ..grant.clone() };
+        if accessible.has("openid") {
+            response["id_token"] = self.id_token(&accessible, nonce, access.expose(), client.algorithm)?.into();
+        }
+        let mut add = vec![self.record(&access, &Content::AccessToken(accessible), ACCESS_TTL)];
+        if grant.has("offline_access") {
+            let refresh = self.new_secret();
+            response["refresh_token"] = refresh.expose().into();
+            add.push(self.record(&refresh, &Content::RefreshToken(grant.clone()), REFRESH_TTL));
+        }
+        for record in &mut add {
+            record.grant = found.grant_id;
+        }
+        match self.store.use_openid_record(OpenIdStep { id: found.id, add, consent: None }).await? {
+            OpenIdUse::Done => Ok(response),
+            OpenIdUse::UsedBefore => {
+                tracing::warn!(client = client.id, "a code or refresh token was used twice: its tokens are revoked");
+                Err(invalid.into())
+            }
+            OpenIdUse::Unknown => Err(invalid.into()),
+        }
+    }
+}
+
+/// Whether the client proves that it began the request. A verifier without a challenge is refused too: somebody may have
+/// removed the challenge from the request (RFC 9700 section 4.8.2).
+fn is_verifier(challenge: Option<&str>, verifier: Option<&str>) -> bool {
+    match (challenge, verifier) {
+        (None, None) => true,
+        (Some(challenge), Some(verifier)) => {
+            (43..=128).contains(&verifier.len()) && BASE64URL.encode(Sha256::digest(verifier)) == challenge
+        }
+        _ => false,
+    }
+}
+
+fn body_of(error: OAuthError) -> Value {
+    json!({ "error": error.error, "error_description": error.description })
+}
+
+/// A response that nobody stores (RFC 6749 section 5.1).
+fn response(status: StatusCode, body: &Value) -> Response {
+    let headers = [
+        CROSS_ORIGIN,
+        (CONTENT_TYPE, HeaderValue::from_static("application/json")),
+        (CACHE_CONTROL, HeaderValue::from_static("no-store")),
+        (PRAGMA, HeaderValue::from_static("no-cache")),
+        (X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
+    ];
+    (status, headers, body.to_string()).into_response()
+}

@@ -1,0 +1,294 @@
+//! What attackers try (RFC 9700 section 4), and what they get.
+
+use std::time::Duration;
+
+use axum::body::Body;
+use http::{Request, StatusCode};
+use serde_json::json;
+
+use crate::fixture::{CALLBACK, Fixture, ISSUER, SECRET, VERIFIER, authorize_with, challenge, claims};
+
+/// A request with a redirect URI that is not the client's leads nowhere, whatever else it says.
+#[tokio::test]
+async fn redirect_uris_are_compared_exactly() {
+    let fixture = Fixture::start().await;
+    for uri in [
+        "",
+        "https://evil.example/callback",
+        "https://shop.example/callback/",
+        "https://shop.example/callback?x=1",
+        "https://shop.example/callback#x",
+        "https://shop.example/callback/../evil",
+        "https://shop.example/%63allback",
+        "https://SHOP.example/callback",
+        "https://shop.example:443/callback",
+        "https://shop.example@evil.example/callback",
+        "https://shop.example.evil.example/callback",
+        "http://shop.example/callback",
+        "https://spa.example/callback",
+        "https://shop.example/bye",
+        "javascript:alert(1)",
+        " https://shop.example/callback",
+    ] {
+        for prompt in ["", "none"] {
+            let path = authorize_with(&[("redirect_uri", uri), ("prompt", prompt), ("scope", "nothing")]);
+            fixture.browser().get(&fixture, &path).await.is_page(StatusCode::BAD_REQUEST);
+        }
+    }
+    for client in ["", "nobody", "shop' OR 1=1"] {
+        fixture
+            .browser()
+            .get(&fixture, &authorize_with(&[("client_id", client)]))
+            .await
+            .is_page(StatusCode::BAD_REQUEST);
+    }
+    for twice in ["redirect_uri=https%3A%2F%2Fevil.example%2F", "client_id=spa"] {
+        let path = format!("{}&{twice}", authorize_with(&[]));
+        fixture.browser().get(&fixture, &path).await.is_page(StatusCode::BAD_REQUEST);
+    }
+    assert!(fixture.logins.begun.lock().is_empty());
+}
+
+#[tokio::test]
+async fn bad_requests_are_told_to_the_app_that_sent_them() {
+    let fixture = Fixture::start().await;
+    let long = "x".repeat(5_000);
+    for (parameters, error) in [
+        (&[("response_type", "")][..], "invalid_request"),
+        (&[("response_type", "token")][..], "unsupported_response_type"),
+        (&[("response_type", "id_token")][..], "unsupported_response_type"),
+        (&[("response_type", "code id_token")][..], "unsupported_response_type"),
+        (&[("response_mode", "fragment")][..], "invalid_request"),
+        (&[("scope", "")][..], "invalid_scope"),
+        (&[("scope", "profile")][..], "invalid_scope"),
+        (&[("request", "eyJhbGciOiJub25lIn0..")][..], "request_not_supported"),
+        (&[("request_uri", "https://evil.example/")][..], "request_uri_not_supported"),
+        (&[("prompt", "none login")][..], "invalid_request"),
+        (&[("prompt", "create")][..], "invalid_request"),
+        (&[("max_age", "-1")][..], "invalid_request"),
+        (&[("nonce", long.as_str())][..], "invalid_request"),
+        (&[("id_token_hint", "x.y.z")][..], "invalid_request"),
+    ] {
+        let reply = fixture.browser().get(&fixture, &authorize_with(parameters)).await;
+        assert!(reply.location().starts_with(&format!("{CALLBACK}?error={error}&")), "{parameters:?}: {reply:?}");
+        assert_eq!(reply.parameter("iss").as_deref(), Some(ISSUER), "mix-up (RFC 9207)");
+        assert_eq!(reply.parameter("state").as_deref(), Some("the state"));
+    }
+    let twice = format!("{}&scope=openid", authorize_with(&[]));
+    assert_eq!(fixture.browser().get(&fixture, &twice).await.parameter("error").as_deref(), Some("invalid_request"));
+}
+
+/// PKCE cannot be left out, weakened, or added to a request that had none.
+#[tokio::test]
+async fn pkce_is_not_downgraded() {
+    let fixture = Fixture::start().await;
+    let upper = challenge().replace(['-', '_'], "+");
+    for parameters in [
+        &[("code_challenge", "")][..],
+        &[("code_challenge", ""), ("code_challenge_method", "")][..],
+        &[("code_challenge_method", "")][..],
+        &[("code_challenge_method", "plain")][..],
+        &[("code_challenge", "short")][..],
+        &[("code_challenge", upper.as_str()), ("code_challenge_method", "s256")][..],
+    ] {
+        let reply = fixture.browser().get(&fixture, &authorize_with(parameters)).await;
+        assert_eq!(reply.parameter("error").as_deref(), Some("invalid_request"), "{parameters:?}");
+    }
+    let mut browser = fixture.browser();
+    let code = fixture.code(&mut browser).await;
+    let other = "another-verifier-another-verifier-another-verifier";
+    for verifier in ["", &challenge(), other, &VERIFIER[1..], &"x".repeat(1_000)] {
+        let form = [
+            ("grant_type", "authorization_code"),
+            ("code", code.as_str()),
+            ("redirect_uri", CALLBACK),
+            ("code_verifier", verifier),
+        ];
+        assert_eq!(fixture.token("shop", Some(SECRET), &form).await.json()["error"], "invalid_grant", "{verifier}");
+    }
+    assert_eq!(fixture.redeem(&code).await.status, StatusCode::OK);
+
+    // A client that need not use PKCE, and whose request an attacker has stripped of its challenge.
+    let gitea = "gitea-secret-gitea-secret-gitea-sec";
+    let callback = "https://gitea.example/callback";
+    let bare =
+        [("client_id", "gitea"), ("redirect_uri", callback), ("code_challenge", ""), ("code_challenge_method", "")];
+    let asked = browser.get(&fixture, &authorize_with(&bare)).await;
+    let code = browser.allow(&fixture, &asked).await;
+    let mut form = vec![
+        ("grant_type", "authorization_code"),
+        ("code", code.as_str()),
+        ("redirect_uri", callback),
+        ("code_verifier", VERIFIER),
+    ];
+    assert_eq!(fixture.token("gitea", Some(gitea), &form).await.json()["error"], "invalid_grant");
+    form.pop();
+    assert_eq!(fixture.token("gitea", Some(gitea), &form).await.status, StatusCode::OK);
+}
+
+/// A code is worth nothing to another client, for another address, late, or twice.
+#[tokio::test]
+async fn codes_cannot_be_injected_or_replayed() {
+    let fixture = Fixture::start().await;
+    let mut browser = fixture.browser();
+    let code = fixture.code(&mut browser).await;
+    let form = |code: &str, uri: &str| {
+        vec![
+            ("grant_type", "authorization_code".to_owned()),
+            ("code", code.to_owned()),
+            ("redirect_uri", uri.to_owned()),
+            ("code_verifier", VERIFIER.to_owned()),
+        ]
+    };
+    for (client, secret, uri) in [
+        ("spa", None, CALLBACK),
+        ("spa", None, "https://spa.example/callback"),
+        ("gitea", Some("gitea-secret-gitea-secret-gitea-sec"), CALLBACK),
+        ("shop", Some(SECRET), "https://shop.example/other?tenant=1"),
+        ("shop", Some(SECRET), ""),
+    ] {
+        let form = form(&code, uri);
+        let form: Vec<_> = form.iter().map(|(name, value)| (*name, value.as_str())).collect();
+        let reply = fixture.token(client, secret, &form).await;
+        assert_eq!(reply.json()["error"], "invalid_grant", "{client} {uri}");
+    }
+    let tokens = fixture.redeem(&code).await.json();
+    let access = tokens["access_token"].as_str().unwrap();
+    assert_eq!(fixture.userinfo(access).await.status, StatusCode::OK);
+    // Secrets of one kind are worth nothing as another.
+    assert_eq!(fixture.userinfo(&code).await.status, StatusCode::UNAUTHORIZED);
+    assert_eq!(fixture.refresh(access).await.json()["error"], "invalid_grant");
+    assert_eq!(fixture.redeem(access).await.json()["error"], "invalid_grant");
+    // The second use revokes what came of the first.
+    assert_eq!(fixture.redeem(&code).await.json()["error"], "invalid_grant");
+    assert_eq!(fixture.userinfo(access).await.status, StatusCode::UNAUTHORIZED);
+
+    let late = browser.get(&fixture, &authorize_with(&[])).await.parameter("code").unwrap();
+    fixture.clock.turn(Duration::from_secs(60));
+    assert_eq!(fixture.redeem(&late).await.json()["error"], "invalid_grant");
+}
+
+/// The replay is noticed also when it comes after the code's time, and at the same time as the first use.
+#[tokio::test]
+async fn late_and_simultaneous_replays_revoke_the_tokens() {
+    let fixture = Fixture::start().await;
+    let mut browser = fixture.browser();
+    let code = fixture.code(&mut browser).await;
+    let tokens = fixture.redeem(&code).await.json();
+    fixture.clock.turn(Duration::from_secs(30 * 60));
+    assert_eq!(fixture.redeem(&code).await.json()["error"], "invalid_grant");
+    let access = tokens["access_token"].as_str().unwrap();
+    assert_eq!(fixture.userinfo(access).await.status, StatusCode::UNAUTHORIZED);
+
+    let code = browser.get(&fixture, &authorize_with(&[])).await.parameter("code").unwrap();
+    let (a, b) = tokio::join!(fixture.redeem(&code), fixture.redeem(&code));
+    let won: Vec<_> = [a, b].into_iter().filter(|reply| reply.status == StatusCode::OK).collect();
+    assert_eq!(won.len(), 1);
+    let access = won[0].json()["access_token"].as_str().unwrap().to_owned();
+    assert_eq!(fixture.userinfo(&access).await.status, StatusCode::UNAUTHORIZED);
+}
+
+/// An attacker begins a login and sends its page, or its end, to somebody else.
+#[tokio::test]
+async fn login_of_another_browser_is_worth_nothing() {
+    let fixture = Fixture::start().await;
+    let (mut attacker, mut victim) = (fixture.browser(), fixture.browser());
+    attacker.get(&fixture, &authorize_with(&[])).await;
+    let back = fixture.login_return();
+    fixture.approve(1);
+    // The victim follows the attacker's link: it would log them in as the attacker.
+    victim.get(&fixture, &back).await.is_page(StatusCode::FORBIDDEN);
+    assert!(victim.cookies.is_empty());
+    // The attacker's own end makes a question that only the attacker's session can answer.
+    let asked = attacker.get(&fixture, &back).await;
+    victim.get(&fixture, asked.location()).await.is_page(StatusCode::FORBIDDEN);
+    let request = asked.parameter("request").unwrap();
+    let form = [("request", request.as_str()), ("decision", "allow")];
+    victim.post(&fixture, "/oauth/consent", &form).await.is_page(StatusCode::FORBIDDEN);
+    // Also when the victim has a session of their own.
+    victim.get(&fixture, &authorize_with(&[])).await;
+    fixture.approve(2);
+    victim.get(&fixture, &fixture.login_return()).await;
+    victim.post(&fixture, "/oauth/consent", &form).await.is_page(StatusCode::FORBIDDEN);
+    assert_eq!(fixture.consents().await, []);
+    let code = attacker.allow(&fixture, &asked).await;
+    assert_eq!(fixture.redeem(&code).await.status, StatusCode::OK);
+}
+
+/// A session cookie that somebody has placed into the browser before the login is not the session afterwards.
+#[tokio::test]
+async fn session_is_not_fixed() {
+    let fixture = Fixture::start().await;
+    let mut browser = fixture.browser();
+    browser.cookies.insert("usher_session".to_owned(), "placed-by-somebody".to_owned());
+    fixture.code(&mut browser).await;
+    let session = browser.cookies["usher_session"].clone();
+    assert_ne!(session, "placed-by-somebody");
+    browser.get(&fixture, &authorize_with(&[("prompt", "login")])).await;
+    fixture.approve(1);
+    browser.get(&fixture, &fixture.login_return()).await;
+    assert_ne!(browser.cookies["usher_session"], session, "each login makes a new one");
+}
+
+/// A form on another site is sent without cookies (`SameSite=Lax`).
+#[tokio::test]
+async fn other_sites_cannot_agree_for_the_user() {
+    let fixture = Fixture::start().await;
+    let mut browser = fixture.browser();
+    browser.get(&fixture, &authorize_with(&[])).await;
+    fixture.approve(1);
+    let asked = browser.get(&fixture, &fixture.login_return()).await;
+    let request = asked.parameter("request").unwrap();
+    let mut without_cookies = fixture.browser();
+    let form = [("request", request.as_str()), ("decision", "allow")];
+    without_cookies.post(&fixture, "/oauth/consent", &form).await.is_page(StatusCode::FORBIDDEN);
+    for form in [&[][..], &[("decision", "allow")], &[("request", request.as_str())]] {
+        let status = browser.post(&fixture, "/oauth/consent", form).await.status;
+        assert!(status.is_client_error(), "{form:?}");
+    }
+    assert!(fixture.consents().await.is_empty());
+}
+
+/// A request by POST becomes a GET, which has the cookies.
+#[tokio::test]
+async fn posted_requests_become_gets() {
+    let fixture = Fixture::start().await;
+    let mut browser = fixture.browser();
+    fixture.code(&mut browser).await;
+    let query = authorize_with(&[]);
+    let body = query.split_once('?').unwrap().1.to_owned();
+    let request = Request::post("/oauth/authorize").header("content-type", "application/x-www-form-urlencoded");
+    let reply = fixture.send(request.body(Body::from(body)).unwrap()).await;
+    assert_eq!(reply.status, StatusCode::SEE_OTHER);
+    assert!(browser.get(&fixture, reply.location()).await.parameter("code").is_some());
+}
+
+/// Where a proxy or an app logs headers, the code is in none but the redirect's own.
+#[tokio::test]
+async fn secrets_are_stored_as_hashes_and_told_to_no_other_site() {
+    let fixture = Fixture::start().await;
+    let mut browser = fixture.browser();
+    let tokens = fixture.tokens(&mut browser).await;
+    let database = fixture.database();
+    let session = browser.cookies["usher_session"].as_str();
+    for secret in [session, tokens["access_token"].as_str().unwrap(), tokens["refresh_token"].as_str().unwrap()] {
+        assert!(!database.windows(secret.len()).any(|window| window == secret.as_bytes()));
+    }
+    let reply = browser.get(&fixture, &authorize_with(&[])).await;
+    assert_eq!(reply.headers["referrer-policy"], "no-referrer");
+    assert_eq!(reply.headers["cache-control"], "no-store");
+}
+
+/// An ID token says for whom and by whom it is, and which access token belongs to it.
+#[tokio::test]
+async fn id_tokens_are_bound_to_client_nonce_and_access_token() {
+    let fixture = Fixture::start().await;
+    let mut browser = fixture.browser();
+    let code = fixture.code(&mut browser).await;
+    let first = fixture.redeem(&code).await.json();
+    let code = browser.get(&fixture, &authorize_with(&[("nonce", "")])).await.parameter("code").unwrap();
+    let second = fixture.redeem(&code).await.json();
+    let (first, second) = (claims(first["id_token"].as_str().unwrap()), claims(second["id_token"].as_str().unwrap()));
+    assert_ne!(first["at_hash"], second["at_hash"]);
+    assert_eq!((&first["nonce"], &second["nonce"]), (&json!("the nonce"), &json!(null)));
+}

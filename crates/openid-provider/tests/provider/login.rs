@@ -1,0 +1,156 @@
+//! A login from the app's link to its code.
+
+use std::time::Duration;
+
+use http::StatusCode;
+use usher_openid_provider::LoginOutcome;
+
+use crate::fixture::{CALLBACK, Fixture, ISSUER, NOW, authorize_with, claims, user};
+
+#[tokio::test]
+async fn user_logs_in_agrees_once_and_later_passes_at_once() {
+    let fixture = Fixture::start().await;
+    let mut browser = fixture.browser();
+    let begun = browser.get(&fixture, &authorize_with(&[])).await;
+    assert_eq!((begun.status, begun.location()), (StatusCode::SEE_OTHER, "https://login.example/usher/login/login-1"));
+    assert_eq!(fixture.logins.begun.lock()[0].client_name, "The <shop>");
+    let back = fixture.login_return();
+    // Too early: back to the login page.
+    assert_eq!(browser.get(&fixture, &back).await.location(), begun.location());
+    fixture.approve(1);
+    let asked = browser.get(&fixture, &back).await;
+    assert!(asked.location().starts_with("/usher/oauth/consent?request="), "{asked:?}");
+    let code = browser.allow(&fixture, &asked).await;
+    let tokens = fixture.redeem(&code).await.json();
+    assert_eq!(tokens["token_type"], "Bearer");
+    assert_eq!(tokens["scope"], "openid");
+    assert!(tokens["refresh_token"].is_null(), "nobody asked for it");
+    let id_token = claims(tokens["id_token"].as_str().unwrap());
+    let now = NOW.secs();
+    assert_eq!(id_token["iss"], ISSUER);
+    assert_eq!(id_token["sub"], user(1).to_hex());
+    assert_eq!(id_token["aud"], "shop");
+    assert_eq!(id_token["nonce"], "the nonce");
+    assert_eq!((&id_token["iat"], &id_token["exp"]), (&now.into(), &(now + 3600).into()));
+    assert_eq!(id_token["auth_time"], now);
+    assert_eq!(id_token["amr"], serde_json::json!(["extension"]));
+    assert!(id_token["email"].is_null() && id_token["preferred_username"].is_null());
+
+    // The second time there is nothing to ask.
+    let again = browser.get(&fixture, &authorize_with(&[("state", "another & state")])).await;
+    assert!(again.location().starts_with(&format!("{CALLBACK}?code=")), "{again:?}");
+    assert_eq!(again.parameter("state").as_deref(), Some("another & state"));
+    assert_eq!(again.parameter("iss").as_deref(), Some(ISSUER));
+    assert_eq!(fixture.redeem(&again.parameter("code").unwrap()).await.status, StatusCode::OK);
+    assert_eq!(fixture.logins.begun.lock().len(), 1);
+}
+
+#[tokio::test]
+async fn redirect_uri_with_a_query_keeps_it() {
+    let fixture = Fixture::start().await;
+    let uri = "https://shop.example/other?tenant=1";
+    let reply = fixture.browser().get(&fixture, &authorize_with(&[("redirect_uri", uri), ("prompt", "none")])).await;
+    assert!(reply.location().starts_with(&format!("{uri}&error=login_required&")), "{reply:?}");
+}
+
+#[tokio::test]
+async fn refusals_and_timeouts_are_told_to_the_app() {
+    let fixture = Fixture::start().await;
+    for outcome in [LoginOutcome::Declined, LoginOutcome::TimedOut] {
+        let mut browser = fixture.browser();
+        browser.get(&fixture, &authorize_with(&[])).await;
+        fixture.decide(outcome);
+        let back = fixture.login_return();
+        let reply = browser.get(&fixture, &back).await;
+        assert!(reply.location().starts_with(&format!("{CALLBACK}?error=access_denied&")), "{reply:?}");
+        assert_eq!(reply.parameter("state").as_deref(), Some("the state"));
+        assert_eq!(reply.parameter("iss").as_deref(), Some(ISSUER));
+        browser.get(&fixture, &back).await.is_page(StatusCode::NOT_FOUND);
+    }
+}
+
+#[tokio::test]
+async fn session_and_its_age_decide_whether_a_login_is_needed() {
+    let fixture = Fixture::start().await;
+    let mut browser = fixture.browser();
+    let none = [("prompt", "none")];
+    let error = |reply: &crate::fixture::Reply| reply.parameter("error");
+    assert_eq!(error(&browser.get(&fixture, &authorize_with(&none)).await).as_deref(), Some("login_required"));
+    let code = fixture.code(&mut browser).await;
+    let id_token = fixture.redeem(&code).await.json()["id_token"].as_str().unwrap().to_owned();
+    assert!(browser.get(&fixture, &authorize_with(&none)).await.parameter("code").is_some());
+    let more = [("prompt", "none"), ("scope", "openid email")];
+    assert_eq!(error(&browser.get(&fixture, &authorize_with(&more)).await).as_deref(), Some("consent_required"));
+    let hint = [("prompt", "none"), ("id_token_hint", id_token.as_str())];
+    assert!(browser.get(&fixture, &authorize_with(&hint)).await.parameter("code").is_some());
+    let forged = format!("{}x", &id_token[..id_token.len() - 1]);
+    let hint = [("prompt", "none"), ("id_token_hint", forged.as_str())];
+    assert_eq!(error(&browser.get(&fixture, &authorize_with(&hint)).await).as_deref(), Some("invalid_request"));
+
+    fixture.clock.turn(Duration::from_secs(100));
+    for (name, value, is_enough) in [
+        ("max_age", "100", true),
+        ("max_age", "99", false),
+        ("max_age", "0", false),
+        ("prompt", "login", false),
+        ("prompt", "select_account", false),
+    ] {
+        let reply = browser.get(&fixture, &authorize_with(&[(name, value)])).await;
+        assert_eq!(reply.parameter("code").is_some(), is_enough, "{name}={value}: {reply:?}");
+        assert_eq!(reply.location().starts_with("https://login.example/usher/login/"), !is_enough);
+    }
+    let asked = browser.get(&fixture, &authorize_with(&[("prompt", "consent")])).await;
+    assert!(asked.location().starts_with("/usher/oauth/consent?"));
+
+    // Somebody else is expected.
+    let mut other = fixture.browser();
+    other.get(&fixture, &authorize_with(&[])).await;
+    fixture.approve(2);
+    other.get(&fixture, &fixture.login_return()).await;
+    let hint = [("prompt", "none"), ("id_token_hint", id_token.as_str())];
+    assert_eq!(error(&other.get(&fixture, &authorize_with(&hint)).await).as_deref(), Some("login_required"));
+
+    fixture.clock.turn(Duration::from_secs(8 * 3600));
+    assert_eq!(error(&browser.get(&fixture, &authorize_with(&none)).await).as_deref(), Some("login_required"));
+}
+
+#[tokio::test]
+async fn login_continues_after_a_restart_at_every_step() {
+    let mut fixture = Fixture::start().await;
+    let mut browser = fixture.browser();
+    browser.get(&fixture, &authorize_with(&[("scope", "openid offline_access")])).await;
+    fixture.restart().await;
+    fixture.approve(1);
+    let asked = browser.get(&fixture, &fixture.login_return()).await;
+    fixture.restart().await;
+    let code = browser.allow(&fixture, &asked).await;
+    fixture.restart().await;
+    let tokens = fixture.redeem(&code).await.json();
+    fixture.restart().await;
+    assert_eq!(fixture.userinfo(tokens["access_token"].as_str().unwrap()).await.status, StatusCode::OK);
+    let refreshed = fixture.refresh(tokens["refresh_token"].as_str().unwrap()).await;
+    assert_eq!(refreshed.status, StatusCode::OK, "{refreshed:?}");
+    fixture.restart().await;
+    assert!(browser.get(&fixture, &authorize_with(&[])).await.parameter("code").is_some());
+    assert_eq!(fixture.redeem(&code).await.status, StatusCode::BAD_REQUEST, "used before the restarts");
+    let access_token = refreshed.json()["access_token"].as_str().unwrap().to_owned();
+    assert_eq!(fixture.userinfo(&access_token).await.status, StatusCode::UNAUTHORIZED, "the second use revoked it");
+}
+
+#[tokio::test]
+async fn busy_service_is_told_to_the_app() {
+    let fixture = Fixture::start().await;
+    *fixture.logins.busy.lock() = true;
+    let reply = fixture.browser().get(&fixture, &authorize_with(&[])).await;
+    assert_eq!(reply.parameter("error").as_deref(), Some("temporarily_unavailable"));
+    *fixture.logins.busy.lock() = false;
+    // Anybody can begin logins: only so many at once.
+    let mut refused = 0;
+    for _ in 0..1_100 {
+        let reply = fixture.browser().get(&fixture, &authorize_with(&[])).await;
+        refused += u32::from(reply.parameter("error").is_some());
+    }
+    assert_eq!(refused, 101, "the login that failed is one of them");
+    fixture.clock.turn(Duration::from_secs(1));
+    assert!(fixture.browser().get(&fixture, &authorize_with(&[])).await.parameter("error").is_none());
+}

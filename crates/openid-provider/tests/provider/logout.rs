@@ -1,0 +1,76 @@
+//! Logging out.
+
+use http::StatusCode;
+
+use crate::fixture::{Fixture, authorize_with, encode};
+
+const BYE: &str = "https://shop.example/bye";
+
+async fn logged_in(fixture: &Fixture) -> (crate::fixture::Browser, String) {
+    let mut browser = fixture.browser();
+    let code = fixture.code(&mut browser).await;
+    let id_token = fixture.redeem(&code).await.json()["id_token"].as_str().unwrap().to_owned();
+    (browser, id_token)
+}
+
+fn end_session(parameters: &[(&str, &str)]) -> String {
+    format!("/usher/oauth/end-session?{}", encode(parameters))
+}
+
+#[tokio::test]
+async fn app_with_an_id_token_logs_out_at_once() {
+    let fixture = Fixture::start().await;
+    let (mut browser, id_token) = logged_in(&fixture).await;
+    let stolen = browser.cookies.clone();
+    let parameters = [("id_token_hint", id_token.as_str()), ("post_logout_redirect_uri", BYE), ("state", "a b")];
+    let reply = browser.get(&fixture, &end_session(&parameters)).await;
+    assert_eq!((reply.status, reply.location()), (StatusCode::SEE_OTHER, "https://shop.example/bye?state=a+b"));
+    assert!(!browser.cookies.contains_key("usher_session"));
+    browser.cookies = stolen;
+    let after = browser.get(&fixture, &authorize_with(&[])).await;
+    assert!(
+        after.location().starts_with("https://login.example/usher/login/"),
+        "the session has ended, not only its cookie"
+    );
+    // Without a session there is nothing to ask.
+    let mut nobody = fixture.browser();
+    assert_eq!(nobody.get(&fixture, &end_session(&parameters)).await.status, StatusCode::SEE_OTHER);
+    nobody.get(&fixture, &end_session(&[])).await.is_page(StatusCode::OK);
+}
+
+#[tokio::test]
+async fn without_one_the_user_is_asked() {
+    let fixture = Fixture::start().await;
+    let (mut browser, _) = logged_in(&fixture).await;
+    let parameters = [("client_id", "shop"), ("post_logout_redirect_uri", BYE)];
+    let page = browser.get(&fixture, &end_session(&parameters)).await;
+    page.is_page(StatusCode::OK);
+    assert!(page.body.contains("The &#60;shop&#62; wants to log you out."), "{}", page.body);
+    assert!(browser.cookies.contains_key("usher_session"));
+    // A form of another site has no cookies, and ends nothing.
+    let mut other_site = fixture.browser();
+    other_site.post(&fixture, "/oauth/end-session", &[("confirmed", "yes")]).await.is_page(StatusCode::OK);
+    assert!(browser.get(&fixture, &authorize_with(&[])).await.parameter("code").is_some());
+    let form = [parameters[0], parameters[1], ("confirmed", "yes")];
+    let left = browser.post(&fixture, "/oauth/end-session", &form).await;
+    left.is_page(StatusCode::OK);
+    assert!(left.body.contains(&format!("href=\"{BYE}\"")), "{}", left.body);
+    assert!(!browser.cookies.contains_key("usher_session"));
+}
+
+#[tokio::test]
+async fn logout_leads_only_to_registered_addresses() {
+    let fixture = Fixture::start().await;
+    let (mut browser, id_token) = logged_in(&fixture).await;
+    for parameters in [
+        &[("post_logout_redirect_uri", BYE)][..],
+        &[("client_id", "spa"), ("post_logout_redirect_uri", BYE)][..],
+        &[("client_id", "shop"), ("post_logout_redirect_uri", "https://evil.example/")][..],
+        &[("client_id", "shop"), ("post_logout_redirect_uri", "https://shop.example/callback")][..],
+        &[("client_id", "spa"), ("id_token_hint", id_token.as_str())][..],
+        &[("client_id", "shop"), ("client_id", "shop")][..],
+    ] {
+        browser.get(&fixture, &end_session(parameters)).await.is_page(StatusCode::BAD_REQUEST);
+    }
+    assert!(browser.cookies.contains_key("usher_session"));
+}

@@ -1,0 +1,12 @@
+//! The provider over HTTP, on a real store, with logins that the test decides.
+
+#![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)] // a test's helpers too
+
+mod attacks;
+mod consent;
+mod fixture;
+mod input;
+mod login;
+mod logout;
+mod signing_keys;
+mod tokens;

@@ -1,0 +1,115 @@
+//! Signing keys: published, stored, rotated.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64URL;
+use serde_json::Value;
+use usher_openid_provider::SigningKeys;
+use usher_store::SqliteStore;
+
+use crate::fixture::{Fixture, ISSUER, VERIFIER, authorize_with};
+
+async fn get(fixture: &Fixture, path: &str) -> Value {
+    let reply = fixture.send(http::Request::get(path).body(axum::body::Body::empty()).unwrap()).await;
+    assert_eq!(reply.status, 200);
+    assert_eq!(reply.headers["access-control-allow-origin"], "*");
+    reply.json()
+}
+
+async fn published(fixture: &Fixture) -> Vec<String> {
+    let keys = get(fixture, "/oauth/jwks").await["keys"].as_array().unwrap().clone();
+    for key in &keys {
+        let private = ["d", "p", "q", "dp", "dq", "qi", "oth"];
+        assert!(private.iter().all(|name| key[name].is_null()), "only public parts");
+        assert_eq!(key["use"], "sig");
+    }
+    keys.iter().map(|key| key["kid"].as_str().unwrap().to_owned()).collect()
+}
+
+fn header(jwt: &str) -> Value {
+    serde_json::from_slice(&BASE64URL.decode(jwt.split('.').next().unwrap()).unwrap()).unwrap()
+}
+
+#[tokio::test]
+async fn keys_survive_restarts_and_are_rotated() {
+    let mut fixture = Fixture::start().await;
+    let first = published(&fixture).await;
+    assert_eq!(first.len(), 2);
+    fixture.restart().await;
+    assert_eq!(published(&fixture).await, first);
+    let mut browser = fixture.browser();
+    let code = fixture.code(&mut browser).await;
+    let old = fixture.redeem(&code).await.json()["id_token"].as_str().unwrap().to_owned();
+    assert_eq!(header(&old)["alg"], "RS256");
+
+    let clock = fixture.clock.clone();
+    let rotate = async |store: Arc<SqliteStore>| {
+        let keys = SigningKeys::load(store, clock).await.unwrap();
+        let listed = keys.rotate().await.unwrap();
+        assert_eq!(listed.len(), 4);
+        assert_eq!(listed.iter().filter(|key| key.retired_at.is_some()).count(), 2);
+    };
+    fixture.restart_after(rotate).await;
+    let second = published(&fixture).await;
+    assert_eq!(second[2..], first);
+    let code = browser.get(&fixture, &authorize_with(&[])).await.parameter("code").unwrap();
+    let new = fixture.redeem(&code).await.json()["id_token"].as_str().unwrap().to_owned();
+    let kid = header(&new)["kid"].as_str().unwrap().to_owned();
+    assert!(second[..2].contains(&kid) && !first.contains(&kid));
+    // What the last key has signed is still known.
+    let hint = [("prompt", "none"), ("id_token_hint", old.as_str())];
+    assert!(browser.get(&fixture, &authorize_with(&hint)).await.parameter("code").is_some());
+
+    fixture.restart().await;
+    assert_eq!(published(&fixture).await, second);
+    fixture.clock.turn(Duration::from_secs(24 * 3600));
+    assert_eq!(published(&fixture).await, second[..2]);
+    // By themselves after 90 days.
+    fixture.clock.turn(Duration::from_secs(89 * 24 * 3600));
+    while published(&fixture).await.len() < 4 {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    assert_eq!(published(&fixture).await[2..], second[..2]);
+}
+
+#[tokio::test]
+async fn each_client_has_its_algorithm() {
+    let fixture = Fixture::start().await;
+    let mut browser = fixture.browser();
+    let callback = "https://spa.example/callback";
+    browser.get(&fixture, &authorize_with(&[("client_id", "spa"), ("redirect_uri", callback)])).await;
+    fixture.approve(3);
+    let asked = browser.get(&fixture, &fixture.login_return()).await;
+    let code = browser.allow(&fixture, &asked).await;
+    let form = [
+        ("grant_type", "authorization_code"),
+        ("code", code.as_str()),
+        ("redirect_uri", callback),
+        ("code_verifier", VERIFIER),
+    ];
+    let tokens = fixture.token("spa", None, &form).await.json();
+    let header = header(tokens["id_token"].as_str().unwrap());
+    assert_eq!(header["alg"], "ES256", "{tokens}");
+    let published = get(&fixture, "/oauth/jwks").await;
+    let key = published["keys"].as_array().unwrap().iter().find(|key| key["kid"] == header["kid"]).unwrap();
+    assert_eq!((&key["alg"], &key["crv"]), (&"ES256".into(), &"P-256".into()));
+}
+
+#[tokio::test]
+async fn discovery_describes_the_provider() {
+    let fixture = Fixture::start().await;
+    let document = get(&fixture, "/.well-known/openid-configuration").await;
+    assert_eq!(document["issuer"], ISSUER);
+    for endpoint in ["authorization", "token", "userinfo", "end_session"] {
+        let url = document[format!("{endpoint}_endpoint")].as_str().unwrap();
+        let path = url.strip_prefix(ISSUER).unwrap();
+        let reply = fixture.send(http::Request::get(path).body(axum::body::Body::empty()).unwrap()).await;
+        assert_ne!(reply.status, 404, "{url}");
+    }
+    assert_eq!(document["jwks_uri"], format!("{ISSUER}/oauth/jwks"));
+    assert_eq!(document["response_types_supported"], serde_json::json!(["code"]));
+    assert_eq!(document["code_challenge_methods_supported"], serde_json::json!(["S256"]));
+    assert_eq!(document["authorization_response_iss_parameter_supported"], true);
+}
