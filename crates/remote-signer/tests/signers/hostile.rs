@@ -80,7 +80,8 @@ async fn nobody_else_replies_for_the_signer() {
 async fn signer_that_signs_something_else_is_not_believed() {
     let relay = relay().await;
     let app = App::new(&[]);
-    let lies: [(&str, fn(&ScriptedSigner<'_>, &mut Event)); 4] = [
+    type Lie = fn(&ScriptedSigner<'_>, &mut Event);
+    let lies: [(&str, Lie); 4] = [
         ("another event", |signer, event| {
             let other = nostr::EventBuilder::new(event.kind, "something else").tags(event.tags.clone());
             *event = other.custom_created_at(event.created_at).sign_with_keys(&signer.user).unwrap();
