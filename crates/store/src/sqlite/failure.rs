@@ -46,7 +46,7 @@ impl SqliteFailure {
     }
 
     /// Whether SQLite has found the file itself damaged, which is more than a row: any other page may be, too.
-    pub(crate) fn is_corruption(&self) -> bool {
+    pub fn is_corruption(&self) -> bool {
         match self {
             Self::Sqlite { source, .. } => matches!(
                 source.sqlite_error_code(),

@@ -18,10 +18,16 @@ pub fn nearest<'a>(unknown: &str, candidates: impl Iterator<Item = &'a str>, sep
         .map(|candidate| {
             let candidate_last = last(candidate);
             let part = candidate_last.contains(&unknown_last) || unknown_last.contains(&candidate_last);
-            let likeness = strsim::jaro_winkler(unknown, candidate) + strsim::jaro(&unknown_last, &candidate_last);
+            let likeness = if candidate_last == unknown {
+                // Only its section is missing.
+                2.0
+            } else {
+                strsim::jaro_winkler(unknown, candidate) + strsim::jaro(&unknown_last, &candidate_last)
+            };
             let bonus = if letters(candidate) == unknown_letters { 2.0 } else { f64::from(u8::from(part)) };
             (likeness + bonus, candidate)
         })
-        .max_by(|(a, _), (b, _)| a.total_cmp(b))
+        // The first of several that are equally near.
+        .reduce(|best, next| if next.0 > best.0 { next } else { best })
         .map(|(_, candidate)| candidate)
 }

@@ -167,7 +167,14 @@ fn unusable(error: &OpenError) -> Finding {
         }
         _ => RESTORE.to_owned(),
     };
-    Finding::fail(CHECK, chain(error), advice)
+    let message = match error {
+        // The part that is damaged may be the one that is read first.
+        OpenError::Unusable { path, source } if source.is_corruption() => {
+            format!("{} is damaged: {}", path.display(), chain(source))
+        }
+        _ => chain(error),
+    };
+    Finding::fail(CHECK, message, advice)
 }
 
 #[cfg(unix)]
