@@ -6,6 +6,7 @@
 //     {"refuse": "sign_event"}       from now on it refuses this method
 //     {"confirm": "https://…"}       from now on its user must confirm each signature on this page first
 //     {"confirmed": true}            the user confirms
+import { webcrypto } from "node:crypto";
 import { createRequire } from "node:module";
 import { createInterface } from "node:readline";
 import { pathToFileURL } from "node:url";
@@ -13,6 +14,8 @@ import { pathToFileURL } from "node:url";
 // scripts/test installs the packages elsewhere.
 const require = createRequire(`${process.env.USHER_TEST_REMOTE_SIGNER}/package.json`);
 globalThis.WebSocket = require("ws");
+// Node.js 18, which is Debian's, has it under another name.
+globalThis.crypto ??= webcrypto;
 const ndkModule = require.resolve("@nostr-dev-kit/ndk").replace(/index\.js$/, "index.mjs");
 const { default: NDK, NDKEvent, NDKNip46Backend, NDKPrivateKeySigner, NDKRelayAuthPolicies } = await import(pathToFileURL(ndkModule).href);
 
