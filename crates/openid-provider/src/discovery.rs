@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::authorization_request::SCOPES;
 use crate::provider::SharedProvider;
 
-/// Apps that run in a browser may read what is not protected by a cookie.
+/// Apps that run in a browser may read responses that need no cookie.
 pub(crate) const CROSS_ORIGIN: (HeaderName, HeaderValue) = (ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
 
 /// `GET /.well-known/openid-configuration`

@@ -58,7 +58,7 @@ async fn no_request_is_a_failure() {
         let target = format!("/{}", path.join("/"));
         let request = Request::builder().method(&method).uri(&target);
         let request = headers.iter().fold(request, |request, (name, value)| request.header(*name, value.as_str()));
-        // What is no request at all does not reach the pages.
+        // Malformed requests do not reach the pages.
         let Ok(request) = request.body(Body::from(body)) else { continue };
         let status = pages.open_body(request).await.status();
         assert!(!status.is_server_error() || status == 503, "{method} {target} {headers:?}: {status}");
