@@ -105,6 +105,7 @@ async fn a_second_process_and_an_old_copy_are_refused() {
     let (file, copy) = (fixture.folder().join("lightning.db"), fixture.usher.data_dir().join("copy"));
     std::fs::copy(&file, &copy).unwrap();
     fixture.usher.restart().await;
+    fixture.until_node_runs().await;
     assert!(fixture.usher.stop().await.success());
     for leftover in ["lightning.db-wal", "lightning.db-shm"] {
         let _ = std::fs::remove_file(fixture.folder().join(leftover));

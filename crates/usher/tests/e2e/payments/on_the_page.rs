@@ -72,8 +72,9 @@ async fn somebody_pays_with_another_wallet_and_returns_to_the_app() {
 async fn the_page_says_that_it_is_too_late_and_that_money_has_come_all_the_same() {
     let fixture = service().await;
     let user = fixture.user(Policy::silent()).await;
-    let (stream, page_url) = ask(&fixture, &user, 6).await;
+    // A browser may take seconds to start: the payment's time begins after that.
     let mut browser = Browser::start().await;
+    let (stream, page_url) = ask(&fixture, &user, 15).await;
     browser.open(&page_url).await;
     browser.until(&state_is("waiting")).await;
     let invoice = browser.evaluate("document.getElementById('invoice').value").await;
