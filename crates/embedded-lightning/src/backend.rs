@@ -27,7 +27,7 @@ use crate::options::Options;
 use crate::payments::{Sent, prepare};
 use crate::shared_node::SharedNode;
 use crate::store::Store;
-use crate::{connections, events, overview};
+use crate::{cleanup, connections, events, overview};
 
 /// Threads of the node's runtime: it blocks some while it writes.
 const THREADS: usize = 4;
@@ -123,6 +123,7 @@ impl EmbeddedLightning {
                 tokio::runtime::Handle::current().spawn(kept);
                 let watched = overview::watch(Arc::clone(&running), stopping.clone());
                 tokio::runtime::Handle::current().spawn(watched);
+                tokio::runtime::Handle::current().spawn(cleanup::run(Arc::clone(&running), stopping.clone()));
                 events::run(running, notifications, stopping).await;
             }
         });

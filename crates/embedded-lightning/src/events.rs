@@ -2,11 +2,9 @@
 //! restart.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use ldk_node::Event;
 use ldk_node::lightning::events::ClosureReason;
-use ldk_node::lightning::ln::channelmanager::PaymentId;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use usher_engine::ports::{LightningNotification, PaidInvoice};
@@ -16,12 +14,6 @@ use crate::generation;
 use crate::node_records::Closure;
 use crate::shared_node::SharedNode;
 
-/// How long payments are kept after they have ended and their invoices have expired: longer than anybody asks for them.
-const RETENTION: u64 = 90 * 24 * 3600;
-
-/// How often what is older is removed.
-const CLEANUP: Duration = Duration::from_secs(3600);
-
 /// Processes events until `stop`.
 pub(crate) async fn run(
     inner: Arc<SharedNode>,
@@ -29,15 +21,10 @@ pub(crate) async fn run(
     stop: CancellationToken,
 ) {
     let _ = notifications.send(LightningNotification::Reconnected).await;
-    let mut cleanup = tokio::time::interval(CLEANUP);
     let mut stamp = tokio::time::interval(generation::INTERVAL);
     loop {
         let event = tokio::select! {
             () = stop.cancelled() => return,
-            _ = cleanup.tick() => {
-                remove_old_records(&inner);
-                continue;
-            }
             _ = stamp.tick() => {
                 inner.generation.advance().await;
                 continue;
@@ -127,13 +114,5 @@ fn report_closure(channel: &str, reason: Option<&ClosureReason>) {
             reason = said,
             "a Lightning channel was closed; its money returns to the chain, less fees"
         ),
-    }
-}
-
-/// The records of the adapter and of the library, which keeps all of its own in memory.
-fn remove_old_records(inner: &SharedNode) {
-    let Ok(hashes) = inner.store.remove_old_records(inner.now().saturating_sub(RETENTION)) else { return };
-    for hash in hashes {
-        let _ = inner.node.remove_payment(&PaymentId(*hash.as_bytes()));
     }
 }

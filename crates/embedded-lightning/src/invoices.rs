@@ -15,7 +15,7 @@ use crate::shared_node::{OLDEST_SYNC, SharedNode};
 
 /// How long after its expiry an invoice may still be paid: the library accepts a payment two hours after it, by the time
 /// of blocks, which may be hours behind.
-const ACCEPTED_AFTER_EXPIRY: u64 = 24 * 3600;
+pub(crate) const ACCEPTED_AFTER_EXPIRY: u64 = 24 * 3600;
 
 impl SharedNode {
     /// Makes an invoice that can be paid now: over a channel there is, or over one that the provider opens for it. Blocks.
@@ -108,15 +108,20 @@ impl SharedNode {
     pub(crate) fn look_up_invoice(&self, hash: PaymentHash) -> Result<InvoiceStatus, LightningError> {
         let payment = self.node.payment(&PaymentId(*hash.as_bytes()));
         let Some(payment) = payment.filter(|payment| payment.direction == PaymentDirection::Inbound) else {
-            return Ok(InvoiceStatus::Unknown);
+            // An unpaid one is removed from the library's memory when it is dead (`cleanup.rs`).
+            return Ok(if self.is_dead(hash, self.now()) { InvoiceStatus::Dead } else { InvoiceStatus::Unknown });
         };
         if payment.status == PaymentStatus::Succeeded {
             return Ok(self.settlement(hash).map_or(InvoiceStatus::Open, InvoiceStatus::Settled));
         }
         // A failed attempt does not end an invoice: the payer may try again until it expires.
-        let expiry = self.store.invoice_expiry(hash).map_err(|error| LightningError::Unknown(error.to_string()))?;
-        let over = expiry.is_some_and(|at| at.saturating_add(ACCEPTED_AFTER_EXPIRY) < self.now());
-        Ok(if over { InvoiceStatus::Dead } else { InvoiceStatus::Open })
+        Ok(if self.is_dead(hash, self.now()) { InvoiceStatus::Dead } else { InvoiceStatus::Open })
+    }
+
+    /// Whether nobody can pay an unpaid invoice any more. `false` if that is unknown.
+    pub(crate) fn is_dead(&self, hash: PaymentHash, now: u64) -> bool {
+        let expiry = self.store.invoice_expiry(hash).ok().flatten();
+        expiry.is_some_and(|at| at.saturating_add(ACCEPTED_AFTER_EXPIRY) < now)
     }
 
     /// How an invoice was paid, if it was.

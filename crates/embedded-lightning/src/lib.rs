@@ -41,6 +41,7 @@
 
 mod backend;
 mod channels;
+mod cleanup;
 mod connections;
 mod events;
 mod generation;

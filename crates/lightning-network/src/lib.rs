@@ -17,5 +17,6 @@ mod network;
 mod peer;
 
 pub use chain::{Chain, RpcAccess};
+pub use ldk_node::payment::PaymentStatus;
 pub use network::{Fees, Network};
-pub use peer::Peer;
+pub use peer::{Peer, PeerPayment};

@@ -1,11 +1,17 @@
 //! Chain, liquidity provider and payer.
 
+use std::convert::Infallible;
+use std::time::Duration;
+
 use ldk_node::bitcoin::Amount;
 use ldk_node::liquidity::LSPS2ServiceConfig;
 use tempfile::TempDir;
 
 use crate::chain::Chain;
 use crate::peer::{Peer, until};
+
+/// The time between blocks that come by themselves.
+const BLOCK_INTERVAL: Duration = Duration::from_secs(10);
 
 /// What the provider takes for a channel that it opens for an incoming payment.
 #[derive(Clone, Copy, Debug)]
@@ -88,6 +94,40 @@ impl Network {
     pub async fn mine(&self, blocks: usize) -> anyhow::Result<()> {
         self.chain.mine(blocks)?;
         self.sync().await
+    }
+
+    /// Mines a block every ten seconds, as long as it is polled: what is sent to the chain confirms by itself.
+    ///
+    /// # Errors
+    /// If a block cannot be made.
+    pub async fn keep_mining(&self) -> anyhow::Result<Infallible> {
+        let mut due = tokio::time::interval(BLOCK_INTERVAL);
+        loop {
+            due.tick().await;
+            self.chain.mine(1)?;
+        }
+    }
+
+    /// Lets the provider open channels of so many sats, half of which are the node's under test, once that is connected.
+    /// Waits until the provider can use all of them.
+    ///
+    /// # Errors
+    /// If the node does not connect, or a channel is not opened.
+    pub async fn open_channels(&self, count: usize, capacity: u64) -> anyhow::Result<()> {
+        let (provider, payer) = (self.provider.node(), self.payer.id());
+        let connected = || provider.list_peers().into_iter().find(|peer| peer.node_id != payer && peer.is_connected);
+        let peer = until("node that connects to the provider", connected).await?;
+        for _ in 0..count {
+            let (node, id, address) = (provider.clone(), peer.node_id, peer.address.clone());
+            let half = capacity * 1_000 / 2;
+            tokio::task::spawn_blocking(move || node.open_channel(id, address, capacity, Some(half), None)).await??;
+            // One after the other: a peer accepts few channels that are not funded, and the next one is paid from this one's
+            // change.
+            until("funding transaction", || (self.chain.unconfirmed() > 0).then_some(())).await?;
+            self.mine(1).await?;
+        }
+        self.mine(6).await?;
+        until("usable channels", || (self.provider.usable_channels() > count).then_some(())).await
     }
 
     /// A channel from the payer with money on both sides.

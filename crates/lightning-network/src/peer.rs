@@ -8,11 +8,12 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use ldk_node::bitcoin::secp256k1::PublicKey;
+use ldk_node::lightning::ln::channelmanager::PaymentId;
 use ldk_node::lightning::ln::msgs::SocketAddress;
 use ldk_node::lightning_invoice::{Bolt11Invoice, Bolt11InvoiceDescription, Description};
 use ldk_node::lightning_types::payment::PaymentHash;
 use ldk_node::liquidity::LSPS2ServiceConfig;
-use ldk_node::payment::{PaymentDetails, PaymentStatus};
+use ldk_node::payment::{PaymentDetails, PaymentDirection, PaymentKind, PaymentStatus};
 use ldk_node::{Builder, Event, Node};
 use parking_lot::Mutex;
 use tokio::task::AbortHandle;
@@ -28,6 +29,21 @@ pub struct Peer {
     address: SocketAddress,
     claimable: Arc<Mutex<HashSet<PaymentHash>>>,
     events: AbortHandle,
+}
+
+/// An invoice of a peer, or a payment by it.
+#[derive(Clone, Copy, Debug)]
+pub struct PeerPayment {
+    /// Whether it is an invoice of the peer.
+    pub incoming: bool,
+    /// How it stands.
+    pub status: PaymentStatus,
+    /// Millisats, without the fee; `None` for an open invoice that leaves it to the payer.
+    pub amount: Option<u64>,
+    /// What the peer paid for the route, in millisats.
+    pub fee: u64,
+    /// Proof of payment, once it is paid.
+    pub preimage: Option<[u8; 32]>,
 }
 
 impl Drop for Peer {
@@ -91,7 +107,15 @@ impl Peer {
     /// # Errors
     /// If the node refuses.
     pub fn invoice(&self, amount: u64, expiry: u32) -> anyhow::Result<Bolt11Invoice> {
-        let description = Bolt11InvoiceDescription::Direct(Description::new("test".to_owned())?);
+        self.described_invoice(amount, "test", expiry)
+    }
+
+    /// The same, with a description.
+    ///
+    /// # Errors
+    /// If the description is too long, or the node refuses.
+    pub fn described_invoice(&self, amount: u64, description: &str, expiry: u32) -> anyhow::Result<Bolt11Invoice> {
+        let description = Bolt11InvoiceDescription::Direct(Description::new(description.to_owned())?);
         Ok(self.node.bolt11_payment().receive(amount, &description, expiry)?)
     }
 
@@ -149,6 +173,26 @@ impl Peer {
         self.node.payment(&payment_id(invoice)).is_some_and(|payment| payment.status == PaymentStatus::Succeeded)
     }
 
+    /// An invoice of this node, or a payment by it, with this payment hash.
+    pub fn payment(&self, hash: [u8; 32]) -> Option<PeerPayment> {
+        let details = self.node.payment(&PaymentId(hash))?;
+        let (PaymentKind::Bolt11 { preimage, .. } | PaymentKind::Bolt11Jit { preimage, .. }) = details.kind else {
+            return None;
+        };
+        Some(PeerPayment {
+            incoming: details.direction == PaymentDirection::Inbound,
+            status: details.status,
+            amount: details.amount_msat,
+            fee: details.fee_paid_msat.unwrap_or(0),
+            preimage: preimage.filter(|_| details.status == PaymentStatus::Succeeded).map(|preimage| preimage.0),
+        })
+    }
+
+    /// What its channels can send, in millisats.
+    pub fn outbound(&self) -> u64 {
+        self.node.list_channels().iter().filter(|channel| channel.is_usable).map(|it| it.outbound_capacity_msat).sum()
+    }
+
     /// How many channels can be used now.
     pub fn usable_channels(&self) -> usize {
         self.node.list_channels().iter().filter(|channel| channel.is_usable).count()
@@ -156,9 +200,9 @@ impl Peer {
 }
 
 /// Under which the library lists the payment of an invoice.
-fn payment_id(invoice: &Bolt11Invoice) -> ldk_node::lightning::ln::channelmanager::PaymentId {
+fn payment_id(invoice: &Bolt11Invoice) -> PaymentId {
     use ldk_node::bitcoin::hashes::Hash as _;
-    ldk_node::lightning::ln::channelmanager::PaymentId(invoice.payment_hash().to_byte_array())
+    PaymentId(invoice.payment_hash().to_byte_array())
 }
 
 /// Waits until there is a value.

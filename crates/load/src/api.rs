@@ -81,6 +81,21 @@ pub(crate) fn watched_invoices(answer: &http::Answer<'_>) -> Result<usize> {
     Ok(value.context("no number of watched invoices")?.trim().parse()?)
 }
 
+/// Asks for the state of the Lightning backend.
+pub(crate) fn wallet_info(token: &str) -> Vec<u8> {
+    http::get("/wallet/info", token)
+}
+
+/// Reads whether the service's Lightning node runs and knows the chain, and how many of its channels can be used.
+pub(crate) fn node_state(answer: &http::Answer<'_>) -> Result<(bool, usize)> {
+    let info: serde_json::Value = serde_json::from_slice(answer.ok()?).context("not the state of a backend")?;
+    let node = &info["node"];
+    let warnings = node["warnings"].as_array().context("the backend is no node inside the service")?;
+    let waits = warnings.iter().any(|warning| warning["code"] == "not_running" || warning["code"] == "not_synced");
+    let usable = node["channels"]["usable"].as_u64().context("no number of channels")?;
+    Ok((!waits, usize::try_from(usable)?))
+}
+
 /// Reads the answer to a start call.
 pub(crate) fn started(answer: &http::Answer<'_>) -> Result<(String, String)> {
     let started: Started<'_> = serde_json::from_slice(answer.ok()?).context("not the answer to a start call")?;

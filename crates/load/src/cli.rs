@@ -54,6 +54,8 @@ pub(crate) enum What {
     Memory,
     /// Time to start.
     Startup,
+    /// Memory and time to start with channels of the Lightning node inside the service.
+    Channels,
 }
 
 impl What {
@@ -117,6 +119,9 @@ pub(crate) struct Options {
     /// Seconds in which look-ups are counted while nobody pays.
     #[arg(long, default_value_t = 60)]
     pub(crate) watch_seconds: u64,
+    /// Channels of the Lightning node inside the service.
+    #[arg(long, value_delimiter = ',', default_values_t = [0, 10, 100])]
+    pub(crate) channels: Vec<usize>,
     /// Open operations for memory and start-up.
     #[arg(long, default_value_t = 100_000)]
     pub(crate) operations: usize,

@@ -1,6 +1,7 @@
 //! `usher-load`: measures a running Usher and prints one table (see `docs/performance.md`).
 
 mod api;
+mod channel_network;
 mod cli;
 mod closed_loop;
 mod connected_users;
@@ -109,6 +110,9 @@ async fn measure(cli: &Cli) -> Result<Report> {
     }
     if cli.what.includes(What::Startup) {
         rows.extend(measure::startup::measure(&tool).await?);
+    }
+    if cli.what.includes(What::Channels) {
+        rows.extend(measure::channels::measure(&tool).await?);
     }
     Ok(Report { machine, rows })
 }

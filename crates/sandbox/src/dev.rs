@@ -2,10 +2,11 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
-
+use std::sync::Arc;
 use std::time::Duration;
 
-use crate::lightning::{Account, LightningNetwork, NetworkFileError, NwcService};
+use crate::lightning::nwc::{Capabilities, HonestHandler, RequestHandler};
+use crate::lightning::{Account, LightningNetwork, NetworkFileError, NwcKeys, NwcService};
 use crate::relay::EmbeddedRelay;
 use crate::wallet::{FileError, Identity, Policy, Secret, Wallet, WalletFile};
 
@@ -34,6 +35,8 @@ pub struct DevEnvironment {
     service: NwcService,
     /// The Lightning wallet of the user, for `usher wallet` in another terminal.
     user: NwcService,
+    /// Whether the user pays from an account of `lightning`, and not from a node.
+    pays_from_account: bool,
 }
 
 /// Why the network did not start.
@@ -62,11 +65,39 @@ impl DevEnvironment {
     /// # Errors
     /// [`DevError`].
     pub async fn start(folder: &Path, relay_port: u16) -> Result<Self, DevError> {
+        Self::start_with(folder, relay_port, None).await
+    }
+
+    /// The same, but the user's Lightning wallet is the payer of a real Lightning network. The service's account is not
+    /// connected to it.
+    ///
+    /// # Errors
+    /// [`DevError`].
+    #[cfg(feature = "lightning-network")]
+    pub async fn start_on(
+        folder: &Path,
+        relay_port: u16,
+        network: Arc<usher_lightning_network::Network>,
+    ) -> Result<Self, DevError> {
+        use crate::lightning::nwc::NodeHandler;
+
+        let payer = (NodeHandler::capabilities(), Arc::new(NodeHandler::new(network)) as Arc<dyn RequestHandler>);
+        Self::start_with(folder, relay_port, Some(payer)).await
+    }
+
+    async fn start_with(
+        folder: &Path,
+        relay_port: u16,
+        payer: Option<(Capabilities, Arc<dyn RequestHandler>)>,
+    ) -> Result<Self, DevError> {
         let relay =
             EmbeddedRelay::start_on(relay_port).await.map_err(|source| DevError::Relay { port: relay_port, source })?;
         let lightning = LightningNetwork::at(&folder.join(LIGHTNING_FILE))?;
         let service = NwcService::start(&lightning.open_account("service", SERVICE_BALANCE), &[relay.url()]).await;
-        let user = NwcService::start(&lightning.open_account("user", USER_BALANCE), &[relay.url()]).await;
+        let (account, pays_from_account) = (lightning.open_account("user", USER_BALANCE), payer.is_none());
+        let (capabilities, handler) = payer.unwrap_or_else(|| (Capabilities::default(), Arc::new(HonestHandler)));
+        let keys = NwcKeys::of(&account);
+        let user = NwcService::start_with(&account, &[relay.url()], keys, capabilities, handler).await;
         let wallet_file = folder.join(WALLET_FILE);
         prepare(&wallet_file, relay.url(), Secret(user.url()))?;
         for wallet in [&service, &user] {
@@ -75,7 +106,7 @@ impl DevEnvironment {
                 tracing::warn!(%error, "a Lightning wallet is not connected to the relay yet");
             }
         }
-        Ok(Self { relay, wallet_file, lightning, service, user })
+        Ok(Self { relay, wallet_file, lightning, service, user, pays_from_account })
     }
 
     /// The relay's address.
@@ -88,12 +119,14 @@ impl DevEnvironment {
         &self.wallet_file
     }
 
-    /// A running wallet of the file's user, which pays from the user's account.
+    /// A running wallet of the file's user, which pays from the user's account, or over the connection string if a node
+    /// is behind it.
     ///
     /// # Errors
     /// [`FileError`].
     pub async fn wallet(&self, policy: Policy) -> Result<Wallet, FileError> {
-        let options = WalletFile::load(&self.wallet_file)?.options(policy).paying_from(self.user_account());
+        let options = WalletFile::load(&self.wallet_file)?.options(policy);
+        let options = if self.pays_from_account { options.paying_from(self.user_account()) } else { options };
         Ok(Wallet::start(options).await)
     }
 

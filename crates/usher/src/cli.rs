@@ -171,6 +171,11 @@ pub struct DevCommand {
     /// The wallet says yes to everything by itself.
     #[arg(long)]
     pub auto_approve: bool,
+    /// With the Lightning node inside Usher, on a Lightning network with a chain of its own (regtest).
+    ///
+    /// A liquidity provider opens a channel for the first payment. The chain is new at each start, so nothing is kept.
+    #[arg(long)]
+    pub embedded: bool,
 }
 
 /// `usher doctor …`

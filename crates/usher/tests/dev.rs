@@ -401,6 +401,62 @@ fn the_embedded_wallet_pays_and_its_accounts_are_kept() {
     assert_eq!(running.end().0, Some(0));
 }
 
+#[test]
+fn with_a_lightning_node_inside_the_first_payment_opens_a_channel() {
+    let mut command = dev(None);
+    command.arg("--embedded").stdin(Stdio::piped());
+    let mut running = Running::start(command);
+    let mut stdin = running.stdin();
+    let banner = banner(&mut running);
+    let rows: usize = banner.lines().map(|line| line.chars().count().max(1).div_ceil(80)).sum();
+    assert!(rows < 24, "{rows} rows:\n{banner}");
+    assert!(banner.contains("with a Lightning node, "), "{banner}");
+    let tour = Tour::show(&mut running, &mut stdin);
+    writeln!(stdin, "scan").unwrap();
+    running.wait_for("introduced itself");
+
+    // The node may still be reading its chain.
+    let node = || tour.paste("call $BASE/wallet/info");
+    let warned = |info: &Value| {
+        info["node"]["warnings"].as_array().is_none_or(|all| {
+            all.iter().any(|warning| warning["code"] == "not_running" || warning["code"] == "not_synced")
+        })
+    };
+    let ready = (0..600).any(|_| {
+        let waits = warned(&node());
+        std::thread::sleep(std::time::Duration::from_millis(if waits { 100 } else { 0 }));
+        !waits
+    });
+    assert!(ready, "{}", node());
+
+    let events = tour.paste(tour.block("/payments/single"));
+    let paid = &events["events"].as_array().unwrap().last().unwrap()["data"];
+    assert_eq!((&paid["status"], &paid["skimmed_fee"]), (&"paid".into(), &2_000_000.into()), "{events}");
+
+    // The channel has room for the next one, which is approved here and costs nothing.
+    let waiting =
+        tour.pasting(&tour.block("/payments/single").replace("wallet approve\n", "").replace("50000000", "20000"));
+    running.wait_for("payment, 20,000 msat: Tea.");
+    writeln!(stdin, "approve").unwrap();
+    running.wait_for("The wallet approved it and paid 20,000 msat");
+    let events = waiting.join().unwrap();
+    let paid = &events["events"].as_array().unwrap().last().unwrap()["data"];
+    assert_eq!((&paid["status"], paid["skimmed_fee"].as_u64().unwrap_or(0)), (&"paid".into(), 0), "{events}");
+    writeln!(stdin, "balance").unwrap();
+    running.wait_for("The balance is ");
+    writeln!(stdin, "quit").unwrap();
+    assert_eq!(running.end().0, Some(0));
+}
+
+#[test]
+fn with_a_lightning_node_inside_nothing_can_be_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let refused = dev(Some(folder.path())).arg("--embedded").output().unwrap();
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(stderr(&refused).contains("--embedded cannot be used with --data-dir"), "{}", stderr(&refused));
+    assert_eq!(contents(folder.path()), Vec::new());
+}
+
 /// The files of a folder with their sizes.
 fn contents(folder: &Path) -> Vec<(std::ffi::OsString, u64)> {
     let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap());

@@ -3,8 +3,8 @@
 
 use std::process::Command;
 
-/// The crates of the workspace that `usher` links, one name per line.
-fn linked() -> String {
+/// The crates that `usher` links, one name per line.
+fn linked(more_arguments: &[&str]) -> String {
     let output = Command::new(env!("CARGO"))
         .args([
             "tree",
@@ -19,6 +19,7 @@ fn linked() -> String {
             "--format",
             "{p}",
         ])
+        .args(more_arguments)
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .output()
         .expect("cargo runs");
@@ -28,18 +29,30 @@ fn linked() -> String {
 
 #[test]
 fn the_binary_links_no_crate_that_is_for_tests() {
-    let linked = linked();
+    let linked = linked(&[]);
     let links = |name: &str| linked.lines().any(|line| line.split_whitespace().next() == Some(name));
     // `usher dev` and `usher wallet` need it: the list is read as it should be.
     assert!(links("usher-sandbox"), "{linked}");
-    for name in ["usher-faults", "usher-lightning-network", "usher-load", "usher-simulation", "usher-test-tools"] {
+    // `usher dev --embedded` runs on it.
+    assert!(links("usher-lightning-network"), "{linked}");
+    for name in ["usher-faults", "usher-load", "usher-simulation", "usher-test-tools"] {
+        assert!(!links(name), "the usher binary links {name}");
+    }
+}
+
+#[test]
+fn the_binary_without_the_lightning_node_links_nothing_of_it() {
+    let linked = linked(&["--no-default-features"]);
+    let links = |name: &str| linked.lines().any(|line| line.split_whitespace().next() == Some(name));
+    assert!(links("usher-sandbox"), "{linked}");
+    for name in ["ldk-node", "usher-embedded-lightning", "usher-lightning-network"] {
         assert!(!links(name), "the usher binary links {name}");
     }
 }
 
 #[test]
 fn the_binary_links_no_mint() {
-    let linked = linked();
+    let linked = linked(&[]);
     let links = |name: &str| linked.lines().any(|line| line.split_whitespace().next() == Some(name));
     for name in ["usher-mint", "cdk", "cdk-axum", "cdk-sqlite", "tonic"] {
         assert!(!links(name), "the usher binary links {name}");

@@ -1,6 +1,7 @@
 //! What is measured.
 
 pub(crate) mod calls;
+pub(crate) mod channels;
 pub(crate) mod events;
 pub(crate) mod logins;
 pub(crate) mod memory;

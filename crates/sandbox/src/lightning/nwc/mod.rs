@@ -11,6 +11,8 @@ mod executor;
 mod keys;
 mod method;
 mod metrics;
+#[cfg(feature = "lightning-network")]
+mod node_handler;
 mod notification;
 mod payment_notifier;
 mod request;
@@ -26,6 +28,8 @@ pub use executor::{pay_refusal, receipt};
 pub use keys::NwcKeys;
 pub use method::{ErrorCode, Method};
 pub use metrics::NwcMetrics;
+#[cfg(feature = "lightning-network")]
+pub use node_handler::NodeHandler;
 pub use request::NwcRequest;
 pub use request_handler::{HonestHandler, RequestHandler};
 pub use service::NwcService;

@@ -7,10 +7,19 @@ use super::setup::Setup;
 /// What is running, where, and what to type next.
 pub(super) fn banner(setup: &Setup<'_>) -> String {
     let base = setup.base();
-    let stored = if setup.folder.is_temporary() { "removed at exit; keep it with --data-dir" } else { "kept" };
+    let stored = match (setup.folder.is_temporary(), setup.embedded) {
+        (true, true) => "removed at exit",
+        (true, false) => "removed at exit; keep it with --data-dir",
+        (false, _) => "kept",
+    };
+    let with = if setup.embedded {
+        "with a Lightning node, a Nostr relay and a user's wallet"
+    } else {
+        "with a Nostr relay, a user's wallet and Lightning accounts"
+    };
     format!(
         "
-Usher is running, with a Nostr relay, a user's wallet and Lightning accounts.
+Usher is running, {with}.
 
   data       {folder} ({stored})
   relay      {relay} (this machine only: a phone cannot reach it)

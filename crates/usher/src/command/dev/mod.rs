@@ -1,11 +1,13 @@
 //! `usher dev`: the service with everything around it, to try and to develop against.
 //!
 //! The service is the one that `usher serve` runs, over real sockets; the relay, the user's wallet and Lightning are the
-//! sandbox's, and the Cashu mint is a program of its own (`mint`).
+//! sandbox's, and the Cashu mint is a program of its own (`mint`). With `--embedded` the service runs its own Lightning
+//! node, and the user pays from a node of a small Lightning network (`network`).
 
 mod banner;
 mod folder;
 mod mint;
+mod network;
 mod prompt;
 mod setup;
 mod tickets;
@@ -28,6 +30,7 @@ use usher_api::DocsAccess;
 use self::banner::banner;
 use self::folder::Folder;
 use self::mint::DevMint;
+use self::network::DevNetwork;
 use self::prompt::{Prompt, Reply};
 use self::setup::Setup;
 use crate::cli::DevCommand;
@@ -61,6 +64,12 @@ const STATIC_TOKEN: &str = "usher-dev";
 /// # Errors
 /// When something cannot start, for example as a port that was asked for is taken.
 pub fn run(command: &DevCommand, data_dir: Option<PathBuf>) -> Result<(), Failure> {
+    if command.embedded && data_dir.is_some() {
+        return Err(Failure::usage(
+            "--embedded cannot be used with --data-dir: its Bitcoin chain is new at each start, and a Lightning node cannot \
+             be taken to another chain",
+        ));
+    }
     let folder = Folder::open(data_dir)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let outcome = runtime.block_on(develop(command, &folder));
@@ -80,23 +89,26 @@ async fn develop(command: &DevCommand, folder: &Folder) -> Result<(), Failure> {
     let store = open_store(own, folder.path())?;
     let port = command.port.or_else(|| given.is_set("info.listen_port").then(|| own.info.port()));
     tell_ignored(&given);
+    let network = if command.embedded { Some(DevNetwork::start().await?) } else { None };
     let world = match command.relay_port {
-        Some(port) => DevEnvironment::start(folder.path(), port).await?,
-        None => match DevEnvironment::start(folder.path(), RELAY_PORT).await {
-            Err(DevError::Relay { .. }) => DevEnvironment::start(folder.path(), 0).await?,
+        Some(port) => surround(network.as_ref(), folder, port).await?,
+        None => match surround(network.as_ref(), folder, RELAY_PORT).await {
+            Err(DevError::Relay { .. }) => surround(network.as_ref(), folder, 0).await?,
             world => world?,
         },
     };
     let mint = DevMint::start(folder).await;
-    let wallet_url = world.nwc_url();
+    let lightning = network.as_ref().map_or_else(
+        || vec![("SERVICE__WALLET__LN_BACKEND", "nwc".to_owned()), ("SERVICE__WALLET__NWC__URL", world.nwc_url())],
+        DevNetwork::variables,
+    );
     let mut variables = vec![
         ("SERVICE__NOSTR__RELAYS", world.relay_url()),
         // The relay is on loopback, and the user's wallet names it.
         ("SERVICE__NOSTR__ALLOW_PRIVATE_RELAYS", "true"),
-        ("SERVICE__WALLET__LN_BACKEND", "nwc"),
         ("SERVICE__WALLET__NETWORK", "regtest"),
-        ("SERVICE__WALLET__NWC__URL", &wallet_url),
     ];
+    variables.extend(lightning.iter().map(|(name, value)| (*name, value.as_str())));
     // The mint is on loopback.
     variables.push(("SERVICE__CASHU__ALLOW_PRIVATE_MINTS", "true"));
     // A mint that the folder names may be the one to try things with.
@@ -134,12 +146,14 @@ async fn develop(command: &DevCommand, folder: &Folder) -> Result<(), Failure> {
         mint: mint.as_ref(),
         folder,
         auto_approve: command.auto_approve,
+        embedded: command.embedded,
     };
     write(&banner(&setup))?;
 
     let prompt = Prompt::new(&wallet, &setup);
     let outcome = tokio::select! {
         outcome = converse(&prompt, &mut signals) => outcome,
+        failure = keep_mining(network.as_ref()) => Err(failure),
         () = service.failed() => Err(Failure::said("a part of the service has failed (see the log): start again")),
     };
     wallet.stop().await;
@@ -148,7 +162,28 @@ async fn develop(command: &DevCommand, folder: &Folder) -> Result<(), Failure> {
         mint.stop().await;
     }
     world.stop().await;
+    // It holds the network, and goes first.
+    drop(world);
+    if let Some(network) = network {
+        network.stop().await;
+    }
     outcome.and(stopped)
+}
+
+/// Starts what is around the service.
+async fn surround(network: Option<&DevNetwork>, folder: &Folder, relay_port: u16) -> Result<DevEnvironment, DevError> {
+    match network {
+        Some(network) => network.environment(folder.path(), relay_port).await,
+        None => DevEnvironment::start(folder.path(), relay_port).await,
+    }
+}
+
+/// Mines blocks on the chain, if there is one, until that fails.
+async fn keep_mining(network: Option<&DevNetwork>) -> Failure {
+    match network {
+        Some(network) => network.keep_mining().await,
+        None => std::future::pending().await,
+    }
 }
 
 /// Executes what is typed and prints the requests of services, until a signal or `quit`.

@@ -32,6 +32,8 @@ pub(super) struct Setup<'a> {
     pub(super) folder: &'a Folder,
     /// Whether the wallet approves every request automatically.
     pub(super) auto_approve: bool,
+    /// Whether the service runs a Lightning node of its own.
+    pub(super) embedded: bool,
 }
 
 impl Setup<'_> {

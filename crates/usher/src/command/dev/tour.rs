@@ -8,6 +8,12 @@ use secrecy::ExposeSecret as _;
 
 use super::setup::Setup;
 
+/// The payment that is asked for, in millisats.
+const AMOUNT: u64 = 10_000;
+
+/// The same where the first payment opens a channel, which costs 2,000 sat there: at most a tenth of the payment.
+const CHANNEL_AMOUNT: u64 = 50_000_000;
+
 /// The commands, from the first login to an age check.
 pub(super) fn tour(setup: &Setup<'_>) -> String {
     let (program, base) = (program(), setup.base());
@@ -24,6 +30,7 @@ pub(super) fn tour(setup: &Setup<'_>) -> String {
     } else {
         ("wallet approve\n", ", and approve it as the user, with this command or by typing  approve  here")
     };
+    let (amount, large) = if setup.embedded { (CHANNEL_AMOUNT, ", large enough for a channel") } else { (AMOUNT, "") };
     let (tickets, last) = if setup.mint.is_some() { (tickets(approve, how), 8) } else { (String::new(), 5) };
     format!(
         "
@@ -52,10 +59,10 @@ HANDSHAKE=$(call -X POST $BASE/key-handshake -d '{{}}')
 wallet open \"$(echo \"$HANDSHAKE\" | field url)\"
 events \"$(echo \"$HANDSHAKE\" | field stream_id)\"
 
-4. Request a payment{how}:
+4. Request a payment{large}{how}:
 
 PAYMENT=$(call -X POST $BASE/payments/single -d \"{{\\\"main_key\\\":\\\"$USER_KEY\\\",\\\"subkeys\\\":[],
-  \\\"description\\\":\\\"Tea\\\",\\\"amount\\\":10000,\\\"currency\\\":\\\"millisats\\\"}}\")
+  \\\"description\\\":\\\"Tea\\\",\\\"amount\\\":{amount},\\\"currency\\\":\\\"millisats\\\"}}\")
 {approve}events \"$(echo \"$PAYMENT\" | field stream_id)\"
 
 {tickets}{last}. Show all events as they happen, until you press Ctrl-C:

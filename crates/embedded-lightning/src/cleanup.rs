@@ -1,0 +1,152 @@
+//! What is removed, and when. The library keeps all its payments and invoices in memory, so the ones that nobody needs
+//! any more are removed from it.
+//!
+//! - An unpaid invoice leaves the library's memory when nobody can pay it any more. Its row in the adapter's own records
+//!   stays, so that a look-up still says that it is dead.
+//! - Records leave the disk, and what belongs to them the library's memory, after [`RETENTION`].
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use ldk_node::lightning::ln::channelmanager::PaymentId;
+use ldk_node::payment::{PaymentDetails, PaymentDirection, PaymentStatus};
+use tokio_util::sync::CancellationToken;
+use usher_protocol::message::PaymentHash;
+
+use crate::invoices::ACCEPTED_AFTER_EXPIRY;
+use crate::shared_node::SharedNode;
+
+/// How long payments are kept after they have ended and their invoices have expired: longer than anybody asks for them.
+const RETENTION: u64 = 90 * 24 * 3600;
+
+/// How often what is older is removed.
+const INTERVAL: Duration = Duration::from_secs(600);
+
+/// Removes records until `stop`.
+pub(crate) async fn run(inner: Arc<SharedNode>, stop: CancellationToken) {
+    let mut due = tokio::time::interval(INTERVAL);
+    loop {
+        tokio::select! {
+            () = stop.cancelled() => return,
+            _ = due.tick() => {}
+        }
+        let (inner, stop) = (Arc::clone(&inner), stop.clone());
+        let _ = tokio::task::spawn_blocking(move || inner.clean_up(&stop)).await;
+    }
+}
+
+impl SharedNode {
+    /// Removes everything that is due. Blocks.
+    fn clean_up(&self, stop: &CancellationToken) {
+        let now = self.now();
+        // The library tells an expired invoice by the time of the last block it has seen.
+        if self.check_sync().is_ok() {
+            self.remove_dead_invoices(now, stop);
+        }
+        self.remove_old_records(now.saturating_sub(RETENTION), stop);
+    }
+
+    /// Removes the unpaid invoices from the library's memory that nobody can pay any more. Blocks.
+    fn remove_dead_invoices(&self, now: u64, stop: &CancellationToken) {
+        let made_before = now.saturating_sub(ACCEPTED_AFTER_EXPIRY);
+        let unpaid = self.node.list_payments_with_filter(|payment: &&PaymentDetails| {
+            payment.direction == PaymentDirection::Inbound
+                && payment.status != PaymentStatus::Succeeded
+                && payment.latest_update_timestamp < made_before
+        });
+        let ids = unpaid.into_iter().map(|payment| payment.id).take_while(|_| !stop.is_cancelled());
+        let dead = ids.filter(|id| {
+            let hash = PaymentHash::from_bytes(id.0);
+            // Without a record it was never handed out: the process ended before, or it was made to learn a price.
+            self.is_dead(hash, now) || matches!(self.store.invoice_expiry(hash), Ok(None))
+        });
+        let removed = dead.filter(|id| self.node.remove_payment(id).is_ok()).count();
+        if removed > 0 {
+            tracing::debug!(removed, "unpaid invoices that nobody can pay any more");
+        }
+    }
+
+    /// Removes the records that ended before `until`, and what the library keeps of them. Blocks.
+    fn remove_old_records(&self, until: u64, stop: &CancellationToken) {
+        while !stop.is_cancelled() {
+            let Ok(hashes) = self.store.remove_old_records(until) else { return };
+            if hashes.is_empty() {
+                return;
+            }
+            for hash in hashes {
+                let _ = self.node.remove_payment(&PaymentId(*hash.as_bytes()));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ldk_node::lightning_invoice::Bolt11Invoice;
+    use tempfile::TempDir;
+    use usher_engine::ports::{InvoiceStatus, Lightning as _, SystemClock, WantedInvoice};
+    use usher_lightning_network::Network;
+
+    use super::*;
+    use crate::{ChainSource, EmbeddedLightning, LiquidityProvider, Options};
+
+    const DAY: u64 = 24 * 3600;
+
+    fn options(network: &Network, folder: &TempDir) -> Options {
+        let rpc = network.chain.rpc();
+        let provider = format!("{}@{}", network.provider.id(), network.provider.address());
+        Options {
+            folder: folder.path().to_owned(),
+            network: usher_protocol::bolt11::Network::Regtest,
+            mnemonic: "abandon ".repeat(11) + "about",
+            chain: ChainSource::Bitcoind { host: rpc.host, port: rpc.port, user: rpc.user, password: rpc.password },
+            provider: Some(LiquidityProvider::new(&provider, Some(Network::TOKEN.to_owned())).unwrap()),
+            listen: None,
+            max_fee_percent: 5,
+            max_opening_fee_percent: 50,
+            settings: None,
+        }
+    }
+
+    async fn invoice(backend: &EmbeddedLightning, expiry: u32) -> Bolt11Invoice {
+        let wanted = WantedInvoice { amount: 50_000_000, description: "Tea".to_owned(), expiry };
+        let making = async {
+            loop {
+                match backend.make_invoice(&wanted).await {
+                    Ok(invoice) => return invoice.as_str().parse().unwrap(),
+                    Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
+                }
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(60), making).await.expect("an invoice")
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn unpaid_invoices_leave_the_memory_when_they_are_dead_and_paid_ones_stay() {
+        let (network, folder) = (Network::start().await.unwrap(), TempDir::new().unwrap());
+        let (backend, _notifications) =
+            EmbeddedLightning::start(options(&network, &folder), Arc::new(SystemClock)).await.unwrap();
+        let paid = invoice(&backend, 600).await;
+        network.payer.pay(&paid).await.unwrap();
+        let (short, long) = (invoice(&backend, 600).await, invoice(&backend, 3 * 24 * 3600).await);
+        let hash = |invoice: &Bolt11Invoice| PaymentHash::from_bytes(*invoice.payment_hash().as_ref());
+        let inner = &backend.inner;
+        let in_memory = |invoice: &Bolt11Invoice| inner.node.payment(&PaymentId(*hash(invoice).as_bytes())).is_some();
+        let clean_up = async |now: u64| {
+            let inner = Arc::clone(inner);
+            let work = move || inner.remove_dead_invoices(now, &CancellationToken::new());
+            tokio::task::spawn_blocking(work).await.unwrap();
+        };
+
+        clean_up(inner.now() + DAY).await;
+        assert!(in_memory(&short), "a payment that was late could still arrive");
+        let tomorrow = inner.now() + DAY + 1_200;
+        clean_up(tomorrow).await;
+        assert_eq!([&paid, &short, &long].map(in_memory), [true, false, true]);
+        assert!(inner.is_dead(hash(&short), tomorrow), "its record stays");
+        // By today's clock it could still be paid; it is gone, and nobody says that it is open.
+        assert_eq!(backend.look_up_invoice(hash(&short)).await, Ok(InvoiceStatus::Unknown));
+        assert!(matches!(backend.look_up_invoice(hash(&paid)).await, Ok(InvoiceStatus::Settled(_))));
+        backend.stop().await;
+    }
+}
