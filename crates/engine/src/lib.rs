@@ -24,7 +24,7 @@ pub use engine::{
     LightningBackend, Live, LiveEvent, LiveEvents, LoginPageError, LoginRequest, LoginStarted, LoginView, MintTicket,
     OpenedLogin, OperationMetrics, OutgoingPage, OutgoingTicket, PageRules, PayInvoiceRequest, PaymentRules,
     PaymentView, RecurringPaymentRequest, RenderedResponse, RequestInvoice, RequestTicket, RequestVerificationToken,
-    RetryError, ReusableHandshake, ScanLimit, SendTicket, SinglePaymentRequest, SpendingRules, StartError,
+    RetryError, ReusableHandshake, ScanLimit, SendTicket, SignerView, SinglePaymentRequest, SpendingRules, StartError,
     SubscriptionError, SubscriptionFilter, SubscriptionPage, TicketCallError, VerificationRules,
     VerificationSessionStarted, VerificationView, WithdrawTicket,
 };

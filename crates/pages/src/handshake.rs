@@ -77,7 +77,11 @@ pub(crate) async fn events(
         Box::pin(async move {
             let view = engine.handshake_page(handshake, &secret).await.ok()??;
             let check_after = view.time_left.is_none().then_some(CLOSED_EVERY);
-            Some(Shown { word: word(view.state), is_final: view.state != HandshakeState::Waiting, check_after })
+            Some(Shown {
+                word: word(view.state).to_owned(),
+                is_final: view.state != HandshakeState::Waiting,
+                check_after,
+            })
         })
     };
     waiting::respond(&pages, handshake, Box::new(read)).await

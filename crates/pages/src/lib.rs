@@ -8,6 +8,7 @@
 //! | `/login/{stream_id}/{secret}` | the page of a login |
 //! | `/login/{stream_id}/{secret}/events` | its state as server-sent events, for the page's script |
 //! | `/login/{stream_id}/{secret}/extension` | the event that a browser extension has signed (POST) |
+//! | `/login/{stream_id}/{secret}/signer` | the user names their remote signer |
 //! | `/login/{stream_id}/{secret}/decline` | the user does not want to log in (POST) |
 //! | `/pay/{stream_id}/{secret}`, `…/events` | the page of a payment, and its state |
 //! | `/handshake/{stream_id}/{secret}`, `…/events` | the page of a key handshake, and its state |
@@ -29,6 +30,7 @@ mod page;
 mod payment;
 mod qr;
 mod session;
+mod signer;
 mod texts;
 mod waiting;
 
@@ -102,6 +104,7 @@ pub fn router(engine: Arc<Engine>, options: PagesOptions) -> Router {
         .route("/login/{stream_id}/{secret}", get(login::show))
         .route("/login/{stream_id}/{secret}/events", get(login::events))
         .route("/login/{stream_id}/{secret}/extension", post(login::prove))
+        .route("/login/{stream_id}/{secret}/signer", get(signer::show).post(signer::ask))
         .route("/login/{stream_id}/{secret}/decline", post(login::decline))
         .route("/pay/{stream_id}/{secret}", get(payment::show))
         .route("/pay/{stream_id}/{secret}/events", get(payment::events))

@@ -3,6 +3,8 @@
 //! It belongs to the browser that opens it first: whoever sends their own login page to somebody else cannot be logged in as
 //! that person. Requests that change something are POSTs to the page's own unguessable address, with the browser's cookie.
 
+use std::time::Duration;
+
 use askama::Template;
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse as _, Response};
@@ -16,6 +18,7 @@ use crate::browser::{cookie, is_prefetch, login_cookie, login_cookie_name};
 use crate::language::Language;
 use crate::page;
 use crate::qr::Qr;
+use crate::signer::{self, SignerPart};
 use crate::texts::{LoginStatusTexts, Message, Texts, fill};
 use crate::waiting::{self, Shown};
 
@@ -39,14 +42,23 @@ struct LoginPage<'a> {
     qr: Option<Qr>,
     /// The event for the extension to sign: JSON text.
     unsigned_proof: &'a str,
+    /// Whether a wallet may still scan.
+    can_scan: bool,
+    /// Whether the user may name a remote signer.
+    offers_signers: bool,
+    /// The remote signer that was named last.
+    signer: Option<SignerPart<'a>>,
     learns_heading: &'a str,
     time_left: &'a str,
     /// Where the page leads to at the end.
     return_url: Option<&'a str>,
 }
 
+/// How often the page looks how far a remote signer is: no event says so.
+const SIGNER_EVERY: Duration = Duration::from_secs(1);
+
 /// What the address names.
-type Address = Path<(String, String)>;
+pub(crate) type Address = Path<(String, String)>;
 
 /// `GET /login/{stream_id}/{secret}`
 pub(crate) async fn show(
@@ -96,7 +108,8 @@ pub(crate) async fn events(
             // Without a cookie it would be the first browser.
             match engine.open_login(login, &secret, Some(&browser?)).await {
                 Ok(OpenedLogin::Page { view, new_browser: None }) => {
-                    Some(Shown { word: word(view.state), is_final: view.state.is_over(), check_after: None })
+                    let check_after = view.signer.as_ref().map(|_| SIGNER_EVERY);
+                    Some(Shown { word: word(&view), is_final: view.state.is_over(), check_after })
                 }
                 _ => None,
             }
@@ -148,11 +161,18 @@ pub(crate) async fn decline(
     }
 }
 
-fn refusal(texts: &'static Texts, login: StreamId, error: &LoginPageError) -> (StatusCode, &'static Message) {
+pub(crate) fn refusal(
+    texts: &'static Texts,
+    login: StreamId,
+    error: &LoginPageError,
+) -> (StatusCode, &'static Message) {
     match error {
         LoginPageError::NotFound => (StatusCode::NOT_FOUND, &texts.login.not_found),
         LoginPageError::Elsewhere => (StatusCode::FORBIDDEN, &texts.login.opened_elsewhere),
         LoginPageError::Over => (StatusCode::CONFLICT, &texts.login.over),
+        LoginPageError::TooManySigners => (StatusCode::TOO_MANY_REQUESTS, &texts.login.signer_too_often),
+        LoginPageError::Signer(_) => (StatusCode::UNPROCESSABLE_ENTITY, &texts.login.signer_invalid),
+        LoginPageError::NoSigner(_) => (StatusCode::SERVICE_UNAVAILABLE, &texts.login.signer_unreachable),
         LoginPageError::Proof(error) => {
             tracing::info!(%login, %error, "a browser extension's event was refused");
             (StatusCode::UNPROCESSABLE_ENTITY, &texts.login.not_proven)
@@ -182,11 +202,14 @@ fn show_login(pages: &PagesState, texts: &Texts, address: &str, view: &LoginView
                 LoginState::Approved { .. } => "passed",
                 LoginState::Declined | LoginState::Expired => "failed",
             },
-            state: word(view.state),
+            state: &word(view),
             open,
             wallet_url: &view.wallet_url,
             qr: Some(view.state).filter(|state| *state == LoginState::Waiting).and_then(|_| Qr::of(&view.wallet_url)),
             unsigned_proof: &view.unsigned_proof,
+            can_scan: view.state == LoginState::Waiting,
+            offers_signers: view.offers_signers,
+            signer: view.signer.as_ref().map(|signer| SignerPart::of(signer, &texts.login)),
             learns_heading: &fill(texts.login.learns_heading, &[("service", asker)]),
             time_left: &texts.time_left(view.time_left),
             return_url: view.return_url.as_deref().filter(|_| !open),
@@ -195,13 +218,17 @@ fn show_login(pages: &PagesState, texts: &Texts, address: &str, view: &LoginView
 }
 
 /// The state in one word.
-const fn word(state: LoginState) -> &'static str {
-    match state {
+fn word(view: &LoginView) -> String {
+    let login = match view.state {
         LoginState::Waiting => "waiting",
         LoginState::Asking => "asking",
         LoginState::Approved { .. } => "approved",
         LoginState::Declined => "declined",
         LoginState::Expired => "expired",
+    };
+    match &view.signer {
+        Some(signer) => format!("{login}-signer-{}", signer::word(&signer.status)),
+        None => login.to_owned(),
     }
 }
 
@@ -215,10 +242,10 @@ const fn by_state(texts: &LoginStatusTexts, state: LoginState) -> &'static str {
     }
 }
 
-fn not_found(pages: &PagesState, texts: &Texts) -> Response {
+pub(crate) fn not_found(pages: &PagesState, texts: &Texts) -> Response {
     message(pages, texts, StatusCode::NOT_FOUND, &texts.login.not_found)
 }
 
-fn message(pages: &PagesState, texts: &Texts, status: StatusCode, message: &Message) -> Response {
+pub(crate) fn message(pages: &PagesState, texts: &Texts, status: StatusCode, message: &Message) -> Response {
     page::message(status, texts, &pages.base, message, None)
 }

@@ -119,7 +119,7 @@ impl Status {
 
     fn shown(self) -> Shown {
         Shown {
-            word: self.word(),
+            word: self.word().to_owned(),
             is_final: self == Self::Paid,
             check_after: match self {
                 Self::Making => Some(MAKING_EVERY),

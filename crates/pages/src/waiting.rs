@@ -27,7 +27,7 @@ const X_ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering
 /// The state of an operation, as its page shows it.
 pub(crate) struct Shown {
     /// In one word.
-    pub(crate) word: &'static str,
+    pub(crate) word: String,
     /// Whether nothing will change it.
     pub(crate) is_final: bool,
     /// How long it may take until it changes without an event; `None` if it never does.

@@ -96,6 +96,7 @@ impl Service {
             lightning_notifications: Some(notifications),
             tickets: None,
             age_verifier: None,
+            remote_signer: None,
         };
         let engine = Engine::start(options_of(&identity), parts, &operations.tasks, operations.stop.clone())
             .await

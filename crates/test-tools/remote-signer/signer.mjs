@@ -1,6 +1,6 @@
 // A remote signer (NIP-46) for the tests of logins (crates/test-tools/src/remote_signer.rs): the backend of NDK, a library that
-// has nothing in common with the service. Arguments: its relays. It prints its key, then each request that it receives, one
-// JSON object a line. It reads commands, one JSON object a line:
+// has nothing in common with the service. Arguments: its relays. It prints its key, then each request that it receives and
+// each that its user must confirm, one JSON object a line. It reads commands, one JSON object a line:
 //
 //     {"open": "nostrconnect://…"}   its user opens this address
 //     {"refuse": "sign_event"}       from now on it refuses this method
@@ -40,8 +40,10 @@ const sign = backend.handlers.sign_event;
 backend.setStrategy("sign_event", {
   async handle(to, id, client, params) {
     if (page) {
+      const confirmation = new Promise((resolve) => (confirmed = resolve));
       await backend.rpc.sendResponse(id, client, "auth_url", undefined, page);
-      await new Promise((resolve) => (confirmed = resolve));
+      console.log(JSON.stringify({ confirming: id }));
+      await confirmation;
     }
     return sign.handle(to, id, client, params);
   },

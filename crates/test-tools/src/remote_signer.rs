@@ -1,10 +1,11 @@
 //! A remote signer (NIP-46) of an independent library: npm `@nostr-dev-kit/ndk`, driven by `remote-signer/signer.mjs`.
 
+use std::collections::HashSet;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use serde_json::{Value, json};
@@ -78,6 +79,22 @@ impl NdkSigner {
     /// Its user confirms.
     pub fn confirm(&mut self) {
         self.command(&json!({ "confirmed": true }));
+    }
+
+    /// Waits until its user must confirm, or had to, this many requests.
+    ///
+    /// # Panics
+    /// When that takes longer than a minute.
+    pub async fn until_confirmations_asked(&self, wanted: usize) {
+        let asked = || {
+            let lines = self.lines.lock();
+            lines.iter().filter_map(|line| line["confirming"].as_str()).collect::<HashSet<_>>().len()
+        };
+        let deadline = Instant::now() + Duration::from_secs(60);
+        while asked() < wanted {
+            assert!(Instant::now() < deadline, "{} of {wanted} requests", asked());
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
     }
 
     /// The methods that it was asked for so far, and that need its user's permission; repetitions count once.

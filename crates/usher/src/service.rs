@@ -15,7 +15,9 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use usher_age_verifiers::{OidcOptions, OidcVerifier, RemoteOptions, RemoteVerifier};
 use usher_api::{ApiParts, ApiState, ApiTokens, DocsAccess, Limits, ServeOptions, Surface};
-use usher_engine::ports::{AgeVerifier, Clock, MintAuthToken, OsRandomness, Randomness, SystemClock, WebhookSender};
+use usher_engine::ports::{
+    AgeVerifier, Clock, MintAuthToken, OsRandomness, Randomness, RemoteSigner, SystemClock, WebhookSender,
+};
 use usher_engine::{Engine, EngineOptions, EngineParts, PageRules, PaymentRules, SpendingRules, VerificationRules};
 use usher_pages::PagesOptions;
 use usher_protocol::jwt::JwtIssuer;
@@ -23,6 +25,7 @@ use usher_protocol::mint_url;
 use usher_relays::{
     DirectoryOptions, Identity, ProfileDirectory, RelayManager, RelayOptions, RelayPool, ServiceRelays,
 };
+use usher_remote_signer::{NostrRemoteSigner, RemoteSignerOptions};
 use usher_store::{OpenError, SqliteOptions, SqliteStore};
 use usher_tickets::CashuWallet;
 use usher_webhooks::{HttpWebhookSender, WebhookOptions};
@@ -117,6 +120,7 @@ impl Service {
             lightning_notifications,
             tickets: Some(Arc::clone(&tickets) as _),
             age_verifier: age_verifier(config, &clock)?,
+            remote_signer: Some(remote_signer(config, &identity, &pages_url, &relays, &clock)?),
         };
         let engine = Engine::start(
             engine_options(config, &identity, &pages_url),
@@ -327,6 +331,26 @@ fn previous_token(config: &Config) -> Option<&SecretString> {
     config.auth.previous_token.as_ref().map(|token| token.secret())
 }
 
+/// Users' remote signers, reached over the configured relays.
+fn remote_signer(
+    config: &Config,
+    identity: &Identity,
+    pages_url: &str,
+    floor: &TaskGroup,
+    clock: &Arc<dyn Clock>,
+) -> Result<Arc<dyn RemoteSigner>, Failure> {
+    let relays = config.nostr.relays.addresses().iter().map(ToString::to_string).collect();
+    let options = RemoteSignerOptions {
+        allow_private: config.nostr.allow_private_relays,
+        name: service_name(config).map(str::to_owned).unwrap_or_default(),
+        url: pages_url.to_owned(),
+        ..RemoteSignerOptions::new(relays)
+    };
+    let (key, clock, tasks) = (identity.keys.secret_key(), Arc::clone(clock), floor.tasks.clone());
+    let signer = NostrRemoteSigner::new(options, key, clock, Arc::new(OsRandomness), tasks, floor.stop.clone());
+    Ok(Arc::new(signer.map_err(|error| Failure::said(format!("remote signers cannot be reached: {error}")))?))
+}
+
 fn engine_options(config: &Config, identity: &Identity, pages_url: &str) -> EngineOptions {
     EngineOptions {
         main_key: identity.main_key,
@@ -431,10 +455,14 @@ fn pages_url(config: &Config, listens_on: SocketAddr) -> String {
 }
 
 fn pages(config: &Config, url: String, stop: CancellationToken) -> PagesOptions {
+    PagesOptions { url, service_name: service_name(config).map(str::to_owned), stop }
+}
+
+/// The service's name, as users know it.
+fn service_name(config: &Config) -> Option<&str> {
     let profile = &config.profile;
     let name = profile.display_name.as_ref().map(|name| name.as_str());
-    let name = name.or(profile.name.as_ref().map(|name| name.as_str()));
-    PagesOptions { url, service_name: name.map(str::to_owned), stop }
+    name.or(profile.name.as_ref().map(|name| name.as_str()))
 }
 
 fn hours(hours: &[u64]) -> Vec<Duration> {

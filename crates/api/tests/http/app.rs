@@ -196,6 +196,7 @@ impl Builder {
             lightning_notifications: None,
             tickets: Some(Arc::clone(&tickets) as _),
             age_verifier: None,
+            remote_signer: None,
         };
         let engine = Engine::start(options, parts, &tasks, stop.clone()).await.unwrap();
         let world = Arc::new(World::default());

@@ -11,8 +11,8 @@ use super::damage::Damage;
 use super::handshake_urls::HandshakeUrls;
 use super::ids::Ids;
 use crate::StreamId;
-use crate::operations::{Effect, Login, LoginMethod, LoginOver, LoginState, Operation};
-use crate::ports::{Clock, Conflict, OperationKind, StoreError};
+use crate::operations::{AskSignerError, Effect, Login, LoginMethod, LoginOver, LoginState, Operation, SignerStatus};
+use crate::ports::{Clock, Conflict, InvalidSignerAddress, OperationKind, RemoteSigner, RemoteSignerError, StoreError};
 
 /// A login as its page shows it.
 #[derive(Clone)]
@@ -29,6 +29,19 @@ pub struct LoginView {
     pub return_url: Option<String>,
     /// How long the user may still take.
     pub time_left: Duration,
+    /// Whether remote signers can be reached.
+    pub offers_signers: bool,
+    /// The remote signer that is asked, if there is one.
+    pub signer: Option<SignerView>,
+}
+
+/// The request to a remote signer, as the page of a login shows it.
+#[derive(Clone)]
+pub struct SignerView {
+    /// How far it is.
+    pub status: SignerStatus,
+    /// The address that the user opens in their signer, until a signer has replied.
+    pub address: Option<String>,
 }
 
 /// A page that was opened.
@@ -58,6 +71,15 @@ pub enum LoginPageError {
     /// The login has ended.
     #[error("the login is over")]
     Over,
+    /// The text is not an address of a remote signer.
+    #[error(transparent)]
+    Signer(#[from] InvalidSignerAddress),
+    /// The login has asked too many remote signers.
+    #[error("the login has asked too many remote signers")]
+    TooManySigners,
+    /// No relay reaches remote signers.
+    #[error(transparent)]
+    NoSigner(#[from] RemoteSignerError),
     /// The signed event does not prove it.
     #[error(transparent)]
     Proof(#[from] LoginProofError),
@@ -72,6 +94,15 @@ impl From<LoginOver> for LoginPageError {
     }
 }
 
+impl From<AskSignerError> for LoginPageError {
+    fn from(error: AskSignerError) -> Self {
+        match error {
+            AskSignerError::Over => Self::Over,
+            AskSignerError::TooMany => Self::TooManySigners,
+        }
+    }
+}
+
 /// Reads and changes logins for their pages.
 pub(super) struct Logins {
     pub(super) damage: Arc<Damage>,
@@ -81,6 +112,8 @@ pub(super) struct Logins {
     pub(super) clock: Arc<dyn Clock>,
     /// How a browser reaches the pages, without a trailing slash.
     pub(super) pages_url: String,
+    /// Reaches users' remote signers.
+    pub(super) signer: Option<Arc<dyn RemoteSigner>>,
 }
 
 impl Logins {
@@ -121,6 +154,40 @@ impl Logins {
         self.change(id, page_secret, browser, |login| {
             let main_key = self.challenge(id, login).verify_json(event, now.secs())?;
             Ok(login.prove(main_key, LoginMethod::Extension, now)?)
+        })
+        .await
+    }
+
+    /// See [`Engine::may_ask_signer`](super::Engine::may_ask_signer).
+    pub(super) async fn may_ask_signer(
+        &self,
+        id: StreamId,
+        page_secret: &str,
+        browser: &str,
+    ) -> Result<bool, StoreError> {
+        let login = self.find_page(id, page_secret).await?.map(|(_, login)| login);
+        let is_open = |login: &Login| {
+            !login.state().is_over() && login.browser().is_some_and(|owner| is_same_secret(owner, browser))
+        };
+        Ok(self.signer.is_some() && login.as_ref().is_some_and(is_open))
+    }
+
+    /// See [`Engine::ask_signer`](super::Engine::ask_signer).
+    pub(super) async fn ask_signer(
+        &self,
+        id: StreamId,
+        page_secret: &str,
+        browser: Option<&str>,
+        address: Option<&str>,
+    ) -> Result<(), LoginPageError> {
+        let now = self.clock.now();
+        let signer = self.signer.as_ref().ok_or(RemoteSignerError::Unreachable)?;
+        self.change(id, page_secret, browser, |login| {
+            let session = match address {
+                Some(address) => signer.accept(address)?,
+                None => signer.invite()?,
+            };
+            Ok(login.ask_signer(session, self.challenge(id, login), now)?)
         })
         .await
     }
@@ -176,6 +243,11 @@ impl Logins {
             client_name: login.client_name().map(str::to_owned),
             return_url: login.return_url().map(str::to_owned),
             time_left: login.expires_at().since(now),
+            offers_signers: self.signer.is_some(),
+            signer: login.signer().map(|signer| SignerView {
+                status: signer.status().clone(),
+                address: self.signer.as_ref().and_then(|signers| signers.address(signer.session())),
+            }),
         };
         OpenedLogin::Page { view: Box::new(view), new_browser }
     }

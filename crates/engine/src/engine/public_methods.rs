@@ -8,13 +8,13 @@ use usher_protocol::PublicKey;
 use super::{
     AgeCheckError, AgeCheckReturned, AgeCheckStarted, AuthenticateKey, BrowserLogin, BrowserLoginStarted, BurnTicket,
     CloseHandshakeError, DecisionError, Engine, EngineMetrics, EventsError, FieldValues, HandshakePage, HandshakeView,
-    IdempotentRequest, KeyHandshakeRequest, KeyHandshakeStarted, LightningBackend, LiveEvents, LoginPageError,
-    LoginRequest, LoginStarted, MintTicket, OpenedLogin, OutgoingPage, PayInvoiceRequest, PaymentView,
-    RecurringPaymentRequest, RequestInvoice, RequestTicket, RequestVerificationToken, RetryError, SendTicket,
-    SinglePaymentRequest, StartError, SubscriptionError, SubscriptionFilter, SubscriptionPage, TicketCallError,
-    VerificationSessionStarted, VerificationView, WithdrawTicket,
+    IdempotentRequest, KeyHandshakeRequest, KeyHandshakeStarted, LightningBackend, LiveEvents, LoginRequest,
+    LoginStarted, MintTicket, OutgoingPage, PayInvoiceRequest, PaymentView, RecurringPaymentRequest, RequestInvoice,
+    RequestTicket, RequestVerificationToken, RetryError, SendTicket, SinglePaymentRequest, StartError,
+    SubscriptionError, SubscriptionFilter, SubscriptionPage, TicketCallError, VerificationSessionStarted,
+    VerificationView, WithdrawTicket,
 };
-use crate::operations::{self, AgeDecision, LoginState, SubscriptionView};
+use crate::operations::{self, AgeDecision, SubscriptionView};
 use crate::ports::{
     DamagedRow, Delivery, DeliveryCounts, DeliveryStatus, IdempotencyKey, IdempotencyRecord, LightningError,
     LightningInfo, LightningNode, LightningStatus, MintAuthToken, StoreError, TicketBalance, Token,
@@ -451,57 +451,6 @@ impl Engine {
     /// [`StoreError`].
     pub async fn handshake_page(&self, id: StreamId, secret: &str) -> Result<Option<HandshakeView>, StoreError> {
         self.pages.handshake(id, secret).await
-    }
-}
-
-/// The pages of logins.
-impl Engine {
-    /// A browser opens the page of a login. The first one gets a cookie; the page is its own from then on.
-    ///
-    /// # Errors
-    /// [`StoreError`].
-    pub async fn open_login(
-        &self,
-        id: StreamId,
-        page_secret: &str,
-        browser: Option<&str>,
-    ) -> Result<OpenedLogin, StoreError> {
-        self.logins.open(id, page_secret, browser).await
-    }
-
-    /// The browser extension has signed `event`.
-    ///
-    /// # Errors
-    /// [`LoginPageError`].
-    pub async fn prove_login(
-        &self,
-        id: StreamId,
-        page_secret: &str,
-        browser: Option<&str>,
-        event: &str,
-    ) -> Result<(), LoginPageError> {
-        self.logins.prove(id, page_secret, browser, event).await
-    }
-
-    /// The user does not want to log in.
-    ///
-    /// # Errors
-    /// [`LoginPageError`].
-    pub async fn decline_login(
-        &self,
-        id: StreamId,
-        page_secret: &str,
-        browser: Option<&str>,
-    ) -> Result<(), LoginPageError> {
-        self.logins.decline(id, page_secret, browser).await
-    }
-
-    /// How far a login is, for the browser that it belongs to; `None` for all others.
-    ///
-    /// # Errors
-    /// [`StoreError`].
-    pub async fn login_state(&self, id: StreamId, browser: &str) -> Result<Option<LoginState>, StoreError> {
-        self.logins.state(id, browser).await
     }
 }
 

@@ -96,6 +96,7 @@ impl Restorer {
                 | OperationKind::TicketRequest
                 | OperationKind::TicketDelivery
                 | OperationKind::VerificationSession
+                | OperationKind::Login
         );
         if waits && !operation.done {
             restored.waiting.push(id);

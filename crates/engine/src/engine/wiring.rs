@@ -47,6 +47,7 @@ use super::ownership::Ownership;
 use super::restore::Restorer;
 use super::reusable_handshakes::{ReusableHandshakeParts, ReusableHandshakes};
 use super::scan_limiter::{ScanAdmission, ScanAdmissionParts};
+use super::signer_queue::SignerQueue;
 use super::spending_budget::SpendingBudget;
 use super::start::{FieldChecks, PageRules, PaymentRules, StartRules, Starter, VerificationRules};
 use super::subscriptions::Subscriptions;
@@ -59,8 +60,8 @@ use super::verification_sessions::{VerificationParts, VerificationSessions};
 use super::webhook_dispatcher::{WebhookDispatcher, WebhookDispatcherParts};
 use super::workers::Workers;
 use crate::ports::{
-    AgeVerifier, Clock, DeliveryStore, IdempotencyStore, Inbound, LightningNotifications, Messenger, Randomness, Store,
-    StoreError, TicketWallet, WebhookSender,
+    AgeVerifier, Clock, DeliveryStore, IdempotencyStore, Inbound, LightningNotifications, Messenger, Randomness,
+    RemoteSigner, Store, StoreError, TicketWallet, WebhookSender,
 };
 
 /// How the engine behaves.
@@ -118,6 +119,8 @@ pub struct EngineParts {
     pub tickets: Option<Arc<dyn TicketWallet>>,
     /// Verifies ages, if a provider is configured; otherwise staff do.
     pub age_verifier: Option<Arc<dyn AgeVerifier>>,
+    /// Reaches users' remote signers; without it logins do not offer them.
+    pub remote_signer: Option<Arc<dyn RemoteSigner>>,
 }
 
 impl Engine {
@@ -145,6 +148,7 @@ impl Engine {
             lightning_notifications,
             tickets,
             age_verifier,
+            remote_signer,
         } = parts;
         let tasks = Tasks::new(tasks.clone(), stop);
         let ownership = Ownership::Everything;
@@ -236,6 +240,12 @@ impl Engine {
                 tickets: Arc::clone(&ticket_queue),
                 outgoing: Arc::clone(&outgoing),
                 age_checks: Arc::new(AgeCheckQueue::new(age_verifier.clone(), inputs.clone(), tasks.clone())),
+                signers: Arc::new(SignerQueue::new(
+                    remote_signer.clone(),
+                    inputs.clone(),
+                    Arc::clone(&clock),
+                    tasks.clone(),
+                )),
                 webhooks: Arc::clone(&webhooks),
             },
         ));
@@ -361,6 +371,7 @@ impl Engine {
             ids,
             clock: Arc::clone(&clock),
             pages_url,
+            signer: remote_signer,
         };
 
         let clock_changes = Arc::new(ClockChanges::new(ClockChangeParts {

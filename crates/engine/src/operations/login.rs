@@ -5,6 +5,7 @@
 //! waiting, asking ──a signer's proof──────▶ over       KeyHandshake {main_key}, StatusUpdate {status: approved, method}
 //! asking ──the wallet approves────────────▶ over       StatusUpdate {status: approved, main_key, method: wallet}
 //! asking ──the wallet declines────────────▶ over       StatusUpdate {status: declined, main_key}
+//! waiting, asking ──a remote signer refuses─▶ over     StatusUpdate {status: declined}
 //! waiting, asking ──declined on the page──▶ over       StatusUpdate {status: declined}
 //! waiting, asking ──expired───────────────▶ over       StatusUpdate {status: timeout}
 //! ```
@@ -21,6 +22,7 @@
 //! | before a handshake is committed | the wallet sent it only once: the user scans again, or the login expires |
 //! | while asking | as in `authentication` |
 //! | before a proof is committed | its signer was not told that it was accepted; the user tries again |
+//! | while a remote signer is asked | it is asked again, in the same session |
 //! | after the last event | the page shows the outcome |
 
 use std::fmt;
@@ -29,15 +31,17 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use usher_protocol::PublicKey;
 use usher_protocol::handshake_url::decode_token;
+use usher_protocol::login_proof::LoginChallenge;
 use usher_protocol::message::WalletMessage;
 use usher_protocol::subkey::SubkeyProof;
 
 use super::authentication::{Authentication, Reply};
 use super::key_handshake::usable_relays;
+use super::signer_request::{SignerOutcome, SignerReport, SignerRequest};
 use super::{Effect, Input, SetBack, StateMachine, StepResult, emit, millis};
 use crate::UnixMillis;
 use crate::event_data::{EventData, KeyHandshakeData, LoginData};
-use crate::ports::{CorrelationKey, OperationKind, UserRelays};
+use crate::ports::{CorrelationKey, OperationKind, SignerSession, UserRelays};
 
 /// What a login is started with.
 #[derive(Clone)]
@@ -118,6 +122,18 @@ impl LoginState {
     }
 }
 
+/// Most remote signers that one login asks, one after the other.
+const MAX_SIGNERS: u32 = 10;
+
+/// Why no remote signer is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AskSignerError {
+    /// The login has ended, or its time is over.
+    Over,
+    /// It has asked too many.
+    TooMany,
+}
+
 /// The login has ended, or its time is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LoginOver;
@@ -142,6 +158,9 @@ pub struct Login {
     /// The challenge to the wallet that has scanned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     asked: Option<Authentication>,
+    /// The request to the remote signer that the user has named last, until the login is over.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    signer: Option<SignerRequest>,
     #[serde(flatten)]
     state: LoginState,
 }
@@ -161,7 +180,7 @@ impl StateMachine for Login {
         match input {
             _ if self.state.is_over() => StepResult::Ignored,
             Input::Timer if now >= self.expires_at => {
-                self.state = LoginState::Expired;
+                self.end(LoginState::Expired);
                 let data = LoginData::timeout("nobody logged in in time");
                 StepResult::Stepped(vec![emit(data, now), Effect::Finish])
             }
@@ -172,6 +191,11 @@ impl StateMachine for Login {
             {
                 StepResult::Stepped(self.scanned(*author, &handshake.preferred_relays, now))
             }
+            Input::Signer(report) => self.signer_reported(report, now),
+            Input::Resumed => match self.signer.as_mut().and_then(|signer| signer.ask_again(self.expires_at)) {
+                Some(ask) => StepResult::Stepped(vec![ask]),
+                None => StepResult::Ignored,
+            },
             _ => self.replied(input, now),
         }
     }
@@ -208,6 +232,7 @@ impl Login {
             challenge_seconds: terms.challenge_ttl.as_secs(),
             service_proof: terms.service_proof,
             asked: None,
+            signer: None,
             state: LoginState::Waiting,
         }
     }
@@ -268,7 +293,7 @@ impl Login {
         now: UnixMillis,
     ) -> Result<Vec<Effect>, LoginOver> {
         self.check_open(now)?;
-        self.state = LoginState::Approved { main_key, method, at: now };
+        self.end(LoginState::Approved { main_key, method, at: now });
         let handshake = KeyHandshakeData { main_key: main_key.to_hex(), preferred_relays: Vec::new() };
         let approved = LoginData {
             status: "approved".to_owned(),
@@ -290,14 +315,56 @@ impl Login {
     /// # Errors
     /// [`LoginOver`].
     pub fn decline(&mut self, now: UnixMillis) -> Result<Vec<Effect>, LoginOver> {
+        self.decline_for("cancelled on the login page".to_owned(), now)
+    }
+
+    fn decline_for(&mut self, reason: String, now: UnixMillis) -> Result<Vec<Effect>, LoginOver> {
         self.check_open(now)?;
-        self.state = LoginState::Declined;
-        let declined = LoginData {
-            status: "declined".to_owned(),
-            reason: Some("cancelled on the login page".to_owned()),
-            ..LoginData::default()
-        };
+        self.end(LoginState::Declined);
+        let declined = LoginData { status: "declined".to_owned(), reason: Some(reason), ..LoginData::default() };
         Ok(vec![emit(EventData::Login(declined), now), Effect::Finish])
+    }
+
+    /// The request to the user's remote signer.
+    pub const fn signer(&self) -> Option<&SignerRequest> {
+        self.signer.as_ref()
+    }
+
+    /// The user has named their remote signer: it is asked for this proof, and an earlier one is not any more.
+    ///
+    /// # Errors
+    /// [`AskSignerError`].
+    pub fn ask_signer(
+        &mut self,
+        session: SignerSession,
+        challenge: LoginChallenge,
+        now: UnixMillis,
+    ) -> Result<Vec<Effect>, AskSignerError> {
+        self.check_open(now).map_err(|LoginOver| AskSignerError::Over)?;
+        if self.signer.as_ref().is_some_and(|signer| signer.number() >= MAX_SIGNERS) {
+            return Err(AskSignerError::TooMany);
+        }
+        let request = SignerRequest::new(session, challenge, self.signer.as_ref());
+        let ask = request.ask(self.expires_at);
+        self.signer = Some(request);
+        Ok(vec![ask])
+    }
+
+    fn signer_reported(&mut self, report: &SignerReport, now: UnixMillis) -> StepResult {
+        let Some(signer) = &mut self.signer else { return StepResult::Ignored };
+        let ended = match signer.take(report, now) {
+            SignerOutcome::Ignored => return StepResult::Ignored,
+            SignerOutcome::Changed => return StepResult::Stepped(Vec::new()),
+            SignerOutcome::Proven(main_key) => self.prove(main_key, LoginMethod::Signer, now),
+            SignerOutcome::Declined { reason } => self.decline_for(reason, now),
+        };
+        ended.map_or(StepResult::Ignored, StepResult::Stepped)
+    }
+
+    /// Nothing will change any more, and no signer is asked.
+    fn end(&mut self, state: LoginState) {
+        self.state = state;
+        self.signer = None;
     }
 
     fn check_open(&self, now: UnixMillis) -> Result<(), LoginOver> {
@@ -339,17 +406,19 @@ impl Login {
             Reply::Proven(ask) => StepResult::Stepped(vec![ask]),
             Reply::Answered { main_key, is_approved, mut data } => {
                 let method = LoginMethod::Wallet;
-                self.state = if is_approved {
+                if is_approved {
                     data.method = Some(method.as_str().to_owned());
-                    LoginState::Approved { main_key, method, at: now }
+                    self.end(LoginState::Approved { main_key, method, at: now });
                 } else {
-                    LoginState::Declined
-                };
+                    self.end(LoginState::Declined);
+                }
                 StepResult::Stepped(vec![emit(EventData::Login(data), now), Effect::Finish])
             }
         }
     }
 }
 
+#[cfg(test)]
+mod remote_signer_tests;
 #[cfg(test)]
 mod tests;

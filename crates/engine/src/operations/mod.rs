@@ -14,6 +14,7 @@ mod login;
 mod payment;
 mod recurring_request;
 mod service_payment;
+mod signer_request;
 mod spending;
 mod state_machine;
 mod subscription;
@@ -35,10 +36,11 @@ pub use conversation::MAX_SUBKEYS;
 pub use invoice_request::{InvoiceRequest, InvoiceTerms};
 pub use key_handshake::KeyHandshake;
 pub(crate) use key_handshake::usable_relays;
-pub use login::{Login, LoginMethod, LoginOver, LoginState, LoginTerms};
+pub use login::{AskSignerError, Login, LoginMethod, LoginOver, LoginState, LoginTerms};
 pub use payment::{Charge, Payment, PaymentProgress, PaymentTerms, SubscriptionLink};
 pub use recurring_request::{RecurringRequest, RecurringTerms};
 pub use service_payment::ServicePayment;
+pub use signer_request::{SignerCall, SignerFault, SignerNews, SignerReport, SignerRequest, SignerStatus};
 pub(crate) use spending::BUDGET_WINDOW;
 pub use spending::Spending;
 pub use state_machine::StateMachine;
@@ -141,6 +143,8 @@ pub enum Input {
         /// How it stands.
         result: AgeCheckResult,
     },
+    /// Something has happened with a remote signer that was asked.
+    Signer(Box<SignerReport>),
     /// What the last step wanted to claim belongs to another operation: it was not committed.
     CorrelationTaken,
     /// A note from another operation or from the operator.
@@ -205,6 +209,8 @@ pub enum Effect {
     AskTickets(TicketCall),
     /// The age verifier is asked for the result of a check.
     AskAge(AgeCheckMemo),
+    /// Asks a remote signer for a signature.
+    AskSigner(Box<SignerCall>),
     /// The invoice that is watched is looked up soon.
     LookUp,
     /// Emits an event on the reserved stream.

@@ -396,6 +396,7 @@ impl Payment {
             | Input::PaymentStatus(_)
             | Input::Ticket(_)
             | Input::AgeChecked { .. }
+            | Input::Signer(_)
             | Input::Note(Note::Asked(_) | Note::Paid { .. } | Note::Charged(_) | Note::Device { .. } | Note::Close) => {
                 StepResult::Ignored
             }

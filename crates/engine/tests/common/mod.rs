@@ -165,6 +165,7 @@ impl Running {
             lightning_notifications: wallet.map(|wallet| wallet.begin(clock.clone())),
             tickets: tickets.map(|tickets| tickets.clone() as Arc<dyn TicketWallet>),
             age_verifier: None,
+            remote_signer: None,
         };
         let engine = Engine::start(options, parts, &tasks, stop.clone()).await.unwrap();
         Self { engine, clock, inbox, messages, tasks, stop }

@@ -1,7 +1,8 @@
 //! English.
 
 use super::{
-    HandshakeTexts, LoginStatusTexts, LoginTexts, Message, PaymentStatusTexts, PaymentTexts, StatusTexts, Texts,
+    HandshakeTexts, LoginStatusTexts, LoginTexts, Message, PaymentStatusTexts, PaymentTexts, SignerStatusTexts,
+    StatusTexts, Texts,
 };
 
 /// English.
@@ -95,6 +96,41 @@ pub(crate) const ENGLISH: Texts = Texts {
         wallet_scan: "Scan this code with your Nostr wallet, and approve the login there.",
         wallet_qr: "QR code of the login, for your wallet",
         wallet_link: "Open in a wallet on this device",
+        signer_heading: "With a remote signer",
+        signer_choose: "Use a remote signer",
+        signer_another: "Use another remote signer",
+        signer_title: "Log in with a remote signer",
+        signer_show: "Show a code for your signer",
+        signer_paste: "Or paste the address of your signer, which begins with bunker://",
+        signer_ask: "Ask this signer",
+        signer_scan: "Scan this code with your signer, and approve the login there.",
+        signer_qr: "QR code of the login, for your remote signer",
+        signer_link: "Open in a signer on this device",
+        signer_confirm: "Confirm at your signer",
+        signer_status: SignerStatusTexts {
+            starting: "Connecting to the relays of your signer.",
+            listening: "Waiting for your signer.",
+            connected: "Please approve the login in your signer.",
+            confirming: "Your signer asks you to confirm the login on its own page.",
+            silent: "Your signer does not respond. Please open it.",
+            refused: "Your signer refused. Its address may have been used before. You can try again.",
+            invalid: "Your signer signed something else. You can try again.",
+            unreachable: "Your signer cannot be reached. You can try again.",
+            busy: "Too many people are logging in with a signer. Please try again.",
+        },
+        signer_invalid: Message {
+            heading: "This is not the address of a signer",
+            message: "The address of a signer looks like bunker://<key>?relay=wss://<relay>&secret=<secret>. Its relays must \
+                      be on the public Internet.",
+        },
+        signer_unreachable: Message {
+            heading: "Remote signers cannot be reached",
+            message: "Please log in in another way.",
+        },
+        signer_too_often: Message {
+            heading: "Too many remote signers",
+            message: "This login has asked too many signers. Log in in another way, or return to the app to start a new one.",
+        },
         learns_heading: "What {service} learns",
         learns: "Your public key. Your secret key stays with you.",
         cancel: "Do not log in",

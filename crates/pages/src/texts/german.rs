@@ -1,7 +1,8 @@
 //! German.
 
 use super::{
-    HandshakeTexts, LoginStatusTexts, LoginTexts, Message, PaymentStatusTexts, PaymentTexts, StatusTexts, Texts,
+    HandshakeTexts, LoginStatusTexts, LoginTexts, Message, PaymentStatusTexts, PaymentTexts, SignerStatusTexts,
+    StatusTexts, Texts,
 };
 
 /// German.
@@ -99,6 +100,43 @@ pub(crate) const GERMAN: Texts = Texts {
         wallet_scan: "Scannen Sie diesen Code mit Ihrem Nostr-Wallet und bestätigen Sie dort die Anmeldung.",
         wallet_qr: "QR-Code der Anmeldung, für Ihr Wallet",
         wallet_link: "In einem Wallet auf diesem Gerät öffnen",
+        signer_heading: "Mit einem Remote-Signer",
+        signer_choose: "Remote-Signer verwenden",
+        signer_another: "Anderen Remote-Signer verwenden",
+        signer_title: "Mit einem Remote-Signer anmelden",
+        signer_show: "Code für Ihren Signer anzeigen",
+        signer_paste: "Oder fügen Sie die Adresse Ihres Signers ein, die mit bunker:// beginnt",
+        signer_ask: "Diesen Signer fragen",
+        signer_scan: "Scannen Sie diesen Code mit Ihrem Signer und bestätigen Sie dort die Anmeldung.",
+        signer_qr: "QR-Code der Anmeldung, für Ihren Remote-Signer",
+        signer_link: "In einem Signer auf diesem Gerät öffnen",
+        signer_confirm: "Bei Ihrem Signer bestätigen",
+        signer_status: SignerStatusTexts {
+            starting: "Die Relays Ihres Signers werden verbunden.",
+            listening: "Ihr Signer hat sich noch nicht gemeldet.",
+            connected: "Bitte bestätigen Sie die Anmeldung in Ihrem Signer.",
+            confirming: "Ihr Signer bittet Sie, die Anmeldung auf seiner eigenen Seite zu bestätigen.",
+            silent: "Ihr Signer antwortet nicht. Bitte öffnen Sie ihn.",
+            refused: "Ihr Signer hat abgelehnt. Vielleicht wurde seine Adresse schon einmal benutzt. Sie können es noch einmal \
+                      versuchen.",
+            invalid: "Ihr Signer hat etwas anderes unterschrieben. Sie können es noch einmal versuchen.",
+            unreachable: "Ihr Signer ist nicht erreichbar. Sie können es noch einmal versuchen.",
+            busy: "Zu viele melden sich gerade mit einem Signer an. Bitte versuchen Sie es noch einmal.",
+        },
+        signer_invalid: Message {
+            heading: "Das ist nicht die Adresse eines Signers",
+            message: "Die Adresse eines Signers sieht so aus: bunker://<Schlüssel>?relay=wss://<Relay>&secret=<Geheimnis>. Ihre \
+                      Relays müssen im öffentlichen Internet sein.",
+        },
+        signer_unreachable: Message {
+            heading: "Remote-Signer sind nicht erreichbar",
+            message: "Bitte melden Sie sich auf anderem Weg an.",
+        },
+        signer_too_often: Message {
+            heading: "Zu viele Remote-Signer",
+            message: "Diese Anmeldung hat zu viele Signer gefragt. Melden Sie sich auf anderem Weg an, oder kehren Sie zur App \
+                      zurück, um eine neue zu beginnen.",
+        },
         learns_heading: "Was {service} erfährt",
         learns: "Ihren öffentlichen Schlüssel. Ihr geheimer Schlüssel bleibt bei Ihnen.",
         cancel: "Nicht anmelden",

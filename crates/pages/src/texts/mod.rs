@@ -67,6 +67,21 @@ pub(crate) struct LoginTexts {
     pub(crate) wallet_scan: &'static str,
     pub(crate) wallet_qr: &'static str,
     pub(crate) wallet_link: &'static str,
+    pub(crate) signer_heading: &'static str,
+    pub(crate) signer_choose: &'static str,
+    pub(crate) signer_another: &'static str,
+    pub(crate) signer_title: &'static str,
+    pub(crate) signer_show: &'static str,
+    pub(crate) signer_paste: &'static str,
+    pub(crate) signer_ask: &'static str,
+    pub(crate) signer_scan: &'static str,
+    pub(crate) signer_qr: &'static str,
+    pub(crate) signer_link: &'static str,
+    pub(crate) signer_confirm: &'static str,
+    pub(crate) signer_status: SignerStatusTexts,
+    pub(crate) signer_invalid: Message,
+    pub(crate) signer_unreachable: Message,
+    pub(crate) signer_too_often: Message,
     pub(crate) learns_heading: &'static str,
     pub(crate) learns: &'static str,
     pub(crate) cancel: &'static str,
@@ -127,6 +142,19 @@ pub(crate) struct LoginStatusTexts {
     pub(crate) approved: &'static str,
     pub(crate) declined: &'static str,
     pub(crate) expired: &'static str,
+}
+
+/// One text for each state of a request to a remote signer.
+pub(crate) struct SignerStatusTexts {
+    pub(crate) starting: &'static str,
+    pub(crate) listening: &'static str,
+    pub(crate) connected: &'static str,
+    pub(crate) confirming: &'static str,
+    pub(crate) silent: &'static str,
+    pub(crate) refused: &'static str,
+    pub(crate) invalid: &'static str,
+    pub(crate) unreachable: &'static str,
+    pub(crate) busy: &'static str,
 }
 
 /// One text for each state of a session.

@@ -1,7 +1,8 @@
 //! Spanish.
 
 use super::{
-    HandshakeTexts, LoginStatusTexts, LoginTexts, Message, PaymentStatusTexts, PaymentTexts, StatusTexts, Texts,
+    HandshakeTexts, LoginStatusTexts, LoginTexts, Message, PaymentStatusTexts, PaymentTexts, SignerStatusTexts,
+    StatusTexts, Texts,
 };
 
 /// Spanish.
@@ -96,6 +97,42 @@ pub(crate) const SPANISH: Texts = Texts {
         wallet_scan: "Escanee este código con su cartera de Nostr y apruebe allí el inicio de sesión.",
         wallet_qr: "Código QR del inicio de sesión, para su cartera",
         wallet_link: "Abrir en una cartera de este dispositivo",
+        signer_heading: "Con un firmante remoto",
+        signer_choose: "Usar un firmante remoto",
+        signer_another: "Usar otro firmante remoto",
+        signer_title: "Iniciar sesión con un firmante remoto",
+        signer_show: "Mostrar un código para su firmante",
+        signer_paste: "O pegue la dirección de su firmante, que empieza por bunker://",
+        signer_ask: "Preguntar a este firmante",
+        signer_scan: "Escanee este código con su firmante y apruebe allí el inicio de sesión.",
+        signer_qr: "Código QR del inicio de sesión, para su firmante remoto",
+        signer_link: "Abrir en un firmante de este dispositivo",
+        signer_confirm: "Confirmar en su firmante",
+        signer_status: SignerStatusTexts {
+            starting: "Conectando con los relays de su firmante.",
+            listening: "Esperando a su firmante.",
+            connected: "Apruebe el inicio de sesión en su firmante.",
+            confirming: "Su firmante le pide que confirme el inicio de sesión en su propia página.",
+            silent: "Su firmante no responde. Ábralo, por favor.",
+            refused: "Su firmante lo rechazó. Puede que su dirección ya se haya usado. Puede intentarlo de nuevo.",
+            invalid: "Su firmante firmó otra cosa. Puede intentarlo de nuevo.",
+            unreachable: "No se puede contactar con su firmante. Puede intentarlo de nuevo.",
+            busy: "Demasiadas personas inician sesión con un firmante. Inténtelo de nuevo.",
+        },
+        signer_invalid: Message {
+            heading: "Esta no es la dirección de un firmante",
+            message: "La dirección de un firmante tiene esta forma: bunker://<clave>?relay=wss://<relay>&secret=<secreto>. Sus \
+                      relays deben estar en la Internet pública.",
+        },
+        signer_unreachable: Message {
+            heading: "No se puede contactar con firmantes remotos",
+            message: "Inicie sesión de otra manera.",
+        },
+        signer_too_often: Message {
+            heading: "Demasiados firmantes remotos",
+            message: "Este inicio de sesión ha preguntado a demasiados firmantes. Inicie sesión de otra manera, o vuelva a la \
+                      aplicación para empezar otro.",
+        },
         learns_heading: "Qué recibe {service}",
         learns: "Su clave pública. Su clave secreta se queda con usted.",
         cancel: "No iniciar sesión",

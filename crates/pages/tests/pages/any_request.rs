@@ -23,10 +23,22 @@ async fn no_request_is_a_failure() {
     let login = pages.engine.start_login(LoginRequest::default(), None).await.unwrap();
     let handshake = pages.engine.start_key_handshake(KeyHandshakeRequest::default(), None).await.unwrap();
     let session = pages.open().await;
-    let mut known: Vec<String> =
-        ["events", "extension", "decline", "start", "state", "pay", "assets", "page.css", "return?state=a.b", "", ".."]
-            .map(str::to_owned)
-            .to_vec();
+    let mut known: Vec<String> = [
+        "events",
+        "extension",
+        "signer",
+        "decline",
+        "start",
+        "state",
+        "pay",
+        "assets",
+        "page.css",
+        "return?state=a.b",
+        "",
+        "..",
+    ]
+    .map(str::to_owned)
+    .to_vec();
     for url in [&login.page_url, &handshake.page_url, &session.session_url] {
         known.extend(url.strip_prefix(URL).unwrap().split('/').skip(1).map(str::to_owned));
     }
@@ -46,10 +58,15 @@ async fn no_request_is_a_failure() {
     let value = prop_oneof![
         "[ -~]{0,60}",
         Just("application/json".to_owned()),
+        Just("application/x-www-form-urlencoded".to_owned()),
         Just(format!("usher_login_{}=x", login.stream_id)),
         Just("de;q=9,*,;;=".to_owned()),
     ];
-    let body = prop_oneof![prop::collection::vec(any::<u8>(), 0..200), Just(br#"{"kind":27235}"#.to_vec())];
+    let body = prop_oneof![
+        prop::collection::vec(any::<u8>(), 0..200),
+        Just(br#"{"kind":27235}"#.to_vec()),
+        Just(b"address=bunker://x".to_vec())
+    ];
     let request = (method, path, prop::collection::vec((header, value), 0..4), body);
 
     let mut runner = proptest::test_runner::TestRunner::deterministic();

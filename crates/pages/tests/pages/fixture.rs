@@ -20,6 +20,7 @@ use usher_engine::{
 use usher_pages::PagesOptions;
 use usher_protocol::bolt11::Network;
 use usher_protocol::{Keys, SecretKey};
+use usher_remote_signer::{NostrRemoteSigner, RemoteSignerOptions};
 use usher_store::{SqliteOptions, SqliteStore};
 
 pub(crate) const NOW: UnixMillis = UnixMillis(1_800_000_000_000);
@@ -41,11 +42,29 @@ impl Pages {
     }
 
     pub(crate) async fn start_with(service_name: Option<&str>, age_verifier: Option<Arc<dyn AgeVerifier>>) -> Self {
+        Self::start_at(service_name, age_verifier, &[]).await
+    }
+
+    /// The pages of a service whose users' remote signers are to be found at these relays.
+    pub(crate) async fn start_at(
+        service_name: Option<&str>,
+        age_verifier: Option<Arc<dyn AgeVerifier>>,
+        relays: &[&str],
+    ) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let store = SqliteStore::open(&folder.path().join("test.sqlite"), SqliteOptions::default()).unwrap();
         let store = Arc::new(store);
         let clock = Arc::new(ManualClock::at(NOW));
         let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
+        let relays = relays.iter().map(|relay| (*relay).to_owned()).collect();
+        let signers = NostrRemoteSigner::new(
+            RemoteSignerOptions { allow_private: true, ..RemoteSignerOptions::new(relays) },
+            &SecretKey::from_slice(&[1; 32]).unwrap(),
+            clock.clone(),
+            Arc::new(SeededRandomness::new(2)),
+            tasks.clone(),
+            stop.clone(),
+        );
         let options = EngineOptions {
             main_key: Keys::new(SecretKey::from_slice(&[1; 32]).unwrap()).public_key(),
             subkey: None,
@@ -83,6 +102,7 @@ impl Pages {
             lightning_notifications: None,
             tickets: None,
             age_verifier,
+            remote_signer: Some(Arc::new(signers.unwrap())),
         };
         let engine = Engine::start(options, parts, &tasks, stop.clone()).await.unwrap();
         let options =

@@ -6,4 +6,5 @@ mod any_request;
 mod fixture;
 mod handshake;
 mod login;
+mod remote_signer;
 mod session;

@@ -4,6 +4,7 @@ mod deployed_wallets;
 mod devices;
 mod on_the_page;
 mod own_relays;
+mod remote_signers;
 mod stream_readers;
 
 use std::time::Duration;

@@ -58,10 +58,10 @@ impl Started {
 
 /// Logs a user in: handshake and authentication in one operation.
 ///
-/// Redirect the user's browser to `page_url`, or show `url` as a QR code yourself. On the page the user logs in with a wallet
-/// or with a browser extension (NIP-07). The stream gets a `KeyHandshake` event `{main_key, preferred_relays}` and then a
-/// `StatusUpdate` `{status: "approved", main_key, method}`, or `declined`, or `timeout`. Grant access only on `approved`. A
-/// wallet that opens `url` gets its challenge by itself.
+/// Redirect the user's browser to `page_url`, or show `url` as a QR code yourself. On the page the user logs in with a wallet,
+/// with a browser extension (NIP-07) or with a remote signer (NIP-46). The stream gets a `KeyHandshake` event
+/// `{main_key, preferred_relays}` and then a `StatusUpdate` `{status: "approved", main_key, method}`, or `declined`, or
+/// `timeout`. Grant access only on `approved`. A wallet that opens `url` gets its challenge by itself.
 #[utoipa::path(
     post,
     path = "/login",

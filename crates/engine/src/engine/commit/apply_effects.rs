@@ -11,6 +11,7 @@ use crate::engine::lightning_queue::LightningQueue;
 use crate::engine::metrics::Metrics;
 use crate::engine::open_deliveries::OpenDeliveries;
 use crate::engine::outbox::Outbox;
+use crate::engine::signer_queue::SignerQueue;
 use crate::engine::spending_budget::SpendingBudget;
 use crate::engine::ticket_queue::TicketQueue;
 use crate::engine::timers::{Alarm, Timers};
@@ -32,6 +33,7 @@ pub(in crate::engine) struct AfterCommit {
     pub(in crate::engine) tickets: Arc<TicketQueue>,
     pub(in crate::engine) outgoing: Arc<OpenDeliveries>,
     pub(in crate::engine) age_checks: Arc<AgeCheckQueue>,
+    pub(in crate::engine) signers: Arc<SignerQueue>,
     pub(in crate::engine) webhooks: Arc<WebhookDispatcher>,
 }
 
@@ -66,6 +68,9 @@ impl AfterCommit {
             }
             for memo in step.age_checks {
                 self.age_checks.put(id, memo);
+            }
+            for call in step.signer_calls {
+                self.signers.put(id, call);
             }
             if step.looks_up {
                 self.watcher.look_up_soon(id, now);
@@ -131,6 +136,9 @@ impl AfterCommit {
         let removed = self.index.remove(id, &step.operation.correlations());
         // After its removal from the index: code that begins to watch an invoice checks the index last.
         self.watcher.unwatch(id);
+        if step.operation.kind() == OperationKind::Login {
+            self.signers.end(id);
+        }
         if step.operation.kind() == OperationKind::TicketDelivery {
             self.outgoing.remove(id);
         }

@@ -2,7 +2,7 @@
 
 use super::Change;
 use crate::event::NewEvent;
-use crate::operations::{Effect, LightningRequest, Operation, TicketCall};
+use crate::operations::{Effect, LightningRequest, Operation, SignerCall, TicketCall};
 use crate::ports::{AgeCheckMemo, CorrelationKey, OutboxChange, OutboxMessage, OutgoingMessage, Revision, UserRelays};
 use crate::{StreamId, UnixMillis};
 
@@ -30,6 +30,8 @@ pub(super) struct Step {
     pub(super) ticket_calls: Vec<TicketCall>,
     /// Checks whose results the age verifier is asked for.
     pub(super) age_checks: Vec<AgeCheckMemo>,
+    /// Requests to remote signers.
+    pub(super) signer_calls: Vec<SignerCall>,
     /// The watched invoice is looked up soon.
     pub(super) looks_up: bool,
 }
@@ -61,6 +63,7 @@ impl Step {
             calls: Vec::new(),
             ticket_calls: Vec::new(),
             age_checks: Vec::new(),
+            signer_calls: Vec::new(),
             looks_up: false,
         };
         let (mut user_relays, mut announced) = (Vec::new(), Vec::new());
@@ -76,6 +79,7 @@ impl Step {
                 Effect::Ask(call) => step.calls.push(call),
                 Effect::AskTickets(call) => step.ticket_calls.push(call),
                 Effect::AskAge(memo) => step.age_checks.push(memo),
+                Effect::AskSigner(call) => step.signer_calls.push(*call),
                 Effect::LookUp => step.looks_up = true,
                 Effect::Announce(event) => announced.push(Announced { event, queue }),
                 Effect::Finish => step.finished = true,

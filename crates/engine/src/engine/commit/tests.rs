@@ -9,6 +9,7 @@ use crate::engine::invoice_watcher::{InvoiceWatcher, InvoiceWatcherParts};
 use crate::engine::lightning_queue::LightningQueue;
 use crate::engine::outbox::OutboxParts;
 use crate::engine::ownership::Ownership;
+use crate::engine::signer_queue::SignerQueue;
 use crate::engine::spending_budget::{SpendingBudget, SpendingRules};
 use crate::engine::ticket_queue::TicketQueue;
 use crate::engine::timers::Alarm;
@@ -92,6 +93,12 @@ pub(in crate::engine) fn committer(
         tickets: Arc::clone(&tickets),
         outgoing: Arc::default(),
         age_checks: Arc::new(AgeCheckQueue::new(None, around.inputs.clone(), around.tasks.clone())),
+        signers: Arc::new(SignerQueue::new(
+            None,
+            around.inputs.clone(),
+            Arc::clone(&around.clock) as Arc<dyn Clock>,
+            around.tasks.clone(),
+        )),
         webhooks: Arc::new(webhooks),
     };
     (Arc::new(Committer::new(memory, damage, Ids::new(clock, randomness), metrics, after_commit)), lightning, tickets)

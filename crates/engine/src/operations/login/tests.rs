@@ -10,7 +10,7 @@ use super::{Login, LoginMethod, LoginOver, LoginState, LoginTerms};
 use crate::UnixMillis;
 use crate::ports::{CorrelationKey, UserRelays};
 
-fn login() -> Login {
+pub(super) fn login() -> Login {
     Login::start(LoginTerms {
         token: "token".to_owned(),
         wallet_challenge: "challenge".to_owned(),
@@ -26,7 +26,7 @@ fn login() -> Login {
 }
 
 /// The types and data of all events.
-fn events(effects: &[Effect]) -> Vec<(&'static str, Value)> {
+pub(super) fn events(effects: &[Effect]) -> Vec<(&'static str, Value)> {
     let events = effects.iter().filter_map(|effect| match effect {
         Effect::Emit(event) => Some((event.event_type.as_str(), serde_json::from_str(&event.data).unwrap())),
         _ => None,
@@ -34,7 +34,7 @@ fn events(effects: &[Effect]) -> Vec<(&'static str, Value)> {
     events.collect()
 }
 
-fn handshake_event(n: u8, relays: &[&str]) -> (&'static str, Value) {
+pub(super) fn handshake_event(n: u8, relays: &[&str]) -> (&'static str, Value) {
     ("KeyHandshake", json!({ "main_key": user(n).public_key().to_hex(), "preferred_relays": relays }))
 }
 

@@ -9,13 +9,13 @@ use usher_test_tools::Browser;
 
 use crate::harness::{Api, LONG, TestUsher, wallet_for};
 
-struct Login {
-    stream: String,
+pub(super) struct Login {
+    pub(super) stream: String,
     url: String,
-    page_url: String,
+    pub(super) page_url: String,
 }
 
-async fn start(api: &Api, body: Value) -> Login {
+pub(super) async fn start(api: &Api, body: Value) -> Login {
     let started = api.post("/login", &body).await.unwrap();
     let text = |name: &str| started[name].as_str().unwrap().to_owned();
     Login { stream: text("stream_id"), url: text("url"), page_url: text("page_url") }
@@ -35,11 +35,11 @@ async fn browser_with_extension(keys: &Keys) -> Browser {
     browser
 }
 
-fn state_is(state: &str) -> String {
+pub(super) fn state_is(state: &str) -> String {
     format!("document.body?.dataset.state === '{state}'")
 }
 
-async fn is_for_everybody(browser: &mut Browser) {
+pub(super) async fn is_for_everybody(browser: &mut Browser) {
     browser.until("document.readyState === 'complete'").await;
     assert_eq!(browser.accessibility_faults().await, [] as [&str; 0]);
     assert_eq!(browser.overflow().await, json!(0));

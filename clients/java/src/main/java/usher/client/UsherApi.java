@@ -36,10 +36,10 @@ public final class UsherApi {
      * Logs a user in: handshake and authentication in one operation.
      *
      * <p>Redirect the user's browser to {@code page_url}, or show {@code url} as a QR code yourself. On the page the
-     * user logs in with a wallet or with a browser extension (NIP-07). The stream gets a {@code KeyHandshake} event
-     * {@code {main_key, preferred_relays}} and then a {@code StatusUpdate} {@code {status: "approved", main_key,
-     * method}}, or {@code declined}, or {@code timeout}. Grant access only on {@code approved}. A wallet that opens
-     * {@code url} gets its challenge by itself.
+     * user logs in with a wallet, with a browser extension (NIP-07) or with a remote signer (NIP-46). The stream gets
+     * a {@code KeyHandshake} event {@code {main_key, preferred_relays}} and then a {@code StatusUpdate} {@code
+     * {status: "approved", main_key, method}}, or {@code declined}, or {@code timeout}. Grant access only on {@code
+     * approved}. A wallet that opens {@code url} gets its challenge by itself.
      *
      * <p>{@code POST /login}
      *

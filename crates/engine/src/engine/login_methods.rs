@@ -1,0 +1,79 @@
+//! The methods of [`Engine`] for the pages of logins. Each passes its call to [`Logins`](super::logins::Logins).
+
+use super::{Engine, LoginPageError, OpenedLogin};
+use crate::StreamId;
+use crate::operations::LoginState;
+use crate::ports::StoreError;
+
+impl Engine {
+    /// A browser opens the page of a login. The first one gets a cookie; the page is its own from then on.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn open_login(
+        &self,
+        id: StreamId,
+        page_secret: &str,
+        browser: Option<&str>,
+    ) -> Result<OpenedLogin, StoreError> {
+        self.logins.open(id, page_secret, browser).await
+    }
+
+    /// The browser extension has signed `event`.
+    ///
+    /// # Errors
+    /// [`LoginPageError`].
+    pub async fn prove_login(
+        &self,
+        id: StreamId,
+        page_secret: &str,
+        browser: Option<&str>,
+        event: &str,
+    ) -> Result<(), LoginPageError> {
+        self.logins.prove(id, page_secret, browser, event).await
+    }
+
+    /// Whether this browser may name a remote signer for the login: the page is its own, and the login is open.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn may_ask_signer(&self, id: StreamId, page_secret: &str, browser: &str) -> Result<bool, StoreError> {
+        self.logins.may_ask_signer(id, page_secret, browser).await
+    }
+
+    /// The user names their remote signer: by its `address` (`bunker://`), or, without one, by opening an address of ours
+    /// in it.
+    ///
+    /// # Errors
+    /// [`LoginPageError`].
+    pub async fn ask_signer(
+        &self,
+        id: StreamId,
+        page_secret: &str,
+        browser: Option<&str>,
+        address: Option<&str>,
+    ) -> Result<(), LoginPageError> {
+        self.logins.ask_signer(id, page_secret, browser, address).await
+    }
+
+    /// The user does not want to log in.
+    ///
+    /// # Errors
+    /// [`LoginPageError`].
+    pub async fn decline_login(
+        &self,
+        id: StreamId,
+        page_secret: &str,
+        browser: Option<&str>,
+    ) -> Result<(), LoginPageError> {
+        self.logins.decline(id, page_secret, browser).await
+    }
+
+    /// How far a login is, for the browser that it belongs to; `None` for all others.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn login_state(&self, id: StreamId, browser: &str) -> Result<Option<LoginState>, StoreError> {
+        self.logins.state(id, browser).await
+    }
+}

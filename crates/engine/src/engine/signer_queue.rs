@@ -1,0 +1,217 @@
+//! Asks users' remote signers for signatures, for operations.
+//!
+//! A request runs from the commit that asks for it until it has ended, the operation is over, or it is of no use any more. What
+//! happens meanwhile becomes inputs of the operation. If that is lost in a crash, the operation asks again.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+use tracing::debug;
+
+use super::inputs::Inputs;
+use super::tasks::Tasks;
+use crate::StreamId;
+use crate::operations::{Input, SignerCall, SignerNews, SignerReport};
+use crate::ports::{Clock, RemoteSigner, RemoteSignerError, SignerProgress};
+
+/// Requests that run at the same time, also those whose signers have replied. Beyond, the oldest operation's ends: if
+/// newcomers were refused, whoever begins so many and never signs would lock everybody out.
+const CONCURRENT: usize = 4_096;
+
+/// Progress that waits to be passed on.
+const PROGRESS: usize = 16;
+
+/// Requests of operations to remote signers.
+pub(super) struct SignerQueue {
+    signer: Option<Arc<dyn RemoteSigner>>,
+    inputs: Inputs,
+    clock: Arc<dyn Clock>,
+    tasks: Tasks,
+    running: Arc<Mutex<BTreeMap<StreamId, Running>>>,
+}
+
+/// The request of an operation.
+struct Running {
+    number: u32,
+    /// Ends it when it is cancelled.
+    ended: CancellationToken,
+}
+
+impl SignerQueue {
+    pub(super) fn new(
+        signer: Option<Arc<dyn RemoteSigner>>,
+        inputs: Inputs,
+        clock: Arc<dyn Clock>,
+        tasks: Tasks,
+    ) -> Self {
+        Self { signer, inputs, clock, tasks, running: Arc::default() }
+    }
+
+    /// Asks a signer; never waits. It takes the place of the operation's earlier request.
+    pub(super) fn put(&self, id: StreamId, call: SignerCall) {
+        let (number, ended) = (call.number, CancellationToken::new());
+        let Some(signer) = self.signer.clone() else {
+            return self.report_later(id, number, RemoteSignerError::Unreachable);
+        };
+        let displaced = {
+            let mut running = self.running.lock();
+            if let Some(earlier) = running.insert(id, Running { number, ended: ended.clone() }) {
+                earlier.ended.cancel();
+            }
+            if running.len() > CONCURRENT { running.pop_first() } else { None }
+        };
+        if let Some((id, request)) = displaced {
+            request.ended.cancel();
+            self.report_later(id, request.number, RemoteSignerError::Busy);
+        }
+        let (inputs, tasks, clock) = (self.inputs.clone(), self.tasks.clone(), Arc::clone(&self.clock));
+        let running = Arc::clone(&self.running);
+        self.tasks.spawn(async move {
+            let left = call.until.since(clock.now());
+            let in_time = async {
+                tokio::select! {
+                    biased;
+                    () = ended.cancelled() => {}
+                    () = ask(signer.as_ref(), &inputs, id, call) => {}
+                    () = clock.sleep(left) => {}
+                }
+            };
+            tasks.unless_stopped(in_time).await;
+            let mut running = running.lock();
+            if running.get(&id).is_some_and(|request| request.number == number) {
+                running.remove(&id);
+            }
+        });
+    }
+
+    /// The operation is over.
+    pub(super) fn end(&self, id: StreamId) {
+        if let Some(request) = self.running.lock().remove(&id) {
+            request.ended.cancel();
+        }
+    }
+
+    fn report_later(&self, id: StreamId, number: u32, error: RemoteSignerError) {
+        let inputs = self.inputs.clone();
+        self.tasks.spawn(async move { report(&inputs, id, number, SignerNews::Ended(Err(error))).await });
+    }
+}
+
+/// Asks a signer until the end, and reports what happens.
+async fn ask(signer: &dyn RemoteSigner, inputs: &Inputs, id: StreamId, call: SignerCall) {
+    let number = call.number;
+    let (sender, mut progress) = mpsc::channel::<SignerProgress>(PROGRESS);
+    let mut signing = std::pin::pin!(signer.sign(call.session, call.wanted, sender));
+    loop {
+        tokio::select! {
+            // What happened before the end is reported before it.
+            biased;
+            Some(news) = progress.recv() => report(inputs, id, number, SignerNews::Progress(news)).await,
+            result = &mut signing => {
+                while let Ok(news) = progress.try_recv() {
+                    report(inputs, id, number, SignerNews::Progress(news)).await;
+                }
+                if let Err(failure) = &result {
+                    debug!(stream_id = %id, %failure, "a remote signer has signed nothing");
+                }
+                return report(inputs, id, number, SignerNews::Ended(result.map(Box::new))).await;
+            }
+        }
+    }
+}
+
+async fn report(inputs: &Inputs, id: StreamId, number: u32, news: SignerNews) {
+    inputs.put(id, Input::Signer(Box::new(SignerReport { number, news }))).await;
+}
+
+#[cfg(test)]
+mod tests {
+    use async_trait::async_trait;
+    use tokio_util::task::TaskTracker;
+
+    use super::*;
+    use crate::UnixMillis;
+    use crate::engine::ownership::Ownership;
+    use crate::ports::{InvalidSignerAddress, SignedEvent, SignerSession, WantedEvent};
+    use crate::testing::ManualClock;
+
+    const NOW: UnixMillis = UnixMillis(1_800_000_000_000);
+
+    /// Signers that never reply; counts those that are asked.
+    struct Silent(Arc<()>);
+
+    #[async_trait]
+    impl RemoteSigner for Silent {
+        fn invite(&self) -> Result<SignerSession, RemoteSignerError> {
+            Err(RemoteSignerError::Unreachable)
+        }
+
+        fn accept(&self, _: &str) -> Result<SignerSession, InvalidSignerAddress> {
+            Err(InvalidSignerAddress::Malformed)
+        }
+
+        fn address(&self, _: &SignerSession) -> Option<String> {
+            None
+        }
+
+        async fn sign(
+            &self,
+            _: SignerSession,
+            _: WantedEvent,
+            _: mpsc::Sender<SignerProgress>,
+        ) -> Result<SignedEvent, RemoteSignerError> {
+            let _asked = Arc::clone(&self.0);
+            std::future::pending().await
+        }
+    }
+
+    fn call(number: u32, until: UnixMillis) -> SignerCall {
+        let wanted = WantedEvent { kind: 1, content: String::new(), tags: Vec::new() };
+        SignerCall { number, session: SignerSession(String::new()), wanted, until }
+    }
+
+    fn id(n: u64) -> StreamId {
+        StreamId::from_parts(NOW.0 + n, [0; 10])
+    }
+
+    /// Lets all tasks run as far as they come.
+    async fn settle() {
+        for _ in 0..20 {
+            tokio::task::yield_now().await;
+        }
+    }
+
+    #[tokio::test]
+    async fn each_operation_asks_one_signer_and_the_oldest_makes_room() {
+        let asked = Arc::new(());
+        let running = || Arc::strong_count(&asked) - 2;
+        let (inputs, mut workers) = Inputs::new(Ownership::Everything);
+        let clock = Arc::new(ManualClock::at(NOW));
+        let tasks = Tasks::new(TaskTracker::new(), CancellationToken::new());
+        let queue = SignerQueue::new(Some(Arc::new(Silent(Arc::clone(&asked)))), inputs, clock.clone(), tasks);
+        let later = NOW.plus(std::time::Duration::from_secs(600));
+
+        queue.put(id(0), call(1, later));
+        queue.put(id(0), call(2, later));
+        settle().await;
+        assert_eq!(running(), 1, "the second takes the place of the first");
+        queue.end(id(0));
+        queue.put(id(1), call(1, NOW));
+        settle().await;
+        assert_eq!(running(), 0, "one operation is over, and the time of the other");
+
+        let places = u64::try_from(CONCURRENT).unwrap();
+        (0..=places).for_each(|n| queue.put(id(n), call(1, later)));
+        settle().await;
+        assert_eq!(running(), CONCURRENT);
+        let mut reports = workers.iter_mut().flat_map(|worker| std::iter::from_fn(|| worker.try_recv().ok()));
+        let report = reports.next().unwrap();
+        let Input::Signer(said) = report.input else { panic!("{report:?}") };
+        assert_eq!((report.id, said.number), (id(0), 1));
+        assert!(matches!(said.news, SignerNews::Ended(Err(RemoteSignerError::Busy))));
+        assert!(reports.next().is_none());
+    }
+}

@@ -1,0 +1,127 @@
+//! Remote signers (NIP-46): the part of a login's page that says how far one is, and the page on which the user names one.
+//!
+//! That page waits for nothing, so that nothing reloads it while the user pastes an address.
+
+use askama::Template;
+use axum::extract::{Path, State};
+use axum::response::{IntoResponse as _, Response};
+use http::header::CONTENT_TYPE;
+use http::{HeaderMap, StatusCode};
+use usher_engine::operations::{SignerFault, SignerStatus};
+use usher_engine::{LoginPageError, SignerView, StreamId};
+
+use crate::PagesState;
+use crate::browser::{cookie, login_cookie_name};
+use crate::language::Language;
+use crate::login::{Address, message, not_found, refusal};
+use crate::page;
+use crate::qr::Qr;
+use crate::texts::{LoginTexts, Texts};
+
+#[derive(Template)]
+#[template(path = "signer.html")]
+struct SignerPage<'a> {
+    texts: &'a Texts,
+    base: &'a str,
+    /// The path of the login's page.
+    address: &'a str,
+}
+
+/// The request to a signer, as the login's page shows it.
+pub(crate) struct SignerPart<'a> {
+    pub(crate) status: &'static str,
+    /// Our address, while no signer has replied.
+    pub(crate) address: Option<&'a str>,
+    /// The address as a QR code.
+    pub(crate) qr: Option<Qr>,
+    /// The page of the signer on which the user must confirm.
+    pub(crate) confirm: Option<&'a str>,
+}
+
+impl<'a> SignerPart<'a> {
+    pub(crate) fn of(view: &'a SignerView, texts: &LoginTexts) -> Self {
+        let said = &texts.signer_status;
+        let (status, confirm) = match &view.status {
+            SignerStatus::Starting => (said.starting, None),
+            SignerStatus::Listening => (said.listening, None),
+            SignerStatus::Connected => (said.connected, None),
+            SignerStatus::Confirming { page } => (said.confirming, Some(page.as_str())),
+            SignerStatus::Silent => (said.silent, None),
+            SignerStatus::Failed { fault } => match fault {
+                SignerFault::Refused => (said.refused, None),
+                SignerFault::Invalid => (said.invalid, None),
+                SignerFault::Unreachable => (said.unreachable, None),
+                SignerFault::Busy => (said.busy, None),
+            },
+        };
+        // Before a relay delivers what the signer sends, its reply would be lost.
+        let address = view.address.as_deref().filter(|_| view.status == SignerStatus::Listening);
+        Self { status, address, qr: address.and_then(Qr::of), confirm }
+    }
+}
+
+/// The status in one word, for the page's script.
+pub(crate) const fn word(status: &SignerStatus) -> &'static str {
+    match status {
+        SignerStatus::Starting => "starting",
+        SignerStatus::Listening => "listening",
+        SignerStatus::Connected => "connected",
+        SignerStatus::Confirming { .. } => "confirming",
+        SignerStatus::Silent => "silent",
+        SignerStatus::Failed { .. } => "failed",
+    }
+}
+
+/// `GET /login/{stream_id}/{secret}/signer`
+pub(crate) async fn show(
+    State(pages): State<PagesState>,
+    Path((id, secret)): Address,
+    Language(texts): Language,
+    headers: HeaderMap,
+) -> Response {
+    let Ok(login) = id.parse::<StreamId>() else { return not_found(&pages, texts) };
+    let address = pages.login_address(login, &secret);
+    // The first browser is the one that opens the login's page.
+    let Some(browser) = cookie(&headers, &login_cookie_name(login)) else { return page::see_other(&address) };
+    match pages.engine.may_ask_signer(login, &secret, &browser).await {
+        Ok(true) => page::render(StatusCode::OK, &SignerPage { texts, base: &pages.base, address: &address }),
+        // The login's page says why.
+        Ok(false) => page::see_other(&address),
+        Err(error) => {
+            tracing::error!(%login, %error, "the page of a login could not be shown");
+            message(&pages, texts, StatusCode::SERVICE_UNAVAILABLE, &texts.unavailable)
+        }
+    }
+}
+
+/// `POST /login/{stream_id}/{secret}/signer`: the form has the signer's `address`, or none when the signer will open ours.
+pub(crate) async fn ask(
+    State(pages): State<PagesState>,
+    Path((id, secret)): Address,
+    Language(texts): Language,
+    headers: HeaderMap,
+    form: String,
+) -> Response {
+    let Ok(login) = id.parse::<StreamId>() else { return not_found(&pages, texts) };
+    let given = headers.get(CONTENT_TYPE).map(http::HeaderValue::as_bytes).unwrap_or_default();
+    if !given.starts_with(b"application/x-www-form-urlencoded") {
+        return (page::HEADERS, StatusCode::UNSUPPORTED_MEDIA_TYPE).into_response();
+    }
+    let browser = cookie(&headers, &login_cookie_name(login));
+    let mut fields = url::form_urlencoded::parse(form.as_bytes());
+    let address = fields.find(|(name, _)| name == "address").map(|(_, value)| value.into_owned());
+    let page = pages.login_address(login, &secret);
+    match pages.engine.ask_signer(login, &secret, browser.as_deref(), address.as_deref()).await {
+        // The page shows the outcome, whichever it is.
+        Ok(()) | Err(LoginPageError::Over) => page::see_other(&page),
+        Err(error) => {
+            let (status, said) = refusal(texts, login, &error);
+            let back = match error {
+                LoginPageError::Signer(_) => Some(format!("{page}/signer")),
+                LoginPageError::NoSigner(_) | LoginPageError::TooManySigners => Some(page),
+                _ => None,
+            };
+            page::message(status, texts, &pages.base, said, back.as_deref())
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! The page of a login on which the user names a remote signer.
+
+use axum::body::Body;
+use http::{Request, StatusCode};
+use usher_engine::{LoginRequest, LoginStarted};
+
+use crate::fixture::{Pages, URL};
+
+const FORM: &str = "application/x-www-form-urlencoded";
+/// Nobody listens there.
+const RELAY: &str = "ws://127.0.0.1:9/";
+const BUNKER: &str = "address=bunker%3A%2F%2F79be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798%3Frelay%3Dws%3A%2F%2F127.0.0.1%3A9";
+
+fn path(login: &LoginStarted) -> String {
+    login.page_url.strip_prefix(URL).unwrap().to_owned()
+}
+
+/// A login whose page is open, and the cookie of its browser.
+async fn open(pages: &Pages) -> (LoginStarted, String) {
+    let login = pages.engine.start_login(LoginRequest::default(), None).await.unwrap();
+    let (_, headers, _) = pages.get(&path(&login)).await;
+    let cookie = headers["set-cookie"].to_str().unwrap().split(';').next().unwrap().to_owned();
+    (login, cookie)
+}
+
+fn get(path: &str, cookie: Option<&str>) -> Request<Body> {
+    let request = Request::get(path).header("accept-language", "de");
+    cookie.into_iter().fold(request, |request, cookie| request.header("cookie", cookie)).body(Body::empty()).unwrap()
+}
+
+fn post(path: &str, cookie: Option<&str>, content_type: &str, body: &str) -> Request<Body> {
+    let request = Request::post(format!("{path}/signer")).header("content-type", content_type);
+    let request = cookie.into_iter().fold(request, |request, cookie| request.header("cookie", cookie));
+    request.body(body.to_owned().into()).unwrap()
+}
+
+#[tokio::test]
+async fn user_names_a_signer_and_the_page_says_how_far_it_is() {
+    let pages = Pages::start_at(None, None, &[RELAY]).await;
+    let (login, cookie) = open(&pages).await;
+    let (path, cookie) = (path(&login), Some(cookie.as_str()));
+    let (_, _, html) = pages.send(get(&path, cookie)).await;
+    assert!(html.contains("data-state=\"waiting\"") && html.contains("Remote-Signer verwenden"), "{html}");
+    let (status, headers, html) = pages.send(get(&format!("{path}/signer"), cookie)).await;
+    assert_eq!(status, 200);
+    assert!(html.contains("Mit einem Remote-Signer anmelden") && !html.contains("http-equiv"), "{html}");
+    assert!(headers["content-security-policy"].to_str().unwrap().starts_with("default-src 'none';"));
+
+    let (status, headers, _) = pages.send(post(&path, cookie, FORM, "")).await;
+    assert_eq!(
+        (status, headers["location"].to_str().unwrap()),
+        (StatusCode::SEE_OTHER, format!("/usher{path}").as_str())
+    );
+    let (_, _, html) = pages.send(get(&path, cookie)).await;
+    assert!(html.contains("data-state=\"waiting-signer-starting\""), "{html}");
+    assert!(html.contains("Anderen Remote-Signer verwenden"), "{html}");
+    assert!(!html.contains("nostrconnect://"), "no relay delivers yet");
+    pages.stop().await;
+}
+
+#[tokio::test]
+async fn only_the_browser_of_the_login_names_a_signer_and_not_without_end() {
+    let pages = Pages::start_at(None, None, &[RELAY]).await;
+    let (login, own) = open(&pages).await;
+    let (_, other) = open(&pages).await;
+    let (path, own) = (path(&login), Some(own.as_str()));
+    for cookie in [None, Some(other.as_str())] {
+        assert_eq!(pages.send(post(&path, cookie, FORM, BUNKER)).await.0, StatusCode::FORBIDDEN);
+        assert_eq!(pages.send(get(&format!("{path}/signer"), cookie)).await.0, StatusCode::SEE_OTHER);
+    }
+    assert_eq!(pages.send(post(&path, own, "text/plain", BUNKER)).await.0, StatusCode::UNSUPPORTED_MEDIA_TYPE);
+    for wrong in ["address=", "address=nonsense", "address=bunker%3A%2F%2Fx", &BUNKER.replace("ws%3A", "https%3A")] {
+        let (status, _, html) = pages.send(post(&path, own, FORM, wrong)).await;
+        assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY, "{wrong}");
+        assert!(html.contains(&format!("href=\"/usher{path}/signer\"")), "{html}");
+    }
+    for attempt in 0..12 {
+        let (status, _, html) = pages.send(post(&path, own, FORM, BUNKER)).await;
+        if attempt < 10 {
+            assert_eq!(status, StatusCode::SEE_OTHER);
+        } else {
+            assert_eq!(status, StatusCode::TOO_MANY_REQUESTS);
+            assert!(html.contains("Too many remote signers"), "{html}");
+        }
+    }
+    pages
+        .engine
+        .decline_login(login.stream_id, path.rsplit('/').next().unwrap(), own.and_then(|c| c.split('=').nth(1)))
+        .await
+        .unwrap();
+    assert_eq!(pages.send(post(&path, own, FORM, BUNKER)).await.0, StatusCode::SEE_OTHER, "the page shows the outcome");
+    assert_eq!(pages.send(get(&format!("{path}/signer"), own)).await.0, StatusCode::SEE_OTHER);
+    pages.stop().await;
+}
+
+#[tokio::test]
+async fn service_without_relays_says_that_no_signer_can_open_its_address() {
+    let pages = Pages::start(None).await;
+    let (login, cookie) = open(&pages).await;
+    let (status, _, html) = pages.send(post(&path(&login), Some(&cookie), FORM, "")).await;
+    assert_eq!(status, StatusCode::SERVICE_UNAVAILABLE);
+    assert!(html.contains("Remote signers cannot be reached"), "{html}");
+    pages.stop().await;
+}
