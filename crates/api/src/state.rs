@@ -9,7 +9,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use usher_engine::Engine;
-use usher_engine::ports::{Clock, Directory, Randomness, RelayControl};
+use usher_engine::ports::{Clock, Directory, OpenIdControl, Randomness, RelayControl};
 use usher_protocol::jwt::JwtIssuer;
 
 use crate::auth::ApiTokens;
@@ -127,6 +127,8 @@ pub struct ApiParts {
     pub tasks: TaskTracker,
     /// When it is cancelled, long polls respond and event streams end. Cancel it no later than the engine's.
     pub stop: CancellationToken,
+    /// Manages the OpenID Connect provider; none: the service is none.
+    pub openid: Option<Arc<dyn OpenIdControl>>,
     /// The pages for users' browsers. Anybody may open them.
     pub pages: Router,
 }
@@ -152,6 +154,7 @@ pub struct Shared {
     pub(crate) pages: Router,
     pub(crate) directory: Arc<dyn Directory>,
     pub(crate) relays: Arc<dyn RelayControl>,
+    pub(crate) openid: Option<Arc<dyn OpenIdControl>>,
     pub(crate) status: Arc<dyn ServiceStatus>,
     pub(crate) metrics: HttpMetrics,
     pub(crate) connections: ConnectionTable,
@@ -185,6 +188,7 @@ impl ApiState {
             randomness,
             tasks,
             stop,
+            openid,
             pages,
         } = parts;
         Self(Arc::new(Shared {
@@ -202,6 +206,7 @@ impl ApiState {
             pages,
             directory,
             relays,
+            openid,
             status,
             metrics: HttpMetrics::new(),
             connections: ConnectionTable::default(),

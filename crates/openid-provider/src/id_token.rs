@@ -4,8 +4,9 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64URL;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
+use usher_engine::ports::OpenIdKeyError;
 
-use crate::keys::{Algorithm, KeyError};
+use crate::keys::Algorithm;
 use crate::provider::Provider;
 use crate::records::{ACCESS_TTL, Grant};
 
@@ -17,7 +18,7 @@ impl Provider {
         nonce: Option<&str>,
         access_token: &str,
         algorithm: Algorithm,
-    ) -> Result<String, KeyError> {
+    ) -> Result<String, OpenIdKeyError> {
         let now = self.now_secs();
         let mut claims = json!({
             "iss": self.options.issuer,

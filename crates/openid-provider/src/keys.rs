@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use usher_engine::UnixMillis;
-use usher_engine::ports::{Clock, OpenIdStore, StoreError};
+use usher_engine::ports::{Clock, OpenIdKey, OpenIdKeyError, OpenIdStore};
 
 /// The setting that holds the keys.
 const SETTING: &str = "openid.keys";
@@ -27,6 +27,8 @@ const SETTING: &str = "openid.keys";
 const RSA_BITS: usize = 2048;
 /// For how long a key is published after its rotation.
 const KEPT: Duration = Duration::from_secs(24 * 3600);
+/// Most keys that are published after their rotation: more rotations within a day end the oldest early.
+const MOST_RETIRED: usize = 16;
 /// For how long a key signs.
 const LIFETIME: Duration = Duration::from_secs(90 * 24 * 3600);
 
@@ -52,33 +54,6 @@ impl Algorithm {
             Self::Es256 => "ES256",
         }
     }
-}
-
-/// A key as an operator sees it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct KeyInfo {
-    /// Its identifier: the thumbprint of RFC 7638.
-    pub kid: String,
-    /// What it signs with.
-    pub algorithm: Algorithm,
-    /// When it was made.
-    pub made_at: UnixMillis,
-    /// When it was rotated out; it signs nothing any more.
-    pub retired_at: Option<UnixMillis>,
-}
-
-/// Why the keys cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub enum KeyError {
-    /// They cannot be stored or read.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    /// A stored key is damaged.
-    #[error("a stored signing key of the OpenID Connect provider is damaged")]
-    Damaged,
-    /// No key could be made, or it does not sign.
-    #[error("a signing key of the OpenID Connect provider cannot be made or used")]
-    Crypto,
 }
 
 /// A key as it is stored. Secret: it has no `Debug`.
@@ -119,11 +94,11 @@ impl SigningKeys {
     /// Reads the keys, and makes those that are missing.
     ///
     /// # Errors
-    /// [`KeyError`].
-    pub async fn load(store: Arc<dyn OpenIdStore>, clock: Arc<dyn Clock>) -> Result<Self, KeyError> {
+    /// [`OpenIdKeyError`].
+    pub async fn load(store: Arc<dyn OpenIdStore>, clock: Arc<dyn Clock>) -> Result<Self, OpenIdKeyError> {
         let stored: Vec<StoredKey> = match store.setting(SETTING).await? {
             None => Vec::new(),
-            Some(text) => serde_json::from_str(&text).map_err(|_| KeyError::Damaged)?,
+            Some(text) => serde_json::from_str(&text).map_err(|_| OpenIdKeyError::Damaged)?,
         };
         let ring = Self {
             keys: RwLock::new(Arc::new(Vec::new())),
@@ -138,16 +113,17 @@ impl SigningKeys {
         Ok(ring)
     }
 
-    /// Makes new keys that sign from now on. The last ones are published for another day; older ones are removed. Returns
-    /// all keys.
+    /// Makes new keys that sign from now on. The last ones are published for another day; older ones are removed. Returns all
+    /// keys.
     ///
     /// # Errors
-    /// [`KeyError`]; then the last keys go on signing.
-    pub async fn rotate(&self) -> Result<Vec<KeyInfo>, KeyError> {
+    /// [`OpenIdKeyError`]; then the last keys go on signing.
+    pub async fn rotate(&self) -> Result<Vec<OpenIdKey>, OpenIdKeyError> {
         let _one = self.rotation.lock().await;
         let now = self.clock.now();
         let mut stored: Vec<StoredKey> = self.keys.read().iter().map(|key| key.stored.clone()).collect();
         stored.retain(|key| key.retired_at.is_none_or(|at| now.since(UnixMillis(at)) < KEPT));
+        stored.truncate(MOST_RETIRED);
         for key in &mut stored {
             key.retired_at.get_or_insert(now.0);
         }
@@ -156,9 +132,9 @@ impl SigningKeys {
     }
 
     /// Rotates keys that have signed for long enough.
-    pub(crate) async fn rotate_old(&self) -> Result<(), KeyError> {
+    pub(crate) async fn rotate_old(&self) -> Result<(), OpenIdKeyError> {
         let now = self.clock.now();
-        let is_old = |key: &KeyInfo| key.retired_at.is_none() && now.since(key.made_at) >= LIFETIME;
+        let is_old = |key: &OpenIdKey| key.retired_at.is_none() && now.since(key.made_at) >= LIFETIME;
         if self.list().iter().any(is_old) {
             self.rotate().await?;
             tracing::info!("the signing keys of the OpenID Connect provider were rotated");
@@ -167,11 +143,11 @@ impl SigningKeys {
     }
 
     /// The keys, for an operator.
-    pub fn list(&self) -> Vec<KeyInfo> {
+    pub fn list(&self) -> Vec<OpenIdKey> {
         let keys = self.keys.read();
-        let info = |key: &Key| KeyInfo {
+        let info = |key: &Key| OpenIdKey {
             kid: key.kid.clone(),
-            algorithm: key.stored.algorithm,
+            algorithm: key.stored.algorithm.as_str(),
             made_at: UnixMillis(key.stored.made_at),
             retired_at: key.stored.retired_at.map(UnixMillis),
         };
@@ -188,21 +164,21 @@ impl SigningKeys {
     }
 
     /// Signs claims: a JWT (RFC 7519).
-    pub(crate) fn sign(&self, algorithm: Algorithm, claims: &Value) -> Result<String, KeyError> {
+    pub(crate) fn sign(&self, algorithm: Algorithm, claims: &Value) -> Result<String, OpenIdKeyError> {
         let keys = Arc::clone(&self.keys.read());
         let key = keys.iter().find(|key| key.stored.algorithm == algorithm && key.stored.is_current());
-        let key = key.ok_or(KeyError::Crypto)?;
+        let key = key.ok_or(OpenIdKeyError::Crypto)?;
         let header = json!({ "alg": algorithm.as_str(), "kid": key.kid, "typ": "JWT" });
         let signed = format!("{}.{}", BASE64URL.encode(header.to_string()), BASE64URL.encode(claims.to_string()));
         let signature = match &key.pair {
             KeyPair::Rsa(pair) => {
                 let mut signature = vec![0; pair.public().modulus_len()];
                 pair.sign(&signature::RSA_PKCS1_SHA256, &self.random, signed.as_bytes(), &mut signature)
-                    .map_err(|_| KeyError::Crypto)?;
+                    .map_err(|_| OpenIdKeyError::Crypto)?;
                 signature
             }
             KeyPair::Ecdsa(pair) => {
-                pair.sign(&self.random, signed.as_bytes()).map_err(|_| KeyError::Crypto)?.as_ref().to_vec()
+                pair.sign(&self.random, signed.as_bytes()).map_err(|_| OpenIdKeyError::Crypto)?.as_ref().to_vec()
             }
         };
         Ok(format!("{signed}.{}", BASE64URL.encode(signature)))
@@ -235,7 +211,7 @@ impl SigningKeys {
     }
 
     /// Makes keys of these algorithms and stores them before the others.
-    async fn replace(&self, make: Vec<Algorithm>, others: Vec<StoredKey>) -> Result<(), KeyError> {
+    async fn replace(&self, make: Vec<Algorithm>, others: Vec<StoredKey>) -> Result<(), OpenIdKeyError> {
         let now = self.clock.now();
         let is_new = !make.is_empty();
         // Takes a fifth of a second, for RSA.
@@ -243,10 +219,11 @@ impl SigningKeys {
             let made = make.into_iter().map(|algorithm| generate(algorithm, now));
             made.collect::<Result<Vec<_>, _>>()
         });
-        let stored: Vec<StoredKey> = made.await.map_err(|_| KeyError::Crypto)??.into_iter().chain(others).collect();
+        let stored: Vec<StoredKey> =
+            made.await.map_err(|_| OpenIdKeyError::Crypto)??.into_iter().chain(others).collect();
         let keys = stored.iter().map(|key| key.read(&self.random)).collect::<Result<Vec<_>, _>>()?;
         if is_new {
-            let text = serde_json::to_string(&stored).map_err(|_| KeyError::Crypto)?;
+            let text = serde_json::to_string(&stored).map_err(|_| OpenIdKeyError::Crypto)?;
             self.store.set_setting(SETTING, Some(&text)).await?;
         }
         *self.keys.write() = Arc::new(keys);
@@ -260,21 +237,22 @@ impl StoredKey {
         self.retired_at.is_none()
     }
 
-    fn read(&self, random: &SystemRandom) -> Result<Key, KeyError> {
-        let pkcs8 = BASE64.decode(&self.pkcs8).map_err(|_| KeyError::Damaged)?;
+    fn read(&self, random: &SystemRandom) -> Result<Key, OpenIdKeyError> {
+        let pkcs8 = BASE64.decode(&self.pkcs8).map_err(|_| OpenIdKeyError::Damaged)?;
         let (pair, public) = match self.algorithm {
             Algorithm::Rs256 => {
-                let pair = RsaKeyPair::from_pkcs8(&pkcs8).map_err(|_| KeyError::Damaged)?;
+                let pair = RsaKeyPair::from_pkcs8(&pkcs8).map_err(|_| OpenIdKeyError::Damaged)?;
                 let PublicKeyComponents { n, e } = PublicKeyComponents::<Vec<u8>>::from(pair.public());
                 let public = json!({ "e": BASE64URL.encode(e), "kty": "RSA", "n": BASE64URL.encode(n) });
                 (KeyPair::Rsa(Box::new(pair)), public)
             }
             Algorithm::Es256 => {
                 let pair = EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &pkcs8, random);
-                let pair = pair.map_err(|_| KeyError::Damaged)?;
+                let pair = pair.map_err(|_| OpenIdKeyError::Damaged)?;
                 // Uncompressed: 4, x, y.
                 let point = pair.public_key().as_ref();
-                let (x, y) = point.get(1..).and_then(|point| point.split_at_checked(32)).ok_or(KeyError::Damaged)?;
+                let (x, y) =
+                    point.get(1..).and_then(|point| point.split_at_checked(32)).ok_or(OpenIdKeyError::Damaged)?;
                 let (x, y) = (BASE64URL.encode(x), BASE64URL.encode(y));
                 (KeyPair::Ecdsa(Box::new(pair)), json!({ "crv": "P-256", "kty": "EC", "x": x, "y": y }))
             }
@@ -289,15 +267,15 @@ impl StoredKey {
     }
 }
 
-fn generate(algorithm: Algorithm, now: UnixMillis) -> Result<StoredKey, KeyError> {
+fn generate(algorithm: Algorithm, now: UnixMillis) -> Result<StoredKey, OpenIdKeyError> {
     let pkcs8 = match algorithm {
         Algorithm::Rs256 => {
-            let key = rsa::RsaPrivateKey::new(&mut OsRng, RSA_BITS).map_err(|_| KeyError::Crypto)?;
-            BASE64.encode(key.to_pkcs8_der().map_err(|_| KeyError::Crypto)?.as_bytes())
+            let key = rsa::RsaPrivateKey::new(&mut OsRng, RSA_BITS).map_err(|_| OpenIdKeyError::Crypto)?;
+            BASE64.encode(key.to_pkcs8_der().map_err(|_| OpenIdKeyError::Crypto)?.as_bytes())
         }
         Algorithm::Es256 => {
             let key = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &SystemRandom::new());
-            BASE64.encode(key.map_err(|_| KeyError::Crypto)?)
+            BASE64.encode(key.map_err(|_| OpenIdKeyError::Crypto)?)
         }
     };
     Ok(StoredKey { algorithm, pkcs8, made_at: now.0, retired_at: None })

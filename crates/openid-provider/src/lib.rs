@@ -33,6 +33,7 @@ mod cleanup;
 mod client;
 mod client_authentication;
 mod consent;
+mod control;
 mod discovery;
 mod end_session;
 mod id_token;
@@ -50,6 +51,6 @@ mod token;
 mod userinfo;
 
 pub use client::{Client, ClientError, ClientSecret, check_redirect_uri};
-pub use keys::{Algorithm, KeyError, KeyInfo, SigningKeys};
+pub use keys::{Algorithm, SigningKeys};
 pub use logins::{BeginLogin, LoginError, LoginOutcome, LoginStarted, Logins};
 pub use provider::{OpenIdOptions, OpenIdParts, OpenIdProvider};

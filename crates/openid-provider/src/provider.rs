@@ -11,11 +11,11 @@ use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use usher_engine::UnixMillis;
-use usher_engine::ports::{Clock, Directory, OpenIdStore, Randomness};
+use usher_engine::ports::{Clock, Directory, OpenIdKeyError, OpenIdStore, Randomness};
 use usher_token_bucket::{Rate, TokenBucket};
 
 use crate::client::Client;
-use crate::keys::{KeyError, SigningKeys};
+use crate::keys::SigningKeys;
 use crate::logins::Logins;
 use crate::{authorize, cleanup, consent, discovery, end_session, login_return, token, userinfo};
 
@@ -57,7 +57,7 @@ pub struct OpenIdParts {
 }
 
 /// The provider.
-pub struct OpenIdProvider(SharedProvider);
+pub struct OpenIdProvider(pub(crate) SharedProvider);
 
 /// The provider as its handlers see it.
 pub(crate) type SharedProvider = Arc<Provider>;
@@ -80,13 +80,13 @@ impl OpenIdProvider {
     /// Reads the signing keys, or makes them, and begins to remove expired records.
     ///
     /// # Errors
-    /// [`KeyError`].
+    /// [`OpenIdKeyError`].
     pub async fn start(
         options: OpenIdOptions,
         parts: OpenIdParts,
         tasks: &TaskTracker,
         stop: CancellationToken,
-    ) -> Result<Self, KeyError> {
+    ) -> Result<Self, OpenIdKeyError> {
         let OpenIdParts { store, logins, directory, clock, randomness } = parts;
         let keys = SigningKeys::load(Arc::clone(&store), Arc::clone(&clock)).await?;
         let base = url::Url::parse(&options.issuer);

@@ -12,13 +12,12 @@ use http::header::{CACHE_CONTROL, CONTENT_TYPE, PRAGMA, WWW_AUTHENTICATE, X_CONT
 use http::{HeaderMap, HeaderValue, StatusCode};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
-use usher_engine::ports::{OpenIdStep, OpenIdUse, StoreError};
+use usher_engine::ports::{OpenIdKeyError, OpenIdStep, OpenIdUse, StoreError};
 
 use crate::authorization_request::OAuthError;
 use crate::client::Client;
 use crate::client_authentication::Refused;
 use crate::discovery::CROSS_ORIGIN;
-use crate::keys::KeyError;
 use crate::parameters::Parameters;
 use crate::provider::{Provider, SharedProvider};
 use crate::records::{ACCESS_TTL, Content, Found, Grant, REFRESH_TTL};
@@ -33,7 +32,7 @@ const INVALID_REFRESH_TOKEN: OAuthError =
 enum Failure {
     OAuth(OAuthError),
     Unauthorized,
-    Internal(KeyError),
+    Internal(OpenIdKeyError),
 }
 
 impl From<OAuthError> for Failure {
@@ -63,8 +62,8 @@ impl From<StoreError> for Failure {
     }
 }
 
-impl From<KeyError> for Failure {
-    fn from(error: KeyError) -> Self {
+impl From<OpenIdKeyError> for Failure {
+    fn from(error: OpenIdKeyError) -> Self {
         Self::Internal(error)
     }
 }

@@ -21,7 +21,7 @@ pub fn login_cookie_name(login: StreamId) -> String {
 }
 
 /// The value of a cookie.
-pub(crate) fn cookie(headers: &HeaderMap, name: &str) -> Option<String> {
+pub fn cookie(headers: &HeaderMap, name: &str) -> Option<String> {
     let lines = headers.get_all(COOKIE).iter().filter_map(|line| line.to_str().ok());
     let pairs = lines.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
     pairs.into_iter().find(|(found, _)| *found == name).map(|(_, value)| value.to_owned())

@@ -42,7 +42,7 @@ use axum::routing::{get, post};
 use tokio_util::sync::CancellationToken;
 use usher_engine::{Engine, StreamId};
 
-pub use self::browser::{login_cookie, login_cookie_name};
+pub use self::browser::{cookie, login_cookie, login_cookie_name};
 
 /// Largest body of a request, in bytes: a signed event.
 const MAX_BODY_BYTES: usize = 16 * 1024;

@@ -61,6 +61,11 @@ pub enum Command {
     /// All but `abandon` ask the running service of the data directory. Amounts are sats.
     #[command(subcommand)]
     Lightning(LightningCommand),
+    /// Shows and revokes what users agreed to give apps (OpenID Connect), and rotates its signing keys.
+    ///
+    /// All ask the running service of the data directory.
+    #[command(subcommand)]
+    Oidc(OidcCommand),
     /// Makes, converts and shows Nostr keys.
     #[command(subcommand)]
     Key(KeyCommand),
@@ -291,6 +296,24 @@ pub enum LightningCommand {
         #[arg(long)]
         yes: bool,
     },
+}
+
+/// `usher oidc …`
+#[derive(Debug, Subcommand)]
+pub enum OidcCommand {
+    /// Prints what users agreed to: client, user's key, and scopes, one per line.
+    Consents,
+    /// Takes back what a user agreed to give a client, with all codes and tokens that it has for this user.
+    Revoke {
+        /// The client's id.
+        client: String,
+        /// The user's key: 64 hex characters.
+        user: String,
+    },
+    /// Prints the signing keys: algorithm, key id, and `current` or `retired`, one per line.
+    Keys,
+    /// Makes new signing keys. The last ones are published for another day, for ID tokens that they have signed.
+    RotateKeys,
 }
 
 /// `usher key …`

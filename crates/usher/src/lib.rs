@@ -9,6 +9,7 @@ pub mod failure;
 mod lightning_backend;
 pub mod logging;
 pub mod notify;
+mod openid;
 pub mod output;
 pub mod process;
 pub mod service;
@@ -54,6 +55,7 @@ fn dispatch(cli: Cli) -> Result<(), Failure> {
         Command::Doctor(doctor) => doctor::run(&doctor, cli.data_dir),
         Command::Lightning(lightning) => command::lightning::run(&lightning, cli.data_dir),
         Command::Listen(listen) => command::listen::run(&listen, cli.data_dir),
+        Command::Oidc(oidc) => command::oidc::run(&oidc, cli.data_dir),
         Command::Tickets(tickets) => command::tickets::run(&tickets, cli.data_dir),
         Command::Key(key) => command::key::run(key, cli.data_dir),
         Command::Config(config) => command::config::run(&config, cli.data_dir),

@@ -19,6 +19,7 @@ use usher_engine::ports::{
     AgeVerifier, Clock, MintAuthToken, OsRandomness, Randomness, RemoteSigner, SystemClock, WebhookSender,
 };
 use usher_engine::{Engine, EngineOptions, EngineParts, PageRules, PaymentRules, SpendingRules, VerificationRules};
+use usher_openid_provider::{OpenIdParts, OpenIdProvider};
 use usher_pages::PagesOptions;
 use usher_protocol::jwt::JwtIssuer;
 use usher_protocol::mint_url;
@@ -35,6 +36,7 @@ use crate::config::setting::{VerificationProvider, Whole};
 use crate::directory;
 use crate::failure::Failure;
 use crate::lightning_backend::{self, EmbeddedNode};
+use crate::openid::{self, EngineLogins};
 use crate::service_status::Parts;
 use crate::{ticket_wallet, version};
 
@@ -144,6 +146,24 @@ impl Service {
         )
         .await
         .map_err(directory::failed)?;
+        let options = pages(config, pages_url.clone(), http.stop.clone());
+        let mut pages = usher_pages::router(Arc::clone(&engine), options);
+        let mut provider = None;
+        if let Some(options) = openid::options(config, &pages_url) {
+            let logins = Arc::new(EngineLogins { engine: Arc::clone(&engine), pages_url });
+            let parts = OpenIdParts {
+                store: store.clone(),
+                logins,
+                directory: directory.clone(),
+                clock: Arc::clone(&clock),
+                randomness: Arc::clone(&randomness),
+            };
+            let (tasks, stop) = (&operations.tasks, operations.stop.clone());
+            let started = OpenIdProvider::start(options, parts, tasks, stop).await;
+            let started = started.map_err(|error| Failure::said(format!("oidc.clients cannot be served: {error}")))?;
+            pages = pages.merge(started.router());
+            provider = Some(Arc::new(started) as _);
+        }
         let tokens = tokens(config);
         let state = ApiState::new(ApiParts {
             engine: Arc::clone(&engine),
@@ -165,7 +185,8 @@ impl Service {
             randomness,
             tasks: http.tasks.clone(),
             stop: http.stop.clone(),
-            pages: usher_pages::router(Arc::clone(&engine), pages(config, pages_url, http.stop.clone())),
+            openid: provider,
+            pages,
         });
         let serve = |listener, surface| {
             let options = ServeOptions { surface, ..serve_options(config) };

@@ -248,7 +248,7 @@ export interface components {
          * @description The `code` of an error: stable, for programs to branch on.
          * @enum {string}
          */
-        ErrorCode: "malformed_json" | "malformed_request" | "jwt_invalid" | "jwt_expired" | "unauthorized" | "route_not_found" | "stream_not_found" | "events_removed" | "delivery_not_found" | "profile_not_found" | "session_not_found" | "subscription_not_found" | "relay_not_found" | "channel_not_found" | "method_not_allowed" | "body_timeout" | "idempotency_key_reused" | "token_already_spent" | "session_decided" | "session_expired" | "body_too_large" | "unsupported_media_type" | "invalid_request" | "upgrade_required" | "rate_limited" | "budget_exhausted" | "internal_error" | "overloaded" | "storage_unavailable" | "no_relay_connected" | "wallet_not_configured" | "verification_not_configured" | "wallet_error" | "wallet_timeout" | "mint_error" | "mint_timeout" | "deadline_exceeded";
+        ErrorCode: "malformed_json" | "malformed_request" | "jwt_invalid" | "jwt_expired" | "unauthorized" | "route_not_found" | "stream_not_found" | "events_removed" | "delivery_not_found" | "profile_not_found" | "session_not_found" | "subscription_not_found" | "relay_not_found" | "channel_not_found" | "consent_not_found" | "method_not_allowed" | "body_timeout" | "idempotency_key_reused" | "token_already_spent" | "session_decided" | "session_expired" | "body_too_large" | "unsupported_media_type" | "invalid_request" | "upgrade_required" | "rate_limited" | "budget_exhausted" | "internal_error" | "overloaded" | "storage_unavailable" | "no_relay_connected" | "wallet_not_configured" | "verification_not_configured" | "oidc_not_configured" | "wallet_error" | "wallet_timeout" | "mint_error" | "mint_timeout" | "deadline_exceeded";
         /**
          * @description An event of a stream; it never changes once it has been read.
          */
@@ -698,6 +698,66 @@ export interface components {
             pubkey: string;
             /** @description The user's relays according to the domain. */
             relays: string[];
+        };
+        /**
+         * @description What a user agreed to give an app.
+         */
+        OidcConsent: {
+            /**
+             * Format: int64
+             * @description When the user last agreed, in Unix seconds.
+             */
+            agreed_at: number;
+            /** @description The app, as in `oidc.clients`. It may have been removed there. */
+            client_id: string;
+            /** @description The user. */
+            main_key: string;
+            /** @description What the app may learn. */
+            scopes: string[];
+        };
+        /**
+         * @description What users agreed to give apps.
+         */
+        OidcConsentList: {
+            /** @description The consents, in the order of `client_id` and `main_key`. */
+            consents: components["schemas"]["OidcConsent"][];
+            /** @description The `after` for the next page; `null` if this is the last one. */
+            next?: string | null;
+        };
+        /**
+         * @description A consent that was revoked.
+         */
+        OidcConsentRevoked: {
+            /** @description `revoked`. */
+            status: string;
+        };
+        /**
+         * @description A key that signs ID tokens.
+         */
+        OidcKey: {
+            /** @description `RS256` or `ES256`. */
+            algorithm: string;
+            /**
+             * Format: int64
+             * @description When it was made, in Unix seconds.
+             */
+            created_at: number;
+            /** @description Its id: the `kid` of the ID tokens that it has signed, and in `/oauth/jwks`. */
+            kid: string;
+            /**
+             * Format: int64
+             * @description When another key took its place, in Unix seconds.
+             */
+            retired_at: number | null;
+            /** @description `current`: it signs. `retired`: it signs no more, and is published for a day after `retired_at`. */
+            status: string;
+        };
+        /**
+         * @description The keys that sign ID tokens.
+         */
+        OidcKeys: {
+            /** @description The keys, the newest first. */
+            keys: components["schemas"]["OidcKey"][];
         };
         /**
          * @description A channel to open.
@@ -1183,6 +1243,22 @@ export interface components {
              */
             waiting: number;
         };
+        /**
+         * @description Names a consent.
+         */
+        RevokeOidcConsentRequest: {
+            /** @description The app, as in `oidc.clients`. */
+            client_id: string;
+            /**
+             * Format: nostr-public-key
+             * @description The user.
+             */
+            main_key: string;
+        };
+        /**
+         * @description Has no fields.
+         */
+        RotateOidcKeysRequest: Record<string, never>;
         /**
          * @description Sends a ticket to a user.
          */

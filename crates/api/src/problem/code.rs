@@ -37,6 +37,8 @@ pub enum ErrorCode {
     RelayNotFound,
     /// The service's own Lightning node has no such channel.
     ChannelNotFound,
+    /// The user has not agreed to give this OpenID Connect client anything.
+    ConsentNotFound,
     /// The path exists, but not with this method; `Allow` lists those it has.
     MethodNotAllowed,
     /// The body did not arrive in time.
@@ -74,6 +76,8 @@ pub enum ErrorCode {
     WalletNotConfigured,
     /// No mint of proofs of age is configured (`verification.mint_url`), and the request names none.
     VerificationNotConfigured,
+    /// The service is no OpenID Connect provider (`oidc.clients`), and the request needs one.
+    OidcNotConfigured,
     /// The service's Lightning wallet refused, or cannot be reached.
     WalletError,
     /// The service's Lightning backend did not reply in time.
@@ -88,7 +92,7 @@ pub enum ErrorCode {
 
 impl ErrorCode {
     /// Every code.
-    pub const ALL: [Self; 37] = [
+    pub const ALL: [Self; 39] = [
         Self::MalformedJson,
         Self::MalformedRequest,
         Self::JwtInvalid,
@@ -103,6 +107,7 @@ impl ErrorCode {
         Self::DeliveryNotFound,
         Self::SessionNotFound,
         Self::ChannelNotFound,
+        Self::ConsentNotFound,
         Self::MethodNotAllowed,
         Self::BodyTimeout,
         Self::IdempotencyKeyReused,
@@ -121,6 +126,7 @@ impl ErrorCode {
         Self::NoRelayConnected,
         Self::WalletNotConfigured,
         Self::VerificationNotConfigured,
+        Self::OidcNotConfigured,
         Self::WalletError,
         Self::WalletTimeout,
         Self::MintError,
@@ -145,6 +151,7 @@ impl ErrorCode {
             Self::DeliveryNotFound => "delivery_not_found",
             Self::SessionNotFound => "session_not_found",
             Self::ChannelNotFound => "channel_not_found",
+            Self::ConsentNotFound => "consent_not_found",
             Self::SessionDecided => "session_decided",
             Self::SessionExpired => "session_expired",
             Self::MethodNotAllowed => "method_not_allowed",
@@ -163,6 +170,7 @@ impl ErrorCode {
             Self::NoRelayConnected => "no_relay_connected",
             Self::WalletNotConfigured => "wallet_not_configured",
             Self::VerificationNotConfigured => "verification_not_configured",
+            Self::OidcNotConfigured => "oidc_not_configured",
             Self::WalletError => "wallet_error",
             Self::WalletTimeout => "wallet_timeout",
             Self::MintError => "mint_error",
@@ -185,7 +193,8 @@ impl ErrorCode {
             | Self::RelayNotFound
             | Self::DeliveryNotFound
             | Self::SessionNotFound
-            | Self::ChannelNotFound => StatusCode::NOT_FOUND,
+            | Self::ChannelNotFound
+            | Self::ConsentNotFound => StatusCode::NOT_FOUND,
             Self::EventsRemoved => StatusCode::GONE,
             Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
             Self::BodyTimeout => StatusCode::REQUEST_TIMEOUT,
@@ -205,6 +214,7 @@ impl ErrorCode {
             | Self::NoRelayConnected
             | Self::WalletNotConfigured
             | Self::VerificationNotConfigured
+            | Self::OidcNotConfigured
             | Self::DeadlineExceeded => StatusCode::SERVICE_UNAVAILABLE,
         }
     }
@@ -226,6 +236,7 @@ impl ErrorCode {
             Self::DeliveryNotFound => "No such delivery",
             Self::SessionNotFound => "No such verification session",
             Self::ChannelNotFound => "No such channel",
+            Self::ConsentNotFound => "No such consent",
             Self::SessionDecided => "The verification session is decided",
             Self::SessionExpired => "The verification session has expired",
             Self::MethodNotAllowed => "The path does not support this method",
@@ -244,6 +255,7 @@ impl ErrorCode {
             Self::NoRelayConnected => "No relay is connected",
             Self::WalletNotConfigured => "No Lightning backend is configured",
             Self::VerificationNotConfigured => "No mint of proofs of age is configured",
+            Self::OidcNotConfigured => "No OpenID Connect client is configured",
             Self::WalletError => "The Lightning backend failed",
             Self::WalletTimeout => "The Lightning backend did not respond",
             Self::MintError => "The mint failed",

@@ -18,7 +18,8 @@ use usher_api::{
     WalletReadiness,
 };
 use usher_engine::ports::{
-    Clock, DeliveryStore, Inbound, Messenger, OsRandomness, OutgoingMessage, SystemClock, Via, WebhookSender,
+    Clock, DeliveryStore, Inbound, Messenger, OpenIdControl, OsRandomness, OutgoingMessage, SystemClock, Via,
+    WebhookSender,
 };
 use usher_engine::{
     Engine, EngineOptions, EngineParts, LightningBackend, PageRules, PaymentRules, SpendingRules, UnixMillis,
@@ -128,6 +129,8 @@ pub struct Builder {
     pub verification: VerificationRules,
     /// The Lightning backend.
     pub lightning: Option<LightningBackend>,
+    /// The OpenID Connect provider.
+    pub openid: Option<Arc<dyn OpenIdControl>>,
 }
 
 pub struct TestApp {
@@ -218,6 +221,7 @@ impl Builder {
             randomness: Arc::new(OsRandomness),
             tasks: tasks.clone(),
             stop: stop.clone(),
+            openid: self.openid,
             pages: axum::Router::new(),
         });
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -257,6 +261,7 @@ impl TestApp {
             folder: None,
             verification: VerificationRules::default(),
             lightning: None,
+            openid: None,
         }
     }
 

@@ -23,6 +23,7 @@ mod lightning_node;
 mod limits;
 mod login;
 mod openapi_document;
+mod openid;
 mod polling;
 mod readiness_and_metrics;
 mod remaining_bodies;

@@ -8,6 +8,7 @@ mod idempotency_store;
 mod lightning;
 mod lightning_node;
 mod messenger;
+mod openid_control;
 mod openid_store;
 mod randomness;
 mod relay_control;
@@ -35,6 +36,7 @@ pub use lightning_node::{
     ReceivingCost, WantedChannel,
 };
 pub use messenger::{Inbound, Messenger, OutgoingMessage, Via};
+pub use openid_control::{OpenIdControl, OpenIdKey, OpenIdKeyError};
 pub use openid_store::{
     OpenIdConsent, OpenIdGrantId, OpenIdRecord, OpenIdRecordId, OpenIdStep, OpenIdStore, OpenIdUse,
 };

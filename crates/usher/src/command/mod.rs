@@ -8,6 +8,7 @@ pub mod init;
 pub mod key;
 pub mod lightning;
 pub mod listen;
+pub mod oidc;
 mod reload;
 pub mod serve;
 mod service_client;

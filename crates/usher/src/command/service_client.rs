@@ -69,6 +69,14 @@ impl ServiceClient {
         }
     }
 
+    /// `DELETE`
+    ///
+    /// # Errors
+    /// When there is no response, or it is an error.
+    pub(super) async fn delete(&self, path: &str, body: &Value) -> Result<Value, Failure> {
+        self.read(self.request(Method::DELETE, path).json(body)).await.map_err(Lost::into_failure)
+    }
+
     fn request(&self, method: Method, path: &str) -> RequestBuilder {
         self.client.request(method, format!("{}{path}", self.base)).bearer_auth(self.token.expose_secret())
     }

@@ -4,9 +4,9 @@ use std::net::IpAddr;
 
 use super::key::Key;
 use super::setting::{
-    ApiToken, DatabaseUrl, HostName, Hours, ListenAddress, LnBackend, LogFilter, LogFormat, Mnemonic, Nip05,
-    NodeAddress, NwcUrl, Port, PrivateKey, ProfileName, Relays, ReturnUrls, Scheme, Secret, Text, Unit,
-    VerificationProvider, WebUrl, WebhookSecret, WebhookUrl, Whole,
+    ApiToken, DatabaseUrl, EmailDomain, HostName, Hours, ListenAddress, LnBackend, LogFilter, LogFormat, Mnemonic,
+    Nip05, NodeAddress, NwcUrl, OpenIdClients, Port, PrivateKey, ProfileName, Relays, ReturnUrls, Scheme, Secret, Text,
+    Unit, VerificationProvider, WebUrl, WebhookSecret, WebhookUrl, Whole,
 };
 use super::table::configuration;
 use usher_protocol::bolt11::Network;
@@ -246,6 +246,17 @@ configuration! {
         /// A port for the pages and `/.well-known/nostr.json` alone, at `info.listen_address`. Nothing of the API is there, so
         /// a proxy can pass everything to it; the pages are then no longer at `info.listen_port`. 0 uses any free port.
         listen_port: Option<Whole<0, 65535>>;
+    }
+
+    /// Logs users in to other apps: the service as an OpenID Connect provider. See docs/oidc.md.
+    ["oidc"] openid_provider: OpenId {
+        /// The apps that may use it. Without any, the service is no provider.
+        clients: Option<OpenIdClients>;
+        /// The domain of the addresses in the claim `email`, which some apps need to make an account: `<key in hex>@<domain>`.
+        /// Use a domain of yours that receives no mail. Without it, there is no such claim.
+        email_domain: Option<EmailDomain>;
+        /// How long a browser stays logged in, so that further apps need no new login, in hours.
+        session_hours: Whole<1, 720> = "8";
     }
 
     /// Logging, to standard output.

@@ -1,5 +1,6 @@
 //! Values of settings as TOML has them.
 
+use serde_json::Value;
 use toml::Spanned;
 use toml::de::{DeInteger, DeValue};
 
@@ -15,10 +16,32 @@ pub fn given(value: &Spanned<DeValue<'_>>) -> Given {
             let texts = items.iter().map(|item| item.get_ref().as_str().map(str::to_owned)).collect::<Option<_>>();
             let numbers =
                 || items.iter().map(|item| item.get_ref().as_integer().and_then(whole)).collect::<Option<_>>();
-            texts.map(Given::List).or_else(|| numbers().map(Given::Numbers)).unwrap_or(Given::Unfit)
+            let tables = || {
+                let is_tables = items.iter().all(|item| item.get_ref().is_table());
+                is_tables.then(|| json(value.get_ref()))?.map(|json| json.to_string())
+            };
+            let list = texts.map(Given::List).or_else(|| numbers().map(Given::Numbers));
+            list.or_else(|| tables().map(Given::Tables)).unwrap_or(Given::Unfit)
         }
         DeValue::Float(_) | DeValue::Datetime(_) | DeValue::Table(_) => Given::Unfit,
     }
+}
+
+/// A value as JSON; `None` when it has a fraction or a date in it.
+fn json(value: &DeValue<'_>) -> Option<Value> {
+    Some(match value {
+        DeValue::String(text) => Value::from(text.as_ref()),
+        DeValue::Integer(number) => Value::from(i64::try_from(whole(number)?).ok()?),
+        DeValue::Boolean(flag) => Value::from(*flag),
+        DeValue::Array(items) => Value::Array(items.iter().map(|item| json(item.get_ref())).collect::<Option<_>>()?),
+        DeValue::Table(table) => Value::Object(
+            table
+                .iter()
+                .map(|(key, value)| Some((key.get_ref().to_string(), json(value.get_ref())?)))
+                .collect::<Option<_>>()?,
+        ),
+        DeValue::Float(_) | DeValue::Datetime(_) => return None,
+    })
 }
 
 fn whole(number: &DeInteger<'_>) -> Option<i128> {

@@ -20,6 +20,7 @@ mod limits;
 mod login;
 mod logs;
 mod observability;
+mod openid_provider;
 mod payments;
 mod readers_across_restarts;
 mod relays;

@@ -24,7 +24,7 @@ LONGEST_WAIT = 1
 KNOWN_FORMATS = {"uuid", "int32", "int64", "double", "float"}
 
 # Answers of a service that is well and lacks something its operator may leave out.
-LACKS = {"wallet_not_configured", "verification_not_configured"}
+LACKS = {"wallet_not_configured", "verification_not_configured", "oidc_not_configured"}
 
 PRIME = 2**256 - 2**32 - 977
 

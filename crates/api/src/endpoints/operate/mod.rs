@@ -1,4 +1,4 @@
-//! Operate: the state of the service, its relays, its own profile, and this API.
+//! Operate: the state of the service, its relays, its own profile, its OpenID Connect provider, and this API.
 
 mod add_relay;
 mod check_health;
@@ -8,10 +8,15 @@ mod get_metrics;
 mod get_nostr_json;
 mod get_openapi_document;
 mod get_version;
+mod list_oidc_consents;
+mod list_oidc_keys;
 mod list_relays;
+mod oidc;
 mod publish_profile;
 mod relay;
 mod remove_relay;
+mod revoke_oidc_consent;
+mod rotate_oidc_keys;
 
 use axum::Router;
 use axum::routing::get;
@@ -31,7 +36,7 @@ pub(crate) fn own_name() -> Router<ApiState> {
 pub(super) fn group() -> EndpointGroup {
     EndpointGroup::new(
         "Operation",
-        "Monitor the service, manage its relays and its profile, and read this description.",
+        "Monitor the service, manage its relays, its profile and its OpenID Connect provider, and read this description.",
     )
     .endpoint_for(AuthPolicy::Public, routes!(check_health::check_health))
     .endpoint(routes!(check_readiness::check_readiness))
@@ -40,6 +45,10 @@ pub(super) fn group() -> EndpointGroup {
     .endpoint(routes!(add_relay::add_relay))
     .endpoint(routes!(remove_relay::remove_relay))
     .endpoint(routes!(publish_profile::publish_profile))
+    .endpoint(routes!(list_oidc_consents::list_oidc_consents))
+    .endpoint(routes!(revoke_oidc_consent::revoke_oidc_consent))
+    .endpoint(routes!(list_oidc_keys::list_oidc_keys))
+    .endpoint(routes!(rotate_oidc_keys::rotate_oidc_keys))
     .endpoint_for(AuthPolicy::Public, routes!(get_nostr_json::get_nostr_json))
     .endpoint(routes!(get_version::get_version))
     .endpoint_for(AuthPolicy::Docs, routes!(get_openapi_document::get_openapi_document))

@@ -109,6 +109,11 @@ macro_rules! text_setting {
 }
 
 text_setting!(
+    /// A domain name of email addresses.
+    EmailDomain, "a domain name such as users.example.com", "\"users.example.com\"",
+    |text| format!("a@{text}").parse::<usher_engine::ports::Nip05>().is_ok() && !text.contains(':')
+);
+text_setting!(
     /// A text of one line.
     Text, "text of at most 1000 bytes in one line", "\"\"", |_| true
 );

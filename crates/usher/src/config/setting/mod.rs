@@ -8,17 +8,19 @@ mod log_filter;
 mod node_address;
 mod nostr;
 mod nwc;
+mod openid_clients;
 mod return_urls;
 mod secret;
 
 pub use address::{DatabaseUrl, WebUrl, WebhookUrl};
-pub use basic::{Nip05, ProfileName, Text, Unit, Whole};
+pub use basic::{EmailDomain, Nip05, ProfileName, Text, Unit, Whole};
 pub use choice::{LnBackend, LogFormat, VerificationProvider};
 pub use hours::Hours;
 pub use log_filter::{FilterError, LogFilter, parse_filter};
 pub use node_address::{HostName, ListenAddress, NodeAddress, Port};
 pub use nostr::{PrivateKey, Relays, Scheme};
 pub use nwc::NwcUrl;
+pub use openid_clients::OpenIdClients;
 pub use return_urls::ReturnUrls;
 pub use secret::{ApiToken, Mnemonic, Secret, WebhookSecret};
 
@@ -33,6 +35,8 @@ pub enum Given {
     Numbers(Vec<i128>),
     /// A whole number.
     Integer(i128),
+    /// A list of tables, as JSON text.
+    Tables(String),
     /// True or false.
     Flag(bool),
     /// Something that no key takes: a fraction, a date, a table, a list of anything else.
@@ -100,7 +104,7 @@ fn text<T: Setting>(given: &Given) -> Result<&str, String> {
         Given::Text(text) if text.is_empty() => Err(empty::<T>()),
         Given::Text(text) => Ok(text),
         Given::Integer(_) | Given::Flag(_) => Err(format!("must be {}, in quotes", T::shape())),
-        Given::List(_) | Given::Numbers(_) | Given::Unfit | Given::Unusable => Err(unfit::<T>()),
+        Given::List(_) | Given::Numbers(_) | Given::Tables(_) | Given::Unfit | Given::Unusable => Err(unfit::<T>()),
     }
 }
 

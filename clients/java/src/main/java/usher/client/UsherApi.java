@@ -1212,6 +1212,118 @@ public final class UsherApi {
     }
 
     /**
+     * Lists what users agreed to give apps (OpenID Connect).
+     *
+     * <p>{@code GET /oidc/consents}
+     *
+     * @param query which part of it
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<OidcConsentList> listOidcConsents(ListOidcConsentsQuery query) {
+        return listOidcConsents(query, CallOptions.DEFAULT);
+    }
+
+    /**
+     * Lists what users agreed to give apps (OpenID Connect).
+     *
+     * <p>A user agrees once for each app, and again when it wants more.
+     *
+     * <p>{@code GET /oidc/consents}
+     *
+     * @param query which part of it
+     * @param options how to call
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<OidcConsentList> listOidcConsents(ListOidcConsentsQuery query, CallOptions options) {
+        return transport.call(Request.of("GET", "/oidc/consents").query(Encoders.listOidcConsentsQuery(query)),
+                options, Decoders::oidcConsentList);
+    }
+
+    /**
+     * Revokes what a user agreed to give an app (OpenID Connect).
+     *
+     * <p>{@code DELETE /oidc/consents}
+     *
+     * @param request Names a consent.
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<OidcConsentRevoked> revokeOidcConsent(RevokeOidcConsentRequest request) {
+        return revokeOidcConsent(request, CallOptions.DEFAULT);
+    }
+
+    /**
+     * Revokes what a user agreed to give an app (OpenID Connect).
+     *
+     * <p>The app's codes and tokens for this user stop working before the response, except ID tokens, which apps
+     * verify themselves. The user is asked again at the next login. Sessions within the app end when the app ends
+     * them.
+     *
+     * <p>{@code DELETE /oidc/consents}
+     *
+     * @param request Names a consent.
+     * @param options how to call
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<OidcConsentRevoked> revokeOidcConsent(RevokeOidcConsentRequest request, CallOptions options) {
+        return transport.call(Request.of("DELETE", "/oidc/consents").body(Encoders.revokeOidcConsentRequest(request)),
+                options, Decoders::oidcConsentRevoked);
+    }
+
+    /**
+     * Lists the keys that sign ID tokens.
+     *
+     * <p>{@code GET /oidc/keys}
+     *
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<OidcKeys> listOidcKeys() {
+        return listOidcKeys(CallOptions.DEFAULT);
+    }
+
+    /**
+     * Lists the keys that sign ID tokens.
+     *
+     * <p>The response has no private key. Apps read the public keys at {@code /oauth/jwks}.
+     *
+     * <p>{@code GET /oidc/keys}
+     *
+     * @param options how to call
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<OidcKeys> listOidcKeys(CallOptions options) {
+        return transport.call(Request.of("GET", "/oidc/keys"), options, Decoders::oidcKeys);
+    }
+
+    /**
+     * Rotates the keys that sign ID tokens.
+     *
+     * <p>{@code POST /oidc/keys}
+     *
+     * @param request Has no fields.
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<OidcKeys> rotateOidcKeys(RotateOidcKeysRequest request) {
+        return rotateOidcKeys(request, CallOptions.DEFAULT);
+    }
+
+    /**
+     * Rotates the keys that sign ID tokens.
+     *
+     * <p>The new keys are durable and sign before the response. The last ones are published for another day, because
+     * apps hold ID tokens that they have signed. The service rotates keys by itself after 90 days.
+     *
+     * <p>{@code POST /oidc/keys}
+     *
+     * @param request Has no fields.
+     * @param options how to call
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<OidcKeys> rotateOidcKeys(RotateOidcKeysRequest request, CallOptions options) {
+        return transport.call(Request.of("POST", "/oidc/keys").body(Encoders.rotateOidcKeysRequest(request)), options,
+                Decoders::oidcKeys);
+    }
+
+    /**
      * Publishes the service's own name (NIP-05).
      *
      * <p>{@code GET /.well-known/nostr.json}

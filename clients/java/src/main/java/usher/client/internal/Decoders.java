@@ -175,6 +175,39 @@ public final class Decoders {
                 json.strings("relays"));
     }
 
+    public static OidcConsent oidcConsent(JsonObject json) {
+        return new OidcConsent(
+                json.string("client_id"),
+                json.string("main_key"),
+                json.strings("scopes"),
+                json.integer("agreed_at"));
+    }
+
+    public static OidcConsentList oidcConsentList(JsonObject json) {
+        return new OidcConsentList(
+                json.list("consents", Decoders::oidcConsent),
+                json.optionalString("next"));
+    }
+
+    public static OidcConsentRevoked oidcConsentRevoked(JsonObject json) {
+        return new OidcConsentRevoked(
+                json.string("status"));
+    }
+
+    public static OidcKey oidcKey(JsonObject json) {
+        return new OidcKey(
+                json.string("kid"),
+                json.string("algorithm"),
+                json.string("status"),
+                json.integer("created_at"),
+                json.optionalInteger("retired_at"));
+    }
+
+    public static OidcKeys oidcKeys(JsonObject json) {
+        return new OidcKeys(
+                json.list("keys", Decoders::oidcKey));
+    }
+
     public static OutgoingTicket outgoingTicket(JsonObject json) {
         return new OutgoingTicket(
                 json.string("stream_id"),

@@ -178,6 +178,18 @@ public final class Encoders {
         return members.map();
     }
 
+    public static Map<String, Object> revokeOidcConsentRequest(RevokeOidcConsentRequest value) {
+        Members members = new Members();
+        members.put("client_id", value.clientId());
+        members.put("main_key", value.mainKey());
+        return members.map();
+    }
+
+    public static Map<String, Object> rotateOidcKeysRequest(RotateOidcKeysRequest value) {
+        Members members = new Members();
+        return members.map();
+    }
+
     public static Map<String, Object> sendTicketRequest(SendTicketRequest value) {
         Members members = new Members();
         members.put("main_key", value.mainKey());
@@ -278,6 +290,13 @@ public final class Encoders {
     public static Map<String, Object> listWebhookDeliveriesQuery(ListWebhookDeliveriesQuery value) {
         Members members = new Members();
         members.put("status", value.status());
+        members.put("after", value.after());
+        members.put("limit", value.limit());
+        return members.map();
+    }
+
+    public static Map<String, Object> listOidcConsentsQuery(ListOidcConsentsQuery value) {
+        Members members = new Members();
         members.put("after", value.after());
         members.put("limit", value.limit());
         return members.map();

@@ -1,0 +1,22 @@
+//! `GET /oidc/keys`
+
+use axum::Json;
+use axum::extract::State;
+
+use super::oidc::{Error, Keys, provider};
+use crate::ApiState;
+
+/// Lists the keys that sign ID tokens.
+///
+/// The response has no private key. Apps read the public keys at `/oauth/jwks`.
+#[utoipa::path(
+    get,
+    path = "/oidc/keys",
+    responses(
+        (status = 200, description = "The keys.", body = Keys),
+        (status = 503, description = "`oidc_not_configured`: The service is no OpenID Connect provider (`oidc.clients`)."),
+    ),
+)]
+pub(crate) async fn list_oidc_keys(State(state): State<ApiState>) -> Result<Json<Keys>, Error> {
+    Ok(Json(provider(&state)?.keys().into()))
+}

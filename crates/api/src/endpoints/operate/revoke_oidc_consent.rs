@@ -1,0 +1,77 @@
+//! `DELETE /oidc/consents`
+
+use axum::Json;
+use axum::extract::State;
+use serde::Serialize;
+use usher_protocol::PublicKey;
+use utoipa::ToSchema;
+
+use super::oidc::{Error, provider};
+use crate::ApiState;
+use crate::body;
+use crate::field_types::{Key, VisibleAscii};
+use crate::request_body::{RequestBody, request_body};
+use crate::tasks;
+
+request_body! {
+    /// Names a consent.
+    pub(crate) struct Body = "RevokeOidcConsentRequest", example {
+        "client_id": "gitea",
+        "main_key": "79be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798",
+    } {
+        /// The app, as in `oidc.clients`.
+        client_id: VisibleAscii<128>,
+        /// The user.
+        main_key: Key,
+    }
+}
+
+/// The fields as read.
+pub(crate) struct Request {
+    client_id: String,
+    main_key: PublicKey,
+}
+
+impl RequestBody for Body {
+    type Request = Request;
+
+    fn complete(self) -> Option<Request> {
+        Some(Request { client_id: self.client_id?, main_key: self.main_key? })
+    }
+}
+
+/// A consent that was revoked.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = OidcConsentRevoked, example = json!({ "status": "revoked" }))]
+pub(crate) struct Revoked {
+    /// `revoked`.
+    #[schema(pattern = "^revoked$")]
+    status: &'static str,
+}
+
+/// Revokes what a user agreed to give an app (OpenID Connect).
+///
+/// The app's codes and tokens for this user stop working before the response, except ID tokens, which apps verify
+/// themselves. The user is asked again at the next login. Sessions within the app end when the app ends them.
+#[utoipa::path(
+    delete,
+    path = "/oidc/consents",
+    request_body = Body,
+    responses(
+        (status = 200, description = "The consent is revoked.", body = Revoked),
+        (status = 404, description = "`consent_not_found`: This user has not agreed to give this app anything."),
+        (
+            status = 503,
+            description = "`oidc_not_configured`: The service is no OpenID Connect provider (`oidc.clients`). \
+                           `storage_unavailable`: The database is unavailable."
+        ),
+    ),
+)]
+pub(crate) async fn revoke_oidc_consent(
+    State(state): State<ApiState>,
+    body::Json(Request { client_id, main_key }): body::Json<Body>,
+) -> Result<Json<Revoked>, Error> {
+    let provider = provider(&state)?;
+    let revoked = tasks::run_detached(&state, async move { provider.revoke_consent(&client_id, main_key).await });
+    if revoked.await?? { Ok(Json(Revoked { status: "revoked" })) } else { Err(Error::NoConsent) }
+}

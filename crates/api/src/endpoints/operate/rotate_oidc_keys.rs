@@ -1,0 +1,52 @@
+//! `POST /oidc/keys`
+
+use axum::Json;
+use axum::extract::State;
+
+use super::oidc::{Error, Keys, provider};
+use crate::ApiState;
+use crate::body;
+use crate::request_body::{RequestBody, request_body};
+use crate::tasks;
+
+request_body! {
+    /// Has no fields.
+    pub(crate) struct Body = "RotateOidcKeysRequest", example {} {
+    }
+}
+
+impl RequestBody for Body {
+    type Request = ();
+
+    const MAY_BE_EMPTY: bool = true;
+
+    fn complete(self) -> Option<()> {
+        Some(())
+    }
+}
+
+/// Rotates the keys that sign ID tokens.
+///
+/// The new keys are durable and sign before the response. The last ones are published for another day, because apps hold
+/// ID tokens that they have signed. The service rotates keys by itself after 90 days.
+#[utoipa::path(
+    post,
+    path = "/oidc/keys",
+    request_body = Body,
+    responses(
+        (status = 200, description = "All keys: the new ones and those that are still published.", body = Keys),
+        (
+            status = 503,
+            description = "`oidc_not_configured`: The service is no OpenID Connect provider (`oidc.clients`). \
+                           `storage_unavailable`: The database is unavailable."
+        ),
+    ),
+)]
+pub(crate) async fn rotate_oidc_keys(
+    State(state): State<ApiState>,
+    body::Json(()): body::Json<Body>,
+) -> Result<Json<Keys>, Error> {
+    let provider = provider(&state)?;
+    let keys = tasks::run_detached(&state, async move { provider.rotate_keys().await }).await??;
+    Ok(Json(keys.into()))
+}

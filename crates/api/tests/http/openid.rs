@@ -1,0 +1,156 @@
+//! The endpoints that manage the OpenID Connect provider; the provider is scripted.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+use usher_engine::UnixMillis;
+use usher_engine::ports::{OpenIdConsent, OpenIdControl, OpenIdKey, OpenIdKeyError, StoreError};
+use usher_protocol::PublicKey;
+
+use crate::app::{TestApp, key};
+
+/// A provider with consents in memory, whose keys are numbered.
+#[derive(Default)]
+struct ScriptedProvider {
+    consents: Mutex<Vec<OpenIdConsent>>,
+    rotations: Mutex<u64>,
+    fails: Mutex<bool>,
+}
+
+impl ScriptedProvider {
+    fn work(&self) -> Result<(), StoreError> {
+        if *self.fails.lock() { Err(StoreError::Closed) } else { Ok(()) }
+    }
+}
+
+#[async_trait]
+impl OpenIdControl for ScriptedProvider {
+    async fn consents(&self, after: Option<(String, String)>, limit: usize) -> Result<Vec<OpenIdConsent>, StoreError> {
+        self.work()?;
+        let is_later =
+            |consent: &&OpenIdConsent| after.as_ref() < Some(&(consent.client_id.clone(), consent.subject.clone()));
+        Ok(self.consents.lock().iter().filter(is_later).take(limit).cloned().collect())
+    }
+
+    async fn revoke_consent(&self, client_id: &str, user: PublicKey) -> Result<bool, StoreError> {
+        self.work()?;
+        let mut consents = self.consents.lock();
+        let before = consents.len();
+        consents.retain(|consent| consent.client_id != client_id || consent.subject != user.to_hex());
+        Ok(consents.len() < before)
+    }
+
+    fn keys(&self) -> Vec<OpenIdKey> {
+        let newest = *self.rotations.lock();
+        let key = |number: u64| OpenIdKey {
+            kid: format!("key-{number}"),
+            algorithm: "RS256",
+            made_at: UnixMillis(number * 1000),
+            retired_at: (number < newest).then_some(UnixMillis(newest * 1000)),
+        };
+        (0..=newest).rev().map(key).collect()
+    }
+
+    async fn rotate_keys(&self) -> Result<Vec<OpenIdKey>, OpenIdKeyError> {
+        self.work()?;
+        *self.rotations.lock() += 1;
+        Ok(self.keys())
+    }
+}
+
+fn consent(client_id: &str, user: u8) -> OpenIdConsent {
+    OpenIdConsent {
+        client_id: client_id.to_owned(),
+        subject: key(user).to_hex(),
+        scopes: "openid profile".to_owned(),
+        at: UnixMillis(1_732_137_600_000),
+    }
+}
+
+async fn start() -> (TestApp, Arc<ScriptedProvider>) {
+    let provider = Arc::new(ScriptedProvider::default());
+    let mut consents = [consent("a", 1), consent("a", 2), consent("b", 1)];
+    consents.sort_by_key(|consent| (consent.client_id.clone(), consent.subject.clone()));
+    *provider.consents.lock() = consents.to_vec();
+    let builder = crate::app::Builder { openid: Some(Arc::clone(&provider) as _), ..TestApp::builder() };
+    (builder.start().await, provider)
+}
+
+async fn read(request: reqwest::RequestBuilder) -> (u16, Value) {
+    let response = request.send().await.unwrap();
+    (response.status().as_u16(), response.json().await.unwrap())
+}
+
+fn revoke(app: &TestApp, body: &Value) -> reqwest::RequestBuilder {
+    app.http.delete(app.url("/oidc/consents")).bearer_auth(crate::app::TOKEN).json(body)
+}
+
+#[tokio::test]
+async fn consents_are_listed_in_pages() {
+    let (app, provider) = start().await;
+    let all = provider.consents.lock().clone();
+    let (status, first) = read(app.get("/oidc/consents?limit=2")).await;
+    assert_eq!((status, first["consents"].as_array().unwrap().len()), (200, 2));
+    let expected = json!({
+        "client_id": "a", "main_key": all[0].subject, "scopes": ["openid", "profile"], "agreed_at": 1_732_137_600,
+    });
+    assert_eq!(first["consents"][0], expected);
+    let next = first["next"].as_str().unwrap();
+    assert_eq!(next, format!("a:{}", all[1].subject));
+    let (_, second) = read(app.get(&format!("/oidc/consents?limit=2&after={next}"))).await;
+    assert_eq!(second["consents"][0]["client_id"], "b");
+    assert_eq!((second["consents"].as_array().unwrap().len(), &second["next"]), (1, &Value::Null));
+    for after in ["", "a", "a:b", "%ff"] {
+        let (status, body) = read(app.get(&format!("/oidc/consents?after={after}"))).await;
+        assert_eq!((status, &body["errors"][0]["pointer"]), (422, &json!("/after")), "{after}");
+    }
+}
+
+#[tokio::test]
+async fn a_consent_is_revoked_once() {
+    let (app, provider) = start().await;
+    let body = json!({ "client_id": "a", "main_key": key(1).to_hex() });
+    assert_eq!(read(revoke(&app, &body)).await, (200, json!({ "status": "revoked" })));
+    assert_eq!(provider.consents.lock().len(), 2);
+    let (status, problem) = read(revoke(&app, &body)).await;
+    assert_eq!((status, &problem["code"]), (404, &json!("consent_not_found")));
+    let (status, problem) = read(revoke(&app, &json!({ "main_key": "x" }))).await;
+    assert_eq!((status, problem["errors"].as_array().unwrap().len()), (422, 2), "{problem}");
+    assert_eq!(provider.consents.lock().len(), 2);
+}
+
+#[tokio::test]
+async fn keys_are_listed_and_rotated_once_for_each_idempotency_key() {
+    let (app, _) = start().await;
+    let current =
+        json!({ "kid": "key-0", "algorithm": "RS256", "status": "current", "created_at": 0, "retired_at": null });
+    assert_eq!(read(app.get("/oidc/keys")).await, (200, json!({ "keys": [current] })));
+    for _ in 0..2 {
+        let (status, body) = read(app.post("/oidc/keys").header("Idempotency-Key", "one")).await;
+        assert_eq!((status, body["keys"].as_array().unwrap().len()), (200, 2), "{body}");
+        assert_eq!((&body["keys"][0]["status"], &body["keys"][1]["status"]), (&json!("current"), &json!("retired")));
+        assert_eq!(body["keys"][1]["retired_at"], 1);
+    }
+}
+
+#[tokio::test]
+async fn failures_have_codes() {
+    let (app, provider) = start().await;
+    *provider.fails.lock() = true;
+    let body = json!({ "client_id": "a", "main_key": key(1).to_hex() });
+    let failing = [app.get("/oidc/consents"), app.post("/oidc/keys"), revoke(&app, &body)];
+    for request in failing {
+        let (status, problem) = read(request).await;
+        assert_eq!((status, &problem["code"]), (503, &json!("storage_unavailable")));
+    }
+    let none = TestApp::start().await;
+    for request in [none.get("/oidc/consents"), none.get("/oidc/keys"), none.post("/oidc/keys"), revoke(&none, &body)] {
+        let (status, problem) = read(request).await;
+        assert_eq!((status, &problem["code"]), (503, &json!("oidc_not_configured")));
+        assert!(problem["detail"].as_str().unwrap().contains("oidc.clients"), "{problem}");
+    }
+    let unauthorized = app.http.get(app.url("/oidc/keys")).send().await.unwrap();
+    assert_eq!(unauthorized.status(), 401);
+}

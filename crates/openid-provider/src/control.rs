@@ -1,0 +1,26 @@
+//! The provider as its operator manages it.
+
+use async_trait::async_trait;
+use usher_engine::ports::{OpenIdConsent, OpenIdControl, OpenIdKey, OpenIdKeyError, StoreError};
+use usher_protocol::PublicKey;
+
+use crate::provider::OpenIdProvider;
+
+#[async_trait]
+impl OpenIdControl for OpenIdProvider {
+    async fn consents(&self, after: Option<(String, String)>, limit: usize) -> Result<Vec<OpenIdConsent>, StoreError> {
+        self.0.store.openid_consents(after, limit).await
+    }
+
+    async fn revoke_consent(&self, client_id: &str, user: PublicKey) -> Result<bool, StoreError> {
+        self.0.store.revoke_openid_consent(client_id, &user.to_hex()).await
+    }
+
+    fn keys(&self) -> Vec<OpenIdKey> {
+        self.0.keys.list()
+    }
+
+    async fn rotate_keys(&self) -> Result<Vec<OpenIdKey>, OpenIdKeyError> {
+        self.0.keys.rotate().await
+    }
+}

@@ -1,0 +1,79 @@
+//! The OpenID Connect provider, on the engine's logins.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use http::HeaderMap;
+use usher_engine::operations::LoginState;
+use usher_engine::{BrowserLogin, Engine, StartError, StreamId};
+use usher_openid_provider::{BeginLogin, LoginError, LoginOutcome, LoginStarted, Logins, OpenIdOptions};
+use usher_pages::{cookie, login_cookie, login_cookie_name};
+
+use crate::config::Config;
+
+/// How long the browser keeps the cookie of a login beyond the login itself: it has an hour in any case.
+const LIFETIME: Duration = Duration::from_secs(3600);
+
+/// The provider's options; `None` when no client is configured.
+pub(crate) fn options(config: &Config, pages_url: &str) -> Option<OpenIdOptions> {
+    let provider = &config.openid_provider;
+    let clients = provider.clients.as_ref()?;
+    Some(OpenIdOptions {
+        issuer: pages_url.to_owned(),
+        style_path: format!("{}/pages/assets/page.css", base(pages_url)),
+        clients: clients.clients().to_vec(),
+        email_domain: provider.email_domain.as_ref().map(|domain| domain.as_str().to_ascii_lowercase()),
+        session_ttl: Duration::from_secs(provider.session_hours.get() * 3600),
+    })
+}
+
+/// The path of a URL, without a trailing slash.
+fn base(url: &str) -> String {
+    url::Url::parse(url).map(|url| url.path().trim_end_matches('/').to_owned()).unwrap_or_default()
+}
+
+/// Logins are operations of the engine: durable, and in the event feed as all others.
+pub(crate) struct EngineLogins {
+    /// The engine.
+    pub(crate) engine: Arc<Engine>,
+    /// How a browser reaches the pages, without a trailing slash.
+    pub(crate) pages_url: String,
+}
+
+#[async_trait]
+impl Logins for EngineLogins {
+    async fn begin(&self, login: BeginLogin) -> Result<LoginStarted, LoginError> {
+        let BeginLogin { client_name, continue_url } = login;
+        let started = self.engine.start_browser_login(BrowserLogin { client_name, continue_url }).await;
+        let started = started.map_err(|error| match error {
+            StartError::TooManyOpen => LoginError::Busy,
+            error => LoginError::Store(error.into()),
+        })?;
+        let page = login_cookie(&self.pages_url, started.stream_id, &started.browser, LIFETIME);
+        // The same for the address to which the page leads at its end: cookies are sent by path.
+        let path = base(&self.pages_url);
+        let of_page = format!("Path={path}/login/{};", started.stream_id);
+        let end = page.replace(&of_page, &format!("Path={path}/oauth/login-return;"));
+        Ok(LoginStarted {
+            login_id: started.stream_id.to_string(),
+            page_url: started.page_url,
+            set_cookies: vec![page, end],
+        })
+    }
+
+    async fn outcome(&self, login_id: &str, headers: &HeaderMap) -> Result<LoginOutcome, LoginError> {
+        let Ok(login) = login_id.parse::<StreamId>() else { return Ok(LoginOutcome::OtherBrowser) };
+        let Some(browser) = cookie(headers, &login_cookie_name(login)) else { return Ok(LoginOutcome::OtherBrowser) };
+        let state = self.engine.login_state(login, &browser).await;
+        Ok(match state.map_err(|error| LoginError::Store(error.into()))? {
+            None => LoginOutcome::OtherBrowser,
+            Some(LoginState::Waiting | LoginState::Asking) => LoginOutcome::Pending,
+            Some(LoginState::Approved { main_key, method, at }) => {
+                LoginOutcome::Approved { main_key, method: method.as_str().to_owned(), at }
+            }
+            Some(LoginState::Declined) => LoginOutcome::Declined,
+            Some(LoginState::Expired) => LoginOutcome::TimedOut,
+        })
+    }
+}

@@ -1,0 +1,277 @@
+//! Apps of other implementations (npm `openid-client`, PyPI `Authlib`) log users in through the service, in a real browser
+//! (Debian's chromium), with an extension of another implementation (npm `nostr-tools`).
+
+use serde_json::{Value, json};
+use usher_protocol::{Keys, PublicKey};
+use usher_sandbox::relay::EmbeddedRelay;
+use usher_sandbox::wallet::Policy;
+use usher_test_tools::{Browser, Library, RelyingParty};
+
+use crate::harness::{LONG, TestUsher, free_port, wallet_for};
+
+const SECRET: &str = "app-secret-app-secret-app-secret-app";
+const EXTENSION_BUTTON: &str = "#extension:not([hidden]) button";
+
+struct Fixture {
+    usher: TestUsher,
+    app: RelyingParty,
+    browser: Browser,
+    user: PublicKey,
+    _relay: EmbeddedRelay,
+}
+
+impl Fixture {
+    async fn start(library: Library, client: Value) -> Self {
+        Self::start_with(library, client, None).await
+    }
+
+    /// With a port of the pages' own, if any.
+    async fn start_with(library: Library, client: Value, pages_port: Option<u16>) -> Self {
+        let is_public = client["public"] == true;
+        let app =
+            RelyingParty::start(library, "app", (!is_public).then_some(SECRET), "openid profile email offline_access");
+        let mut entry = json!({
+            "id": "app", "name": "The App", "redirect_uris": [format!("{}/callback", app.address)],
+            "post_logout_redirect_uris": [format!("{}/bye", app.address)],
+        });
+        if !is_public {
+            entry["secret"] = SECRET.into();
+        }
+        entry.as_object_mut().unwrap().extend(client.as_object().unwrap().clone());
+        let relay = EmbeddedRelay::start().await.unwrap();
+        let mut builder = TestUsher::builder().relays(&[relay.url()]).set("OIDC__CLIENTS", json!([entry]));
+        if let Some(port) = pages_port {
+            builder = builder.set("PAGES__LISTEN_PORT", port);
+        }
+        let usher = builder.set("OIDC__EMAIL_DOMAIN", "users.example").start().await;
+        let issuer = pages_port.map_or_else(|| usher.api().base, |port| format!("http://127.0.0.1:{port}"));
+        let keys = Keys::generate();
+        let mut browser = Browser::start().await;
+        browser.install_extension(&keys.secret_key().to_secret_hex()).await;
+        let mut fixture = Self { usher, app, browser, user: keys.public_key(), _relay: relay };
+        assert_eq!(fixture.app.ask(&json!({ "issuer": issuer })), json!({ "discovered": issuer }));
+        fixture
+    }
+
+    async fn open_login(&mut self) {
+        self.browser.open(&format!("{}/login", self.app.address)).await;
+    }
+
+    async fn click_extension(&mut self) {
+        self.browser.until(&format!("document.querySelector('{EXTENSION_BUTTON}') !== null")).await;
+        let text = self.browser.evaluate("document.body.innerText").await;
+        assert!(text.as_str().unwrap().contains("The App asks you to log in"), "{text}");
+        self.browser.click(EXTENSION_BUTTON).await;
+    }
+
+    /// On the page that asks: the user agrees.
+    async fn agree(&mut self) {
+        self.browser.until("document.querySelector('button[value=allow]') !== null").await;
+        assert_eq!(self.browser.accessibility_faults().await, [] as [&str; 0]);
+        assert_eq!(self.browser.overflow().await, json!(0));
+        self.browser.click("button[value=allow]").await;
+    }
+
+    async fn done(&mut self) -> Value {
+        self.browser.until("document.querySelector('#done, #failed') !== null").await;
+        let result = self.app.result();
+        assert!(result["error"].is_null(), "{result}");
+        let hex = self.user.to_hex();
+        assert_eq!(result["claims"]["sub"], hex);
+        assert_eq!(result["user"]["sub"], hex);
+        assert_eq!(result["user"]["email"], format!("{hex}@users.example"));
+        assert_eq!(result["claims"]["email"], result["user"]["email"]);
+        assert!(result["user"]["preferred_username"].as_str().unwrap().starts_with("npub1"), "{result}");
+        result
+    }
+
+    /// What a command of the program prints.
+    fn command(&self, arguments: &[&str]) -> String {
+        let output = self.usher.command(arguments).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// A login from the beginning to the end; its result.
+    async fn login(&mut self) -> Value {
+        self.open_login().await;
+        self.click_extension().await;
+        self.agree().await;
+        self.done().await
+    }
+}
+
+async fn logs_in_refreshes_and_passes_at_once(library: Library, client: Value) -> Value {
+    let mut fixture = Fixture::start(library, client).await;
+    fixture.browser.be_a_phone().await;
+    let result = fixture.login().await;
+    assert_eq!(result["claims"]["amr"], json!(["extension"]));
+
+    let refreshed = fixture.app.ask(&json!({ "refresh": result["tokens"]["refresh_token"] }));
+    assert_eq!(refreshed["claims"]["sub"], result["claims"]["sub"], "{refreshed}");
+
+    // The browser is logged in and has agreed: the second login asks nothing, also after a crash.
+    fixture.usher.restart().await;
+    fixture.open_login().await;
+    let again = fixture.done().await;
+    assert_eq!(again["claims"]["auth_time"], result["claims"]["auth_time"]);
+
+    // A token that was used before takes its family along.
+    let replayed = fixture.app.ask(&json!({ "refresh": result["tokens"]["refresh_token"] }));
+    assert_eq!(replayed["error"], "invalid_grant", "{replayed}");
+    let stolen = fixture.app.ask(&json!({ "refresh": refreshed["tokens"]["refresh_token"] }));
+    assert_eq!(stolen["error"], "invalid_grant", "{stolen}");
+
+    let log = fixture.usher.log();
+    for name in ["access_token", "refresh_token", "id_token"] {
+        let token = result["tokens"][name].as_str().unwrap();
+        assert!(!log.contains(token), "{name} stays out of the log");
+    }
+    let complaints = fixture.browser.complaints();
+    let base = fixture.usher.api().base;
+    let ours: Vec<_> = complaints.into_iter().filter(|complaint| complaint.to_string().contains(&base)).collect();
+    assert_eq!(ours, [] as [&Value; 0]);
+    result
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn app_with_openid_client_logs_a_user_in() {
+    logs_in_refreshes_and_passes_at_once(Library::OpenidClient, json!({})).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn app_with_authlib_logs_a_user_in() {
+    logs_in_refreshes_and_passes_at_once(Library::Authlib, json!({ "signing_algorithm": "ES256" })).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn public_app_logs_a_user_in_and_out() {
+    let mut fixture = Fixture::start(Library::OpenidClient, json!({ "public": true })).await;
+    let result = fixture.login().await;
+    let ended = fixture.app.ask(&json!({ "end_session": result["tokens"]["id_token"] }));
+    fixture.browser.open(ended["address"].as_str().unwrap()).await;
+    fixture.browser.until("document.querySelector('#bye') !== null").await;
+    // The next login needs the extension again, but no consent.
+    fixture.open_login().await;
+    fixture.click_extension().await;
+    fixture.done().await;
+    // An app that asks silently learns that nobody is logged in.
+    let silent = Browser::start().await;
+    fixture.browser = silent;
+    fixture.browser.open(&format!("{}/login?prompt=none", fixture.app.address)).await;
+    fixture.browser.until("document.querySelector('#failed') !== null").await;
+    assert_eq!(fixture.app.result()["error"], "login_required");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn user_with_a_wallet_logs_in_across_crashes() {
+    let mut fixture = Fixture::start(Library::OpenidClient, json!({})).await;
+    let wallet = wallet_for(Policy::silent()).await;
+    fixture.user = wallet.main_key();
+    fixture.open_login().await;
+    fixture.browser.until("document.querySelector('.qr') !== null").await;
+    fixture.usher.restart().await;
+    let url = fixture.browser.evaluate("document.querySelector('a.button').href").await;
+    wallet.open(&url.as_str().unwrap().parse().unwrap(), LONG).await.unwrap();
+    let request = wallet.next_request(LONG).await.expect("the challenge comes by itself");
+    fixture.usher.restart().await;
+    wallet.approve(&request).unwrap();
+    fixture.browser.until("document.querySelector('button[value=allow]') !== null").await;
+    fixture.usher.restart().await;
+    fixture.agree().await;
+    let result = fixture.done().await;
+    assert_eq!(result["claims"]["amr"], json!(["wallet"]));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn operator_lists_and_revokes_consents_and_rotates_keys() {
+    let mut fixture = Fixture::start(Library::OpenidClient, json!({})).await;
+    let result = fixture.login().await;
+    let user = fixture.user.to_hex();
+    let keys = fixture.command(&["oidc", "keys"]);
+    assert_eq!(keys.lines().filter(|line| line.ends_with(" current")).count(), 2, "{keys}");
+    let consents = fixture.command(&["oidc", "consents"]);
+    assert_eq!(consents, format!("app {user} openid profile email offline_access\n"));
+    assert_eq!(fixture.command(&["oidc", "revoke", "app", &user]), "");
+    let rotated = fixture.command(&["oidc", "rotate-keys"]);
+    assert_eq!(rotated.lines().filter(|line| line.ends_with(" retired")).count(), 2, "{rotated}");
+    let again = fixture.usher.command(&["oidc", "revoke", "app", &user]).output().unwrap();
+    assert!(!again.status.success(), "{again:?}");
+    fixture.usher.restart().await;
+    assert_eq!(fixture.command(&["oidc", "keys"]), rotated);
+    assert_eq!(fixture.command(&["oidc", "consents"]), "");
+    let refreshed = fixture.app.ask(&json!({ "refresh": result["tokens"]["refresh_token"] }));
+    assert_eq!(refreshed["error"], "invalid_grant", "{refreshed}");
+    // Logged in still, and asked again; the ID token has a new key.
+    fixture.open_login().await;
+    fixture.agree().await;
+    fixture.done().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn provider_is_where_the_pages_are() {
+    let port = free_port();
+    let mut fixture = Fixture::start_with(Library::OpenidClient, json!({}), Some(port)).await;
+    fixture.login().await;
+    let api = fixture.usher.api();
+    let status = async |address: String| api.http.get(address).bearer_auth(&api.token).send().await.unwrap().status();
+    for path in ["/oauth/jwks", "/.well-known/openid-configuration"] {
+        assert_eq!(status(format!("http://127.0.0.1:{port}{path}")).await, 200, "{path}");
+        assert_eq!(status(format!("{}{path}", api.base)).await, 404, "{path}");
+    }
+    for path in ["/oidc/keys", "/oidc/consents"] {
+        assert_eq!(status(format!("http://127.0.0.1:{port}{path}")).await, 404, "{path}");
+        assert_eq!(status(format!("{}{path}", api.base)).await, 200, "{path}");
+    }
+}
+
+/// Without clients there is no provider, and nothing of it is reachable.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn without_clients_there_is_no_provider() {
+    let relay = EmbeddedRelay::start().await.unwrap();
+    let usher = TestUsher::builder().relays(&[relay.url()]).start().await;
+    let api = usher.api();
+    for path in ["/oauth/authorize", "/oauth/jwks", "/.well-known/openid-configuration"] {
+        let response = api.http.get(format!("{}{path}", api.base)).bearer_auth(&api.token).send().await.unwrap();
+        assert_eq!(response.status(), 404, "{path}");
+    }
+    let output = usher.command(&["oidc", "keys"]).output().unwrap();
+    assert!(!output.status.success());
+    assert!(String::from_utf8_lossy(&output.stderr).contains("oidc.clients"), "{output:?}");
+}
+
+/// Somebody begins a login and sends its page to somebody else, who cannot log in there.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nobody_logs_in_on_the_page_of_another_browser() {
+    let mut fixture = Fixture::start(Library::OpenidClient, json!({})).await;
+    fixture.open_login().await;
+    fixture.browser.until(&format!("document.querySelector('{EXTENSION_BUTTON}') !== null")).await;
+    let page = fixture.browser.evaluate("location.href").await;
+    let mut victim = Browser::start().await;
+    victim.install_extension(&Keys::generate().secret_key().to_secret_hex()).await;
+    victim.open(page.as_str().unwrap()).await;
+    victim.until("document.body?.innerText.includes('This login was opened elsewhere')").await;
+    assert_eq!(victim.evaluate("document.querySelector('#extension, .qr, form')").await, Value::Null);
+    // And no page of the provider can be framed.
+    fixture.click_extension().await;
+    fixture.browser.until("document.querySelector('button[value=allow]') !== null").await;
+    let question = fixture.browser.evaluate("location.href").await;
+    victim.open(question.as_str().unwrap()).await;
+    victim.until("document.body?.innerText.includes('This login was started elsewhere')").await;
+    fixture.browser.open(&format!("{}/bye", fixture.app.address)).await;
+    fixture.browser.until("document.querySelector('#bye') !== null").await;
+    let frame = format!(
+        "document.body.append(Object.assign(document.createElement('iframe'), {{ src: {:?} }}))",
+        question.as_str().unwrap()
+    );
+    fixture.browser.evaluate(&frame).await;
+    let blocked = |complaint: &&Value| complaint.to_string().contains("frame-ancestors");
+    for _ in 0..100 {
+        fixture.browser.until("true").await;
+        if fixture.browser.complaints().iter().any(blocked) {
+            return;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+    }
+    panic!("the page was framed: {:?}", fixture.browser.complaints());
+}
