@@ -40,7 +40,8 @@ COPY --from=build --chown=65532:65532 /out/owned/ /
 ENV SERVICE_DATA_DIR=/data \
     SERVICE__INFO__LISTEN_ADDRESS=0.0.0.0
 VOLUME /data
-EXPOSE 3000
+# The API, and the pages if SERVICE__PAGES__LISTEN_PORT=3001 gives them a port of their own.
+EXPOSE 3000 3001
 USER 65532:65532
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=30s --timeout=10s --start-period=60s --retries=3 CMD ["/usr/bin/usher", "health"]

@@ -243,8 +243,9 @@ configuration! {
         /// Where pages may lead a browser at the end: the `return_url` of a request must have the same scheme, host and port
         /// as one of these, and the same path or one below it.
         return_urls: ReturnUrls = "[]";
-        /// A port for the pages and `/.well-known/nostr.json` alone, at `info.listen_address`. Nothing of the API is there, so
-        /// a proxy can pass everything to it; the pages are then no longer at `info.listen_port`. 0 uses any free port.
+        /// A port for the pages, OpenID Connect and `/.well-known/nostr.json` alone, at `info.listen_address`. Nothing of the
+        /// API is there, so a proxy can pass everything to it; the pages are then no longer at `info.listen_port`. 0 uses any
+        /// free port.
         listen_port: Option<Whole<0, 65535>>;
     }
 

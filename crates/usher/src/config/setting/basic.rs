@@ -19,8 +19,8 @@ impl<const MIN: u64, const MAX: u64> Whole<MIN, MAX> {
 }
 
 impl<const MIN: u64, const MAX: u64> Setting for Whole<MIN, MAX> {
-    /// Of the only key without a default, an amount in millisats.
-    const EXAMPLE: &'static str = "100000000";
+    /// Of the only keys without a default: a port, and an amount in millisats.
+    const EXAMPLE: &'static str = if MAX == u16::MAX as u64 { "3001" } else { "100000000" };
 
     fn shape() -> String {
         format!("a whole number from {MIN} to {MAX}")
