@@ -54,6 +54,14 @@ pub enum StartError {
 }
 
 impl StartError {
+    /// Whether another start with the same data, options and program fails in the same way.
+    pub const fn is_permanent(&self) -> bool {
+        match self {
+            Self::Option(_) | Self::Restored { .. } | Self::Store(OpenError::Newer(_)) => true,
+            Self::Store(_) | Self::Settings(_) | Self::Listen(..) | Self::Threads(_) | Self::Build(_) => false,
+        }
+    }
+
     pub(crate) fn storage(error: std::io::Error) -> Self {
         Self::Store(OpenError::Io(error))
     }

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use crate::output::tell;
 
-/// `EX_CONFIG` of sysexits.h: starting again changes nothing (systemd: `RestartPreventExitStatus=78`).
+/// `EX_CONFIG` of sysexits.h: another start fails in the same way (systemd: `RestartPreventExitStatus=78`).
 const EX_CONFIG: u8 = 78;
 
 /// Wrong arguments: what shells and most programs use.
@@ -19,6 +19,8 @@ pub enum Failure {
     Configuration(Vec<String>),
     /// The arguments are wrong.
     Usage(String),
+    /// The stored data cannot be used with this program or these settings, and another start would not change that.
+    Refused(Box<dyn Error + Send + Sync>),
     /// What is wrong has been said already: only the exit code is left.
     Reported(u8),
     /// Anything else.
@@ -34,6 +36,11 @@ impl Failure {
     /// An argument that cannot be used, described by a sentence.
     pub fn usage(what: impl Into<String>) -> Self {
         Self::Usage(what.into())
+    }
+
+    /// Data that another start could not use either.
+    pub fn refused(what: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        Self::Refused(what.into())
     }
 
     /// Everything has been said, and something needs action.
@@ -59,6 +66,10 @@ impl Failure {
                 tell(&format!("usher: {what}"));
                 ExitCode::from(EX_USAGE)
             }
+            Self::Refused(_) => {
+                tell(&format!("usher: {self}"));
+                ExitCode::from(EX_CONFIG)
+            }
             Self::Reported(code) => ExitCode::from(*code),
             Self::Other(_) => {
                 tell(&format!("usher: {self}"));
@@ -81,7 +92,7 @@ impl fmt::Display for Failure {
             Self::Configuration(lines) => f.write_str(&lines.join("; ")),
             Self::Usage(what) => f.write_str(what),
             Self::Reported(_) => f.write_str("it has been reported"),
-            Self::Other(error) => f.write_str(&chain(&**error)),
+            Self::Refused(error) | Self::Other(error) => f.write_str(&chain(&**error)),
         }
     }
 }

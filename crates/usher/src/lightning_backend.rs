@@ -80,9 +80,10 @@ async fn start_embedded(
 
     let folder = data_dir.join("lightning");
     let options = embedded_options(config, folder.clone(), store)?;
-    let (node, notifications) = EmbeddedLightning::start(options, Arc::clone(clock))
-        .await
-        .map_err(|error| Failure::said(format!("{}: {}", folder.display(), crate::failure::chain(&error))))?;
+    let (node, notifications) = EmbeddedLightning::start(options, Arc::clone(clock)).await.map_err(|error| {
+        let said = format!("{}: {}", folder.display(), crate::failure::chain(&error));
+        if error.is_permanent() { Failure::refused(said) } else { Failure::said(said) }
+    })?;
     let backend = LightningBackend { adapter: node.clone(), name: "embedded", node: Some(node.clone()) };
     Ok((EmbeddedNode { node: Some(node) }, Some((backend, notifications))))
 }

@@ -291,6 +291,10 @@ pub fn open_store(config: &Config, data_dir: &Path) -> Result<Arc<SqliteStore>, 
         Err(error @ OpenError::InUse { .. }) => {
             Err(Failure::said(format!("{error}; is another usher running on {}?", data_dir.display())))
         }
+        // A restart finds the same file.
+        Err(error @ (OpenError::Newer { .. } | OpenError::Foreign { .. } | OpenError::Incomplete { .. })) => {
+            Err(Failure::refused(error))
+        }
         Err(error) => Err(error.into()),
     }
 }

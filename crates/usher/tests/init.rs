@@ -136,6 +136,42 @@ fn init_completes_what_was_interrupted_and_keeps_an_existing_key() {
 }
 
 #[test]
+fn init_removes_what_an_interrupted_one_was_writing_and_nothing_else() {
+    let folder = tempfile::tempdir().unwrap();
+    let data_dir = folder.path().join("data");
+    fs::create_dir(&data_dir).unwrap();
+    fs::write(folder.path().join("elsewhere"), "kept").unwrap();
+    fs::write(data_dir.join(".usher-init-a1B2c3"), "cut off").unwrap();
+    fs::write(data_dir.join("usher-init-notes"), "kept").unwrap();
+    fs::create_dir(data_dir.join(".usher-init-folder")).unwrap();
+    std::os::unix::fs::symlink(folder.path().join("elsewhere"), data_dir.join(".usher-init-link")).unwrap();
+    // As long as another one is writing, its file is no leftover.
+    let other = fs::File::open(&data_dir).unwrap();
+    other.lock_shared().unwrap();
+    assert_eq!(init(&data_dir, &[]).status.code(), Some(0));
+    assert!(data_dir.join(".usher-init-a1B2c3").exists());
+
+    drop(other);
+    fs::remove_file(data_dir.join("config.toml")).unwrap();
+    assert_eq!(init(&data_dir, &[]).status.code(), Some(0));
+    assert!(!data_dir.join(".usher-init-a1B2c3").exists());
+    assert!(data_dir.join(".usher-init-folder").exists());
+    assert_eq!(fs::read_to_string(data_dir.join(".usher-init-link")).unwrap(), "kept");
+    assert_eq!(fs::read_to_string(data_dir.join("usher-init-notes")).unwrap(), "kept");
+}
+
+#[test]
+fn many_at_the_same_time_make_one_configuration_and_leave_nothing_else() {
+    let folder = tempfile::tempdir().unwrap();
+    let all: Vec<_> =
+        (0..8).map(|_| usher().arg("--data-dir").arg(folder.path()).arg("init").spawn().unwrap()).collect();
+    for mut one in all {
+        assert_eq!(one.wait().unwrap().code(), Some(0));
+    }
+    assert_eq!(files(folder.path()).keys().collect::<Vec<_>>(), ["api.token", "config.toml", "nostr.key"]);
+}
+
+#[test]
 fn init_refuses_a_damaged_key_and_a_database_without_its_key() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("nostr.key"), "67dea2ed01\n").unwrap();

@@ -22,8 +22,8 @@ const STOP_WITHIN: Duration = Duration::from_secs(9);
 /// Runs the service until a signal.
 ///
 /// # Errors
-/// [`Failure::Configuration`] when the configuration has errors, otherwise when the service cannot start, or cannot
-/// stop in time.
+/// [`Failure::Configuration`] when the configuration has errors, [`Failure::Refused`] when the stored data cannot be used,
+/// otherwise when the service cannot start, or cannot stop in time.
 pub fn run(data_dir: Option<PathBuf>) -> Result<(), Failure> {
     let (mut loaded, source) = load_in_time(source(data_dir.clone())?)?;
     let Some(config) = loaded.config.take() else {
@@ -110,10 +110,10 @@ pub async fn stop(service: Service, signals: &mut Signals) -> Result<(), Failure
 
 /// A start that failed, and who can say more.
 fn with_doctor(failure: Failure) -> Failure {
+    let said = format!("{failure}\nusher: run `usher doctor` to check everything the service depends on");
     match failure {
-        Failure::Other(_) => {
-            Failure::said(format!("{failure}\nusher: run `usher doctor` to check everything the service depends on"))
-        }
+        Failure::Other(_) => Failure::said(said),
+        Failure::Refused(_) => Failure::refused(said),
         failure => failure,
     }
 }

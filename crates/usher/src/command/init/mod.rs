@@ -48,6 +48,7 @@ pub fn run(options: &InitCommand, data_dir: Option<PathBuf>) -> Result<(), Failu
     let source = if source.file().symlink_metadata().is_ok() {
         refuse_broken_link(&source.file())?;
         refuse_changes(&Choices::of_options(options)?, &source)?;
+        drop(secret_files::begin(&source.data_dir)?);
         said.push_str("  config.toml  is there and stays as it is: edit it to change settings\n");
         source
     } else {
@@ -60,7 +61,9 @@ pub fn run(options: &InitCommand, data_dir: Option<PathBuf>) -> Result<(), Failu
         check(&load_text(&inline, &source))?;
         check(&load_text_and_environment(&inline, &source))?;
         make_data_dir(&source.data_dir)?;
+        let writing = secret_files::begin(&source.data_dir)?;
         said.push_str(&make(&source, &files, &text)?);
+        drop(writing);
         source
     };
     let (loaded, source) = load_in_time(source)?;

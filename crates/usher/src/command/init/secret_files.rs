@@ -41,6 +41,9 @@ impl SecretFile {
     }
 }
 
+/// How the name of a file begins that is being written; one that is left over was cut off.
+const UNFINISHED: &str = ".usher-init-";
+
 /// The files of secrets of a configuration.
 pub(super) struct SecretFiles(Vec<SecretFile>);
 
@@ -141,7 +144,7 @@ pub(super) fn write_new(folder: &Path, name: &str, text: &str) -> Result<bool, F
     let path = folder.join(name);
     let write = || {
         // With mode 0600 from the beginning.
-        let mut file = tempfile::Builder::new().prefix(".usher-init-").tempfile_in(folder)?;
+        let mut file = tempfile::Builder::new().prefix(UNFINISHED).tempfile_in(folder)?;
         file.write_all(text.as_bytes())?;
         file.as_file().sync_all()?;
         match file.persist_noclobber(&path) {
@@ -170,6 +173,34 @@ fn owner(folder: &Path, error: &std::io::Error) -> String {
 #[cfg(not(unix))]
 fn owner(_folder: &Path, _error: &std::io::Error) -> String {
     String::new()
+}
+
+/// Held while files are written into a folder, so that another `usher init` does not take them for leftovers.
+pub(super) struct Writing {
+    _folder: File,
+}
+
+/// Removes the files that an interrupted `usher init` was writing, unless another one is writing now.
+///
+/// # Errors
+/// When the folder cannot be read, or a file cannot be removed.
+pub(super) fn begin(folder: &Path) -> Result<Writing, Failure> {
+    let failed = |path: &Path, error| Failure::said(format!("cannot clean up {}: {error}", path.display()));
+    let locked = File::open(folder).map_err(|error| failed(folder, error))?;
+    // Alone: nobody is writing, so what is there was left over. The lock ends with the process, however that ends.
+    if locked.try_lock().is_ok() {
+        for entry in folder.read_dir().map_err(|error| failed(folder, error))? {
+            let entry = entry.map_err(|error| failed(folder, error))?;
+            let is_ours = entry.file_name().as_encoded_bytes().starts_with(UNFINISHED.as_bytes());
+            // Not a link or a folder: Usher makes neither.
+            if is_ours && entry.file_type().is_ok_and(|kind| kind.is_file()) {
+                std::fs::remove_file(entry.path()).map_err(|error| failed(&entry.path(), error))?;
+            }
+        }
+    }
+    // Waits only while another one removes leftovers. Where a file system has no such locks, nobody removes any.
+    let _ = locked.lock_shared();
+    Ok(Writing { _folder: locked })
 }
 
 /// Waits until the names of new files are on disk.
