@@ -1,4 +1,5 @@
-// Reloads the page when the state that it shows has changed. A browser that lost the connection connects again by itself.
+// Reloads the page when the state that it shows has changed, and not before: a page that reloads by the clock interrupts
+// screen readers. A browser that lost the connection connects again by itself.
 const { state, eventsUrl } = document.body.dataset;
 const reload = () => location.replace(location.href);
 const source = new EventSource(eventsUrl);

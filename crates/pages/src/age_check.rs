@@ -8,13 +8,14 @@ use axum::extract::{Path, RawQuery, State};
 use axum::response::Response;
 use http::header::SET_COOKIE;
 use http::{HeaderMap, HeaderValue, StatusCode};
-use usher_engine::{AgeCheckError, AgeCheckReturned, AgeCheckStarted, StreamId};
+use usher_engine::{AgeCheckError, AgeCheckReturned, AgeCheckStarted, StreamId, VerificationView};
 
 use crate::PagesState;
 use crate::browser::cookie;
+use crate::keyed_page::{self, Address, Found, KeyedView as _};
 use crate::language::Language;
 use crate::page;
-use crate::session::{self, Address};
+use crate::session;
 use crate::texts::{Message, Texts, fill};
 
 /// The page that leads to the provider. A redirect of a form is bound by the page's `form-action`, a link is not.
@@ -33,11 +34,10 @@ pub(crate) async fn begin(
     Path((id, secret)): Address,
     Language(texts): Language,
 ) -> Response {
-    let (session, view) = match session::find(&pages, texts, &id, &secret).await {
-        Ok(found) => found,
+    let (session, address, view) = match keyed_page::find::<VerificationView>(&pages, texts, &id, &secret).await {
+        Ok(Found { id, address, view }) => (id, address, view),
         Err(response) => return response,
     };
-    let address = pages.address(session, &secret);
     let AgeCheckStarted { url, browser } = match pages.engine.begin_age_check(session, secret).await {
         Ok(started) => started,
         Err(error) => return failed(&pages, texts, session, &error, Some(&address)),
@@ -74,7 +74,7 @@ pub(crate) async fn end(
     };
     match pages.engine.end_age_check(state, query, browser).await {
         Ok(AgeCheckReturned { session_id, page_secret, is_complete }) => {
-            let address = pages.address(session_id, &page_secret);
+            let address = pages.address(VerificationView::FOLDER, session_id, &page_secret);
             let target = if is_complete { address } else { format!("{address}?{}", session::INCOMPLETE) };
             let mut response = page::see_other(&target);
             let (name, base) = (cookie_name(session), &pages.base);

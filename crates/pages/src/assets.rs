@@ -9,11 +9,6 @@ pub(crate) async fn style() -> Response {
     asset("text/css; charset=utf-8", include_str!("../assets/page.css"))
 }
 
-/// `GET /pages/assets/page.js`
-pub(crate) async fn session_script() -> Response {
-    script(include_str!("../assets/page.js"))
-}
-
 /// `GET /pages/assets/wait.js`
 pub(crate) async fn wait_script() -> Response {
     script(include_str!("../assets/wait.js"))

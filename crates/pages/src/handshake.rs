@@ -8,14 +8,16 @@ use askama::Template;
 use axum::extract::{Path, State};
 use axum::response::Response;
 use http::StatusCode;
-use usher_engine::{HandshakeState, HandshakeView, StreamId};
+use usher_engine::ports::StoreError;
+use usher_engine::{Engine, HandshakeState, HandshakeView, StreamId};
 
 use crate::PagesState;
+use crate::keyed_page::{self, Address, KeyedView};
 use crate::language::Language;
 use crate::page;
 use crate::qr::Qr;
-use crate::texts::{Texts, fill};
-use crate::waiting::{self, Shown};
+use crate::texts::{Message, Texts, fill};
+use crate::waiting::Shown;
 
 /// How often the page looks whether the operator has closed a handshake: no event says so.
 const CLOSED_EVERY: Duration = Duration::from_secs(30);
@@ -42,8 +44,29 @@ struct HandshakePage<'a> {
     return_url: Option<&'a str>,
 }
 
-/// What the address names.
-type Address = Path<(String, String)>;
+impl KeyedView for HandshakeView {
+    const FOLDER: &'static str = "handshake";
+
+    fn find(
+        engine: &Engine,
+        id: StreamId,
+        secret: &str,
+    ) -> impl Future<Output = Result<Option<Self>, StoreError>> + Send {
+        engine.handshake_page(id, secret)
+    }
+
+    fn shown(&self) -> Shown {
+        Shown {
+            word: word(self.state).to_owned(),
+            is_final: self.state != HandshakeState::Waiting,
+            check_after: self.time_left.is_none().then_some(CLOSED_EVERY),
+        }
+    }
+
+    fn not_found(texts: &Texts) -> &Message {
+        &texts.handshake.not_found
+    }
+}
 
 /// `GET /handshake/{stream_id}/{secret}`
 pub(crate) async fn show(
@@ -51,40 +74,13 @@ pub(crate) async fn show(
     Path((id, secret)): Address,
     Language(texts): Language,
 ) -> Response {
-    let Ok(handshake) = id.parse::<StreamId>() else { return not_found(&pages, texts) };
-    match pages.engine.handshake_page(handshake, &secret).await {
-        Ok(Some(view)) => {
-            show_handshake(&pages, texts, &format!("{}/handshake/{handshake}/{secret}", pages.base), &view)
+    match keyed_page::find::<HandshakeView>(&pages, texts, &id, &secret).await {
+        Ok(found) => {
+            let _turn = pages.turn().await;
+            show_handshake(&pages, texts, &found.address, &found.view)
         }
-        Ok(None) => not_found(&pages, texts),
-        Err(error) => {
-            tracing::error!(%handshake, %error, "the page of a key handshake could not be shown");
-            page::message(StatusCode::SERVICE_UNAVAILABLE, texts, &pages.base, &texts.unavailable, None)
-        }
+        Err(response) => response,
     }
-}
-
-/// `GET /handshake/{stream_id}/{secret}/events`
-pub(crate) async fn events(
-    State(pages): State<PagesState>,
-    Path((id, secret)): Address,
-    Language(texts): Language,
-) -> Response {
-    let Ok(handshake) = id.parse::<StreamId>() else { return not_found(&pages, texts) };
-    let engine = pages.engine.clone();
-    let read = move || -> futures_util::future::BoxFuture<'static, Option<Shown>> {
-        let (engine, secret) = (engine.clone(), secret.clone());
-        Box::pin(async move {
-            let view = engine.handshake_page(handshake, &secret).await.ok()??;
-            let check_after = view.time_left.is_none().then_some(CLOSED_EVERY);
-            Some(Shown {
-                word: word(view.state).to_owned(),
-                is_final: view.state != HandshakeState::Waiting,
-                check_after,
-            })
-        })
-    };
-    waiting::respond(&pages, handshake, Box::new(read)).await
 }
 
 fn show_handshake(pages: &PagesState, texts: &Texts, address: &str, view: &HandshakeView) -> Response {
@@ -125,8 +121,4 @@ const fn word(state: HandshakeState) -> &'static str {
         HandshakeState::Completed => "completed",
         HandshakeState::Over => "over",
     }
-}
-
-fn not_found(pages: &PagesState, texts: &Texts) -> Response {
-    page::message(StatusCode::NOT_FOUND, texts, &pages.base, &texts.handshake.not_found, None)
 }

@@ -12,8 +12,7 @@
 //! | `/login/{stream_id}/{secret}/decline` | the user does not want to log in (POST) |
 //! | `/pay/{stream_id}/{secret}`, `…/events` | the page of a payment, and its state |
 //! | `/handshake/{stream_id}/{secret}`, `…/events` | the page of a key handshake, and its state |
-//! | `/verify/{session_id}/{secret}` | the page of a verification session |
-//! | `/verify/{session_id}/{secret}/state` | its state as one word, for the page's script |
+//! | `/verify/{session_id}/{secret}`, `…/events` | the page of a verification session, and its state |
 //! | `/verify/{session_id}/{secret}/start` | begins the check of a provider (POST) |
 //! | `/verify/return` | where the provider sends the browser back to |
 //! | `/pages/assets/…` | style sheet and scripts |
@@ -24,6 +23,7 @@ mod age_check;
 mod assets;
 mod browser;
 mod handshake;
+mod keyed_page;
 mod language;
 mod login;
 mod page;
@@ -39,8 +39,9 @@ use std::sync::Arc;
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::routing::{get, post};
+use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio_util::sync::CancellationToken;
-use usher_engine::{Engine, StreamId};
+use usher_engine::{Engine, HandshakeView, PaymentView, StreamId, VerificationView};
 
 pub use self::browser::{cookie, login_cookie, login_cookie_name};
 
@@ -72,17 +73,21 @@ struct Shared {
     base: String,
     service_name: Option<String>,
     stop: CancellationToken,
+    /// Pages that are rendered at a time.
+    rendering: Semaphore,
 }
 
 impl PagesState {
-    /// The path of the page of a login.
-    fn login_address(&self, login: StreamId, secret: &str) -> String {
-        format!("{}/login/{login}/{secret}", self.base)
+    /// Waits until a page may be rendered. Together pages take half of the processors, so that no flood of visitors takes all
+    /// of them from the API. Nobody may wait for anything while they hold this.
+    async fn turn(&self) -> Option<SemaphorePermit<'_>> {
+        // It is never closed.
+        self.rendering.acquire().await.ok()
     }
 
-    /// The path of the page of a session.
-    fn address(&self, session: StreamId, secret: &str) -> String {
-        format!("{}/verify/{session}/{secret}", self.base)
+    /// The path of a page of this kind: `login`, `pay`, `handshake` or `verify`.
+    fn address(&self, folder: &str, id: StreamId, secret: &str) -> String {
+        format!("{}/{folder}/{id}/{secret}", self.base)
     }
 }
 
@@ -99,7 +104,9 @@ pub fn router(engine: Arc<Engine>, options: PagesOptions) -> Router {
     let base = url::Url::parse(&options.url).map(|url| url.path().trim_end_matches('/').to_owned()).unwrap_or_default();
     let is_secure = options.url.starts_with("https://");
     let PagesOptions { url, service_name, stop } = options;
-    let state = PagesState(Arc::new(Shared { engine, url, base, is_secure, service_name, stop }));
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    let rendering = Semaphore::new((processors / 2).max(1));
+    let state = PagesState(Arc::new(Shared { engine, url, base, is_secure, service_name, stop, rendering }));
     Router::new()
         .route("/login/{stream_id}/{secret}", get(login::show))
         .route("/login/{stream_id}/{secret}/events", get(login::events))
@@ -107,15 +114,14 @@ pub fn router(engine: Arc<Engine>, options: PagesOptions) -> Router {
         .route("/login/{stream_id}/{secret}/signer", get(signer::show).post(signer::ask))
         .route("/login/{stream_id}/{secret}/decline", post(login::decline))
         .route("/pay/{stream_id}/{secret}", get(payment::show))
-        .route("/pay/{stream_id}/{secret}/events", get(payment::events))
+        .route("/pay/{stream_id}/{secret}/events", get(keyed_page::events::<PaymentView>))
         .route("/handshake/{stream_id}/{secret}", get(handshake::show))
-        .route("/handshake/{stream_id}/{secret}/events", get(handshake::events))
+        .route("/handshake/{stream_id}/{secret}/events", get(keyed_page::events::<HandshakeView>))
         .route("/verify/{session_id}/{secret}", get(session::show))
-        .route("/verify/{session_id}/{secret}/state", get(session::state))
+        .route("/verify/{session_id}/{secret}/events", get(keyed_page::events::<VerificationView>))
         .route("/verify/{session_id}/{secret}/start", post(age_check::begin))
         .route("/verify/return", get(age_check::end))
         .route("/pages/assets/page.css", get(assets::style))
-        .route("/pages/assets/page.js", get(assets::session_script))
         .route("/pages/assets/wait.js", get(assets::wait_script))
         .route("/pages/assets/login.js", get(assets::login_script))
         .route("/pages/assets/payment.js", get(assets::payment_script))

@@ -15,6 +15,7 @@ use usher_engine::{LoginPageError, LoginView, OpenedLogin, StreamId};
 
 use crate::PagesState;
 use crate::browser::{cookie, is_prefetch, login_cookie, login_cookie_name};
+use crate::keyed_page::Address;
 use crate::language::Language;
 use crate::page;
 use crate::qr::Qr;
@@ -57,8 +58,8 @@ struct LoginPage<'a> {
 /// How often the page looks how far a remote signer is: no event says so.
 const SIGNER_EVERY: Duration = Duration::from_secs(1);
 
-/// What the address names.
-pub(crate) type Address = Path<(String, String)>;
+/// The first part of the path of the page.
+pub(crate) const FOLDER: &str = "login";
 
 /// `GET /login/{stream_id}/{secret}`
 pub(crate) async fn show(
@@ -76,7 +77,8 @@ pub(crate) async fn show(
     let browser = cookie(&headers, &login_cookie_name(login));
     match pages.engine.open_login(login, &secret, browser.as_deref()).await {
         Ok(OpenedLogin::Page { view, new_browser }) => {
-            let mut response = show_login(&pages, texts, &pages.login_address(login, &secret), &view);
+            let _turn = pages.turn().await;
+            let mut response = show_login(&pages, texts, &pages.address(FOLDER, login, &secret), &view);
             let new_cookie = new_browser.map(|browser| login_cookie(&pages.url, login, &browser, view.time_left));
             if let Some(Ok(cookie)) = new_cookie.map(HeaderValue::try_from) {
                 response.headers_mut().insert(SET_COOKIE, cookie);
@@ -153,7 +155,7 @@ pub(crate) async fn decline(
     let browser = cookie(&headers, &login_cookie_name(login));
     match pages.engine.decline_login(login, &secret, browser.as_deref()).await {
         // The page shows the outcome, whichever it is.
-        Ok(()) | Err(LoginPageError::Over) => page::see_other(&pages.login_address(login, &secret)),
+        Ok(()) | Err(LoginPageError::Over) => page::see_other(&pages.address(FOLDER, login, &secret)),
         Err(error) => {
             let (status, said) = refusal(texts, login, &error);
             message(&pages, texts, status, said)

@@ -10,14 +10,16 @@ use axum::extract::{Path, State};
 use axum::response::Response;
 use http::StatusCode;
 use usher_engine::operations::PaymentProgress;
-use usher_engine::{OperationOutcome, PaymentView, StreamId};
+use usher_engine::ports::StoreError;
+use usher_engine::{Engine, OperationOutcome, PaymentView, StreamId};
 
 use crate::PagesState;
+use crate::keyed_page::{self, Address, KeyedView};
 use crate::language::Language;
 use crate::page;
 use crate::qr::Qr;
-use crate::texts::{PaymentStatusTexts, Texts, fill};
-use crate::waiting::{self, Shown};
+use crate::texts::{Message, PaymentStatusTexts, Texts, fill};
+use crate::waiting::Shown;
 
 /// How often the page looks whether the invoice has been made: no event says so.
 const MAKING_EVERY: Duration = Duration::from_secs(1);
@@ -55,9 +57,6 @@ struct PaymentPage<'a> {
     /// Where the browser goes now.
     return_now: Option<&'a str>,
 }
-
-/// What the address names.
-type Address = Path<(String, String)>;
 
 /// How far a payment is, as the page shows it.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -130,42 +129,39 @@ impl Status {
     }
 }
 
+impl KeyedView for PaymentView {
+    const FOLDER: &'static str = "pay";
+
+    fn find(
+        engine: &Engine,
+        id: StreamId,
+        secret: &str,
+    ) -> impl Future<Output = Result<Option<Self>, StoreError>> + Send {
+        engine.payment_page(id, secret)
+    }
+
+    fn shown(&self) -> Shown {
+        Status::of(self).shown()
+    }
+
+    fn not_found(texts: &Texts) -> &Message {
+        &texts.payment.not_found
+    }
+}
+
 /// `GET /pay/{stream_id}/{secret}`
 pub(crate) async fn show(
     State(pages): State<PagesState>,
     Path((id, secret)): Address,
     Language(texts): Language,
 ) -> Response {
-    let payment = match id.parse::<StreamId>() {
-        Ok(payment) => payment,
-        Err(_) => return not_found(&pages, texts),
-    };
-    match pages.engine.payment_page(payment, &secret).await {
-        Ok(Some(view)) => show_payment(&pages, texts, &format!("{}/pay/{payment}/{secret}", pages.base), &view),
-        Ok(None) => not_found(&pages, texts),
-        Err(error) => {
-            tracing::error!(%payment, %error, "the page of a payment could not be shown");
-            page::message(StatusCode::SERVICE_UNAVAILABLE, texts, &pages.base, &texts.unavailable, None)
+    match keyed_page::find::<PaymentView>(&pages, texts, &id, &secret).await {
+        Ok(found) => {
+            let _turn = pages.turn().await;
+            show_payment(&pages, texts, &found.address, &found.view)
         }
+        Err(response) => response,
     }
-}
-
-/// `GET /pay/{stream_id}/{secret}/events`
-pub(crate) async fn events(
-    State(pages): State<PagesState>,
-    Path((id, secret)): Address,
-    Language(texts): Language,
-) -> Response {
-    let Ok(payment) = id.parse::<StreamId>() else { return not_found(&pages, texts) };
-    let engine = pages.engine.clone();
-    let read = move || -> futures_util::future::BoxFuture<'static, Option<Shown>> {
-        let (engine, secret) = (engine.clone(), secret.clone());
-        Box::pin(async move {
-            let view = engine.payment_page(payment, &secret).await.ok()??;
-            Some(Status::of(&view).shown())
-        })
-    };
-    waiting::respond(&pages, payment, Box::new(read)).await
 }
 
 fn show_payment(pages: &PagesState, texts: &Texts, address: &str, view: &PaymentView) -> Response {
@@ -218,10 +214,6 @@ fn sats(millisats: u64) -> String {
         0 => grouped,
         rest => format!("{grouped}.{}", format!("{rest:03}").trim_end_matches('0')),
     }
-}
-
-fn not_found(pages: &PagesState, texts: &Texts) -> Response {
-    page::message(StatusCode::NOT_FOUND, texts, &pages.base, &texts.payment.not_found, None)
 }
 
 #[cfg(test)]

@@ -1,16 +1,21 @@
 //! The page of an age verification session.
 
+use std::time::Duration;
+
 use askama::Template;
 use axum::extract::{Path, RawQuery, State};
-use axum::response::{IntoResponse as _, Response};
+use axum::response::Response;
 use http::StatusCode;
 use usher_engine::operations::VerificationState;
-use usher_engine::{StreamId, VerificationView};
+use usher_engine::ports::StoreError;
+use usher_engine::{Engine, StreamId, VerificationView};
 
 use crate::PagesState;
+use crate::keyed_page::{self, Address, KeyedView};
 use crate::language::Language;
 use crate::page;
-use crate::texts::{StatusTexts, Texts, fill};
+use crate::texts::{Message, StatusTexts, Texts, fill};
+use crate::waiting::Shown;
 
 #[derive(Template)]
 #[template(path = "session.html")]
@@ -44,8 +49,29 @@ struct SessionPage<'a> {
 /// The query with which the user returns from a check that has no result.
 pub(crate) const INCOMPLETE: &str = "incomplete";
 
-/// What the address names.
-pub(crate) type Address = Path<(String, String)>;
+/// How often the page looks whether a check was begun elsewhere or staff have decided: an event follows only at the end.
+const CHECK_EVERY: Duration = Duration::from_secs(10);
+
+impl KeyedView for VerificationView {
+    const FOLDER: &'static str = "verify";
+
+    fn find(
+        engine: &Engine,
+        id: StreamId,
+        secret: &str,
+    ) -> impl Future<Output = Result<Option<Self>, StoreError>> + Send {
+        engine.verification_session(id, secret)
+    }
+
+    fn shown(&self) -> Shown {
+        let is_final = !is_live(self.state);
+        Shown { word: word(self.state).to_owned(), is_final, check_after: (!is_final).then_some(CHECK_EVERY) }
+    }
+
+    fn not_found(texts: &Texts) -> &Message {
+        &texts.not_found
+    }
+}
 
 /// `GET /verify/{session_id}/{secret}`
 pub(crate) async fn show(
@@ -54,43 +80,13 @@ pub(crate) async fn show(
     Language(texts): Language,
     RawQuery(query): RawQuery,
 ) -> Response {
-    match find(&pages, texts, &id, &secret).await {
-        Ok((session, view)) => {
+    match keyed_page::find::<VerificationView>(&pages, texts, &id, &secret).await {
+        Ok(found) => {
+            let _turn = pages.turn().await;
             let is_incomplete = query.as_deref() == Some(INCOMPLETE);
-            show_session(&pages, texts, &pages.address(session, &secret), &view, is_incomplete)
+            show_session(&pages, texts, &found.address, &found.view, is_incomplete)
         }
         Err(response) => response,
-    }
-}
-
-/// `GET /verify/{session_id}/{secret}/state`
-pub(crate) async fn state(
-    State(pages): State<PagesState>,
-    Path((id, secret)): Address,
-    Language(texts): Language,
-) -> Response {
-    match find(&pages, texts, &id, &secret).await {
-        Ok((_, view)) => (page::HEADERS, word(view.state)).into_response(),
-        Err(response) => response,
-    }
-}
-
-/// The session of this page; otherwise what the user is shown.
-pub(crate) async fn find(
-    pages: &PagesState,
-    texts: &Texts,
-    id: &str,
-    secret: &str,
-) -> Result<(StreamId, VerificationView), Response> {
-    let not_found = || page::message(StatusCode::NOT_FOUND, texts, &pages.base, &texts.not_found, None);
-    let Ok(session) = id.parse::<StreamId>() else { return Err(not_found()) };
-    match pages.engine.verification_session(session, secret).await {
-        Ok(Some(view)) => Ok((session, view)),
-        Ok(None) => Err(not_found()),
-        Err(error) => {
-            tracing::error!(%session, %error, "the page of a verification session could not be shown");
-            Err(page::message(StatusCode::SERVICE_UNAVAILABLE, texts, &pages.base, &texts.unavailable, None))
-        }
     }
 }
 
@@ -148,9 +144,14 @@ fn show_session(
             time_left: open.then_some(time_left.as_str()),
             state: word(view.state),
             reloads: button.is_none() || provider.is_none(),
-            live: open || view.state == VerificationState::Issuing,
+            live: is_live(view.state),
         },
     )
+}
+
+/// Whether the state will change.
+const fn is_live(state: VerificationState) -> bool {
+    matches!(state, VerificationState::Open | VerificationState::Checking | VerificationState::Issuing)
 }
 
 /// The state in one word.

@@ -12,8 +12,9 @@ use usher_engine::{LoginPageError, SignerView, StreamId};
 
 use crate::PagesState;
 use crate::browser::{cookie, login_cookie_name};
+use crate::keyed_page::Address;
 use crate::language::Language;
-use crate::login::{Address, message, not_found, refusal};
+use crate::login::{FOLDER, message, not_found, refusal};
 use crate::page;
 use crate::qr::Qr;
 use crate::texts::{LoginTexts, Texts};
@@ -80,7 +81,7 @@ pub(crate) async fn show(
     headers: HeaderMap,
 ) -> Response {
     let Ok(login) = id.parse::<StreamId>() else { return not_found(&pages, texts) };
-    let address = pages.login_address(login, &secret);
+    let address = pages.address(FOLDER, login, &secret);
     // The first browser is the one that opens the login's page.
     let Some(browser) = cookie(&headers, &login_cookie_name(login)) else { return page::see_other(&address) };
     match pages.engine.may_ask_signer(login, &secret, &browser).await {
@@ -110,7 +111,7 @@ pub(crate) async fn ask(
     let browser = cookie(&headers, &login_cookie_name(login));
     let mut fields = url::form_urlencoded::parse(form.as_bytes());
     let address = fields.find(|(name, _)| name == "address").map(|(_, value)| value.into_owned());
-    let page = pages.login_address(login, &secret);
+    let page = pages.address(FOLDER, login, &secret);
     match pages.engine.ask_signer(login, &secret, browser.as_deref(), address.as_deref()).await {
         // The page shows the outcome, whichever it is.
         Ok(()) | Err(LoginPageError::Over) => page::see_other(&page),

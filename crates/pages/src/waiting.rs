@@ -40,8 +40,7 @@ pub(crate) type Reader = Box<dyn Fn() -> BoxFuture<'static, Option<Shown>> + Sen
 /// Responds with the state of `stream` whenever it has changed. A state that is final is not waited for.
 pub(crate) async fn respond(pages: &PagesState, stream: StreamId, read: Reader) -> Response {
     match read().await {
-        // Ends the reconnections of the browser (the HTML standard, section 9.2.3).
-        None => (page::HEADERS, StatusCode::NO_CONTENT).into_response(),
+        None => gone(),
         Some(shown) => {
             let feed = Feed {
                 pages: pages.clone(),
@@ -57,6 +56,11 @@ pub(crate) async fn respond(pages: &PagesState, stream: StreamId, read: Reader) 
             (page::HEADERS, headers, body).into_response()
         }
     }
+}
+
+/// Ends the reconnections of the browser (the HTML standard, section 9.2.3): the page itself says why.
+pub(crate) fn gone() -> Response {
+    (page::HEADERS, StatusCode::NO_CONTENT).into_response()
 }
 
 /// The states of an operation on their way to a page.

@@ -93,8 +93,15 @@ impl Browser {
         self.command("Emulation.setEmulatedMedia", json!({ "features": dark })).await;
     }
 
+    /// Lets pages write and read the clipboard, as if the window had the focus.
+    pub async fn allow_clipboard(&mut self) {
+        let permissions = json!({ "permissions": ["clipboardReadWrite", "clipboardSanitizedWrite"] });
+        self.command("Browser.grantPermissions", permissions).await;
+        self.command("Emulation.setFocusEmulationEnabled", json!({ "enabled": true })).await;
+    }
+
     /// From the next page on, this script runs before those of the page.
-    pub(crate) async fn run_on_every_page(&mut self, script: &str) {
+    pub async fn run_on_every_page(&mut self, script: &str) {
         self.command("Page.addScriptToEvaluateOnNewDocument", json!({ "source": script })).await;
     }
 

@@ -84,7 +84,7 @@ async fn come_back(pages: &Pages, way: &str, cookie: &str) -> (u16, String) {
 }
 
 async fn state(pages: &Pages, session: &VerificationSessionStarted) -> String {
-    pages.get(&format!("{}/state", path(session))).await.2
+    pages.state(&path(session)).await
 }
 
 /// The path of a session's page as a browser sees it.
@@ -322,7 +322,6 @@ async fn no_response_can_be_framed_cached_or_sniffed_and_none_leads_elsewhere() 
     let evil = "https%3A%2F%2Fevil.example";
     for (request, status) in [
         (get(&path(&session)), 200),
-        (get(&format!("{}/state", path(&session))), 200),
         (post(&format!("{}/start", path(&session))), 200),
         (post("/verify/x/y/start"), 404),
         (get(&format!("{way}x&return_url={evil}")), 404),
@@ -335,6 +334,7 @@ async fn no_response_can_be_framed_cached_or_sniffed_and_none_leads_elsewhere() 
         assert!(headers.get(LOCATION).is_none(), "{uri}");
         is_guarded(&headers);
     }
+    is_guarded(pages.open_body(get(&format!("{}/events", path(&session)))).await.headers());
     let (cookie, way) = begin(&pages, &verifier, &session).await;
     let request = Request::get(format!("{way}&return_url={evil}&iss={evil}")).header(COOKIE, cookie);
     let (status, headers, _) = pages.send(request.body(Body::empty()).unwrap()).await;

@@ -29,7 +29,6 @@ async fn no_request_is_a_failure() {
         "signer",
         "decline",
         "start",
-        "state",
         "pay",
         "assets",
         "page.css",

@@ -130,6 +130,14 @@ impl Pages {
         self.router.clone().oneshot(request).await.unwrap()
     }
 
+    /// The state of a page, as its script first learns it.
+    pub(crate) async fn state(&self, page: &str) -> String {
+        let request = Request::get(format!("{page}/events")).body(Body::empty()).unwrap();
+        let first = self.open_body(request).await.into_body().frame().await.unwrap().unwrap();
+        let text = String::from_utf8(first.into_data().unwrap().to_vec()).unwrap();
+        text.trim_end().strip_prefix("data: ").unwrap().to_owned()
+    }
+
     pub(crate) async fn stop(self) {
         self.stop.cancel();
         self.tasks.close();

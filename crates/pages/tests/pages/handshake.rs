@@ -54,6 +54,16 @@ async fn page_of_a_poster_has_no_end_and_a_secret() {
 }
 
 #[tokio::test]
+async fn many_browsers_at_once_wait_for_each_other_and_all_get_the_page() {
+    let pages = Pages::start(None).await;
+    let started = pages.engine.start_key_handshake(KeyHandshakeRequest::default(), None).await.unwrap();
+    let path = started.page_url.strip_prefix(URL).unwrap();
+    let all = futures_util::future::join_all((0..200).map(|_| pages.get(path))).await;
+    assert!(all.iter().all(|(status, _, html)| *status == 200 && html.contains("class=\"qr\"")));
+    pages.stop().await;
+}
+
+#[tokio::test]
 async fn page_speaks_the_language_of_the_browser() {
     let pages = Pages::start(Some("Bar 7")).await;
     let started = pages.engine.start_key_handshake(KeyHandshakeRequest::default(), None).await.unwrap();

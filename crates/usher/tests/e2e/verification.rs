@@ -131,6 +131,13 @@ async fn a_decision_that_was_acknowledged_survives_a_crash() {
     assert_eq!(api.outcome(&open_one.id).await.status(), "rejected");
 }
 
+/// The state of a session's page, as its script first learns it.
+async fn state(api: &Api, session: &Session) -> String {
+    let mut events = api.http.get(format!("{}/events", session.url)).send().await.unwrap();
+    let first = events.chunk().await.unwrap().unwrap();
+    std::str::from_utf8(&first).unwrap().trim_end().strip_prefix("data: ").unwrap().to_owned()
+}
+
 #[tokio::test]
 async fn the_page_needs_no_token_and_its_secret_stays_out_of_the_log() {
     let (_relay, usher) = service(|builder| builder.log_level("trace,hyper=info")).await;
@@ -140,8 +147,7 @@ async fn the_page_needs_no_token_and_its_secret_stays_out_of_the_log() {
     let page = api.http.get(&session.url).send().await.unwrap();
     assert_eq!(page.status(), 200);
     assert!(page.headers()["content-security-policy"].to_str().unwrap().starts_with("default-src 'none'"));
-    let state = api.http.get(format!("{}/state", session.url)).send().await.unwrap().text().await.unwrap();
-    assert_eq!(state, "open");
+    assert_eq!(state(&api, &session).await, "open");
     let wrong = session.url.replace(&secret, "wrong");
     assert_eq!(api.http.get(&wrong).send().await.unwrap().status(), 404);
     let log = usher.log();

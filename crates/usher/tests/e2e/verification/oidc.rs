@@ -192,8 +192,7 @@ async fn a_browser_that_did_not_start_the_check_cannot_finish_it() {
     victim.open(&other.url).await;
     victim.click("button").await;
     victim.until(&state_is("passed")).await;
-    let state = |url: &str| api.http.get(format!("{url}/state")).send();
-    assert_eq!(state(&session.url).await.unwrap().text().await.unwrap(), "checking");
+    assert_eq!(super::state(&api, &session).await, "checking");
     fixture.redeem(&other.id).await;
     let events = api.events(&session.id).await;
     assert_eq!(events, (Vec::new(), false), "nobody has passed");

@@ -1,0 +1,76 @@
+//! Pages that are found by an id and a secret alone: payment, key handshake, age verification.
+
+use axum::extract::{Path, State};
+use axum::response::Response;
+use futures_util::future::BoxFuture;
+use http::StatusCode;
+use usher_engine::ports::StoreError;
+use usher_engine::{Engine, StreamId};
+
+use crate::PagesState;
+use crate::page;
+use crate::texts::{Message, Texts};
+use crate::waiting::{self, Shown};
+
+/// What such a page shows.
+pub(crate) trait KeyedView: Send + Sized + 'static {
+    /// The first part of its path: `/{FOLDER}/{id}/{secret}`.
+    const FOLDER: &'static str;
+
+    /// Looks it up; `None` when there is none, or the secret is another.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    fn find(
+        engine: &Engine,
+        id: StreamId,
+        secret: &str,
+    ) -> impl Future<Output = Result<Option<Self>, StoreError>> + Send;
+
+    /// Its state, for the page's script.
+    fn shown(&self) -> Shown;
+
+    /// What the user is told when there is none.
+    fn not_found(texts: &Texts) -> &Message;
+}
+
+/// What the address names.
+pub(crate) type Address = Path<(String, String)>;
+
+/// What was found.
+pub(crate) struct Found<V> {
+    pub(crate) id: StreamId,
+    /// The page's own path.
+    pub(crate) address: String,
+    pub(crate) view: V,
+}
+
+/// Finds what this page shows; otherwise what the user is told.
+pub(crate) async fn find<V: KeyedView>(
+    pages: &PagesState,
+    texts: &Texts,
+    id: &str,
+    secret: &str,
+) -> Result<Found<V>, Response> {
+    let not_found = || page::message(StatusCode::NOT_FOUND, texts, &pages.base, V::not_found(texts), None);
+    let Ok(id) = id.parse::<StreamId>() else { return Err(not_found()) };
+    match V::find(&pages.engine, id, secret).await {
+        Ok(Some(view)) => Ok(Found { id, address: pages.address(V::FOLDER, id, secret), view }),
+        Ok(None) => Err(not_found()),
+        Err(error) => {
+            tracing::error!(stream_id = %id, %error, "a page could not be shown");
+            Err(page::message(StatusCode::SERVICE_UNAVAILABLE, texts, &pages.base, &texts.unavailable, None))
+        }
+    }
+}
+
+/// `GET /{FOLDER}/{id}/{secret}/events`
+pub(crate) async fn events<V: KeyedView>(State(pages): State<PagesState>, Path((id, secret)): Address) -> Response {
+    let Ok(id) = id.parse::<StreamId>() else { return waiting::gone() };
+    let engine = pages.engine.clone();
+    let read = move || -> BoxFuture<'static, Option<Shown>> {
+        let (engine, secret) = (engine.clone(), secret.clone());
+        Box::pin(async move { Some(V::find(&engine, id, &secret).await.ok()??.shown()) })
+    };
+    waiting::respond(&pages, id, Box::new(read)).await
+}
