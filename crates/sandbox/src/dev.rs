@@ -1,6 +1,7 @@
 //! What `usher dev` runs beside the service: a relay, a user with a wallet, and Lightning between the two.
 
 use std::io;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -42,11 +43,11 @@ pub struct DevEnvironment {
 /// Why the network did not start.
 #[derive(Debug, thiserror::Error)]
 pub enum DevError {
-    /// The relay's port cannot be listened on.
-    #[error("the embedded relay cannot listen on port {port}")]
+    /// The relay's address cannot be listened on.
+    #[error("the embedded relay cannot listen on {address}")]
     Relay {
-        /// The port.
-        port: u16,
+        /// The address.
+        address: SocketAddr,
         /// Why.
         source: io::Error,
     },
@@ -59,13 +60,13 @@ pub enum DevError {
 }
 
 impl DevEnvironment {
-    /// Starts a relay on `relay_port` of 127.0.0.1 (0 takes a free one), and creates a wallet and Lightning accounts in
+    /// Starts a relay at `relay` (port 0 takes a free one), and creates a wallet and Lightning accounts in
     /// `folder`, or uses the existing ones. Either way the wallet's relay is the embedded one.
     ///
     /// # Errors
     /// [`DevError`].
-    pub async fn start(folder: &Path, relay_port: u16) -> Result<Self, DevError> {
-        Self::start_with(folder, relay_port, None).await
+    pub async fn start(folder: &Path, relay: SocketAddr) -> Result<Self, DevError> {
+        Self::start_with(folder, relay, None).await
     }
 
     /// The same, but the user's Lightning wallet is the payer of a real Lightning network. The service's account is not
@@ -76,22 +77,22 @@ impl DevEnvironment {
     #[cfg(feature = "lightning-network")]
     pub async fn start_on(
         folder: &Path,
-        relay_port: u16,
+        relay: SocketAddr,
         network: Arc<usher_lightning_network::Network>,
     ) -> Result<Self, DevError> {
         use crate::lightning::nwc::NodeHandler;
 
         let payer = (NodeHandler::capabilities(), Arc::new(NodeHandler::new(network)) as Arc<dyn RequestHandler>);
-        Self::start_with(folder, relay_port, Some(payer)).await
+        Self::start_with(folder, relay, Some(payer)).await
     }
 
     async fn start_with(
         folder: &Path,
-        relay_port: u16,
+        relay: SocketAddr,
         payer: Option<(Capabilities, Arc<dyn RequestHandler>)>,
     ) -> Result<Self, DevError> {
         let relay =
-            EmbeddedRelay::start_on(relay_port).await.map_err(|source| DevError::Relay { port: relay_port, source })?;
+            EmbeddedRelay::start_at(relay).await.map_err(|source| DevError::Relay { address: relay, source })?;
         let lightning = LightningNetwork::at(&folder.join(LIGHTNING_FILE))?;
         let service = NwcService::start(&lightning.open_account("service", SERVICE_BALANCE), &[relay.url()]).await;
         let (account, pays_from_account) = (lightning.open_account("user", USER_BALANCE), payer.is_none());

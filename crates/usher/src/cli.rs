@@ -1,6 +1,7 @@
 //! The command line.
 
 use std::fmt;
+use std::net::Ipv4Addr;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -173,6 +174,12 @@ pub struct DevCommand {
     /// The relay's port [default: 7777, or a free one].
     #[arg(long, value_name = "PORT")]
     pub relay_port: Option<u16>,
+    /// Lets a phone in the same network scan: pages and relay are at this machine's address in that network, or at ADDRESS.
+    ///
+    /// Everybody in the network can then use the relay, and open a page whose address they know. The API, which needs the
+    /// token, its documentation and the mint stay on this machine.
+    #[arg(long, value_name = "ADDRESS", num_args = 0..=1, require_equals = true)]
+    pub lan: Option<Option<Ipv4Addr>>,
     /// The wallet says yes to everything by itself.
     #[arg(long)]
     pub auto_approve: bool,

@@ -36,6 +36,31 @@ fn field<'a>(banner: &'a str, name: &str) -> &'a str {
     line.trim_start().strip_prefix(name).unwrap().trim()
 }
 
+/// The pages that the banner offers, and the folders in which they are.
+const PAGES: [(&str, &str); 3] = [("login page", "login"), ("payment", "pay"), ("age check", "verify")];
+
+/// What a browser gets there.
+fn fetch(page: &str) -> String {
+    let output = Command::new("curl").args(["-sS", "--fail", page]).output().unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+    stdout(&output)
+}
+
+/// Waits until a page contains this.
+fn wait_for_page(page: &str, part: &str) -> String {
+    let shown = (0..600).find_map(|_| {
+        let shown = Some(fetch(page)).filter(|html| html.contains(part));
+        std::thread::sleep(std::time::Duration::from_millis(if shown.is_some() { 0 } else { 100 }));
+        shown
+    });
+    shown.unwrap_or_else(|| panic!("{page} never has {part}"))
+}
+
+/// The rows that a text takes in a terminal of 80 columns.
+fn rows(text: &str) -> usize {
+    text.lines().map(|line| line.chars().count().max(1).div_ceil(80)).sum()
+}
+
 /// The blocks of commands that `tour` prints.
 struct Tour(Vec<String>);
 
@@ -107,18 +132,18 @@ fn the_banner_fits_a_small_terminal_and_ends_with_token_and_next_command() {
     let folder = tempfile::tempdir().unwrap();
     for folder in [None, Some(folder.path())] {
         let (running, stdin, banner) = start(folder);
-        let rows: usize = banner.lines().map(|line| line.chars().count().max(1).div_ceil(80)).sum();
         // One row is left for what is typed.
-        assert!(rows < 24, "{rows} rows:\n{banner}");
+        assert!(rows(&banner) < 24, "{} rows:\n{banner}", rows(&banner));
         let last: Vec<&str> = banner.lines().rev().filter(|line| !line.is_empty()).take(4).collect();
         assert_eq!(last[0], NEXT);
         assert!(last[1].contains("tour") && last[1].contains("help") && last[1].contains("quit"), "{banner}");
         assert!(last[2].contains(field(&banner, "token")) && last[3].contains(field(&banner, "base URL")), "{banner}");
         assert!(!banner.contains("curl"), "{banner}");
-        assert!(
-            field(&banner, "login page").starts_with(&format!("{}/login/", field(&banner, "base URL"))),
-            "{banner}"
-        );
+        for (name, folder) in PAGES {
+            let page = field(&banner, name);
+            assert!(page.starts_with(&format!("{}/{folder}/", field(&banner, "base URL"))), "{banner}");
+            assert!(fetch(page).contains("<html"), "{page}");
+        }
         drop(stdin);
         running.signal(Signal::TERM);
         assert_eq!(running.end().0, Some(0));
@@ -159,6 +184,79 @@ fn a_newcomer_logs_the_user_in_by_pasting_the_tour() {
     let (code, said) = running.end();
     assert_eq!(code, Some(0), "{said}");
     assert!(!Path::new(&folder).exists(), "a temporary folder is removed");
+}
+
+#[test]
+fn the_user_pays_on_a_payment_page_and_gets_further_pages() {
+    let (mut running, mut stdin, banner) = start(None);
+    let page = field(&banner, "payment").to_owned();
+    let html = wait_for_page(&page, "data-state=\"waiting\"");
+    let invoice = html.split("id=\"invoice\" readonly value=\"").nth(1).unwrap().split('"').next().unwrap();
+    writeln!(stdin, "pay {invoice}").unwrap();
+    running.wait_for("The wallet paid 10,000 msat.");
+    wait_for_page(&page, "data-state=\"paid\"");
+    let before = running.said.len();
+    writeln!(stdin, "pages").unwrap();
+    running.wait_for("  age check  http");
+    let further = running.said[before..].to_owned();
+    let other = field(&further, "payment");
+    assert!(other != page && fetch(other).contains("<html"), "{further}");
+    writeln!(stdin, "quit").unwrap();
+    assert_eq!(running.end().0, Some(0));
+}
+
+#[test]
+fn with_lan_phones_reach_pages_and_relay_and_nothing_else() {
+    // An address of this machine that is not the one of the API, as in a network.
+    let mut command = dev(None);
+    command.arg("--lan=127.0.0.2").stdin(Stdio::piped());
+    let mut running = Running::start(command);
+    let mut stdin = running.stdin();
+    let banner = banner(&mut running);
+    assert!(rows(&banner) < 24, "{} rows:\n{banner}", rows(&banner));
+    assert!(banner.contains("Everybody in this network can open these; the API is on this machine only:"), "{banner}");
+    let relay = field(&banner, "relay").strip_suffix(" (everybody in this network can use it)").unwrap();
+    assert!(relay.starts_with("ws://127.0.0.2:"), "{banner}");
+    let url = field(&banner, "wallet");
+    assert!(url.contains("relays=ws%3A%2F%2F127.0.0.2%3A"), "{banner}");
+    for (name, folder) in PAGES {
+        let page = field(&banner, name);
+        assert!(page.starts_with("http://127.0.0.2:") && page.contains(&format!("/{folder}/")), "{banner}");
+        assert!(fetch(page).contains("<html"), "{page}");
+    }
+    let base = field(&banner, "base URL");
+    assert!(base.starts_with("http://127.0.0.1:"), "{banner}");
+    let token = format!("Authorization: Bearer {}", field(&banner, "token"));
+    let status = |url: &str| {
+        let arguments = ["-s", "-o", "/dev/null", "-w", "%{http_code}", "-H", &token, url];
+        stdout(&Command::new("curl").args(arguments).output().unwrap())
+    };
+    let (at_pages, _) = field(&banner, "login page").split_once("/login/").unwrap();
+    assert_eq!(status(&format!("{base}/version")), "200");
+    assert_eq!(status(&format!("{at_pages}/version")), "404");
+    assert_eq!(status(&format!("{at_pages}/docs")), "404");
+    assert_eq!(status(&format!("{}/version", base.replace("127.0.0.1", "127.0.0.2"))), "000", "nobody listens there");
+    // A user logs in over the relay.
+    writeln!(stdin, "scan").unwrap();
+    running.wait_for("introduced itself");
+    let tour = Tour::show(&mut running, &mut stdin);
+    let events = tour.paste(tour.block("/authenticate-key"));
+    assert_eq!(last_status(&events), "approved", "{events}");
+    writeln!(stdin, "quit").unwrap();
+    assert_eq!(running.end().0, Some(0));
+}
+
+#[test]
+fn without_an_address_in_a_local_network_it_says_so() {
+    for (address, complaint) in [
+        ("8.8.8.8", "8.8.8.8 is not an address of a local network"),
+        ("0.0.0.0", "0.0.0.0 is not an address of a local network"),
+        ("169.254.213.7", "169.254.213.7 is not an address of this machine"),
+    ] {
+        let refused = dev(None).arg(format!("--lan={address}")).output().unwrap();
+        assert_eq!(refused.status.code(), Some(1));
+        assert!(stderr(&refused).contains(complaint), "{}", stderr(&refused));
+    }
 }
 
 #[test]
@@ -253,6 +351,8 @@ fn a_wrong_command_gets_an_error() {
         ("requests", "No requests yet"),
         ("scan nonsense", "Not opened: "),
         ("fail", "No such request"),
+        ("pay", "Pay what?"),
+        ("pay nonsense", "Not paid: "),
         ("balance", "The balance is 1,000,000,000 msat."),
         ("subscriptions", "No subscriptions yet"),
         ("close", "No open subscription."),
@@ -408,8 +508,7 @@ fn with_a_lightning_node_inside_the_first_payment_opens_a_channel() {
     let mut running = Running::start(command);
     let mut stdin = running.stdin();
     let banner = banner(&mut running);
-    let rows: usize = banner.lines().map(|line| line.chars().count().max(1).div_ceil(80)).sum();
-    assert!(rows < 24, "{rows} rows:\n{banner}");
+    assert!(rows(&banner) < 24, "{} rows:\n{banner}", rows(&banner));
     assert!(banner.contains("with a Lightning node, "), "{banner}");
     let tour = Tour::show(&mut running, &mut stdin);
     writeln!(stdin, "scan").unwrap();

@@ -11,7 +11,7 @@ use tokio_util::task::TaskTracker;
 
 use super::database::Database;
 
-/// A relay in process, on loopback: the `nostr-relay-builder` relay, with limits that nobody reaches.
+/// A relay in process, usually on loopback: the `nostr-relay-builder` relay, with limits that nobody reaches.
 ///
 /// The sockets are ours and not that crate's: so the port is really free, small messages leave at once
 /// (`TCP_NODELAY`; without it each request and reply waits 40 ms for a delayed acknowledgement), and
@@ -39,7 +39,15 @@ impl EmbeddedRelay {
     /// # Errors
     /// When the port cannot be listened on, for example as it is taken.
     pub async fn start_on(port: u16) -> io::Result<Self> {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await?;
+        Self::start_at(SocketAddr::from((Ipv4Addr::LOCALHOST, port))).await
+    }
+
+    /// Starts a relay at this address; port 0 takes a free one.
+    ///
+    /// # Errors
+    /// When the address cannot be listened on, for example as its port is taken.
+    pub async fn start_at(address: SocketAddr) -> io::Result<Self> {
+        let listener = TcpListener::bind(address).await?;
         let address = listener.local_addr()?;
         // Default: 60 events per minute and 500 subscriptions per connection, which a test passes in a second.
         let limits = RateLimit { max_reqs: 100_000, notes_per_minute: 1_000_000_000 };
@@ -52,7 +60,7 @@ impl EmbeddedRelay {
         Ok(Self { address, url: format!("ws://{address}"), tasks, stop })
     }
 
-    /// Its address, `ws://127.0.0.1:<port>`.
+    /// Its address, such as `ws://127.0.0.1:<port>`.
     pub fn url(&self) -> &str {
         &self.url
     }

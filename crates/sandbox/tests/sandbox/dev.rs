@@ -1,5 +1,7 @@
 //! The environment of `usher dev`: relay, wallet and Lightning accounts.
 
+use std::net::{Ipv4Addr, SocketAddr};
+
 use serde_json::json;
 use usher_protocol::message::PaymentStatus;
 use usher_sandbox::dev::{DevEnvironment, DevError};
@@ -10,10 +12,14 @@ use crate::lightning::App;
 use crate::raw_client::LONG;
 use crate::scripted_service::{Service, is_approved};
 
+fn loopback(port: u16) -> SocketAddr {
+    SocketAddr::from((Ipv4Addr::LOCALHOST, port))
+}
+
 #[tokio::test]
 async fn login_works_and_the_user_survives_a_restart() {
     let folder = tempfile::tempdir().unwrap();
-    let network = DevEnvironment::start(folder.path(), 0).await.unwrap();
+    let network = DevEnvironment::start(folder.path(), loopback(0)).await.unwrap();
     let mut service = Service::start(network.relay_url()).await;
     let wallet = network.wallet(Policy::auto_approve()).await.unwrap();
     wallet.open(&service.url(), LONG).await.unwrap();
@@ -24,9 +30,9 @@ async fn login_works_and_the_user_survives_a_restart() {
     wallet.stop().await;
 
     let port: u16 = network.relay_url().rsplit(':').next().unwrap().parse().unwrap();
-    assert!(matches!(DevEnvironment::start(folder.path(), port).await, Err(DevError::Relay { .. })));
+    assert!(matches!(DevEnvironment::start(folder.path(), loopback(port)).await, Err(DevError::Relay { .. })));
     network.stop().await;
-    let again = DevEnvironment::start(folder.path(), 0).await.unwrap();
+    let again = DevEnvironment::start(folder.path(), loopback(0)).await.unwrap();
     let file = WalletFile::load(again.wallet_file()).unwrap();
     assert_eq!(file.identity.public_key(), key);
     assert_eq!(file.relays, [again.relay_url()]);
@@ -35,7 +41,7 @@ async fn login_works_and_the_user_survives_a_restart() {
 #[tokio::test]
 async fn lightning_state_survives_a_restart() {
     let folder = tempfile::tempdir().unwrap();
-    let network = DevEnvironment::start(folder.path(), 0).await.unwrap();
+    let network = DevEnvironment::start(folder.path(), loopback(0)).await.unwrap();
     let mut app = App::connect(&network.nwc_url()).await;
     let made = app.result(Method::MakeInvoice, json!({"amount": 5_000_000})).await;
     let invoice = made["invoice"].as_str().unwrap().to_owned();
@@ -45,7 +51,7 @@ async fn lightning_state_survives_a_restart() {
     network.stop().await;
     drop(network);
 
-    let network = DevEnvironment::start(folder.path(), port).await.unwrap();
+    let network = DevEnvironment::start(folder.path(), loopback(port)).await.unwrap();
     assert_eq!((network.nwc_url(), network.user_account().balance()), (url, before));
     // Another terminal: the wallet of the file, which pays by its connection.
     let file = WalletFile::load(network.wallet_file()).unwrap();

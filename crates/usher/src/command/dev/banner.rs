@@ -17,34 +17,40 @@ pub(super) fn banner(setup: &Setup<'_>) -> String {
     } else {
         "with a Nostr relay, a user's wallet and Lightning accounts"
     };
+    let (reach, who) = match setup.lan {
+        None => (
+            "this machine only; a phone needs --lan",
+            "Open the pages in this machine's browser, and the last URL in a wallet:",
+        ),
+        Some(_) => (
+            "everybody in this network can use it",
+            "Everybody in this network can open these; the API is on this machine only:",
+        ),
+    };
     format!(
-        "
+        "\
 Usher is running, {with}.
 
   data       {folder} ({stored})
-  relay      {relay} (this machine only: a phone cannot reach it)
+  relay      {relay} ({reach})
   user       {user}
   reference  {base}/docs (open it in a browser)
 
-A user logs in by opening this URL (reusable):
+{who}
 
-  {url}
-
-Or in this machine's browser, with an extension that holds a Nostr key:
-
-  login page {page}
+{pages}
+  wallet     {url}
 
   base URL   {base}
   token      {token}
-
 tour  shows commands to paste,  help  the wallet's commands,  quit  stops.
 Log the user in now. Type:  scan
 ",
         folder = setup.folder.path().display(),
         relay = setup.relay,
         user = setup.user.to_hex(),
+        pages = setup.pages,
         url = setup.handshake.url,
-        page = setup.login.page_url,
         token = setup.token.expose_secret(),
     )
 }

@@ -6,22 +6,24 @@
 
 mod banner;
 mod folder;
+mod lan;
 mod mint;
 mod network;
+mod pages;
 mod prompt;
 mod setup;
 mod tickets;
 mod tour;
 
 use std::io;
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
 use secrecy::ExposeSecret as _;
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
+use usher_engine::KeyHandshakeRequest;
 use usher_engine::ports::{Clock as _, SystemClock};
-use usher_engine::{KeyHandshakeRequest, LoginRequest};
 use usher_sandbox::dev::{DevEnvironment, DevError};
 use usher_sandbox::wallet::Policy;
 
@@ -31,6 +33,7 @@ use self::banner::banner;
 use self::folder::Folder;
 use self::mint::DevMint;
 use self::network::DevNetwork;
+use self::pages::Pages;
 use self::prompt::{Prompt, Reply};
 use self::setup::Setup;
 use crate::cli::DevCommand;
@@ -50,6 +53,9 @@ const USUAL_LOG: &str = "warn,nostr_relay_builder=off,nostr_relay_pool=off";
 
 /// The port of the service unless another is asked for; when it is taken, any free one.
 const PORT: u16 = 3000;
+
+/// The port of the pages with `--lan`; when it is taken, any free one.
+const PAGES_PORT: u16 = 3001;
 
 /// The port of the relay unless another is asked for; when it is taken, any free one. The same each time, since
 /// handshake URLs name it.
@@ -80,6 +86,7 @@ pub fn run(command: &DevCommand, data_dir: Option<PathBuf>) -> Result<(), Failur
 
 async fn develop(command: &DevCommand, folder: &Folder) -> Result<(), Failure> {
     let mut signals = Signals::listen()?;
+    let lan = command.lan.map(lan::address).transpose()?;
     // Before anything is put into the folder: a `config.toml` may be somebody else's, and another `usher` may run on it.
     let given = load(&source(folder, &[]));
     let own = match &given.config {
@@ -90,10 +97,11 @@ async fn develop(command: &DevCommand, folder: &Folder) -> Result<(), Failure> {
     let port = command.port.or_else(|| given.is_set("info.listen_port").then(|| own.info.port()));
     tell_ignored(&given);
     let network = if command.embedded { Some(DevNetwork::start().await?) } else { None };
+    let relay_at = |port| SocketAddr::from((lan.unwrap_or(Ipv4Addr::LOCALHOST), port));
     let world = match command.relay_port {
-        Some(port) => surround(network.as_ref(), folder, port).await?,
-        None => match surround(network.as_ref(), folder, RELAY_PORT).await {
-            Err(DevError::Relay { .. }) => surround(network.as_ref(), folder, 0).await?,
+        Some(port) => surround(network.as_ref(), folder, relay_at(port)).await?,
+        None => match surround(network.as_ref(), folder, relay_at(RELAY_PORT)).await {
+            Err(DevError::Relay { .. }) => surround(network.as_ref(), folder, relay_at(0)).await?,
             world => world?,
         },
     };
@@ -104,11 +112,19 @@ async fn develop(command: &DevCommand, folder: &Folder) -> Result<(), Failure> {
     );
     let mut variables = vec![
         ("SERVICE__NOSTR__RELAYS", world.relay_url()),
-        // The relay is on loopback, and the user's wallet names it.
+        // The relay is on loopback or in the local network, and the user's wallet names it.
         ("SERVICE__NOSTR__ALLOW_PRIVATE_RELAYS", "true"),
         ("SERVICE__WALLET__NETWORK", "regtest"),
     ];
     variables.extend(lightning.iter().map(|(name, value)| (*name, value.as_str())));
+    // Only the pages: the listener of the API is made here.
+    let at_lan = lan.map(|address| (address.to_string(), pages_port(address, port).to_string()));
+    if let Some((address, port)) = &at_lan {
+        variables.push(("SERVICE__INFO__LISTEN_ADDRESS", address));
+        if !given.is_set("pages.listen_port") {
+            variables.push(("SERVICE__PAGES__LISTEN_PORT", port));
+        }
+    }
     // The mint is on loopback.
     variables.push(("SERVICE__CASHU__ALLOW_PRIVATE_MINTS", "true"));
     // A mint that the folder names may be the one to try things with.
@@ -129,8 +145,7 @@ async fn develop(command: &DevCommand, folder: &Folder) -> Result<(), Failure> {
     let request =
         KeyHandshakeRequest { static_token: Some(STATIC_TOKEN.to_owned()), no_request: None, return_url: None };
     let handshake = service.engine().start_key_handshake(request, None).await?;
-
-    let login = service.engine().start_login(LoginRequest::default(), None).await?;
+    let pages = Pages::start(service.engine(), tour::amount(command.embedded)).await?;
 
     let policy = if command.auto_approve { Policy::auto_approve() } else { Policy::silent() };
     let wallet = world.wallet(policy.paying_subscriptions().receiving_tickets()).await?;
@@ -140,7 +155,9 @@ async fn develop(command: &DevCommand, folder: &Folder) -> Result<(), Failure> {
         token: config.auth.auth_token.secret(),
         relay: world.relay_url(),
         handshake: &handshake,
-        login: &login,
+        engine: service.engine(),
+        pages: &pages,
+        lan,
         user: wallet.main_key(),
         wallet_file: world.wallet_file(),
         mint: mint.as_ref(),
@@ -171,10 +188,14 @@ async fn develop(command: &DevCommand, folder: &Folder) -> Result<(), Failure> {
 }
 
 /// Starts what is around the service.
-async fn surround(network: Option<&DevNetwork>, folder: &Folder, relay_port: u16) -> Result<DevEnvironment, DevError> {
+async fn surround(
+    network: Option<&DevNetwork>,
+    folder: &Folder,
+    relay: SocketAddr,
+) -> Result<DevEnvironment, DevError> {
     match network {
-        Some(network) => network.environment(folder.path(), relay_port).await,
-        None => DevEnvironment::start(folder.path(), relay_port).await,
+        Some(network) => network.environment(folder.path(), relay).await,
+        None => DevEnvironment::start(folder.path(), relay).await,
     }
 }
 
@@ -235,7 +256,7 @@ fn read(source: &Source) -> Result<Config, Failure> {
 /// Settings of the folder that have no effect here, with the reason.
 const IGNORED: [(&str, &str); 7] = [
     ("cashu.allow_private_mints", "the mint is on this machine"),
-    ("info.listen_address", "it listens on 127.0.0.1 only"),
+    ("info.listen_address", "the API listens on 127.0.0.1 only"),
     ("nostr.relays", "it uses the embedded relay"),
     ("nostr.allow_private_relays", "the embedded relay is on this machine"),
     ("wallet.ln_backend", "it uses the embedded Lightning accounts"),
@@ -258,6 +279,12 @@ async fn listen(port: Option<u16>) -> Result<TcpListener, Failure> {
             Err(_) => Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?),
         },
     }
+}
+
+/// The port of the pages in the local network. A test that asks for any port of the API gets any for the pages.
+fn pages_port(address: Ipv4Addr, api: Option<u16>) -> u16 {
+    let is_wanted = api != Some(0) && api != Some(PAGES_PORT);
+    if is_wanted && std::net::TcpListener::bind((address, PAGES_PORT)).is_ok() { PAGES_PORT } else { 0 }
 }
 
 fn port_taken(port: u16, error: &io::Error) -> Failure {

@@ -1,6 +1,7 @@
 //! The Lightning network of `usher dev --embedded`: a chain, a liquidity provider, and a node from which the user pays.
 //! A program without the Cargo feature `embedded-lightning` has none.
 
+use std::net::SocketAddr;
 use std::path::Path;
 #[cfg(feature = "embedded-lightning")]
 use std::sync::Arc;
@@ -53,8 +54,8 @@ impl DevNetwork {
     ///
     /// # Errors
     /// [`DevError`].
-    pub(super) async fn environment(&self, folder: &Path, relay_port: u16) -> Result<DevEnvironment, DevError> {
-        DevEnvironment::start_on(folder, relay_port, Arc::clone(&self.network)).await
+    pub(super) async fn environment(&self, folder: &Path, relay: SocketAddr) -> Result<DevEnvironment, DevError> {
+        DevEnvironment::start_on(folder, relay, Arc::clone(&self.network)).await
     }
 
     /// Mines blocks until that fails.
@@ -91,7 +92,7 @@ impl DevNetwork {
         match *self {}
     }
 
-    pub(super) async fn environment(&self, _folder: &Path, _relay_port: u16) -> Result<DevEnvironment, DevError> {
+    pub(super) async fn environment(&self, _folder: &Path, _relay: SocketAddr) -> Result<DevEnvironment, DevError> {
         match *self {}
     }
 

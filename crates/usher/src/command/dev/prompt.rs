@@ -7,9 +7,10 @@ use usher_protocol::handshake_url::HandshakeUrl;
 use usher_sandbox::text::{self, amount, millisats};
 use usher_sandbox::wallet::{FileError, Fulfilled, Request, Subscription, Verdict, Wallet, WalletFile};
 
+use super::pages::Pages;
 use super::setup::Setup;
 use super::tickets;
-use super::tour::tour;
+use super::tour::{self, tour};
 
 /// How long to wait for the relay when a handshake URL is opened.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -23,6 +24,8 @@ const HELP: &str = "Commands of the wallet:
   approve [number]  approves the latest request, or the one with this number
   decline [number]  declines a request
   fail [number]     reports that a payment failed; approve can still pay it
+  pay invoice       pays an invoice, such as one that a payment page shows
+  pages             starts another login, payment and age check, and prints their pages
   balance           shows the balance of the user's Lightning account
   tickets           shows the tickets that the user holds, and those that were given and are not spent
   give amount [unit [mint]]
@@ -69,6 +72,8 @@ impl<'a> Prompt<'a> {
             "approve" | "yes" => self.answer(argument, Answer::Approve).await,
             "decline" | "no" => self.answer(argument, Answer::Decline).await,
             "fail" => self.answer(argument, Answer::Fail).await,
+            "pay" => self.pay(argument).await,
+            "pages" => self.pages().await,
             "balance" => self.balance().await,
             "tickets" => tickets::show(self.wallet).await,
             "give" => tickets::give(self.wallet, argument, words.next(), words.next()).await,
@@ -198,6 +203,24 @@ impl<'a> Prompt<'a> {
             (Err(error), _) => format!("Failed: {error}."),
             (Ok(said), Ok(())) => said,
             (Ok(said), Err(error)) => format!("{said} But {error}."),
+        }
+    }
+
+    async fn pay(&self, invoice: Option<&str>) -> String {
+        let Some(invoice) = invoice else { return "Pay what? Type: pay invoice".to_owned() };
+        let Some(payment_source) = self.wallet.payment_source() else {
+            return "The user has no Lightning account.".to_owned();
+        };
+        match payment_source.pay(invoice, None).await {
+            Ok(paid) => format!("The wallet paid {}.", millisats(paid.amount)),
+            Err(error) => format!("Not paid: {error}."),
+        }
+    }
+
+    async fn pages(&self) -> String {
+        match Pages::start(self.setup.engine, tour::amount(self.setup.embedded)).await {
+            Ok(pages) => pages.to_string(),
+            Err(error) => format!("Not started: {error}."),
         }
     }
 

@@ -1,14 +1,15 @@
 //! Everything that `usher dev` has started, as its texts name it.
 
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 
 use secrecy::SecretString;
-use usher_engine::{KeyHandshakeStarted, LoginStarted};
+use usher_engine::{Engine, KeyHandshakeStarted};
 use usher_protocol::PublicKey;
 
 use super::folder::Folder;
 use super::mint::DevMint;
+use super::pages::Pages;
 
 /// What is running.
 pub(super) struct Setup<'a> {
@@ -20,8 +21,12 @@ pub(super) struct Setup<'a> {
     pub(super) relay: &'a str,
     /// A reusable handshake.
     pub(super) handshake: &'a KeyHandshakeStarted,
-    /// A login with a page, to try it with a browser.
-    pub(super) login: &'a LoginStarted,
+    /// What runs the operations.
+    pub(super) engine: &'a Engine,
+    /// Pages to try with a browser.
+    pub(super) pages: &'a Pages,
+    /// Where other devices of the local network reach pages and relay, if they do.
+    pub(super) lan: Option<Ipv4Addr>,
     /// The main key of the embedded wallet's user.
     pub(super) user: PublicKey,
     /// The file of the embedded wallet.

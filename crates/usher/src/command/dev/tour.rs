@@ -14,6 +14,11 @@ const AMOUNT: u64 = 10_000;
 /// The same where the first payment opens a channel, which costs 2,000 sat there: at most a tenth of the payment.
 const CHANNEL_AMOUNT: u64 = 50_000_000;
 
+/// What a payment is to be here, in millisats.
+pub(super) const fn amount(embedded: bool) -> u64 {
+    if embedded { CHANNEL_AMOUNT } else { AMOUNT }
+}
+
 /// The commands, from the first login to an age check.
 pub(super) fn tour(setup: &Setup<'_>) -> String {
     let (program, base) = (program(), setup.base());
@@ -30,7 +35,7 @@ pub(super) fn tour(setup: &Setup<'_>) -> String {
     } else {
         ("wallet approve\n", ", and approve it as the user, with this command or by typing  approve  here")
     };
-    let (amount, large) = if setup.embedded { (CHANNEL_AMOUNT, ", large enough for a channel") } else { (AMOUNT, "") };
+    let (amount, large) = (amount(setup.embedded), if setup.embedded { ", large enough for a channel" } else { "" });
     let (tickets, last) = if setup.mint.is_some() { (tickets(approve, how), 8) } else { (String::new(), 5) };
     format!(
         "

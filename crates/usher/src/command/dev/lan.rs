@@ -1,0 +1,74 @@
+//! The address at which a phone in the same network reaches this machine.
+
+use std::net::{IpAddr, Ipv4Addr, UdpSocket};
+
+use crate::failure::Failure;
+
+/// The address for `--lan`: the given one, else the one of the default route.
+///
+/// # Errors
+/// When there is none, it is not of this machine, or it is one of the internet: what `usher dev` runs is for people nearby.
+pub(super) fn address(given: Option<Ipv4Addr>) -> Result<Ipv4Addr, Failure> {
+    let address = given.or_else(of_default_route).ok_or_else(|| {
+        Failure::said("this machine has no address in a network; connect it, or name its address with --lan=<address>")
+    })?;
+    if !is_local(address) {
+        return Err(Failure::said(format!(
+            "{address} is not an address of a local network, and `usher dev` is not for the internet; name another \
+             address of this machine with --lan=<address>"
+        )));
+    }
+    UdpSocket::bind((address, 0))
+        .map_err(|error| Failure::said(format!("{address} is not an address of this machine: {error}")))?;
+    Ok(address)
+}
+
+/// The address from which this machine sends into other networks.
+fn of_default_route() -> Option<Ipv4Addr> {
+    let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).ok()?;
+    // Only chooses a route: nothing is sent, and nobody has an address of this range (RFC 5737).
+    socket.connect((Ipv4Addr::new(192, 0, 2, 1), 9)).ok()?;
+    match socket.local_addr().ok()?.ip() {
+        IpAddr::V4(address) if !address.is_unspecified() && !address.is_loopback() => Some(address),
+        IpAddr::V4(_) | IpAddr::V6(_) => None,
+    }
+}
+
+/// Whether only machines nearby reach the address: private, link-local, shared (RFC 6598, some VPNs) or loopback.
+const fn is_local(address: Ipv4Addr) -> bool {
+    let is_shared = matches!(address.octets(), [100, 64..=127, ..]);
+    address.is_private() || address.is_link_local() || address.is_loopback() || is_shared
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_addresses_of_local_networks_are_used() {
+        for (address, expected) in [
+            ("192.168.178.20", true),
+            ("10.0.0.1", true),
+            ("172.31.255.255", true),
+            ("169.254.3.4", true),
+            ("100.64.0.1", true),
+            ("127.0.0.2", true),
+            ("100.128.0.1", false),
+            ("172.32.0.1", false),
+            ("8.8.8.8", false),
+            ("0.0.0.0", false),
+            ("255.255.255.255", false),
+            ("224.0.0.1", false),
+        ] {
+            assert_eq!(is_local(address.parse().unwrap()), expected, "{address}");
+        }
+    }
+
+    #[test]
+    fn the_address_of_the_default_route_is_of_this_machine() {
+        // A machine without a network has none.
+        if let Some(address) = of_default_route() {
+            assert!(UdpSocket::bind((address, 0)).is_ok(), "{address}");
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! A page of each kind, to open in a browser.
+
+use std::fmt;
+
+use usher_engine::ports::OsRandomness;
+use usher_engine::{Engine, LoginRequest, SinglePaymentRequest};
+use usher_protocol::Keys;
+
+use crate::command::key;
+use crate::failure::Failure;
+
+/// The addresses of the pages.
+pub(super) struct Pages {
+    login: String,
+    payment: String,
+    age_check: String,
+}
+
+impl Pages {
+    /// Starts a login, a payment of `amount` millisats and an age check.
+    ///
+    /// # Errors
+    /// When one of them cannot be started, for example as too many are open.
+    pub(super) async fn start(engine: &Engine, amount: u64) -> Result<Self, Failure> {
+        let login = engine.start_login(LoginRequest::default(), None).await?;
+        let payment = SinglePaymentRequest {
+            // Nobody's: it is paid on the page, and the embedded wallet is not asked.
+            main_key: Keys::new(key::generate(&OsRandomness)).public_key(),
+            subkeys: Vec::new(),
+            description: "Tea".to_owned(),
+            amount,
+            subscription_id: None,
+            reference: None,
+            expires_at: None,
+            return_url: None,
+        };
+        let payment = engine.start_single_payment(payment, None).await?;
+        let session = engine.start_verification_session(None).await?;
+        Ok(Self { login: login.page_url, payment: engine.payment_page_url(payment), age_check: session.session_url })
+    }
+}
+
+impl fmt::Display for Pages {
+    /// A line for each.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { login, payment, age_check } = self;
+        write!(f, "  login page {login}\n  payment    {payment}\n  age check  {age_check}")
+    }
+}
