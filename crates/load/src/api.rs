@@ -15,6 +15,8 @@ pub(crate) struct Started<'a> {
     pub(crate) stream_id: &'a str,
     #[serde(default)]
     pub(crate) url: &'a str,
+    #[serde(default)]
+    pub(crate) page_url: &'a str,
 }
 
 /// The answer to a poll.
@@ -69,6 +71,17 @@ pub(crate) fn wait_events_after(token: &str, stream: &str, after: usize) -> Vec<
     http::get(&format!("/events/{stream}?after={after}&wait={WAIT}"), token)
 }
 
+/// Asks for a stream's events as they happen.
+pub(crate) fn event_stream(token: &str, stream: &str) -> Vec<u8> {
+    let head = format!("GET /events/{stream} HTTP/1.1\r\nHost: usher\r\nAuthorization: Bearer {token}\r\n");
+    format!("{head}Accept: text/event-stream\r\n\r\n").into_bytes()
+}
+
+/// Asks for the state of a page as it changes, as its script does.
+pub(crate) fn page_events(path: &str) -> Vec<u8> {
+    format!("GET {path}/events HTTP/1.1\r\nHost: usher\r\nAccept: text/event-stream\r\n\r\n").into_bytes()
+}
+
 /// Asks for the service's numbers.
 pub(crate) fn metrics(token: &str) -> Vec<u8> {
     http::get("/metrics", token)
@@ -100,6 +113,13 @@ pub(crate) fn node_state(answer: &http::Answer<'_>) -> Result<(bool, usize)> {
 pub(crate) fn started(answer: &http::Answer<'_>) -> Result<(String, String)> {
     let started: Started<'_> = serde_json::from_slice(answer.ok()?).context("not the answer to a start call")?;
     Ok((started.stream_id.to_owned(), started.url.to_owned()))
+}
+
+/// Reads the stream of a handshake and the path of its page.
+pub(crate) fn handshake_page(answer: &http::Answer<'_>) -> Result<(String, String)> {
+    let started: Started<'_> = serde_json::from_slice(answer.ok()?).context("not the answer to a start call")?;
+    let path = started.page_url.find("/handshake/").and_then(|begin| started.page_url.get(begin..));
+    Ok((started.stream_id.to_owned(), path.context("a handshake without a page")?.to_owned()))
 }
 
 /// Reads the answer to a poll.

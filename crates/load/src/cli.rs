@@ -52,6 +52,8 @@ pub(crate) enum What {
     Tickets,
     /// Memory per open operation.
     Memory,
+    /// Memory per open page, beside idle event streams.
+    Pages,
     /// Time to start.
     Startup,
     /// Memory and time to start with channels of the Lightning node inside the service.
@@ -122,6 +124,9 @@ pub(crate) struct Options {
     /// Channels of the Lightning node inside the service.
     #[arg(long, value_delimiter = ',', default_values_t = [0, 10, 100])]
     pub(crate) channels: Vec<usize>,
+    /// Pages that are open at a time, and as many event streams beside them: needs twice as many open files.
+    #[arg(long, default_value_t = 10_000)]
+    pub(crate) pages: usize,
     /// Open operations for memory and start-up.
     #[arg(long, default_value_t = 100_000)]
     pub(crate) operations: usize,

@@ -108,6 +108,9 @@ async fn measure(cli: &Cli) -> Result<Report> {
     if cli.what.includes(What::Memory) {
         rows.extend(measure::memory::measure(&tool).await?);
     }
+    if cli.what.includes(What::Pages) {
+        rows.extend(measure::pages::measure(&tool).await?);
+    }
     if cli.what.includes(What::Startup) {
         rows.extend(measure::startup::measure(&tool).await?);
     }
