@@ -1,5 +1,6 @@
 //! Channels: shown, opened, closed, and what opening one for a payment costs.
 
+use std::collections::HashSet;
 use std::str::FromStr as _;
 
 use ldk_node::bitcoin::secp256k1::PublicKey;
@@ -12,6 +13,7 @@ use usher_engine::ports::{
     Channel, ChannelOpening, LightningError, NodeError, OpeningState, ReceivingCost, WantedChannel,
 };
 
+use crate::node_records::Opening;
 use crate::shared_node::SharedNode;
 
 /// How long the invoice lives, in seconds, that is made to learn a price and that nobody gets.
@@ -98,6 +100,9 @@ impl SharedNode {
                         self.store.opening_has_channel(key, channel).map_err(storage)?;
                         return Ok(self.opening_state(peer, channel));
                     }
+                    if self.has_abandoned_channel(&known)? {
+                        return Ok(ChannelOpening { peer: peer.to_string(), state: OpeningState::Closed });
+                    }
                 }
                 None => {}
             }
@@ -142,6 +147,21 @@ impl SharedNode {
             }
         }
         Ok(None)
+    }
+
+    /// Whether a channel was funded since an opening began that the library does not list: the process was killed after the
+    /// library had stored the channel's monitor and before it stored its list of channels. The library closes such a
+    /// channel by force, and its money returns.
+    fn has_abandoned_channel(&self, opening: &Opening) -> Result<bool, NodeError> {
+        let listed: HashSet<String> = self
+            .node
+            .list_channels()
+            .into_iter()
+            .filter_map(|channel| channel.funding_txo)
+            .map(|output| format!("{}_{}", output.txid, output.vout))
+            .collect();
+        let stored = self.store.monitors().map_err(storage)?;
+        Ok(stored.iter().any(|monitor| !opening.monitors.contains(monitor) && !listed.contains(monitor)))
     }
 
     fn opening_state(&self, peer: PublicKey, channel: u128) -> ChannelOpening {

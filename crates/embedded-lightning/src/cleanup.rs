@@ -3,13 +3,15 @@
 //!
 //! - An unpaid invoice leaves the library's memory when nobody can pay it any more. Its row in the adapter's own records
 //!   stays, so that a look-up still says that it is dead.
+//! - A payment that came without an invoice of the service (anybody can send one, of any amount) leaves it a day later.
+//! - What the library notes of transactions on the chain stays: it would note it again.
 //! - Records leave the disk, and what belongs to them the library's memory, after [`RETENTION`].
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use ldk_node::lightning::ln::channelmanager::PaymentId;
-use ldk_node::payment::{PaymentDetails, PaymentDirection, PaymentStatus};
+use ldk_node::payment::{PaymentDetails, PaymentDirection, PaymentKind, PaymentStatus};
 use tokio_util::sync::CancellationToken;
 use usher_protocol::message::PaymentHash;
 
@@ -46,23 +48,25 @@ impl SharedNode {
         self.remove_old_records(now.saturating_sub(RETENTION), stop);
     }
 
-    /// Removes the unpaid invoices from the library's memory that nobody can pay any more. Blocks.
+    /// Removes the unpaid invoices that nobody can pay any more, and payments without an invoice, from the library's memory.
+    /// Blocks.
     fn remove_dead_invoices(&self, now: u64, stop: &CancellationToken) {
-        let made_before = now.saturating_sub(ACCEPTED_AFTER_EXPIRY);
-        let unpaid = self.node.list_payments_with_filter(|payment: &&PaymentDetails| {
+        let changed_before = now.saturating_sub(ACCEPTED_AFTER_EXPIRY);
+        let old = self.node.list_payments_with_filter(|payment: &&PaymentDetails| {
             payment.direction == PaymentDirection::Inbound
-                && payment.status != PaymentStatus::Succeeded
-                && payment.latest_update_timestamp < made_before
+                && payment.latest_update_timestamp < changed_before
+                && !matches!(payment.kind, PaymentKind::Onchain { .. })
         });
-        let ids = unpaid.into_iter().map(|payment| payment.id).take_while(|_| !stop.is_cancelled());
-        let dead = ids.filter(|id| {
-            let hash = PaymentHash::from_bytes(id.0);
-            // Without a record it was never handed out: the process ended before, or it was made to learn a price.
-            self.is_dead(hash, now) || matches!(self.store.invoice_expiry(hash), Ok(None))
+        let dead = old.into_iter().take_while(|_| !stop.is_cancelled()).filter(|payment| {
+            let hash = PaymentHash::from_bytes(payment.id.0);
+            // Without a record no invoice was handed out: the process ended before, it was made to learn a price, or there
+            // was none.
+            matches!(self.store.invoice_expiry(hash), Ok(None))
+                || payment.status != PaymentStatus::Succeeded && self.is_dead(hash, now)
         });
-        let removed = dead.filter(|id| self.node.remove_payment(id).is_ok()).count();
+        let removed = dead.filter(|payment| self.node.remove_payment(&payment.id).is_ok()).count();
         if removed > 0 {
-            tracing::debug!(removed, "unpaid invoices that nobody can pay any more");
+            tracing::debug!(removed, "unpaid invoices that nobody can pay any more, and payments without an invoice");
         }
     }
 
@@ -121,6 +125,30 @@ mod tests {
         tokio::time::timeout(Duration::from_secs(60), making).await.expect("an invoice")
     }
 
+    /// The provider sends a payment for which there is no invoice.
+    async fn gift(network: &Network, backend: &EmbeddedLightning) -> PaymentId {
+        let (node, provider) = (Arc::clone(&backend.inner.node), Arc::clone(network.provider.node()));
+        let id = node.node_id();
+        let sending = async {
+            loop {
+                let provider = Arc::clone(&provider);
+                let sent = tokio::task::spawn_blocking(move || provider.spontaneous_payment().send(1_000, id, None));
+                if let Ok(sent) = sent.await.unwrap() {
+                    return sent;
+                }
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+        };
+        let sent = tokio::time::timeout(Duration::from_secs(60), sending).await.expect("a channel");
+        let arriving = async {
+            while node.payment(&sent).is_none_or(|payment| payment.status != PaymentStatus::Succeeded) {
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(60), arriving).await.expect("the payment");
+        sent
+    }
+
     #[tokio::test(flavor = "multi_thread")]
     async fn unpaid_invoices_leave_the_memory_when_they_are_dead_and_paid_ones_stay() {
         let (network, folder) = (Network::start().await.unwrap(), TempDir::new().unwrap());
@@ -128,6 +156,7 @@ mod tests {
             EmbeddedLightning::start(options(&network, &folder), Arc::new(SystemClock)).await.unwrap();
         let paid = invoice(&backend, 600).await;
         network.payer.pay(&paid).await.unwrap();
+        let gift = gift(&network, &backend).await;
         let (short, long) = (invoice(&backend, 600).await, invoice(&backend, 3 * 24 * 3600).await);
         let hash = |invoice: &Bolt11Invoice| PaymentHash::from_bytes(*invoice.payment_hash().as_ref());
         let inner = &backend.inner;
@@ -143,6 +172,7 @@ mod tests {
         let tomorrow = inner.now() + DAY + 1_200;
         clean_up(tomorrow).await;
         assert_eq!([&paid, &short, &long].map(in_memory), [true, false, true]);
+        assert!(inner.node.payment(&gift).is_none(), "nobody asked for it");
         assert!(inner.is_dead(hash(&short), tomorrow), "its record stays");
         // By today's clock it could still be paid; it is gone, and nobody says that it is open.
         assert_eq!(backend.look_up_invoice(hash(&short)).await, Ok(InvoiceStatus::Unknown));

@@ -32,7 +32,8 @@
 //! The same node is behind the port [`LightningNode`](usher_engine::ports::LightningNode): its state with warnings
 //! (`overview.rs`), channels, addresses and prices (`channels.rs`). The opening of a channel is recorded under its key before
 //! the library gets it. After a crash a channel that fits the record and that no other record has is the one that was
-//! opened; without one, nothing was funded, because the library stores a channel before it publishes its funding transaction.
+//! opened. Without one, nothing was funded unless the library has a channel monitor that is newer than the record: it stores
+//! that before it publishes the funding transaction, and closes the channel if it was killed before it stored the rest.
 //!
 //! # What a kill can cost
 //!

@@ -1,6 +1,7 @@
 //! The adapter's records for the operator: channels and how they ended, openings that were requested, and what liquidity
 //! providers kept.
 
+use std::collections::HashSet;
 use std::io;
 
 use rusqlite::{OptionalExtension as _, params};
@@ -38,7 +39,12 @@ pub(crate) struct Opening {
     pub(crate) amount: u64,
     /// The library's id of the channel, once it has one.
     pub(crate) channel: Option<u128>,
+    /// The names of all channel monitors that the library had stored before.
+    pub(crate) monitors: HashSet<String>,
 }
+
+/// Where the library stores a channel monitor from the moment in which a channel is funded until long after its end.
+const MONITORS: &str = "monitors";
 
 impl Store {
     /// Records that a channel has a funding transaction.
@@ -114,15 +120,17 @@ impl Store {
     pub(crate) fn opening(&self, key: &IdempotencyKey) -> io::Result<Option<Opening>> {
         self.connection
             .lock()
-            .prepare_cached("SELECT peer, amount, channel FROM openings WHERE key = ?1")
+            .prepare_cached("SELECT peer, amount, channel, monitors FROM openings WHERE key = ?1")
             .and_then(|mut query| {
                 query
                     .query_row([key.0], |row| {
                         let channel: Option<[u8; 16]> = row.get(2)?;
+                        let monitors: Option<String> = row.get(3)?;
                         Ok(Opening {
                             peer: row.get(0)?,
                             amount: row.get(1)?,
                             channel: channel.map(u128::from_be_bytes),
+                            monitors: monitors.iter().flat_map(|names| names.lines()).map(str::to_owned).collect(),
                         })
                     })
                     .optional()
@@ -134,10 +142,22 @@ impl Store {
     pub(crate) fn begin_opening(&self, key: &IdempotencyKey, peer: &str, amount: u64) -> io::Result<()> {
         self.change(|connection| {
             connection
-                .prepare_cached("INSERT OR IGNORE INTO openings (key, peer, amount) VALUES (?1, ?2, ?3)")?
-                .execute(params![key.0, peer, amount])
+                .prepare_cached(
+                    "INSERT OR IGNORE INTO openings (key, peer, amount, monitors)
+                     SELECT ?1, ?2, ?3, group_concat(key, char(10)) FROM entries WHERE primary_namespace = ?4",
+                )?
+                .execute(params![key.0, peer, amount, MONITORS])
         })?;
         Ok(())
+    }
+
+    /// The names of the channel monitors that the library has stored.
+    pub(crate) fn monitors(&self) -> io::Result<Vec<String>> {
+        self.connection
+            .lock()
+            .prepare_cached("SELECT key FROM entries WHERE primary_namespace = ?1")
+            .and_then(|mut query| query.query_map([MONITORS], |row| row.get(0))?.collect())
+            .map_err(io::Error::other)
     }
 
     /// Records the library's id of the channel of an opening.
@@ -162,6 +182,7 @@ impl Store {
 
 #[cfg(test)]
 mod tests {
+    use ldk_node::lightning::util::persist::KVStoreSync as _;
     use tempfile::TempDir;
 
     use super::*;
@@ -204,14 +225,33 @@ mod tests {
     fn an_opening_is_recorded_before_it_has_a_channel() {
         let (_folder, store) = store();
         let key = IdempotencyKey([7; 32]);
+        store.write(MONITORS, "", "first_0", vec![1]).unwrap();
+        store.write(MONITORS, "", "second_1", vec![1]).unwrap();
         assert_eq!(store.opening(&key).unwrap(), None);
         store.begin_opening(&key, "peer", 100).unwrap();
+        store.write(MONITORS, "", "third_0", vec![1]).unwrap();
         store.begin_opening(&key, "other", 200).unwrap();
-        let begun = Opening { peer: "peer".to_owned(), amount: 100, channel: None };
+        let monitors = ["first_0", "second_1"].map(str::to_owned).into();
+        let begun = Opening { peer: "peer".to_owned(), amount: 100, channel: None, monitors };
         assert_eq!(store.opening(&key).unwrap(), Some(begun.clone()));
         store.opening_has_channel(&key, u128::MAX - 1).unwrap();
         assert_eq!(store.opening(&key).unwrap(), Some(Opening { channel: Some(u128::MAX - 1), ..begun }));
         assert!(store.is_of_an_opening(u128::MAX - 1).unwrap());
         assert!(!store.is_of_an_opening(1).unwrap());
+    }
+
+    #[test]
+    fn data_of_the_first_version_are_migrated() {
+        let (folder, store) = store();
+        let key = IdempotencyKey([7; 32]);
+        store.begin_opening(&key, "peer", 100).unwrap();
+        let first_version = "ALTER TABLE openings DROP COLUMN monitors; PRAGMA user_version = 1;";
+        store.connection.lock().execute_batch(first_version).unwrap();
+        drop(store);
+        for _ in 0..2 {
+            let store = Store::open(folder.path()).unwrap();
+            let opening = Opening { peer: "peer".to_owned(), amount: 100, channel: None, monitors: HashSet::new() };
+            assert_eq!(store.opening(&key).unwrap(), Some(opening));
+        }
     }
 }

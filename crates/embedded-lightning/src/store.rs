@@ -21,7 +21,7 @@ pub(crate) const FILE: &str = "lightning.db";
 const LOCK: &str = "lock";
 
 /// The version of the tables below.
-const VERSION: i64 = 1;
+const VERSION: i64 = 2;
 
 const TABLES: &str = "
     CREATE TABLE entries (
@@ -48,12 +48,15 @@ const TABLES: &str = "
     );
     CREATE INDEX reserving_invoices ON invoices (expires_at) WHERE reserved_inbound > 0;
     CREATE TABLE channels (channel BLOB PRIMARY KEY, state TEXT NOT NULL, changed_at INTEGER NOT NULL);
-    CREATE TABLE openings (key BLOB PRIMARY KEY, peer TEXT NOT NULL, amount INTEGER NOT NULL, channel BLOB);
+    CREATE TABLE openings (key BLOB PRIMARY KEY, peer TEXT NOT NULL, amount INTEGER NOT NULL, channel BLOB, monitors TEXT);
     CREATE TABLE skimmed_fees (payment_hash BLOB PRIMARY KEY, fee INTEGER NOT NULL);
     CREATE TABLE generation (number INTEGER NOT NULL);
     INSERT INTO generation VALUES (0);
-    PRAGMA user_version = 1;
+    PRAGMA user_version = 2;
 ";
+
+/// From version 1 to 2.
+const MONITORS_OF_OPENINGS: &str = "ALTER TABLE openings ADD COLUMN monitors TEXT; PRAGMA user_version = 2;";
 
 /// Why the storage cannot be opened.
 #[derive(Debug, thiserror::Error)]
@@ -98,6 +101,7 @@ impl Store {
         connection.pragma_update(None, "synchronous", "full")?;
         match connection.query_row("PRAGMA user_version", [], |row| row.get(0))? {
             0 => connection.execute_batch(&format!("BEGIN; {TABLES} COMMIT;"))?,
+            1 => connection.execute_batch(&format!("BEGIN; {MONITORS_OF_OPENINGS} COMMIT;"))?,
             VERSION => {}
             newer => return Err(OpenError::Newer(newer)),
         }

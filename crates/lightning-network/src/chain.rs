@@ -131,7 +131,7 @@ async fn fail_if_unreachable(State(reachable): State<Arc<AtomicBool>>, request: 
     if reachable.load(Ordering::Relaxed) {
         next.run(request).await
     } else {
-        StatusCode::SERVICE_UNAVAILABLE.into_response()
+        (StatusCode::SERVICE_UNAVAILABLE, "Work queue depth exceeded").into_response()
     }
 }
 

@@ -9,10 +9,10 @@ use ldk_node::lightning_invoice::Bolt11Invoice;
 use tempfile::TempDir;
 use usher_embedded_lightning::{ChainSource, EmbeddedLightning, LiquidityProvider, Options};
 use usher_engine::ports::{
-    Lightning as _, LightningNotification, LightningNotifications, OutgoingStatus, SignedPayment, SystemClock,
-    WantedInvoice,
+    InvoiceStatus, Lightning as _, LightningNotification, LightningNotifications, OutgoingStatus, SignedPayment,
+    SystemClock, WantedInvoice,
 };
-use usher_lightning_network::{Fees, Network, RpcAccess};
+use usher_lightning_network::{Fees, Network, PaymentStatus, RpcAccess};
 use usher_protocol::bolt11::Invoice;
 
 /// Longer than anything takes on any machine.
@@ -194,6 +194,36 @@ pub(crate) async fn follow(
         fixture.network.mine(blocks).await.unwrap();
     }
     OutgoingStatus::Pending
+}
+
+/// Waits until a payer's payment has ended, while blocks come, and compares: the invoice is settled if and only if the payer
+/// has paid, and with what the payer paid.
+pub(crate) async fn assert_same_as_payer(fixture: &Fixture, invoice: &Invoice, what: &str) {
+    let (payer, hash) = (&fixture.network.payer, invoice.payment_hash());
+    for _ in 0..300 {
+        let there = payer.payment(*hash.as_bytes());
+        let here = fixture.backend.look_up_invoice(hash).await.unwrap();
+        match (there.map(|payment| payment.status), here) {
+            (Some(PaymentStatus::Succeeded), InvoiceStatus::Settled(settlement)) => {
+                let received = settlement.amount.map(|amount| amount + settlement.skimmed_fee);
+                assert_eq!(received, there.and_then(|payment| payment.amount), "{what}");
+                return;
+            }
+            // It never left the payer, or came back.
+            (None | Some(PaymentStatus::Failed), here) => {
+                assert_eq!(here, InvoiceStatus::Open, "{what}: not paid there");
+                return;
+            }
+            // If the channel was closed, the payment ends on the chain.
+            (Some(PaymentStatus::Pending | PaymentStatus::Succeeded), _) => fixture.network.mine(1).await.unwrap(),
+        }
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+    panic!(
+        "{what}: {:?} there, {:?} here",
+        payer.payment(*hash.as_bytes()),
+        fixture.backend.look_up_invoice(hash).await
+    );
 }
 
 pub(crate) fn wanted(amount: u64) -> WantedInvoice {

@@ -1,27 +1,16 @@
 //! The process is killed at each instant of a payment, or cannot write: every payment ends truly, and none is paid twice.
-//!
-//! The node that is killed runs in another process: this test binary, started again with one test that does nothing
-//! otherwise. It ends itself at a fail point.
 
-use std::os::unix::process::ExitStatusExt as _;
-use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Duration;
 
 use usher_engine::ports::{Clock as _, Lightning as _, LightningStatus, OutgoingStatus, SignedPayment, SystemClock};
-use usher_lightning_network::RpcAccess;
 use usher_protocol::bolt11::Invoice;
 
-use crate::fixture::{Fixture, Setup, bolt11, follow, invoice, until};
-
-/// The variable that says where the other process ends.
-const FAIL_POINT: &str = "USHER_TEST_FAIL_POINT";
+use crate::child_process;
+use crate::fixture::{Fixture, LONG, bolt11, follow, invoice, until};
 
 /// Millisats of each payment.
 const AMOUNT: u64 = 5_000_000;
-
-/// The signal of `abort`.
-const SIGABRT: i32 = 6;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_kill_before_the_library_has_the_payment_pays_nothing() {
@@ -66,7 +55,11 @@ async fn kill_and_check_in(fixture: &mut Fixture, fail_point: &str) {
     let bill = invoice(&fixture.network.payer.invoice(AMOUNT, 3600).unwrap());
     let payment = fixture.backend.prepare_payment(&bill, SystemClock.now().secs() + 3600).await.unwrap();
     fixture.release_folder().await;
-    pay_in_another_process(fixture, fail_point, &bill, &payment).await;
+    let asked = [
+        ("USHER_TEST_BILL", bill.as_str().to_owned()),
+        ("USHER_TEST_PAYMENT", serde_json::to_string(&payment).unwrap()),
+    ];
+    child_process::run(fixture, "kills::in_another_process", fail_point, &asked).await;
     fixture.start_again().await;
     let backend = Arc::clone(&fixture.backend);
 
@@ -94,52 +87,21 @@ async fn kill_and_check_in(fixture: &mut Fixture, fail_point: &str) {
     }
 }
 
-async fn pay_in_another_process(fixture: &Fixture, fail_point: &str, bill: &Invoice, payment: &SignedPayment) {
-    let setup = Setup::of(&fixture.network, fixture.folder.path());
-    let mut command = tokio::process::Command::new(std::env::current_exe().unwrap());
-    command
-        .args(["--exact", "kills::in_another_process", "--nocapture"])
-        .env(FAIL_POINT, fail_point)
-        .env("USHER_TEST_FOLDER", &setup.folder)
-        .env("USHER_TEST_CHAIN", setup.chain.port.to_string())
-        .env("USHER_TEST_PROVIDER", setup.provider.unwrap())
-        .env("USHER_TEST_BILL", bill.as_str())
-        .env("USHER_TEST_PAYMENT", serde_json::to_string(payment).unwrap())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .kill_on_drop(true);
-    let ended = tokio::time::timeout(2 * crate::fixture::LONG, command.status()).await;
-    let status = ended.expect("the other process ends").unwrap();
-    assert_eq!(status.signal(), Some(SIGABRT), "{fail_point}: the other process did not end there: {status}");
-}
-
 /// Not a test: what the other process does. It does nothing unless it was asked.
 #[tokio::test(flavor = "multi_thread")]
 async fn in_another_process() {
-    let Ok(fail_point) = std::env::var(FAIL_POINT) else { return };
-    let get = |name: &str| std::env::var(name).unwrap();
-    let setup = Setup {
-        folder: get("USHER_TEST_FOLDER").into(),
-        chain: RpcAccess {
-            host: "127.0.0.1".to_owned(),
-            port: get("USHER_TEST_CHAIN").parse().unwrap(),
-            user: "user".to_owned(),
-            password: "password".to_owned(),
-        },
-        provider: Some(get("USHER_TEST_PROVIDER")),
-    };
+    let Some((setup, fail_point)) = child_process::requested() else { return };
     let (backend, mut notifications) = setup.start().await;
-    let bill: Invoice = get("USHER_TEST_BILL").parse().unwrap();
-    let payment: SignedPayment = serde_json::from_str(&get("USHER_TEST_PAYMENT")).unwrap();
+    let bill: Invoice = child_process::variable("USHER_TEST_BILL").parse().unwrap();
+    let payment: SignedPayment = serde_json::from_str(&child_process::variable("USHER_TEST_PAYMENT")).unwrap();
     tokio::spawn(async move { while notifications.recv().await.is_some() {} });
     let channel = async {
         while backend.info().await.ok().and_then(|info| info.balance).unwrap_or(0) == 0 {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     };
-    tokio::time::timeout(crate::fixture::LONG, channel).await.unwrap();
-    let (point, action) = fail_point.split_once('=').unwrap();
-    fail::cfg(point, action).unwrap();
+    tokio::time::timeout(LONG, channel).await.unwrap();
+    child_process::arm(&fail_point);
     let paid = backend.pay(&bill, &payment, false).await;
     if fail_point.ends_with("(fail)") {
         // Nothing was paid in the dark: the node says that it is broken.
@@ -149,5 +111,5 @@ async fn in_another_process() {
         std::process::abort();
     }
     // The fail point is on the way of the events: it comes in a moment.
-    tokio::time::sleep(crate::fixture::LONG).await;
+    tokio::time::sleep(LONG).await;
 }

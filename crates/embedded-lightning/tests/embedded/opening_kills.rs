@@ -1,0 +1,164 @@
+//! The process is killed at each instant of the opening of a channel: one request opens one channel at most, and what its
+//! repetition says after the restart is true.
+
+use std::time::Duration;
+
+use ldk_node::bitcoin::{Address, Amount};
+use usher_engine::ports::{IdempotencyKey, LightningNode as _, NodeError, NodeState, OpeningState, WantedChannel};
+
+use crate::child_process;
+use crate::fixture::{Fixture, LONG};
+
+/// Millisats of each channel.
+const CAPACITY: u64 = 1_000_000_000;
+
+/// More than the miner fees of opening a channel and closing it by force, in millisats.
+const FEES: u64 = 20_000_000;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_kill_before_the_library_has_the_opening_opens_nothing() {
+    let mut fixture = with_money_on_the_chain().await;
+    assert_eq!(kill_and_check(&mut fixture, 1, "before-channel-opening=return").await, OpeningState::Open);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_kill_after_the_library_has_the_opening() {
+    let mut fixture = with_money_on_the_chain().await;
+    kill_and_check(&mut fixture, 1, "after-channel-opening=return").await;
+}
+
+/// The record, the peer, the record's channel, the wallet's change, the channel's monitor, the list of channels …
+#[tokio::test(flavor = "multi_thread")]
+async fn a_kill_at_each_write_of_an_opening() {
+    let mut fixture = with_money_on_the_chain().await;
+    for write in 0..9 {
+        kill_and_check(&mut fixture, write, &format!("before-lightning-write={write}*off->return")).await;
+    }
+}
+
+/// The library may fund the channel before the record names it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_kill_at_each_write_of_an_opening_whose_record_is_slow() {
+    let mut fixture = with_money_on_the_chain().await;
+    for write in 5..11 {
+        let fail_points = format!("after-channel-opening=sleep(20000);before-lightning-write={write}*off->return");
+        kill_and_check(&mut fixture, write, &fail_points).await;
+    }
+}
+
+async fn with_money_on_the_chain() -> Fixture {
+    let fixture = Fixture::start().await;
+    let address: Address<_> = fixture.backend.new_address().await.unwrap().parse().unwrap();
+    fixture.network.chain.fund(&address.assume_checked(), Amount::from_sat(5_000_000)).unwrap();
+    until_state(&fixture, "balance on the chain", |state| state.on_chain_spendable == 5 * CAPACITY).await;
+    fixture
+}
+
+/// Opens a channel in another process that ends at `fail_point`, repeats the request here, and follows it to its end.
+async fn kill_and_check(fixture: &mut Fixture, key: u8, fail_point: &str) -> OpeningState {
+    let before = fixture.backend.state().await.unwrap();
+    let wanted = wanted(key);
+    fixture.release_folder().await;
+    child_process::run(
+        fixture,
+        "opening_kills::in_another_process",
+        fail_point,
+        &[("USHER_TEST_KEY", key.to_string())],
+    )
+    .await;
+    fixture.start_again().await;
+
+    let mut opening = repeat(fixture, &wanted).await;
+    let settled = async {
+        while opening == OpeningState::Opening {
+            fixture.network.mine(1).await.unwrap();
+            tokio::time::sleep(Duration::from_millis(200)).await;
+            opening = repeat(fixture, &wanted).await;
+        }
+    };
+    tokio::time::timeout(LONG, settled).await.expect("the end of the opening");
+    let channels = fixture.backend.channels().await.unwrap();
+    if opening == OpeningState::Open {
+        assert_eq!(channels.len(), 1, "{fail_point}: {channels:?}");
+        let state = fixture.backend.state().await.unwrap();
+        assert!(state.on_chain + CAPACITY + FEES >= before.on_chain, "{fail_point}: funded twice: {state:?}");
+        assert_eq!(state.closing, 0, "{fail_point}: {state:?}");
+        fixture.backend.close_channel(&channels[0].id, false).await.unwrap();
+    } else {
+        assert!(channels.is_empty(), "{fail_point}: it is not closed: {channels:?}");
+    }
+    // All of the money returns.
+    until_state_with_blocks(fixture, "money back on the chain", |state| {
+        state.channels.usable + state.channels.unusable == 0 && state.on_chain_spendable + FEES >= before.on_chain
+    })
+    .await;
+    opening
+}
+
+/// Asks for the channel, as often as the peer cannot be reached yet.
+async fn repeat(fixture: &Fixture, wanted: &WantedChannel) -> OpeningState {
+    let repeating = async {
+        loop {
+            match fixture.backend.open_channel(wanted).await {
+                Ok(opened) => return opened.state,
+                Err(NodeError::Refused(_) | NodeError::Unavailable(_)) => {
+                    tokio::time::sleep(Duration::from_millis(50)).await;
+                }
+                Err(error) => panic!("{error:?}"),
+            }
+        }
+    };
+    tokio::time::timeout(LONG, repeating).await.expect("a response")
+}
+
+fn wanted(key: u8) -> WantedChannel {
+    WantedChannel { key: Some(IdempotencyKey([key; 32])), peer: None, amount: CAPACITY }
+}
+
+async fn until_state(fixture: &Fixture, what: &str, holds: impl Fn(&NodeState) -> bool) {
+    let waiting = async {
+        while !holds(&fixture.backend.state().await.unwrap()) {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    };
+    let waited = tokio::time::timeout(LONG, waiting).await;
+    assert!(waited.is_ok(), "no {what} in time: {:?}", fixture.backend.state().await);
+}
+
+/// The same, while blocks come: more and more, because a channel that was closed by force is locked for long.
+async fn until_state_with_blocks(fixture: &Fixture, what: &str, holds: impl Fn(&NodeState) -> bool) {
+    for round in 0..60 {
+        if holds(&fixture.backend.state().await.unwrap()) {
+            return;
+        }
+        fixture.network.mine(if round < 20 { 1 } else { 50 }).await.unwrap();
+        tokio::time::sleep(Duration::from_millis(500)).await;
+    }
+    panic!("no {what}: {:?}", fixture.backend.state().await);
+}
+
+/// Not a test: what the other process does. It does nothing unless it was asked.
+#[tokio::test(flavor = "multi_thread")]
+async fn in_another_process() {
+    let Some((setup, fail_point)) = child_process::requested() else { return };
+    let key: u8 = child_process::variable("USHER_TEST_KEY").parse().unwrap();
+    let (backend, mut notifications) = setup.start().await;
+    tokio::spawn(async move { while notifications.recv().await.is_some() {} });
+    let ready = async {
+        while backend.state().await.is_ok_and(|state| {
+            let waits = |code: &str| state.warnings.iter().any(|warning| warning.code == code);
+            state.on_chain_spendable < 2 * CAPACITY
+                || waits("not_running")
+                || waits("not_synced")
+                || waits("provider_away")
+        }) {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    tokio::time::timeout(LONG, ready).await.unwrap();
+    child_process::arm(&fail_point);
+    let opened = backend.open_channel(&wanted(key)).await;
+    assert!(opened.is_ok() || fail_point.contains("write"), "{opened:?}");
+    // The fail point is on the way of the funding: it comes in a moment.
+    tokio::time::sleep(LONG).await;
+}
