@@ -1,5 +1,6 @@
 //! The program: command line, configuration, wiring, start and stop. It knows every crate, and how none of them works.
 
+mod chain_source;
 pub mod cli;
 pub mod command;
 pub mod config;

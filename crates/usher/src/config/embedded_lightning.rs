@@ -4,7 +4,9 @@ use usher_protocol::bolt11::Network;
 
 use super::keys::{self, Config};
 use super::reader::Reader;
-use super::setting::{HostName, LnBackend, Mnemonic, NodeAddress, Port, Secret, Text, WebUrl};
+use super::setting::{
+    HostName, LnBackend, Mnemonic, NodeAddress, Port, Secret, Text, WebUrl, crosses_network_in_clear,
+};
 
 /// The sections whose keys have no effect with another backend.
 const SECTION: &str = "wallet.embedded.";
@@ -59,6 +61,14 @@ pub(super) fn warnings(config: &Config, reader: &Reader<'_>, warnings: &mut Vec<
             warnings.push(format!("{} is set but unused; wallet.ln_backend is not embedded", key.name));
         }
         return;
+    }
+    let chain_url = config.embedded.chain_url.as_ref();
+    if config.embedded.token().is_some() && chain_url.is_some_and(|url| crosses_network_in_clear(url.url())) {
+        warnings.push(
+            "wallet.embedded.api_key is sent unencrypted to the server of wallet.embedded.chain_url, and everybody on the way \
+             can read it; use https"
+                .to_owned(),
+        );
     }
     if config.embedded.liquidity_provider.is_none() {
         warnings.push(

@@ -10,6 +10,7 @@ use usher_webhooks::probe;
 use super::finding::Finding;
 use super::service::Service;
 use crate::config::Config;
+use crate::config::setting::crosses_network_in_clear;
 
 const CHECK: &str = "webhook";
 
@@ -41,7 +42,7 @@ pub(super) async fn check(config: &Config, findings: &mut Vec<Finding>) {
         let message = "deliveries are unsigned: the receiver cannot detect forged ones";
         findings.push(Finding::warn(CHECK, message, "set webhook.secret and verify the signatures (docs/webhooks.md)"));
     }
-    if url.scheme() == "http" && !is_local(&url) {
+    if crosses_network_in_clear(&url) {
         let message = "events are posted unencrypted to another machine";
         findings.push(Finding::warn(CHECK, message, "use https"));
     }
@@ -68,13 +69,4 @@ async fn last_failure(service: Option<&Service>) -> Option<String> {
     let response = service?.get("/webhooks/deliveries?status=pending&limit=1").await.ok()?;
     let first = response.body["deliveries"].as_array()?.first()?.clone();
     first["last_error"].as_str().map(str::to_owned).filter(|_| first != Value::Null)
-}
-
-fn is_local(url: &Url) -> bool {
-    match url.host() {
-        Some(url::Host::Ipv4(ip)) => ip.is_loopback(),
-        Some(url::Host::Ipv6(ip)) => ip.is_loopback(),
-        Some(url::Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
-        None => false,
-    }
 }

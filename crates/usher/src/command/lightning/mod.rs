@@ -1,6 +1,7 @@
 //! `usher lightning …`: the Lightning node that the service runs itself, managed through the running service.
 
 mod abandon;
+mod opening_fee;
 mod status;
 
 use std::io::{BufRead as _, IsTerminal as _};
@@ -13,7 +14,7 @@ use uuid::Uuid;
 use super::environment::{load_in_time, source};
 use super::service_client::ServiceClient;
 use crate::cli::LightningCommand;
-use crate::config::report;
+use crate::config::{Config, report};
 use crate::failure::Failure;
 use crate::output::{tell, write};
 
@@ -43,7 +44,12 @@ pub fn run(command: &LightningCommand, data_dir: Option<PathBuf>) -> Result<(), 
                 Ok(format!("{}\n", created["address"].as_str().unwrap_or_default()))
             }
             LightningCommand::Price { amount } => price(&service, millisats(*amount)?).await,
-            LightningCommand::Open { amount, peer, yes } => open(&service, *amount, peer.as_deref(), *yes).await,
+            LightningCommand::Open { amount, peer, yes } => {
+                let Some(config) = &loaded.config else {
+                    return Err(Failure::Configuration(report::problems(&loaded)));
+                };
+                open(&service, config, *amount, peer.as_deref(), *yes).await
+            }
             LightningCommand::Close { channel, force, yes } => close(&service, channel, *force, *yes).await,
             LightningCommand::Backup => backup(&service).await,
             LightningCommand::Abandon { .. } => Ok(String::new()),
@@ -78,13 +84,19 @@ async fn price(service: &ServiceClient, amount: u64) -> Result<String, Failure> 
     })
 }
 
-async fn open(service: &ServiceClient, amount: u64, peer: Option<&str>, yes: bool) -> Result<String, Failure> {
+async fn open(
+    service: &ServiceClient,
+    config: &Config,
+    amount: u64,
+    peer: Option<&str>,
+    yes: bool,
+) -> Result<String, Failure> {
     let on_chain = &node(service).await?["node"]["on_chain"];
     let with = peer.unwrap_or("the liquidity provider");
     tell(&format!("usher: opens a channel of {amount} sat with {with}"));
+    tell(&format!("usher: {}", opening_fee::text(config).await));
     tell(&format!(
-        "usher: it costs the miner fee of one transaction (about 155 vbytes with one input); the node can spend {} of its \
-         on-chain balance, less that fee",
+        "usher: the node can spend {} of its on-chain balance, less that fee",
         status::sats(on_chain["spendable"].as_u64().unwrap_or(0))
     ));
     confirm(yes)?;

@@ -12,7 +12,7 @@ mod openid_clients;
 mod return_urls;
 mod secret;
 
-pub use address::{DatabaseUrl, WebUrl, WebhookUrl};
+pub use address::{DatabaseUrl, WebUrl, WebhookUrl, crosses_network_in_clear};
 pub use basic::{EmailDomain, Nip05, ProfileName, Text, Unit, Whole};
 pub use choice::{LnBackend, LogFormat, VerificationProvider};
 pub use hours::Hours;

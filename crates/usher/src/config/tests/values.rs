@@ -271,6 +271,14 @@ fn an_embedded_node_has_a_chain_source_and_perhaps_a_liquidity_provider() {
     assert_eq!(config.embedded.max_opening_fee_percent.get(), 10);
     insta::assert_snapshot!(given.warnings(), @"wallet.embedded.liquidity_provider is not set: payments arrive only over channels that others open to this node; name a provider");
 
+    let clear = |url: &str, key: &str| {
+        let given = embedded().variable("WALLET__EMBEDDED__CHAIN_URL", url).variable("WALLET__EMBEDDED__API_KEY", key);
+        given.warnings().contains("wallet.embedded.api_key is sent unencrypted")
+    };
+    assert!(clear("http://esplora.example.com/api", "key"));
+    assert!(!clear("http://esplora.example.com/api", "none"));
+    assert!(!clear("http://127.0.0.1:3000", "key") && !clear("https://esplora.example.com/api", "key"));
+
     let id = "0279be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798";
     for host in ["lsp.example.com", "10.0.0.1", "[::1]", "lsp_1"] {
         let provider = format!("{id}@{host}:9735");

@@ -53,6 +53,7 @@ async fn the_operator_sees_prices_opens_and_closes_channels_and_backs_up_their_l
     .await;
     let (code, _, errors) = lightning(&fixture, &["open", "1000000"]).await;
     assert!(code == Some(2) && errors.contains("5000000 sat") && errors.contains("--yes"), "{errors}");
+    assert!(errors.contains("the miner fee is about 153 sat at 1.0 sat/vB"), "{errors}");
     assert!(said(&fixture, &["open", "1000000", "--yes"]).await.starts_with("opening a channel with "));
     until("a funding transaction", async || (fixture.network.chain.unconfirmed() > 0).then_some(())).await;
     fixture.network.mine(6).await.unwrap();

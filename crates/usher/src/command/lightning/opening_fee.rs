@@ -1,0 +1,44 @@
+//! What opening a channel costs: the miner fee of its funding transaction. Which coins pay for it is decided when it is
+//! made, so what is shown before is an estimate.
+
+use crate::chain_source;
+use crate::config::Config;
+
+/// The size of a funding transaction with one input, in virtual bytes: 11 of its own, 68 of the input (P2WPKH), 43 of the
+/// channel (P2WSH) and 31 of the change (P2WPKH).
+const SIZE: f64 = 11.0 + 68.0 + 43.0 + 31.0;
+
+/// Virtual bytes of each further input.
+const INPUT: f64 = 68.0;
+
+/// The estimate in words, with the fee rate that the chain source names now.
+pub(super) async fn text(config: &Config) -> String {
+    estimate(chain_source::funding_fee_rate(config).await)
+}
+
+fn estimate(rate: Result<f64, String>) -> String {
+    match rate {
+        Ok(rate) => format!(
+            "the miner fee is about {:.0} sat at {rate:.1} sat/vB, and {:.0} sat more for each coin that is spent beyond the \
+             first (an estimate)",
+            (rate * SIZE).ceil(),
+            (rate * INPUT).ceil()
+        ),
+        Err(reason) => format!(
+            "the miner fee cannot be estimated: the chain source does not tell the fee rate: {reason}. The transaction has about \
+             {SIZE:.0} vbytes, and {INPUT:.0} more for each coin that is spent beyond the first"
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_fee_is_that_of_a_funding_transaction() {
+        insta::assert_snapshot!(estimate(Ok(2.04)), @"the miner fee is about 313 sat at 2.0 sat/vB, and 139 sat more for each coin that is spent beyond the first (an estimate)");
+        let unknown = estimate(Err("it names no fee rate".to_owned()));
+        assert!(unknown.contains("it names no fee rate. The transaction has about 153 vbytes"), "{unknown}");
+    }
+}
