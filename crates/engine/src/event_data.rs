@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use serde_json::Value;
+use usher_protocol::PublicKey;
 use usher_protocol::message::Recurrence;
 use utoipa::openapi::schema::AnyOfBuilder;
 use utoipa::openapi::{Ref, RefOr, Schema};
@@ -314,6 +315,27 @@ pub struct AuthorizedRecurrence {
 }
 
 impl LoginData {
+    /// The user holds this key.
+    pub fn approved(main_key: PublicKey, granted_permissions: Vec<String>, session_token: Option<String>) -> Self {
+        Self {
+            status: "approved".to_owned(),
+            main_key: Some(main_key.to_hex()),
+            granted_permissions: Some(granted_permissions),
+            session_token,
+            ..Self::default()
+        }
+    }
+
+    /// The user with this key refuses.
+    pub fn declined(main_key: PublicKey, reason: Option<String>) -> Self {
+        Self { status: "declined".to_owned(), main_key: Some(main_key.to_hex()), reason, ..Self::default() }
+    }
+
+    /// It has failed.
+    pub fn error(reason: &str) -> Self {
+        Self { status: "error".to_owned(), reason: Some(reason.to_owned()), ..Self::default() }
+    }
+
     /// Nobody answered in time.
     pub fn timeout(reason: &str) -> EventData {
         EventData::Login(Self { status: "timeout".to_owned(), reason: Some(reason.to_owned()), ..Self::default() })

@@ -12,7 +12,7 @@ use common::{NOW, Running, handshake, open, options, user};
 use usher_engine::event::{Event, EventType, NewEvent};
 use usher_engine::ports::{
     AllCommitted, CheckedRows, Clock as _, Commit, CorrelationKey, OpenOperation, OperationKind, OutboxChange,
-    OutboxMessage, Revision, RowPosition, State, Store, StoreError, StoredOperation,
+    OutboxMessage, Revision, RowPosition, SignerSession, State, Store, StoreError, StoredOperation,
 };
 use usher_engine::{EventsError, KeyHandshakeRequest, StreamId, UnixMillis};
 use usher_protocol::PublicKey;
@@ -75,6 +75,14 @@ impl Store for Stuck {
 
     async fn user_relays(&self, main_key: &PublicKey) -> Result<Vec<String>, StoreError> {
         self.store.user_relays(main_key).await
+    }
+
+    async fn user_signer(&self, main_key: &PublicKey) -> Result<Option<SignerSession>, StoreError> {
+        self.store.user_signer(main_key).await
+    }
+
+    async fn forget_user_signer(&self, main_key: &PublicKey) -> Result<bool, StoreError> {
+        self.store.forget_user_signer(main_key).await
     }
 
     async fn known_users(&self, main_keys: &[PublicKey]) -> Result<Vec<bool>, StoreError> {
@@ -257,6 +265,7 @@ async fn interrupted_cleanup_leaves_no_gap_in_the_stream() {
         outbox: OutboxChange::Keep,
         inbound: Vec::new(),
         user_relays: Vec::new(),
+        user_signers: Vec::new(),
         deliver: false,
         delivery_queues: Vec::new(),
         idempotency_record: None,

@@ -20,6 +20,8 @@ pub struct RemoteSignerOptions {
     /// Most sessions that wait for a signer whose address a user pasted. Default 128: their relays are users' choice, and
     /// each may need a connection.
     pub bunkers: usize,
+    /// Most connections to relays that users or signers name. Default 512.
+    pub user_connections: usize,
     /// The first pause before a request without a reply is repeated; it doubles up to eight times as long. Default 4 s.
     pub repeat_first: Duration,
     /// How long to wait for a signer's list of relays, which many signers do not have. Default 3 s.
@@ -41,6 +43,7 @@ impl RemoteSignerOptions {
             url: String::new(),
             invitations: 2_000,
             bunkers: 128,
+            user_connections: 512,
             repeat_first: Duration::from_secs(4),
             switch_within: Duration::from_secs(3),
             subscribe_within: Duration::from_secs(3),

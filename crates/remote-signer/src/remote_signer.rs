@@ -7,7 +7,6 @@ use parking_lot::Mutex;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use url::Url;
 use usher_engine::ports::{
     Clock, InvalidSignerAddress, Randomness, RemoteSigner, RemoteSignerError, SignedEvent, SignerProgress,
     SignerSession, WantedEvent,
@@ -24,7 +23,7 @@ use crate::relay::Shared;
 use crate::relay_url;
 use crate::session::Session;
 use crate::session_cipher::SessionCipher;
-use crate::waiting_list::WaitingList;
+use crate::waiting_list::{Place, WaitingList};
 
 /// Most relays that an address of ours names: each makes its QR code larger.
 const MAX_RELAYS: usize = 3;
@@ -43,7 +42,6 @@ pub enum StartError {
 /// Remote signers that are reached over Nostr relays (NIP-46).
 pub struct NostrRemoteSigner {
     shared: Arc<Shared>,
-    relays: Vec<Url>,
     invitations: Arc<WaitingList>,
     bunkers: Arc<WaitingList>,
 }
@@ -67,8 +65,9 @@ impl NostrRemoteSigner {
         let relays = relays.take(MAX_RELAYS).collect();
         let (invitations, bunkers) = (WaitingList::new(options.invitations), WaitingList::new(options.bunkers));
         let (tls, connections) = (web_tls()?, Mutex::default());
-        let shared = Arc::new(Shared { options, cipher, tls, clock, randomness, tasks, stop, relays: connections });
-        Ok(Self { shared, relays, invitations, bunkers })
+        let shared =
+            Shared { options, cipher, tls, clock, randomness, tasks, stop, own_relays: relays, relays: connections };
+        Ok(Self { shared: Arc::new(shared), invitations, bunkers })
     }
 
     /// How many relays have a connection, or are being connected to.
@@ -80,10 +79,11 @@ impl NostrRemoteSigner {
 #[async_trait]
 impl RemoteSigner for NostrRemoteSigner {
     fn invite(&self) -> Result<SignerSession, RemoteSignerError> {
-        if self.relays.is_empty() {
+        let relays = &self.shared.own_relays;
+        if relays.is_empty() {
             return Err(RemoteSignerError::Unreachable);
         }
-        self.shared.cipher.seal(&Session::invited(self.relays.clone(), self.shared.randomness.as_ref()))
+        self.shared.cipher.seal(&Session::invited(relays.clone(), self.shared.randomness.as_ref()))
     }
 
     fn accept(&self, address: &str) -> Result<SignerSession, InvalidSignerAddress> {
@@ -108,13 +108,21 @@ impl RemoteSigner for NostrRemoteSigner {
     ) -> Result<SignedEvent, RemoteSignerError> {
         let session = self.shared.cipher.open(&session)?;
         let list = if session.is_from_user() { &self.bunkers } else { &self.invitations };
-        let place = list.enter();
+        // Whoever has shown themselves displaces nobody, and is not displaced.
+        let place = (!session.connected).then(|| list.enter());
         let pairing = Pairing::new(Arc::clone(&self.shared), session, progress)?;
         tokio::select! {
-            // Whoever has shown themselves is no longer displaced.
-            signed = pairing.run(&wanted, || place.leave()) => signed,
-            () = place.displaced() => Err(RemoteSignerError::Busy),
+            signed = pairing.run(&wanted, || place.iter().for_each(Place::leave)) => signed,
+            () = displaced(place.as_ref()) => Err(RemoteSignerError::Busy),
             () = self.shared.stop.cancelled() => Err(RemoteSignerError::Unusable),
         }
+    }
+}
+
+/// Returns when somebody else has taken the place.
+async fn displaced(place: Option<&Place>) {
+    match place {
+        Some(place) => place.displaced().await,
+        None => std::future::pending().await,
     }
 }

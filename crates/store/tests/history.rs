@@ -223,6 +223,7 @@ fn draft() -> impl Strategy<Value = Draft> {
                 .map(|(user, relays)| UserRelays { main_key: public_key(user), relays })
                 .into_iter()
                 .collect(),
+            user_signers: Vec::new(),
             deliver,
             delivery_queues,
             idempotency_record: record,

@@ -99,12 +99,17 @@ impl NdkSigner {
 
     /// The methods that it was asked for so far, and that need its user's permission; repetitions count once.
     pub fn asked(&self) -> Vec<String> {
+        let mut asked = self.asked_with_repetitions();
+        asked.dedup();
+        asked
+    }
+
+    /// As [`asked`](Self::asked), with repetitions.
+    pub fn asked_with_repetitions(&self) -> Vec<String> {
         let lines = self.lines.lock();
         // It is pinged at the start.
         let asked = lines.iter().filter_map(|line| line["method"].as_str()).filter(|method| *method != "ping");
-        let mut asked: Vec<String> = asked.map(str::to_owned).collect();
-        asked.dedup();
-        asked
+        asked.map(str::to_owned).collect()
     }
 
     fn command(&mut self, command: &Value) {

@@ -39,6 +39,8 @@ pub enum ErrorCode {
     ChannelNotFound,
     /// The user has not agreed to give this OpenID Connect client anything.
     ConsentNotFound,
+    /// No remote signer of this user is kept.
+    RemoteSignerNotFound,
     /// The path exists, but not with this method; `Allow` lists those it has.
     MethodNotAllowed,
     /// The body did not arrive in time.
@@ -92,7 +94,7 @@ pub enum ErrorCode {
 
 impl ErrorCode {
     /// Every code.
-    pub const ALL: [Self; 39] = [
+    pub const ALL: [Self; 40] = [
         Self::MalformedJson,
         Self::MalformedRequest,
         Self::JwtInvalid,
@@ -108,6 +110,7 @@ impl ErrorCode {
         Self::SessionNotFound,
         Self::ChannelNotFound,
         Self::ConsentNotFound,
+        Self::RemoteSignerNotFound,
         Self::MethodNotAllowed,
         Self::BodyTimeout,
         Self::IdempotencyKeyReused,
@@ -152,6 +155,7 @@ impl ErrorCode {
             Self::SessionNotFound => "session_not_found",
             Self::ChannelNotFound => "channel_not_found",
             Self::ConsentNotFound => "consent_not_found",
+            Self::RemoteSignerNotFound => "remote_signer_not_found",
             Self::SessionDecided => "session_decided",
             Self::SessionExpired => "session_expired",
             Self::MethodNotAllowed => "method_not_allowed",
@@ -194,7 +198,8 @@ impl ErrorCode {
             | Self::DeliveryNotFound
             | Self::SessionNotFound
             | Self::ChannelNotFound
-            | Self::ConsentNotFound => StatusCode::NOT_FOUND,
+            | Self::ConsentNotFound
+            | Self::RemoteSignerNotFound => StatusCode::NOT_FOUND,
             Self::EventsRemoved => StatusCode::GONE,
             Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
             Self::BodyTimeout => StatusCode::REQUEST_TIMEOUT,
@@ -237,6 +242,7 @@ impl ErrorCode {
             Self::SessionNotFound => "No such verification session",
             Self::ChannelNotFound => "No such channel",
             Self::ConsentNotFound => "No such consent",
+            Self::RemoteSignerNotFound => "No such remote signer",
             Self::SessionDecided => "The verification session is decided",
             Self::SessionExpired => "The verification session has expired",
             Self::MethodNotAllowed => "The path does not support this method",

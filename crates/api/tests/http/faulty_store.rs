@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use tokio::sync::watch;
 use usher_engine::ports::{
     AllCommitted, CheckedRows, Commit, CorrelationKey, IdempotencyKey, IdempotencyRecord, IdempotencyStore,
-    NewIdempotencyRecord, OpenOperation, OutboxMessage, RowPosition, Store, StoreError, StoredOperation,
+    NewIdempotencyRecord, OpenOperation, OutboxMessage, RowPosition, SignerSession, Store, StoreError, StoredOperation,
 };
 use usher_engine::{Event, StreamId, UnixMillis};
 use usher_protocol::PublicKey;
@@ -158,6 +158,14 @@ impl Store for FaultyStore {
 
     async fn forget_inbound(&self, before: UnixMillis, limit: usize) -> Result<usize, StoreError> {
         self.inner.forget_inbound(before, limit).await
+    }
+
+    async fn user_signer(&self, main_key: &PublicKey) -> Result<Option<SignerSession>, StoreError> {
+        self.inner.user_signer(main_key).await
+    }
+
+    async fn forget_user_signer(&self, main_key: &PublicKey) -> Result<bool, StoreError> {
+        self.inner.forget_user_signer(main_key).await
     }
 
     async fn known_users(&self, main_keys: &[PublicKey]) -> Result<Vec<bool>, StoreError> {

@@ -26,7 +26,7 @@ use crate::ports::{
     AllCommitted, CheckedRows, Commit, Conflict, CorrelationKey, Delivery, DeliveryAttempt, DeliveryCounts,
     DeliveryStatus, DeliveryStore, Head, InvoiceStatus, Lightning, LightningError, LightningInfo, LightningStatus,
     NewIdempotencyRecord, OpenOperation, OperationKind, OutboxChange, OutboxMessage, OutgoingStatus, PaidInvoice,
-    Retried, Revision, RowPosition, SignedPayment, Store, StoreError, StoredOperation, WantedInvoice,
+    Retried, Revision, RowPosition, SignedPayment, SignerSession, Store, StoreError, StoredOperation, WantedInvoice,
 };
 use crate::testing::ManualClock;
 use crate::{StreamId, UnixMillis};
@@ -315,6 +315,14 @@ impl Store for MemoryStore {
     async fn user_relays(&self, main_key: &PublicKey) -> Result<Vec<String>, StoreError> {
         self.relay_reads.fetch_add(1, Ordering::SeqCst);
         Ok(self.rows.lock().relays.get(main_key).cloned().unwrap_or_default())
+    }
+
+    async fn user_signer(&self, _: &PublicKey) -> Result<Option<SignerSession>, StoreError> {
+        Ok(None)
+    }
+
+    async fn forget_user_signer(&self, _: &PublicKey) -> Result<bool, StoreError> {
+        Ok(false)
     }
 
     async fn known_users(&self, main_keys: &[PublicKey]) -> Result<Vec<bool>, StoreError> {

@@ -1,5 +1,7 @@
 //! The methods of [`Engine`] for the pages of logins. Each passes its call to [`Logins`](super::logins::Logins).
 
+use usher_protocol::PublicKey;
+
 use super::{Engine, LoginPageError, OpenedLogin};
 use crate::StreamId;
 use crate::operations::LoginState;
@@ -67,6 +69,15 @@ impl Engine {
         browser: Option<&str>,
     ) -> Result<(), LoginPageError> {
         self.logins.decline(id, page_secret, browser).await
+    }
+
+    /// Forgets the remote signer that a user has logged in with: it is asked no more when they are to prove their key again.
+    /// Returns whether one was kept.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn forget_signer(&self, main_key: &PublicKey) -> Result<bool, StoreError> {
+        self.logins.forget_signer(main_key).await
     }
 
     /// How far a login is, for the browser that it belongs to; `None` for all others.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sha2::{Digest as _, Sha256};
+use usher_protocol::PublicKey;
 use usher_protocol::login_proof::{LoginChallenge, LoginProofError};
 
 use super::commit::{Cause, Change, Committer};
@@ -12,7 +13,9 @@ use super::handshake_urls::HandshakeUrls;
 use super::ids::Ids;
 use crate::StreamId;
 use crate::operations::{AskSignerError, Effect, Login, LoginMethod, LoginOver, LoginState, Operation, SignerStatus};
-use crate::ports::{Clock, Conflict, InvalidSignerAddress, OperationKind, RemoteSigner, RemoteSignerError, StoreError};
+use crate::ports::{
+    Clock, Conflict, InvalidSignerAddress, OperationKind, RemoteSigner, RemoteSignerError, Store, StoreError,
+};
 
 /// A login as its page shows it.
 #[derive(Clone)]
@@ -105,6 +108,7 @@ impl From<AskSignerError> for LoginPageError {
 
 /// Reads and changes logins for their pages.
 pub(super) struct Logins {
+    pub(super) store: Arc<dyn Store>,
     pub(super) damage: Arc<Damage>,
     pub(super) committer: Arc<Committer>,
     pub(super) urls: Arc<HandshakeUrls>,
@@ -201,6 +205,11 @@ impl Logins {
     ) -> Result<(), LoginPageError> {
         let now = self.clock.now();
         self.change(id, page_secret, browser, |login| Ok(login.decline(now)?)).await
+    }
+
+    /// See [`Engine::forget_signer`](super::Engine::forget_signer).
+    pub(super) async fn forget_signer(&self, main_key: &PublicKey) -> Result<bool, StoreError> {
+        self.store.forget_user_signer(main_key).await
     }
 
     /// See [`Engine::login_state`](super::Engine::login_state).

@@ -35,7 +35,7 @@ pub(super) struct Restorer {
 /// What the start needs to know of the stored operations.
 #[derive(Default)]
 pub(super) struct Restored {
-    /// Operations that may have been waiting for the Lightning backend or for the ticket wallet.
+    /// Operations that may have been waiting for the Lightning backend, the ticket wallet or a remote signer.
     pub(super) waiting: Vec<StreamId>,
     /// When an open operation was last committed.
     pub(super) latest: UnixMillis,
@@ -97,6 +97,7 @@ impl Restorer {
                 | OperationKind::TicketDelivery
                 | OperationKind::VerificationSession
                 | OperationKind::Login
+                | OperationKind::Authentication
         );
         if waits && !operation.done {
             restored.waiting.push(id);

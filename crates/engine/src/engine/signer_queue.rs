@@ -17,9 +17,12 @@ use crate::StreamId;
 use crate::operations::{Input, SignerCall, SignerNews, SignerReport};
 use crate::ports::{Clock, RemoteSigner, RemoteSignerError, SignerProgress};
 
-/// Requests that run at the same time, also those whose signers have replied. Beyond, the oldest operation's ends: if
-/// newcomers were refused, whoever begins so many and never signs would lock everybody out.
+/// Requests of a lane that run at the same time, also those whose signers have replied. Beyond, the oldest operation's ends:
+/// if newcomers were refused, whoever begins so many and never signs would lock everybody out.
 const CONCURRENT: usize = 4_096;
+
+/// Requests that take places from each other, and from no others.
+type Lane = BTreeMap<StreamId, Running>;
 
 /// Progress that waits to be passed on.
 const PROGRESS: usize = 16;
@@ -30,7 +33,10 @@ pub(super) struct SignerQueue {
     inputs: Inputs,
     clock: Arc<dyn Clock>,
     tasks: Tasks,
-    running: Arc<Mutex<BTreeMap<StreamId, Running>>>,
+    /// To the signers that users name now. Anybody can begin a login.
+    named: Arc<Mutex<Lane>>,
+    /// To the signers of earlier logins, which only the app has asked.
+    kept: Arc<Mutex<Lane>>,
 }
 
 /// The request of an operation.
@@ -47,7 +53,7 @@ impl SignerQueue {
         clock: Arc<dyn Clock>,
         tasks: Tasks,
     ) -> Self {
-        Self { signer, inputs, clock, tasks, running: Arc::default() }
+        Self { signer, inputs, clock, tasks, named: Arc::default(), kept: Arc::default() }
     }
 
     /// Asks a signer; never waits. It takes the place of the operation's earlier request.
@@ -56,8 +62,9 @@ impl SignerQueue {
         let Some(signer) = self.signer.clone() else {
             return self.report_later(id, number, RemoteSignerError::Unreachable);
         };
+        let lane = if call.is_kept { &self.kept } else { &self.named };
         let displaced = {
-            let mut running = self.running.lock();
+            let mut running = lane.lock();
             if let Some(earlier) = running.insert(id, Running { number, ended: ended.clone() }) {
                 earlier.ended.cancel();
             }
@@ -68,7 +75,7 @@ impl SignerQueue {
             self.report_later(id, request.number, RemoteSignerError::Busy);
         }
         let (inputs, tasks, clock) = (self.inputs.clone(), self.tasks.clone(), Arc::clone(&self.clock));
-        let running = Arc::clone(&self.running);
+        let lane = Arc::clone(lane);
         self.tasks.spawn(async move {
             let left = call.until.since(clock.now());
             let in_time = async {
@@ -80,7 +87,7 @@ impl SignerQueue {
                 }
             };
             tasks.unless_stopped(in_time).await;
-            let mut running = running.lock();
+            let mut running = lane.lock();
             if running.get(&id).is_some_and(|request| request.number == number) {
                 running.remove(&id);
             }
@@ -89,8 +96,10 @@ impl SignerQueue {
 
     /// The operation is over.
     pub(super) fn end(&self, id: StreamId) {
-        if let Some(request) = self.running.lock().remove(&id) {
-            request.ended.cancel();
+        for lane in [&self.named, &self.kept] {
+            if let Some(request) = lane.lock().remove(&id) {
+                request.ended.cancel();
+            }
         }
     }
 
@@ -170,16 +179,16 @@ mod tests {
 
     fn call(number: u32, until: UnixMillis) -> SignerCall {
         let wanted = WantedEvent { kind: 1, content: String::new(), tags: Vec::new() };
-        SignerCall { number, session: SignerSession(String::new()), wanted, until }
+        SignerCall { number, session: SignerSession(String::new()), wanted, until, is_kept: false }
     }
 
     fn id(n: u64) -> StreamId {
         StreamId::from_parts(NOW.0 + n, [0; 10])
     }
 
-    /// Lets all tasks run as far as they come.
+    /// Lets all tasks run as far as they come: tokio runs 61 of them at each yield.
     async fn settle() {
-        for _ in 0..20 {
+        for _ in 0..200 {
             tokio::task::yield_now().await;
         }
     }
@@ -213,5 +222,12 @@ mod tests {
         assert_eq!((report.id, said.number), (id(0), 1));
         assert!(matches!(said.news, SignerNews::Ended(Err(RemoteSignerError::Busy))));
         assert!(reports.next().is_none());
+
+        queue.put(id(0), SignerCall { is_kept: true, ..call(1, later) });
+        settle().await;
+        assert_eq!(running(), CONCURRENT + 1, "the signers of earlier logins have places of their own");
+        queue.end(id(0));
+        settle().await;
+        assert_eq!(running(), CONCURRENT);
     }
 }

@@ -323,6 +323,7 @@ impl Engine {
                 has_lightning: lightning.is_some(),
                 ticket_send_ttl: options.ticket_send_ttl,
                 has_ticket_wallet: tickets.is_some(),
+                has_remote_signers: remote_signer.is_some(),
                 verification: options.verification,
                 pages: options.pages.clone(),
                 service_key: options.subkey.unwrap_or(options.main_key),
@@ -365,6 +366,7 @@ impl Engine {
             rules: options.pages,
         };
         let logins = Logins {
+            store: Arc::clone(&store),
             damage: Arc::clone(&damage),
             committer: Arc::clone(&committer),
             urls,

@@ -5,9 +5,13 @@
 //! asking ──declined──▶ finished   StatusUpdate {status: declined, main_key, reason?}
 //! asking ──expired───▶ finished   StatusUpdate {status: timeout}
 //! asking ──a device proves its subkey──▶ asking   the challenge is sent again, to that device too
+//! asking ──the remote signer signs─────▶ finished   as approved
+//! asking ──the remote signer refuses───▶ finished   as declined; the signer is forgotten
+//! asking ──the remote signer lies──────▶ finished   StatusUpdate {status: error}; the signer is forgotten
 //! ```
 //!
-//! `conversation` decides whose reply is valid.
+//! `conversation` decides whose reply is valid. If the user has logged in with a remote signer before, that signer is asked
+//! beside the wallet, and the first reply decides. A signer that cannot be reached leaves the decision to the wallet.
 //!
 //! | crash … | what resume does |
 //! | --- | --- |
@@ -15,19 +19,22 @@
 //! | after the start, before or after the challenge is sent | the outbox sends it (again) until there is a reply or it expires |
 //! | before a reply is committed | the challenge is sent again, and the wallet repeats its reply |
 //! | after a reply | the event is in the stream; the repeated reply matches no open operation |
+//! | while a remote signer is asked | it is asked again, in the same session |
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use usher_protocol::PublicKey;
+use usher_protocol::login_proof::LoginChallenge;
 use usher_protocol::message::{AuthChallenge, AuthResponse, AuthStatus, ServiceMessage, WalletMessage};
 use usher_protocol::subkey::{Permission, SubkeyProof};
 
 use super::conversation::Conversation;
+use super::signer_request::{SignerFault, SignerNews, SignerOutcome, SignerReport, SignerRequest};
 use super::{Effect, Input, SetBack, StateMachine, StepResult, emit, millis};
 use crate::UnixMillis;
 use crate::event_data::{EventData, LoginData};
-use crate::ports::{CorrelationKey, OperationKind};
+use crate::ports::{CorrelationKey, OperationKind, SignerSession, UserSigner};
 
 /// The state of an authentication.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -39,6 +46,9 @@ pub struct Authentication {
     expires_at: UnixMillis,
     /// The service's own proof, when it runs on a subkey.
     service_proof: Option<SubkeyProof>,
+    /// The request to the remote signer of an earlier login, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    signer: Option<Box<SignerRequest>>,
 }
 
 /// What an input says about a challenge.
@@ -99,9 +109,14 @@ impl Authentication {
         service_proof: Option<SubkeyProof>,
     ) -> (Self, Vec<Effect>) {
         let conversation = Conversation::new(main_key, subkeys);
-        let state = Self { challenge, conversation, expires_at, service_proof };
+        let state = Self { challenge, conversation, expires_at, service_proof, signer: None };
         let ask = state.ask();
         (state, vec![ask])
+    }
+
+    /// Also asks the remote signer that the user has logged in with before.
+    pub fn ask_signer(&mut self, session: SignerSession, challenge: LoginChallenge) -> Effect {
+        self.signer.insert(Box::new(SignerRequest::to_kept(session, challenge))).ask(self.expires_at)
     }
 
     pub(super) const fn expires_at(&self) -> UnixMillis {
@@ -117,17 +132,57 @@ impl Authentication {
     }
 
     pub(super) fn step(&mut self, input: &Input, now: UnixMillis) -> StepResult {
+        match input {
+            Input::Signer(_) | Input::Resumed if now >= self.expires_at => return StepResult::Ignored,
+            Input::Signer(report) => return self.signer_reported(report, now),
+            Input::Resumed => {
+                let ask = self.signer.as_mut().and_then(|signer| signer.ask_again(self.expires_at));
+                return ask.map_or(StepResult::Ignored, |ask| StepResult::Stepped(vec![ask]));
+            }
+            _ => {}
+        }
         match self.reply(input, now) {
             Reply::Ignored => StepResult::Ignored,
             Reply::Proven(ask) => StepResult::Stepped(vec![ask]),
-            Reply::Answered { data, .. } => {
-                StepResult::Stepped(vec![emit(EventData::Login(data), now), Effect::Finish])
-            }
+            Reply::Answered { data, .. } => StepResult::Stepped(self.finish(EventData::Login(data), now)),
             Reply::Expired => {
-                let data = LoginData::timeout("the user did not answer in time");
-                StepResult::Stepped(vec![emit(data, now), Effect::Finish])
+                StepResult::Stepped(self.finish(LoginData::timeout("the user did not answer in time"), now))
             }
         }
+    }
+
+    fn signer_reported(&mut self, report: &SignerReport, now: UnixMillis) -> StepResult {
+        // Nobody watches how far the signer is, and it was connected to before.
+        if matches!(report.news, SignerNews::Progress(_)) {
+            return StepResult::Ignored;
+        }
+        let Some(signer) = &mut self.signer else { return StepResult::Ignored };
+        let (asked, session) = (self.conversation.asked(), signer.session().clone());
+        let data = match signer.take(report, now) {
+            SignerOutcome::Ignored => return StepResult::Ignored,
+            SignerOutcome::Proven(key) => match self.conversation.main_key_of(&key, None, Permission::Auth, now) {
+                Some(main_key) => {
+                    let data = LoginData::approved(main_key, Vec::new(), None);
+                    return StepResult::Stepped(self.finish(EventData::Login(data), now));
+                }
+                None => LoginData::error("the user's remote signer signed for another key"),
+            },
+            SignerOutcome::Declined { reason } => LoginData::declined(asked, Some(reason)),
+            SignerOutcome::Changed => match signer.fault() {
+                Some(SignerFault::Refused) => LoginData::declined(asked, None),
+                Some(SignerFault::Invalid) => LoginData::error("the user's remote signer signed something else"),
+                // The wallet may still reply.
+                Some(SignerFault::Unreachable | SignerFault::Busy) | None => return StepResult::Stepped(Vec::new()),
+            },
+        };
+        let forgotten = Effect::KeepSigner(UserSigner { main_key: asked, session, kept: false });
+        StepResult::Stepped([forgotten].into_iter().chain(self.finish(EventData::Login(data), now)).collect())
+    }
+
+    /// The last event. The session with the signer stays no longer here.
+    fn finish(&mut self, data: EventData, now: UnixMillis) -> Vec<Effect> {
+        self.signer = None;
+        vec![emit(data, now), Effect::Finish]
     }
 
     /// What an input says about the challenge.
@@ -156,24 +211,9 @@ impl Authentication {
         };
         let (is_approved, data) = match &response.status {
             AuthStatus::Approved { granted_permissions, session_token } => {
-                let data = LoginData {
-                    status: "approved".to_owned(),
-                    main_key: Some(main_key.to_hex()),
-                    granted_permissions: Some(granted_permissions.clone()),
-                    session_token: session_token.clone(),
-                    ..LoginData::default()
-                };
-                (true, data)
+                (true, LoginData::approved(main_key, granted_permissions.clone(), session_token.clone()))
             }
-            AuthStatus::Declined { reason } => {
-                let data = LoginData {
-                    status: "declined".to_owned(),
-                    main_key: Some(main_key.to_hex()),
-                    reason: reason.clone(),
-                    ..LoginData::default()
-                };
-                (false, data)
-            }
+            AuthStatus::Declined { reason } => (false, LoginData::declined(main_key, reason.clone())),
         };
         Reply::Answered { main_key, is_approved, data }
     }
@@ -206,5 +246,7 @@ impl Authentication {
     }
 }
 
+#[cfg(test)]
+mod remote_signer_tests;
 #[cfg(test)]
 mod tests;

@@ -51,6 +51,11 @@ impl Conversation {
         self.main_key
     }
 
+    /// The key that the operator asked for, which may have turned out to be a subkey.
+    pub(super) const fn asked(&self) -> PublicKey {
+        self.asked
+    }
+
     /// The keys that the operator named in addition to the main key: later requests to the user name them as well.
     pub(super) fn named(&self) -> Vec<PublicKey> {
         let asked = (self.asked != self.main_key).then_some(self.asked);

@@ -6,14 +6,16 @@ use lightning_invoice::{Currency, InvoiceBuilder, PaymentSecret};
 use nostr::hashes::{Hash as _, sha256};
 use serde_json::Value;
 use usher_protocol::bolt11::Invoice;
+use usher_protocol::login_proof::LoginChallenge;
 use usher_protocol::message::{
     AuthResponse, AuthStatus, KeyHandshake, PaymentResponse, PaymentStatus, Preimage, WalletMessage,
 };
 use usher_protocol::subkey::{Metadata, Permission, Permissions, SubkeyProof, derive_secret};
 use usher_protocol::{EventId, Keys, PublicKey, SecretKey};
 
-use super::{Effect, Input, StepResult};
+use super::{Effect, Input, SignerNews, SignerReport, StepResult};
 use crate::UnixMillis;
+use crate::ports::{RemoteSignerError, SignedEvent, SignerProgress, SignerSession};
 
 pub(super) const NOW: UnixMillis = UnixMillis(1_800_000_000_000);
 
@@ -118,4 +120,30 @@ pub(super) fn payment_says(author: &Keys, request_id: &str, status: PaymentStatu
         _ => WalletMessage::PaymentResponse(response),
     };
     Input::Wallet { author: author.public_key(), sent_at: NOW, message }
+}
+
+pub(super) fn signer_session(n: u32) -> SignerSession {
+    SignerSession(format!("session {n}"))
+}
+
+fn signer_report(number: u32, news: SignerNews) -> Input {
+    Input::Signer(Box::new(SignerReport { number, news }))
+}
+
+pub(super) fn signer_progress(number: u32, progress: SignerProgress) -> Input {
+    signer_report(number, SignerNews::Progress(progress))
+}
+
+pub(super) fn signer_failed(number: u32, error: RemoteSignerError) -> Input {
+    signer_report(number, SignerNews::Ended(Err(error)))
+}
+
+/// The user `n` has signed this challenge at this time.
+pub(super) fn signer_signed(number: u32, n: u8, challenge: &LoginChallenge, at: UnixMillis) -> Input {
+    let tags = challenge.tags().map(|tag| nostr::Tag::parse(tag).unwrap());
+    let event = nostr::EventBuilder::new(nostr::Kind::from(27_235), "")
+        .tags(tags)
+        .custom_created_at(nostr::Timestamp::from(at.secs()));
+    let event = event.sign_with_keys(&user(n)).unwrap();
+    signer_report(number, SignerNews::Ended(Ok(Box::new(SignedEvent { event, session: signer_session(9) }))))
 }

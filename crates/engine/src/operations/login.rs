@@ -41,7 +41,7 @@ use super::signer_request::{SignerOutcome, SignerReport, SignerRequest};
 use super::{Effect, Input, SetBack, StateMachine, StepResult, emit, millis};
 use crate::UnixMillis;
 use crate::event_data::{EventData, KeyHandshakeData, LoginData};
-use crate::ports::{CorrelationKey, OperationKind, SignerSession, UserRelays};
+use crate::ports::{CorrelationKey, OperationKind, SignerSession, UserRelays, UserSigner};
 
 /// What a login is started with.
 #[derive(Clone)]
@@ -355,7 +355,12 @@ impl Login {
         let ended = match signer.take(report, now) {
             SignerOutcome::Ignored => return StepResult::Ignored,
             SignerOutcome::Changed => return StepResult::Stepped(Vec::new()),
-            SignerOutcome::Proven(main_key) => self.prove(main_key, LoginMethod::Signer, now),
+            SignerOutcome::Proven(main_key) => {
+                // A later authentication of this user asks the same signer.
+                let signer = UserSigner { main_key, session: signer.session().clone(), kept: true };
+                let proven = self.prove(main_key, LoginMethod::Signer, now);
+                proven.map(|effects| [Effect::KeepSigner(signer)].into_iter().chain(effects).collect())
+            }
             SignerOutcome::Declined { reason } => self.decline_for(reason, now),
         };
         ended.map_or(StepResult::Ignored, StepResult::Stepped)

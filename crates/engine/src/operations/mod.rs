@@ -60,7 +60,7 @@ use crate::event::NewEvent;
 use crate::event_data::EventData;
 use crate::ports::{
     AgeCheckMemo, AgeCheckResult, CorrelationKey, InvoiceStatus, LightningError, OutboxMessage, OutgoingMessage,
-    OutgoingStatus, PaidInvoice, Settlement, SignedPayment, State, UserRelays, WantedInvoice,
+    OutgoingStatus, PaidInvoice, Settlement, SignedPayment, State, UserRelays, UserSigner, WantedInvoice,
 };
 
 /// How long a reply of the Lightning backend is awaited. An adapter gives up earlier, so this time only passes when the
@@ -109,8 +109,8 @@ pub enum Input {
     },
     /// The time at which it is to be woken has passed.
     Timer,
-    /// The service has restarted: replies of the Lightning backend or of the ticket wallet that it waited for will not
-    /// come.
+    /// The service has restarted: replies of the Lightning backend, of the ticket wallet or of a remote signer that it
+    /// waited for will not come.
     Resumed,
     /// The machine's clock was set back since the operation's last step: without an adjustment, its timers would fire
     /// late.
@@ -211,6 +211,8 @@ pub enum Effect {
     AskAge(AgeCheckMemo),
     /// Asks a remote signer for a signature.
     AskSigner(Box<SignerCall>),
+    /// Keeps, or forgets, the session with a user's remote signer.
+    KeepSigner(UserSigner),
     /// The invoice that is watched is looked up soon.
     LookUp,
     /// Emits an event on the reserved stream.

@@ -22,6 +22,9 @@ pub struct SignerRequest {
     /// The address in what the signer signs.
     url: String,
     challenge: String,
+    /// Whether the session was kept from an earlier login.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    is_kept: bool,
     status: SignerStatus,
 }
 
@@ -71,6 +74,8 @@ pub struct SignerCall {
     pub(crate) wanted: WantedEvent,
     /// Until when a signature is of use.
     pub(crate) until: UnixMillis,
+    /// Whether the session was kept from an earlier login.
+    pub(crate) is_kept: bool,
 }
 
 /// What is reported of a request.
@@ -122,7 +127,12 @@ impl SignerRequest {
     pub(super) fn new(session: SignerSession, challenge: LoginChallenge, earlier: Option<&Self>) -> Self {
         let number = earlier.map_or(1, |earlier| earlier.number.saturating_add(1));
         let LoginChallenge { url, challenge } = challenge;
-        Self { number, session, url, challenge, status: SignerStatus::Starting }
+        Self { number, session, url, challenge, is_kept: false, status: SignerStatus::Starting }
+    }
+
+    /// A request for this proof, to the signer of an earlier login.
+    pub(super) fn to_kept(session: SignerSession, challenge: LoginChallenge) -> Self {
+        Self { is_kept: true, ..Self::new(session, challenge, None) }
     }
 
     /// How far it is.
@@ -133,6 +143,14 @@ impl SignerRequest {
     /// The session with the signer.
     pub const fn session(&self) -> &SignerSession {
         &self.session
+    }
+
+    /// Why there will be no signature, if that is certain.
+    pub(super) const fn fault(&self) -> Option<SignerFault> {
+        match self.status {
+            SignerStatus::Failed { fault } => Some(fault),
+            _ => None,
+        }
     }
 
     /// How many signers the operation has asked.
@@ -154,8 +172,8 @@ impl SignerRequest {
     pub(super) fn ask(&self, until: UnixMillis) -> Effect {
         let tags = self.proof().tags().iter().map(|tag| tag.iter().map(|&text| text.to_owned()).collect()).collect();
         let wanted = WantedEvent { kind: login_proof::KIND, content: String::new(), tags };
-        let (number, session) = (self.number, self.session.clone());
-        Effect::AskSigner(Box::new(SignerCall { number, session, wanted, until }))
+        let (number, session, is_kept) = (self.number, self.session.clone(), self.is_kept);
+        Effect::AskSigner(Box::new(SignerCall { number, session, wanted, until, is_kept }))
     }
 
     /// Takes a report.

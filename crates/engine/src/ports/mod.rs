@@ -49,7 +49,7 @@ pub use settings::SettingStore;
 pub use store::{
     AllCommitted, CheckedRows, Commit, Committed, Conflict, CorrelationKey, DamagedRow, Head, OpenOperation,
     OperationKind, OutboxChange, OutboxMessage, Revision, RowPosition, State, Store, StoreError, StoredOperation,
-    Table, UserRelays,
+    Table, UserRelays, UserSigner,
 };
 pub use ticket_store::{
     CounterAdvance, ProofId, StoredProof, StoredTicketJob, TicketCommit, TicketCommitted, TicketConflict, TicketStore,

@@ -8,7 +8,7 @@ use sha2::{Digest as _, Sha256};
 use usher_protocol::message::PaymentHash;
 use usher_protocol::{EventId, PublicKey};
 
-use super::{NewIdempotencyRecord, Token};
+use super::{NewIdempotencyRecord, SignerSession, Token};
 use crate::event::{Event, NewEvent};
 use crate::{StreamId, UnixMillis};
 
@@ -64,6 +64,12 @@ pub trait Store: Send + Sync {
     /// The relays a user prefers, in their order; empty when unknown.
     async fn user_relays(&self, main_key: &PublicKey) -> Result<Vec<String>, StoreError>;
 
+    /// The session with a user's remote signer, if one is kept ([`Commit::user_signers`]).
+    async fn user_signer(&self, main_key: &PublicKey) -> Result<Option<SignerSession>, StoreError>;
+
+    /// Forgets the session with a user's remote signer; returns whether there was one.
+    async fn forget_user_signer(&self, main_key: &PublicKey) -> Result<bool, StoreError>;
+
     /// Which of these users are remembered ([`Commit::user_relays`]), in the order of the keys.
     async fn known_users(&self, main_keys: &[PublicKey]) -> Result<Vec<bool>, StoreError>;
 
@@ -78,11 +84,12 @@ pub trait Store: Send + Sync {
     /// have no gap, and the stream's index continues. Does nothing for a stream that is finished or unknown.
     async fn remove_events(&self, stream: StreamId, before: UnixMillis, limit: usize) -> Result<usize, StoreError>;
 
-    /// Records that these users' relays are in use at `at`. (A commit that puts a message to a user into the outbox
+    /// Records that these users' relays, and the sessions with their signers, are in use at `at`. (A commit that puts a message to a user into the outbox
     /// records it as well.)
     async fn keep_user_relays(&self, users: &[PublicKey], at: UnixMillis) -> Result<(), StoreError>;
 
-    /// Removes the relays of users that were last named or in use before `before`, at most `limit`; returns how many.
+    /// Removes the relays of users that were last named or in use before `before`, and the sessions with their signers, at
+    /// most `limit`; returns of how many users.
     async fn forget_user_relays(&self, before: UnixMillis, limit: usize) -> Result<usize, StoreError>;
 
     /// Removes inbound event ids recorded before `before`, at most `limit`; returns how many.
@@ -248,6 +255,8 @@ pub struct Commit {
     pub inbound: Vec<EventId>,
     /// Users to remember, with their relays, which replace those known of each. Without relays those known stay.
     pub user_relays: Vec<UserRelays>,
+    /// Users' remote signers to keep, or to forget. A user whose signer is kept is remembered.
+    pub user_signers: Vec<UserSigner>,
     /// Whether the events are also delivered to the app's webhook: a pending delivery for each, due at once.
     pub deliver: bool,
     /// The queues of these deliveries ([`Delivery::queue`](super::Delivery::queue)), one for each event. Where one is missing it is
@@ -415,6 +424,17 @@ pub struct UserRelays {
     pub main_key: PublicKey,
     /// Addresses, in the user's order.
     pub relays: Vec<String>,
+}
+
+/// What is known of a user's remote signer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UserSigner {
+    /// The user.
+    pub main_key: PublicKey,
+    /// The session by which it is reached.
+    pub session: SignerSession,
+    /// Whether the session is kept from now on, in place of another. If not, it is forgotten, unless another took its place.
+    pub kept: bool,
 }
 
 /// The kind of an operation, as stored: numbers never change their meaning.

@@ -7,8 +7,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use usher_engine::event::Event;
 use usher_engine::ports::{
-    AllCommitted, CheckedRows, Commit, CorrelationKey, OpenOperation, OutboxMessage, Revision, RowPosition, Store,
-    StoreError, StoredOperation,
+    AllCommitted, CheckedRows, Commit, CorrelationKey, OpenOperation, OutboxMessage, Revision, RowPosition,
+    SignerSession, Store, StoreError, StoredOperation,
 };
 use usher_engine::{StreamId, UnixMillis};
 use usher_protocol::PublicKey;
@@ -99,6 +99,14 @@ impl Store for Failing {
 
     async fn user_relays(&self, main_key: &PublicKey) -> Result<Vec<String>, StoreError> {
         self.store.user_relays(main_key).await
+    }
+
+    async fn user_signer(&self, main_key: &PublicKey) -> Result<Option<SignerSession>, StoreError> {
+        self.store.user_signer(main_key).await
+    }
+
+    async fn forget_user_signer(&self, main_key: &PublicKey) -> Result<bool, StoreError> {
+        self.store.forget_user_signer(main_key).await
     }
 
     async fn known_users(&self, main_keys: &[PublicKey]) -> Result<Vec<bool>, StoreError> {

@@ -103,6 +103,7 @@ pub(crate) const ENGLISH: Texts = Texts {
         signer_show: "Show a code for your signer",
         signer_paste: "Or paste the address of your signer, which begins with bunker://",
         signer_ask: "Ask this signer",
+        signer_kept: "This service keeps the connection to your signer, so that it can ask you again at your next login. You end it in your signer.",
         signer_scan: "Scan this code with your signer, and approve the login there.",
         signer_qr: "QR code of the login, for your remote signer",
         signer_link: "Open in a signer on this device",

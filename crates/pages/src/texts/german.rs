@@ -107,6 +107,7 @@ pub(crate) const GERMAN: Texts = Texts {
         signer_show: "Code für Ihren Signer anzeigen",
         signer_paste: "Oder fügen Sie die Adresse Ihres Signers ein, die mit bunker:// beginnt",
         signer_ask: "Diesen Signer fragen",
+        signer_kept: "Dieser Dienst behält die Verbindung zu Ihrem Signer, damit er Sie bei der nächsten Anmeldung wieder fragen kann. Sie beenden sie in Ihrem Signer.",
         signer_scan: "Scannen Sie diesen Code mit Ihrem Signer und bestätigen Sie dort die Anmeldung.",
         signer_qr: "QR-Code der Anmeldung, für Ihren Remote-Signer",
         signer_link: "In einem Signer auf diesem Gerät öffnen",

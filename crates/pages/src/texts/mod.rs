@@ -74,6 +74,7 @@ pub(crate) struct LoginTexts {
     pub(crate) signer_show: &'static str,
     pub(crate) signer_paste: &'static str,
     pub(crate) signer_ask: &'static str,
+    pub(crate) signer_kept: &'static str,
     pub(crate) signer_scan: &'static str,
     pub(crate) signer_qr: &'static str,
     pub(crate) signer_link: &'static str,

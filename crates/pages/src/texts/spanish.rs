@@ -104,6 +104,7 @@ pub(crate) const SPANISH: Texts = Texts {
         signer_show: "Mostrar un código para su firmante",
         signer_paste: "O pegue la dirección de su firmante, que empieza por bunker://",
         signer_ask: "Preguntar a este firmante",
+        signer_kept: "Este servicio conserva la conexión con su firmante, para poder preguntarle en el próximo inicio de sesión. Usted la termina en su firmante.",
         signer_scan: "Escanee este código con su firmante y apruebe allí el inicio de sesión.",
         signer_qr: "Código QR del inicio de sesión, para su firmante remoto",
         signer_link: "Abrir en un firmante de este dispositivo",

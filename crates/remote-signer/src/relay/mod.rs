@@ -41,6 +41,9 @@ pub(crate) struct Shared {
     pub(crate) randomness: Arc<dyn Randomness>,
     pub(crate) tasks: TaskTracker,
     pub(crate) stop: CancellationToken,
+    /// The operator's relays, which addresses of ours name.
+    pub(crate) own_relays: Vec<Url>,
+    /// The oldest first.
     pub(crate) relays: Mutex<Vec<Arc<SharedRelay>>>,
 }
 
@@ -62,6 +65,9 @@ impl Shared {
         let mut relays = self.relays.lock();
         let existing = relays.iter().find(|relay| relay.url == *url && relay.trust == trust && relay.has_room());
         let relay = existing.cloned().unwrap_or_else(|| {
+            if !self.own_relays.contains(url) {
+                self.make_room(&mut relays);
+            }
             let relay = Arc::new(SharedRelay::new(url.clone(), trust));
             relays.push(Arc::clone(&relay));
             self.tasks.spawn(shared_relay::run(Arc::clone(self), Arc::clone(&relay)));
@@ -69,6 +75,18 @@ impl Shared {
         });
         relay.insert(key, Member::new(received));
         Membership { relay, key }
+    }
+
+    /// Makes room for a relay that a user or a signer names: the one that the fewest wait on, and of these the oldest, goes. If
+    /// newcomers were refused, whoever names enough relays would lock everybody out.
+    fn make_room(&self, relays: &mut Vec<Arc<SharedRelay>>) {
+        let of_users = || relays.iter().enumerate().filter(|(_, relay)| !self.own_relays.contains(&relay.url));
+        if of_users().count() < self.options.user_connections {
+            return;
+        }
+        if let Some((index, _)) = of_users().min_by_key(|(_, relay)| relay.len()) {
+            relays.remove(index).displaced.cancel();
+        }
     }
 
     /// Ends a relay that nobody needs; false when somebody does.

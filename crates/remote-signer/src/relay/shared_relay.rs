@@ -7,6 +7,7 @@ use nostr::Event;
 use parking_lot::Mutex;
 use tokio::sync::{Notify, mpsc};
 use tokio::time::{Instant, sleep};
+use tokio_util::sync::CancellationToken;
 use tracing::debug;
 use url::Url;
 use usher_nostr_connection::address_guard::Trust;
@@ -55,16 +56,24 @@ pub(crate) struct SharedRelay {
     outgoing: Mutex<Option<VecDeque<String>>>,
     /// Something waits to be sent.
     pub(super) filled: Notify,
+    /// Another relay has taken its place: nobody is reached over this one any more.
+    pub(super) displaced: CancellationToken,
 }
 
 impl SharedRelay {
     pub(super) fn new(url: Url, trust: Trust) -> Self {
         let (members, outgoing) = (Mutex::default(), Mutex::default());
-        Self { url, trust, members, changed: Notify::new(), outgoing, filled: Notify::new() }
+        let displaced = CancellationToken::new();
+        Self { url, trust, members, changed: Notify::new(), outgoing, filled: Notify::new(), displaced }
     }
 
     pub(super) fn has_room(&self) -> bool {
         self.members.lock().len() < MAX_KEYS
+    }
+
+    /// How many keys wait.
+    pub(super) fn len(&self) -> usize {
+        self.members.lock().len()
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -156,6 +165,7 @@ pub(super) async fn run(shared: Arc<Shared>, relay: Arc<SharedRelay>) {
     loop {
         let (ended, quality) = tokio::select! {
             ended = connect_once(&shared, &relay) => ended,
+            () = relay.displaced.cancelled() => return relay.disconnected(),
             () = shared.stop.cancelled() => return,
         };
         relay.disconnected();
@@ -170,6 +180,7 @@ pub(super) async fn run(shared: Arc<Shared>, relay: Arc<SharedRelay>) {
             tokio::select! {
                 () = &mut pause => break,
                 () = relay.changed.notified() => if shared.retire(&relay) { return },
+                () = relay.displaced.cancelled() => return,
                 () = shared.stop.cancelled() => return,
             }
         }

@@ -145,6 +145,43 @@ async fn signer_moves_to_another_relay() {
 }
 
 #[tokio::test]
+async fn relays_of_users_displace_each_other_and_not_the_relay_that_several_wait_on() {
+    let (own, common) = (relay().await, relay().await);
+    let app = App::with(&[own.url()], |options| options.user_connections = 2);
+    let (honest, other) = (ScriptedSigner::on(&common), ScriptedSigner::on(&common));
+    let signing = [app.accept(&honest.bunker_url()), app.accept(&other.bunker_url())];
+    let connect = honest.request("connect", 1).await;
+    other.request("connect", 1).await;
+    let (invited, address) = app.invite().await;
+    let mut attackers = Vec::new();
+    for _ in 0..4 {
+        let theirs = relay().await;
+        let signer = ScriptedSigner::on(&theirs);
+        let signing = app.accept(&signer.bunker_url());
+        signer.request("connect", 1).await;
+        drop(signer);
+        attackers.push((theirs, signing));
+        assert!(app.signers.connections() <= 3, "{} connections", app.signers.connections());
+    }
+    honest.reply(&connect, "ack");
+    let user = honest.request("get_public_key", 1).await;
+    honest.reply(&user, &honest.user.public_key().to_hex());
+    let request = honest.request("sign_event", 1).await;
+    honest.reply(&request, &honest.signature(&request, &honest.user));
+    let [signing, _other] = signing;
+    assert_signed(&signing.end().await.unwrap().event, &honest.user.public_key().to_hex());
+
+    let at_own = ScriptedSigner::on(&own);
+    let (client, secret) = read_address(&address);
+    at_own.send_as(&at_own.keys, &client, &json!({ "id": "x", "result": secret }).to_string());
+    let user = at_own.request("get_public_key", 1).await;
+    at_own.reply(&user, &at_own.user.public_key().to_hex());
+    let request = at_own.request("sign_event", 1).await;
+    at_own.reply(&request, &at_own.signature(&request, &at_own.user));
+    assert_signed(&invited.end().await.unwrap().event, &at_own.user.public_key().to_hex());
+}
+
+#[tokio::test]
 async fn flood_of_events_costs_a_bound_and_the_signer_still_gets_through() {
     let relay = relay().await;
     let (app, signer, stranger) = (App::new(&[]), ScriptedSigner::on(&relay), Keys::generate());

@@ -13,8 +13,8 @@ use usher_engine::event::Event;
 use usher_engine::ports::{
     AllCommitted, CheckedRows, Commit, CorrelationKey, Delivery, DeliveryAttempt, DeliveryCounts, DeliveryStatus,
     DeliveryStore, IdempotencyKey, IdempotencyRecord, IdempotencyStore, NewIdempotencyRecord, OpenOperation,
-    OutboxMessage, ProofId, Retried, RowPosition, SettingStore, Store, StoreError, StoredOperation, StoredProof,
-    StoredTicketJob, TicketBalance, TicketCommit, TicketCommitted, TicketJobId, TicketStore,
+    OutboxMessage, ProofId, Retried, RowPosition, SettingStore, SignerSession, Store, StoreError, StoredOperation,
+    StoredProof, StoredTicketJob, TicketBalance, TicketCommit, TicketCommitted, TicketJobId, TicketStore,
 };
 use usher_engine::{StreamId, UnixMillis};
 use usher_protocol::PublicKey;
@@ -142,6 +142,16 @@ impl Store for Disk {
     async fn user_relays(&self, main_key: &PublicKey) -> Result<Vec<String>, StoreError> {
         self.read().await;
         wait(self.inner.user_relays(main_key))
+    }
+
+    async fn user_signer(&self, main_key: &PublicKey) -> Result<Option<SignerSession>, StoreError> {
+        self.read().await;
+        wait(self.inner.user_signer(main_key))
+    }
+
+    async fn forget_user_signer(&self, main_key: &PublicKey) -> Result<bool, StoreError> {
+        self.write().await?;
+        wait(self.inner.forget_user_signer(main_key))
     }
 
     async fn known_users(&self, main_keys: &[PublicKey]) -> Result<Vec<bool>, StoreError> {

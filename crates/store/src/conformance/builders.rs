@@ -128,6 +128,7 @@ pub fn create(operation: StreamId) -> Commit {
         outbox: OutboxChange::Keep,
         inbound: Vec::new(),
         user_relays: Vec::new(),
+        user_signers: Vec::new(),
         deliver: false,
         delivery_queues: Vec::new(),
         idempotency_record: None,

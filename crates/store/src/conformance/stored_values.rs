@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use usher_engine::event::NewEvent;
-use usher_engine::ports::{Commit, Conflict, OutboxChange, OutboxMessage, State, UserRelays};
+use usher_engine::ports::{
+    Commit, Conflict, OutboxChange, OutboxMessage, SignerSession, State, UserRelays, UserSigner,
+};
 use usher_engine::{StreamId, UnixMillis};
 
 use super::{Subject, commit_conflicts, commit_done, create, event, id, key, message, public_key, step};
@@ -31,6 +33,41 @@ pub async fn user_relays_are_replaced(subject: impl Subject) {
     let users = [4, 3, 2, 1, 3].map(public_key);
     assert_eq!(store.known_users(&users).await.unwrap(), [false, true, true, true, true]);
     assert!(store.known_users(&[]).await.unwrap().is_empty());
+}
+
+/// The last one is kept, by a user who is known from then on; what is forgotten is that session alone.
+pub async fn user_signers_are_kept_and_forgotten(subject: impl Subject) {
+    let store = subject.store();
+    let user = public_key(1);
+    let change =
+        |session: &str, kept| vec![UserSigner { main_key: user, session: SignerSession(session.to_owned()), kept }];
+    let kept = async || store.user_signer(&user).await.unwrap().map(|session| session.0);
+    assert_eq!(kept().await, None);
+    assert!(!store.forget_user_signer(&user).await.unwrap());
+
+    commit_done(&*store, Commit { user_signers: change("a", true), ..create(id(1)) }).await;
+    commit_done(&*store, Commit { user_signers: change("b", true), finished: true, ..step(id(1), 1) }).await;
+    store.remove_finished(UnixMillis(u64::MAX), 10).await.unwrap();
+    assert_eq!(kept().await.as_deref(), Some("b"));
+    assert_eq!(store.known_users(&[user]).await.unwrap(), [true]);
+    assert_eq!(store.user_signer(&public_key(2)).await.unwrap(), None);
+    assert!(store.user_relays(&user).await.unwrap().is_empty());
+
+    let relays = vec![UserRelays { main_key: user, relays: vec!["wss://a".to_owned()] }];
+    commit_done(&*store, Commit { user_relays: relays, ..create(id(2)) }).await;
+    assert_eq!(kept().await.as_deref(), Some("b"));
+    commit_done(&*store, Commit { user_signers: change("a", false), ..step(id(2), 1) }).await;
+    assert_eq!(kept().await.as_deref(), Some("b"), "another took its place");
+    commit_done(&*store, Commit { user_signers: change("b", false), ..step(id(2), 2) }).await;
+    assert_eq!(kept().await, None);
+
+    commit_done(&*store, Commit { user_signers: change("c", true), ..step(id(2), 3) }).await;
+    assert!(store.forget_user_signer(&user).await.unwrap());
+    assert_eq!(kept().await, None);
+    assert_eq!(store.user_relays(&user).await.unwrap(), ["wss://a"]);
+    commit_done(&*store, Commit { user_signers: change("d", true), ..step(id(2), 4) }).await;
+    assert_eq!(store.forget_user_relays(UnixMillis(u64::MAX), 10).await.unwrap(), 1);
+    assert_eq!(kept().await, None, "the retention of a user's relays is its retention");
 }
 
 /// A megabyte each, far above what any limit lets through.

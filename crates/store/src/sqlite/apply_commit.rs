@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use rusqlite::{CachedStatement, Connection, OptionalExtension as _, params};
 use usher_engine::ports::{
-    AllCommitted, Commit, Conflict, CorrelationKey, Head, OutboxChange, OutboxMessage, Revision, UserRelays,
+    AllCommitted, Commit, Conflict, CorrelationKey, Head, OutboxChange, OutboxMessage, Revision, UserRelays, UserSigner,
 };
 use usher_engine::{StreamId, UnixMillis};
 use usher_protocol::{EventId, PublicKey};
@@ -77,6 +77,9 @@ fn write(connection: &Connection, commit: &Commit, before: Row) -> Result<Head, 
     }
     for relays in &commit.user_relays {
         remember_relays(connection, commit, relays)?;
+    }
+    for signer in &commit.user_signers {
+        change_signer(connection, commit, signer)?;
     }
     if let Some(new) = &commit.idempotency_record {
         let changed = idempotency_records::add(connection, new)?;
@@ -338,6 +341,30 @@ fn remember_relays(connection: &Connection, commit: &Commit, relays: &UserRelays
     .execute(params![relays.main_key.as_bytes(), addresses, codec::time(commit.at)])
     .during("remember a user's relays")
     .map(|_| ())
+}
+
+fn change_signer(connection: &Connection, commit: &Commit, signer: &UserSigner) -> Result<(), SqliteFailure> {
+    let (user, session) = (signer.main_key.as_bytes(), &signer.session.0);
+    let changed = if signer.kept {
+        prepare(
+            connection,
+            "INSERT INTO user_relays (main_key, relays, at, signer) VALUES (?1, '[]', ?2, ?3)
+             ON CONFLICT (main_key) DO UPDATE SET signer = excluded.signer, at = excluded.at",
+        )?
+        .execute(params![user, codec::time(commit.at), session])
+    } else {
+        prepare(connection, "UPDATE user_relays SET signer = NULL WHERE main_key = ?1 AND signer = ?2")?
+            .execute(params![user, session])
+    };
+    changed.during("keep or forget a user's remote signer").map(|_| ())
+}
+
+/// See [`Store::forget_user_signer`](usher_engine::ports::Store::forget_user_signer).
+pub(crate) fn forget_signer(connection: &Connection, user: &PublicKey) -> Result<bool, SqliteFailure> {
+    prepare(connection, "UPDATE user_relays SET signer = NULL WHERE main_key = ?1 AND signer IS NOT NULL")?
+        .execute([user.as_bytes()])
+        .during("forget a user's remote signer")
+        .map(|changed| changed > 0)
 }
 
 /// Relays that are in use are noted to be so once a day: a row is written then, and no more often.

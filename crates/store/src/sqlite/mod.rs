@@ -47,8 +47,8 @@ use rusqlite::Connection;
 use tokio::sync::{mpsc, watch};
 use usher_engine::event::Event;
 use usher_engine::ports::{
-    AllCommitted, CheckedRows, Commit, CorrelationKey, OpenOperation, OutboxMessage, RowPosition, Store, StoreError,
-    StoredOperation,
+    AllCommitted, CheckedRows, Commit, CorrelationKey, OpenOperation, OutboxMessage, RowPosition, SignerSession, Store,
+    StoreError, StoredOperation,
 };
 use usher_engine::{StreamId, UnixMillis};
 use usher_protocol::PublicKey;
@@ -298,6 +298,16 @@ impl Store for SqliteStore {
     async fn user_relays(&self, main_key: &PublicKey) -> Result<Vec<String>, StoreError> {
         let main_key = *main_key;
         self.read(move |connection| read::user_relays(connection, &main_key)).await
+    }
+
+    async fn user_signer(&self, main_key: &PublicKey) -> Result<Option<SignerSession>, StoreError> {
+        let main_key = *main_key;
+        self.read(move |connection| read::user_signer(connection, &main_key)).await
+    }
+
+    async fn forget_user_signer(&self, main_key: &PublicKey) -> Result<bool, StoreError> {
+        let main_key = *main_key;
+        self.write(move |connection| apply_commit::forget_signer(connection, &main_key)).await
     }
 
     async fn known_users(&self, main_keys: &[PublicKey]) -> Result<Vec<bool>, StoreError> {

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 use usher_engine::event::{Event, EventType};
-use usher_engine::ports::{CorrelationKey, OpenOperation, OperationKind, OutboxMessage, State, StoredOperation};
+use usher_engine::ports::{
+    CorrelationKey, OpenOperation, OperationKind, OutboxMessage, SignerSession, State, StoredOperation,
+};
 use usher_engine::{StreamId, UnixMillis};
 use usher_protocol::PublicKey;
 use usher_protocol::message::PaymentHash;
@@ -233,6 +235,21 @@ pub(crate) fn user_relays(connection: &Connection, main_key: &PublicKey) -> Resu
         .optional()
         .during(DURING)?;
     stored.map_or_else(|| Ok(Vec::new()), |json| relays(&json))
+}
+
+/// See [`Store::user_signer`](usher_engine::ports::Store::user_signer).
+pub(crate) fn user_signer(
+    connection: &Connection,
+    main_key: &PublicKey,
+) -> Result<Option<SignerSession>, SqliteFailure> {
+    const DURING: &str = "read a user's remote signer";
+    let stored = connection
+        .prepare_cached("SELECT signer FROM user_relays WHERE main_key = ?1")
+        .during(DURING)?
+        .query_row([main_key.as_bytes()], |row| row.get::<_, Option<String>>(0))
+        .optional()
+        .during(DURING)?;
+    Ok(stored.flatten().map(SignerSession))
 }
 
 /// See [`Store::known_users`](usher_engine::ports::Store::known_users).

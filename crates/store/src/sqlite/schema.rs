@@ -29,6 +29,7 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
     Migration { version: 10, sql: include_str!("../../migrations/sqlite/0010_delivery_queues.sql") },
     Migration { version: 11, sql: include_str!("../../migrations/sqlite/0011_tickets.sql") },
     Migration { version: 12, sql: include_str!("../../migrations/sqlite/0012_openid.sql") },
+    Migration { version: 13, sql: include_str!("../../migrations/sqlite/0013_user_signers.sql") },
 ];
 
 /// Why a database was not brought to the schema.

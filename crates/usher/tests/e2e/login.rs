@@ -2,6 +2,7 @@
 
 mod deployed_wallets;
 mod devices;
+mod kept_signers;
 mod on_the_page;
 mod own_relays;
 mod remote_signers;

@@ -32,11 +32,13 @@ impl RequestBody for Body {
     }
 }
 
-/// Asks a user's wallet to prove that the user holds a key.
+/// Asks a user's wallet to prove that the user holds a key. If the user has logged in with a remote signer (`POST /login`), that
+/// signer is asked too, and the first reply decides.
 ///
 /// The stream gets one `StatusUpdate` event: `{status: "approved", main_key, granted_permissions, session_token?}`,
 /// `{status: "declined", reason?}`, `{status: "timeout"}` if nobody responded, or `{status: "error", reason}`. Grant
-/// access only on `approved`.
+/// access only on `approved`. A remote signer that refuses, or signs something else, is asked no more until its user logs in
+/// with it again.
 #[utoipa::path(
     post,
     path = "/authenticate-key",

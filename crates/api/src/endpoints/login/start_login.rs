@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 use crate::ApiState;
 use crate::body;
 use crate::endpoints::operation_started::Error;
-use crate::field_types::WebUrl;
+use crate::field_types::{NoStaticToken, WebUrl};
 use crate::idempotency::IdempotencyContext;
 use crate::request_body::{Nullable, RequestBody, request_body};
 use crate::request_log;
@@ -21,6 +21,8 @@ request_body! {
         /// Where the login page leads the user's browser at the end, with `stream_id` in the query. It must be under one of
         /// `pages.return_urls`.
         return_url: Nullable<WebUrl>,
+        /// Refused: a login is for one user.
+        static_token: Option<NoStaticToken>,
     }
 }
 
@@ -30,7 +32,7 @@ impl RequestBody for Body {
     const MAY_BE_EMPTY: bool = true;
 
     fn complete(self) -> Option<LoginRequest> {
-        Some(LoginRequest { return_url: self.return_url })
+        self.static_token.is_none().then_some(LoginRequest { return_url: self.return_url })
     }
 }
 
@@ -62,6 +64,8 @@ impl Started {
 /// with a browser extension (NIP-07) or with a remote signer (NIP-46). The stream gets a `KeyHandshake` event
 /// `{main_key, preferred_relays}` and then a `StatusUpdate` `{status: "approved", main_key, method}`, or `declined`, or
 /// `timeout`. Grant access only on `approved`. A wallet that opens `url` gets its challenge by itself.
+///
+/// A login is for one user, so a `static_token` is refused. For a URL that many users open, use `POST /key-handshake`.
 #[utoipa::path(
     post,
     path = "/login",

@@ -136,7 +136,7 @@ impl AfterCommit {
         let removed = self.index.remove(id, &step.operation.correlations());
         // After its removal from the index: code that begins to watch an invoice checks the index last.
         self.watcher.unwatch(id);
-        if step.operation.kind() == OperationKind::Login {
+        if matches!(step.operation.kind(), OperationKind::Login | OperationKind::Authentication) {
             self.signers.end(id);
         }
         if step.operation.kind() == OperationKind::TicketDelivery {

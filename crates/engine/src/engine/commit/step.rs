@@ -3,7 +3,9 @@
 use super::Change;
 use crate::event::NewEvent;
 use crate::operations::{Effect, LightningRequest, Operation, SignerCall, TicketCall};
-use crate::ports::{AgeCheckMemo, CorrelationKey, OutboxChange, OutboxMessage, OutgoingMessage, Revision, UserRelays};
+use crate::ports::{
+    AgeCheckMemo, CorrelationKey, OutboxChange, OutboxMessage, OutgoingMessage, Revision, UserRelays, UserSigner,
+};
 use crate::{StreamId, UnixMillis};
 
 /// A step of one operation.
@@ -32,6 +34,8 @@ pub(super) struct Step {
     pub(super) age_checks: Vec<AgeCheckMemo>,
     /// Requests to remote signers.
     pub(super) signer_calls: Vec<SignerCall>,
+    /// Remote signers to keep or to forget.
+    pub(super) user_signers: Vec<UserSigner>,
     /// The watched invoice is looked up soon.
     pub(super) looks_up: bool,
 }
@@ -64,6 +68,7 @@ impl Step {
             ticket_calls: Vec::new(),
             age_checks: Vec::new(),
             signer_calls: Vec::new(),
+            user_signers: Vec::new(),
             looks_up: false,
         };
         let (mut user_relays, mut announced) = (Vec::new(), Vec::new());
@@ -80,6 +85,7 @@ impl Step {
                 Effect::AskTickets(call) => step.ticket_calls.push(call),
                 Effect::AskAge(memo) => step.age_checks.push(memo),
                 Effect::AskSigner(call) => step.signer_calls.push(*call),
+                Effect::KeepSigner(signer) => step.user_signers.push(signer),
                 Effect::LookUp => step.looks_up = true,
                 Effect::Announce(event) => announced.push(Announced { event, queue }),
                 Effect::Finish => step.finished = true,

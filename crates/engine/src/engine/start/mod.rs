@@ -101,6 +101,8 @@ pub(super) struct StartRules {
     pub(super) ticket_send_ttl: Duration,
     /// Whether there is a ticket wallet.
     pub(super) has_ticket_wallet: bool,
+    /// Whether users' remote signers can be asked.
+    pub(super) has_remote_signers: bool,
     pub(super) verification: VerificationRules,
     pub(super) pages: PageRules,
     /// The key that the service signs with on Nostr.

@@ -1,20 +1,18 @@
 //! Logins with remote signers.
 
 use serde_json::json;
-use usher_protocol::Event;
 use usher_protocol::login_proof::LoginChallenge;
 
-use super::super::fixtures::{NOW, effects, handshake, user};
-use super::super::signer_request::{SignerCall, SignerFault, SignerNews, SignerReport, SignerStatus};
+use super::super::fixtures::{
+    NOW, effects, handshake, signer_failed as failed, signer_progress as progress, signer_session as session,
+    signer_signed as signed, user,
+};
+use super::super::signer_request::{SignerCall, SignerFault, SignerStatus};
 use super::super::{Effect, Input, StateMachine as _, StepResult};
 use super::tests::{events, handshake_event, login};
 use super::{AskSignerError, Login, LoginMethod, LoginState, MAX_SIGNERS};
 use crate::UnixMillis;
-use crate::ports::{RemoteSignerError, SignedEvent, SignerProgress, SignerSession};
-
-fn session(n: u32) -> SignerSession {
-    SignerSession(format!("session {n}"))
-}
+use crate::ports::{RemoteSignerError, SignerProgress, UserSigner};
 
 fn challenge() -> LoginChallenge {
     LoginChallenge { url: "https://shop.example/login/7".to_owned(), challenge: "other challenge".to_owned() }
@@ -27,28 +25,6 @@ fn ask(login: &mut Login, n: u32) -> SignerCall {
 fn call(effects: Vec<Effect>) -> SignerCall {
     let [Effect::AskSigner(call)] = &effects[..] else { panic!("{effects:?}") };
     (**call).clone()
-}
-
-fn report(number: u32, news: SignerNews) -> Input {
-    Input::Signer(Box::new(SignerReport { number, news }))
-}
-
-fn progress(number: u32, progress: SignerProgress) -> Input {
-    report(number, SignerNews::Progress(progress))
-}
-
-fn failed(number: u32, error: RemoteSignerError) -> Input {
-    report(number, SignerNews::Ended(Err(error)))
-}
-
-/// The user `n` has signed this challenge at this time.
-fn signed(number: u32, n: u8, challenge: &LoginChallenge, at: UnixMillis) -> Input {
-    let tags = challenge.tags().map(|tag| nostr::Tag::parse(tag).unwrap());
-    let event = nostr::EventBuilder::new(nostr::Kind::from(27_235), "")
-        .tags(tags)
-        .custom_created_at(nostr::Timestamp::from(at.secs()));
-    let event: Event = event.sign_with_keys(&user(n)).unwrap();
-    report(number, SignerNews::Ended(Ok(Box::new(SignedEvent { event, session: session(9) }))))
 }
 
 fn status(login: &Login) -> &SignerStatus {
@@ -93,8 +69,10 @@ fn signature_of_a_remote_signer_logs_in_before_or_after_a_scan() {
         let approved = json!({ "status": "approved", "main_key": main_key.to_hex(), "method": "signer" });
         assert_eq!(events(&got), [handshake_event(2, &[]), ("StatusUpdate", approved)]);
         assert_eq!(got.last(), Some(&Effect::Finish));
+        let kept = UserSigner { main_key, session: session(9), kept: true };
+        assert!(got.contains(&Effect::KeepSigner(kept)), "{got:?}");
         assert_eq!(login.state(), LoginState::Approved { main_key, method: LoginMethod::Signer, at: later });
-        assert_eq!(login.signer(), None, "its session is not kept");
+        assert_eq!(login.signer(), None, "its session is kept elsewhere");
         assert_eq!(login.step(&signed(1, 3, &challenge(), NOW), later), StepResult::Ignored);
         assert_eq!(login.ask_signer(session(3), challenge(), later), Err(AskSignerError::Over));
     }

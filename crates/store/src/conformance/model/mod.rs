@@ -13,8 +13,8 @@ use parking_lot::Mutex;
 use usher_engine::event::Event;
 use usher_engine::ports::{
     AllCommitted, CheckedRows, Commit, Conflict, CorrelationKey, Delivery, DeliveryStatus, Head, IdempotencyKey,
-    IdempotencyRecord, OpenOperation, OperationKind, OutboxChange, OutboxMessage, Revision, RowPosition, State, Store,
-    StoreError, StoredOperation,
+    IdempotencyRecord, OpenOperation, OperationKind, OutboxChange, OutboxMessage, Revision, RowPosition, SignerSession,
+    State, Store, StoreError, StoredOperation, UserSigner,
 };
 use usher_engine::{StreamId, UnixMillis};
 use usher_protocol::message::PaymentHash;
@@ -33,6 +33,7 @@ struct Rows {
     operations: BTreeMap<StreamId, Operation>,
     inbound: HashMap<EventId, UnixMillis>,
     user_relays: HashMap<PublicKey, (UnixMillis, Vec<String>)>,
+    user_signers: HashMap<PublicKey, SignerSession>,
     deliveries: BTreeMap<(StreamId, u64), Delivery>,
     idempotency_records: HashMap<IdempotencyKey, IdempotencyRecord>,
     settings: HashMap<String, String>,
@@ -201,6 +202,14 @@ impl Rows {
                 known.1 = relays.relays;
             }
         }
+        for UserSigner { main_key, session, kept } in commit.user_signers {
+            if kept {
+                self.user_relays.entry(main_key).or_default().0 = commit.at;
+                self.user_signers.insert(main_key, session);
+            } else if self.user_signers.get(&main_key) == Some(&session) {
+                self.user_signers.remove(&main_key);
+            }
+        }
         if let Some(new) = commit.idempotency_record {
             self.idempotency_records.insert(new.record.key, new.record);
         }
@@ -349,6 +358,14 @@ impl Store for Model {
         Ok(gone)
     }
 
+    async fn user_signer(&self, main_key: &PublicKey) -> Result<Option<SignerSession>, StoreError> {
+        Ok(self.rows.lock().user_signers.get(main_key).cloned())
+    }
+
+    async fn forget_user_signer(&self, main_key: &PublicKey) -> Result<bool, StoreError> {
+        Ok(self.rows.lock().user_signers.remove(main_key).is_some())
+    }
+
     async fn known_users(&self, main_keys: &[PublicKey]) -> Result<Vec<bool>, StoreError> {
         let rows = self.rows.lock();
         Ok(main_keys.iter().map(|key| rows.user_relays.contains_key(key)).collect())
@@ -365,7 +382,9 @@ impl Store for Model {
         let named = rows.user_relays.iter().map(|(user, (at, _))| (*at, *user.as_bytes()));
         let old = oldest(named, before, limit);
         for user in &old {
-            rows.user_relays.remove(&PublicKey::from_byte_array(*user));
+            let user = PublicKey::from_byte_array(*user);
+            rows.user_relays.remove(&user);
+            rows.user_signers.remove(&user);
         }
         Ok(old.len())
     }

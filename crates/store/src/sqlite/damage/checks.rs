@@ -130,11 +130,12 @@ pub(super) const CHECKS: [Check; 15] = [
     },
     Check {
         table: Table::UserRelays,
-        columns: "relays, at",
+        columns: "relays, at, signer",
         from: "user_relays",
         key: Key::Bytes("main_key"),
         read: |row| {
-            row.get::<_, [u8; 32]>(2).during(DURING)?;
+            row.get::<_, [u8; 32]>(3).during(DURING)?;
+            row.get::<_, Option<String>>(2).during(DURING)?;
             times(row, &[1])?;
             read::relays(&row.get::<_, String>(0).during(DURING)?).map(|_| Vec::new())
         },

@@ -8,12 +8,16 @@ use usher_sandbox::relay::EmbeddedRelay;
 use usher_test_tools::{Browser, NdkSigner};
 
 use super::on_the_page::{Login, is_for_everybody, start, state_is};
-use crate::harness::TestUsher;
+use crate::harness::{Builder, TestUsher};
 
 /// A service whose users may have signers on this machine, a signer there, and a browser that shows a login's page.
-async fn everybody() -> (EmbeddedRelay, TestUsher, NdkSigner, Browser, Login) {
+pub(super) async fn everybody() -> (EmbeddedRelay, TestUsher, NdkSigner, Browser, Login) {
+    everybody_with(TestUsher::builder()).await
+}
+
+pub(super) async fn everybody_with(builder: Builder) -> (EmbeddedRelay, TestUsher, NdkSigner, Browser, Login) {
     let relay = EmbeddedRelay::start().await.unwrap();
-    let builder = TestUsher::builder().relays(&[relay.url()]).set("NOSTR__ALLOW_PRIVATE_RELAYS", true);
+    let builder = builder.relays(&[relay.url()]).set("NOSTR__ALLOW_PRIVATE_RELAYS", true);
     let usher = builder.set("PROFILE__DISPLAY_NAME", "Bar Seven").start().await;
     let signer = NdkSigner::start(&[relay.url()]).await;
     let login = start(&usher.api(), json!({})).await;
@@ -27,7 +31,7 @@ const USE_A_SIGNER: &str = "a[href$='/signer']";
 const SHOW_A_CODE: &str = "form:not(:has(input)) button";
 const ADDRESS: &str = "#signer-address";
 
-async fn name_signer(browser: &mut Browser, address: &str) {
+pub(super) async fn name_signer(browser: &mut Browser, address: &str) {
     browser.click(USE_A_SIGNER).await;
     browser.click(ADDRESS).await;
     browser.type_text(address).await;

@@ -41,6 +41,9 @@ public final class UsherApi {
      * {status: "approved", main_key, method}}, or {@code declined}, or {@code timeout}. Grant access only on {@code
      * approved}. A wallet that opens {@code url} gets its challenge by itself.
      *
+     * <p>A login is for one user, so a {@code static_token} is refused. For a URL that many users open, use {@code
+     * POST /key-handshake}.
+     *
      * <p>{@code POST /login}
      *
      * @param request Starts a login. Every field is optional, and so is the body.
@@ -113,7 +116,8 @@ public final class UsherApi {
     }
 
     /**
-     * Asks a user's wallet to prove that the user holds a key.
+     * Asks a user's wallet to prove that the user holds a key. If the user has logged in with a remote signer ({@code
+     * POST /login}), that signer is asked too, and the first reply decides.
      *
      * <p>{@code POST /authenticate-key}
      *
@@ -125,11 +129,13 @@ public final class UsherApi {
     }
 
     /**
-     * Asks a user's wallet to prove that the user holds a key.
+     * Asks a user's wallet to prove that the user holds a key. If the user has logged in with a remote signer ({@code
+     * POST /login}), that signer is asked too, and the first reply decides.
      *
      * <p>The stream gets one {@code StatusUpdate} event: {@code {status: "approved", main_key, granted_permissions,
      * session_token?}}, {@code {status: "declined", reason?}}, {@code {status: "timeout"}} if nobody responded, or
-     * {@code {status: "error", reason}}. Grant access only on {@code approved}.
+     * {@code {status: "error", reason}}. Grant access only on {@code approved}. A remote signer that refuses, or signs
+     * something else, is asked no more until its user logs in with it again.
      *
      * <p>{@code POST /authenticate-key}
      *
@@ -170,6 +176,36 @@ public final class UsherApi {
     public Call<KeyHandshakeClosed> closeKeyHandshake(String streamId, CallOptions options) {
         return transport.call(Request.of("DELETE", "/key-handshake/{stream_id}", streamId), options,
                 Decoders::keyHandshakeClosed);
+    }
+
+    /**
+     * Forgets a user's remote signer.
+     *
+     * <p>{@code DELETE /remote-signers/{main_key}}
+     *
+     * @param mainKey The user's key: 64 hex characters.
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<RemoteSignerForgotten> forgetRemoteSigner(String mainKey) {
+        return forgetRemoteSigner(mainKey, CallOptions.DEFAULT);
+    }
+
+    /**
+     * Forgets a user's remote signer.
+     *
+     * <p>Usher keeps how to reach the remote signer (NIP-46) that a user has logged in with, so that {@code POST
+     * /authenticate-key} reaches it again. After this response, no new authentication asks it, until the user logs in
+     * with it again on the login page.
+     *
+     * <p>{@code DELETE /remote-signers/{main_key}}
+     *
+     * @param mainKey The user's key: 64 hex characters.
+     * @param options how to call
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<RemoteSignerForgotten> forgetRemoteSigner(String mainKey, CallOptions options) {
+        return transport.call(Request.of("DELETE", "/remote-signers/{main_key}", mainKey), options,
+                Decoders::remoteSignerForgotten);
     }
 
     /**

@@ -314,6 +314,12 @@ public final class Decoders {
                 json.list("relays", Decoders::relay));
     }
 
+    public static RemoteSignerForgotten remoteSignerForgotten(JsonObject json) {
+        return new RemoteSignerForgotten(
+                json.string("main_key"),
+                json.string("status"));
+    }
+
     public static ReusableHandshake reusableHandshake(JsonObject json) {
         return new ReusableHandshake(
                 json.string("stream_id"),

@@ -1,0 +1,78 @@
+//! `DELETE /remote-signers/{main_key}`
+
+use axum::Json;
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+use usher_engine::FieldError;
+use usher_engine::ports::StoreError;
+use usher_protocol::keys::parse_public_key;
+use utoipa::ToSchema;
+
+use crate::ApiState;
+use crate::path_parameter::PathParameter;
+use crate::problem::{ErrorCode, Problem};
+use crate::tasks::{self, TaskLost};
+
+/// Why no remote signer was forgotten.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Error {
+    #[error("the key is wrong")]
+    Key(String),
+    #[error("there is none")]
+    NotFound,
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error(transparent)]
+    Lost(#[from] TaskLost),
+}
+
+impl IntoResponse for Error {
+    fn into_response(self) -> Response {
+        match self {
+            Self::Key(detail) => Problem::invalid(vec![FieldError { pointer: "/main_key".to_owned(), detail }]),
+            Self::NotFound => Problem::new(ErrorCode::RemoteSignerNotFound, "no remote signer of this user is kept"),
+            Self::Store(error) => error.into(),
+            Self::Lost(error) => error.into(),
+        }
+        .into_response()
+    }
+}
+
+/// A remote signer that was forgotten.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = RemoteSignerForgotten)]
+pub(crate) struct Forgotten {
+    /// The user.
+    #[schema(pattern = "^[0-9a-f]{64}$", example = "7e7e9c42a91bfef19fa929e5fda1b72e0ebc1a4c1141673e2794234d86addf4e")]
+    main_key: String,
+    /// `forgotten`.
+    #[schema(pattern = "^forgotten$", example = "forgotten")]
+    status: &'static str,
+}
+
+/// Forgets a user's remote signer.
+///
+/// Usher keeps how to reach the remote signer (NIP-46) that a user has logged in with, so that `POST /authenticate-key` reaches
+/// it again. After this response, no new authentication asks it, until the user logs in with it again on the login page.
+#[utoipa::path(
+    delete,
+    path = "/remote-signers/{main_key}",
+    params(("main_key" = String, Path, format = "nostr-public-key", pattern = "^[0-9a-fA-F]{64}$", description = "The user's key: 64 hex characters.")),
+    responses(
+        (status = 200, description = "The remote signer is forgotten.", body = Forgotten),
+        (status = 404, description = "`remote_signer_not_found`: No remote signer of this user is kept."),
+        (status = 422, description = "`invalid_request`: `main_key` is not a valid key."),
+        (status = 503, description = "`storage_unavailable`: The database is unavailable."),
+    ),
+)]
+pub(crate) async fn forget_remote_signer(
+    State(state): State<ApiState>,
+    PathParameter(text): PathParameter,
+) -> Result<Json<Forgotten>, Error> {
+    let text = text.ok_or_else(|| Error::Key("is not UTF-8".to_owned()))?;
+    let key = parse_public_key(&text).map_err(|error| Error::Key(error.to_string()))?;
+    let engine = state.engine.clone();
+    let forgotten = tasks::run_detached(&state, async move { engine.forget_signer(&key).await }).await??;
+    if forgotten { Ok(Json(Forgotten { main_key: key.to_hex(), status: "forgotten" })) } else { Err(Error::NotFound) }
+}
