@@ -3,18 +3,24 @@
 
     login_apps_test.py APP...
 
-APP is `fastapi-login` or `java-login`. USHER_BINARY is the program; FASTAPI_PYTHON a Python that has the requirements of
-fastapi-login. java-login runs twice, with its jars on the class path and as modules.
+APP is `fastapi-login`, `java-login` or `oidc`. USHER_BINARY is the program; FASTAPI_PYTHON and OIDC_PYTHON are Pythons that
+have the requirements of fastapi-login and of oidc. java-login runs twice, with its jars on the class path and as modules.
 """
 
+import html
 import http.client
 import json
 import os
 import re
+import secrets
+import socket
 import subprocess
 import sys
 import tempfile
 import threading
+import time
+import urllib.parse
+import urllib.request
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -109,9 +115,50 @@ def check(url, token, wallet):
     assert "session" not in refused.cookies and "Log in" in refused.visit("GET", "/")[1]
 
 
-def commands(app):
+def check_oidc(url, token, wallet):
+    """What must be right in an app that logs users in with OpenID Connect: login page, wallet, consent, and back."""
+    opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
+
+    def visit(address, form=None):
+        with opener.open(address, form and urllib.parse.urlencode(form).encode(), timeout=PATIENCE) as response:
+            body = response.read().decode()
+            assert token not in body + str(response.headers), "the token reached a browser"
+            return response.url, body
+
+    def found(pattern, body):
+        match = re.search(pattern, body)
+        assert match, f"{pattern} is not in: {body}"
+        return html.unescape(match.group(1))
+
+    assert "Log in" in visit(url)[1]
+    page, body = visit(f"{url}/login")
+    wallet("open", found('href="(nostr[^"]*)"', body))
+    wallet("approve")
+    end = time.monotonic() + PATIENCE
+    leads_on = 'content="0;url=([^"]*)"'
+    while not re.search(leads_on, body):
+        assert time.monotonic() < end, body
+        time.sleep(0.1)
+        body = visit(page)[1]
+    asked, body = visit(found(leads_on, body))
+    answer = {"request": found('name="request" value="([^"]*)"', body), "decision": "allow"}
+    body = visit(urllib.parse.urljoin(asked, found('action="([^"]*)"', body)), answer)[1]
+    key = re.search("[0-9a-f]{64}", wallet("show")).group()
+    assert key in visit(found(leads_on, body))[1], "the key is the user's id"
+    assert key in visit(f"{url}/login")[1], "who is logged in and has agreed is asked nothing"
+
+
+def free_port():
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return listener.getsockname()[1]
+
+
+def commands(app, port):
     """How to start an app, and its source."""
     folder = HERE / app
+    if app == "oidc":
+        yield folder / "app.py", [os.environ["OIDC_PYTHON"], "-m", "flask", "run", "--port", str(port)]
+        return
     if app == "fastapi-login":
         # It prints its address itself.
         yield folder / "app.py", [os.environ["FASTAPI_PYTHON"], "-m", "uvicorn", "app:app", "--port", "0"]
@@ -123,8 +170,18 @@ def commands(app):
 
 def main():
     with tempfile.TemporaryDirectory(prefix="usher-examples-") as folder:
-        dev = Program(USHER, "dev", "--data-dir", folder, "--port", "0", "--relay-port", "0")
+        port, client_secret = free_port(), secrets.token_hex(32)
+        start_dev = lambda: Program(USHER, "dev", "--data-dir", folder, "--port", "0", "--relay-port", "0")
+        dev = start_dev()
         try:
+            if "oidc" in sys.argv:
+                # It made its configuration; its user adds the app.
+                dev.wait_for("(Log the user in now)")
+                dev.stop()
+                with open(f"{folder}/config.toml", "a") as config:
+                    config.write(f'\n[[oidc.clients]]\nid = "app"\nsecret = "{client_secret}"\nname = "The App"\n'
+                                 f'redirect_uris = ["http://127.0.0.1:{port}/callback"]\n')
+                dev = start_dev()
             base = dev.wait_for(r"^ +base URL +(\S+)$")
             token = dev.wait_for(r"^ +token +(\S+)$")
             dev.wait_for("(Log the user in now)")
@@ -136,11 +193,12 @@ def main():
                 return done.stdout
 
             for app in sys.argv[1:]:
-                for source, command in commands(app):
+                for source, command in commands(app, port):
                     assert len(source.read_text().splitlines()) < LONGEST, f"{source} is too long for an example"
-                    program = Program(*command, folder=HERE / app, USHER_URL=base, USHER_TOKEN=token, PORT="0")
+                    program = Program(*command, folder=HERE / app, USHER_URL=base, USHER_TOKEN=token, PORT="0",
+                                      CLIENT_SECRET=client_secret)
                     try:
-                        check(program.wait_for(r"(http://127\.0\.0\.1:[0-9]+)"), token, wallet)
+                        (check_oidc if app == "oidc" else check)(program.wait_for(r"(http://127\.0\.0\.1:[0-9]+)"), token, wallet)
                     finally:
                         program.stop()
                     print(f"{app}: {' '.join(command[:2])} … passed")

@@ -40,6 +40,8 @@ pub(crate) enum What {
     All,
     /// Logins end to end.
     Logins,
+    /// Logins with OpenID Connect, end to end.
+    Openid,
     /// Start calls, with many open.
     Starts,
     /// Event polls, with many open.
@@ -88,6 +90,9 @@ pub(crate) struct Options {
     /// About how many logins a run consists of; users log in again, each time with another key, until it is reached.
     #[arg(long, default_value_t = 3000)]
     pub(crate) logins: usize,
+    /// Logins with OpenID Connect; at most 1,000, which is how many the provider lets begin at once.
+    #[arg(long, default_value_t = 1_000)]
+    pub(crate) openid_logins: usize,
     /// Simulated delay between the relay and each of its clients, in milliseconds.
     #[arg(long, default_value_t = 50)]
     pub(crate) latency_ms: u64,

@@ -10,6 +10,9 @@ use tokio::net::TcpStream;
 /// Largest answer that is taken.
 const MAX_ANSWER_BYTES: usize = 1 << 20;
 
+/// Most headers of an answer.
+const MOST_HEADERS: usize = 32;
+
 /// A connection that is kept open; one call at a time.
 pub(crate) struct Connection {
     stream: TcpStream,
@@ -21,6 +24,7 @@ pub(crate) struct Connection {
 /// An answer.
 pub(crate) struct Answer<'a> {
     pub(crate) status: u16,
+    head: &'a [u8],
     pub(crate) body: &'a [u8],
 }
 
@@ -29,6 +33,15 @@ impl Answer<'_> {
     pub(crate) fn ok(&self) -> Result<&[u8]> {
         ensure!(self.status == 200, "status {}: {}", self.status, String::from_utf8_lossy(self.body));
         Ok(self.body)
+    }
+
+    /// The values of all headers of this name.
+    pub(crate) fn headers(&self, name: &str) -> Result<Vec<String>> {
+        let mut headers = [httparse::EMPTY_HEADER; MOST_HEADERS];
+        let mut head = httparse::Response::new(&mut headers);
+        head.parse(self.head).context("not an HTTP answer")?;
+        let named = head.headers.iter().filter(|header| header.name.eq_ignore_ascii_case(name));
+        named.map(|header| Ok(std::str::from_utf8(header.value)?.to_owned())).collect()
     }
 }
 
@@ -65,13 +78,14 @@ impl Connection {
         };
         ensure!(self.received.len() == end, "more was answered than asked for");
         self.given = true;
-        Ok(Answer { status, body: self.received.get(body..end).unwrap_or_default() })
+        let (head, body) = self.received.split_at_checked(body).unwrap_or_default();
+        Ok(Answer { status, head, body })
     }
 }
 
 /// The status of an answer, and where its body begins and ends; `None` when not all of it is there.
 fn frame(received: &[u8]) -> Result<Option<(u16, usize, usize)>> {
-    let mut headers = [httparse::EMPTY_HEADER; 32];
+    let mut headers = [httparse::EMPTY_HEADER; MOST_HEADERS];
     let mut head = httparse::Response::new(&mut headers);
     let httparse::Status::Complete(body) = head.parse(received).context("not an HTTP answer")? else {
         return Ok(None);

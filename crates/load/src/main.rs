@@ -1,6 +1,7 @@
 //! `usher-load`: measures a running Usher and prints one table (see `docs/performance.md`).
 
 mod api;
+mod browser;
 mod channel_network;
 mod cli;
 mod closed_loop;
@@ -92,6 +93,9 @@ async fn measure(cli: &Cli) -> Result<Report> {
     let mut rows = Vec::new();
     if cli.what.includes(What::Logins) {
         rows.extend(measure::logins::measure(&tool).await?);
+    }
+    if cli.what.includes(What::Openid) {
+        rows.extend(measure::openid::measure(&tool).await?);
     }
     if cli.what.includes(What::Starts) || cli.what.includes(What::Polls) {
         rows.extend(measure::calls::measure(&tool, cli.what).await?);

@@ -79,7 +79,7 @@ impl Provider {
         match session {
             Some(session) => self.with_session(request, &interaction, session).await,
             None if interaction.silent => Ok(redirect::to(&self.address_with_error(&request, LOGIN_REQUIRED))),
-            None => self.begin_login(client, request).await,
+            None => self.begin_login(client, request, expected).await,
         }
     }
 
@@ -104,7 +104,12 @@ impl Provider {
         Ok(redirect::to(&self.address_with_code(&request, code.expose())))
     }
 
-    async fn begin_login(&self, client: &Client, request: AuthorizationRequest) -> Result<Response, PageError> {
+    async fn begin_login(
+        &self,
+        client: &Client,
+        request: AuthorizationRequest,
+        expected: Option<String>,
+    ) -> Result<Response, PageError> {
         if !self.may_begin_login() {
             tracing::warn!("too many OpenID Connect logins per second: one was refused");
             return Ok(redirect::to(&self.address_with_error(&request, UNAVAILABLE)));
@@ -117,7 +122,7 @@ impl Provider {
             Err(LoginError::Busy) => return Ok(redirect::to(&self.address_with_error(&request, UNAVAILABLE))),
             Err(error) => return Err(error.into()),
         };
-        let content = Content::Login { request, login_id: begun.login_id, page_url: begun.page_url.clone() };
+        let content = Content::Login { request, login_id: begun.login_id, page_url: begun.page_url.clone(), expected };
         self.store.add_openid_records(vec![self.record(&secret, &content, INTERACTION_TTL)]).await?;
         let mut response = redirect::to(&begun.page_url);
         for cookie in begun.set_cookies.into_iter().filter_map(|cookie| HeaderValue::try_from(cookie).ok()) {

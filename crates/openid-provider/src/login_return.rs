@@ -16,6 +16,9 @@ use crate::redirect;
 const DECLINED: OAuthError = OAuthError::new("access_denied", "the user has declined the login");
 const TIMED_OUT: OAuthError = OAuthError::new("access_denied", "the login was not completed in time");
 
+/// OpenID Connect Core 1.0 section 3.1.2.1, `id_token_hint`.
+const OTHER_USER: OAuthError = OAuthError::new("login_required", "another user has logged in than id_token_hint names");
+
 /// `GET /oauth/login-return`
 pub(crate) async fn show(
     State(provider): State<SharedProvider>,
@@ -33,7 +36,7 @@ pub(crate) async fn show(
 impl Provider {
     async fn end_login(&self, secret: &str, headers: &HeaderMap) -> Result<Response, PageError> {
         let found = self.find(secret).await?.filter(|found| !found.expired && !found.used);
-        let Some(Found { id, content: Content::Login { request, login_id, page_url }, .. }) = found else {
+        let Some(Found { id, content: Content::Login { request, login_id, page_url, expected }, .. }) = found else {
             return Err(PageError::Over);
         };
         match self.logins.outcome(&login_id, headers).await? {
@@ -43,6 +46,9 @@ impl Provider {
             LoginOutcome::TimedOut => self.refuse(id, &request, TIMED_OUT).await,
             LoginOutcome::Approved { main_key, method, at } => {
                 let user = User { subject: main_key.to_hex(), method, auth_time: records::secs(at) };
+                if expected.is_some_and(|expected| expected != user.subject) {
+                    return self.refuse(id, &request, OTHER_USER).await;
+                }
                 self.logged_in(id, request, user).await
             }
         }

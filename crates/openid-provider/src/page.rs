@@ -1,4 +1,6 @@
 //! The pages: the question of consent, the question whether to log out, and errors.
+//!
+//! They have the layout of `crates/pages`, which serves the style sheet.
 
 use askama::Template;
 use axum::response::{Html, IntoResponse as _, Response};
@@ -66,7 +68,7 @@ impl From<LoginError> for PageError {
 #[template(path = "consent.html")]
 struct ConsentPage<'a> {
     texts: &'a Texts,
-    style: &'a str,
+    base: &'a str,
     action: &'a str,
     heading: &'a str,
     request: &'a str,
@@ -79,7 +81,7 @@ struct ConsentPage<'a> {
 #[template(path = "logout.html")]
 struct LogoutPage<'a> {
     texts: &'a Texts,
-    style: &'a str,
+    base: &'a str,
     action: &'a str,
     question: &'a str,
     fields: &'a [(&'a str, &'a str)],
@@ -89,7 +91,7 @@ struct LogoutPage<'a> {
 #[template(path = "leaving.html")]
 struct LeavingPage<'a> {
     texts: &'a Texts,
-    style: &'a str,
+    base: &'a str,
     target: &'a str,
 }
 
@@ -97,7 +99,7 @@ struct LeavingPage<'a> {
 #[template(path = "message.html")]
 struct MessagePage<'a> {
     texts: &'a Texts,
-    style: &'a str,
+    base: &'a str,
     heading: &'a str,
     message: &'a str,
 }
@@ -155,7 +157,7 @@ impl Provider {
             StatusCode::OK,
             &ConsentPage {
                 texts,
-                style: &self.options.style_path,
+                base: &self.base,
                 action: &self.path("/oauth/consent"),
                 heading: &texts.wants.replace("{client}", client),
                 request: secret,
@@ -182,19 +184,21 @@ impl Provider {
             None => texts.logout_question.to_owned(),
         };
         let action = self.path("/oauth/end-session");
-        let style = &self.options.style_path;
-        render(StatusCode::OK, &LogoutPage { texts, style, action: &action, question: &question, fields: &fields })
+        render(
+            StatusCode::OK,
+            &LogoutPage { texts, base: &self.base, action: &action, question: &question, fields: &fields },
+        )
     }
 
     /// Leads on to a client after a form: browsers bind a redirect of a form by the page's `form-action`, also where the
     /// client redirects again, but not a link.
     pub(crate) fn leaving_page(&self, headers: &HeaderMap, target: &str) -> Response {
-        render(StatusCode::OK, &LeavingPage { texts: texts(headers), style: &self.options.style_path, target })
+        render(StatusCode::OK, &LeavingPage { texts: texts(headers), base: &self.base, target })
     }
 
     fn message_page(&self, status: StatusCode, texts: &Texts, message: &Message) -> Response {
         let Message { heading, message } = *message;
-        render(status, &MessagePage { texts, style: &self.options.style_path, heading, message })
+        render(status, &MessagePage { texts, base: &self.base, heading, message })
     }
 }
 

@@ -31,8 +31,6 @@ const LOGINS: Rate = Rate::every(1_000, Duration::from_millis(10));
 pub struct OpenIdOptions {
     /// Its issuer identifier: how a browser reaches the service, without a trailing slash (`pages.public_url`).
     pub issuer: String,
-    /// The path of the style sheet of its pages.
-    pub style_path: String,
     /// The clients.
     pub clients: Vec<Client>,
     /// The domain of the addresses in the claim `email`; none: there is no such claim.
@@ -65,7 +63,7 @@ pub(crate) type SharedProvider = Arc<Provider>;
 pub(crate) struct Provider {
     pub(crate) options: OpenIdOptions,
     /// The path of the issuer, without a trailing slash: a proxy may serve the pages below a path.
-    base: String,
+    pub(crate) base: String,
     pub(crate) clients: BTreeMap<String, Client>,
     pub(crate) store: Arc<dyn OpenIdStore>,
     pub(crate) logins: Arc<dyn Logins>,

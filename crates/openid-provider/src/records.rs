@@ -34,6 +34,9 @@ pub(crate) enum Content {
         login_id: String,
         /// The address of the login page.
         page_url: String,
+        /// The main key in hex of the only user who may log in (`id_token_hint`); none: anybody may.
+        #[serde(default)]
+        expected: Option<String>,
     },
     /// A request whose user is asked to agree.
     Consent {

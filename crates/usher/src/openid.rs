@@ -21,7 +21,6 @@ pub(crate) fn options(config: &Config, pages_url: &str) -> Option<OpenIdOptions>
     let clients = provider.clients.as_ref()?;
     Some(OpenIdOptions {
         issuer: pages_url.to_owned(),
-        style_path: format!("{}/pages/assets/page.css", base(pages_url)),
         clients: clients.clients().to_vec(),
         email_domain: provider.email_domain.as_ref().map(|domain| domain.as_str().to_ascii_lowercase()),
         session_ttl: Duration::from_secs(provider.session_hours.get() * 3600),

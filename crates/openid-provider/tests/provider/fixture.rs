@@ -163,7 +163,6 @@ async fn start(
 ) -> Router {
     let options = OpenIdOptions {
         issuer: ISSUER.to_owned(),
-        style_path: "/usher/page.css".to_owned(),
         clients: clients(),
         email_domain: Some("users.example".to_owned()),
         session_ttl: Duration::from_secs(8 * 3600),

@@ -109,6 +109,15 @@ async fn session_and_its_age_decide_whether_a_login_is_needed() {
     other.get(&fixture, &fixture.login_return()).await;
     let hint = [("prompt", "none"), ("id_token_hint", id_token.as_str())];
     assert_eq!(error(&other.get(&fixture, &authorize_with(&hint)).await).as_deref(), Some("login_required"));
+    // Asked to log in, it is somebody else again.
+    other.get(&fixture, &authorize_with(&[hint[1]])).await;
+    fixture.approve(2);
+    let reply = other.get(&fixture, &fixture.login_return()).await;
+    assert!(reply.location().starts_with(&format!("{CALLBACK}?error=login_required&")), "{reply:?}");
+    other.get(&fixture, &authorize_with(&[hint[1]])).await;
+    fixture.approve(1);
+    let reply = other.get(&fixture, &fixture.login_return()).await;
+    assert!(reply.parameter("code").is_some(), "{reply:?}");
 
     fixture.clock.turn(Duration::from_secs(8 * 3600));
     assert_eq!(error(&browser.get(&fixture, &authorize_with(&none)).await).as_deref(), Some("login_required"));

@@ -225,6 +225,23 @@ async fn provider_is_where_the_pages_are() {
     }
 }
 
+/// What follows from a request that this app has not made in this browser is refused: a login that somebody else has begun
+/// (CSRF of the login), an ID token for another request, and a code that is injected.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn app_refuses_responses_to_requests_of_others() {
+    let mut fixture = Fixture::start(Library::OpenidClient, json!({})).await;
+    fixture.login().await;
+    for (of_another, error) in [
+        ("state=of-another-browser", "OAUTH_INVALID_RESPONSE"),
+        ("nonce=of-another-browser", "OAUTH_JWT_CLAIM_COMPARISON_FAILED"),
+        ("code_challenge=E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM", "invalid_grant"),
+    ] {
+        fixture.browser.open(&format!("{}/login?{of_another}", fixture.app.address)).await;
+        fixture.browser.until("document.querySelector('#failed') !== null").await;
+        assert_eq!(fixture.app.result(), json!({ "error": error }), "{of_another}");
+    }
+}
+
 /// Without clients there is no provider, and nothing of it is reachable.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn without_clients_there_is_no_provider() {
