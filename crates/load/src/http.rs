@@ -10,6 +10,9 @@ use tokio::net::TcpStream;
 /// Largest answer that is taken.
 const MAX_ANSWER_BYTES: usize = 1 << 20;
 
+/// The status of an answer that has no body, and therefore no length.
+const NO_CONTENT: u16 = 204;
+
 /// Most headers of an answer.
 const MOST_HEADERS: usize = 32;
 
@@ -91,6 +94,9 @@ fn frame(received: &[u8]) -> Result<Option<(u16, usize, usize)>> {
         return Ok(None);
     };
     let status = head.code.context("an answer without status")?;
+    if status == NO_CONTENT {
+        return Ok(Some((status, body, body)));
+    }
     let Some(length) = head.headers.iter().find(|header| header.name.eq_ignore_ascii_case("content-length")) else {
         bail!("an answer without content-length (status {status})");
     };
