@@ -4,6 +4,7 @@ use super::values::nwc;
 use super::{Given, KEY, TOKEN};
 use crate::config::{keys, report};
 
+const CLIENTS: &str = r#"[{"id": "app", "secret": "hunter32-hunter32-hunter32-hunter32", "name": "App", "redirect_uris": ["https://app.example.com/callback"]}]"#;
 const MNEMONIC: &str = "legal winner thank year wave sausage worth useful legal winner thank yellow";
 
 /// Every secret key with a right value, and what of it must not be seen.
@@ -23,6 +24,7 @@ fn secrets() -> Vec<(&'static str, String, &'static str)> {
         ("verification.mint_token", "hunter28".to_owned(), "hunter28"),
         ("verification.oidc.client_secret", "hunter29".to_owned(), "hunter29"),
         ("verification.remote.api_key", "hunter30-is-a-long-one".to_owned(), "hunter30"),
+        ("oidc.clients", CLIENTS.to_owned(), "hunter32"),
     ]
 }
 
