@@ -32,8 +32,9 @@ impl RequestBody for Body {
     }
 }
 
-/// Asks a user's wallet to prove that the user holds a key. If the user has logged in with a remote signer (`POST /login`), that
-/// signer is asked too, and the first reply decides.
+/// Asks a user's wallet to prove that the user holds a key.
+///
+/// If the user has logged in with a remote signer (`POST /login`), that signer is asked too, and the first reply decides.
 ///
 /// The stream gets one `StatusUpdate` event: `{status: "approved", main_key, granted_permissions, session_token?}`,
 /// `{status: "declined", reason?}`, `{status: "timeout"}` if nobody responded, or `{status: "error", reason}`. Grant

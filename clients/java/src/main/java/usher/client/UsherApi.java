@@ -116,8 +116,7 @@ public final class UsherApi {
     }
 
     /**
-     * Asks a user's wallet to prove that the user holds a key. If the user has logged in with a remote signer ({@code
-     * POST /login}), that signer is asked too, and the first reply decides.
+     * Asks a user's wallet to prove that the user holds a key.
      *
      * <p>{@code POST /authenticate-key}
      *
@@ -129,8 +128,10 @@ public final class UsherApi {
     }
 
     /**
-     * Asks a user's wallet to prove that the user holds a key. If the user has logged in with a remote signer ({@code
-     * POST /login}), that signer is asked too, and the first reply decides.
+     * Asks a user's wallet to prove that the user holds a key.
+     *
+     * <p>If the user has logged in with a remote signer ({@code POST /login}), that signer is asked too, and the first
+     * reply decides.
      *
      * <p>The stream gets one {@code StatusUpdate} event: {@code {status: "approved", main_key, granted_permissions,
      * session_token?}}, {@code {status: "declined", reason?}}, {@code {status: "timeout"}} if nobody responded, or
