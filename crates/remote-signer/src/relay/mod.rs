@@ -20,8 +20,8 @@ use crate::options::RemoteSignerOptions;
 use crate::session_cipher::SessionCipher;
 use shared_relay::{Member, SharedRelay};
 
-/// Most keys on one connection: a relay subscription of so many keys has 35 KB. More keys get another connection.
-const MAX_KEYS: usize = 512;
+/// Most pairings on one connection: a relay subscription of so many keys has 35 KB. More get another connection.
+const MAX_PAIRINGS: usize = 512;
 
 /// What a relay delivers to a pairing.
 #[derive(Debug)]
@@ -73,8 +73,8 @@ impl Shared {
             self.tasks.spawn(shared_relay::run(Arc::clone(self), Arc::clone(&relay)));
             relay
         });
-        relay.insert(key, Member::new(received));
-        Membership { relay, key }
+        let number = relay.insert(key, Member::new(received));
+        Membership { relay, key, number }
     }
 
     /// Makes room for a relay that a user or a signer names: the one that the fewest wait on, and of these the oldest, goes. If
@@ -104,6 +104,8 @@ impl Shared {
 pub(crate) struct Membership {
     relay: Arc<SharedRelay>,
     key: PublicKey,
+    /// Tells it from those of other pairings with the same key.
+    number: u64,
 }
 
 impl Membership {
@@ -113,7 +115,7 @@ impl Membership {
 
     /// From now on only events of this author are delivered.
     pub(crate) fn expect(&self, author: PublicKey) {
-        self.relay.expect(&self.key, author);
+        self.relay.expect(self.key, self.number, author);
     }
 
     /// Sends an event, if the relay is connected. It may be lost.
@@ -124,6 +126,6 @@ impl Membership {
 
 impl Drop for Membership {
     fn drop(&mut self) {
-        self.relay.remove(&self.key);
+        self.relay.remove(self.key, self.number);
     }
 }

@@ -1,6 +1,7 @@
-//! A relay: the keys that wait on it, and the task that keeps it connected.
+//! A relay: the pairings that wait on it, and the task that keeps it connected.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use nostr::Event;
@@ -16,20 +17,20 @@ use usher_protocol::PublicKey;
 use usher_token_bucket::{Rate, TokenBucket};
 
 use super::session::Session;
-use super::{MAX_KEYS, Received, Shared};
+use super::{MAX_PAIRINGS, Received, Shared};
 
 /// Largest message that is received, in bytes.
 const MAX_MESSAGE_BYTES: usize = 64 * 1024;
 
 /// Events that wait to be sent over one connection; beyond that the oldest is dropped, because it will be repeated.
-const MAX_OUTGOING: usize = 2 * MAX_KEYS;
+const MAX_OUTGOING: usize = 2 * MAX_PAIRINGS;
 
-/// Events for one key that are handed on at once; each costs a signature and, from a new author, an ECDH. More of them come
+/// Events that are handed on to one pairing at once; each costs a signature and, from a new author, an ECDH. More of them come
 /// at eight a second. A pairing needs about six in all.
 const EVENTS: u32 = 32;
 const EVENTS_PER_SECOND: f64 = 8.0;
 
-/// A key that waits.
+/// A pairing that waits.
 pub(crate) struct Member {
     received: mpsc::Sender<Received>,
     author: Option<PublicKey>,
@@ -45,12 +46,15 @@ impl Member {
     }
 }
 
-/// A relay and the keys that wait on it.
+/// By key and number: several pairings of one session have the same key.
+type Members = BTreeMap<(PublicKey, u64), Member>;
+
+/// A relay and the pairings that wait on it.
 pub(crate) struct SharedRelay {
     pub(super) url: Url,
     pub(super) trust: Trust,
-    members: Mutex<HashMap<PublicKey, Member>>,
-    /// Keys joined or left.
+    members: Mutex<Members>,
+    /// Pairings joined or left.
     pub(super) changed: Notify,
     /// What waits to be sent; `None` while there is no open relay subscription.
     outgoing: Mutex<Option<VecDeque<String>>>,
@@ -68,10 +72,10 @@ impl SharedRelay {
     }
 
     pub(super) fn has_room(&self) -> bool {
-        self.members.lock().len() < MAX_KEYS
+        self.members.lock().len() < MAX_PAIRINGS
     }
 
-    /// How many keys wait.
+    /// How many pairings wait.
     pub(super) fn len(&self) -> usize {
         self.members.lock().len()
     }
@@ -80,24 +84,33 @@ impl SharedRelay {
         self.members.lock().is_empty()
     }
 
-    pub(super) fn insert(&self, key: PublicKey, member: Member) {
-        self.members.lock().insert(key, member);
+    /// Returns the member's number.
+    pub(super) fn insert(&self, key: PublicKey, member: Member) -> u64 {
+        let mut members = self.members.lock();
+        let last = members.range(all_of(key)).next_back().map_or(0, |((_, number), _)| *number);
+        let number = last.wrapping_add(1);
+        members.insert((key, number), member);
+        drop(members);
+        self.changed.notify_one();
+        number
+    }
+
+    pub(super) fn remove(&self, key: PublicKey, number: u64) {
+        self.members.lock().remove(&(key, number));
         self.changed.notify_one();
     }
 
-    pub(super) fn remove(&self, key: &PublicKey) {
-        self.members.lock().remove(key);
-        self.changed.notify_one();
-    }
-
-    pub(super) fn expect(&self, key: &PublicKey, author: PublicKey) {
-        if let Some(member) = self.members.lock().get_mut(key) {
+    pub(super) fn expect(&self, key: PublicKey, number: u64, author: PublicKey) {
+        if let Some(member) = self.members.lock().get_mut(&(key, number)) {
             member.author = Some(author);
         }
     }
 
+    /// The keys that wait, each once.
     pub(super) fn keys(&self) -> Vec<PublicKey> {
-        self.members.lock().keys().copied().collect()
+        let mut keys: Vec<PublicKey> = self.members.lock().keys().map(|(key, _)| *key).collect();
+        keys.dedup();
+        keys
     }
 
     pub(super) fn send(&self, text: String) {
@@ -119,7 +132,7 @@ impl SharedRelay {
         self.outgoing.lock().get_or_insert_default();
         let mut members = self.members.lock();
         for key in keys {
-            if let Some(member) = members.get_mut(key).filter(|member| !member.listening) {
+            for (_, member) in members.range_mut(all_of(*key)).filter(|(_, member)| !member.listening) {
                 // Full: the pairing has enough to do, and repeats its request by itself.
                 member.listening = member.received.try_send(Received::Listening).is_ok();
             }
@@ -132,16 +145,24 @@ impl SharedRelay {
         self.members.lock().values_mut().for_each(|member| member.listening = false);
     }
 
-    /// Hands an event on to the pairing that it is addressed to.
+    /// Hands an event on to the pairings that it is addressed to: which of them has sent the request, only they can read.
     pub(super) fn deliver(&self, event: Event) {
         let mut members = self.members.lock();
-        let key = event.tags.public_keys().take(4).find(|key| members.contains_key(key)).copied();
-        let Some(member) = key.and_then(|key| members.get_mut(&key)) else { return };
-        if member.author.is_none_or(|author| author == event.pubkey) && member.events.take(Instant::now()) {
-            // Full: the pairing has enough to do.
-            let _ = member.received.try_send(Received::Event(Box::new(event)));
+        let waits = |key: &PublicKey| members.range(all_of(*key)).next().is_some();
+        let Some(key) = event.tags.public_keys().take(4).copied().find(waits) else { return };
+        let event = Box::new(event);
+        for (_, member) in members.range_mut(all_of(key)) {
+            if member.author.is_none_or(|author| author == event.pubkey) && member.events.take(Instant::now()) {
+                // Full: the pairing has enough to do.
+                let _ = member.received.try_send(Received::Event(event.clone()));
+            }
         }
     }
+}
+
+/// The members with this key.
+fn all_of(key: PublicKey) -> RangeInclusive<(PublicKey, u64)> {
+    (key, 0)..=(key, u64::MAX)
 }
 
 /// Why a connection ended.

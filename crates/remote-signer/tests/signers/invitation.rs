@@ -28,6 +28,21 @@ async fn user_opens_the_address_and_the_session_is_kept() {
 }
 
 #[tokio::test]
+async fn several_requests_in_one_session_at_once_are_all_signed() {
+    let relay = EmbeddedRelay::start().await.unwrap();
+    let app = App::new(&[relay.url()]);
+    let mut signer = NdkSigner::start(&[relay.url()]).await;
+    let (mut signing, address) = app.invite().await;
+    signer.open(&address);
+    signing.connected().await;
+    let session = signing.end().await.unwrap().session;
+    let signings: Vec<_> = (0..20).map(|_| app.sign(session.clone())).collect();
+    for signing in signings {
+        assert_signed(&signing.end().await.unwrap().event, &signer.key);
+    }
+}
+
+#[tokio::test]
 async fn session_survives_a_restart_at_any_point() {
     let relay = EmbeddedRelay::start().await.unwrap();
     let app = App::new(&[relay.url()]);
