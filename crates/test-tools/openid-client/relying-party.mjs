@@ -4,9 +4,13 @@
 // Prints its port. Then each line of its input is a command as JSON, and each line of its output the result:
 // {"issuer": "…"}: discovers the provider. {"refresh": "…"}: uses a refresh token. {"end_session": "<id token>"}: the address.
 // In the browser: /login begins a login and /callback ends it; its result is printed and shown.
+import { webcrypto } from "node:crypto";
 import { createServer } from "node:http";
 import { createInterface } from "node:readline";
 import { pathToFileURL } from "node:url";
+
+// Node.js 18, which is Debian's, has it under another name.
+globalThis.crypto ??= webcrypto;
 
 const package_ = `${process.env.USHER_TEST_OPENID_CLIENT}/node_modules/openid-client/build/index.js`;
 const oidc = await import(pathToFileURL(package_));

@@ -111,7 +111,7 @@ async fn a_second_process_and_an_old_copy_are_refused() {
         let _ = std::fs::remove_file(fixture.folder().join(leftover));
     }
     std::fs::copy(&copy, &file).unwrap();
-    assert_eq!(refusal(&mut fixture).await, Some(1));
+    assert_eq!(refusal(&mut fixture).await, Some(78), "another start would not help");
     assert!(fixture.usher.log().contains("are an old copy"), "{}", fixture.usher.log());
 }
 
