@@ -139,7 +139,12 @@ async fn each_operation_is_started_once() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_subscription_is_closed_once_and_what_starts_nothing_may_be_done_again() {
     // Nobody is there: deliveries wait.
-    let mut fixture = Fixture::open_with(|builder| builder.set("WEBHOOK__URL", "http://127.0.0.1:9/hook")).await;
+    let app = json!([{
+        "id": "app", "name": "App", "public": true, "redirect_uris": ["https://app.example.com/callback"],
+    }]);
+    let mut fixture =
+        Fixture::open_with(|builder| builder.set("WEBHOOK__URL", "http://127.0.0.1:9/hook").set("OIDC__CLIENTS", app))
+            .await;
     let user = fixture.user(Policy::silent()).await;
     let mut recurring = payment(&user);
     recurring["recurrence"] = json!({"calendar": "monthly", "first_payment_due": now() + 86_400});
@@ -182,6 +187,10 @@ async fn a_subscription_is_closed_once_and_what_starts_nothing_may_be_done_again
     let (_, replayed) = fixture.cut_off("/relays", "relay", &relay).await;
     assert!(!replayed);
     assert_eq!(count(&fixture.api().get("/relays").await.unwrap()), count(&before) + 1);
+    // Rotated once more, and the answer is what holds.
+    let (rotated, replayed) = fixture.cut_off("/oidc/keys", "rotate", &json!({})).await;
+    assert!(!replayed);
+    assert_eq!(fixture.api().get("/oidc/keys").await.unwrap(), rotated);
 }
 
 /// What was answered to a key, by all who asked with it.
