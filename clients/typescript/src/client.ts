@@ -156,6 +156,11 @@ export class Usher {
     return this.#http.call("DELETE", `/key-handshake/${segment(streamId)}`, undefined, options);
   }
 
+  /** Forgets the remote signer that a user has logged in with. */
+  forgetRemoteSigner(mainKey: string, options?: CallOptions): Promise<Schemas["RemoteSignerForgotten"]> {
+    return this.#http.call("DELETE", `/remote-signers/${segment(mainKey)}`, undefined, options);
+  }
+
   /** Asks a user to prove that they hold a key. */
   authenticateKey(
     request: Defaults<Schemas["AuthenticateKeyRequest"], "subkeys">,
@@ -484,6 +489,32 @@ export class Usher {
   /** Removes a relay. */
   removeRelay(relay: string, options?: CallOptions): Promise<Schemas["RelayRemoved"]> {
     return this.#http.call("DELETE", "/relays", { relay }, options);
+  }
+
+  /** Lists which users have let which apps log them in with OpenID Connect. */
+  oidcConsents(
+    filter: { after?: string; limit?: number } = {},
+    options?: CallOptions,
+  ): List<Schemas["OidcConsentList"], Schemas["OidcConsent"]> {
+    return this.#list("/oidc/consents", filter, options, (page) => page.consents);
+  }
+
+  /** Revokes a user's consent: the app's codes and tokens for this user stop working. */
+  revokeOidcConsent(
+    request: Schemas["RevokeOidcConsentRequest"],
+    options?: CallOptions,
+  ): Promise<Schemas["OidcConsentRevoked"]> {
+    return this.#http.call("DELETE", "/oidc/consents", request, options);
+  }
+
+  /** Lists the keys that sign ID tokens. */
+  oidcKeys(options?: CallOptions): Promise<Schemas["OidcKeys"]> {
+    return this.#http.call("GET", "/oidc/keys", undefined, options);
+  }
+
+  /** Rotates the keys that sign ID tokens. */
+  rotateOidcKeys(options?: CallOptions): Promise<Schemas["OidcKeys"]> {
+    return this.#http.call("POST", "/oidc/keys", {}, options);
   }
 
   /** The service's own name, as it publishes it. */
