@@ -168,6 +168,7 @@ mod tests {
         "b02169d4d6635ba83a33fc7892475483153385a6e64ae2ba322bb5840b8db088",
         "9b99b776771bdeb51837a92e6c6b29bacf8b61ce7cc9337b91903c3f8ea3a9ae",
         "bf3d1cbf28ca112151d9edbf9969cdf9c2d1c66d83087e45b629b9fdb6459839",
+        "05dec09f302db7eac8f8e91916dc4281a2fc62dc32f30fa371d9996bbda2cd9a",
     ];
 
     #[test]
