@@ -185,7 +185,9 @@ pub(super) struct Writing {
 /// # Errors
 /// When the folder cannot be read, or a file cannot be removed.
 pub(super) fn begin(folder: &Path) -> Result<Writing, Failure> {
-    let failed = |path: &Path, error| Failure::said(format!("cannot clean up {}: {error}", path.display()));
+    let failed = |path: &Path, error| {
+        Failure::said(format!("cannot clean up {}: {error}{}", path.display(), owner(folder, &error)))
+    };
     let locked = File::open(folder).map_err(|error| failed(folder, error))?;
     // Alone: nobody is writing, so what is there was left over. The lock ends with the process, however that ends.
     if locked.try_lock().is_ok() {
