@@ -30,7 +30,7 @@ pub(crate) trait KeyedView: Send + Sized + 'static {
     /// Its state, for the page's script.
     fn shown(&self) -> Shown;
 
-    /// What the user is told when there is none.
+    /// What the page says when there is none.
     fn not_found(texts: &Texts) -> &Message;
 }
 
@@ -45,7 +45,7 @@ pub(crate) struct Found<V> {
     pub(crate) view: V,
 }
 
-/// Finds what this page shows; otherwise what the user is told.
+/// Finds what this page shows; otherwise what it says instead.
 pub(crate) async fn find<V: KeyedView>(
     pages: &PagesState,
     texts: &Texts,
