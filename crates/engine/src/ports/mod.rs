@@ -2,6 +2,7 @@
 
 mod age_verifier;
 mod clock;
+mod correlation_key;
 mod deliveries;
 mod directory;
 mod idempotency_store;
@@ -13,6 +14,7 @@ mod openid_store;
 mod randomness;
 mod relay_control;
 mod remote_signer;
+mod row_check;
 mod settings;
 mod store;
 mod ticket_store;
@@ -21,6 +23,7 @@ mod webhook_sender;
 
 pub use age_verifier::{AgeCheckMemo, AgeCheckResult, AgeVerifier, AgeVerifierError, BegunAgeCheck, NewAgeCheck};
 pub use clock::{Clock, SystemClock};
+pub use correlation_key::CorrelationKey;
 pub use deliveries::{Delivery, DeliveryAttempt, DeliveryCounts, DeliveryStatus, DeliveryStore, Retried};
 pub use directory::{
     Directory, LookUpError, MAX_ABOUT_CHARS, MAX_DISPLAY_NAME_CHARS, MAX_NAME_CHARS, MAX_NIP05_BYTES,
@@ -45,11 +48,11 @@ pub use relay_control::{RelayChangeError, RelayControl, RelayInfo, RelayLinkStat
 pub use remote_signer::{
     InvalidSignerAddress, RemoteSigner, RemoteSignerError, SignedEvent, SignerProgress, SignerSession, WantedEvent,
 };
+pub use row_check::{CheckedRows, DamagedRow, RowPosition, Table};
 pub use settings::SettingStore;
 pub use store::{
-    AllCommitted, CheckedRows, Commit, Committed, Conflict, CorrelationKey, DamagedRow, Head, OpenOperation,
-    OperationKind, OutboxChange, OutboxMessage, Revision, RowPosition, State, Store, StoreError, StoredOperation,
-    Table, UserRelays, UserSigner,
+    AllCommitted, Commit, Committed, Conflict, Head, OpenOperation, OperationKind, OutboxChange, OutboxMessage,
+    Revision, State, Store, StoreError, StoredOperation, UserRelays, UserSigner,
 };
 pub use ticket_store::{
     CounterAdvance, ProofId, StoredProof, StoredTicketJob, TicketCommit, TicketCommitted, TicketConflict, TicketStore,

@@ -4,11 +4,10 @@ use std::fmt;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use sha2::{Digest as _, Sha256};
 use usher_protocol::message::PaymentHash;
 use usher_protocol::{EventId, PublicKey};
 
-use super::{NewIdempotencyRecord, SignerSession, Token};
+use super::{CheckedRows, CorrelationKey, NewIdempotencyRecord, RowPosition, SignerSession};
 use crate::event::{Event, NewEvent};
 use crate::{StreamId, UnixMillis};
 
@@ -113,111 +112,6 @@ pub trait Store: Send + Sync {
     /// Frees correlation keys that finished operations kept until a time before `before`, at most `limit`; returns how
     /// many.
     async fn forget_kept_keys(&self, before: UnixMillis, limit: usize) -> Result<usize, StoreError>;
-}
-
-/// Where a check of all rows continues; the default is the beginning. Only the store can interpret it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct RowPosition {
-    /// The number of the table.
-    pub table: usize,
-    /// The key of the last row that was checked in it.
-    pub after: Option<(Vec<u8>, i64)>,
-}
-
-/// The result of a check of some rows.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct CheckedRows {
-    /// The damaged ones. A row may be listed more than once.
-    pub damaged: Vec<DamagedRow>,
-    /// Where the check continues; `None` at the end.
-    pub next: Option<RowPosition>,
-}
-
-/// A row that is damaged: it cannot be read, holds impossible values, or is missing.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct DamagedRow {
-    /// Where it is.
-    pub table: Table,
-    /// Its key: a stream, an event as `<stream>:<index>`, a public key or another key in hex, a setting's name, or a
-    /// counter as `<mint>#<keyset>`. Never the row's content.
-    pub id: String,
-}
-
-/// The tables whose rows are checked for damage.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Table {
-    /// Operations and their states.
-    Operations,
-    /// Events of streams.
-    Events,
-    /// Outgoing messages.
-    Outbox,
-    /// Deliveries to the webhook.
-    Deliveries,
-    /// Relays that users prefer.
-    UserRelays,
-    /// Settings changed at run time.
-    Settings,
-    /// Responses to requests with an idempotency key.
-    IdempotencyRecords,
-    /// Correlation keys of operations.
-    Correlations,
-    /// Ids of Nostr events that were handled.
-    Inbound,
-    /// Jobs of the ticket wallet.
-    TicketJobs,
-    /// Proofs of others that jobs of the ticket wallet spend.
-    TicketClaims,
-    /// The ticket wallet's own proofs.
-    TicketProofs,
-    /// Counters from which the ticket wallet derives secrets.
-    TicketCounters,
-    /// Requests, sessions, codes and tokens of the OpenID Connect provider.
-    OpenIdRecords,
-    /// What users agreed to give clients of the OpenID Connect provider.
-    OpenIdConsents,
-}
-
-impl Table {
-    /// Every table.
-    pub const ALL: [Self; 15] = [
-        Self::Operations,
-        Self::Events,
-        Self::Outbox,
-        Self::Deliveries,
-        Self::UserRelays,
-        Self::Settings,
-        Self::IdempotencyRecords,
-        Self::Correlations,
-        Self::Inbound,
-        Self::TicketJobs,
-        Self::TicketClaims,
-        Self::TicketProofs,
-        Self::TicketCounters,
-        Self::OpenIdRecords,
-        Self::OpenIdConsents,
-    ];
-
-    /// Its name, as logs and metrics have it.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Operations => "operations",
-            Self::Events => "events",
-            Self::Outbox => "outbox",
-            Self::Deliveries => "deliveries",
-            Self::UserRelays => "user_relays",
-            Self::Settings => "settings",
-            Self::IdempotencyRecords => "answers",
-            Self::Correlations => "correlations",
-            Self::Inbound => "inbound",
-            Self::TicketJobs => "ticket_jobs",
-            Self::TicketClaims => "ticket_claims",
-            Self::TicketProofs => "ticket_proofs",
-            Self::TicketCounters => "ticket_counters",
-            Self::OpenIdRecords => "openid_records",
-            Self::OpenIdConsents => "openid_consents",
-        }
-    }
 }
 
 /// One step of one operation.
@@ -514,81 +408,6 @@ impl OperationKind {
     /// The kind with this number.
     pub fn from_code(code: u8) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.code() == code)
-    }
-}
-
-/// Matches a wallet's message to its operation: the first 128 bits of a SHA-256 over the kind of the key and its value.
-/// A hash, because tokens and challenges are secrets, and 16 bytes are smaller than they are.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct CorrelationKey([u8; 16]);
-
-impl CorrelationKey {
-    /// A handshake's token.
-    pub fn token(token: &str) -> Self {
-        Self::hash("token", token)
-    }
-
-    /// A reusable handshake, by the static token it was opened with.
-    pub fn static_token(token: &str) -> Self {
-        Self::hash("static token", token)
-    }
-
-    /// How a reusable handshake's token may read in a message: no two that are open may read alike.
-    pub fn token_form(token: &str) -> Self {
-        Self::hash("token form", token)
-    }
-
-    /// An authentication's challenge.
-    pub fn challenge(challenge: &str) -> Self {
-        Self::hash("challenge", challenge)
-    }
-
-    /// A request, by the id that the wallet repeats in its reply.
-    pub fn request(request_id: &str) -> Self {
-        Self::hash("request", request_id)
-    }
-
-    /// A subscription, by the id its wallet gave it.
-    pub fn subscription(subscription_id: &str) -> Self {
-        Self::hash("subscription", subscription_id)
-    }
-
-    /// An invoice of the service, by its payment hash.
-    pub fn invoice(hash: PaymentHash) -> Self {
-        Self::hash("invoice", &hash.to_string())
-    }
-
-    /// Another's invoice that is being paid, by its payment hash: it is never paid twice.
-    pub fn paying(hash: PaymentHash) -> Self {
-        Self::hash("paying", &hash.to_string())
-    }
-
-    /// A token that is being sent: to one user at a time.
-    pub fn delivery(token: &Token) -> Self {
-        Self::hash("ticket delivery", &token.0)
-    }
-
-    fn hash(what: &str, value: &str) -> Self {
-        let digest = Sha256::new().chain_update(what).chain_update([0]).chain_update(value).finalize();
-        let mut key = [0; 16];
-        key.copy_from_slice(&digest[..16]);
-        Self(key)
-    }
-
-    /// The key whose bytes these are (as stored).
-    pub const fn from_bytes(bytes: [u8; 16]) -> Self {
-        Self(bytes)
-    }
-
-    /// The key's bytes.
-    pub const fn as_bytes(&self) -> &[u8; 16] {
-        &self.0
-    }
-}
-
-impl fmt::Debug for CorrelationKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("CorrelationKey(…)")
     }
 }
 

@@ -18,7 +18,7 @@ pub(crate) const KEY: &str = "67dea2ed018072d675f5415ecfaed7d2597555e202d85b3d65
 pub(crate) const PUBLIC_KEY: &str = "7e7e9c42a91bfef19fa929e5fda1b72e0ebc1a4c1141673e2794234d86addf4e";
 
 /// How long a test waits for anything: a busy machine is slow.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(180);
 
 /// The program with a clean environment.
 pub(crate) fn usher() -> Command {

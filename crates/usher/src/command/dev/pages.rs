@@ -1,6 +1,7 @@
 //! A page of each kind, to open in a browser.
 
 use std::fmt;
+use std::time::Duration;
 
 use usher_engine::ports::OsRandomness;
 use usher_engine::{Engine, LoginRequest, SinglePaymentRequest};
@@ -8,6 +9,10 @@ use usher_protocol::Keys;
 
 use crate::command::key;
 use crate::failure::Failure;
+
+/// How long the payment waits for the Lightning backend. Asked before it runs, it makes an invoice as well, only later and
+/// after a warning.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The addresses of the pages.
 pub(super) struct Pages {
@@ -22,6 +27,8 @@ impl Pages {
     /// # Errors
     /// When one of them cannot be started, for example as too many are open.
     pub(super) async fn start(engine: &Engine, amount: u64) -> Result<Self, Failure> {
+        // Without it the pages are shown all the same.
+        let _ = tokio::time::timeout(PATIENCE, until_connected(engine)).await;
         let login = engine.start_login(LoginRequest::default(), None).await?;
         let payment = SinglePaymentRequest {
             // Nobody's: it is paid on the page, and the embedded wallet is not asked.
@@ -37,6 +44,13 @@ impl Pages {
         let payment = engine.start_single_payment(payment, None).await?;
         let session = engine.start_verification_session(None).await?;
         Ok(Self { login: login.page_url, payment: engine.payment_page_url(payment), age_check: session.session_url })
+    }
+}
+
+/// Waits for the Lightning backend.
+async fn until_connected(engine: &Engine) {
+    while engine.lightning_status().is_some_and(|(_, status)| !status.connected) {
+        tokio::time::sleep(Duration::from_millis(10)).await;
     }
 }
 

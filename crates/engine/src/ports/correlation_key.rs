@@ -1,0 +1,83 @@
+//! By what a wallet's message finds its operation.
+
+use std::fmt;
+
+use sha2::{Digest as _, Sha256};
+use usher_protocol::message::PaymentHash;
+
+use super::Token;
+
+/// Matches a wallet's message to its operation: the first 128 bits of a SHA-256 over the kind of the key and its value.
+/// A hash, because tokens and challenges are secrets, and 16 bytes are smaller than they are.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct CorrelationKey([u8; 16]);
+
+impl CorrelationKey {
+    /// A handshake's token.
+    pub fn token(token: &str) -> Self {
+        Self::hash("token", token)
+    }
+
+    /// A reusable handshake, by the static token it was opened with.
+    pub fn static_token(token: &str) -> Self {
+        Self::hash("static token", token)
+    }
+
+    /// How a reusable handshake's token may read in a message: no two that are open may read alike.
+    pub fn token_form(token: &str) -> Self {
+        Self::hash("token form", token)
+    }
+
+    /// An authentication's challenge.
+    pub fn challenge(challenge: &str) -> Self {
+        Self::hash("challenge", challenge)
+    }
+
+    /// A request, by the id that the wallet repeats in its reply.
+    pub fn request(request_id: &str) -> Self {
+        Self::hash("request", request_id)
+    }
+
+    /// A subscription, by the id its wallet gave it.
+    pub fn subscription(subscription_id: &str) -> Self {
+        Self::hash("subscription", subscription_id)
+    }
+
+    /// An invoice of the service, by its payment hash.
+    pub fn invoice(hash: PaymentHash) -> Self {
+        Self::hash("invoice", &hash.to_string())
+    }
+
+    /// Another's invoice that is being paid, by its payment hash: it is never paid twice.
+    pub fn paying(hash: PaymentHash) -> Self {
+        Self::hash("paying", &hash.to_string())
+    }
+
+    /// A token that is being sent: to one user at a time.
+    pub fn delivery(token: &Token) -> Self {
+        Self::hash("ticket delivery", &token.0)
+    }
+
+    fn hash(what: &str, value: &str) -> Self {
+        let digest = Sha256::new().chain_update(what).chain_update([0]).chain_update(value).finalize();
+        let mut key = [0; 16];
+        key.copy_from_slice(&digest[..16]);
+        Self(key)
+    }
+
+    /// The key whose bytes these are (as stored).
+    pub const fn from_bytes(bytes: [u8; 16]) -> Self {
+        Self(bytes)
+    }
+
+    /// The key's bytes.
+    pub const fn as_bytes(&self) -> &[u8; 16] {
+        &self.0
+    }
+}
+
+impl fmt::Debug for CorrelationKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("CorrelationKey(…)")
+    }
+}
