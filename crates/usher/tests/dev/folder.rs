@@ -1,7 +1,7 @@
 //! The folder of the data, ports and settings.
 
 use crate::common::{self, Running, Signal, stderr, stdout, usher};
-use crate::fixture::{NEXT, Tour, banner, contents, dev, field, last_status, start, stream_in};
+use crate::fixture::{NEXT, Tour, banner, contents, dev, field, last_status, start, stream_in, wait_for_page};
 
 #[test]
 fn a_named_folder_keeps_key_token_user_and_streams() {
@@ -103,7 +103,9 @@ fn a_folder_with_only_unimportant_files_is_accepted() {
 #[test]
 fn a_second_instance_on_the_same_folder_changes_nothing() {
     let folder = tempfile::tempdir().unwrap();
-    let (mut running, mut stdin, _) = start(Some(folder.path()));
+    let (mut running, mut stdin, banner) = start(Some(folder.path()));
+    // Its invoice is in `lightning.json`.
+    wait_for_page(field(&banner, "payment"), "data-state=\"waiting\"");
     let files = ["config.toml", "wallet.json", "lightning.json"];
     let read = || files.map(|name| std::fs::read(folder.path().join(name)).unwrap());
     let before = read();
