@@ -13,7 +13,6 @@ import json
 import os
 import re
 import secrets
-import socket
 import subprocess
 import sys
 import tempfile
@@ -149,8 +148,7 @@ def check_oidc(url, token, wallet):
 
 
 def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return listener.getsockname()[1]
+    return int(subprocess.check_output([HERE.parent / "scripts/free-port"]))
 
 
 def commands(app, port):

@@ -1,7 +1,6 @@
 //! A node of the network that is not under test.
 
 use std::collections::HashSet;
-use std::net::TcpListener;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -223,7 +222,7 @@ fn start_node(
     chain: &RpcAccess,
     service: Option<LSPS2ServiceConfig>,
 ) -> anyhow::Result<(Node, SocketAddress)> {
-    let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
+    let port = usher_loopback_port::free()?;
     let address = SocketAddress::TcpIpV4 { addr: [127, 0, 0, 1], port };
     let mut builder = Builder::new();
     builder

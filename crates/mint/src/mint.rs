@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -186,10 +187,17 @@ impl Drop for StopOnDrop {
     }
 }
 
+/// Listens on this address. Its port is part of tokens: instead of any port (0), it gets one that it can have again.
+async fn listen(mut address: SocketAddr) -> io::Result<TcpListener> {
+    if address.port() == 0 {
+        address.set_port(usher_loopback_port::listener(address.ip())?.local_addr()?.port());
+    }
+    TcpListener::bind(address).await
+}
+
 /// Builds the mint and serves it on the current runtime.
 async fn start(options: MintOptions) -> anyhow::Result<(Arc<cdk::Mint>, SocketAddr)> {
-    let listener =
-        TcpListener::bind(options.listen).await.with_context(|| format!("cannot listen on {}", options.listen))?;
+    let listener = listen(options.listen).await.with_context(|| format!("cannot listen on {}", options.listen))?;
     let address = listener.local_addr()?;
     let (database, seed) = storage::open(options.folder.as_deref()).await?;
     let mut builder = MintBuilder::new(Arc::clone(&database) as _)

@@ -4,7 +4,7 @@
 
 use std::fs::{self, File};
 use std::io;
-use std::net::{Ipv4Addr, TcpListener};
+use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -42,7 +42,7 @@ impl NutshellMint {
         fs::create_dir_all(&folder)?;
         // Another process may take the port meanwhile.
         for _ in 0..4 {
-            let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port();
+            let port = usher_loopback_port::free()?;
             let mut mint =
                 Self { process: spawn(&folder, port, input_fee_ppk)?, folder: folder.clone(), port, input_fee_ppk };
             match mint.ready().await {

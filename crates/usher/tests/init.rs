@@ -61,7 +61,7 @@ fn init_makes_a_configuration_with_which_the_service_starts_and_is_healthy() {
         stdout(&check)
     );
 
-    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port().to_string();
+    let port = usher_loopback_port::free().unwrap().to_string();
     let with_port = |arguments: &[&str]| {
         let mut command = usher();
         command.arg("--data-dir").arg(&data_dir).args(arguments);

@@ -7,7 +7,7 @@ mod common;
 
 use std::fs;
 use std::io::{Read as _, Write as _};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -33,10 +33,6 @@ fn service(folder: &Path, port: u16) -> Command {
     command
 }
 
-fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
-}
-
 /// A request; the body of the response.
 fn request(address: &str, method: &str, path: &str, body: &str) -> Value {
     let mut connection = TcpStream::connect(address).unwrap();
@@ -57,7 +53,7 @@ fn the_database_of_every_release_opens_and_shows_what_was_in_it() {
         let name = database.display();
         let folder = tempfile::tempdir().unwrap();
         fs::copy(&database, folder.path().join("usher.db")).unwrap();
-        let port = free_port();
+        let port = usher_loopback_port::free().unwrap();
         let (running, address) = Running::serve(service(folder.path(), port));
         let expected: Value = serde_json::from_slice(&fs::read(database.with_extension("json")).unwrap()).unwrap();
 
@@ -112,7 +108,7 @@ fn a_database_of_a_newer_version_is_refused_with_what_to_do() {
     for part in ["made by a newer version", "run the newer version again", "restore the copy", "usher doctor"] {
         assert!(said.contains(part), "{part}: {said}");
     }
-    let doctor = service(folder.path(), free_port()).arg("doctor").output().unwrap();
+    let doctor = service(folder.path(), usher_loopback_port::free().unwrap()).arg("doctor").output().unwrap();
     assert_eq!(doctor.status.code(), Some(1));
     assert!(stdout(&doctor).contains("made by a newer version"), "{}", stdout(&doctor));
     assert!(fs::read(&path).unwrap() == before, "untouched");

@@ -2,6 +2,7 @@
 import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { mkdtempSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -39,14 +40,36 @@ export async function until(condition, what) {
   }
 }
 
+/**
+ * A port that nobody listens on, below the range of outgoing connections: one of that range may be gone while the service
+ * starts again.
+ */
+async function freePort() {
+  for (let attempt = 1; ; attempt++) {
+    const server = createServer();
+    try {
+      await new Promise((resolve, reject) => {
+        server.once("error", reject).listen(20_000 + Math.floor(Math.random() * 12_000), "127.0.0.1", resolve);
+      });
+    } catch (taken) {
+      if (attempt === 100) throw taken;
+      continue;
+    }
+    const { port } = server.address();
+    await new Promise((resolve) => server.close(resolve));
+    return String(port);
+  }
+}
+
 export class Service {
   token = randomBytes(32).toString("hex");
   folder = mkdtempSync(join(tmpdir(), "usher-client-"));
-  #ports = ["--port", "0", "--relay-port", "0"];
+  #ports;
 
   /** Starts one; `config` is added to its configuration. */
   static async start(config = "") {
     const service = new Service();
+    service.#ports = ["--port", await freePort(), "--relay-port", await freePort()];
     const required = `[auth]\nauth_token = "${service.token}"\n\n[nostr]\nprivate_key = "${randomBytes(32).toString("hex")}"\n`;
     mkdirSync(service.folder, { recursive: true });
     writeFileSync(join(service.folder, "config.toml"), `${required}\n${config}\n`, { mode: 0o600 });
@@ -68,8 +91,6 @@ export class Service {
     failed.catch(() => {});
     await Promise.race([failed, until(() => this.output.includes("Type:  scan"), "usher dev")]);
     this.url = /base URL\s+(\S+)/.exec(this.output)[1];
-    const relay = /relay\s+ws:\/\/127\.0\.0\.1:(\d+)/.exec(this.output)[1];
-    this.#ports = ["--port", new URL(this.url).port, "--relay-port", relay];
   }
 
   /** Kills it at once, like a crash. */

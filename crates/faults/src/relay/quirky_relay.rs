@@ -39,6 +39,7 @@ impl QuirkyRelay {
     /// # Errors
     /// When the port cannot be listened on.
     pub async fn start_on(port: u16, quirks: Quirks) -> io::Result<Self> {
+        let port = if port == 0 { usher_loopback_port::free()? } else { port };
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await?;
         let address = listener.local_addr()?;
         let state = Arc::new(SharedState::new(format!("ws://{address}"), quirks));

@@ -47,7 +47,14 @@ impl EmbeddedRelay {
     /// # Errors
     /// When the address cannot be listened on, for example as its port is taken.
     pub async fn start_at(address: SocketAddr) -> io::Result<Self> {
-        let listener = TcpListener::bind(address).await?;
+        let listener = match address.port() {
+            0 => {
+                let listener = usher_loopback_port::listener(address.ip())?;
+                listener.set_nonblocking(true)?;
+                TcpListener::from_std(listener)?
+            }
+            _ => TcpListener::bind(address).await?,
+        };
         let address = listener.local_addr()?;
         // Default: 60 events per minute and 500 subscriptions per connection, which a test passes in a second.
         let limits = RateLimit { max_reqs: 100_000, notes_per_minute: 1_000_000_000 };

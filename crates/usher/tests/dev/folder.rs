@@ -132,10 +132,7 @@ fn a_second_instance_on_the_same_folder_changes_nothing() {
 #[test]
 fn the_configured_port_is_used_and_settings_without_effect_are_reported() {
     let folder = tempfile::tempdir().unwrap();
-    let port = {
-        let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        free.local_addr().unwrap().port()
-    };
+    let port = usher_loopback_port::free().unwrap();
     let text = format!(
         "[auth]\nauth_token = '{}'\n[nostr]\nprivate_key = '{}'\nrelays = ['wss://relay.example']\n[info]\nlisten_port = \
          {port}\n",

@@ -1,10 +1,8 @@
 //! The folder and the environment in which a document's examples run.
 
-use std::net::{Ipv4Addr, TcpListener};
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::atomic::{AtomicU16, Ordering};
 
 use tempfile::TempDir;
 
@@ -28,7 +26,11 @@ pub(crate) struct Fixture {
 impl Fixture {
     pub(crate) fn set() -> Self {
         let folder = tempfile::Builder::new().prefix("usher-docs-").tempdir().expect("a folder");
-        let fixture = Self { folder, port: free_port(), relay_port: free_port() };
+        let fixture = Self {
+            folder,
+            port: usher_loopback_port::free().unwrap(),
+            relay_port: usher_loopback_port::free().unwrap(),
+        };
         let here = fixture.repository();
         std::fs::create_dir_all(here.join("target/debug")).unwrap();
         std::fs::create_dir_all(fixture.home()).unwrap();
@@ -82,17 +84,4 @@ impl Fixture {
         let dev = format!("usher dev --port {} --relay-port {}", self.port, self.relay_port);
         adapted.replace("scripts/dev", "usher dev").replace("usher dev", &dev)
     }
-}
-
-/// A port that nobody listens on, below the range of outgoing connections.
-fn free_port() -> u16 {
-    static NEXT: AtomicU16 = AtomicU16::new(0);
-    let start = u16::try_from(std::process::id() % 10_000).unwrap();
-    for _ in 0..10_000 {
-        let port = 10_000 + (start + NEXT.fetch_add(1, Ordering::Relaxed)) % 10_000;
-        if TcpListener::bind((Ipv4Addr::LOCALHOST, port)).is_ok() {
-            return port;
-        }
-    }
-    panic!("no free port");
 }

@@ -12,7 +12,7 @@ use usher_sandbox::lightning::{LightningNetwork, NwcService};
 use usher_sandbox::relay::EmbeddedRelay;
 use usher_test_tools::OidcProvider;
 
-use crate::harness::{HandmadeWallet, LONG, TestUsher, port};
+use crate::harness::{HandmadeWallet, LONG, TestUsher};
 
 /// The output of `usher doctor --json`.
 struct Report {
@@ -119,8 +119,8 @@ async fn of_a_service_that_is_well_it_says_so_running_or_not() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_is_wrong_is_said_with_what_to_do() {
     let relay = EmbeddedRelay::start().await.unwrap();
-    let dead = format!("ws://127.0.0.1:{}", port::free());
-    let nowhere = format!("http://127.0.0.1:{}/hook", port::free());
+    let dead = format!("ws://127.0.0.1:{}", usher_loopback_port::free().unwrap());
+    let nowhere = format!("http://127.0.0.1:{}/hook", usher_loopback_port::free().unwrap());
     let key = "7e7e9c42a91bfef19fa929e5fda1b72e0ebc1a4c1141673e2794234d86addf4e";
     let secret = "67dea2ed018072d675f5415ecfaed7d2597555e202d85b3d65ea4e58d2d92ffa";
     let mut usher = TestUsher::builder()
@@ -128,9 +128,9 @@ async fn what_is_wrong_is_said_with_what_to_do() {
         .set("WALLET__LN_BACKEND", "nwc")
         .set("WALLET__NWC__URL", format!("nostr+walletconnect://{key}?relay={dead}&secret={secret}"))
         .set("WEBHOOK__URL", nowhere)
-        .set("VERIFICATION__MINT_URL", format!("http://127.0.0.1:{}", port::free()))
+        .set("VERIFICATION__MINT_URL", format!("http://127.0.0.1:{}", usher_loopback_port::free().unwrap()))
         .set("VERIFICATION__PROVIDER", "oidc")
-        .set("VERIFICATION__OIDC__ISSUER", format!("http://127.0.0.1:{}", port::free()))
+        .set("VERIFICATION__OIDC__ISSUER", format!("http://127.0.0.1:{}", usher_loopback_port::free().unwrap()))
         .set("VERIFICATION__OIDC__CLIENT_ID", "usher")
         .start()
         .await;
@@ -294,7 +294,7 @@ async fn a_database_that_another_service_uses_or_that_lacks_a_table_is_said() {
     let path = usher.data_dir().join("usher.db");
 
     // The service listens elsewhere than this configuration says.
-    usher.set("INFO__LISTEN_PORT", port::free().to_string());
+    usher.set("INFO__LISTEN_PORT", usher_loopback_port::free().unwrap().to_string());
     let report = Report::of(&usher).await;
     assert_eq!(report.code, Some(1), "{}", report.text);
     report.expect("database", "fail", "is in use by another process, but no service answers");

@@ -7,7 +7,7 @@ use usher_sandbox::relay::EmbeddedRelay;
 use usher_sandbox::wallet::Policy;
 use usher_test_tools::{Browser, Library, RelyingParty};
 
-use crate::harness::{LONG, TestUsher, free_port, wallet_for};
+use crate::harness::{LONG, TestUsher, wallet_for};
 
 const SECRET: &str = "app-secret-app-secret-app-secret-app";
 const EXTENSION_BUTTON: &str = "#extension:not([hidden]) button";
@@ -210,7 +210,7 @@ async fn operator_lists_and_revokes_consents_and_rotates_keys() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn provider_is_where_the_pages_are() {
-    let port = free_port();
+    let port = usher_loopback_port::free().unwrap();
     let mut fixture = Fixture::start_with(Library::OpenidClient, json!({}), Some(port)).await;
     fixture.login().await;
     let api = fixture.usher.api();

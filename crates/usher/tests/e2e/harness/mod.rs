@@ -5,7 +5,6 @@ mod api;
 mod handmade_wallet;
 mod login;
 mod openapi_check;
-pub(crate) mod port;
 mod python;
 mod sse;
 mod test_tasks;
@@ -16,14 +15,13 @@ use std::time::Duration;
 pub(crate) use api::{Api, CallError, Event, Handshake};
 pub(crate) use handmade_wallet::{HandmadeWallet, device, now};
 pub(crate) use login::{User, introduce, run_logins, wallet_for};
-pub(crate) use port::free as free_port;
 pub(crate) use python::python;
 pub(crate) use sse::Sse;
 pub(crate) use test_tasks::TestTasks;
 pub(crate) use usher::{Builder, TestUsher};
 
 /// Longer than anything takes, on any machine.
-pub(crate) const LONG: Duration = Duration::from_secs(60);
+pub(crate) const LONG: Duration = Duration::from_secs(180);
 
 /// Long enough to see that nothing comes.
 pub(crate) const QUIET: Duration = Duration::from_millis(1500);

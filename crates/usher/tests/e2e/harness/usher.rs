@@ -10,7 +10,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 use usher_protocol::{Keys, PublicKey};
 
-use super::{Api, LONG, port};
+use super::{Api, LONG};
 
 /// A `usher serve` with a data directory of its own. Dropping it kills the process.
 pub(crate) struct TestUsher {
@@ -67,7 +67,7 @@ impl Builder {
             keys: self.keys,
         };
         for _ in 0..5 {
-            usher.port = port::free();
+            usher.port = usher_loopback_port::free().unwrap();
             usher.api = Api::new(usher.port, &token);
             usher.spawn();
             match usher.ready().await {

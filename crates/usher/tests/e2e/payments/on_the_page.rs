@@ -203,7 +203,7 @@ async fn the_invoice_is_copied_or_selected() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn pages_have_a_listener_of_their_own_without_the_api() {
-    let port = crate::harness::free_port();
+    let port = usher_loopback_port::free().unwrap();
     let fixture = Fixture::open_with(|builder| builder.set("PAGES__LISTEN_PORT", port)).await;
     let api = fixture.api();
     let pages = format!("http://127.0.0.1:{port}");

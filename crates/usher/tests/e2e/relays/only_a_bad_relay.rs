@@ -5,7 +5,7 @@ use std::time::Duration;
 use usher_faults::proxy::BreakableProxy;
 use usher_faults::relay::{LieOk, Quirks, QuirkyRelay};
 
-use crate::harness::{LONG, TestUsher, User, free_port, run_logins};
+use crate::harness::{LONG, TestUsher, User, run_logins};
 
 const USERS: usize = 5;
 
@@ -63,7 +63,7 @@ async fn it_says_no_and_forwards() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn it_comes_back_after_a_while() {
-    let port = free_port();
+    let port = usher_loopback_port::free().unwrap();
     let relay = QuirkyRelay::start_on(port, Quirks::default()).await.unwrap();
     let usher = TestUsher::builder().relays(&[relay.url()]).start().await;
     relay.wait_for(LONG, |metrics| metrics.reqs >= 1).await.expect("the service subscribes");

@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::webhook_receiver::{App, Reply};
 use super::{assert_complete, event, scans, service};
-use crate::harness::{HandmadeWallet, free_port};
+use crate::harness::HandmadeWallet;
 
 /// An app that has its own manners with some streams: what it does with the first post of an event.
 async fn app_with_manners() -> (App, Arc<Mutex<HashMap<String, Reply>>>) {
@@ -106,7 +106,7 @@ async fn posts_that_hang_on_hundreds_of_streams_delay_no_other() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_happens_while_nobody_is_there_comes_later() {
-    let port = free_port();
+    let port = usher_loopback_port::free().unwrap();
     let (relay, usher) = service(&format!("http://127.0.0.1:{port}/hook"), |builder| builder).await;
     let api = usher.api();
     let door = api.handshake(json!({"static_token": "door"})).await;

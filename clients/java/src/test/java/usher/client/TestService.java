@@ -141,9 +141,21 @@ final class TestService implements AutoCloseable {
         }
     }
 
+    /**
+     * A port that nobody listens on, below the range of outgoing connections: one of that range may be gone while the
+     * program that held it starts again.
+     */
     static int freePort() throws IOException {
-        try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-            return socket.getLocalPort();
+        RandomGenerator random = RandomGenerator.getDefault();
+        for (int attempt = 1; ; attempt++) {
+            int port = random.nextInt(20_000, 32_000);
+            try (ServerSocket socket = new ServerSocket(port, 1, InetAddress.getLoopbackAddress())) {
+                return socket.getLocalPort();
+            } catch (IOException taken) {
+                if (attempt == 100) {
+                    throw taken;
+                }
+            }
         }
     }
 
