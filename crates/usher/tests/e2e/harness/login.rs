@@ -24,6 +24,9 @@ pub(crate) enum User {
     Stubborn,
 }
 
+/// The longest `wait` of a request for events, in seconds.
+const LONGEST_WAIT: u64 = 60;
+
 /// How long a stubborn user waits before the next try.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -35,7 +38,7 @@ pub(crate) async fn introduce(api: &Api, wallet: &Wallet, handshake: &Handshake,
         if wallet.open(&handshake.url, patience).await.is_err() {
             continue;
         }
-        let page = api.try_events(&handshake.stream, 0, patience.as_secs()).await.expect("events");
+        let page = api.try_events(&handshake.stream, 0, patience.as_secs().min(LONGEST_WAIT)).await.expect("events");
         if let Some(event) = page.events.into_iter().find(|event| event.main_key() == wallet.main_key().to_hex()) {
             assert_eq!(event.kind, "KeyHandshake");
             return event;
