@@ -12,7 +12,7 @@ use crate::failure::Failure;
 
 /// How long the payment waits for the Lightning backend. Asked before it runs, it makes an invoice as well, only later and
 /// after a warning.
-const PATIENCE: Duration = Duration::from_secs(10);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The addresses of the pages.
 pub(super) struct Pages {
@@ -28,7 +28,7 @@ impl Pages {
     /// When one of them cannot be started, for example as too many are open.
     pub(super) async fn start(engine: &Engine, amount: u64) -> Result<Self, Failure> {
         // Without it the pages are shown all the same.
-        let _ = tokio::time::timeout(PATIENCE, until_connected(engine)).await;
+        let _ = tokio::time::timeout(PATIENCE, until_ready(engine)).await;
         let login = engine.start_login(LoginRequest::default(), None).await?;
         let payment = SinglePaymentRequest {
             // Nobody's: it is paid on the page, and the embedded wallet is not asked.
@@ -47,11 +47,20 @@ impl Pages {
     }
 }
 
-/// Waits for the Lightning backend.
-async fn until_connected(engine: &Engine) {
-    while engine.lightning_status().is_some_and(|(_, status)| !status.connected) {
+/// Waits for the Lightning backend; for a node, also until it has read the chain.
+async fn until_ready(engine: &Engine) {
+    while !is_ready(engine).await {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
+}
+
+async fn is_ready(engine: &Engine) -> bool {
+    let is_connected = engine.lightning_status().is_none_or(|(_, status)| status.connected);
+    is_connected
+        && match engine.lightning_node() {
+            Some(node) => node.state().await.is_ok_and(|state| state.synced_at.is_some()),
+            None => true,
+        }
 }
 
 impl fmt::Display for Pages {
