@@ -517,6 +517,11 @@ export class Usher {
     return this.#http.call("POST", "/oidc/keys", {}, options);
   }
 
+  /** Revokes a key that signs ID tokens, because somebody else has it. */
+  revokeOidcKey(kid: string, options?: CallOptions): Promise<Schemas["OidcKeys"]> {
+    return this.#http.call("DELETE", `/oidc/keys/${segment(kid)}`, undefined, options);
+  }
+
   /** The service's own name, as it publishes it. */
   nostrJson(name?: string, options?: CallOptions): Promise<Schemas["WellKnown"]> {
     return this.#http.call("GET", `/.well-known/nostr.json${query({ name })}`, undefined, options);

@@ -89,6 +89,10 @@ impl Store for Stuck {
         self.store.known_users(main_keys).await
     }
 
+    async fn remove_without_events(&self, ids: Vec<StreamId>) -> Result<(), StoreError> {
+        self.store.remove_without_events(ids).await
+    }
+
     async fn remove_finished(&self, _: UnixMillis, _: usize) -> Result<usize, StoreError> {
         self.tried.fetch_add(1, Ordering::SeqCst);
         Err(StoreError::Failed("as if it could not".into()))

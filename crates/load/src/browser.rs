@@ -63,7 +63,11 @@ impl Browser {
         for cookie in answer.headers("set-cookie")? {
             let pair = cookie.split(';').next().and_then(|pair| pair.split_once('='));
             let (name, value) = pair.context("a cookie without a value")?;
-            self.cookies.insert(name.to_owned(), value.to_owned());
+            if value.is_empty() {
+                self.cookies.remove(name);
+            } else {
+                self.cookies.insert(name.to_owned(), value.to_owned());
+            }
         }
         Ok(visited)
     }

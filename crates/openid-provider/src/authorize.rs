@@ -20,6 +20,7 @@ use crate::provider::{Provider, SharedProvider};
 use crate::records::{self, CODE_TTL, Content, Grant, INTERACTION_TTL, User};
 use crate::redirect;
 use crate::session::Session;
+use crate::visit;
 
 const LOGIN_REQUIRED: OAuthError = OAuthError::new("login_required", "the user is not logged in");
 const CONSENT_REQUIRED: OAuthError = OAuthError::new("consent_required", "the user has not agreed yet");
@@ -78,8 +79,10 @@ impl Provider {
         });
         match session {
             Some(session) => self.with_session(request, &interaction, session).await,
-            None if interaction.silent => Ok(redirect::to(&self.address_with_error(&request, LOGIN_REQUIRED))),
-            None => self.begin_login(client, request, expected).await,
+            None if interaction.silent || !visit::is_seen(headers) => {
+                Ok(redirect::to(&self.address_with_error(&request, LOGIN_REQUIRED)))
+            }
+            None => self.begin_login(client, request, expected, headers).await,
         }
     }
 
@@ -109,14 +112,13 @@ impl Provider {
         client: &Client,
         request: AuthorizationRequest,
         expected: Option<String>,
+        headers: &HeaderMap,
     ) -> Result<Response, PageError> {
-        if !self.may_begin_login() {
-            tracing::warn!("too many OpenID Connect logins per second: one was refused");
-            return Ok(redirect::to(&self.address_with_error(&request, UNAVAILABLE)));
-        }
+        // It is never closed.
+        let _turn = self.beginning.acquire().await.ok();
         let secret = self.new_secret();
         let continue_url = format!("{}/oauth/login-return?request={}", self.options.issuer, secret.expose());
-        let begun = self.logins.begin(BeginLogin { client_name: client.name.clone(), continue_url }).await;
+        let begun = self.logins.begin(BeginLogin { client_name: client.name.clone(), continue_url }, headers).await;
         let begun = match begun {
             Ok(begun) => begun,
             Err(LoginError::Busy) => return Ok(redirect::to(&self.address_with_error(&request, UNAVAILABLE))),
@@ -124,6 +126,9 @@ impl Provider {
         };
         let content = Content::Login { request, login_id: begun.login_id, page_url: begun.page_url.clone(), expected };
         self.store.add_openid_records(vec![self.record(&secret, &content, INTERACTION_TTL)]).await?;
+        for replaced in begun.replaced.iter().filter_map(|address| request_in(address)) {
+            self.store.remove_openid_record(records::record_id(&replaced)).await?;
+        }
         let mut response = redirect::to(&begun.page_url);
         for cookie in begun.set_cookies.into_iter().filter_map(|cookie| HeaderValue::try_from(cookie).ok()) {
             response.headers_mut().append(SET_COOKIE, cookie);
@@ -171,4 +176,10 @@ impl Provider {
 /// Whether the user has logged in within the time that the client wants.
 fn is_recent(interaction: &Interaction, user: &User, now: u64) -> bool {
     interaction.max_age.is_none_or(|max_age| max_age > 0 && now.saturating_sub(user.auth_time) <= max_age)
+}
+
+/// The secret of the request to which the end of a login page leads.
+fn request_in(continue_url: &str) -> Option<String> {
+    let url = url::Url::parse(continue_url).ok()?;
+    url.query_pairs().find(|(name, _)| name == "request").map(|(_, secret)| secret.into_owned())
 }

@@ -23,4 +23,8 @@ impl OpenIdControl for OpenIdProvider {
     async fn rotate_keys(&self) -> Result<Vec<OpenIdKey>, OpenIdKeyError> {
         self.0.keys.rotate().await
     }
+
+    async fn revoke_key(&self, kid: &str) -> Result<Option<Vec<OpenIdKey>>, OpenIdKeyError> {
+        self.0.keys.revoke(kid).await
+    }
 }

@@ -1,6 +1,7 @@
 //! The keys that sign ID tokens: made at first use, stored in the database, rotated after 90 days.
 //!
-//! After a rotation the last key stays in the key set for a day, because clients hold ID tokens that it has signed.
+//! After a rotation the last key stays in the key set for a day, because clients hold ID tokens that it has signed. A key that is
+//! revoked disappears at once.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -109,7 +110,12 @@ impl SigningKeys {
         };
         let missing =
             Algorithm::ALL.into_iter().filter(|of| !stored.iter().any(|key| key.algorithm == *of && key.is_current()));
-        ring.replace(missing.collect(), stored).await?;
+        let missing: Vec<_> = missing.collect();
+        if missing.is_empty() {
+            ring.keep(stored)?;
+        } else {
+            ring.replace(missing, stored).await?;
+        }
         Ok(ring)
     }
 
@@ -129,6 +135,21 @@ impl SigningKeys {
         }
         self.replace(Algorithm::ALL.to_vec(), stored).await?;
         Ok(self.list())
+    }
+
+    /// Removes a key at once, so that nothing that it has signed is believed: for a key that somebody else has. If it signs, another
+    /// takes its place. Returns all keys; `None` when there is no such key.
+    ///
+    /// # Errors
+    /// [`OpenIdKeyError`]; then the key stays.
+    pub async fn revoke(&self, kid: &str) -> Result<Option<Vec<OpenIdKey>>, OpenIdKeyError> {
+        let _one = self.rotation.lock().await;
+        let keys = Arc::clone(&self.keys.read());
+        let Some(revoked) = keys.iter().find(|key| key.kid == kid) else { return Ok(None) };
+        let replaced = revoked.stored.is_current().then_some(revoked.stored.algorithm);
+        let others = keys.iter().filter(|key| key.kid != kid).map(|key| key.stored.clone()).collect();
+        self.replace(replaced.into_iter().collect(), others).await?;
+        Ok(Some(self.list()))
     }
 
     /// Rotates keys that have signed for long enough.
@@ -213,7 +234,6 @@ impl SigningKeys {
     /// Makes keys of these algorithms and stores them before the others.
     async fn replace(&self, make: Vec<Algorithm>, others: Vec<StoredKey>) -> Result<(), OpenIdKeyError> {
         let now = self.clock.now();
-        let is_new = !make.is_empty();
         // Takes a fifth of a second, for RSA.
         let made = tokio::task::spawn_blocking(move || {
             let made = make.into_iter().map(|algorithm| generate(algorithm, now));
@@ -221,11 +241,14 @@ impl SigningKeys {
         });
         let stored: Vec<StoredKey> =
             made.await.map_err(|_| OpenIdKeyError::Crypto)??.into_iter().chain(others).collect();
-        let keys = stored.iter().map(|key| key.read(&self.random)).collect::<Result<Vec<_>, _>>()?;
-        if is_new {
-            let text = serde_json::to_string(&stored).map_err(|_| OpenIdKeyError::Crypto)?;
-            self.store.set_setting(SETTING, Some(&text)).await?;
-        }
+        let text = serde_json::to_string(&stored).map_err(|_| OpenIdKeyError::Crypto)?;
+        self.store.set_setting(SETTING, Some(&text)).await?;
+        self.keep(stored)
+    }
+
+    /// Uses these keys, which are stored.
+    fn keep(&self, stored: Vec<StoredKey>) -> Result<(), OpenIdKeyError> {
+        let keys = stored.into_iter().map(|key| key.read(&self.random)).collect::<Result<Vec<_>, _>>()?;
         *self.keys.write() = Arc::new(keys);
         Ok(())
     }
@@ -237,7 +260,7 @@ impl StoredKey {
         self.retired_at.is_none()
     }
 
-    fn read(&self, random: &SystemRandom) -> Result<Key, OpenIdKeyError> {
+    fn read(self, random: &SystemRandom) -> Result<Key, OpenIdKeyError> {
         let pkcs8 = BASE64.decode(&self.pkcs8).map_err(|_| OpenIdKeyError::Damaged)?;
         let (pair, public) = match self.algorithm {
             Algorithm::Rs256 => {
@@ -263,7 +286,7 @@ impl StoredKey {
         for (name, value) in [("alg", self.algorithm.as_str()), ("kid", kid.as_str()), ("use", "sig")] {
             jwk[name] = value.into();
         }
-        Ok(Key { stored: self.clone(), pair, kid, jwk })
+        Ok(Key { stored: self, pair, kid, jwk })
     }
 }
 

@@ -49,6 +49,7 @@ mod session;
 mod texts;
 mod token;
 mod userinfo;
+mod visit;
 
 pub use client::{Client, ClientError, ClientSecret, check_redirect_uri};
 pub use keys::{Algorithm, SigningKeys};

@@ -11,11 +11,12 @@ use usher_protocol::PublicKey;
 /// gets nothing of what that person does there (session fixation).
 #[async_trait]
 pub trait Logins: Send + Sync {
-    /// Begins a login. It is durable when this returns.
+    /// Begins a login for the browser that sends these headers. It is durable when this returns. Another login that nobody has
+    /// used may have ended for it.
     ///
     /// # Errors
     /// [`LoginError`].
-    async fn begin(&self, login: BeginLogin) -> Result<LoginStarted, LoginError>;
+    async fn begin(&self, login: BeginLogin, headers: &HeaderMap) -> Result<LoginStarted, LoginError>;
 
     /// The outcome of a login, for the browser that sends these headers.
     ///
@@ -42,6 +43,8 @@ pub struct LoginStarted {
     pub page_url: String,
     /// The values of the `Set-Cookie` headers that bind it to the browser.
     pub set_cookies: Vec<String>,
+    /// The [`continue_url`](BeginLogin::continue_url) of the logins that have ended for it.
+    pub replaced: Vec<String>,
 }
 
 /// What became of a login.

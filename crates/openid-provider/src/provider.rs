@@ -4,27 +4,25 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::routing::{get, post};
-use parking_lot::Mutex;
+use axum::{Router, middleware};
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use usher_engine::UnixMillis;
 use usher_engine::ports::{Clock, Directory, OpenIdKeyError, OpenIdStore, Randomness};
-use usher_token_bucket::{Rate, TokenBucket};
 
 use crate::client::Client;
 use crate::keys::SigningKeys;
 use crate::logins::Logins;
-use crate::{authorize, cleanup, consent, discovery, end_session, login_return, token, userinfo};
+use crate::{authorize, cleanup, consent, discovery, end_session, login_return, token, userinfo, visit};
 
 /// Largest body of a request; the largest that a client sends is a refresh token with its credentials.
 const MAX_BODY_BYTES: usize = 64 * 1024;
 
-/// Logins that begin at once, and per second afterwards: anybody can begin one, and each is an open operation for as long
-/// as its user may take. So at most 60,000 are open after ten minutes.
-const LOGINS: Rate = Rate::every(1_000, Duration::from_millis(10));
+/// Logins that begin at the same time; others wait their turn, and none is refused. Anybody can begin one: so a flood of them
+/// has a small part of the database's time.
+const BEGINNING: usize = 16;
 
 /// How the provider is reached and whom it serves.
 #[derive(Clone, Debug)]
@@ -71,7 +69,8 @@ pub(crate) struct Provider {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) randomness: Arc<dyn Randomness>,
     pub(crate) keys: SigningKeys,
-    login_rate: Mutex<TokenBucket<UnixMillis>>,
+    /// Logins that may begin now.
+    pub(crate) beginning: Semaphore,
 }
 
 impl OpenIdProvider {
@@ -90,7 +89,6 @@ impl OpenIdProvider {
         let base = url::Url::parse(&options.issuer);
         let base = base.map(|url| url.path().trim_end_matches('/').to_owned()).unwrap_or_default();
         let clients = options.clients.iter().map(|client| (client.id.clone(), client.clone())).collect();
-        let login_rate = Mutex::new(TokenBucket::new(LOGINS, clock.now()));
         let provider = Arc::new(Provider {
             options,
             base,
@@ -101,7 +99,7 @@ impl OpenIdProvider {
             clock,
             randomness,
             keys,
-            login_rate,
+            beginning: Semaphore::new(BEGINNING),
         });
         tasks.spawn(cleanup::run(Arc::clone(&provider), stop));
         Ok(Self(provider))
@@ -110,25 +108,22 @@ impl OpenIdProvider {
     /// All routes.
     pub fn router(&self) -> Router {
         Router::new()
-            .route("/.well-known/openid-configuration", get(discovery::configuration))
-            .route("/oauth/jwks", get(discovery::jwks))
             .route("/oauth/authorize", get(authorize::by_get).post(authorize::by_post))
             .route("/oauth/login-return", get(login_return::show))
+            .route("/oauth/end-session", get(end_session::by_get).post(end_session::by_post))
+            .route_layer(middleware::from_fn(visit::visits_only))
+            // These change nothing by GET.
+            .route("/.well-known/openid-configuration", get(discovery::configuration))
+            .route("/oauth/jwks", get(discovery::jwks))
             .route("/oauth/consent", get(consent::show).post(consent::decide))
             .route("/oauth/token", post(token::exchange).options(discovery::preflight))
             .route("/oauth/userinfo", get(userinfo::by_get).post(userinfo::by_post).options(discovery::preflight))
-            .route("/oauth/end-session", get(end_session::by_get).post(end_session::by_post))
             .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
             .with_state(Arc::clone(&self.0))
     }
 }
 
 impl Provider {
-    /// Whether one more login may begin now.
-    pub(crate) fn may_begin_login(&self) -> bool {
-        self.login_rate.lock().take(self.clock.now())
-    }
-
     /// A path of the provider as browsers know it.
     pub(crate) fn path(&self, path: &str) -> String {
         format!("{}{path}", self.base)

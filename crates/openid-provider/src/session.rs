@@ -8,7 +8,11 @@ use usher_engine::ports::{OpenIdRecord, OpenIdRecordId, StoreError};
 use crate::provider::Provider;
 use crate::records::{Content, Secret, User};
 
-const COOKIE_NAME: &str = "usher_session";
+/// The cookie's name. With the prefix `__Host-`, which browsers accept over TLS alone, no other host can set it: not even one below
+/// the same domain (RFC 6265bis section 4.1.3.2).
+const COOKIE_NAME: &str = "__Host-usher_session";
+/// Its name without TLS, on this machine.
+const PLAIN_COOKIE_NAME: &str = "usher_session";
 
 /// A session that is valid now.
 pub(crate) struct Session {
@@ -19,7 +23,7 @@ pub(crate) struct Session {
 impl Provider {
     /// The session of the browser that sends these headers.
     pub(crate) async fn session(&self, headers: &HeaderMap) -> Result<Option<Session>, StoreError> {
-        let Some(secret) = cookie(headers) else { return Ok(None) };
+        let Some(secret) = cookie(headers, self.session_cookie().0) else { return Ok(None) };
         let found = self.find(secret).await?.filter(|found| !found.expired);
         Ok(found.and_then(|found| match found.content {
             Content::Session(user) => Some(Session { id: found.id, user }),
@@ -43,18 +47,22 @@ impl Provider {
         self.set_cookie(response, "", 0);
     }
 
+    /// The cookie's name, and the attribute that it needs.
+    fn session_cookie(&self) -> (&'static str, &'static str) {
+        if self.options.issuer.starts_with("https://") { (COOKIE_NAME, "; Secure") } else { (PLAIN_COOKIE_NAME, "") }
+    }
+
     fn set_cookie(&self, response: &mut Response, value: &str, max_age: u64) {
-        let secure = if self.options.issuer.starts_with("https://") { "; Secure" } else { "" };
-        let path = self.path("/oauth");
-        let cookie = format!("{COOKIE_NAME}={value}; Path={path}; Max-Age={max_age}; HttpOnly; SameSite=Lax{secure}");
+        let (name, secure) = self.session_cookie();
+        let cookie = format!("{name}={value}; Path=/; Max-Age={max_age}; HttpOnly; SameSite=Lax{secure}");
         if let Ok(cookie) = HeaderValue::try_from(cookie) {
             response.headers_mut().append(SET_COOKIE, cookie);
         }
     }
 }
 
-fn cookie(headers: &HeaderMap) -> Option<&str> {
+fn cookie<'a>(headers: &'a HeaderMap, cookie_name: &str) -> Option<&'a str> {
     let lines = headers.get_all(COOKIE).iter().filter_map(|line| line.to_str().ok());
     let mut pairs = lines.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
-    pairs.find(|(name, _)| *name == COOKIE_NAME).map(|(_, value)| value)
+    pairs.find(|(name, _)| *name == cookie_name).map(|(_, value)| value)
 }

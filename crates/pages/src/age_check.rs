@@ -7,11 +7,11 @@ use askama::Template;
 use axum::extract::{Path, RawQuery, State};
 use axum::response::Response;
 use http::header::SET_COOKIE;
-use http::{HeaderMap, HeaderValue, StatusCode};
+use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use usher_engine::{AgeCheckError, AgeCheckReturned, AgeCheckStarted, StreamId, VerificationView};
 
 use crate::PagesState;
-use crate::browser::cookie;
+use crate::browser::{Visit, cookie, cookie_name, set_cookie, visit};
 use crate::keyed_page::{self, Address, Found, KeyedView as _};
 use crate::language::Language;
 use crate::page;
@@ -46,11 +46,7 @@ pub(crate) async fn begin(
     let leaving = fill(texts.leaving, &[("provider", provider)]);
     let page = LeavingPage { texts, base: &pages.base, leaving: &leaving, target: &url };
     let mut response = page::render(StatusCode::OK, &page);
-    let (name, base) = (cookie_name(session), &pages.base);
-    let secure = if pages.is_secure { "; Secure" } else { "" };
-    let max_age = view.time_left.as_secs();
-    let cookie =
-        format!("{name}={browser}; Path={base}/verify/return; Max-Age={max_age}; HttpOnly; SameSite=Lax{secure}");
+    let cookie = set_cookie(&pages.url, &check_cookie_name(&pages, session), &browser, view.time_left.as_secs());
     if let Ok(cookie) = HeaderValue::try_from(cookie) {
         response.headers_mut().insert(SET_COOKIE, cookie);
     }
@@ -62,14 +58,18 @@ pub(crate) async fn end(
     State(pages): State<PagesState>,
     RawQuery(query): RawQuery,
     Language(texts): Language,
+    method: Method,
     headers: HeaderMap,
 ) -> Response {
+    if visit(&method, &headers) == Visit::Nobody {
+        return page::no_visit();
+    }
     let query = query.unwrap_or_default();
     let state = url::form_urlencoded::parse(query.as_bytes()).find(|(name, _)| name == "state");
     let state = state.map(|(_, value)| value.into_owned()).unwrap_or_default();
     let session = state.split_once('.').and_then(|(session, _)| session.parse::<StreamId>().ok());
     let Some(session) = session else { return message(&pages, texts, StatusCode::NOT_FOUND, &texts.not_found, None) };
-    let Some(browser) = cookie(&headers, &cookie_name(session)) else {
+    let Some(browser) = cookie(&headers, &check_cookie_name(&pages, session)) else {
         return message(&pages, texts, StatusCode::FORBIDDEN, &texts.other_browser, None);
     };
     match pages.engine.end_age_check(state, query, browser).await {
@@ -77,9 +77,8 @@ pub(crate) async fn end(
             let address = pages.address(VerificationView::FOLDER, session_id, &page_secret);
             let target = if is_complete { address } else { format!("{address}?{}", session::INCOMPLETE) };
             let mut response = page::see_other(&target);
-            let (name, base) = (cookie_name(session), &pages.base);
             // A check is over once its browser has returned.
-            let cookie = format!("{name}=; Path={base}/verify/return; Max-Age=0; HttpOnly; SameSite=Lax");
+            let cookie = set_cookie(&pages.url, &check_cookie_name(&pages, session), "", 0);
             if let Ok(cookie) = HeaderValue::try_from(cookie) {
                 response.headers_mut().insert(SET_COOKIE, cookie);
             }
@@ -111,6 +110,6 @@ fn message(pages: &PagesState, texts: &Texts, status: StatusCode, message: &Mess
 }
 
 /// A cookie of each session's own: several can be open in one browser.
-fn cookie_name(session: StreamId) -> String {
-    format!("usher_check_{session}")
+fn check_cookie_name(pages: &PagesState, session: StreamId) -> String {
+    cookie_name(&pages.url, &format!("usher_check_{session}"))
 }

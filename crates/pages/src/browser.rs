@@ -1,34 +1,144 @@
 //! The browser that a page belongs to, by a cookie.
 
-use http::HeaderMap;
+use std::time::Duration;
+
 use http::header::COOKIE;
+use http::{HeaderMap, Method};
 use usher_engine::StreamId;
 
-/// The cookie of a login's page as a `Set-Cookie` header, for the page itself. It lives an hour longer than the login, for the
-/// page that shows the outcome.
+/// Most cookies of logins that a browser keeps: the oldest go, so that requests do not grow without end.
+const MOST_LOGINS: usize = 20;
+
+/// What the names of the cookies of logins begin with.
+const LOGIN: &str = "usher_login_";
+
+/// What loads a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Visit {
+    /// A browser, for its user to see.
+    User,
+    /// A browser that does not say why (before 2023, or without TLS), or a program that shows or checks links.
+    Unknown,
+    /// Nobody will see it.
+    Nobody,
+}
+
+/// What loads a page (Fetch Metadata Request Headers, section 2.1).
+pub(crate) fn visit(method: &Method, headers: &HeaderMap) -> Visit {
+    if method == Method::HEAD || is_prefetch(headers) {
+        return Visit::Nobody;
+    }
+    match headers.get("sec-fetch-dest").map(http::HeaderValue::as_bytes) {
+        Some(b"document") => Visit::User,
+        Some(_) => Visit::Nobody,
+        None => Visit::Unknown,
+    }
+}
+
+/// Whether a browser loads a page that its user may never open.
+fn is_prefetch(headers: &HeaderMap) -> bool {
+    let named = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    [named("sec-purpose"), named("purpose")].iter().any(|purpose| purpose.contains("prefetch"))
+}
+
+/// The `Set-Cookie` headers that give a login's page to a browser, which sends `headers`. It lives an hour longer than the
+/// login, for the page that shows the outcome.
 ///
 /// `public_url` is `pages.public_url`.
-pub fn login_cookie(public_url: &str, login: StreamId, browser: &str, lifetime: std::time::Duration) -> String {
-    let path = url::Url::parse(public_url).map(|url| url.path().trim_end_matches('/').to_owned()).unwrap_or_default();
-    let secure = if public_url.starts_with("https://") { "; Secure" } else { "" };
-    let (name, max_age) = (login_cookie_name(login), lifetime.as_secs() + 3600);
-    format!("{name}={browser}; Path={path}/login/{login}; Max-Age={max_age}; HttpOnly; SameSite=Lax{secure}")
+pub fn login_cookies(
+    public_url: &str,
+    login: StreamId,
+    browser: &str,
+    lifetime: Duration,
+    headers: &HeaderMap,
+) -> Vec<String> {
+    let prefix = cookie_name(public_url, LOGIN);
+    let mut others: Vec<&str> =
+        cookies(headers).map(|(name, _)| name).filter(|name| name.starts_with(&prefix)).collect();
+    // Their ids are in the order in which the logins began.
+    others.sort_unstable();
+    others.dedup();
+    let too_many = (others.len() + 1).saturating_sub(MOST_LOGINS);
+    let removed = others.into_iter().take(too_many).map(|name| set_cookie(public_url, name, "", 0));
+    let own = set_cookie(public_url, &login_cookie_name(public_url, login), browser, lifetime.as_secs() + 3600);
+    [own].into_iter().chain(removed).collect()
 }
 
 /// A cookie of each login's own: several can be open in one browser.
-pub fn login_cookie_name(login: StreamId) -> String {
-    format!("usher_login_{login}")
+pub fn login_cookie_name(public_url: &str, login: StreamId) -> String {
+    cookie_name(public_url, &format!("{LOGIN}{login}"))
+}
+
+/// The name of a cookie. With the prefix `__Host-`, which browsers accept over TLS alone, no other host can set it: not even one
+/// below the same domain (RFC 6265bis section 4.1.3.2).
+pub(crate) fn cookie_name(public_url: &str, name: &str) -> String {
+    let prefix = if public_url.starts_with("https://") { "__Host-" } else { "" };
+    format!("{prefix}{name}")
+}
+
+/// A `Set-Cookie` header. The path is that which `__Host-` requires.
+pub(crate) fn set_cookie(public_url: &str, name: &str, value: &str, max_age: u64) -> String {
+    let secure = if public_url.starts_with("https://") { "; Secure" } else { "" };
+    format!("{name}={value}; Path=/; Max-Age={max_age}; HttpOnly; SameSite=Lax{secure}")
 }
 
 /// The value of a cookie.
 pub fn cookie(headers: &HeaderMap, name: &str) -> Option<String> {
-    let lines = headers.get_all(COOKIE).iter().filter_map(|line| line.to_str().ok());
-    let pairs = lines.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
-    pairs.into_iter().find(|(found, _)| *found == name).map(|(_, value)| value.to_owned())
+    cookies(headers).find(|(found, _)| *found == name).map(|(_, value)| value.to_owned())
 }
 
-/// Whether a browser loads a page that its user may never open.
-pub(crate) fn is_prefetch(headers: &HeaderMap) -> bool {
-    let named = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    [named("sec-purpose"), named("purpose")].iter().any(|purpose| purpose.contains("prefetch"))
+fn cookies(headers: &HeaderMap) -> impl Iterator<Item = (&str, &str)> {
+    let lines = headers.get_all(COOKIE).iter().filter_map(|line| line.to_str().ok());
+    lines.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='))
+}
+
+#[cfg(test)]
+mod tests {
+    use http::HeaderValue;
+
+    use super::*;
+
+    const URL: &str = "https://login.example";
+
+    fn id(n: u64) -> StreamId {
+        StreamId::from_parts(1_800_000_000_000 + n, [0; 10])
+    }
+
+    #[test]
+    fn only_what_a_user_sees_is_a_visit() {
+        let visit_with = |name: &'static str, value: &'static str| {
+            let headers =
+                HeaderMap::from_iter([(http::HeaderName::from_static(name), HeaderValue::from_static(value))]);
+            (visit(&Method::GET, &headers), visit(&Method::HEAD, &headers))
+        };
+        for (name, value, expected) in [
+            ("sec-fetch-dest", "document", Visit::User),
+            ("sec-fetch-dest", "iframe", Visit::Nobody),
+            ("sec-fetch-dest", "image", Visit::Nobody),
+            ("sec-fetch-dest", "empty", Visit::Nobody),
+            ("sec-purpose", "prefetch;prerender", Visit::Nobody),
+            ("purpose", "prefetch", Visit::Nobody),
+            ("user-agent", "link preview", Visit::Unknown),
+        ] {
+            assert_eq!(visit_with(name, value), (expected, Visit::Nobody), "{name}: {value}");
+        }
+    }
+
+    #[test]
+    fn browser_keeps_the_cookies_of_its_newest_logins() {
+        let mut sent = Vec::new();
+        for n in (0..30).rev() {
+            sent.push(format!("{}=x", login_cookie_name(URL, id(n))));
+        }
+        sent.push("other=1".to_owned());
+        let headers = HeaderMap::from_iter([(COOKIE, HeaderValue::try_from(sent.join("; ")).unwrap())]);
+        let set = login_cookies(URL, id(99), "secret", Duration::from_secs(600), &headers);
+        let own = format!("__Host-usher_login_{}=secret; Path=/; Max-Age=4200; HttpOnly; SameSite=Lax; Secure", id(99));
+        assert_eq!(set[0], own);
+        let removed: Vec<_> = set[1..].iter().map(|cookie| cookie.split('=').next().unwrap().to_owned()).collect();
+        let oldest: Vec<_> = (0..11).map(|n| login_cookie_name(URL, id(n))).collect();
+        assert_eq!(removed, oldest);
+        assert!(set[1..].iter().all(|cookie| cookie.contains("=; Path=/; Max-Age=0;")), "{set:?}");
+        assert_eq!(login_cookies("http://127.0.0.1:1", id(1), "x", Duration::ZERO, &headers).len(), 1);
+    }
 }

@@ -5,7 +5,7 @@
 //!
 //! | path | is |
 //! | --- | --- |
-//! | `/login/{stream_id}/{secret}` | the page of a login |
+//! | `/login/{stream_id}/{secret}` | the page of a login; a POST opens it for a browser that does not say that a user sees it |
 //! | `/login/{stream_id}/{secret}/events` | its state as server-sent events, for the page's script |
 //! | `/login/{stream_id}/{secret}/extension` | the event that a browser extension has signed (POST) |
 //! | `/login/{stream_id}/{secret}/signer` | the user names their remote signer |
@@ -21,6 +21,7 @@
 
 mod age_check;
 mod assets;
+mod at_login;
 mod browser;
 mod handshake;
 mod keyed_page;
@@ -43,7 +44,7 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio_util::sync::CancellationToken;
 use usher_engine::{Engine, HandshakeView, PaymentView, StreamId, VerificationView};
 
-pub use self::browser::{cookie, login_cookie, login_cookie_name};
+pub use self::browser::{cookie, login_cookie_name, login_cookies};
 
 /// Largest body of a request, in bytes: a signed event.
 const MAX_BODY_BYTES: usize = 16 * 1024;
@@ -67,8 +68,6 @@ struct Shared {
     engine: Arc<Engine>,
     /// How a browser reaches the service, without a trailing slash.
     url: String,
-    /// Whether browsers reach the service over TLS.
-    is_secure: bool,
     /// The path of the public URL, without a trailing slash: a proxy may serve the pages below a path.
     base: String,
     service_name: Option<String>,
@@ -102,13 +101,12 @@ impl std::ops::Deref for PagesState {
 /// All pages.
 pub fn router(engine: Arc<Engine>, options: PagesOptions) -> Router {
     let base = url::Url::parse(&options.url).map(|url| url.path().trim_end_matches('/').to_owned()).unwrap_or_default();
-    let is_secure = options.url.starts_with("https://");
     let PagesOptions { url, service_name, stop } = options;
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
     let rendering = Semaphore::new((processors / 2).max(1));
-    let state = PagesState(Arc::new(Shared { engine, url, base, is_secure, service_name, stop, rendering }));
+    let state = PagesState(Arc::new(Shared { engine, url, base, service_name, stop, rendering }));
     Router::new()
-        .route("/login/{stream_id}/{secret}", get(login::show))
+        .route("/login/{stream_id}/{secret}", get(login::show).post(login::enter))
         .route("/login/{stream_id}/{secret}/events", get(login::events))
         .route("/login/{stream_id}/{secret}/extension", post(login::prove))
         .route("/login/{stream_id}/{secret}/signer", get(signer::show).post(signer::ask))

@@ -1,26 +1,26 @@
 //! The page of a login.
 //!
 //! It belongs to the browser that opens it first: whoever sends their own login page to somebody else cannot be logged in as
-//! that person. Requests that change something are POSTs to the page's own unguessable address, with the browser's cookie.
+//! that person. What loads the page without saying that a user sees it (programs that preview links, old browsers) gets a page
+//! with a button first. Requests that change something are POSTs to the page's own unguessable address, with the browser's cookie.
 
 use std::time::Duration;
 
 use askama::Template;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
-use http::header::{CONTENT_TYPE, SET_COOKIE};
+use http::header::SET_COOKIE;
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use usher_engine::operations::LoginState;
-use usher_engine::{LoginPageError, LoginView, OpenedLogin, StreamId};
+use usher_engine::{LoginPageError, LoginView, OpenedLogin};
 
 use crate::PagesState;
-use crate::browser::{cookie, is_prefetch, login_cookie, login_cookie_name};
-use crate::keyed_page::Address;
-use crate::language::Language;
+use crate::at_login::{AtLogin, other_type};
+use crate::browser::{Visit, login_cookies, visit};
 use crate::page;
 use crate::qr::Qr;
 use crate::signer::{self, SignerPart};
-use crate::texts::{LoginStatusTexts, Message, Texts, fill};
+use crate::texts::{LoginStatusTexts, Texts, fill};
 use crate::waiting::{self, Shown};
 
 #[derive(Template)]
@@ -55,61 +55,75 @@ struct LoginPage<'a> {
     return_url: Option<&'a str>,
 }
 
+/// The page that a browser gets of which it is not known whether a user sees it: the login's page comes after it.
+#[derive(Template)]
+#[template(path = "enter.html")]
+struct EnterPage<'a> {
+    texts: &'a Texts,
+    base: &'a str,
+    /// The page's own path.
+    address: &'a str,
+}
+
 /// How often the page looks how far a remote signer is: no event says so.
 const SIGNER_EVERY: Duration = Duration::from_secs(1);
 
-/// The first part of the path of the page.
-pub(crate) const FOLDER: &str = "login";
-
 /// `GET /login/{stream_id}/{secret}`
-pub(crate) async fn show(
-    State(pages): State<PagesState>,
-    Path((id, secret)): Address,
-    method: Method,
-    Language(texts): Language,
-    headers: HeaderMap,
+pub(crate) async fn show(State(pages): State<PagesState>, at: AtLogin, method: Method, headers: HeaderMap) -> Response {
+    // The page is for the browser whose user opens it, not for who looks at its address first.
+    let claims = match visit(&method, &headers) {
+        Visit::User => true,
+        // Without TLS no browser says that it shows the page.
+        Visit::Unknown => !pages.url.starts_with("https://"),
+        Visit::Nobody => return page::no_visit(),
+    };
+    open(&pages, &at, claims, &headers, |view| show_login(&pages, &at, view)).await
+}
+
+/// `POST /login/{stream_id}/{secret}`: the user says that they have opened the page.
+pub(crate) async fn enter(State(pages): State<PagesState>, at: AtLogin, headers: HeaderMap) -> Response {
+    open(&pages, &at, true, &headers, |_| page::see_other(&at.address)).await
+}
+
+/// Opens the page, and responds with what `shows` makes of it.
+async fn open(
+    pages: &PagesState,
+    at: &AtLogin,
+    claims: bool,
+    headers: &HeaderMap,
+    shows: impl FnOnce(&LoginView) -> Response,
 ) -> Response {
-    let Ok(login) = id.parse::<StreamId>() else { return not_found(&pages, texts) };
-    if method == Method::HEAD || is_prefetch(&headers) {
-        // The page is for the browser whose user opens it, not for who looks at its address first.
-        return (page::HEADERS, StatusCode::SERVICE_UNAVAILABLE).into_response();
-    }
-    let browser = cookie(&headers, &login_cookie_name(login));
-    match pages.engine.open_login(login, &secret, browser.as_deref()).await {
+    match pages.engine.open_login(at.login, &at.secret, at.browser.as_deref(), claims).await {
         Ok(OpenedLogin::Page { view, new_browser }) => {
             let _turn = pages.turn().await;
-            let mut response = show_login(&pages, texts, &pages.address(FOLDER, login, &secret), &view);
-            let new_cookie = new_browser.map(|browser| login_cookie(&pages.url, login, &browser, view.time_left));
-            if let Some(Ok(cookie)) = new_cookie.map(HeaderValue::try_from) {
-                response.headers_mut().insert(SET_COOKIE, cookie);
+            let mut response = shows(&view);
+            let new_cookies =
+                new_browser.map(|browser| login_cookies(&pages.url, at.login, &browser, view.time_left, headers));
+            for cookie in new_cookies.into_iter().flatten().filter_map(|cookie| HeaderValue::try_from(cookie).ok()) {
+                response.headers_mut().append(SET_COOKIE, cookie);
             }
             response
         }
-        Ok(OpenedLogin::Elsewhere) => message(&pages, texts, StatusCode::FORBIDDEN, &texts.login.opened_elsewhere),
-        Ok(OpenedLogin::NotFound) => not_found(&pages, texts),
-        Err(error) => {
-            tracing::error!(%login, %error, "the page of a login could not be shown");
-            message(&pages, texts, StatusCode::SERVICE_UNAVAILABLE, &texts.unavailable)
+        Ok(OpenedLogin::Unclaimed) => {
+            let _turn = pages.turn().await;
+            page::render(StatusCode::OK, &EnterPage { texts: at.texts, base: &pages.base, address: &at.address })
         }
+        Ok(OpenedLogin::Elsewhere) => at.elsewhere(),
+        Ok(OpenedLogin::NotFound) => at.not_found(),
+        Err(error) => at.unavailable(&error),
     }
 }
 
 /// `GET /login/{stream_id}/{secret}/events`
-pub(crate) async fn events(
-    State(pages): State<PagesState>,
-    Path((id, secret)): Address,
-    Language(texts): Language,
-    headers: HeaderMap,
-) -> Response {
-    let Ok(login) = id.parse::<StreamId>() else { return not_found(&pages, texts) };
-    let browser = cookie(&headers, &login_cookie_name(login));
-    let (engine, of_page) = (pages.engine.clone(), secret);
+pub(crate) async fn events(State(pages): State<PagesState>, at: AtLogin) -> Response {
+    let (engine, login) = (pages.engine.clone(), at.login);
+    let watch = engine.watch_login(login);
     let read = move || -> futures_util::future::BoxFuture<'static, Option<Shown>> {
-        let (engine, browser, secret) = (engine.clone(), browser.clone(), of_page.clone());
+        let _watched = &watch;
+        let (engine, browser, secret) = (engine.clone(), at.browser.clone(), at.secret.clone());
         Box::pin(async move {
-            // Without a cookie it would be the first browser.
-            match engine.open_login(login, &secret, Some(&browser?)).await {
-                Ok(OpenedLogin::Page { view, new_browser: None }) => {
+            match engine.open_login(login, &secret, browser.as_deref(), false).await {
+                Ok(OpenedLogin::Page { view, .. }) => {
                     let check_after = view.signer.as_ref().map(|_| SIGNER_EVERY);
                     Some(Shown { word: word(&view), is_final: view.state.is_over(), check_after })
                 }
@@ -121,23 +135,14 @@ pub(crate) async fn events(
 }
 
 /// `POST /login/{stream_id}/{secret}/extension`: the body is the signed event.
-pub(crate) async fn prove(
-    State(pages): State<PagesState>,
-    Path((id, secret)): Address,
-    Language(texts): Language,
-    headers: HeaderMap,
-    event: String,
-) -> Response {
-    let Ok(login) = id.parse::<StreamId>() else { return not_found(&pages, texts) };
-    let is_json = headers.get(CONTENT_TYPE).is_some_and(|given| given.as_bytes().starts_with(b"application/json"));
-    if !is_json {
-        return (page::HEADERS, StatusCode::UNSUPPORTED_MEDIA_TYPE).into_response();
+pub(crate) async fn prove(State(pages): State<PagesState>, at: AtLogin, headers: HeaderMap, event: String) -> Response {
+    if let Some(refused) = other_type(&headers, "application/json") {
+        return refused;
     }
-    let browser = cookie(&headers, &login_cookie_name(login));
-    match pages.engine.prove_login(login, &secret, browser.as_deref(), &event).await {
+    match pages.engine.prove_login(at.login, &at.secret, at.browser.as_deref(), &event).await {
         Ok(()) => (page::HEADERS, StatusCode::NO_CONTENT).into_response(),
         Err(error) => {
-            let (status, said) = refusal(texts, login, &error);
+            let (status, said) = at.refusal(&error);
             // The page's script shows it.
             (status, page::HEADERS, said.message).into_response()
         }
@@ -145,48 +150,19 @@ pub(crate) async fn prove(
 }
 
 /// `POST /login/{stream_id}/{secret}/decline`
-pub(crate) async fn decline(
-    State(pages): State<PagesState>,
-    Path((id, secret)): Address,
-    Language(texts): Language,
-    headers: HeaderMap,
-) -> Response {
-    let Ok(login) = id.parse::<StreamId>() else { return not_found(&pages, texts) };
-    let browser = cookie(&headers, &login_cookie_name(login));
-    match pages.engine.decline_login(login, &secret, browser.as_deref()).await {
+pub(crate) async fn decline(State(pages): State<PagesState>, at: AtLogin) -> Response {
+    match pages.engine.decline_login(at.login, &at.secret, at.browser.as_deref()).await {
         // The page shows the outcome, whichever it is.
-        Ok(()) | Err(LoginPageError::Over) => page::see_other(&pages.address(FOLDER, login, &secret)),
+        Ok(()) | Err(LoginPageError::Over) => page::see_other(&at.address),
         Err(error) => {
-            let (status, said) = refusal(texts, login, &error);
-            message(&pages, texts, status, said)
+            let (status, said) = at.refusal(&error);
+            at.message(status, said, None)
         }
     }
 }
 
-pub(crate) fn refusal(
-    texts: &'static Texts,
-    login: StreamId,
-    error: &LoginPageError,
-) -> (StatusCode, &'static Message) {
-    match error {
-        LoginPageError::NotFound => (StatusCode::NOT_FOUND, &texts.login.not_found),
-        LoginPageError::Elsewhere => (StatusCode::FORBIDDEN, &texts.login.opened_elsewhere),
-        LoginPageError::Over => (StatusCode::CONFLICT, &texts.login.over),
-        LoginPageError::TooManySigners => (StatusCode::TOO_MANY_REQUESTS, &texts.login.signer_too_often),
-        LoginPageError::Signer(_) => (StatusCode::UNPROCESSABLE_ENTITY, &texts.login.signer_invalid),
-        LoginPageError::NoSigner(_) => (StatusCode::SERVICE_UNAVAILABLE, &texts.login.signer_unreachable),
-        LoginPageError::Proof(error) => {
-            tracing::info!(%login, %error, "a browser extension's event was refused");
-            (StatusCode::UNPROCESSABLE_ENTITY, &texts.login.not_proven)
-        }
-        LoginPageError::Store(error) => {
-            tracing::error!(%login, %error, "a login could not be stored");
-            (StatusCode::SERVICE_UNAVAILABLE, &texts.unavailable)
-        }
-    }
-}
-
-fn show_login(pages: &PagesState, texts: &Texts, address: &str, view: &LoginView) -> Response {
+fn show_login(pages: &PagesState, at: &AtLogin, view: &LoginView) -> Response {
+    let texts = at.texts;
     let service = pages.service_name.as_deref().unwrap_or(texts.this_service);
     let asker = view.client_name.as_deref().unwrap_or(service);
     let open = !view.state.is_over();
@@ -195,7 +171,7 @@ fn show_login(pages: &PagesState, texts: &Texts, address: &str, view: &LoginView
         &LoginPage {
             texts,
             base: &pages.base,
-            address,
+            address: &at.address,
             title: by_state(&texts.login.titles, view.state),
             asks: &fill(texts.login.asks, &[("service", asker)]),
             status: by_state(&texts.login.status, view.state),
@@ -242,12 +218,4 @@ const fn by_state(texts: &LoginStatusTexts, state: LoginState) -> &'static str {
         LoginState::Declined => texts.declined,
         LoginState::Expired => texts.expired,
     }
-}
-
-pub(crate) fn not_found(pages: &PagesState, texts: &Texts) -> Response {
-    message(pages, texts, StatusCode::NOT_FOUND, &texts.login.not_found)
-}
-
-pub(crate) fn message(pages: &PagesState, texts: &Texts, status: StatusCode, message: &Message) -> Response {
-    page::message(status, texts, &pages.base, message, None)
 }

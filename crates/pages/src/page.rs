@@ -47,6 +47,12 @@ pub(crate) fn render(status: StatusCode, page: &impl Template) -> Response {
     }
 }
 
+/// The response to who only looks at an address: nothing begins, and a browser that loads the page in advance loads it anew when
+/// its user opens it.
+pub(crate) fn no_visit() -> Response {
+    (HEADERS, StatusCode::SERVICE_UNAVAILABLE).into_response()
+}
+
 /// Leads the browser to another page of ours, by GET.
 pub(crate) fn see_other(address: &str) -> Response {
     (HEADERS, Redirect::to(address)).into_response()

@@ -3,18 +3,14 @@
 //! That page waits for nothing, so that nothing reloads it while the user pastes an address.
 
 use askama::Template;
-use axum::extract::{Path, State};
-use axum::response::{IntoResponse as _, Response};
-use http::header::CONTENT_TYPE;
+use axum::extract::State;
+use axum::response::Response;
 use http::{HeaderMap, StatusCode};
 use usher_engine::operations::{SignerFault, SignerStatus};
-use usher_engine::{LoginPageError, SignerView, StreamId};
+use usher_engine::{LoginPageError, SignerView};
 
 use crate::PagesState;
-use crate::browser::{cookie, login_cookie_name};
-use crate::keyed_page::Address;
-use crate::language::Language;
-use crate::login::{FOLDER, message, not_found, refusal};
+use crate::at_login::{AtLogin, other_type};
 use crate::page;
 use crate::qr::Qr;
 use crate::texts::{LoginTexts, Texts};
@@ -74,55 +70,37 @@ pub(crate) const fn word(status: &SignerStatus) -> &'static str {
 }
 
 /// `GET /login/{stream_id}/{secret}/signer`
-pub(crate) async fn show(
-    State(pages): State<PagesState>,
-    Path((id, secret)): Address,
-    Language(texts): Language,
-    headers: HeaderMap,
-) -> Response {
-    let Ok(login) = id.parse::<StreamId>() else { return not_found(&pages, texts) };
-    let address = pages.address(FOLDER, login, &secret);
+pub(crate) async fn show(State(pages): State<PagesState>, at: AtLogin) -> Response {
     // The first browser is the one that opens the login's page.
-    let Some(browser) = cookie(&headers, &login_cookie_name(login)) else { return page::see_other(&address) };
-    match pages.engine.may_ask_signer(login, &secret, &browser).await {
-        Ok(true) => page::render(StatusCode::OK, &SignerPage { texts, base: &pages.base, address: &address }),
-        // The login's page says why.
-        Ok(false) => page::see_other(&address),
-        Err(error) => {
-            tracing::error!(%login, %error, "the page of a login could not be shown");
-            message(&pages, texts, StatusCode::SERVICE_UNAVAILABLE, &texts.unavailable)
+    let Some(browser) = &at.browser else { return page::see_other(&at.address) };
+    match pages.engine.may_ask_signer(at.login, &at.secret, browser).await {
+        Ok(true) => {
+            page::render(StatusCode::OK, &SignerPage { texts: at.texts, base: &pages.base, address: &at.address })
         }
+        // The login's page says why.
+        Ok(false) => page::see_other(&at.address),
+        Err(error) => at.unavailable(&error),
     }
 }
 
 /// `POST /login/{stream_id}/{secret}/signer`: the form has the signer's `address`, or none when the signer will open ours.
-pub(crate) async fn ask(
-    State(pages): State<PagesState>,
-    Path((id, secret)): Address,
-    Language(texts): Language,
-    headers: HeaderMap,
-    form: String,
-) -> Response {
-    let Ok(login) = id.parse::<StreamId>() else { return not_found(&pages, texts) };
-    let given = headers.get(CONTENT_TYPE).map(http::HeaderValue::as_bytes).unwrap_or_default();
-    if !given.starts_with(b"application/x-www-form-urlencoded") {
-        return (page::HEADERS, StatusCode::UNSUPPORTED_MEDIA_TYPE).into_response();
+pub(crate) async fn ask(State(pages): State<PagesState>, at: AtLogin, headers: HeaderMap, form: String) -> Response {
+    if let Some(refused) = other_type(&headers, "application/x-www-form-urlencoded") {
+        return refused;
     }
-    let browser = cookie(&headers, &login_cookie_name(login));
     let mut fields = url::form_urlencoded::parse(form.as_bytes());
-    let address = fields.find(|(name, _)| name == "address").map(|(_, value)| value.into_owned());
-    let page = pages.address(FOLDER, login, &secret);
-    match pages.engine.ask_signer(login, &secret, browser.as_deref(), address.as_deref()).await {
+    let signer = fields.find(|(name, _)| name == "address").map(|(_, value)| value.into_owned());
+    match pages.engine.ask_signer(at.login, &at.secret, at.browser.as_deref(), signer.as_deref()).await {
         // The page shows the outcome, whichever it is.
-        Ok(()) | Err(LoginPageError::Over) => page::see_other(&page),
+        Ok(()) | Err(LoginPageError::Over) => page::see_other(&at.address),
         Err(error) => {
-            let (status, said) = refusal(texts, login, &error);
+            let (status, said) = at.refusal(&error);
             let back = match error {
-                LoginPageError::Signer(_) => Some(format!("{page}/signer")),
-                LoginPageError::NoSigner(_) | LoginPageError::TooManySigners => Some(page),
+                LoginPageError::Signer(_) => Some(format!("{}/signer", at.address)),
+                LoginPageError::NoSigner(_) | LoginPageError::TooManySigners => Some(at.address.clone()),
                 _ => None,
             };
-            page::message(status, texts, &pages.base, said, back.as_deref())
+            at.message(status, said, back.as_deref())
         }
     }
 }

@@ -50,6 +50,7 @@ pub(crate) async fn respond(pages: &PagesState, stream: StreamId, read: Reader) 
                 ready: Some(shown),
                 check_after: None,
                 is_done: false,
+                wrote_final: false,
             };
             let body = Body::from_stream(stream::unfold(feed, Feed::chunk));
             let headers = [(header::CONTENT_TYPE, "text/event-stream"), (X_ACCEL_BUFFERING, "no")];
@@ -75,6 +76,8 @@ struct Feed {
     check_after: Option<Duration>,
     /// Whether the operation has ended: what is still to come comes without an event to wait for.
     is_done: bool,
+    /// Whether a state that is final was written.
+    wrote_final: bool,
 }
 
 impl Feed {
@@ -89,6 +92,7 @@ impl Feed {
 
     fn write(&mut self, shown: &Shown) -> String {
         self.check_after = shown.check_after;
+        self.wrote_final = shown.is_final;
         format!("data: {}\n\n", shown.word)
     }
 
@@ -115,8 +119,8 @@ impl Feed {
             return Some(":\n\n".to_owned());
         }
         let shown = (self.read)().await?;
-        if page.done && shown.is_final && page.events.is_empty() {
-            // The final state has been written; the page loads what follows.
+        if page.done && shown.is_final && self.wrote_final {
+            // The page loads what follows.
             return None;
         }
         Some(self.write(&shown))

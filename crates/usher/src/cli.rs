@@ -321,6 +321,12 @@ pub enum OidcCommand {
     Keys,
     /// Makes new signing keys. The last ones are published for another day, for ID tokens that they have signed.
     RotateKeys,
+    /// Removes a signing key that somebody else has, at once. If it signs, a new one takes its place.
+    RevokeKey {
+        /// The key's id, from `usher oidc keys`.
+        #[arg(value_name = "KEY_ID", allow_hyphen_values = true)]
+        key: String,
+    },
 }
 
 /// `usher key …`

@@ -8,7 +8,7 @@ use http::HeaderMap;
 use usher_engine::operations::LoginState;
 use usher_engine::{BrowserLogin, Engine, StartError, StreamId};
 use usher_openid_provider::{BeginLogin, LoginError, LoginOutcome, LoginStarted, Logins, OpenIdOptions};
-use usher_pages::{cookie, login_cookie, login_cookie_name};
+use usher_pages::{cookie, login_cookie_name, login_cookies};
 
 use crate::config::Config;
 
@@ -27,12 +27,7 @@ pub(crate) fn options(config: &Config, pages_url: &str) -> Option<OpenIdOptions>
     })
 }
 
-/// The path of a URL, without a trailing slash.
-fn base(url: &str) -> String {
-    url::Url::parse(url).map(|url| url.path().trim_end_matches('/').to_owned()).unwrap_or_default()
-}
-
-/// Logins are operations of the engine: durable, and in the event feed as all others.
+/// Logins are operations of the engine: durable, and in the event feed from the moment when a user has named their key.
 pub(crate) struct EngineLogins {
     /// The engine.
     pub(crate) engine: Arc<Engine>,
@@ -42,28 +37,26 @@ pub(crate) struct EngineLogins {
 
 #[async_trait]
 impl Logins for EngineLogins {
-    async fn begin(&self, login: BeginLogin) -> Result<LoginStarted, LoginError> {
+    async fn begin(&self, login: BeginLogin, headers: &HeaderMap) -> Result<LoginStarted, LoginError> {
         let BeginLogin { client_name, continue_url } = login;
         let started = self.engine.start_browser_login(BrowserLogin { client_name, continue_url }).await;
         let started = started.map_err(|error| match error {
             StartError::TooManyOpen => LoginError::Busy,
             error => LoginError::Store(error.into()),
         })?;
-        let page = login_cookie(&self.pages_url, started.stream_id, &started.browser, LIFETIME);
-        // The same for the address to which the page leads at its end: cookies are sent by path.
-        let path = base(&self.pages_url);
-        let of_page = format!("Path={path}/login/{};", started.stream_id);
-        let end = page.replace(&of_page, &format!("Path={path}/oauth/login-return;"));
         Ok(LoginStarted {
             login_id: started.stream_id.to_string(),
             page_url: started.page_url,
-            set_cookies: vec![page, end],
+            set_cookies: login_cookies(&self.pages_url, started.stream_id, &started.browser, LIFETIME, headers),
+            replaced: started.replaced,
         })
     }
 
     async fn outcome(&self, login_id: &str, headers: &HeaderMap) -> Result<LoginOutcome, LoginError> {
         let Ok(login) = login_id.parse::<StreamId>() else { return Ok(LoginOutcome::OtherBrowser) };
-        let Some(browser) = cookie(headers, &login_cookie_name(login)) else { return Ok(LoginOutcome::OtherBrowser) };
+        let Some(browser) = cookie(headers, &login_cookie_name(&self.pages_url, login)) else {
+            return Ok(LoginOutcome::OtherBrowser);
+        };
         let state = self.engine.login_state(login, &browser).await;
         Ok(match state.map_err(|error| LoginError::Store(error.into()))? {
             None => LoginOutcome::OtherBrowser,

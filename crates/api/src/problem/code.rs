@@ -39,6 +39,8 @@ pub enum ErrorCode {
     ChannelNotFound,
     /// The user has not agreed to give this OpenID Connect client anything.
     ConsentNotFound,
+    /// There is no such signing key of the OpenID Connect provider.
+    SigningKeyNotFound,
     /// No remote signer of this user is kept.
     RemoteSignerNotFound,
     /// The path exists, but not with this method; `Allow` lists those it has.
@@ -94,7 +96,7 @@ pub enum ErrorCode {
 
 impl ErrorCode {
     /// Every code.
-    pub const ALL: [Self; 40] = [
+    pub const ALL: [Self; 41] = [
         Self::MalformedJson,
         Self::MalformedRequest,
         Self::JwtInvalid,
@@ -110,6 +112,7 @@ impl ErrorCode {
         Self::SessionNotFound,
         Self::ChannelNotFound,
         Self::ConsentNotFound,
+        Self::SigningKeyNotFound,
         Self::RemoteSignerNotFound,
         Self::MethodNotAllowed,
         Self::BodyTimeout,
@@ -155,6 +158,7 @@ impl ErrorCode {
             Self::SessionNotFound => "session_not_found",
             Self::ChannelNotFound => "channel_not_found",
             Self::ConsentNotFound => "consent_not_found",
+            Self::SigningKeyNotFound => "signing_key_not_found",
             Self::RemoteSignerNotFound => "remote_signer_not_found",
             Self::SessionDecided => "session_decided",
             Self::SessionExpired => "session_expired",
@@ -199,6 +203,7 @@ impl ErrorCode {
             | Self::SessionNotFound
             | Self::ChannelNotFound
             | Self::ConsentNotFound
+            | Self::SigningKeyNotFound
             | Self::RemoteSignerNotFound => StatusCode::NOT_FOUND,
             Self::EventsRemoved => StatusCode::GONE,
             Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
@@ -242,6 +247,7 @@ impl ErrorCode {
             Self::SessionNotFound => "No such verification session",
             Self::ChannelNotFound => "No such channel",
             Self::ConsentNotFound => "No such consent",
+            Self::SigningKeyNotFound => "No such signing key",
             Self::RemoteSignerNotFound => "No such remote signer",
             Self::SessionDecided => "The verification session is decided",
             Self::SessionExpired => "The verification session has expired",

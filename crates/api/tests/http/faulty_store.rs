@@ -144,6 +144,10 @@ impl Store for FaultyStore {
         self.inner.user_relays(main_key).await
     }
 
+    async fn remove_without_events(&self, ids: Vec<StreamId>) -> Result<(), StoreError> {
+        self.inner.remove_without_events(ids).await
+    }
+
     async fn remove_finished(&self, finished_before: UnixMillis, limit: usize) -> Result<usize, StoreError> {
         self.inner.remove_finished(finished_before, limit).await
     }

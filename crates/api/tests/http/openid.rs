@@ -16,6 +16,7 @@ use crate::app::{TestApp, key};
 struct ScriptedProvider {
     consents: Mutex<Vec<OpenIdConsent>>,
     rotations: Mutex<u64>,
+    revoked: Mutex<Vec<String>>,
     fails: Mutex<bool>,
 }
 
@@ -50,13 +51,23 @@ impl OpenIdControl for ScriptedProvider {
             made_at: UnixMillis(number * 1000),
             retired_at: (number < newest).then_some(UnixMillis(newest * 1000)),
         };
-        (0..=newest).rev().map(key).collect()
+        let revoked = self.revoked.lock();
+        (0..=newest).rev().map(key).filter(|key| !revoked.contains(&key.kid)).collect()
     }
 
     async fn rotate_keys(&self) -> Result<Vec<OpenIdKey>, OpenIdKeyError> {
         self.work()?;
         *self.rotations.lock() += 1;
         Ok(self.keys())
+    }
+
+    async fn revoke_key(&self, kid: &str) -> Result<Option<Vec<OpenIdKey>>, OpenIdKeyError> {
+        self.work()?;
+        if !self.keys().iter().any(|key| key.kid == kid) {
+            return Ok(None);
+        }
+        self.revoked.lock().push(kid.to_owned());
+        Ok(Some(self.keys()))
     }
 }
 
@@ -136,17 +147,32 @@ async fn keys_are_listed_and_rotated_once_for_each_idempotency_key() {
 }
 
 #[tokio::test]
+async fn a_key_is_revoked_once() {
+    let (app, _) = start().await;
+    read(app.post("/oidc/keys")).await;
+    let delete = |kid: &str| app.http.delete(app.url(&format!("/oidc/keys/{kid}"))).bearer_auth(crate::app::TOKEN);
+    let (status, body) = read(delete("key-0")).await;
+    assert_eq!((status, body["keys"].as_array().unwrap().len(), &body["keys"][0]["kid"]), (200, 1, &json!("key-1")));
+    for kid in ["key-0", "%ff", "key-1x"] {
+        let (status, problem) = read(delete(kid)).await;
+        assert_eq!((status, &problem["code"]), (404, &json!("signing_key_not_found")), "{kid}");
+    }
+}
+
+#[tokio::test]
 async fn failures_have_codes() {
     let (app, provider) = start().await;
     *provider.fails.lock() = true;
     let body = json!({ "client_id": "a", "main_key": key(1).to_hex() });
-    let failing = [app.get("/oidc/consents"), app.post("/oidc/keys"), revoke(&app, &body)];
+    let delete = |app: &TestApp| app.http.delete(app.url("/oidc/keys/key-0")).bearer_auth(crate::app::TOKEN);
+    let failing = [app.get("/oidc/consents"), app.post("/oidc/keys"), revoke(&app, &body), delete(&app)];
     for request in failing {
         let (status, problem) = read(request).await;
         assert_eq!((status, &problem["code"]), (503, &json!("storage_unavailable")));
     }
     let none = TestApp::start().await;
-    for request in [none.get("/oidc/consents"), none.get("/oidc/keys"), none.post("/oidc/keys"), revoke(&none, &body)] {
+    let requests = [none.get("/oidc/consents"), none.get("/oidc/keys"), none.post("/oidc/keys"), revoke(&none, &body)];
+    for request in requests.into_iter().chain([delete(&none)]) {
         let (status, problem) = read(request).await;
         assert_eq!((status, &problem["code"]), (503, &json!("oidc_not_configured")));
         assert!(problem["detail"].as_str().unwrap().contains("oidc.clients"), "{problem}");

@@ -334,6 +334,10 @@ impl Store for MemoryStore {
         Ok(0)
     }
 
+    async fn remove_without_events(&self, _: Vec<StreamId>) -> Result<(), StoreError> {
+        Ok(())
+    }
+
     async fn remove_events(&self, _: StreamId, _: UnixMillis, _: usize) -> Result<usize, StoreError> {
         Ok(0)
     }

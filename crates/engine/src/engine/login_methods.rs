@@ -2,13 +2,14 @@
 
 use usher_protocol::PublicKey;
 
-use super::{Engine, LoginPageError, OpenedLogin};
+use super::{Engine, LoginPageError, LoginWatch, OpenedLogin};
 use crate::StreamId;
 use crate::operations::LoginState;
 use crate::ports::StoreError;
 
 impl Engine {
-    /// A browser opens the page of a login. The first one gets a cookie; the page is its own from then on.
+    /// A browser opens the page of a login. If it `claims` the page, the first one gets a cookie; the page is its own from then
+    /// on.
     ///
     /// # Errors
     /// [`StoreError`].
@@ -17,8 +18,14 @@ impl Engine {
         id: StreamId,
         page_secret: &str,
         browser: Option<&str>,
+        claims: bool,
     ) -> Result<OpenedLogin, StoreError> {
-        self.logins.open(id, page_secret, browser).await
+        self.logins.open(id, page_secret, browser, claims).await
+    }
+
+    /// The page of a login waits for it until the result is dropped: until then it makes no room for other logins.
+    pub fn watch_login(&self, id: StreamId) -> LoginWatch {
+        self.logins.watch(id)
     }
 
     /// The browser extension has signed `event`.

@@ -7,6 +7,8 @@ use sha2::{Digest as _, Sha256};
 use usher_protocol::PublicKey;
 use usher_protocol::login_proof::{LoginChallenge, LoginProofError};
 
+use super::StartError;
+use super::browser_logins::{BrowserLogins, LoginWatch};
 use super::commit::{Cause, Change, Committer};
 use super::damage::Damage;
 use super::handshake_urls::HandshakeUrls;
@@ -56,6 +58,8 @@ pub enum OpenedLogin {
         /// The cookie that the browser gets now, if it is the first.
         new_browser: Option<String>,
     },
+    /// The page belongs to no browser yet.
+    Unclaimed,
     /// The page belongs to another browser.
     Elsewhere,
     /// There is no such login.
@@ -118,23 +122,59 @@ pub(super) struct Logins {
     pub(super) pages_url: String,
     /// Reaches users' remote signers.
     pub(super) signer: Option<Arc<dyn RemoteSigner>>,
+    pub(super) browser_logins: BrowserLogins,
 }
 
 impl Logins {
+    /// Ends unused logins of browsers, if there are too many for another; returns where their pages would have led.
+    pub(super) async fn make_room(&self) -> Result<Vec<String>, StartError> {
+        let chosen = self.browser_logins.make_room().ok_or(StartError::TooManyOpen)?;
+        let mut replaced = Vec::new();
+        for id in chosen {
+            replaced.extend(self.end_unused(id).await?);
+        }
+        Ok(replaced)
+    }
+
+    /// Ends and removes a login, if nobody has named a key.
+    async fn end_unused(&self, id: StreamId) -> Result<Option<String>, StoreError> {
+        loop {
+            let Some((revision, mut login)) = self.find(id).await? else { return Ok(None) };
+            let Some(effects) = login.make_room() else { return Ok(None) };
+            let continue_url = login.return_url().map(str::to_owned);
+            if self.commit(id, revision, login, effects).await? {
+                self.store.remove_without_events(vec![id]).await?;
+                return Ok(continue_url);
+            }
+        }
+    }
+
+    /// See [`Engine::watch_login`](super::Engine::watch_login).
+    pub(super) fn watch(&self, id: StreamId) -> LoginWatch {
+        self.browser_logins.watch(id)
+    }
+
     /// See [`Engine::open_login`](super::Engine::open_login).
     pub(super) async fn open(
         &self,
         id: StreamId,
         page_secret: &str,
         browser: Option<&str>,
+        claims: bool,
     ) -> Result<OpenedLogin, StoreError> {
         loop {
             let Some((revision, mut login)) = self.find_page(id, page_secret).await? else {
                 return Ok(OpenedLogin::NotFound);
             };
             if let Some(owner) = login.browser() {
-                let is_owner = browser.is_some_and(|browser| is_same_secret(owner, browser));
-                return Ok(if is_owner { self.page(id, &login, None) } else { OpenedLogin::Elsewhere });
+                if !browser.is_some_and(|browser| is_same_secret(owner, browser)) {
+                    return Ok(OpenedLogin::Elsewhere);
+                }
+                self.browser_logins.seen(id);
+                return Ok(self.page(id, &login, None));
+            }
+            if !claims {
+                return Ok(OpenedLogin::Unclaimed);
             }
             let new_browser = self.ids.token();
             login.bind(new_browser.clone());

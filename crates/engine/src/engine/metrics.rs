@@ -77,7 +77,9 @@ impl Metrics {
 
     /// An operation finished with these events.
     pub(super) fn finished(&self, kind: OperationKind, events: &[NewEvent]) {
-        let outcome = events.last().map_or(OperationOutcome::Completed, |event| event.outcome);
+        // A login that ends without an event was used by nobody.
+        let silent = if kind == OperationKind::Login { OperationOutcome::Timeout } else { OperationOutcome::Completed };
+        let outcome = events.last().map_or(silent, |event| event.outcome);
         add(self.finished.get(slot(kind)).and_then(|kind| kind.get(outcome as usize)));
     }
 

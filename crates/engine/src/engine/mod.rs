@@ -15,6 +15,7 @@
 
 mod age_check_queue;
 mod alarms;
+mod browser_logins;
 mod capacity;
 mod cleanup;
 mod clock_changes;
@@ -61,6 +62,7 @@ mod workers;
 
 use std::sync::Arc;
 
+pub use self::browser_logins::LoginWatch;
 use self::damage::Damage;
 pub use self::errors::{EventsError, StartError, TicketCallError};
 use self::event_feed::EventFeed;

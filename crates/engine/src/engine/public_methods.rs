@@ -109,10 +109,15 @@ impl Engine {
 
     /// Starts a login of the user of a browser that is here already. The caller gives the browser its cookie.
     ///
+    /// As anybody can start one, they are bounded: another in which nobody has named a key may have to end for it. Those that
+    /// end so, or by themselves, have no events.
+    ///
     /// # Errors
     /// [`StartError`].
     pub async fn start_browser_login(&self, request: BrowserLogin) -> Result<BrowserLoginStarted, StartError> {
-        self.starter.start_browser_login(request).await
+        let replaced = self.logins.make_room().await?;
+        let started = self.starter.start_browser_login(request).await?;
+        Ok(BrowserLoginStarted { replaced, ..started })
     }
 
     /// Starts an authentication.

@@ -22,6 +22,7 @@ use usher_protocol::subkey::SubkeyProof;
 use super::Engine;
 use super::age_check_queue::AgeCheckQueue;
 use super::alarms::Alarms;
+use super::browser_logins::BrowserLogins;
 use super::capacity::Capacity;
 use super::cleanup::Cleanup;
 use super::clock_changes::{ClockChangeParts, ClockChanges};
@@ -158,6 +159,7 @@ impl Engine {
         let pages_url = options.pages.url.clone();
         let ids = Ids::new(Arc::clone(&clock), Arc::clone(&randomness));
         let capacity = Capacity::new(Arc::clone(&index), options.max_open_streams);
+        let browser_logins = BrowserLogins::new(options.max_open_streams);
         let (inputs, jobs) = Inputs::new(ownership.clone());
 
         let feed = Arc::new(EventFeed::new(
@@ -246,6 +248,7 @@ impl Engine {
                     Arc::clone(&clock),
                     tasks.clone(),
                 )),
+                browser_logins: browser_logins.clone(),
                 webhooks: Arc::clone(&webhooks),
             },
         ));
@@ -374,6 +377,7 @@ impl Engine {
             clock: Arc::clone(&clock),
             pages_url,
             signer: remote_signer,
+            browser_logins: browser_logins.clone(),
         };
 
         let clock_changes = Arc::new(ClockChanges::new(ClockChangeParts {
@@ -432,6 +436,7 @@ impl Engine {
             feed: Arc::clone(&feed),
             reusable_handshakes: Arc::clone(&reusable_handshakes),
             index: Arc::clone(&index),
+            browser_logins,
             clock_changes: Arc::clone(&clock_changes),
             clock: Arc::clone(&clock),
             tasks: tasks.clone(),

@@ -10,6 +10,10 @@
 //! waiting, asking ──expired───────────────▶ over       StatusUpdate {status: timeout}
 //! ```
 //!
+//! A login that a browser has begun (for OpenID Connect) tells the app nothing before somebody has named a key: anybody can begin
+//! one, and the app has not asked for it. When it ends while it is waiting, there is no event, and `engine/browser_logins.rs`
+//! may end it earlier to make room for others.
+//!
 //! The challenge to the wallet is an `authentication`. A proof is verified before it arrives here (`engine/logins.rs`); as a
 //! login accepts one and is over then, no proof is accepted twice.
 //!
@@ -180,9 +184,9 @@ impl StateMachine for Login {
         match input {
             _ if self.state.is_over() => StepResult::Ignored,
             Input::Timer if now >= self.expires_at => {
+                let told = (!self.is_unused()).then(|| emit(LoginData::timeout("nobody logged in in time"), now));
                 self.end(LoginState::Expired);
-                let data = LoginData::timeout("nobody logged in in time");
-                StepResult::Stepped(vec![emit(data, now), Effect::Finish])
+                StepResult::Stepped(told.into_iter().chain([Effect::Finish]).collect())
             }
             // Between expiry and the timer, everything is ignored.
             _ if now >= self.expires_at => StepResult::Ignored,
@@ -272,6 +276,20 @@ impl Login {
         self.return_url.as_deref()
     }
 
+    /// Whether a browser has begun it and nobody has named a key: then the app, which has not asked for it, learns nothing of
+    /// it.
+    pub fn is_unused(&self) -> bool {
+        self.client_name.is_some() && matches!(self.state, LoginState::Waiting)
+    }
+
+    /// Ends it in favour of others; `None` when somebody has named a key.
+    pub fn make_room(&mut self) -> Option<Vec<Effect>> {
+        self.is_unused().then(|| {
+            self.end(LoginState::Expired);
+            vec![Effect::Finish]
+        })
+    }
+
     /// Until when the user may log in.
     pub const fn expires_at(&self) -> UnixMillis {
         self.expires_at
@@ -320,9 +338,10 @@ impl Login {
 
     fn decline_for(&mut self, reason: String, now: UnixMillis) -> Result<Vec<Effect>, LoginOver> {
         self.check_open(now)?;
-        self.end(LoginState::Declined);
         let declined = LoginData { status: "declined".to_owned(), reason: Some(reason), ..LoginData::default() };
-        Ok(vec![emit(EventData::Login(declined), now), Effect::Finish])
+        let told = (!self.is_unused()).then(|| emit(EventData::Login(declined), now));
+        self.end(LoginState::Declined);
+        Ok(told.into_iter().chain([Effect::Finish]).collect())
     }
 
     /// The request to the user's remote signer.

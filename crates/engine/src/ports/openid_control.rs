@@ -6,7 +6,7 @@ use usher_protocol::PublicKey;
 use super::{OpenIdConsent, StoreError};
 use crate::UnixMillis;
 
-/// Shows and revokes what users agreed to give apps, and shows and rotates the keys that sign ID tokens.
+/// Shows and revokes what users agreed to give apps, and shows, rotates and revokes the keys that sign ID tokens.
 #[async_trait]
 pub trait OpenIdControl: Send + Sync {
     /// Consents in the order of client and user, after `after` (a client and a user), at most `limit`.
@@ -31,6 +31,13 @@ pub trait OpenIdControl: Send + Sync {
     /// # Errors
     /// [`OpenIdKeyError`]; then the last keys go on signing.
     async fn rotate_keys(&self) -> Result<Vec<OpenIdKey>, OpenIdKeyError>;
+
+    /// Removes a signing key that somebody else has: it is published no more, and nothing that it has signed is believed. If it
+    /// signs, a new one takes its place. Durable when this returns. Returns all keys; `None` when there is no such key.
+    ///
+    /// # Errors
+    /// [`OpenIdKeyError`]; then the key stays.
+    async fn revoke_key(&self, kid: &str) -> Result<Option<Vec<OpenIdKey>>, OpenIdKeyError>;
 }
 
 /// A key that signs ID tokens, without its secret.

@@ -78,6 +78,9 @@ pub trait Store: Send + Sync {
     /// One with pending deliveries stays until they are delivered or given up.
     async fn remove_finished(&self, finished_before: UnixMillis, limit: usize) -> Result<usize, StoreError>;
 
+    /// Removes those of these operations that have finished without an event.
+    async fn remove_without_events(&self, ids: Vec<StreamId>) -> Result<(), StoreError>;
+
     /// Removes the first events of an open stream, at most `limit`; returns how many. Stops before the first event that
     /// happened at `before` or later, that has a delivery (in any state), or that is the newest: the remaining events
     /// have no gap, and the stream's index continues. Does nothing for a stream that is finished or unknown.

@@ -113,6 +113,10 @@ impl Store for Failing {
         self.store.known_users(main_keys).await
     }
 
+    async fn remove_without_events(&self, ids: Vec<StreamId>) -> Result<(), StoreError> {
+        self.store.remove_without_events(ids).await
+    }
+
     async fn remove_finished(&self, finished_before: UnixMillis, limit: usize) -> Result<usize, StoreError> {
         self.store.remove_finished(finished_before, limit).await
     }

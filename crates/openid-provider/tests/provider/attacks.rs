@@ -220,14 +220,14 @@ async fn login_of_another_browser_is_worth_nothing() {
 async fn session_is_not_fixed() {
     let fixture = Fixture::start().await;
     let mut browser = fixture.browser();
-    browser.cookies.insert("usher_session".to_owned(), "placed-by-somebody".to_owned());
+    browser.cookies.insert("__Host-usher_session".to_owned(), "placed-by-somebody".to_owned());
     fixture.code(&mut browser).await;
-    let session = browser.cookies["usher_session"].clone();
+    let session = browser.cookies["__Host-usher_session"].clone();
     assert_ne!(session, "placed-by-somebody");
     browser.get(&fixture, &authorize_with(&[("prompt", "login")])).await;
     fixture.approve(1);
     browser.get(&fixture, &fixture.login_return()).await;
-    assert_ne!(browser.cookies["usher_session"], session, "each login makes a new one");
+    assert_ne!(browser.cookies["__Host-usher_session"], session, "each login makes a new one");
 }
 
 /// A form on another site is sent without cookies (`SameSite=Lax`).
@@ -270,7 +270,7 @@ async fn secrets_are_stored_as_hashes_and_told_to_no_other_site() {
     let mut browser = fixture.browser();
     let tokens = fixture.tokens(&mut browser).await;
     let database = fixture.database();
-    let session = browser.cookies["usher_session"].as_str();
+    let session = browser.cookies["__Host-usher_session"].as_str();
     for secret in [session, tokens["access_token"].as_str().unwrap(), tokens["refresh_token"].as_str().unwrap()] {
         assert!(!database.windows(secret.len()).any(|window| window == secret.as_bytes()));
     }

@@ -50,11 +50,13 @@ pub(crate) struct TestLogins {
     pub(crate) begun: Mutex<Vec<BeginLogin>>,
     outcomes: Mutex<BTreeMap<String, LoginOutcome>>,
     pub(crate) busy: Mutex<bool>,
+    /// The addresses of logins that end for the next one.
+    pub(crate) replaced: Mutex<Vec<String>>,
 }
 
 #[async_trait]
 impl Logins for TestLogins {
-    async fn begin(&self, login: BeginLogin) -> Result<LoginStarted, LoginError> {
+    async fn begin(&self, login: BeginLogin, _: &HeaderMap) -> Result<LoginStarted, LoginError> {
         if *self.busy.lock() {
             return Err(LoginError::Busy);
         }
@@ -65,6 +67,7 @@ impl Logins for TestLogins {
             page_url: format!("{ISSUER}/login/{login_id}"),
             set_cookies: vec![format!("of_{login_id}=1; Path=/usher; HttpOnly; SameSite=Lax; Secure")],
             login_id,
+            replaced: std::mem::take(&mut self.replaced.lock()),
         })
     }
 
@@ -142,6 +145,7 @@ pub(crate) struct Fixture {
     pub(crate) logins: Arc<TestLogins>,
     pub(crate) clock: Arc<ManualClock>,
     pub(crate) router: Router,
+    pub(crate) provider: OpenIdProvider,
     pub(crate) store: Arc<SqliteStore>,
     tasks: TaskTracker,
     stop: CancellationToken,
@@ -160,7 +164,7 @@ async fn start(
     tasks: &TaskTracker,
     stop: &CancellationToken,
     seed: u64,
-) -> Router {
+) -> OpenIdProvider {
     let options = OpenIdOptions {
         issuer: ISSUER.to_owned(),
         clients: clients(),
@@ -174,7 +178,7 @@ async fn start(
         clock: clock.clone(),
         randomness: Arc::new(SeededRandomness::new(seed)),
     };
-    OpenIdProvider::start(options, parts, tasks, stop.clone()).await.unwrap().router()
+    OpenIdProvider::start(options, parts, tasks, stop.clone()).await.unwrap()
 }
 
 impl Fixture {
@@ -184,8 +188,8 @@ impl Fixture {
         let logins = Arc::new(TestLogins::default());
         let clock = Arc::new(ManualClock::at(NOW));
         let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
-        let router = start(&store, &logins, &clock, &tasks, &stop, 1).await;
-        Self { logins, clock, router, store, tasks, stop, folder, starts: 1 }
+        let provider = start(&store, &logins, &clock, &tasks, &stop, 1).await;
+        Self { logins, clock, router: provider.router(), provider, store, tasks, stop, folder, starts: 1 }
     }
 
     /// Ends the process and starts another on the same database.
@@ -203,7 +207,8 @@ impl Fixture {
         between(self.store.clone()).await;
         self.starts += 1;
         (self.tasks, self.stop) = (TaskTracker::new(), CancellationToken::new());
-        self.router = start(&self.store, &self.logins, &self.clock, &self.tasks, &self.stop, self.starts).await;
+        self.provider = start(&self.store, &self.logins, &self.clock, &self.tasks, &self.stop, self.starts).await;
+        self.router = self.provider.router();
     }
 
     pub(crate) async fn consents(&self) -> Vec<OpenIdConsent> {

@@ -152,14 +152,65 @@ async fn busy_service_is_told_to_the_app() {
     *fixture.logins.busy.lock() = true;
     let reply = fixture.browser().get(&fixture, &authorize_with(&[])).await;
     assert_eq!(reply.parameter("error").as_deref(), Some("temporarily_unavailable"));
-    *fixture.logins.busy.lock() = false;
-    // Anybody can begin logins: only so many at once.
-    let mut refused = 0;
-    for _ in 0..1_100 {
-        let reply = fixture.browser().get(&fixture, &authorize_with(&[])).await;
-        refused += u32::from(reply.parameter("error").is_some());
+}
+
+/// Anybody can begin logins: those that make room for others leave nothing.
+#[tokio::test]
+async fn request_of_a_login_that_made_room_is_removed() {
+    let fixture = Fixture::start().await;
+    let (mut first, mut second) = (fixture.browser(), fixture.browser());
+    first.get(&fixture, &authorize_with(&[])).await;
+    let gone = fixture.login_return();
+    fixture.approve(1);
+    *fixture.logins.replaced.lock() = vec![gone.clone(), format!("{ISSUER}/oauth/login-return"), "x".to_owned()];
+    let begun = second.get(&fixture, &authorize_with(&[])).await;
+    assert!(begun.location().ends_with("/login/login-2"), "{begun:?}");
+    first.get(&fixture, &gone).await.is_page(StatusCode::NOT_FOUND);
+    fixture.approve(2);
+    assert!(second.get(&fixture, &fixture.login_return()).await.location().contains("/oauth/consent?"));
+}
+
+/// `HEAD`, what browsers load in advance, and what no user sees.
+#[tokio::test]
+async fn who_only_looks_at_an_address_begins_and_ends_nothing() {
+    let fixture = Fixture::start().await;
+    let send = async |method: &str, path: &str, cookies: &str, headers: &[(&str, &str)]| {
+        let path = path.strip_prefix(ISSUER).or(path.strip_prefix("/usher")).unwrap_or(path);
+        let request = http::Request::builder().method(method).uri(path).header("cookie", cookies);
+        let request = headers.iter().fold(request, |request, (name, value)| request.header(*name, *value));
+        fixture.send(request.body(axum::body::Body::empty()).unwrap()).await
+    };
+    let glances: [(&str, &[(&str, &str)]); 3] =
+        [("HEAD", &[]), ("GET", &[("sec-purpose", "prefetch;prerender")]), ("GET", &[("purpose", "prefetch")])];
+    for (method, headers) in glances {
+        let reply = send(method, &authorize_with(&[]), "", headers).await;
+        assert!(reply.status == 503 && !reply.headers.contains_key("set-cookie"), "{reply:?}");
     }
-    assert_eq!(refused, 101, "the login that failed is one of them");
-    fixture.clock.turn(Duration::from_secs(1));
-    assert!(fixture.browser().get(&fixture, &authorize_with(&[])).await.parameter("error").is_none());
+    // Of a script, an image or a frame: the app is told that the user would have to log in.
+    for destination in ["empty", "image", "iframe"] {
+        let reply = send("GET", &authorize_with(&[]), "", &[("sec-fetch-dest", destination)]).await;
+        assert_eq!(reply.parameter("error").as_deref(), Some("login_required"), "{destination}");
+    }
+    assert!(fixture.logins.begun.lock().is_empty());
+
+    let mut browser = fixture.browser();
+    let begun = send("GET", &authorize_with(&[]), "", &[("sec-fetch-dest", "document")]).await;
+    assert!(begun.location().ends_with("/login/login-1"), "{begun:?}");
+    fixture.approve(1);
+    for (method, headers) in glances {
+        assert_eq!(send(method, &fixture.login_return(), "of_login-1=1", headers).await.status, 503);
+    }
+    browser.cookies.insert("of_login-1".to_owned(), "1".to_owned());
+    let asked = browser.get(&fixture, &fixture.login_return()).await;
+    let code = browser.allow(&fixture, &asked).await;
+    let id_token = fixture.redeem(&code).await.json()["id_token"].as_str().unwrap().to_owned();
+    let session = format!("__Host-usher_session={}", browser.cookies["__Host-usher_session"]);
+    for (method, headers) in glances {
+        let path = format!("/oauth/end-session?id_token_hint={id_token}");
+        assert_eq!(send(method, &path, &session, headers).await.status, 503);
+    }
+    // Where nothing is to be shown, a frame gets its code.
+    let silent = send("GET", &authorize_with(&[("prompt", "none")]), &session, &[("sec-fetch-dest", "iframe")]).await;
+    assert!(silent.parameter("code").is_some(), "{silent:?}");
+    assert_eq!(send("HEAD", "/oauth/jwks", "", &[]).await.status, 200);
 }

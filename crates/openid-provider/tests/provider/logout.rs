@@ -25,7 +25,7 @@ async fn app_with_an_id_token_logs_out_at_once() {
     let parameters = [("id_token_hint", id_token.as_str()), ("post_logout_redirect_uri", BYE), ("state", "a b")];
     let reply = browser.get(&fixture, &end_session(&parameters)).await;
     assert_eq!((reply.status, reply.location()), (StatusCode::SEE_OTHER, "https://shop.example/bye?state=a+b"));
-    assert!(!browser.cookies.contains_key("usher_session"));
+    assert!(!browser.cookies.contains_key("__Host-usher_session"));
     browser.cookies = stolen;
     let after = browser.get(&fixture, &authorize_with(&[])).await;
     assert!(
@@ -46,7 +46,7 @@ async fn without_one_the_user_is_asked() {
     let page = browser.get(&fixture, &end_session(&parameters)).await;
     page.is_page(StatusCode::OK);
     assert!(page.body.contains("The &#60;shop&#62; wants to log you out."), "{}", page.body);
-    assert!(browser.cookies.contains_key("usher_session"));
+    assert!(browser.cookies.contains_key("__Host-usher_session"));
     // A form of another site has no cookies, and ends nothing.
     let mut other_site = fixture.browser();
     other_site.post(&fixture, "/oauth/end-session", &[("confirmed", "yes")]).await.is_page(StatusCode::OK);
@@ -55,7 +55,7 @@ async fn without_one_the_user_is_asked() {
     let left = browser.post(&fixture, "/oauth/end-session", &form).await;
     left.is_page(StatusCode::OK);
     assert!(left.body.contains(&format!("href=\"{BYE}\"")), "{}", left.body);
-    assert!(!browser.cookies.contains_key("usher_session"));
+    assert!(!browser.cookies.contains_key("__Host-usher_session"));
 }
 
 #[tokio::test]
@@ -72,5 +72,5 @@ async fn logout_leads_only_to_registered_addresses() {
     ] {
         browser.get(&fixture, &end_session(parameters)).await.is_page(StatusCode::BAD_REQUEST);
     }
-    assert!(browser.cookies.contains_key("usher_session"));
+    assert!(browser.cookies.contains_key("__Host-usher_session"));
 }

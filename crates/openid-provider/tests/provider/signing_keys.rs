@@ -6,6 +6,7 @@ use std::time::Duration;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64URL;
 use serde_json::Value;
+use usher_engine::ports::OpenIdControl as _;
 use usher_openid_provider::SigningKeys;
 use usher_store::SqliteStore;
 
@@ -72,6 +73,44 @@ async fn keys_survive_restarts_and_are_rotated() {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
     assert_eq!(published(&fixture).await[2..], second[..2]);
+}
+
+/// A key that somebody else has.
+#[tokio::test]
+async fn revoked_key_is_not_published_and_what_it_signed_is_not_believed() {
+    let mut fixture = Fixture::start().await;
+    let mut browser = fixture.browser();
+    let code = fixture.code(&mut browser).await;
+    let tokens = fixture.redeem(&code).await.json();
+    let signed = tokens["id_token"].as_str().unwrap();
+    let before = published(&fixture).await;
+    let stolen = header(signed)["kid"].as_str().unwrap().to_owned();
+    assert_eq!(fixture.provider.revoke_key("another").await.unwrap(), None);
+    let left = fixture.provider.revoke_key(&stolen).await.unwrap().unwrap();
+    assert_eq!(left.len(), 2, "another of its kind signs now");
+    assert_eq!(fixture.provider.revoke_key(&stolen).await.unwrap(), None);
+    let after = published(&fixture).await;
+    assert_eq!(left.iter().map(|key| key.kid.clone()).collect::<Vec<_>>(), after);
+    assert!(!after.contains(&stolen) && before.iter().filter(|kid| after.contains(kid)).count() == 1);
+
+    for _ in 0..2 {
+        let hint = [("prompt", "none"), ("id_token_hint", signed)];
+        let refused = browser.get(&fixture, &authorize_with(&hint)).await;
+        assert_eq!(refused.parameter("error").as_deref(), Some("invalid_request"));
+        let leaves = browser.get(&fixture, &format!("/usher/oauth/end-session?id_token_hint={signed}")).await;
+        assert_eq!((leaves.status.as_u16(), leaves.location()), (200, ""), "the user is asked");
+        // Access tokens and sessions are not signed.
+        assert_eq!(fixture.userinfo(tokens["access_token"].as_str().unwrap()).await.status, 200);
+        let code = browser.get(&fixture, &authorize_with(&[])).await.parameter("code").unwrap();
+        let new = fixture.redeem(&code).await.json()["id_token"].as_str().unwrap().to_owned();
+        assert!(after.contains(&header(&new)["kid"].as_str().unwrap().to_owned()));
+        // A restart brings nothing back.
+        fixture.restart().await;
+        assert_eq!(published(&fixture).await, after);
+    }
+    // One that signs no more leaves without another in its place.
+    fixture.provider.rotate_keys().await.unwrap();
+    assert_eq!(fixture.provider.revoke_key(&after[0]).await.unwrap().unwrap().len(), 3);
 }
 
 #[tokio::test]

@@ -73,6 +73,7 @@ pub(crate) const ENGLISH: Texts = Texts {
     login: LoginTexts {
         heading: "Log in",
         asks: "{service} asks you to log in with your Nostr key.",
+        enter: "You continue in this browser. If somebody sent you this page: do not log in for others.",
         status: LoginStatusTexts {
             waiting: "Waiting for you to log in.",
             asking: "Please approve the login in your wallet.",

@@ -77,6 +77,7 @@ pub(crate) const GERMAN: Texts = Texts {
     login: LoginTexts {
         heading: "Anmelden",
         asks: "{service} bittet Sie, sich mit Ihrem Nostr-Schlüssel anzumelden.",
+        enter: "Sie machen in diesem Browser weiter. Hat Ihnen jemand diese Seite geschickt? Melden Sie sich nie für andere an.",
         status: LoginStatusTexts {
             waiting: "Bitte melden Sie sich an.",
             asking: "Bitte bestätigen Sie die Anmeldung in Ihrem Wallet.",

@@ -56,6 +56,8 @@ pub(crate) struct LoginTexts {
     /// The heading, and the title of the open page.
     pub(crate) heading: &'static str,
     pub(crate) asks: &'static str,
+    /// On the page before the login's own.
+    pub(crate) enter: &'static str,
     pub(crate) status: LoginStatusTexts,
     pub(crate) titles: LoginStatusTexts,
     pub(crate) extension_heading: &'static str,

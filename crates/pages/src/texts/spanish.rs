@@ -74,6 +74,7 @@ pub(crate) const SPANISH: Texts = Texts {
     login: LoginTexts {
         heading: "Iniciar sesión",
         asks: "{service} le pide que inicie sesión con su clave de Nostr.",
+        enter: "Usted continúa en este navegador. ¿Alguien le envió esta página? No inicie sesión por otros.",
         status: LoginStatusTexts {
             waiting: "Esperando a que inicie sesión.",
             asking: "Apruebe el inicio de sesión en su cartera.",

@@ -70,7 +70,7 @@ async fn begin(pages: &Pages, verifier: &ScriptedVerifier, session: &Verificatio
     assert_eq!(status, 200, "{html}");
     assert!(html.contains("https://id.example/check?n=") && !html.contains("<b>"), "{html}");
     let cookie = headers[SET_COOKIE].to_str().unwrap().to_owned();
-    assert!(cookie.contains("; Path=/usher/verify/return; Max-Age=900; HttpOnly; SameSite=Lax; Secure"), "{cookie}");
+    assert!(cookie.contains("; Path=/; Max-Age=900; HttpOnly; SameSite=Lax; Secure"), "{cookie}");
     let begun = verifier.begun.lock().last().cloned().unwrap();
     assert_eq!((begun.minimum_age, &*begun.return_url), (18, "https://shop.example/usher/verify/return"));
     (cookie.split(';').next().unwrap().to_owned(), format!("/verify/return?code=secret&state={}", begun.state))

@@ -52,13 +52,20 @@ async fn no_request_is_a_failure() {
         }),
     ];
     let method = prop::sample::select(vec![Method::GET, Method::POST, Method::HEAD, Method::PUT, Method::OPTIONS]);
-    let header =
-        prop::sample::select(vec!["cookie", "content-type", "accept-language", "sec-purpose", "purpose", "accept"]);
+    let header = prop::sample::select(vec![
+        "cookie",
+        "content-type",
+        "accept-language",
+        "sec-purpose",
+        "sec-fetch-dest",
+        "accept",
+    ]);
     let value = prop_oneof![
         "[ -~]{0,60}",
         Just("application/json".to_owned()),
+        Just("document".to_owned()),
         Just("application/x-www-form-urlencoded".to_owned()),
-        Just(format!("usher_login_{}=x", login.stream_id)),
+        Just(format!("__Host-usher_login_{}=x", login.stream_id)),
         Just("de;q=9,*,;;=".to_owned()),
     ];
     let body = prop_oneof![

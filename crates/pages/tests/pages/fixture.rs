@@ -115,8 +115,9 @@ impl Pages {
         self.engine.start_verification_session(None).await.unwrap()
     }
 
+    /// As a browser does in which a user opens the address.
     pub(crate) async fn get(&self, path: &str) -> (StatusCode, http::HeaderMap, String) {
-        self.send(Request::get(path).body(Body::empty()).unwrap()).await
+        self.send(Request::get(path).header("sec-fetch-dest", "document").body(Body::empty()).unwrap()).await
     }
 
     pub(crate) async fn send(&self, request: Request<Body>) -> (StatusCode, http::HeaderMap, String) {

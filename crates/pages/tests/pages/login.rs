@@ -14,7 +14,7 @@ use crate::fixture::{NOW, Pages, URL};
 
 const RETURN_URL: &str = "https://app.example/done?from=usher";
 
-fn user() -> Keys {
+pub(crate) fn user() -> Keys {
     Keys::new(SecretKey::from_slice(&[7; 32]).unwrap())
 }
 
@@ -27,12 +27,12 @@ fn path(login: &LoginStarted) -> String {
     login.page_url.strip_prefix(URL).unwrap().to_owned()
 }
 
-fn get(path: &str, cookie: Option<&str>) -> Request<Body> {
-    let request = Request::get(path);
+pub(crate) fn get(path: &str, cookie: Option<&str>) -> Request<Body> {
+    let request = Request::get(path).header("sec-fetch-dest", "document");
     cookie.into_iter().fold(request, |request, cookie| request.header("cookie", cookie)).body(Body::empty()).unwrap()
 }
 
-fn post(path: &str, cookie: Option<&str>, body: String) -> Request<Body> {
+pub(crate) fn post(path: &str, cookie: Option<&str>, body: String) -> Request<Body> {
     let request = Request::post(path).header("content-type", "application/json");
     cookie.into_iter().fold(request, |request, cookie| request.header("cookie", cookie)).body(body.into()).unwrap()
 }
@@ -45,13 +45,13 @@ async fn open(pages: &Pages, login: &LoginStarted) -> (String, Value) {
     (cookie, proof(&html))
 }
 
-fn proof(html: &str) -> Value {
+pub(crate) fn proof(html: &str) -> Value {
     let proof = html.split("data-proof=\"").nth(1).unwrap().split('"').next().unwrap();
     serde_json::from_str(&proof.replace("&#34;", "\"")).unwrap()
 }
 
 /// As another implementation signs it.
-fn sign(keys: &Keys, proof: &Value) -> String {
+pub(crate) fn sign(keys: &Keys, proof: &Value) -> String {
     let tags = proof["tags"]
         .as_array()
         .unwrap()
@@ -85,8 +85,11 @@ async fn user_logs_in_with_an_extension_and_returns_to_the_app() {
     assert!(headers["content-security-policy"].to_str().unwrap().starts_with("default-src 'none';"));
     let set_cookie = headers["set-cookie"].to_str().unwrap();
     let (cookie, attributes) = set_cookie.split_once("; ").unwrap();
-    let login_path = format!("/usher/login/{}", login.stream_id);
-    assert_eq!(attributes, format!("Path={login_path}; Max-Age=4200; HttpOnly; SameSite=Lax; Secure"));
+    assert_eq!(attributes, "Path=/; Max-Age=4200; HttpOnly; SameSite=Lax; Secure");
+    assert!(
+        cookie.starts_with(&format!("__Host-usher_login_{}=", login.stream_id)),
+        "no other host can set it: {cookie}"
+    );
 
     let unsigned = proof(&html);
     let expected = [json!(["u", format!("{URL}/login/{}", login.stream_id)]), json!(["method", "POST"])];
@@ -127,17 +130,19 @@ async fn page_belongs_to_the_browser_that_opens_it_first() {
     let (login, other_login) = (start(&pages, None).await, start(&pages, None).await);
     // Who only looks at the address is nobody's browser.
     let head = Request::head(path(&login)).body(Body::empty()).unwrap();
-    let prefetch = Request::get(path(&login)).header("sec-purpose", "prefetch;prerender").body(Body::empty()).unwrap();
-    for glance in [head, prefetch] {
+    let with = |name, value| Request::get(path(&login)).header(name, value).body(Body::empty()).unwrap();
+    let prefetch = with("sec-purpose", "prefetch;prerender");
+    for glance in [head, prefetch, with("sec-fetch-dest", "iframe"), with("sec-fetch-dest", "image")] {
         let (status, headers, _) = pages.send(glance).await;
         assert!(status == 503 && !headers.contains_key("set-cookie"));
     }
     let (cookie, unsigned) = open(&pages, &login).await;
     let (others, _) = open(&pages, &other_login).await;
     let value = others.split_once('=').unwrap().1;
-    let forged = format!("usher_login_{}={value}", login.stream_id);
+    let forged = format!("__Host-usher_login_{}={value}", login.stream_id);
+    let plain = cookie.replace("__Host-", "");
     let signed = sign(&user(), &unsigned);
-    for stranger in [None, Some(others.as_str()), Some(&forged), Some("usher_login_="), Some("")] {
+    for stranger in [None, Some(others.as_str()), Some(&forged), Some(&plain), Some("__Host-usher_login_="), Some("")] {
         let (status, headers, html) = pages.send(get(&path(&login), stranger)).await;
         assert_eq!(status, StatusCode::FORBIDDEN);
         assert!(html.contains("This login was opened elsewhere") && !headers.contains_key("set-cookie"), "{html}");
@@ -151,6 +156,37 @@ async fn page_belongs_to_the_browser_that_opens_it_first() {
     }
     assert!(events(&pages, &login).await.is_empty());
     assert_eq!(pages.send(get(&path(&login), Some(&cookie))).await.0, 200);
+    pages.stop().await;
+}
+
+/// A program that previews links, or a browser that does not say that a user sees the page.
+#[tokio::test]
+async fn page_that_may_be_seen_by_nobody_belongs_to_nobody() {
+    let pages = Pages::start(None).await;
+    let login = start(&pages, None).await;
+    let unknown = || Request::get(path(&login)).body(Body::empty()).unwrap();
+    for _ in 0..3 {
+        let (status, headers, html) = pages.send(unknown()).await;
+        assert!(status == 200 && !headers.contains_key("set-cookie"), "{html}");
+        assert!(html.contains(&format!("<form method=\"post\" action=\"/usher{}\">", path(&login))), "{html}");
+        assert!(!html.contains("data-proof") && !html.contains("nostr+walletconnect"), "{html}");
+    }
+    let of_nobody = format!("__Host-usher_login_{}=x", login.stream_id);
+    let waits = pages.send(get(&format!("{}/events", path(&login)), Some(&of_nobody))).await;
+    assert!(waits.0 == StatusCode::NO_CONTENT && !waits.1.contains_key("set-cookie"));
+    // Its user presses the button.
+    let (status, headers, _) = pages.send(post(&path(&login), None, String::new())).await;
+    assert_eq!(
+        (status, &headers["location"]),
+        (StatusCode::SEE_OTHER, &format!("/usher{}", path(&login)).parse().unwrap())
+    );
+    let cookie = headers["set-cookie"].to_str().unwrap().split(';').next().unwrap().to_owned();
+    let request = Request::get(path(&login)).header("cookie", &cookie).body(Body::empty()).unwrap();
+    let (status, _, html) = pages.send(request).await;
+    assert!(status == 200 && html.contains("data-proof"), "{html}");
+    for stranger in [unknown(), post(&path(&login), None, String::new())] {
+        assert_eq!(pages.send(stranger).await.0, StatusCode::FORBIDDEN);
+    }
     pages.stop().await;
 }
 

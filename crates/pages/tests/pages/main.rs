@@ -3,6 +3,7 @@
 
 mod age_check;
 mod any_request;
+mod browser_logins;
 mod fixture;
 mod handshake;
 mod login;

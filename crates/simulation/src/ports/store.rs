@@ -164,6 +164,11 @@ impl Store for Disk {
         wait(self.inner.remove_finished(finished_before, limit))
     }
 
+    async fn remove_without_events(&self, ids: Vec<StreamId>) -> Result<(), StoreError> {
+        self.write().await?;
+        wait(self.inner.remove_without_events(ids))
+    }
+
     async fn remove_events(&self, stream: StreamId, before: UnixMillis, limit: usize) -> Result<usize, StoreError> {
         self.write().await?;
         wait(self.inner.remove_events(stream, before, limit))

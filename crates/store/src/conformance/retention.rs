@@ -34,6 +34,25 @@ pub async fn finished_operations_are_removed_completely(subject: impl Subject) {
     assert_eq!(commit_done(&*store, create(id(1))).await, (1, 0));
 }
 
+/// Neither one that is open, nor one that has said anything.
+pub async fn only_finished_operations_without_events_are_removed_by_id(subject: impl Subject) {
+    let store = subject.store();
+    for n in 1..=3 {
+        commit_done(&*store, create(id(n))).await;
+    }
+    for n in [1, 3] {
+        commit_done(&*store, Commit { finished: true, ..step(id(n), 1) }).await;
+    }
+    finish_at(&subject, 4, 99).await;
+    store.remove_without_events(vec![id(1), id(2), id(4), id(9)]).await.unwrap();
+    assert_eq!(store.operation(id(1)).await.unwrap(), None);
+    for n in 2..=4 {
+        assert!(store.operation(id(n)).await.unwrap().is_some(), "{n}");
+    }
+    assert_eq!(store.events(id(4), 0, 10).await.unwrap().len(), 2);
+    assert_eq!(commit_done(&*store, create(id(1))).await, (1, 0), "it never was");
+}
+
 /// Oldest first, until none is left.
 pub async fn removal_respects_the_limit(subject: impl Subject) {
     let store = subject.store();

@@ -319,6 +319,10 @@ impl Store for SqliteStore {
         self.write(move |connection| retention::remove_finished(connection, finished_before, limit)).await
     }
 
+    async fn remove_without_events(&self, ids: Vec<StreamId>) -> Result<(), StoreError> {
+        self.write(move |connection| retention::remove_without_events(connection, &ids)).await
+    }
+
     async fn remove_events(&self, stream: StreamId, before: UnixMillis, limit: usize) -> Result<usize, StoreError> {
         self.write(move |connection| retention::remove_events(connection, stream, before, limit)).await
     }

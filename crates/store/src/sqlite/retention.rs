@@ -47,6 +47,18 @@ pub(crate) fn remove_finished(
     Ok(finished.len())
 }
 
+/// See [`Store::remove_without_events`](usher_engine::ports::Store::remove_without_events).
+pub(crate) fn remove_without_events(connection: &Connection, ids: &[StreamId]) -> Result<(), SqliteFailure> {
+    const DURING: &str = "remove operations without events";
+    for id in ids {
+        connection
+            .prepare_cached("DELETE FROM operations WHERE id = ?1 AND finished_at IS NOT NULL AND next_index = 0")
+            .and_then(|mut statement| statement.execute([id.as_bytes()]))
+            .during(DURING)?;
+    }
+    Ok(())
+}
+
 /// The first of the events from `?2` to before `?3` that must stay: by its time, or since it has a delivery.
 const STAYS: &str = "SELECT min(idx) FROM (
         SELECT min(idx) AS idx FROM deliveries WHERE stream = ?1 AND idx >= ?2 AND idx < ?3

@@ -29,6 +29,7 @@ pub fn run(command: &OidcCommand, data_dir: Option<PathBuf>) -> Result<(), Failu
             OidcCommand::RotateKeys => {
                 Ok(keys(&service.post("/oidc/keys", &json!({}), Some(&Uuid::now_v7().to_string())).await?))
             }
+            OidcCommand::RevokeKey { key } => revoke_key(&service, key).await,
         }
     });
     Ok(write(&text?)?)
@@ -61,6 +62,11 @@ async fn revoke(service: &ServiceClient, client: &str, user: &str) -> Result<Str
     let user = parse_public_key(user).map_err(|error| Failure::usage(format!("the user's key: {error}")))?;
     service.delete("/oidc/consents", &json!({ "client_id": client, "main_key": user.to_hex() })).await?;
     Ok(String::new())
+}
+
+async fn revoke_key(service: &ServiceClient, id: &str) -> Result<String, Failure> {
+    let id: String = url::form_urlencoded::byte_serialize(id.as_bytes()).collect();
+    Ok(keys(&service.delete(&format!("/oidc/keys/{id}"), &Value::Null).await?))
 }
 
 /// Algorithm, key id and state, one per line.

@@ -200,6 +200,11 @@ async fn operator_lists_and_revokes_consents_and_rotates_keys() {
     fixture.usher.restart().await;
     assert_eq!(fixture.command(&["oidc", "keys"]), rotated);
     assert_eq!(fixture.command(&["oidc", "consents"]), "");
+    let retired: Vec<_> = rotated.lines().filter_map(|line| line.strip_suffix(" retired")?.split(' ').nth(1)).collect();
+    fixture.command(&["oidc", "revoke-key", retired[0]]);
+    let left = fixture.command(&["oidc", "revoke-key", retired[1]]);
+    assert_eq!(left, rotated.lines().take(2).map(|line| format!("{line}\n")).collect::<String>());
+    assert!(!fixture.usher.command(&["oidc", "revoke-key", retired[0]]).output().unwrap().status.success());
     let refreshed = fixture.app.ask(&json!({ "refresh": result["tokens"]["refresh_token"] }));
     assert_eq!(refreshed["error"], "invalid_grant", "{refreshed}");
     // Logged in still, and asked again; the ID token has a new key.

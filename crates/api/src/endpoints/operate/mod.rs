@@ -16,6 +16,7 @@ mod publish_profile;
 mod relay;
 mod remove_relay;
 mod revoke_oidc_consent;
+mod revoke_oidc_key;
 mod rotate_oidc_keys;
 
 use axum::Router;
@@ -49,6 +50,7 @@ pub(super) fn group() -> EndpointGroup {
     .endpoint(routes!(revoke_oidc_consent::revoke_oidc_consent))
     .endpoint(routes!(list_oidc_keys::list_oidc_keys))
     .endpoint(routes!(rotate_oidc_keys::rotate_oidc_keys))
+    .endpoint(routes!(revoke_oidc_key::revoke_oidc_key))
     .endpoint_for(AuthPolicy::Public, routes!(get_nostr_json::get_nostr_json))
     .endpoint(routes!(get_version::get_version))
     .endpoint_for(AuthPolicy::Docs, routes!(get_openapi_document::get_openapi_document))

@@ -19,6 +19,8 @@ pub(crate) enum Error {
     NoProvider,
     #[error("there is no such consent")]
     NoConsent,
+    #[error("there is no such key")]
+    NoKey,
     #[error("some parameters are invalid")]
     Invalid(Vec<FieldError>),
     #[error(transparent)]
@@ -38,6 +40,7 @@ impl IntoResponse for Error {
             Self::NoConsent => {
                 Problem::new(ErrorCode::ConsentNotFound, "this user has not agreed to give this client anything")
             }
+            Self::NoKey => Problem::new(ErrorCode::SigningKeyNotFound, "no signing key has this id"),
             Self::Invalid(errors) => Problem::invalid(errors),
             Self::Store(error) | Self::Keys(OpenIdKeyError::Store(error)) => error.into(),
             Self::Keys(error) => Problem::internal(error),

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::step::{Announced, Step};
 use crate::engine::age_check_queue::AgeCheckQueue;
+use crate::engine::browser_logins::BrowserLogins;
 use crate::engine::event_feed::EventFeed;
 use crate::engine::index::Index;
 use crate::engine::invoice_watcher::InvoiceWatcher;
@@ -17,6 +18,7 @@ use crate::engine::ticket_queue::TicketQueue;
 use crate::engine::timers::{Alarm, Timers};
 use crate::engine::webhook_dispatcher::WebhookDispatcher;
 use crate::event::{Event, NewEvent};
+use crate::operations::Operation;
 use crate::ports::{Head, OperationKind};
 use crate::{StreamId, UnixMillis};
 
@@ -34,6 +36,7 @@ pub(in crate::engine) struct AfterCommit {
     pub(in crate::engine) outgoing: Arc<OpenDeliveries>,
     pub(in crate::engine) age_checks: Arc<AgeCheckQueue>,
     pub(in crate::engine) signers: Arc<SignerQueue>,
+    pub(in crate::engine) browser_logins: BrowserLogins,
     pub(in crate::engine) webhooks: Arc<WebhookDispatcher>,
 }
 
@@ -45,6 +48,7 @@ impl AfterCommit {
         for (step, head) in steps.iter().zip(heads) {
             self.count(step);
             self.update_budget(step, *head, now);
+            self.update_browser_logins(step, head.next_index, now);
             current.push(!step.finished && self.update_index(step, *head, now));
         }
         for (step, head) in steps.iter().zip(heads).filter(|(step, _)| step.finished) {
@@ -113,6 +117,17 @@ impl AfterCommit {
         }
     }
 
+    fn update_browser_logins(&self, step: &Step, next_index: u64, now: UnixMillis) {
+        let Operation::Login(login) = &step.operation else { return };
+        if step.is_new && login.is_unused() {
+            self.browser_logins.add(step.id);
+        } else if step.finished && next_index == 0 {
+            self.browser_logins.end(step.id, now);
+        } else if !login.is_unused() {
+            self.browser_logins.remove(step.id);
+        }
+    }
+
     fn count(&self, step: &Step) {
         let kind = step.operation.kind();
         if step.is_new {
@@ -138,6 +153,9 @@ impl AfterCommit {
         self.watcher.unwatch(id);
         if matches!(step.operation.kind(), OperationKind::Login | OperationKind::Authentication) {
             self.signers.end(id);
+        }
+        if events.is_empty() {
+            self.feed.end(id);
         }
         if step.operation.kind() == OperationKind::TicketDelivery {
             self.outgoing.remove(id);

@@ -99,6 +99,7 @@ pub(in crate::engine) fn committer(
             Arc::clone(&around.clock) as Arc<dyn Clock>,
             around.tasks.clone(),
         )),
+        browser_logins: crate::engine::browser_logins::BrowserLogins::new(100),
         webhooks: Arc::new(webhooks),
     };
     (Arc::new(Committer::new(memory, damage, Ids::new(clock, randomness), metrics, after_commit)), lightning, tickets)

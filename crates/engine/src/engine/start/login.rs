@@ -44,6 +44,9 @@ pub struct BrowserLoginStarted {
     pub page_url: String,
     /// What the browser must show to open the page, in a cookie.
     pub browser: String,
+    /// The addresses to which the pages of other logins would have led (`continue_url`): they have made room for this one,
+    /// because nobody had named a key there.
+    pub replaced: Vec<String>,
 }
 
 impl fmt::Debug for LoginStarted {
@@ -92,7 +95,7 @@ impl Starter {
         };
         let page_url = self.login_page(stream_id, &terms);
         self.create_new(stream_id, Operation::Login(Login::start(terms)), Vec::new(), None).await?;
-        Ok(BrowserLoginStarted { stream_id, page_url, browser })
+        Ok(BrowserLoginStarted { stream_id, page_url, browser, replaced: Vec::new() })
     }
 
     fn login_terms(&self) -> LoginTerms {

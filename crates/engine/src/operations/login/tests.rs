@@ -160,3 +160,28 @@ fn every_state_survives_storage() {
         assert!(!format!("{operation:?}").contains("secret"));
     }
 }
+
+/// Anybody can begin one, and the app has not asked for it.
+#[test]
+fn login_that_a_browser_has_begun_tells_nothing_before_a_key_is_named() {
+    let of_browser = || Login { client_name: Some("Gitea".to_owned()), ..login() };
+    let late = NOW.plus(Duration::from_secs(600));
+    let mut expired = of_browser();
+    assert_eq!(effects(expired.step(&Input::Timer, late)), [Effect::Finish]);
+    assert_eq!(expired.state(), LoginState::Expired);
+    let mut declined = of_browser();
+    assert_eq!(declined.decline(NOW), Ok(vec![Effect::Finish]));
+    let mut replaced = of_browser();
+    assert_eq!(replaced.make_room(), Some(vec![Effect::Finish]));
+    assert_eq!((replaced.state(), replaced.make_room()), (LoginState::Expired, None));
+    assert_eq!(login().make_room(), None, "the app has begun it");
+
+    let mut asked = of_browser();
+    asked.step(&handshake(&user(1), "token", &[]), NOW);
+    assert!(!asked.is_unused() && asked.make_room().is_none());
+    let got = effects(asked.step(&Input::Timer, late));
+    assert_eq!(events(&got)[0].1["status"], "timeout");
+    let mut proven = of_browser();
+    let got = proven.prove(user(1).public_key(), LoginMethod::Extension, NOW).unwrap();
+    assert_eq!(events(&got).len(), 2);
+}

@@ -341,6 +341,14 @@ impl Store for Model {
         Ok(finished.len())
     }
 
+    async fn remove_without_events(&self, ids: Vec<StreamId>) -> Result<(), StoreError> {
+        let is_removed = |id: &StreamId, operation: &mut Operation| {
+            ids.contains(id) && operation.stored.finished_at.is_some() && operation.stored.next_index == 0
+        };
+        self.rows.lock().operations.retain(|id, operation| !is_removed(id, operation));
+        Ok(())
+    }
+
     async fn remove_events(&self, stream: StreamId, before: UnixMillis, limit: usize) -> Result<usize, StoreError> {
         let mut rows = self.rows.lock();
         let Rows { operations, deliveries, .. } = &mut *rows;

@@ -1361,6 +1361,35 @@ public final class UsherApi {
     }
 
     /**
+     * Revokes a key that signs ID tokens.
+     *
+     * <p>{@code DELETE /oidc/keys/{kid}}
+     *
+     * @param kid The key's id, from {@code GET /oidc/keys}.
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<OidcKeys> revokeOidcKey(String kid) {
+        return revokeOidcKey(kid, CallOptions.DEFAULT);
+    }
+
+    /**
+     * Revokes a key that signs ID tokens.
+     *
+     * <p>For a key that somebody else has. From this response on it is not published, and no ID token that it has
+     * signed is accepted as {@code id_token_hint}. If it is {@code current}, a new one takes its place. Apps may
+     * remember keys, usually for some minutes or until they are restarted.
+     *
+     * <p>{@code DELETE /oidc/keys/{kid}}
+     *
+     * @param kid The key's id, from {@code GET /oidc/keys}.
+     * @param options how to call
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<OidcKeys> revokeOidcKey(String kid, CallOptions options) {
+        return transport.call(Request.of("DELETE", "/oidc/keys/{kid}", kid), options, Decoders::oidcKeys);
+    }
+
+    /**
      * Publishes the service's own name (NIP-05).
      *
      * <p>{@code GET /.well-known/nostr.json}

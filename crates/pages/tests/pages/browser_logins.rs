@@ -1,0 +1,101 @@
+//! Logins that browsers begin through another protocol: anybody can begin as many as they like.
+
+use std::time::Duration;
+
+use http::StatusCode;
+use http_body_util::BodyExt as _;
+use usher_engine::{BrowserLogin, BrowserLoginStarted, LoginRequest};
+
+use crate::fixture::{Pages, URL};
+use crate::login::{get, post, proof, sign, user};
+
+/// A quarter of `max_open_streams` of the fixture.
+const MOST: usize = 25;
+
+async fn begin(pages: &Pages, number: usize) -> BrowserLoginStarted {
+    let continue_url = format!("{URL}/oauth/login-return?request={number}");
+    pages.engine.start_browser_login(BrowserLogin { client_name: "Gitea".to_owned(), continue_url }).await.unwrap()
+}
+
+fn path(login: &BrowserLoginStarted) -> String {
+    login.page_url.strip_prefix(URL).unwrap().to_owned()
+}
+
+fn cookie(login: &BrowserLoginStarted) -> String {
+    format!("__Host-usher_login_{}={}", login.stream_id, login.browser)
+}
+
+async fn page(pages: &Pages, login: &BrowserLoginStarted) -> (StatusCode, String) {
+    let (status, _, html) = pages.send(get(&path(login), Some(&cookie(login)))).await;
+    (status, html)
+}
+
+#[tokio::test]
+async fn flood_of_logins_ends_neither_one_whose_page_waits_nor_other_operations() {
+    let pages = Pages::start(None).await;
+    let (honest, forgotten) = (begin(&pages, 0).await, begin(&pages, 1).await);
+    let html = page(&pages, &honest).await.1;
+    let mut waits =
+        pages.open_body(get(&format!("{}/events", path(&honest)), Some(&cookie(&honest)))).await.into_body();
+    let mut next = async || {
+        let frame = waits.frame().await?.unwrap().into_data().unwrap();
+        Some(String::from_utf8(frame.to_vec()).unwrap())
+    };
+    assert_eq!(next().await.as_deref(), Some("data: waiting\n\n"));
+    let mut flood = Vec::new();
+    let mut replaced = Vec::new();
+    for number in 2..200 {
+        let login = begin(&pages, number).await;
+        replaced.extend(login.replaced.clone());
+        flood.push(login);
+    }
+    // Each is named once, the oldest first.
+    let expected = 1..200 - MOST + 1;
+    assert_eq!(replaced, expected.map(|n| format!("{URL}/oauth/login-return?request={n}")).collect::<Vec<_>>());
+    assert_eq!(page(&pages, &forgotten).await.0, StatusCode::NOT_FOUND);
+    let mut open = 0;
+    for login in &flood {
+        open += usize::from(page(&pages, login).await.0 == StatusCode::OK);
+    }
+    assert_eq!(open, MOST - 1);
+    for _ in 0..50 {
+        pages.engine.start_login(LoginRequest::default(), None).await.unwrap();
+    }
+
+    let signed = sign(&user(), &proof(&html));
+    let proven = pages.send(post(&format!("{}/extension", path(&honest)), Some(&cookie(&honest)), signed)).await;
+    assert_eq!(proven.0, StatusCode::NO_CONTENT);
+    assert_eq!(next().await.as_deref(), Some("data: approved\n\n"));
+    assert_eq!(pages.engine.events(honest.stream_id, 0, 10).await.unwrap().events.len(), 2);
+    pages.stop().await;
+}
+
+#[tokio::test]
+async fn login_in_which_nobody_named_a_key_leaves_no_event_and_is_removed() {
+    let pages = Pages::start(None).await;
+    let (declined, expired) = (begin(&pages, 0).await, begin(&pages, 1).await);
+    let decline = post(&format!("{}/decline", path(&declined)), Some(&cookie(&declined)), String::new());
+    assert_eq!(pages.send(decline).await.0, StatusCode::SEE_OTHER);
+    assert!(page(&pages, &declined).await.1.contains("You did not log in."));
+
+    let waits = pages.open_body(get(&format!("{}/events", path(&expired)), Some(&cookie(&expired)))).await;
+    pages.clock.turn(Duration::from_secs(601));
+    let told = waits.into_body().collect().await.unwrap().to_bytes();
+    // The clock was turned by more than the time after which a comment is sent.
+    let told = String::from_utf8(told.to_vec()).unwrap().replace(":\n\n", "");
+    assert_eq!(told, "data: waiting\n\ndata: expired\n\n");
+    let html = page(&pages, &expired).await.1;
+    assert!(html.contains("The time for this login is over.") && html.contains("request=1"), "{html}");
+    for login in [&declined, &expired] {
+        let page = pages.engine.events(login.stream_id, 0, 10).await.unwrap();
+        assert!(page.done && page.events.is_empty());
+    }
+    // The cleanup comes every hour.
+    for login in [&declined, &expired] {
+        while page(&pages, login).await.0 != StatusCode::NOT_FOUND {
+            pages.clock.turn(Duration::from_secs(3600));
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+    pages.stop().await;
+}
