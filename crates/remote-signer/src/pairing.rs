@@ -100,10 +100,15 @@ impl Pairing {
         let params = [signed_event::unsigned(wanted, &user, asked_at)];
         let reply = match self.request("sign_event", &params).await? {
             Outcome::Result(reply) => reply,
-            Outcome::Refused(reason) => return Err(RemoteSignerError::SignatureRefused(reason)),
+            Outcome::Refused(reason) => {
+                let may_ask_again = self.session.refused(&reason);
+                let session = may_ask_again.then(|| self.shared.cipher.seal(&self.session)).transpose()?;
+                return Err(RemoteSignerError::SignatureRefused { reason, session });
+            }
         };
         let now = self.shared.clock.now().secs();
         let event = signed_event::check(&reply, wanted, &user, asked_at, now)?;
+        self.session.signed();
         Ok(SignedEvent { event, session: self.shared.cipher.seal(&self.session)? })
     }
 

@@ -9,6 +9,13 @@ use usher_protocol::{Keys, PublicKey, SecretKey};
 use crate::bunker_url::BunkerUrl;
 use crate::relay_url;
 
+/// After so many refusals in a row a session is of no more use: most signers refuse with the same words whether their user declines
+/// or they do not know us any more.
+const MOST_REFUSALS: u32 = 3;
+
+/// What signers say that do not know us, in lower case.
+const UNKNOWN: [&str; 3] = ["unknown client", "unknown app", "not connected"];
+
 /// Most relays of a signer that are used beside those with which the session began.
 const MAX_SIGNER_RELAYS: usize = 3;
 
@@ -34,6 +41,9 @@ pub(crate) struct Session {
     /// The user whose key the signer holds, as it says.
     #[serde(default)]
     pub(crate) user: Option<PublicKey>,
+    /// How often it has refused to sign since it last signed.
+    #[serde(default)]
+    refusals: u32,
 }
 
 impl Session {
@@ -55,8 +65,20 @@ impl Session {
         randomness: &dyn Randomness,
     ) -> Self {
         let client_key = new_keys(randomness).secret_key().to_secret_hex();
-        let (signer_relays, connected, user) = (Vec::new(), false, None);
-        Self { client_key, secret, relays, from_user, signer_relays, signer, connected, user }
+        let (signer_relays, connected, user, refusals) = (Vec::new(), false, None, 0);
+        Self { client_key, secret, relays, from_user, signer_relays, signer, connected, user, refusals }
+    }
+
+    /// The signer has signed.
+    pub(crate) const fn signed(&mut self) {
+        self.refusals = 0;
+    }
+
+    /// The signer has refused to sign, for this reason; returns whether it may be asked another time.
+    pub(crate) fn refused(&mut self, reason: &str) -> bool {
+        self.refusals = self.refusals.saturating_add(1);
+        let reason = reason.to_lowercase();
+        self.refusals < MOST_REFUSALS && !UNKNOWN.iter().any(|unknown| reason.contains(unknown))
     }
 
     /// Our keys.
@@ -115,4 +137,25 @@ pub(crate) fn random_text(randomness: &dyn Randomness) -> String {
     let mut bytes = [0; 16];
     randomness.fill(&mut bytes);
     hex::encode(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use usher_engine::ports::OsRandomness;
+
+    use super::*;
+
+    #[test]
+    fn session_ends_with_the_third_refusal_in_a_row_or_when_the_signer_does_not_know_it() {
+        let mut session = Session::invited(Vec::new(), &OsRandomness);
+        assert!(session.refused("Not authorized") && session.refused("Not authorized"));
+        session.signed();
+        assert!(session.refused("user rejected") && session.refused("user rejected"));
+        let stored = serde_json::to_string(&session).unwrap();
+        let mut read: Session = serde_json::from_str(&stored).unwrap();
+        assert!(!read.refused("user rejected"));
+        for reason in ["Unknown client", "error: app is not connected"] {
+            assert!(!Session::invited(Vec::new(), &OsRandomness).refused(reason), "{reason}");
+        }
+    }
 }

@@ -6,7 +6,7 @@
 //! asking ──expired───▶ finished   StatusUpdate {status: timeout}
 //! asking ──a device proves its subkey──▶ asking   the challenge is sent again, to that device too
 //! asking ──the remote signer signs─────▶ finished   as approved
-//! asking ──the remote signer refuses───▶ finished   as declined; the signer is forgotten
+//! asking ──the remote signer refuses───▶ finished   as declined; the signer stays, unless its session is of no more use
 //! asking ──the remote signer lies──────▶ finished   StatusUpdate {status: error}; the signer is forgotten
 //! ```
 //!
@@ -34,7 +34,7 @@ use super::signer_request::{SignerFault, SignerNews, SignerOutcome, SignerReport
 use super::{Effect, Input, SetBack, StateMachine, StepResult, emit, millis};
 use crate::UnixMillis;
 use crate::event_data::{EventData, LoginData};
-use crate::ports::{CorrelationKey, OperationKind, SignerSession, UserSigner};
+use crate::ports::{CorrelationKey, Kept, OperationKind, SignerSession, UserSigner};
 
 /// The state of an authentication.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -158,16 +158,20 @@ impl Authentication {
         }
         let Some(signer) = &mut self.signer else { return StepResult::Ignored };
         let (asked, session) = (self.conversation.asked(), signer.session().clone());
+        let mut left = None;
         let data = match signer.take(report, now) {
             SignerOutcome::Ignored => return StepResult::Ignored,
             SignerOutcome::Proven(key) => match self.conversation.main_key_of(&key, None, Permission::Auth, now) {
                 Some(main_key) => {
-                    let data = LoginData::approved(main_key, Vec::new(), None);
-                    return StepResult::Stepped(self.finish(EventData::Login(data), now));
+                    left = Some(signer.session().clone());
+                    LoginData::approved(main_key, Vec::new(), None)
                 }
                 None => LoginData::error("the user's remote signer signed for another key"),
             },
-            SignerOutcome::Declined { reason } => LoginData::declined(asked, Some(reason)),
+            SignerOutcome::Declined { reason, session } => {
+                left = session;
+                LoginData::declined(asked, Some(reason))
+            }
             SignerOutcome::Changed => match signer.fault() {
                 Some(SignerFault::Refused) => LoginData::declined(asked, None),
                 Some(SignerFault::Invalid) => LoginData::error("the user's remote signer signed something else"),
@@ -175,8 +179,12 @@ impl Authentication {
                 Some(SignerFault::Unreachable | SignerFault::Busy) | None => return StepResult::Stepped(Vec::new()),
             },
         };
-        let forgotten = Effect::KeepSigner(UserSigner { main_key: asked, session, kept: false });
-        StepResult::Stepped([forgotten].into_iter().chain(self.finish(EventData::Login(data), now)).collect())
+        let (session, kept) = match left {
+            Some(left) => (left, Kept::InsteadOf(session)),
+            None => (session, Kept::No),
+        };
+        let signer = Effect::KeepSigner(UserSigner { main_key: asked, session, kept });
+        StepResult::Stepped([signer].into_iter().chain(self.finish(EventData::Login(data), now)).collect())
     }
 
     /// The last event. The session with the signer stays no longer here.

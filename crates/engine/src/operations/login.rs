@@ -45,7 +45,7 @@ use super::signer_request::{SignerOutcome, SignerReport, SignerRequest};
 use super::{Effect, Input, SetBack, StateMachine, StepResult, emit, millis};
 use crate::UnixMillis;
 use crate::event_data::{EventData, KeyHandshakeData, LoginData};
-use crate::ports::{CorrelationKey, OperationKind, SignerSession, UserRelays, UserSigner};
+use crate::ports::{CorrelationKey, Kept, OperationKind, SignerSession, UserRelays, UserSigner};
 
 /// What a login is started with.
 #[derive(Clone)]
@@ -376,11 +376,11 @@ impl Login {
             SignerOutcome::Changed => return StepResult::Stepped(Vec::new()),
             SignerOutcome::Proven(main_key) => {
                 // A later authentication of this user asks the same signer.
-                let signer = UserSigner { main_key, session: signer.session().clone(), kept: true };
+                let signer = UserSigner { main_key, session: signer.session().clone(), kept: Kept::Yes };
                 let proven = self.prove(main_key, LoginMethod::Signer, now);
                 proven.map(|effects| [Effect::KeepSigner(signer)].into_iter().chain(effects).collect())
             }
-            SignerOutcome::Declined { reason } => self.decline_for(reason, now),
+            SignerOutcome::Declined { reason, .. } => self.decline_for(reason, now),
         };
         ended.map_or(StepResult::Ignored, StepResult::Stepped)
     }

@@ -107,6 +107,8 @@ pub(super) enum SignerOutcome {
     Declined {
         /// What the signer says, fit to be shown.
         reason: String,
+        /// The session, if it may be used another time.
+        session: Option<SignerSession>,
     },
 }
 
@@ -201,8 +203,8 @@ impl SignerRequest {
                 }
                 Err(_) => SignerStatus::Failed { fault: SignerFault::Invalid },
             },
-            SignerNews::Ended(Err(RemoteSignerError::SignatureRefused(reason))) => {
-                return SignerOutcome::Declined { reason: reason.clone() };
+            SignerNews::Ended(Err(RemoteSignerError::SignatureRefused { reason, session })) => {
+                return SignerOutcome::Declined { reason: reason.clone(), session: session.clone() };
             }
             SignerNews::Ended(Err(error)) => SignerStatus::Failed { fault: SignerFault::of(error) },
         };
@@ -232,7 +234,7 @@ impl SignerRequest {
 impl SignerFault {
     const fn of(error: &RemoteSignerError) -> Self {
         match error {
-            RemoteSignerError::ConnectionRefused(_) | RemoteSignerError::SignatureRefused(_) => Self::Refused,
+            RemoteSignerError::ConnectionRefused(_) | RemoteSignerError::SignatureRefused { .. } => Self::Refused,
             RemoteSignerError::Invalid(_) => Self::Invalid,
             RemoteSignerError::Unreachable | RemoteSignerError::Unusable => Self::Unreachable,
             RemoteSignerError::Busy => Self::Busy,

@@ -51,7 +51,7 @@ pub use remote_signer::{
 pub use row_check::{CheckedRows, DamagedRow, RowPosition, Table};
 pub use settings::SettingStore;
 pub use store::{
-    AllCommitted, Commit, Committed, Conflict, Head, OpenOperation, OperationKind, OutboxChange, OutboxMessage,
+    AllCommitted, Commit, Committed, Conflict, Head, Kept, OpenOperation, OperationKind, OutboxChange, OutboxMessage,
     Revision, State, Store, StoreError, StoredOperation, UserRelays, UserSigner,
 };
 pub use ticket_store::{

@@ -105,8 +105,14 @@ pub enum RemoteSignerError {
     #[error("the signer refuses the connection: {0}")]
     ConnectionRefused(String),
     /// The signer, or its user, refuses to sign.
-    #[error("the signer refuses to sign: {0}")]
-    SignatureRefused(String),
+    #[error("the signer refuses to sign: {reason}")]
+    SignatureRefused {
+        /// What the signer says, fit to be shown.
+        reason: String,
+        /// The session as it is now, to ask again another time; none when the signer does not know it any more, or has refused so
+        /// often that it is of no more use.
+        session: Option<SignerSession>,
+    },
     /// The signer sent something else than what it was asked for.
     #[error("the signer sent something else: {0}")]
     Invalid(&'static str),

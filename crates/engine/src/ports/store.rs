@@ -330,8 +330,19 @@ pub struct UserSigner {
     pub main_key: PublicKey,
     /// The session by which it is reached.
     pub session: SignerSession,
-    /// Whether the session is kept from now on, in place of another. If not, it is forgotten, unless another took its place.
-    pub kept: bool,
+    /// What becomes of the session.
+    pub kept: Kept,
+}
+
+/// What becomes of a session with a user's remote signer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Kept {
+    /// It is kept from now on, in place of any other.
+    Yes,
+    /// It is kept in place of this one. Nothing happens if this one was forgotten or another took its place.
+    InsteadOf(SignerSession),
+    /// It is forgotten, unless another took its place.
+    No,
 }
 
 /// The kind of an operation, as stored: numbers never change their meaning.

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use rusqlite::{CachedStatement, Connection, OptionalExtension as _, params};
 use usher_engine::ports::{
-    AllCommitted, Commit, Conflict, CorrelationKey, Head, OutboxChange, OutboxMessage, Revision, UserRelays, UserSigner,
+    AllCommitted, Commit, Conflict, CorrelationKey, Head, Kept, OutboxChange, OutboxMessage, Revision, UserRelays,
+    UserSigner,
 };
 use usher_engine::{StreamId, UnixMillis};
 use usher_protocol::{EventId, PublicKey};
@@ -345,16 +346,19 @@ fn remember_relays(connection: &Connection, commit: &Commit, relays: &UserRelays
 
 fn change_signer(connection: &Connection, commit: &Commit, signer: &UserSigner) -> Result<(), SqliteFailure> {
     let (user, session) = (signer.main_key.as_bytes(), &signer.session.0);
-    let changed = if signer.kept {
-        prepare(
+    let changed = match &signer.kept {
+        Kept::Yes => prepare(
             connection,
             "INSERT INTO user_relays (main_key, relays, at, signer) VALUES (?1, '[]', ?2, ?3)
              ON CONFLICT (main_key) DO UPDATE SET signer = excluded.signer, at = excluded.at",
         )?
-        .execute(params![user, codec::time(commit.at), session])
-    } else {
-        prepare(connection, "UPDATE user_relays SET signer = NULL WHERE main_key = ?1 AND signer = ?2")?
-            .execute(params![user, session])
+        .execute(params![user, codec::time(commit.at), session]),
+        Kept::InsteadOf(last) => {
+            prepare(connection, "UPDATE user_relays SET signer = ?3, at = ?4 WHERE main_key = ?1 AND signer = ?2")?
+                .execute(params![user, last.0, session, codec::time(commit.at)])
+        }
+        Kept::No => prepare(connection, "UPDATE user_relays SET signer = NULL WHERE main_key = ?1 AND signer = ?2")?
+            .execute(params![user, session]),
     };
     changed.during("keep or forget a user's remote signer").map(|_| ())
 }

@@ -10,7 +10,7 @@ use super::super::fixtures::{
 use super::super::{Effect, Input, SignerCall, StepResult};
 use super::Authentication;
 use crate::UnixMillis;
-use crate::ports::{RemoteSignerError, SignerProgress, UserSigner};
+use crate::ports::{Kept, RemoteSignerError, SignerProgress, UserSigner};
 
 const END: UnixMillis = UnixMillis(NOW.0 + 300_000);
 
@@ -25,7 +25,13 @@ fn asked() -> (Authentication, SignerCall) {
 }
 
 fn forgotten() -> Effect {
-    Effect::KeepSigner(UserSigner { main_key: user(1).public_key(), session: session(1), kept: false })
+    Effect::KeepSigner(UserSigner { main_key: user(1).public_key(), session: session(1), kept: Kept::No })
+}
+
+/// The session as it is after the reply takes the place of the one that was used.
+fn renewed() -> Effect {
+    let kept = Kept::InsteadOf(session(1));
+    Effect::KeepSigner(UserSigner { main_key: user(1).public_key(), session: session(9), kept })
 }
 
 #[test]
@@ -39,20 +45,23 @@ fn kept_signer_signs_and_the_event_is_the_same_as_a_wallets() {
     }
     let got = effects(asking.step(&signed(1, 1, &challenge(), NOW), UnixMillis(END.0 - 1)));
     let data = json!({ "status": "approved", "main_key": user(1).public_key().to_hex(), "granted_permissions": [] });
-    assert_eq!(event(&got), ("StatusUpdate", data));
-    assert_eq!(got[1..], [Effect::Finish]);
+    assert_eq!(got[0], renewed());
+    assert_eq!(event(&got[1..]), ("StatusUpdate", data));
+    assert_eq!(got[2..], [Effect::Finish]);
     assert!(!serde_json::to_string(&asking).unwrap().contains("session"), "the session is kept elsewhere alone");
 }
 
 #[test]
-fn refusal_declines_and_the_signer_is_forgotten() {
-    for (error, reason) in [
-        (RemoteSignerError::SignatureRefused("who are you?".to_owned()), Some("who are you?")),
-        (RemoteSignerError::ConnectionRefused("unknown client".to_owned()), None),
+fn refusal_declines_and_the_signer_is_forgotten_if_its_session_is_of_no_more_use() {
+    let refused = |session| RemoteSignerError::SignatureRefused { reason: "not now".to_owned(), session };
+    for (error, reason, signer) in [
+        (refused(Some(session(9))), Some("not now"), renewed()),
+        (refused(None), Some("not now"), forgotten()),
+        (RemoteSignerError::ConnectionRefused("unknown client".to_owned()), None, forgotten()),
     ] {
         let (mut asking, _) = asked();
         let got = effects(asking.step(&failed(1, error), NOW));
-        assert_eq!(got[0], forgotten());
+        assert_eq!(got[0], signer);
         let mut expected = json!({ "status": "declined", "main_key": user(1).public_key().to_hex() });
         if let Some(reason) = reason {
             expected["reason"] = reason.into();

@@ -12,7 +12,7 @@ use super::super::{Effect, Input, StateMachine as _, StepResult};
 use super::tests::{events, handshake_event, login};
 use super::{AskSignerError, Login, LoginMethod, LoginState, MAX_SIGNERS};
 use crate::UnixMillis;
-use crate::ports::{RemoteSignerError, SignerProgress, UserSigner};
+use crate::ports::{Kept, RemoteSignerError, SignerProgress, UserSigner};
 
 fn challenge() -> LoginChallenge {
     LoginChallenge { url: "https://shop.example/login/7".to_owned(), challenge: "other challenge".to_owned() }
@@ -69,7 +69,7 @@ fn signature_of_a_remote_signer_logs_in_before_or_after_a_scan() {
         let approved = json!({ "status": "approved", "main_key": main_key.to_hex(), "method": "signer" });
         assert_eq!(events(&got), [handshake_event(2, &[]), ("StatusUpdate", approved)]);
         assert_eq!(got.last(), Some(&Effect::Finish));
-        let kept = UserSigner { main_key, session: session(9), kept: true };
+        let kept = UserSigner { main_key, session: session(9), kept: Kept::Yes };
         assert!(got.contains(&Effect::KeepSigner(kept)), "{got:?}");
         assert_eq!(login.state(), LoginState::Approved { main_key, method: LoginMethod::Signer, at: later });
         assert_eq!(login.signer(), None, "its session is kept elsewhere");
@@ -102,7 +102,9 @@ fn what_a_signer_says_or_signs_for_something_else_logs_nobody_in() {
 fn refusal_of_the_user_declines_and_other_failures_leave_the_login_open() {
     let mut refused = login();
     ask(&mut refused, 1);
-    let got = effects(refused.step(&failed(1, RemoteSignerError::SignatureRefused("no".to_owned())), NOW));
+    let got = effects(
+        refused.step(&failed(1, RemoteSignerError::SignatureRefused { reason: "no".to_owned(), session: None }), NOW),
+    );
     assert_eq!(events(&got), [("StatusUpdate", json!({ "status": "declined", "reason": "no" }))]);
     assert_eq!(refused.state(), LoginState::Declined);
 

@@ -13,8 +13,8 @@ use parking_lot::Mutex;
 use usher_engine::event::Event;
 use usher_engine::ports::{
     AllCommitted, CheckedRows, Commit, Conflict, CorrelationKey, Delivery, DeliveryStatus, Head, IdempotencyKey,
-    IdempotencyRecord, OpenOperation, OperationKind, OutboxChange, OutboxMessage, Revision, RowPosition, SignerSession,
-    State, Store, StoreError, StoredOperation, UserSigner,
+    IdempotencyRecord, Kept, OpenOperation, OperationKind, OutboxChange, OutboxMessage, Revision, RowPosition,
+    SignerSession, State, Store, StoreError, StoredOperation, UserSigner,
 };
 use usher_engine::{StreamId, UnixMillis};
 use usher_protocol::message::PaymentHash;
@@ -203,11 +203,17 @@ impl Rows {
             }
         }
         for UserSigner { main_key, session, kept } in commit.user_signers {
-            if kept {
-                self.user_relays.entry(main_key).or_default().0 = commit.at;
-                self.user_signers.insert(main_key, session);
-            } else if self.user_signers.get(&main_key) == Some(&session) {
-                self.user_signers.remove(&main_key);
+            let is_last = |last: &SignerSession| self.user_signers.get(&main_key) == Some(last);
+            match kept {
+                Kept::InsteadOf(last) if !is_last(&last) => {}
+                Kept::Yes | Kept::InsteadOf(_) => {
+                    self.user_relays.entry(main_key).or_default().0 = commit.at;
+                    self.user_signers.insert(main_key, session);
+                }
+                Kept::No if is_last(&session) => {
+                    self.user_signers.remove(&main_key);
+                }
+                Kept::No => {}
             }
         }
         if let Some(new) = commit.idempotency_record {
