@@ -169,7 +169,7 @@ async fn open(
         }
         Err(error) => Err(error),
     };
-    let node = built.inspect_err(|_| store.close())?;
+    let (node, closes_alone) = built.inspect_err(|_| store.close())?;
     Ok(SharedNode {
         node: Arc::new(node),
         store,
@@ -179,6 +179,7 @@ async fn open(
         max_fee_percent,
         max_opening_fee_percent,
         provider,
+        closes_alone,
         opening: Mutex::new(()),
         started: AtomicBool::new(false),
         reserving: Mutex::new(()),

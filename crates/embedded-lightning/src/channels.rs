@@ -13,6 +13,7 @@ use usher_engine::ports::{
     Channel, ChannelOpening, LightningError, NodeError, OpeningState, ReceivingCost, WantedChannel,
 };
 
+use crate::node::CLOSING_RESERVE;
 use crate::node_records::Opening;
 use crate::shared_node::SharedNode;
 
@@ -107,11 +108,12 @@ impl SharedNode {
                 None => {}
             }
         }
-        let spendable = self.node.list_balances().spendable_onchain_balance_sats;
-        if spendable <= amount {
+        let (spendable, _) = self.on_chain(&self.node.list_balances(), &self.node.list_channels());
+        let kept = if self.is_provider(&peer) { 0 } else { CLOSING_RESERVE };
+        if spendable <= amount.saturating_add(kept) {
             return Err(NodeError::InvalidAmount(format!(
-                "the node can spend {spendable} sat of its on-chain balance; the channel needs more, and the fee of its \
-                 funding transaction"
+                "the node can spend {spendable} sat of its on-chain balance, which must also cover the fee of the funding \
+                 transaction and {kept} sat that are kept for closing the channel"
             )));
         }
         if let Some(key) = &wanted.key {

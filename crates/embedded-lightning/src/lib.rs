@@ -35,6 +35,12 @@
 //! opened. Without one, nothing was funded unless the library has a channel monitor that is newer than the record: it stores
 //! that before it publishes the funding transaction, and closes the channel if it was killed before it stored the rest.
 //!
+//! # Who publishes a closing transaction
+//!
+//! Publishing it costs miner fees. Without an on-chain balance the node leaves it to the provider: a new operator has none, and
+//! what a payment was claimed by is then safe, because the node can claim from the provider's transaction without coins of
+//! its own. With a balance at the start (`node.rs`), it publishes it itself, so that a provider that is gone keeps nothing.
+//!
 //! # What a kill can cost
 //!
 //! If the process is killed between the library's write of a channel and its write of the list of channels, the library

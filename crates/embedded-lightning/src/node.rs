@@ -18,6 +18,10 @@ use crate::store::{OpenError, Store};
 /// The longest pause between attempts to start the node.
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
+/// The on-chain balance, in sats, with which the node can close a channel without its peer: publishing the closing
+/// transaction and claiming payments under way cost miner fees (the library's default).
+pub(crate) const CLOSING_RESERVE: u64 = 25_000;
+
 /// Why the node cannot be set up.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
@@ -67,11 +71,29 @@ impl StartError {
     }
 }
 
-/// Builds the node from what is stored; asks nobody.
+/// Builds the node from what is stored; asks nobody. Also returns whether it closes channels with the provider by itself:
+/// without an on-chain balance it cannot pay for that, and leaves it to the provider.
 pub(crate) fn build(
     options: &Options,
     store: Arc<Store>,
     runtime: &tokio::runtime::Handle,
+) -> Result<(Node, bool), StartError> {
+    let node = build_with(options, Arc::clone(&store), runtime, false)?;
+    if options.provider.is_none() {
+        return Ok((node, true));
+    }
+    if node.list_balances().total_onchain_balance_sats < CLOSING_RESERVE {
+        return Ok((node, false));
+    }
+    drop(node);
+    Ok((build_with(options, store, runtime, true)?, true))
+}
+
+fn build_with(
+    options: &Options,
+    store: Arc<Store>,
+    runtime: &tokio::runtime::Handle,
+    closes_alone: bool,
 ) -> Result<Node, StartError> {
     let mut config = Config {
         storage_dir_path: options.folder.to_string_lossy().into_owned(),
@@ -84,8 +106,13 @@ pub(crate) fn build(
         ..Config::default()
     };
     if let (Some(anchors), Some(provider)) = (&mut config.anchor_channels_config, &options.provider) {
-        // Without this a channel would need money on the chain first, which a new operator does not have.
-        anchors.trusted_peers_no_reserve.push(provider.node_id);
+        // The library refuses the provider's channels unless it keeps a reserve for each, which a new operator does not have,
+        // or trusts the provider. But then it never publishes the closing transaction of such a channel.
+        if closes_alone {
+            anchors.per_channel_reserve_sats = 0;
+        } else {
+            anchors.trusted_peers_no_reserve.push(provider.node_id);
+        }
     }
     let mut builder = Builder::from_config(config);
     builder.set_runtime(runtime.clone());

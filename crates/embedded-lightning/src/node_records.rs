@@ -8,7 +8,7 @@ use rusqlite::{OptionalExtension as _, params};
 use usher_engine::ports::{Closures, IdempotencyKey};
 use usher_protocol::message::PaymentHash;
 
-use crate::store::Store;
+use crate::store::{MONITORS, Store};
 
 /// How a channel ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,9 +42,6 @@ pub(crate) struct Opening {
     /// The names of all channel monitors that the library had stored before.
     pub(crate) monitors: HashSet<String>,
 }
-
-/// Where the library stores a channel monitor from the moment in which a channel is funded until long after its end.
-const MONITORS: &str = "monitors";
 
 impl Store {
     /// Records that a channel has a funding transaction.

@@ -9,6 +9,7 @@ use tokio_util::sync::CancellationToken;
 use usher_engine::ports::{ChannelCounts, NodeState, NodeWarning};
 
 use crate::liquidity::sendable;
+use crate::node::CLOSING_RESERVE;
 use crate::shared_node::{OLDEST_SYNC, SharedNode};
 
 /// Below which part of the capacity, in percent, what can be received in one payment is little.
@@ -36,6 +37,14 @@ impl SharedNode {
             // It is part of the balance on the chain.
             PendingSweepBalance::AwaitingThresholdConfirmations { .. } => 0,
         });
+        let waits_for_provider = !self.closes_alone
+            && balances.lightning_balances.iter().any(|balance| match balance {
+                LightningBalance::ClaimableOnChannelClose { channel_id, counterparty_node_id, .. } => {
+                    !open.contains(channel_id) && self.is_provider(counterparty_node_id)
+                }
+                _ => false,
+            });
+        let (spendable, kept) = self.on_chain(&balances, &channels);
         let inbound = self.free_inbound().map_err(|error| std::io::Error::other(error.to_string()))?.at_once;
         let mut state = NodeState {
             node_id: self.node.node_id().to_string(),
@@ -47,19 +56,19 @@ impl SharedNode {
             outbound: sendable(&channels),
             inbound,
             on_chain: balances.total_onchain_balance_sats * 1000,
-            on_chain_spendable: balances.spendable_onchain_balance_sats * 1000,
-            on_chain_reserved: balances.total_anchor_channels_reserve_sats * 1000,
+            on_chain_spendable: spendable * 1000,
+            on_chain_reserved: kept * 1000,
             payments_under_way: self.store.payments_under_way()?,
             closing: closing.chain(swept).sum::<u64>() * 1000,
             skimmed_fees: self.store.skimmed_fees()?,
             closures: self.store.closures()?,
             warnings: Vec::new(),
         };
-        state.warnings = self.warnings(&state)?;
+        state.warnings = self.warnings(&state, waits_for_provider)?;
         Ok(state)
     }
 
-    fn warnings(&self, state: &NodeState) -> std::io::Result<Vec<NodeWarning>> {
+    fn warnings(&self, state: &NodeState, waits_for_provider: bool) -> std::io::Result<Vec<NodeWarning>> {
         let provider_is_away = self.provider.as_ref().is_some_and(|provider| {
             !self.node.list_peers().iter().any(|peer| peer.node_id == provider.node_id && peer.is_connected)
         });
@@ -68,6 +77,7 @@ impl SharedNode {
             has_provider: self.provider.is_some(),
             provider_is_away,
             forced_closure: self.store.last_forced_closure()?,
+            waits_for_provider,
             now: self.now(),
         };
         Ok(warnings(state, &situation))
@@ -96,6 +106,9 @@ struct Situation {
     provider_is_away: bool,
     /// When a channel was last closed by one side alone, in Unix seconds.
     forced_closure: Option<u64>,
+    /// A channel with the provider was closed by force, its closing transaction is not in a block, and the node leaves it
+    /// to the provider to publish it.
+    waits_for_provider: bool,
     /// Unix seconds.
     now: u64,
 }
@@ -142,6 +155,16 @@ fn warnings(state: &NodeState, situation: &Situation) -> Vec<NodeWarning> {
             ),
         );
     }
+    if situation.waits_for_provider {
+        warn(
+            "cannot_close",
+            format!(
+                "a channel was closed by force, and its closing transaction is not in a block. The liquidity provider \
+                 publishes it. If the provider is gone for good: send {CLOSING_RESERVE} sat or more to an address of the \
+                 node, wait until they are part of the on-chain balance, and restart the service"
+            ),
+        );
+    }
     warnings
 }
 
@@ -171,8 +194,14 @@ mod tests {
 
     use super::*;
 
-    const HEALTHY: Situation =
-        Situation { runs: true, has_provider: true, provider_is_away: false, forced_closure: None, now: 1_000_000 };
+    const HEALTHY: Situation = Situation {
+        runs: true,
+        has_provider: true,
+        provider_is_away: false,
+        forced_closure: None,
+        waits_for_provider: false,
+        now: 1_000_000,
+    };
 
     fn state() -> NodeState {
         NodeState {

@@ -3,13 +3,15 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use ldk_node::Node;
+use ldk_node::bitcoin::secp256k1::PublicKey;
+use ldk_node::{BalanceDetails, ChannelDetails, Node};
 use parking_lot::Mutex;
 use tokio::sync::watch;
 use usher_engine::ports::Clock;
 use usher_protocol::bolt11::Network;
 
 use crate::generation::Generation;
+use crate::node::CLOSING_RESERVE;
 use crate::options::LiquidityProvider;
 use crate::store::Store;
 
@@ -26,6 +28,8 @@ pub(crate) struct SharedNode {
     pub(crate) max_fee_percent: u64,
     pub(crate) max_opening_fee_percent: u64,
     pub(crate) provider: Option<LiquidityProvider>,
+    /// Whether the node publishes the closing transactions of channels with the provider.
+    pub(crate) closes_alone: bool,
     /// Held while a channel is opened.
     pub(crate) opening: Mutex<()>,
     pub(crate) started: AtomicBool,
@@ -44,6 +48,20 @@ impl SharedNode {
     /// The most, in millisats, that the provider may keep of a payment for opening a channel.
     pub(crate) fn opening_fee_limit(&self, amount: u64) -> u64 {
         amount / 100 * self.max_opening_fee_percent
+    }
+
+    /// Whether this peer is the liquidity provider.
+    pub(crate) fn is_provider(&self, peer: &PublicKey) -> bool {
+        self.provider.as_ref().is_some_and(|provider| provider.node_id == *peer)
+    }
+
+    /// What can be spent of the on-chain balance and what is kept of it for closing channels with peers other than the
+    /// provider, in sats. The library keeps nothing if it closes channels with the provider alone.
+    pub(crate) fn on_chain(&self, balances: &BalanceDetails, channels: &[ChannelDetails]) -> (u64, u64) {
+        let others = channels.iter().filter(|channel| !self.is_provider(&channel.counterparty_node_id)).count();
+        let kept = (CLOSING_RESERVE * others as u64).min(balances.total_onchain_balance_sats);
+        let not_yet = kept.saturating_sub(balances.total_anchor_channels_reserve_sats);
+        (balances.spendable_onchain_balance_sats.saturating_sub(not_yet), kept)
     }
 
     /// Whether the node runs and can store what it does.

@@ -17,6 +17,9 @@ use rusqlite::{Connection, OptionalExtension as _, params};
 /// The file in the node's folder.
 pub(crate) const FILE: &str = "lightning.db";
 
+/// Where the library stores a channel monitor from the moment in which a channel is funded until long after its end.
+pub(crate) const MONITORS: &str = "monitors";
+
 /// Locked while a process uses the folder.
 const LOCK: &str = "lock";
 
@@ -177,6 +180,9 @@ impl Store {
                 .prepare_cached("INSERT OR REPLACE INTO entries VALUES (?1, ?2, ?3, ?4)")?
                 .execute(params![primary, secondary, key, value])
         })?;
+        if primary == MONITORS {
+            fail::fail_point!("after-channel-monitor-write", |_| std::process::abort());
+        }
         Ok(())
     }
 

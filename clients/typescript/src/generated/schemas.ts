@@ -601,7 +601,7 @@ export interface components {
          */
         LightningNodeWarning: {
             /**
-             * @description For programs: `not_running`, `not_synced`, `provider_away`, `cannot_receive`, `low_inbound` or `forced_closure`. Later versions may add codes.
+             * @description For programs: `not_running`, `not_synced`, `provider_away`, `cannot_receive`, `low_inbound`, `forced_closure` or `cannot_close`. Later versions may add codes.
              */
             code: string;
             /**

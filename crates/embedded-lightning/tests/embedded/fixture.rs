@@ -9,8 +9,8 @@ use ldk_node::lightning_invoice::Bolt11Invoice;
 use tempfile::TempDir;
 use usher_embedded_lightning::{ChainSource, EmbeddedLightning, LiquidityProvider, Options};
 use usher_engine::ports::{
-    InvoiceStatus, Lightning as _, LightningNotification, LightningNotifications, OutgoingStatus, SignedPayment,
-    SystemClock, WantedInvoice,
+    InvoiceStatus, Lightning as _, LightningNode as _, LightningNotification, LightningNotifications, NodeState,
+    OutgoingStatus, SignedPayment, SystemClock, WantedInvoice,
 };
 use usher_lightning_network::{Fees, Network, PaymentStatus, RpcAccess};
 use usher_protocol::bolt11::Invoice;
@@ -18,7 +18,8 @@ use usher_protocol::bolt11::Invoice;
 /// Longer than anything takes on any machine.
 pub(crate) const LONG: Duration = Duration::from_secs(60);
 
-const MNEMONIC: &str = "abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon about";
+pub(crate) const MNEMONIC: &str =
+    "abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon about";
 
 pub(crate) struct Fixture {
     pub(crate) network: Network,
@@ -172,6 +173,17 @@ pub(crate) async fn until(what: &str, mut holds: impl FnMut() -> bool) {
         }
     };
     tokio::time::timeout(LONG, waiting).await.unwrap_or_else(|_| panic!("no {what} in time"));
+}
+
+/// Waits until the state of the node is as wanted.
+pub(crate) async fn until_state(fixture: &Fixture, what: &str, holds: impl Fn(&NodeState) -> bool) {
+    let waiting = async {
+        while !holds(&fixture.backend.state().await.unwrap()) {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    };
+    let waited = tokio::time::timeout(LONG, waiting).await;
+    assert!(waited.is_ok(), "no {what} in time: {:?}", fixture.backend.state().await);
 }
 
 /// Follows a payment until it has ended, and mines so many blocks a second meanwhile, in case its channel was closed.

@@ -1,7 +1,6 @@
 //! What the operator sees of the node, and does with its channels.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use ldk_node::bitcoin::{Address, Amount};
 use usher_engine::ports::{
@@ -10,18 +9,7 @@ use usher_engine::ports::{
 };
 use usher_lightning_network::Network;
 
-use crate::fixture::{Fixture, LONG, bolt11, until, wanted};
-
-/// Waits until the state of the node is as wanted.
-async fn until_state(fixture: &Fixture, what: &str, holds: impl Fn(&usher_engine::ports::NodeState) -> bool) {
-    let waiting = async {
-        while !holds(&fixture.backend.state().await.unwrap()) {
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
-    };
-    let waited = tokio::time::timeout(LONG, waiting).await;
-    assert!(waited.is_ok(), "no {what} in time: {:?}", fixture.backend.state().await);
-}
+use crate::fixture::{Fixture, bolt11, until, until_state, wanted};
 
 fn codes(state: &usher_engine::ports::NodeState) -> Vec<&'static str> {
     state.warnings.iter().map(|warning| warning.code).collect()

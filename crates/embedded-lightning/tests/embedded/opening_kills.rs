@@ -7,7 +7,7 @@ use ldk_node::bitcoin::{Address, Amount};
 use usher_engine::ports::{IdempotencyKey, LightningNode as _, NodeError, NodeState, OpeningState, WantedChannel};
 
 use crate::child_process;
-use crate::fixture::{Fixture, LONG};
+use crate::fixture::{Fixture, LONG, until_state};
 
 /// Millisats of each channel.
 const CAPACITY: u64 = 1_000_000_000;
@@ -25,6 +25,15 @@ async fn a_kill_before_the_library_has_the_opening_opens_nothing() {
 async fn a_kill_after_the_library_has_the_opening() {
     let mut fixture = with_money_on_the_chain().await;
     kill_and_check(&mut fixture, 1, "after-channel-opening=return").await;
+}
+
+/// The channel is funded, its record does not name it, and the library has not listed it: nothing but the channel's monitor
+/// tells that the opening must not be repeated.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_funded_channel_that_is_not_listed_is_not_opened_again() {
+    let mut fixture = with_money_on_the_chain().await;
+    let fail_points = "after-channel-opening=sleep(60000);after-channel-monitor-write=return";
+    assert_eq!(kill_and_check(&mut fixture, 1, fail_points).await, OpeningState::Closed);
 }
 
 /// The record, the peer, the record's channel, the wallet's change, the channel's monitor, the list of channels …
@@ -115,17 +124,7 @@ fn wanted(key: u8) -> WantedChannel {
     WantedChannel { key: Some(IdempotencyKey([key; 32])), peer: None, amount: CAPACITY }
 }
 
-async fn until_state(fixture: &Fixture, what: &str, holds: impl Fn(&NodeState) -> bool) {
-    let waiting = async {
-        while !holds(&fixture.backend.state().await.unwrap()) {
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
-    };
-    let waited = tokio::time::timeout(LONG, waiting).await;
-    assert!(waited.is_ok(), "no {what} in time: {:?}", fixture.backend.state().await);
-}
-
-/// The same, while blocks come: more and more, because a channel that was closed by force is locked for long.
+/// Waits until the state of the node is as wanted, while blocks come: more and more, because a channel that was closed by force is locked for long.
 async fn until_state_with_blocks(fixture: &Fixture, what: &str, holds: impl Fn(&NodeState) -> bool) {
     for round in 0..60 {
         if holds(&fixture.backend.state().await.unwrap()) {

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use ldk_node::bitcoin::{Address, Amount};
 use ldk_node::lightning_types::payment::{PaymentHash as LibraryHash, PaymentPreimage};
 use usher_engine::ports::{Clock as _, Lightning as _, LightningNode as _, OutgoingStatus, SignedPayment, SystemClock};
 use usher_protocol::bolt11::Invoice;
 
-use crate::fixture::{Fixture, bolt11, follow, invoice, until};
+use crate::fixture::{Fixture, bolt11, follow, invoice, until, until_state};
 
 const AMOUNT: u64 = 5_000_000;
 
@@ -86,4 +87,26 @@ async fn a_payment_that_fails_after_its_channel_was_closed_is_failed() {
 
     assert_eq!(follow(&fixture, &bill, &payment, 6).await, OutgoingStatus::Failed);
     assert!(!fixture.network.payer.is_paid(&bolt11(&bill)));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_channel_can_be_closed_although_the_provider_is_gone_for_good() {
+    let mut fixture = Fixture::start_funded().await;
+    let provider = Arc::clone(fixture.network.provider.node());
+    tokio::task::spawn_blocking(move || provider.stop()).await.unwrap().unwrap();
+    let channel = fixture.backend.channels().await.unwrap().pop().unwrap();
+    fixture.backend.close_channel(&channel.id, true).await.unwrap();
+    // Without a balance on the chain the node cannot pay for the closing transaction, and says so.
+    until_state(&fixture, "warning", |state| state.warnings.iter().any(|it| it.code == "cannot_close")).await;
+    assert_eq!(fixture.network.chain.unconfirmed(), 0);
+
+    let address: Address<_> = fixture.backend.new_address().await.unwrap().parse().unwrap();
+    fixture.network.chain.fund(&address.assume_checked(), Amount::from_sat(50_000)).unwrap();
+    fixture.network.chain.mine(5).unwrap();
+    until_state(&fixture, "balance on the chain", |state| state.on_chain_spendable == 50_000_000).await;
+    fixture.restart().await;
+    until("a closing transaction", || fixture.network.chain.unconfirmed() > 0).await;
+    let state = fixture.backend.state().await.unwrap();
+    assert_eq!(state.closing, 148_000_000, "all of it is on its way: {state:?}");
+    assert!(state.warnings.iter().all(|it| it.code != "cannot_close"), "{state:?}");
 }

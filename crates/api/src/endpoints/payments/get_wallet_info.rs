@@ -154,8 +154,8 @@ pub(crate) struct Closures {
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = LightningNodeWarning)]
 pub(crate) struct Warning {
-    /// For programs: `not_running`, `not_synced`, `provider_away`, `cannot_receive`, `low_inbound` or `forced_closure`.
-    /// Later versions may add codes.
+    /// For programs: `not_running`, `not_synced`, `provider_away`, `cannot_receive`, `low_inbound`, `forced_closure` or
+    /// `cannot_close`. Later versions may add codes.
     #[schema(example = "low_inbound")]
     code: &'static str,
     /// For people.
