@@ -7,6 +7,7 @@ mod fixture;
 mod invoices;
 mod kills;
 mod management;
+mod odd_payers;
 mod opening_kills;
 mod outages;
 mod provider_faults;

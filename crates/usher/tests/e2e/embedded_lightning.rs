@@ -1,6 +1,7 @@
 //! The embedded Lightning node in the real program, in a Lightning network of real nodes on a private chain.
 
 mod fixture;
+mod kills;
 mod operator;
 
 use std::fs::File;
