@@ -69,7 +69,7 @@ impl AtLogin {
         self.message(StatusCode::SERVICE_UNAVAILABLE, &self.texts.unavailable, None)
     }
 
-    /// What the user is told when something is refused.
+    /// The message for the user when something is refused.
     pub(crate) fn refusal(&self, error: &LoginPageError) -> (StatusCode, &'static Message) {
         let Self { login, texts, .. } = self;
         match error {

@@ -186,7 +186,7 @@ async fn who_only_looks_at_an_address_begins_and_ends_nothing() {
         let reply = send(method, &authorize_with(&[]), "", headers).await;
         assert!(reply.status == 503 && !reply.headers.contains_key("set-cookie"), "{reply:?}");
     }
-    // Of a script, an image or a frame: the app is told that the user would have to log in.
+    // Of a script, an image or a frame: the app gets login_required.
     for destination in ["empty", "image", "iframe"] {
         let reply = send("GET", &authorize_with(&[]), "", &[("sec-fetch-dest", destination)]).await;
         assert_eq!(reply.parameter("error").as_deref(), Some("login_required"), "{destination}");
