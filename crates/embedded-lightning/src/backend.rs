@@ -1,20 +1,20 @@
 //! The adapter of the port `Lightning`.
 
 use std::fmt;
+use std::net::TcpListener;
 use std::panic::AssertUnwindSafe;
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use parking_lot::Mutex;
+use parking_lot::{Mutex, RwLock};
 use tokio::runtime::Runtime;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 use usher_engine::ports::{
-    Clock, InvoiceStatus, Lightning, LightningError, LightningInfo, LightningNotifications, LightningStatus,
-    OutgoingStatus, PaidInvoice, SignedPayment, WantedInvoice,
+    Clock, InvoiceStatus, Lightning, LightningError, LightningInfo, LightningNotification, LightningNotifications,
+    LightningStatus, OutgoingStatus, PaidInvoice, SignedPayment, WantedInvoice,
 };
 use usher_protocol::bolt11::Invoice;
 use usher_protocol::message::PaymentHash;
@@ -22,8 +22,9 @@ use usher_protocol::message::PaymentHash;
 use crate::generation::Generation;
 use crate::invoices::blocking;
 use crate::liquidity::sendable;
-use crate::node::{StartError, build, start};
+use crate::node::{StartError, build, check_owner, draft, start, until_chain};
 use crate::options::Options;
+use crate::panic_guard::PanicGuard;
 use crate::payments::{Sent, prepare};
 use crate::shared_node::SharedNode;
 use crate::store::Store;
@@ -39,7 +40,7 @@ const NOTIFICATIONS: usize = 1024;
 const REACH: Duration = Duration::from_secs(5);
 
 /// How long a call may take that asks the liquidity provider: a connection and two requests of five seconds each.
-const INVOICE_TIME: Duration = Duration::from_secs(20);
+pub(crate) const PROVIDER_TIME: Duration = Duration::from_secs(20);
 
 /// How long to wait for the outcome of a payment; afterwards it is looked up.
 const PAYMENT_TIME: Duration = Duration::from_secs(60);
@@ -71,7 +72,7 @@ impl Drop for EmbeddedLightning {
 /// Stops the node on a thread of its own, because that blocks, and only then ends the runtime, which the node needs for
 /// it. Lets go of the folder. The receiver gets a value at the end.
 fn shut_down(inner: &SharedNode, runtime: Runtime) -> oneshot::Receiver<()> {
-    let (node, store) = (Arc::clone(&inner.node), Arc::clone(&inner.store));
+    let (node, store) = (inner.node(), Arc::clone(&inner.store));
     let (stopped, wait) = oneshot::channel();
     std::thread::spawn(move || {
         // The library panics if one of its threads did, for example because a write failed.
@@ -98,15 +99,18 @@ impl EmbeddedLightning {
         clock: Arc<dyn Clock>,
     ) -> Result<(Arc<Self>, LightningNotifications), StartError> {
         options.mnemonic()?;
-        let provider = options.provider.clone();
+        let options = Arc::new(options);
+        let guard = PanicGuard::default();
+        let watched = guard.clone();
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(THREADS)
             .thread_name("lightning")
+            .on_thread_start(move || watched.watch_this_thread())
             .enable_all()
             .build()
             .map_err(StartError::Threads)?;
         let handle = runtime.handle().clone();
-        let inner = match open(options, clock, &handle).await {
+        let inner = match open(&options, clock, guard, &handle).await {
             Ok(inner) => Arc::new(inner),
             Err(error) => {
                 runtime.shutdown_background();
@@ -115,18 +119,8 @@ impl EmbeddedLightning {
         };
         let (notifications, to_engine) = mpsc::channel(NOTIFICATIONS);
         let stop = CancellationToken::new();
-        let (running, stopping) = (Arc::clone(&inner), stop.clone());
-        handle.spawn(async move {
-            if start(&running.node, &stopping).await {
-                running.started.store(true, Ordering::Release);
-                let kept = connections::keep(Arc::clone(&running.node), provider, stopping.clone());
-                tokio::runtime::Handle::current().spawn(kept);
-                let watched = overview::watch(Arc::clone(&running), stopping.clone());
-                tokio::runtime::Handle::current().spawn(watched);
-                tokio::runtime::Handle::current().spawn(cleanup::run(Arc::clone(&running), stopping.clone()));
-                events::run(running, notifications, stopping).await;
-            }
-        });
+        handle.spawn(inner.generation.clone().follow(stop.clone()));
+        handle.spawn(run(options, Arc::clone(&inner), notifications, stop.clone()));
         let backend = Self { inner, runtime: Mutex::new(Some(runtime)), handle, stop };
         Ok((Arc::new(backend), to_engine))
     }
@@ -137,6 +131,7 @@ impl EmbeddedLightning {
         let Some(runtime) = self.runtime.lock().take() else { return };
         self.inner.generation.advance().await;
         let _ = shut_down(&self.inner, runtime).await;
+        self.inner.generation.record().await;
     }
 
     fn check_running(&self) -> Result<(), LightningError> {
@@ -144,41 +139,74 @@ impl EmbeddedLightning {
     }
 
     fn has_usable_channel(&self) -> bool {
-        self.inner.node.list_channels().iter().any(|channel| channel.is_usable)
+        self.inner.node().list_channels().iter().any(|channel| channel.is_usable)
     }
 }
 
-/// Opens the store and builds the node.
+/// Runs the node as soon as its chain source answers, on the node's runtime.
+async fn run(
+    options: Arc<Options>,
+    inner: Arc<SharedNode>,
+    notifications: mpsc::Sender<LightningNotification>,
+    stop: CancellationToken,
+) {
+    if !until_chain(&options, &stop).await {
+        return;
+    }
+    let runtime = tokio::runtime::Handle::current();
+    let (building, store, closes_alone) = (runtime.clone(), Arc::clone(&inner.store), inner.closes_alone);
+    let provider = options.provider.clone();
+    let built = runtime.spawn_blocking(move || build(&options, store, &building, closes_alone)).await;
+    let node = match built {
+        Ok(Ok(node)) => Arc::new(node),
+        Ok(Err(error)) => {
+            tracing::error!(%error, "the Lightning node is off until the next start");
+            return;
+        }
+        // The panic is in the log.
+        Err(_) => return,
+    };
+    *inner.node.write() = Arc::clone(&node);
+    if stop.is_cancelled() || !start(&node, &stop).await {
+        return;
+    }
+    inner.started.store(true, Ordering::Release);
+    runtime.spawn(connections::keep(node, provider, stop.clone()));
+    runtime.spawn(overview::watch(Arc::clone(&inner), stop.clone()));
+    runtime.spawn(cleanup::run(Arc::clone(&inner), stop.clone()));
+    events::run(inner, notifications, stop).await;
+}
+
+/// Opens the store and shows what it has.
 async fn open(
-    options: Options,
+    options: &Arc<Options>,
     clock: Arc<dyn Clock>,
+    guard: PanicGuard,
     runtime: &tokio::runtime::Handle,
 ) -> Result<SharedNode, StartError> {
     let broke = |error| StartError::Threads(std::io::Error::other(error));
-    let folder = options.folder.clone();
-    let opened = runtime.spawn_blocking(move || open_store(&folder)).await.map_err(broke)?;
+    let opening = Arc::clone(options);
+    let opened = runtime.spawn_blocking(move || open_store(&opening)).await.map_err(broke)?;
     let store = Arc::new(opened?);
     let generation = Generation::of(Arc::clone(&store), options.settings.clone());
-    let (network, max_fee_percent, max_opening_fee_percent) =
-        (options.network, options.max_fee_percent, options.max_opening_fee_percent);
-    let provider = options.provider.clone();
-    let built = match generation.check().await {
+    let drafted = match generation.check().await {
         Ok(()) => {
-            let (stored, building) = (Arc::clone(&store), runtime.clone());
-            runtime.spawn_blocking(move || build(&options, stored, &building)).await.map_err(broke).flatten()
+            let (options, stored, building) = (Arc::clone(options), Arc::clone(&store), runtime.clone());
+            runtime.spawn_blocking(move || draft(&options, stored, &building)).await.map_err(broke).flatten()
         }
         Err(error) => Err(error),
     };
-    let (node, closes_alone) = built.inspect_err(|_| store.close())?;
+    let (node, closes_alone) = drafted.inspect_err(|_| store.close())?;
     Ok(SharedNode {
-        node: Arc::new(node),
+        node: RwLock::new(Arc::new(node)),
+        guard,
         store,
         generation,
         clock,
-        network,
-        max_fee_percent,
-        max_opening_fee_percent,
-        provider,
+        network: options.network,
+        max_fee_percent: options.max_fee_percent,
+        max_opening_fee_percent: options.max_opening_fee_percent,
+        provider: options.provider.clone(),
         closes_alone,
         opening: Mutex::new(()),
         started: AtomicBool::new(false),
@@ -188,8 +216,12 @@ async fn open(
 }
 
 /// Opens the store and removes the records of payments that were never sent. Blocks.
-fn open_store(folder: &Path) -> Result<Store, StartError> {
-    let store = Store::open(folder)?;
+fn open_store(options: &Options) -> Result<Store, StartError> {
+    if let Some(listen) = options.listen {
+        drop(TcpListener::bind(listen).map_err(|error| StartError::Listen(listen, error))?);
+    }
+    let store = Store::open(&options.folder)?;
+    check_owner(options, &store)?;
     let removed = store.remove_unsent_payments().map_err(StartError::storage)?;
     if removed > 0 {
         tracing::info!(removed, "payments that were recorded and never sent");
@@ -203,7 +235,7 @@ impl Lightning for EmbeddedLightning {
         self.check_running()?;
         let wanted = wanted.clone();
         let making = blocking(&self.inner, &self.handle, move |inner| inner.make_invoice(&wanted));
-        tokio::time::timeout(INVOICE_TIME, making)
+        tokio::time::timeout(PROVIDER_TIME, making)
             .await
             .unwrap_or_else(|_| Err(LightningError::Unknown("the liquidity provider is slow".to_owned())))
     }
@@ -273,7 +305,7 @@ impl Lightning for EmbeddedLightning {
         Ok(LightningInfo {
             alias: None,
             network: Some(self.inner.network),
-            balance: Some(sendable(&self.inner.node.list_channels())),
+            balance: Some(sendable(&self.inner.node().list_channels())),
             methods: ["make_invoice", "lookup_invoice", "pay_invoice", "get_balance", "get_info"]
                 .map(str::to_owned)
                 .into(),

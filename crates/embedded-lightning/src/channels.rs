@@ -23,7 +23,7 @@ const PRICE_INVOICE: u32 = 60;
 impl SharedNode {
     /// The channels. Blocks.
     pub(crate) fn channels(&self) -> Vec<Channel> {
-        let peers = self.node.list_peers();
+        let peers = self.node().list_peers();
         let address =
             |id: &PublicKey| peers.iter().find(|peer| peer.node_id == *id).map(|peer| peer.address.to_string());
         let channel = |channel: ChannelDetails| Channel {
@@ -38,7 +38,7 @@ impl SharedNode {
             ready: channel.is_channel_ready,
             usable: channel.is_usable,
         };
-        self.node.list_channels().into_iter().map(channel).collect()
+        self.node().list_channels().into_iter().map(channel).collect()
     }
 
     /// What it would cost now to receive a payment. The library tells a price only with an invoice: one is made that nobody
@@ -55,7 +55,7 @@ impl SharedNode {
         }
         let description = Description::new(String::new()).map_err(|error| NodeError::Refused(error.to_string()))?;
         let description = Bolt11InvoiceDescription::Direct(description);
-        let offered = self.node.bolt11_payment().receive_via_jit_channel(amount, &description, PRICE_INVOICE, None);
+        let offered = self.node().bolt11_payment().receive_via_jit_channel(amount, &description, PRICE_INVOICE, None);
         let limit = self.opening_fee_limit(amount);
         let invoice = match offered {
             Ok(invoice) => invoice,
@@ -68,11 +68,11 @@ impl SharedNode {
             }
         };
         let id = PaymentId(*invoice.payment_hash().as_ref());
-        let fee = self.node.payment(&id).and_then(|payment| match payment.kind {
+        let fee = self.node().payment(&id).and_then(|payment| match payment.kind {
             PaymentKind::Bolt11Jit { lsp_fee_limits, .. } => lsp_fee_limits.max_total_opening_fee_msat,
             _ => None,
         });
-        let _ = self.node.remove_payment(&id);
+        let _ = self.node().remove_payment(&id);
         let fee = fee.ok_or_else(|| NodeError::Refused("the liquidity provider names no price".to_owned()))?;
         if fee > limit {
             return Err(NodeError::Refused(format!(
@@ -108,7 +108,7 @@ impl SharedNode {
                 None => {}
             }
         }
-        let (spendable, _) = self.on_chain(&self.node.list_balances(), &self.node.list_channels());
+        let (spendable, _) = self.on_chain(&self.node().list_balances(), &self.node().list_channels());
         let kept = if self.is_provider(&peer) { 0 } else { CLOSING_RESERVE };
         if spendable <= amount.saturating_add(kept) {
             return Err(NodeError::InvalidAmount(format!(
@@ -121,7 +121,7 @@ impl SharedNode {
         }
         fail::fail_point!("before-channel-opening", |_| std::process::abort());
         let UserChannelId(channel) =
-            self.node.open_channel(peer, address, amount, None, None).map_err(|error| match error {
+            self.node().open_channel(peer, address, amount, None, None).map_err(|error| match error {
                 LibraryError::InsufficientFunds => NodeError::InvalidAmount(format!(
                     "the node can spend {spendable} sat of its on-chain balance, which must also cover the fee of the funding \
                      transaction and what is kept for closing the channel"
@@ -139,7 +139,7 @@ impl SharedNode {
 
     /// A channel that was opened when the process ended before that was recorded.
     fn unrecorded(&self, peer: PublicKey, amount: u64) -> Result<Option<u128>, NodeError> {
-        for channel in self.node.list_channels() {
+        for channel in self.node().list_channels() {
             let fits = channel.is_outbound
                 && channel.counterparty_node_id == peer
                 && channel.channel_value_sats == amount
@@ -156,7 +156,7 @@ impl SharedNode {
     /// channel by force, and its money returns.
     fn has_abandoned_channel(&self, opening: &Opening) -> Result<bool, NodeError> {
         let listed: HashSet<String> = self
-            .node
+            .node()
             .list_channels()
             .into_iter()
             .filter_map(|channel| channel.funding_txo)
@@ -167,7 +167,7 @@ impl SharedNode {
     }
 
     fn opening_state(&self, peer: PublicKey, channel: u128) -> ChannelOpening {
-        let channels = self.node.list_channels();
+        let channels = self.node().list_channels();
         let found = channels.iter().find(|known| known.user_channel_id.0 == channel);
         let state = match found {
             Some(known) if known.is_channel_ready => OpeningState::Open,
@@ -194,15 +194,15 @@ impl SharedNode {
 
     /// Closes a channel. Blocks.
     pub(crate) fn close_channel(&self, id: &str, force: bool) -> Result<(), NodeError> {
-        let channels = self.node.list_channels();
+        let channels = self.node().list_channels();
         let channel = channels.iter().find(|channel| channel.channel_id.to_string() == id);
         let channel = channel.ok_or(NodeError::ChannelNotFound)?;
         let (channel_id, peer) = (&channel.user_channel_id, channel.counterparty_node_id);
         if force {
-            let closed = self.node.force_close_channel(channel_id, peer, Some("closed by the operator".to_owned()));
+            let closed = self.node().force_close_channel(channel_id, peer, Some("closed by the operator".to_owned()));
             closed.map_err(|error| NodeError::Refused(error.to_string()))
         } else {
-            self.node.close_channel(channel_id, peer).map_err(|_| {
+            self.node().close_channel(channel_id, peer).map_err(|_| {
                 NodeError::Refused(
                     "the channel cannot be closed with the peer's agreement now: the peer is not connected, or the channel \
                      is being opened or closed"

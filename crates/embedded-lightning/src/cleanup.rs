@@ -52,7 +52,7 @@ impl SharedNode {
     /// Blocks.
     fn remove_dead_invoices(&self, now: u64, stop: &CancellationToken) {
         let changed_before = now.saturating_sub(ACCEPTED_AFTER_EXPIRY);
-        let old = self.node.list_payments_with_filter(|payment: &&PaymentDetails| {
+        let old = self.node().list_payments_with_filter(|payment: &&PaymentDetails| {
             payment.direction == PaymentDirection::Inbound
                 && payment.latest_update_timestamp < changed_before
                 && !matches!(payment.kind, PaymentKind::Onchain { .. })
@@ -64,7 +64,7 @@ impl SharedNode {
             matches!(self.store.invoice_expiry(hash), Ok(None))
                 || payment.status != PaymentStatus::Succeeded && self.is_dead(hash, now)
         });
-        let removed = dead.filter(|payment| self.node.remove_payment(&payment.id).is_ok()).count();
+        let removed = dead.filter(|payment| self.node().remove_payment(&payment.id).is_ok()).count();
         if removed > 0 {
             tracing::debug!(removed, "unpaid invoices that nobody can pay any more, and payments without an invoice");
         }
@@ -78,7 +78,7 @@ impl SharedNode {
                 return;
             }
             for hash in hashes {
-                let _ = self.node.remove_payment(&PaymentId(*hash.as_bytes()));
+                let _ = self.node().remove_payment(&PaymentId(*hash.as_bytes()));
             }
         }
     }
@@ -108,6 +108,8 @@ mod tests {
             listen: None,
             max_fee_percent: 5,
             max_opening_fee_percent: 50,
+            chain_network: None,
+            recover: false,
             settings: None,
         }
     }
@@ -127,7 +129,7 @@ mod tests {
 
     /// The provider sends a payment for which there is no invoice.
     async fn gift(network: &Network, backend: &EmbeddedLightning) -> PaymentId {
-        let (node, provider) = (Arc::clone(&backend.inner.node), Arc::clone(network.provider.node()));
+        let (node, provider) = (backend.inner.node(), Arc::clone(network.provider.node()));
         let id = node.node_id();
         let sending = async {
             loop {
@@ -160,7 +162,7 @@ mod tests {
         let (short, long) = (invoice(&backend, 600).await, invoice(&backend, 3 * 24 * 3600).await);
         let hash = |invoice: &Bolt11Invoice| PaymentHash::from_bytes(*invoice.payment_hash().as_ref());
         let inner = &backend.inner;
-        let in_memory = |invoice: &Bolt11Invoice| inner.node.payment(&PaymentId(*hash(invoice).as_bytes())).is_some();
+        let in_memory = |invoice: &Bolt11Invoice| inner.node().payment(&PaymentId(*hash(invoice).as_bytes())).is_some();
         let clean_up = async |now: u64| {
             let inner = Arc::clone(inner);
             let work = move || inner.remove_dead_invoices(now, &CancellationToken::new());
@@ -172,7 +174,7 @@ mod tests {
         let tomorrow = inner.now() + DAY + 1_200;
         clean_up(tomorrow).await;
         assert_eq!([&paid, &short, &long].map(in_memory), [true, false, true]);
-        assert!(inner.node.payment(&gift).is_none(), "nobody asked for it");
+        assert!(inner.node().payment(&gift).is_none(), "nobody asked for it");
         assert!(inner.is_dead(hash(&short), tomorrow), "its record stays");
         // By today's clock it could still be paid; it is gone, and nobody says that it is open.
         assert_eq!(backend.look_up_invoice(hash(&short)).await, Ok(InvoiceStatus::Unknown));

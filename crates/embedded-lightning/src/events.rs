@@ -4,13 +4,12 @@
 use std::sync::Arc;
 
 use ldk_node::Event;
-use ldk_node::lightning::events::ClosureReason;
+use ldk_node::lightning::events::{ClosureReason, PaymentFailureReason};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use usher_engine::ports::{LightningNotification, PaidInvoice};
 use usher_protocol::message::{PaymentHash, Preimage};
 
-use crate::generation;
 use crate::node_records::Closure;
 use crate::shared_node::SharedNode;
 
@@ -21,15 +20,11 @@ pub(crate) async fn run(
     stop: CancellationToken,
 ) {
     let _ = notifications.send(LightningNotification::Reconnected).await;
-    let mut stamp = tokio::time::interval(generation::INTERVAL);
+    let node = inner.node();
     loop {
         let event = tokio::select! {
             () = stop.cancelled() => return,
-            _ = stamp.tick() => {
-                inner.generation.advance().await;
-                continue;
-            }
-            event = inner.node.next_event_async() => event,
+            event = node.next_event_async() => event,
         };
         let Ok(notification) = record(&inner, event) else { return };
         if let Some(notification) = notification {
@@ -39,7 +34,7 @@ pub(crate) async fn run(
             }
         }
         fail::fail_point!("before-lightning-event-handled", |_| std::process::abort());
-        if inner.node.event_handled().is_err() {
+        if node.event_handled().is_err() {
             return;
         }
     }
@@ -57,8 +52,7 @@ fn record(inner: &SharedNode, event: Event) -> std::io::Result<Option<LightningN
             Ok(Some(LightningNotification::Sent(hash, paid)))
         }
         Event::PaymentFailed { payment_hash: Some(hash), reason, .. } => {
-            let reason = reason.map_or_else(|| "unknown reason".to_owned(), |reason| format!("{reason:?}"));
-            inner.store.payment_failed(PaymentHash::from_bytes(hash.0), &reason, now)?;
+            inner.store.payment_failed(PaymentHash::from_bytes(hash.0), failure(reason), now)?;
             inner.outcomes.send_modify(|count| *count += 1);
             Ok(None)
         }
@@ -85,6 +79,22 @@ fn record(inner: &SharedNode, event: Event) -> std::io::Result<Option<LightningN
             Ok(None)
         }
         _ => Ok(None),
+    }
+}
+
+/// Why a payment failed, in words for the operator.
+const fn failure(reason: Option<PaymentFailureReason>) -> &'static str {
+    match reason {
+        Some(PaymentFailureReason::RecipientRejected) => "the payee refused the payment",
+        Some(PaymentFailureReason::RouteNotFound) => {
+            "no route to the payee within the fee limit, or not enough money in the channels"
+        }
+        Some(PaymentFailureReason::RetriesExhausted) => "all routes to the payee that were tried failed",
+        Some(PaymentFailureReason::PaymentExpired) => "the invoice expired before the payment arrived",
+        Some(PaymentFailureReason::UnknownRequiredFeatures) => {
+            "the invoice needs a feature that the node does not have"
+        }
+        _ => "the node could not send the payment",
     }
 }
 

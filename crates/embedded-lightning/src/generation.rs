@@ -1,14 +1,15 @@
 //! Guards against starting with a copy of the node's data that is older than what this service had: a peer may take all
 //! the money of a channel whose old state is published.
 //!
-//! A number grows with each start, each stop and every ten minutes. It is stored with the node's data and then in the
-//! service's database. Data with a smaller number than the database's were restored from a backup, or are missing. A copy of *everything*
-//! that is restored together cannot be told from the original.
+//! Each write of a channel's state stamps the data with the next number, in the same transaction, and so does each start and
+//! stop. The service's database follows at once. Data with a smaller number than the database's were restored from a
+//! backup, or are missing. A copy of *everything* that is restored together cannot be told from the original.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use usher_engine::ports::SettingStore;
+use tokio_util::sync::CancellationToken;
+use usher_engine::ports::{SettingStore, StoreError};
 
 use crate::node::StartError;
 use crate::store::Store;
@@ -16,8 +17,11 @@ use crate::store::Store;
 /// The name of the number in the service's database.
 pub(crate) const SETTING: &str = "lightning.generation";
 
-/// How often it grows.
-pub(crate) const INTERVAL: Duration = Duration::from_secs(600);
+/// The shortest time between two writes to the service's database: a busy node changes channels more often.
+const PAUSE: Duration = Duration::from_millis(200);
+
+/// How long to wait after a write to the service's database has failed.
+const RETRY: Duration = Duration::from_secs(5);
 
 /// The number, in both places.
 #[derive(Clone)]
@@ -31,26 +35,73 @@ impl Generation {
         Self { store, settings }
     }
 
-    /// Refuses data that are older than what the service's database knows. Call this before the node is built.
+    /// Refuses data that are older than what the service's database knows, or that it does not know at all. Call this before
+    /// the node is built.
     pub(crate) async fn check(&self) -> Result<(), StartError> {
-        let here = self.store.generation().map_err(StartError::storage)?;
         let Some(settings) = &self.settings else { return Ok(()) };
-        let there = settings.setting(SETTING).await.map_err(|error| StartError::Settings(error.to_string()))?;
-        let there = there.and_then(|number| number.parse().ok()).unwrap_or(0);
-        if here < there {
-            return Err(StartError::Restored { here, there });
+        let here = *self.store.stamp().borrow();
+        match stored(&**settings).await? {
+            Some(there) if here < there => return Err(StartError::Restored { here, there }),
+            Some(_) => {}
+            None if self.store.has_entries().map_err(StartError::storage)? => return Err(StartError::Foreign),
+            None => {}
         }
-        self.advance().await;
-        Ok(())
+        let next = self.store.advance_stamp().map_err(StartError::storage)?;
+        set(&**settings, next).await.map_err(|error| StartError::Settings(error.to_string()))
     }
 
-    /// Lets the number grow: first with the node's data, so that a crash in between refuses nothing.
+    /// Stamps the data before the node stops.
     pub(crate) async fn advance(&self) {
-        let Ok(next) = self.store.advance_generation() else { return };
-        if let Some(settings) = &self.settings
-            && let Err(error) = settings.set_setting(SETTING, Some(&next.to_string())).await
-        {
-            tracing::warn!(%error, "the guard against old Lightning data cannot be stored");
+        if self.store.advance_stamp().is_ok() {
+            self.record().await;
         }
     }
+
+    /// Stores the newest stamp in the service's database.
+    pub(crate) async fn record(&self) {
+        let Some(settings) = &self.settings else { return };
+        let newest = *self.store.stamp().borrow();
+        if let Err(error) = set(&**settings, newest).await {
+            warn(&error);
+        }
+    }
+
+    /// Lets the service's database follow, until `stop`.
+    pub(crate) async fn follow(self, stop: CancellationToken) {
+        let Some(settings) = &self.settings else { return };
+        let mut stamp = self.store.stamp();
+        loop {
+            tokio::select! {
+                () = stop.cancelled() => return,
+                changed = stamp.changed() => if changed.is_err() { return },
+            }
+            let next = *stamp.borrow_and_update();
+            let pause = match set(&**settings, next).await {
+                Ok(()) => PAUSE,
+                Err(error) => {
+                    warn(&error);
+                    stamp.mark_changed();
+                    RETRY
+                }
+            };
+            tokio::select! {
+                () = stop.cancelled() => return,
+                () = tokio::time::sleep(pause) => {}
+            }
+        }
+    }
+}
+
+/// The newest stamp that the service's database knows.
+pub(crate) async fn stored(settings: &dyn SettingStore) -> Result<Option<u64>, StartError> {
+    let stamp = settings.setting(SETTING).await.map_err(|error| StartError::Settings(error.to_string()))?;
+    stamp.map(|stamp| stamp.parse().map_err(|_| StartError::Settings(format!("{SETTING} is not a number")))).transpose()
+}
+
+pub(crate) async fn set(settings: &dyn SettingStore, stamp: u64) -> Result<(), StoreError> {
+    settings.set_setting(SETTING, Some(&stamp.to_string())).await
+}
+
+fn warn(error: &StoreError) {
+    tracing::warn!(%error, "the guard against old Lightning data cannot be stored");
 }

@@ -28,8 +28,12 @@ impl SharedNode {
             return Ok(invoice);
         }
         let limit = self.opening_fee_limit(wanted.amount);
-        let opened =
-            self.node.bolt11_payment().receive_via_jit_channel(wanted.amount, &description, wanted.expiry, Some(limit));
+        let opened = self.node().bolt11_payment().receive_via_jit_channel(
+            wanted.amount,
+            &description,
+            wanted.expiry,
+            Some(limit),
+        );
         match opened {
             Ok(invoice) => self.remember(&invoice, 0),
             Err(error) => match self.make_plain(wanted, &description, |free| free.in_parts)? {
@@ -50,7 +54,7 @@ impl SharedNode {
         if room(self.free_inbound()?) < wanted.amount {
             return Ok(None);
         }
-        let made = self.node.bolt11_payment().receive(wanted.amount, description, wanted.expiry);
+        let made = self.node().bolt11_payment().receive(wanted.amount, description, wanted.expiry);
         let invoice = made.map_err(|error| LightningError::Failed(error.to_string()))?;
         self.remember(&invoice, wanted.amount).map(Some)
     }
@@ -59,7 +63,7 @@ impl SharedNode {
     pub(crate) fn free_inbound(&self) -> Result<Receivable, LightningError> {
         let reserved = self.store.reserved_inbound(self.now());
         let reserved = reserved.map_err(|error| LightningError::Failed(error.to_string()))?;
-        Ok(receivable(&self.node.list_channels()).without(reserved))
+        Ok(receivable(&self.node().list_channels()).without(reserved))
     }
 
     /// Stores until when an invoice can be paid and what it reserves, and reads it as the engine does.
@@ -87,16 +91,17 @@ impl SharedNode {
             NodeError::LiquidityFeeTooHigh => refused(format!(
                 "{room}, and the liquidity provider wants more than {limit} msat for opening a channel"
             )),
-            NodeError::LiquidityRequestFailed => {
-                refused(format!("{room}, and the liquidity provider opens no channel for this amount"))
-            }
+            NodeError::LiquidityRequestFailed => refused(format!(
+                "{room}, and the liquidity provider opens no channel for this amount, or does not accept \
+                     wallet.embedded.api_key: see the log"
+            )),
             NodeError::ConnectionFailed => refused(format!("{room}, and the liquidity provider cannot be reached")),
             error => refused(format!("{room}, and the liquidity provider opens no channel: {error}")),
         }
     }
 
     pub(crate) fn check_sync(&self) -> Result<(), LightningError> {
-        let synced = self.node.status().latest_lightning_wallet_sync_timestamp;
+        let synced = self.node().status().latest_lightning_wallet_sync_timestamp;
         let oldest = self.now().saturating_sub(OLDEST_SYNC);
         if synced.is_some_and(|at| at >= oldest) {
             return Ok(());
@@ -106,7 +111,7 @@ impl SharedNode {
 
     /// The state of an invoice of the service. Blocks.
     pub(crate) fn look_up_invoice(&self, hash: PaymentHash) -> Result<InvoiceStatus, LightningError> {
-        let payment = self.node.payment(&PaymentId(*hash.as_bytes()));
+        let payment = self.node().payment(&PaymentId(*hash.as_bytes()));
         let Some(payment) = payment.filter(|payment| payment.direction == PaymentDirection::Inbound) else {
             // An unpaid one is removed from the library's memory when it is dead (`cleanup.rs`).
             return Ok(if self.is_dead(hash, self.now()) { InvoiceStatus::Dead } else { InvoiceStatus::Unknown });
@@ -126,7 +131,7 @@ impl SharedNode {
 
     /// How an invoice was paid, if it was.
     pub(crate) fn settlement(&self, hash: PaymentHash) -> Option<Settlement> {
-        let payment = self.node.payment(&PaymentId(*hash.as_bytes()))?;
+        let payment = self.node().payment(&PaymentId(*hash.as_bytes()))?;
         if payment.direction != PaymentDirection::Inbound || payment.status != PaymentStatus::Succeeded {
             return None;
         }
@@ -161,9 +166,10 @@ pub(crate) async fn blocking<T: Send + 'static>(
     runtime: &tokio::runtime::Handle,
     work: impl FnOnce(&SharedNode) -> Result<T, LightningError> + Send + 'static,
 ) -> Result<T, LightningError> {
+    let broke = || LightningError::Unknown("the Lightning node broke; restart the service".to_owned());
+    if inner.is_broken() {
+        return Err(broke());
+    }
     let inner = Arc::clone(inner);
-    runtime
-        .spawn_blocking(move || work(&inner))
-        .await
-        .unwrap_or_else(|_| Err(LightningError::Unknown("the Lightning node broke".to_owned())))
+    runtime.spawn_blocking(move || work(&inner)).await.unwrap_or_else(|_| Err(broke()))
 }

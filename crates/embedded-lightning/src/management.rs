@@ -5,7 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use usher_engine::ports::{Channel, ChannelOpening, LightningNode, NodeError, NodeState, ReceivingCost, WantedChannel};
 
-use crate::backend::EmbeddedLightning;
+use crate::backend::{EmbeddedLightning, PROVIDER_TIME};
 use crate::shared_node::SharedNode;
 
 impl EmbeddedLightning {
@@ -14,9 +14,12 @@ impl EmbeddedLightning {
         &self,
         work: impl FnOnce(&SharedNode) -> Result<T, NodeError> + Send + 'static,
     ) -> Result<T, NodeError> {
+        let broke = || NodeError::Unavailable("it broke; restart the service".to_owned());
+        if self.inner.is_broken() {
+            return Err(broke());
+        }
         let inner = Arc::clone(&self.inner);
-        let done = self.handle.spawn_blocking(move || work(&inner)).await;
-        done.unwrap_or_else(|_| Err(NodeError::Unavailable("it broke".to_owned())))
+        self.handle.spawn_blocking(move || work(&inner)).await.unwrap_or_else(|_| Err(broke()))
     }
 
     /// The same, only while the node runs.
@@ -24,7 +27,7 @@ impl EmbeddedLightning {
         &self,
         work: impl FnOnce(&SharedNode) -> Result<T, NodeError> + Send + 'static,
     ) -> Result<T, NodeError> {
-        if !self.inner.is_running() {
+        if !self.inner.is_running() && !self.inner.is_broken() {
             let reason = "it waits for its chain source, or cannot write its data";
             return Err(NodeError::Unavailable(reason.to_owned()));
         }
@@ -44,14 +47,16 @@ impl LightningNode for EmbeddedLightning {
 
     async fn new_address(&self) -> Result<String, NodeError> {
         self.manage_running(|inner| {
-            let address = inner.node.onchain_payment().new_address();
+            let address = inner.node().onchain_payment().new_address();
             address.map(|address| address.to_string()).map_err(|error| NodeError::Unavailable(error.to_string()))
         })
         .await
     }
 
     async fn receiving_cost(&self, amount: u64) -> Result<ReceivingCost, NodeError> {
-        self.manage_running(move |inner| inner.receiving_cost(amount)).await
+        let asking = self.manage_running(move |inner| inner.receiving_cost(amount));
+        let slow = || NodeError::Refused("the liquidity provider does not answer".to_owned());
+        tokio::time::timeout(PROVIDER_TIME, asking).await.unwrap_or_else(|_| Err(slow()))
     }
 
     async fn open_channel(&self, wanted: &WantedChannel) -> Result<ChannelOpening, NodeError> {
@@ -62,5 +67,47 @@ impl LightningNode for EmbeddedLightning {
     async fn close_channel(&self, id: &str, force: bool) -> Result<(), NodeError> {
         let id = id.to_owned();
         self.manage_running(move |inner| inner.close_channel(&id, force)).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use tempfile::TempDir;
+    use usher_engine::ports::{Lightning as _, LightningError, SystemClock};
+    use usher_protocol::message::PaymentHash;
+
+    use super::*;
+    use crate::{ChainSource, Options};
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_node_that_has_panicked_is_not_called_any_more() {
+        let network = usher_lightning_network::Network::start().await.unwrap();
+        let (folder, rpc) = (TempDir::new().unwrap(), network.chain.rpc());
+        let options = Options {
+            folder: folder.path().to_owned(),
+            network: usher_protocol::bolt11::Network::Regtest,
+            mnemonic: "abandon ".repeat(11) + "about",
+            chain: ChainSource::Bitcoind { host: rpc.host, port: rpc.port, user: rpc.user, password: rpc.password },
+            provider: None,
+            listen: None,
+            max_fee_percent: 5,
+            max_opening_fee_percent: 50,
+            chain_network: None,
+            recover: false,
+            settings: None,
+        };
+        let (backend, _notifications) = EmbeddedLightning::start(options, Arc::new(SystemClock)).await.unwrap();
+        while !backend.status().connected {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        // As if one of the library's tasks had.
+        assert!(backend.handle.spawn(async { panic!("on purpose") }).await.is_err());
+        assert!(!backend.status().connected);
+        assert!(matches!(backend.state().await, Err(NodeError::Unavailable(reason)) if reason.contains("restart")));
+        let looked_up = backend.look_up_invoice(PaymentHash::from_bytes([1; 32])).await;
+        assert!(matches!(looked_up, Err(LightningError::Unknown(_))), "{looked_up:?}");
+        backend.stop().await;
     }
 }

@@ -1,7 +1,8 @@
-//! Builds the library's node, and keeps trying to start it until its chain source answers.
+//! Builds the library's node twice: a draft at once, which shows what is stored, and the one that runs as soon as the chain
+//! source answers and is of the right network. Keeps trying to start it.
 
 use std::collections::HashMap;
-use std::net::{SocketAddr, TcpListener};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,11 +12,15 @@ use ldk_node::{BuildError, Builder, Node, NodeError};
 use tokio_util::sync::CancellationToken;
 use usher_protocol::bolt11::Network;
 
+use crate::draft_store::DraftStore;
 use crate::log_bridge::LogBridge;
 use crate::options::{ChainSource, InvalidOption, Options};
 use crate::store::{OpenError, Store};
 
-/// The longest pause between attempts to start the node.
+/// The pause after the first attempt to start the node.
+const SHORTEST_PAUSE: Duration = Duration::from_secs(1);
+
+/// The longest pause between attempts.
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
 /// The on-chain balance, in sats, with which the node can close a channel without its peer: publishing the closing
@@ -29,7 +34,7 @@ pub enum StartError {
     #[error(transparent)]
     Option(#[from] InvalidOption),
     /// Its storage cannot be opened.
-    #[error("the Lightning node's data cannot be opened: {0}")]
+    #[error("the Lightning node's data cannot be opened")]
     Store(#[from] OpenError),
     /// The data are older than what the service had: they were restored from a backup.
     #[error(
@@ -43,8 +48,21 @@ pub enum StartError {
         /// The newest stamp that the service knows.
         there: u64,
     },
-    /// The service's own database cannot be read.
-    #[error("the stamp of the Lightning node's data cannot be read: {0}")]
+    /// The service's database does not know the data.
+    #[error(
+        "the service's database does not know the Lightning node's data: it is new, or the data are of another service. With an old \
+         copy of the data a peer may take all the money of a channel. If you are sure that they are the newest and \
+         that no other service uses them, run `usher lightning adopt`"
+    )]
+    Foreign,
+    /// The data are of a node with another seed.
+    #[error("the Lightning node's data belong to another wallet.embedded.mnemonic")]
+    OtherMnemonic,
+    /// The data are of a node on another network.
+    #[error("the Lightning node's data belong to the network {0}, and wallet.network is {1}")]
+    OtherNetwork(String, &'static str),
+    /// The service's own database cannot be read or written.
+    #[error("the stamp of the Lightning node's data cannot be read or written: {0}")]
     Settings(String),
     /// Nobody can connect to it there.
     #[error("the Lightning node cannot listen on {0}: {1}")]
@@ -52,8 +70,8 @@ pub enum StartError {
     /// The system gives it no threads.
     #[error("the Lightning node has no threads: {0}")]
     Threads(std::io::Error),
-    /// The library cannot use the stored data: for example they belong to another mnemonic or network.
-    #[error("the Lightning node's data cannot be used: {0}. Do they belong to this mnemonic and network?")]
+    /// The library cannot use the stored data.
+    #[error("the Lightning node's data cannot be used: {0}")]
     Build(BuildError),
 }
 
@@ -61,7 +79,12 @@ impl StartError {
     /// Whether another start with the same data, options and program fails in the same way.
     pub const fn is_permanent(&self) -> bool {
         match self {
-            Self::Option(_) | Self::Restored { .. } | Self::Store(OpenError::Newer(_)) => true,
+            Self::Option(_)
+            | Self::Restored { .. }
+            | Self::Foreign
+            | Self::OtherMnemonic
+            | Self::OtherNetwork(..)
+            | Self::Store(OpenError::Newer(_)) => true,
             Self::Store(_) | Self::Settings(_) | Self::Listen(..) | Self::Threads(_) | Self::Build(_) => false,
         }
     }
@@ -71,30 +94,69 @@ impl StartError {
     }
 }
 
-/// Builds the node from what is stored; asks nobody. Also returns whether it closes channels with the provider by itself:
-/// without an on-chain balance it cannot pay for that, and leaves it to the provider.
-pub(crate) fn build(
+/// Where the draft of a node looks for the chain: nowhere.
+const NOWHERE: &str = "http://127.0.0.1:9";
+
+/// Refuses data of another node. Blocks.
+pub(crate) fn check_owner(options: &Options, store: &Store) -> Result<(), StartError> {
+    let network = options.network.as_str();
+    match store.owner().map_err(StartError::storage)? {
+        Some((seed, _)) if seed != options.fingerprint()? => Err(StartError::OtherMnemonic),
+        Some((_, known)) if known != network => Err(StartError::OtherNetwork(known, network)),
+        Some(_) | None => Ok(()),
+    }
+}
+
+/// A node that shows what is stored. It is never started, asks nobody and stores nothing. Also says whether the node will
+/// close channels with the provider by itself: without an on-chain balance it cannot pay for that, and leaves it to the
+/// provider. Blocks.
+pub(crate) fn draft(
     options: &Options,
     store: Arc<Store>,
     runtime: &tokio::runtime::Handle,
 ) -> Result<(Node, bool), StartError> {
-    let node = build_with(options, Arc::clone(&store), runtime, false)?;
-    if options.provider.is_none() {
-        return Ok((node, true));
+    let mut builder = builder(options, runtime, false)?;
+    builder.set_chain_source_esplora(NOWHERE.to_owned(), None);
+    let node = builder.build_with_store(Arc::new(DraftStore::of(Arc::clone(&store)))).map_err(StartError::Build)?;
+    // It could be built, so the data are this node's.
+    if store.owner().map_err(StartError::storage)?.is_none() {
+        store.set_owner(&options.fingerprint()?, options.network.as_str()).map_err(StartError::storage)?;
     }
-    if node.list_balances().total_onchain_balance_sats < CLOSING_RESERVE {
-        return Ok((node, false));
-    }
-    drop(node);
-    Ok((build_with(options, store, runtime, true)?, true))
+    let closes_alone = options.provider.is_none() || node.list_balances().total_onchain_balance_sats >= CLOSING_RESERVE;
+    Ok((node, closes_alone))
 }
 
-fn build_with(
+/// Builds the node that runs. A new one asks a bitcoind where the chain ends: it looks for its money from there on, unless its
+/// mnemonic had money before. Blocks.
+pub(crate) fn build(
     options: &Options,
     store: Arc<Store>,
     runtime: &tokio::runtime::Handle,
     closes_alone: bool,
 ) -> Result<Node, StartError> {
+    if options.recover && !store.has_entries().map_err(StartError::storage)? {
+        // A node that knows no end of the chain looks from its first block.
+        let mut builder = builder(options, runtime, closes_alone)?;
+        builder.set_chain_source_esplora(NOWHERE.to_owned(), None);
+        let stored = Arc::clone(&store);
+        drop(builder.build_with_store(stored).map_err(StartError::Build)?);
+    }
+    let mut builder = builder(options, runtime, closes_alone)?;
+    match &options.chain {
+        ChainSource::Esplora { url, token } => {
+            let headers: HashMap<_, _> =
+                token.iter().map(|token| ("Authorization".to_owned(), format!("Bearer {token}"))).collect();
+            builder.set_chain_source_esplora_with_headers(url.clone(), headers, None);
+        }
+        ChainSource::Bitcoind { host, port, user, password } => {
+            builder.set_chain_source_bitcoind_rpc(host.clone(), *port, user.clone(), password.clone());
+        }
+    }
+    builder.build_with_store(store).map_err(StartError::Build)
+}
+
+/// What drafts and running nodes have in common.
+fn builder(options: &Options, runtime: &tokio::runtime::Handle, closes_alone: bool) -> Result<Builder, StartError> {
     let mut config = Config {
         storage_dir_path: options.folder.to_string_lossy().into_owned(),
         network: match options.network {
@@ -118,30 +180,43 @@ fn build_with(
     builder.set_runtime(runtime.clone());
     builder.set_custom_logger(Arc::new(LogBridge));
     builder.set_entropy_bip39_mnemonic(options.mnemonic()?, None);
-    match &options.chain {
-        ChainSource::Esplora { url, token } => {
-            let headers: HashMap<_, _> =
-                token.iter().map(|token| ("Authorization".to_owned(), format!("Bearer {token}"))).collect();
-            builder.set_chain_source_esplora_with_headers(url.clone(), headers, None);
-        }
-        ChainSource::Bitcoind { host, port, user, password } => {
-            builder.set_chain_source_bitcoind_rpc(host.clone(), *port, user.clone(), password.clone());
-        }
-    }
     if let Some(provider) = &options.provider {
         builder.set_liquidity_source_lsps2(provider.node_id, provider.address.clone(), provider.token.clone());
     }
     if let Some(listen) = options.listen {
-        drop(TcpListener::bind(listen).map_err(|error| StartError::Listen(listen, error))?);
         builder.set_listening_addresses(vec![SocketAddress::from(listen)]).map_err(StartError::Build)?;
     }
-    builder.build_with_store(store).map_err(StartError::Build)
+    Ok(builder)
+}
+
+/// Waits until the chain source answers and is of the right network. `false`: the node stops.
+pub(crate) async fn until_chain(options: &Options, stop: &CancellationToken) -> bool {
+    let Some(chain) = &options.chain_network else { return true };
+    let mut pause = SHORTEST_PAUSE;
+    loop {
+        let problem = tokio::select! {
+            () = stop.cancelled() => return false,
+            network = chain.network() => match network {
+                Ok(network) if network == options.network => return true,
+                Ok(network) => format!(
+                    "it is on {}, and wallet.network is {}", network.as_str(), options.network.as_str()
+                ),
+                Err(problem) => problem,
+            },
+        };
+        tracing::warn!(problem, retry = ?pause, "the Lightning node waits for its chain source");
+        tokio::select! {
+            () = stop.cancelled() => return false,
+            () = tokio::time::sleep(pause) => {}
+        }
+        pause = (pause * 2).min(LONGEST_PAUSE);
+    }
 }
 
 /// Starts the node, and tries again while its chain source does not answer. `false`: it was stopped first, or cannot be
 /// started. Runs on the node's runtime.
 pub(crate) async fn start(node: &Arc<Node>, stop: &CancellationToken) -> bool {
-    let mut pause = Duration::from_secs(1);
+    let mut pause = SHORTEST_PAUSE;
     loop {
         let starting = Arc::clone(node);
         let started = tokio::task::spawn_blocking(move || starting.start()).await;

@@ -242,7 +242,7 @@ mod tests {
         let (folder, store) = store();
         let key = IdempotencyKey([7; 32]);
         store.begin_opening(&key, "peer", 100).unwrap();
-        let first_version = "ALTER TABLE openings DROP COLUMN monitors; PRAGMA user_version = 1;";
+        let first_version = "ALTER TABLE openings DROP COLUMN monitors; DROP TABLE owner; PRAGMA user_version = 1;";
         store.connection.lock().execute_batch(first_version).unwrap();
         drop(store);
         for _ in 0..2 {

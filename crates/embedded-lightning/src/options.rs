@@ -6,11 +6,16 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::Arc;
 
+use async_trait::async_trait;
 use ldk_node::bip39::Mnemonic;
+use ldk_node::bitcoin::hashes::{Hash as _, HashEngine as _, sha256};
 use ldk_node::bitcoin::secp256k1::PublicKey;
 use ldk_node::lightning::ln::msgs::SocketAddress;
 use usher_engine::ports::SettingStore;
 use usher_protocol::bolt11::Network;
+
+/// How many bytes of a digest tell one seed from another.
+const FINGERPRINT: usize = 8;
 
 /// How the node is set up. `Debug` shows no secret.
 pub struct Options {
@@ -30,8 +35,22 @@ pub struct Options {
     pub max_fee_percent: u64,
     /// The most that the provider may keep of a payment for opening a channel, in percent of its amount.
     pub max_opening_fee_percent: u64,
+    /// Asks the chain source for its network before the node is built; without, nothing is asked.
+    pub chain_network: Option<Arc<dyn ChainNetwork>>,
+    /// Whether a new node looks for the mnemonic's money in the whole chain. One with an Esplora server always does.
+    pub recover: bool,
     /// Where the service stores which copy of the data is the newest; without, an old copy is not recognised.
     pub settings: Option<Arc<dyn SettingStore>>,
+}
+
+/// Knows which network the chain source serves.
+#[async_trait]
+pub trait ChainNetwork: Send + Sync {
+    /// The network.
+    ///
+    /// # Errors
+    /// Why the chain source cannot be used, in words for the operator and without secrets.
+    async fn network(&self) -> Result<Network, String>;
 }
 
 /// Where the node learns of blocks.
@@ -91,6 +110,15 @@ impl LiquidityProvider {
 impl Options {
     pub(crate) fn mnemonic(&self) -> Result<Mnemonic, InvalidOption> {
         Mnemonic::from_str(&self.mnemonic).map_err(|_| InvalidOption::Mnemonic)
+    }
+
+    /// Tells the seed from others, and nothing else of it.
+    pub(crate) fn fingerprint(&self) -> Result<String, InvalidOption> {
+        let mut engine = sha256::HashEngine::default();
+        engine.input(b"usher: fingerprint of the Lightning node's seed");
+        engine.input(&self.mnemonic()?.to_seed_normalized(""));
+        let digest = sha256::Hash::from_engine(engine).to_byte_array();
+        Ok(digest.iter().take(FINGERPRINT).map(|byte| format!("{byte:02x}")).collect())
     }
 }
 

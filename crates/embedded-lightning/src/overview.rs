@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use ldk_node::lightning::chain::channelmonitor::BalanceSource;
 use ldk_node::{LightningBalance, PendingSweepBalance};
 use tokio_util::sync::CancellationToken;
 use usher_engine::ports::{ChannelCounts, NodeState, NodeWarning};
@@ -24,7 +25,8 @@ const LOOK: Duration = Duration::from_secs(60);
 impl SharedNode {
     /// The state of the node. Blocks.
     pub(crate) fn state(&self) -> std::io::Result<NodeState> {
-        let (status, channels, balances) = (self.node.status(), self.node.list_channels(), self.node.list_balances());
+        let (status, channels, balances) =
+            (self.node().status(), self.node().list_channels(), self.node().list_balances());
         let usable = channels.iter().filter(|channel| channel.is_usable).count();
         let open: HashSet<_> = channels.iter().map(|channel| channel.channel_id).collect();
         let closing = balances.lightning_balances.iter().filter_map(|balance| {
@@ -47,7 +49,7 @@ impl SharedNode {
         let (spendable, kept) = self.on_chain(&balances, &channels);
         let inbound = self.free_inbound().map_err(|error| std::io::Error::other(error.to_string()))?.at_once;
         let mut state = NodeState {
-            node_id: self.node.node_id().to_string(),
+            node_id: self.node().node_id().to_string(),
             network: self.network,
             synced_at: status.latest_lightning_wallet_sync_timestamp,
             height: status.current_best_block.height,
@@ -70,7 +72,7 @@ impl SharedNode {
 
     fn warnings(&self, state: &NodeState, waits_for_provider: bool) -> std::io::Result<Vec<NodeWarning>> {
         let provider_is_away = self.provider.as_ref().is_some_and(|provider| {
-            !self.node.list_peers().iter().any(|peer| peer.node_id == provider.node_id && peer.is_connected)
+            !self.node().list_peers().iter().any(|peer| peer.node_id == provider.node_id && peer.is_connected)
         });
         let situation = Situation {
             runs: self.is_running(),
@@ -87,6 +89,8 @@ impl SharedNode {
 /// What an output of a channel gives us for sure, in sats.
 fn claimable(balance: &LightningBalance) -> Option<(ldk_node::lightning::ln::types::ChannelId, u64)> {
     match balance {
+        // The closing transaction pays to the wallet itself, and is in a block: it is part of the balance on the chain.
+        LightningBalance::ClaimableAwaitingConfirmations { source: BalanceSource::CoopClose, .. } => None,
         LightningBalance::ClaimableOnChannelClose { channel_id, amount_satoshis, .. }
         | LightningBalance::ClaimableAwaitingConfirmations { channel_id, amount_satoshis, .. }
         | LightningBalance::ContentiousClaimable { channel_id, amount_satoshis, .. }
@@ -147,13 +151,11 @@ fn warnings(state: &NodeState, situation: &Situation) -> Vec<NodeWarning> {
     if let Some(at) = situation.forced_closure
         && at.saturating_add(WARN_OF_CLOSURE) >= situation.now
     {
-        warn(
-            "forced_closure",
-            format!(
-                "a channel was closed by force within the last week; {} msat are on their way to the chain, less fees",
-                state.closing
-            ),
-        );
+        let money = match state.closing {
+            0 => "its money is on the chain".to_owned(),
+            closing => format!("{closing} msat are on their way to the chain, less fees"),
+        };
+        warn("forced_closure", format!("a channel was closed by force within the last week; {money}"));
     }
     if situation.waits_for_provider {
         warn(
@@ -175,6 +177,10 @@ pub(crate) async fn watch(inner: Arc<SharedNode>, stop: CancellationToken) {
         tokio::select! {
             () = stop.cancelled() => return,
             () = tokio::time::sleep(LOOK) => {}
+        }
+        if inner.is_broken() {
+            tracing::error!("the Lightning node broke and is off until the next start: restart the service");
+            return;
         }
         let looking = Arc::clone(&inner);
         let Ok(Ok(state)) = tokio::task::spawn_blocking(move || looking.state()).await else { continue };

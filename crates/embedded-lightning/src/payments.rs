@@ -56,7 +56,7 @@ impl SharedNode {
         else {
             return Err(refused(false, "the request to pay cannot be read"));
         };
-        let known = self.node.payment(&PaymentId(*hash.as_bytes()));
+        let known = self.node().payment(&PaymentId(*hash.as_bytes()));
         if known.is_some_and(|known| known.direction == PaymentDirection::Inbound) {
             return Err(refused(false, "the invoice is the service's own"));
         }
@@ -70,7 +70,7 @@ impl SharedNode {
         }
         fail::fail_point!("before-lightning-send", |_| std::process::abort());
         let route = RouteParametersConfig::default().with_max_total_routing_fee_msat(request.max_fee);
-        let sent = self.node.bolt11_payment().send(&bolt11, Some(route));
+        let sent = self.node().bolt11_payment().send(&bolt11, Some(route));
         fail::fail_point!("after-lightning-send", |_| std::process::abort());
         match sent {
             // The library knows the payment already: its events say how it ends.

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use ldk_node::bitcoin::secp256k1::PublicKey;
 use ldk_node::{BalanceDetails, ChannelDetails, Node};
-use parking_lot::Mutex;
+use parking_lot::{Mutex, RwLock};
 use tokio::sync::watch;
 use usher_engine::ports::Clock;
 use usher_protocol::bolt11::Network;
@@ -13,6 +13,7 @@ use usher_protocol::bolt11::Network;
 use crate::generation::Generation;
 use crate::node::CLOSING_RESERVE;
 use crate::options::LiquidityProvider;
+use crate::panic_guard::PanicGuard;
 use crate::store::Store;
 
 /// How old the node's knowledge of the chain may be, in seconds. Beyond that it could not defend a payment.
@@ -20,7 +21,9 @@ pub(crate) const OLDEST_SYNC: u64 = 3600;
 
 /// The node and what belongs to it.
 pub(crate) struct SharedNode {
-    pub(crate) node: Arc<Node>,
+    /// A draft until the chain source answers (`node.rs`).
+    pub(crate) node: RwLock<Arc<Node>>,
+    pub(crate) guard: PanicGuard,
     pub(crate) store: Arc<Store>,
     pub(crate) generation: Generation,
     pub(crate) clock: Arc<dyn Clock>,
@@ -40,6 +43,11 @@ pub(crate) struct SharedNode {
 }
 
 impl SharedNode {
+    /// The library's node.
+    pub(crate) fn node(&self) -> Arc<Node> {
+        Arc::clone(&self.node.read())
+    }
+
     /// Unix seconds.
     pub(crate) fn now(&self) -> u64 {
         self.clock.now().secs()
@@ -66,6 +74,11 @@ impl SharedNode {
 
     /// Whether the node runs and can store what it does.
     pub(crate) fn is_running(&self) -> bool {
-        self.started.load(Ordering::Acquire) && !self.store.has_failed()
+        self.started.load(Ordering::Acquire) && !self.store.has_failed() && !self.is_broken()
+    }
+
+    /// Whether the library has panicked: then it must not be called.
+    pub(crate) fn is_broken(&self) -> bool {
+        self.guard.has_panicked()
     }
 }

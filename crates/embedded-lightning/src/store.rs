@@ -13,6 +13,7 @@ use ldk_node::lightning::io as ldk_io;
 use ldk_node::lightning::util::persist::{KVStore, KVStoreSync};
 use parking_lot::Mutex;
 use rusqlite::{Connection, OptionalExtension as _, params};
+use tokio::sync::watch;
 
 /// The file in the node's folder.
 pub(crate) const FILE: &str = "lightning.db";
@@ -20,11 +21,14 @@ pub(crate) const FILE: &str = "lightning.db";
 /// Where the library stores a channel monitor from the moment in which a channel is funded until long after its end.
 pub(crate) const MONITORS: &str = "monitors";
 
+/// Where the library stores changes of a channel monitor, between two writes of the whole.
+const MONITOR_UPDATES: &str = "monitor_updates";
+
 /// Locked while a process uses the folder.
 const LOCK: &str = "lock";
 
 /// The version of the tables below.
-const VERSION: i64 = 2;
+const VERSION: i64 = 3;
 
 const TABLES: &str = "
     CREATE TABLE entries (
@@ -55,11 +59,15 @@ const TABLES: &str = "
     CREATE TABLE skimmed_fees (payment_hash BLOB PRIMARY KEY, fee INTEGER NOT NULL);
     CREATE TABLE generation (number INTEGER NOT NULL);
     INSERT INTO generation VALUES (0);
-    PRAGMA user_version = 2;
+    CREATE TABLE owner (seed TEXT NOT NULL, network TEXT NOT NULL);
+    PRAGMA user_version = 3;
 ";
 
 /// From version 1 to 2.
-const MONITORS_OF_OPENINGS: &str = "ALTER TABLE openings ADD COLUMN monitors TEXT; PRAGMA user_version = 2;";
+const MONITORS_OF_OPENINGS: &str = "ALTER TABLE openings ADD COLUMN monitors TEXT;";
+
+/// From version 2 to 3.
+const OWNER: &str = "CREATE TABLE owner (seed TEXT NOT NULL, network TEXT NOT NULL);";
 
 /// Why the storage cannot be opened.
 #[derive(Debug, thiserror::Error)]
@@ -83,6 +91,8 @@ pub(crate) struct Store {
     failed: AtomicBool,
     /// Held until the store is closed: the lock ends with the process, however it ends.
     lock: Mutex<Option<File>>,
+    /// The newest stamp (`generation.rs`).
+    stamp: watch::Sender<u64>,
 }
 
 impl Store {
@@ -104,11 +114,18 @@ impl Store {
         connection.pragma_update(None, "synchronous", "full")?;
         match connection.query_row("PRAGMA user_version", [], |row| row.get(0))? {
             0 => connection.execute_batch(&format!("BEGIN; {TABLES} COMMIT;"))?,
-            1 => connection.execute_batch(&format!("BEGIN; {MONITORS_OF_OPENINGS} COMMIT;"))?,
+            1 => upgrade(&connection, &[MONITORS_OF_OPENINGS, OWNER])?,
+            2 => upgrade(&connection, &[OWNER])?,
             VERSION => {}
             newer => return Err(OpenError::Newer(newer)),
         }
-        Ok(Self { connection: Mutex::new(connection), failed: AtomicBool::new(false), lock: Mutex::new(Some(lock)) })
+        let stamp = connection.query_row("SELECT number FROM generation", [], |row| row.get(0))?;
+        Ok(Self {
+            connection: Mutex::new(connection),
+            failed: AtomicBool::new(false),
+            lock: Mutex::new(Some(lock)),
+            stamp: watch::Sender::new(stamp),
+        })
     }
 
     /// Whether a write has failed, or the store is closed, so that the node must not go on.
@@ -150,20 +167,32 @@ impl Store {
         connection.query_row("SELECT EXISTS (SELECT 1 FROM entries)", [], |row| row.get(0)).map_err(io::Error::other)
     }
 
-    /// How often the data were stamped (`generation.rs`).
-    pub(crate) fn generation(&self) -> io::Result<u64> {
-        let connection = self.connection.lock();
-        connection.query_row("SELECT number FROM generation", [], |row| row.get(0)).map_err(io::Error::other)
+    /// The newest stamp of the data (`generation.rs`).
+    pub(crate) fn stamp(&self) -> watch::Receiver<u64> {
+        self.stamp.subscribe()
     }
 
     /// Stamps the data once more; the result is the new number.
-    pub(crate) fn advance_generation(&self) -> io::Result<u64> {
-        self.change(|connection| {
-            connection.query_row("UPDATE generation SET number = number + 1 RETURNING number", [], |row| row.get(0))
-        })
+    pub(crate) fn advance_stamp(&self) -> io::Result<u64> {
+        let stamp = self.change(advance)?;
+        self.stamp.send_replace(stamp);
+        Ok(stamp)
     }
 
-    fn value(&self, primary: &str, secondary: &str, key: &str) -> Result<Vec<u8>, ldk_io::Error> {
+    /// Whose data they are: a fingerprint of the seed, and the network.
+    pub(crate) fn owner(&self) -> io::Result<Option<(String, String)>> {
+        let connection = self.connection.lock();
+        let owner = connection.query_row("SELECT seed, network FROM owner", [], |row| Ok((row.get(0)?, row.get(1)?)));
+        owner.optional().map_err(io::Error::other)
+    }
+
+    /// Stores whose data they are, once.
+    pub(crate) fn set_owner(&self, seed: &str, network: &str) -> io::Result<()> {
+        self.change(|connection| connection.execute("INSERT INTO owner VALUES (?1, ?2)", [seed, network]))?;
+        Ok(())
+    }
+
+    pub(crate) fn value(&self, primary: &str, secondary: &str, key: &str) -> Result<Vec<u8>, ldk_io::Error> {
         let connection = self.connection.lock();
         let value = connection
             .prepare_cached(
@@ -175,11 +204,23 @@ impl Store {
     }
 
     fn set(&self, primary: &str, secondary: &str, key: &str, value: &[u8]) -> Result<(), ldk_io::Error> {
-        self.change(|connection| {
+        let write = |connection: &Connection| {
             connection
                 .prepare_cached("INSERT OR REPLACE INTO entries VALUES (?1, ?2, ?3, ?4)")?
                 .execute(params![primary, secondary, key, value])
+        };
+        if primary != MONITORS && primary != MONITOR_UPDATES {
+            self.change(write)?;
+            return Ok(());
+        }
+        let stamp = self.change(|connection| {
+            let transaction = connection.unchecked_transaction()?;
+            write(&transaction)?;
+            let stamp = advance(&transaction)?;
+            transaction.commit()?;
+            Ok(stamp)
         })?;
+        self.stamp.send_replace(stamp);
         if primary == MONITORS {
             fail::fail_point!("after-channel-monitor-write", |_| std::process::abort());
         }
@@ -197,7 +238,7 @@ impl Store {
         Ok(())
     }
 
-    fn keys(&self, primary: &str, secondary: &str) -> Result<Vec<String>, ldk_io::Error> {
+    pub(crate) fn keys(&self, primary: &str, secondary: &str) -> Result<Vec<String>, ldk_io::Error> {
         let connection = self.connection.lock();
         let keys = connection
             .prepare_cached("SELECT key FROM entries WHERE primary_namespace = ?1 AND secondary_namespace = ?2")
@@ -205,6 +246,16 @@ impl Store {
             .map_err(io::Error::other)?;
         Ok(keys)
     }
+}
+
+fn advance(connection: &Connection) -> rusqlite::Result<u64> {
+    connection
+        .prepare_cached("UPDATE generation SET number = number + 1 RETURNING number")?
+        .query_row([], |row| row.get(0))
+}
+
+fn upgrade(connection: &Connection, steps: &[&str]) -> rusqlite::Result<()> {
+    connection.execute_batch(&format!("BEGIN; {} PRAGMA user_version = {VERSION}; COMMIT;", steps.concat()))
 }
 
 impl KVStoreSync for Store {
@@ -226,9 +277,9 @@ impl KVStoreSync for Store {
 }
 
 /// A result that is known before the future is polled.
-type Ready<T> = Pin<Box<dyn Future<Output = Result<T, ldk_io::Error>> + Send>>;
+pub(crate) type Ready<T> = Pin<Box<dyn Future<Output = Result<T, ldk_io::Error>> + Send>>;
 
-fn ready<T: Send + 'static>(result: Result<T, ldk_io::Error>) -> Ready<T> {
+pub(crate) fn ready<T: Send + 'static>(result: Result<T, ldk_io::Error>) -> Ready<T> {
     Box::pin(std::future::ready(result))
 }
 

@@ -112,7 +112,7 @@ impl SigningKeys {
             Algorithm::ALL.into_iter().filter(|of| !stored.iter().any(|key| key.algorithm == *of && key.is_current()));
         let missing: Vec<_> = missing.collect();
         if missing.is_empty() {
-            ring.keep(stored)?;
+            *ring.keys.write() = ring.read(stored)?;
         } else {
             ring.replace(missing, stored).await?;
         }
@@ -242,15 +242,15 @@ impl SigningKeys {
         let stored: Vec<StoredKey> =
             made.await.map_err(|_| OpenIdKeyError::Crypto)??.into_iter().chain(others).collect();
         let text = serde_json::to_string(&stored).map_err(|_| OpenIdKeyError::Crypto)?;
+        // What cannot be used is not stored.
+        let keys = self.read(stored)?;
         self.store.set_setting(SETTING, Some(&text)).await?;
-        self.keep(stored)
+        *self.keys.write() = keys;
+        Ok(())
     }
 
-    /// Uses these keys, which are stored.
-    fn keep(&self, stored: Vec<StoredKey>) -> Result<(), OpenIdKeyError> {
-        let keys = stored.into_iter().map(|key| key.read(&self.random)).collect::<Result<Vec<_>, _>>()?;
-        *self.keys.write() = Arc::new(keys);
-        Ok(())
+    fn read(&self, stored: Vec<StoredKey>) -> Result<Arc<Vec<Key>>, OpenIdKeyError> {
+        stored.into_iter().map(|key| key.read(&self.random)).collect::<Result<Vec<_>, _>>().map(Arc::new)
     }
 }
 

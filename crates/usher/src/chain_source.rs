@@ -1,10 +1,10 @@
-//! What the commands ask the chain source of the embedded Lightning node, beside the node itself.
+//! What service and commands ask the chain source of the embedded Lightning node, beside the node itself.
 
 use std::collections::HashMap;
 use std::time::Duration;
 
 use reqwest::{Client, RequestBuilder, StatusCode};
-use secrecy::ExposeSecret as _;
+use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::{Value, json};
 use usher_protocol::bolt11::Network;
 
@@ -22,107 +22,114 @@ const FUNDING_TARGET: u16 = 12;
 /// Bytes of a kilobyte, and sats of a bitcoin: bitcoind names fee rates in bitcoin per kilobyte.
 const SATS_PER_BYTE: f64 = 100_000_000.0 / 1_000.0;
 
-/// The network that the chain source serves.
-///
-/// # Errors
-/// If it does not answer, or with something else; the reason, without its address.
-pub(crate) async fn network(config: &Config) -> Result<Network, String> {
-    match source(config)? {
-        Source::Esplora(esplora) => {
-            let genesis_hash = esplora.get("block-height/0").await?;
-            let known = Network::ALL.into_iter().find(|network| genesis(*network) == genesis_hash.trim());
-            known.ok_or_else(|| "it is no Esplora server of a known network".to_owned())
-        }
-        Source::Bitcoind(bitcoind) => {
-            let result = bitcoind.call("getblockchaininfo", &json!([])).await?;
-            let chain = result["chain"].as_str();
-            let known = Network::ALL.into_iter().find(|network| Some(chain_name(*network)) == chain);
-            known.ok_or_else(|| "it is no bitcoind of a known network".to_owned())
-        }
-    }
-}
-
-/// The fee rate of a funding transaction, in sats per virtual byte, as the node reads it from the chain source.
-///
-/// # Errors
-/// If the chain source does not answer, or names none; the reason, without its address.
-pub(crate) async fn funding_fee_rate(config: &Config) -> Result<f64, String> {
-    let none = || "it names no fee rate".to_owned();
-    let rate = match source(config)? {
-        Source::Esplora(esplora) => {
-            let estimates: HashMap<u16, f64> =
-                serde_json::from_str(&esplora.get("fee-estimates").await?).map_err(|_| none())?;
-            let soon_enough = estimates.into_iter().filter(|(blocks, _)| *blocks <= FUNDING_TARGET);
-            soon_enough.max_by_key(|(blocks, _)| *blocks).map(|(_, rate)| rate)
-        }
-        Source::Bitcoind(bitcoind) => {
-            let result = bitcoind.call("estimatesmartfee", &json!([FUNDING_TARGET, "ECONOMICAL"])).await?;
-            result["feerate"].as_f64().map(|rate| rate * SATS_PER_BYTE)
-        }
-    };
-    // The node pays no less, or its transactions would not be relayed.
-    rate.filter(|rate| rate.is_finite() && *rate >= 0.0).map(|rate| rate.max(1.0)).ok_or_else(none)
-}
-
 /// The configured chain source.
-enum Source<'a> {
-    Esplora(Esplora<'a>),
-    Bitcoind(Bitcoind<'a>),
-}
-
-/// An Esplora server.
-struct Esplora<'a> {
+pub(crate) struct ChainSource {
     client: Client,
-    base: &'a str,
-    config: &'a Config,
+    kind: Kind,
 }
 
-/// The RPC of a bitcoind.
-struct Bitcoind<'a> {
-    client: Client,
-    url: String,
-    config: &'a Config,
+enum Kind {
+    Esplora { base: String, token: Option<SecretString> },
+    Bitcoind { url: String, user: String, password: SecretString },
 }
 
-fn source(config: &Config) -> Result<Source<'_>, String> {
-    let client = Client::builder().timeout(PATIENCE).build().map_err(|error| error.to_string())?;
-    match (&config.embedded.chain_url, &config.bitcoind.host) {
-        (Some(url), _) => {
-            Ok(Source::Esplora(Esplora { client, base: url.url().as_str().trim_end_matches('/'), config }))
-        }
-        (None, Some(host)) => {
-            let host = match host.as_str() {
-                host if host.contains(':') => format!("[{host}]"),
-                host => host.to_owned(),
-            };
-            let url = format!("http://{host}:{}/", config.bitcoind.port_on(config.wallet.network));
-            Ok(Source::Bitcoind(Bitcoind { client, url, config }))
-        }
-        (None, None) => Err("none is configured".to_owned()),
+impl ChainSource {
+    /// The chain source that the configuration names.
+    ///
+    /// # Errors
+    /// If it names none.
+    pub(crate) fn of(config: &Config) -> Result<Self, String> {
+        let client = Client::builder().timeout(PATIENCE).build().map_err(|error| error.to_string())?;
+        let secret = |secret: &crate::config::setting::Secret| secret.secret().clone();
+        let kind = match (&config.embedded.chain_url, &config.bitcoind.host) {
+            (Some(url), _) => Kind::Esplora {
+                base: url.url().as_str().trim_end_matches('/').to_owned(),
+                token: config.embedded.token().map(secret),
+            },
+            (None, Some(host)) => {
+                let host = match host.as_str() {
+                    host if host.contains(':') => format!("[{host}]"),
+                    host => host.to_owned(),
+                };
+                let bitcoind = &config.bitcoind;
+                Kind::Bitcoind {
+                    url: format!("http://{host}:{}/", bitcoind.port_on(config.wallet.network)),
+                    user: bitcoind.rpc_user.as_ref().map(|user| user.as_str().to_owned()).unwrap_or_default(),
+                    password: bitcoind.rpc_password.as_ref().map(secret).unwrap_or_default(),
+                }
+            }
+            (None, None) => return Err("none is configured".to_owned()),
+        };
+        Ok(Self { client, kind })
     }
-}
 
-impl Esplora<'_> {
-    async fn get(&self, path: &str) -> Result<String, String> {
-        let mut request = self.client.get(format!("{}/{path}", self.base));
-        if let Some(token) = self.config.embedded.token() {
-            request = request.bearer_auth(token.secret().expose_secret());
+    /// The network that it serves.
+    ///
+    /// # Errors
+    /// If it does not answer, or with something else; the reason, without its address.
+    pub(crate) async fn network(&self) -> Result<Network, String> {
+        match &self.kind {
+            Kind::Esplora { base, token } => {
+                let genesis_hash = self.get(base, token.as_ref(), "block-height/0").await?;
+                let known = Network::ALL.into_iter().find(|network| genesis(*network) == genesis_hash.trim());
+                known.ok_or_else(|| "it is no Esplora server of a known network".to_owned())
+            }
+            Kind::Bitcoind { url, user, password } => {
+                let result = self.call(url, user, password, "getblockchaininfo", &json!([])).await?;
+                let chain = result["chain"].as_str();
+                let known = Network::ALL.into_iter().find(|network| Some(chain_name(*network)) == chain);
+                known.ok_or_else(|| "it is no bitcoind of a known network".to_owned())
+            }
+        }
+    }
+
+    /// The fee rate of a funding transaction, in sats per virtual byte, as the node reads it from the chain source.
+    ///
+    /// # Errors
+    /// If the chain source does not answer, or names none; the reason, without its address.
+    pub(crate) async fn funding_fee_rate(&self) -> Result<f64, String> {
+        let none = || "it names no fee rate".to_owned();
+        let rate = match &self.kind {
+            Kind::Esplora { base, token } => {
+                let estimates: HashMap<u16, f64> =
+                    serde_json::from_str(&self.get(base, token.as_ref(), "fee-estimates").await?)
+                        .map_err(|_| none())?;
+                let soon_enough = estimates.into_iter().filter(|(blocks, _)| *blocks <= FUNDING_TARGET);
+                soon_enough.max_by_key(|(blocks, _)| *blocks).map(|(_, rate)| rate)
+            }
+            Kind::Bitcoind { url, user, password } => {
+                let params = json!([FUNDING_TARGET, "ECONOMICAL"]);
+                let result = self.call(url, user, password, "estimatesmartfee", &params).await?;
+                result["feerate"].as_f64().map(|rate| rate * SATS_PER_BYTE)
+            }
+        };
+        // The node pays no less, or its transactions would not be relayed.
+        rate.filter(|rate| rate.is_finite() && *rate >= 0.0).map(|rate| rate.max(1.0)).ok_or_else(none)
+    }
+
+    /// What an Esplora server has under `path`.
+    async fn get(&self, base: &str, token: Option<&SecretString>, path: &str) -> Result<String, String> {
+        let mut request = self.client.get(format!("{base}/{path}"));
+        if let Some(token) = token {
+            request = request.bearer_auth(token.expose_secret());
         }
         match reply(request).await? {
             (StatusCode::OK, text) => Ok(text),
             (status, _) => Err(format!("it answers {status}")),
         }
     }
-}
 
-impl Bitcoind<'_> {
-    /// The result of a call.
-    async fn call(&self, method: &str, params: &Value) -> Result<Value, String> {
-        let bitcoind = &self.config.bitcoind;
-        let user = bitcoind.rpc_user.as_ref().map(|user| user.as_str()).unwrap_or_default();
-        let password = bitcoind.rpc_password.as_ref().map(|password| password.secret().expose_secret());
+    /// The result of a call of a bitcoind.
+    async fn call(
+        &self,
+        url: &str,
+        user: &str,
+        password: &SecretString,
+        method: &str,
+        params: &Value,
+    ) -> Result<Value, String> {
         let body = json!({"jsonrpc": "1.0", "id": "usher", "method": method, "params": params});
-        let request = self.client.post(&self.url).basic_auth(user, password).json(&body);
+        let request = self.client.post(url).basic_auth(user, Some(password.expose_secret())).json(&body);
         match reply(request).await? {
             (StatusCode::OK, text) => {
                 let mut reply: Value = serde_json::from_str(&text).map_err(|_| "its reply is not JSON".to_owned())?;
@@ -131,6 +138,14 @@ impl Bitcoind<'_> {
             (StatusCode::UNAUTHORIZED, _) => Err("it refuses rpc_user and rpc_password".to_owned()),
             (status, _) => Err(format!("it answers {status}")),
         }
+    }
+}
+
+#[cfg(feature = "embedded-lightning")]
+#[async_trait::async_trait]
+impl usher_embedded_lightning::ChainNetwork for ChainSource {
+    async fn network(&self) -> Result<Network, String> {
+        self.network().await
     }
 }
 

@@ -295,6 +295,14 @@ pub enum LightningCommand {
     ///
     /// It holds no secret and moves no money, and an old one does no harm. It does not restore channels.
     Backup,
+    /// Takes over the data of a node that the service's database does not know.
+    ///
+    /// Only when the database is new and the folder `lightning` is the newest copy. The service must not run.
+    Adopt {
+        /// Does not ask.
+        #[arg(long)]
+        yes: bool,
+    },
     /// Gives up the channels of a node whose data are lost, so that it starts anew with its mnemonic.
     ///
     /// Only when the folder of its data is gone and there is no newer copy. The service must not run.

@@ -57,6 +57,8 @@ impl Setup {
             listen: None,
             max_fee_percent: 5,
             max_opening_fee_percent: 50,
+            chain_network: None,
+            recover: false,
             settings: None,
         }
     }

@@ -1,6 +1,7 @@
 //! The embedded node in a whole Lightning network: chain, liquidity provider, a customer.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
 
+mod chain_sources;
 mod child_process;
 mod conformance;
 mod fixture;

@@ -50,7 +50,8 @@ async fn the_price_of_a_channel_is_told_before_it_is_paid_and_shown_afterwards()
     assert_eq!(unknown, Err(NodeError::ChannelNotFound));
     fixture.backend.close_channel(&channel.id, false).await.unwrap();
     until("a closing transaction", || fixture.network.chain.unconfirmed() > 0).await;
-    fixture.network.mine(6).await.unwrap();
+    // One block: the money is counted once, although the library waits for more.
+    fixture.network.mine(1).await.unwrap();
     until_state(&fixture, "money on the chain", |state| state.on_chain > 40_000_000 && state.closing == 0).await;
     let state = fixture.backend.state().await.unwrap();
     assert_eq!(state.closures, Closures { cooperative: 1, forced: 0, after_kill: 0 });

@@ -1,20 +1,23 @@
-//! An old copy of the node's data is not used.
+//! Data that are an old copy, of another node or of another service are not used.
 
 use std::path::Path;
 use std::sync::Arc;
 
 use tempfile::TempDir;
-use usher_embedded_lightning::{ChainSource, EmbeddedLightning, Options, StartError};
-use usher_engine::ports::{SettingStore, SystemClock};
+use usher_embedded_lightning::{ChainSource, DataState, EmbeddedLightning, Options, StartError, adopt, data_state};
+use usher_engine::ports::{Lightning as _, SettingStore, SystemClock};
+use usher_lightning_network::Network;
+use usher_protocol::bolt11;
 use usher_store::{SqliteOptions, SqliteStore};
+
+use crate::fixture::{MNEMONIC, Setup, bolt11, until, wanted};
 
 /// A node that talks to nobody: its chain source is a port where nobody listens.
 fn options(folder: &Path, settings: &Arc<dyn SettingStore>) -> Options {
     Options {
         folder: folder.to_path_buf(),
-        network: usher_protocol::bolt11::Network::Regtest,
-        mnemonic: "abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon about"
-            .to_owned(),
+        network: bolt11::Network::Regtest,
+        mnemonic: MNEMONIC.to_owned(),
         chain: ChainSource::Bitcoind {
             host: "127.0.0.1".to_owned(),
             port: 1,
@@ -25,6 +28,8 @@ fn options(folder: &Path, settings: &Arc<dyn SettingStore>) -> Options {
         listen: None,
         max_fee_percent: 5,
         max_opening_fee_percent: 50,
+        chain_network: None,
+        recover: false,
         settings: Some(Arc::clone(settings)),
     }
 }
@@ -39,8 +44,7 @@ async fn run_once(folder: &Path, settings: &Arc<dyn SettingStore>) -> Result<(),
 async fn an_old_copy_beside_a_newer_database_is_refused() {
     let data = TempDir::new().unwrap();
     let (folder, backup) = (data.path().join("lightning"), data.path().join("backup"));
-    let settings: Arc<dyn SettingStore> =
-        Arc::new(SqliteStore::open(&data.path().join("usher.db"), SqliteOptions::default()).unwrap());
+    let settings = database(&data, "usher.db");
     run_once(&folder, &settings).await.unwrap();
     copy(&folder, &backup);
     run_once(&folder, &settings).await.unwrap();
@@ -61,6 +65,94 @@ async fn an_old_copy_beside_a_newer_database_is_refused() {
     // With the newest copy it starts again.
     copy(&data.path().join("newest"), &folder);
     run_once(&folder, &settings).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_copy_of_a_running_node_is_refused_after_a_kill() {
+    let (data, network) = (TempDir::new().unwrap(), Network::start().await.unwrap());
+    let (folder, backup) = (data.path().join("lightning"), data.path().join("backup"));
+    let settings = database(&data, "usher.db");
+    let start = async || {
+        let options = Options { settings: Some(Arc::clone(&settings)), ..Setup::of(&network, &folder).options() };
+        EmbeddedLightning::start(options, Arc::new(SystemClock)).await
+    };
+    let (node, mut notifications) = start().await.unwrap();
+    until("a started node", || node.status().connected).await;
+    let invoice = loop {
+        match node.make_invoice(&wanted(150_000_000)).await {
+            Ok(invoice) => break invoice,
+            Err(_) => tokio::time::sleep(std::time::Duration::from_millis(50)).await,
+        }
+    };
+    copy(&folder, &backup);
+    let stamp = async || settings.setting("lightning.generation").await.unwrap().unwrap().parse::<u64>().unwrap();
+    let before = stamp().await;
+    network.payer.pay(&bolt11(&invoice)).await.unwrap();
+    while stamp().await == before {
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    }
+    // As after a kill: nothing is stored at the end.
+    notifications.close();
+    drop(node);
+    let newest = data.path().join("newest");
+    until("a free folder", || {
+        let file = std::fs::File::open(folder.join("lock")).unwrap();
+        file.try_lock().is_ok()
+    })
+    .await;
+    copy(&folder, &newest);
+
+    copy(&backup, &folder);
+    let refused = start().await.unwrap_err();
+    assert!(matches!(refused, StartError::Restored { here, there } if here < there), "{refused:?}");
+    copy(&newest, &folder);
+    let (node, _notifications) = start().await.expect("the newest copy is not refused because an old one was tried");
+    until("a started node", || node.status().connected).await;
+    node.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn data_that_a_new_database_does_not_know_are_taken_over_by_command_only() {
+    let data = TempDir::new().unwrap();
+    let folder = data.path().join("lightning");
+    run_once(&folder, &database(&data, "usher.db")).await.unwrap();
+    // A node that never ran has no data of its own.
+    let settings = database(&data, "new.db");
+    assert_eq!(data_state(&folder, &*settings).await.unwrap(), DataState::None);
+    let store = rusqlite::Connection::open(folder.join("lightning.db")).unwrap();
+    store.execute("INSERT INTO entries VALUES ('', '', 'manager', x'00')", []).unwrap();
+    drop(store);
+
+    assert_eq!(data_state(&folder, &*settings).await.unwrap(), DataState::Unknown);
+    let refused = run_once(&folder, &settings).await.unwrap_err();
+    assert!(matches!(refused, StartError::Foreign) && refused.is_permanent(), "{refused:?}");
+    adopt(&folder, &*settings).await.unwrap();
+    assert_eq!(data_state(&folder, &*settings).await.unwrap(), DataState::Present);
+    assert!(!matches!(run_once(&folder, &settings).await, Err(StartError::Foreign)));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn data_of_another_seed_or_network_are_refused() {
+    let data = TempDir::new().unwrap();
+    let (folder, settings) = (data.path().join("lightning"), database(&data, "usher.db"));
+    run_once(&folder, &settings).await.unwrap();
+    let start = async |options: Options| EmbeddedLightning::start(options, Arc::new(SystemClock)).await.map(|_| ());
+
+    let mnemonic = "legal winner thank year wave sausage worth useful legal winner thank yellow".to_owned();
+    let refused = start(Options { mnemonic, ..options(&folder, &settings) }).await.unwrap_err();
+    assert!(matches!(refused, StartError::OtherMnemonic) && refused.is_permanent(), "{refused:?}");
+    let network = bolt11::Network::Bitcoin;
+    let refused = start(Options { network, ..options(&folder, &settings) }).await.unwrap_err();
+    assert!(refused.is_permanent(), "{refused:?}");
+    assert_eq!(
+        refused.to_string(),
+        "the Lightning node's data belong to the network regtest, and wallet.network is bitcoin"
+    );
+    run_once(&folder, &settings).await.unwrap();
+}
+
+fn database(data: &TempDir, name: &str) -> Arc<dyn SettingStore> {
+    Arc::new(SqliteStore::open(&data.path().join(name), SqliteOptions::default()).unwrap())
 }
 
 fn copy(from: &Path, to: &Path) {

@@ -240,6 +240,11 @@ impl ServicePayment {
         (payment, vec![prepare])
     }
 
+    /// The invoice that it pays.
+    pub const fn invoice(&self) -> &Invoice {
+        &self.invoice
+    }
+
     pub(super) fn wake_at(&self) -> UnixMillis {
         match &self.phase {
             Phase::Waiting { next, .. } => (*next).min(self.expires_at),

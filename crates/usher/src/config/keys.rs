@@ -103,6 +103,9 @@ configuration! {
         /// The most that the liquidity provider may keep of a payment for opening a channel, in percent of the payment. No
         /// invoice is made for which it wants more.
         max_opening_fee_percent: Whole<0, 100> = "10";
+        /// Whether a new node looks for on-chain money of its mnemonic in the whole chain. A bitcoind must have all blocks for
+        /// that, and it takes hours to days. With `chain_url` the node always does, and quickly.
+        recover: bool = "false";
     }
 
     /// A bitcoind where the node learns of blocks, in place of `wallet.embedded.chain_url`.

@@ -4,14 +4,15 @@
 use tokio::net::TcpStream;
 
 use super::finding::Finding;
-use crate::chain_source::{self, PATIENCE};
+use crate::chain_source::{ChainSource, PATIENCE};
 use crate::config::Config;
 
 const CHECK: &str = "lightning";
 
 /// Asks chain source and liquidity provider.
 pub(super) async fn check(config: &Config, findings: &mut Vec<Finding>) {
-    findings.push(match chain_source::network(config).await {
+    let asked = async { ChainSource::of(config)?.network().await };
+    findings.push(match asked.await {
         Ok(network) if network == config.wallet.network => {
             Finding::ok(CHECK, format!("the chain source answers, on {}", network.as_str()))
         }

@@ -7,6 +7,7 @@ mod idempotency;
 mod invalid_responses;
 mod on_the_page;
 mod outages;
+mod same_payment_hash;
 mod subscriptions;
 
 use std::time::Duration;

@@ -69,7 +69,8 @@ impl RequestBody for Body {
 /// `{status: "paid", preimage, fees_paid?}` or `{status: "error", reason, outcome}`. `outcome` is `not_paid`, or
 /// `unknown` if the backend cannot tell; if the payment turns out to have been made, a later `paid` reports it.
 ///
-/// An invoice is never paid twice: the same invoice always gets the stream of the first request.
+/// An invoice is never paid twice: the same invoice always gets the stream of the first request. Another invoice with the
+/// same payment hash is refused (422).
 ///
 /// The Lightning backend pays at most `wallet.daily_budget_millisats` within 24 hours. Amount and the largest allowed fee
 /// (`wallet.max_fee_percent`) must fit into what is left.

@@ -44,6 +44,7 @@ impl Starter {
         let now = self.clock.now();
         let paying = CorrelationKey::paying(request.invoice.payment_hash());
         if let Some(stream_id) = self.index.find(paying) {
+            self.check_same_invoice(stream_id, &request.invoice).await?;
             return self.respond(once, stream_id).await;
         }
         let PayInvoiceRequest { amount, expires_at, .. } = request;
@@ -53,6 +54,7 @@ impl Starter {
         let expires_at = expiry(expires_at, now);
         let amount = invoice.amount().unwrap_or_default();
         let stream_id = self.ids.stream_id();
+        let wanted = invoice.clone();
         let record = once.as_ref().map(|once| once.record(&stream_id, now));
         let owner = match request.main_key {
             Some(main_key) => {
@@ -79,7 +81,30 @@ impl Starter {
         match owner {
             None => Ok(stream_id),
             // A concurrent request with the same invoice was faster.
-            Some(owner) => self.respond(once, owner).await,
+            Some(owner) => {
+                self.check_same_invoice(owner, &wanted).await?;
+                self.respond(once, owner).await
+            }
+        }
+    }
+
+    /// Refuses another invoice with the payment hash of the one that this operation pays: it is not paid by that payment, and
+    /// paying a hash twice may lose the money (BOLT 11).
+    async fn check_same_invoice(&self, owner: StreamId, invoice: &Invoice) -> Result<(), StartError> {
+        let stored = self.store.operation(owner).await?;
+        let operation = stored.and_then(|stored| Operation::from_state(&stored.state).ok());
+        let paid = match &operation {
+            Some(Operation::InvoicePayment(payment)) => payment.invoice(),
+            Some(Operation::ServicePayment(payment)) => Some(payment.invoice()),
+            // Removed meanwhile, or damaged: nothing says that it is another.
+            _ => None,
+        };
+        match paid {
+            Some(paid) if paid != invoice => Err(StartError::invalid(
+                "/invoice",
+                "has the payment hash of another invoice that is or was paid: ask the payee for an invoice with a new one",
+            )),
+            _ => Ok(()),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! `usher lightning …`: the Lightning node that the service runs itself, managed through the running service.
 
-mod abandon;
+mod data;
 mod opening_fee;
 mod status;
 
@@ -28,9 +28,14 @@ const SAT: u64 = 1000;
 pub fn run(command: &LightningCommand, data_dir: Option<PathBuf>) -> Result<(), Failure> {
     let (loaded, source) = load_in_time(source(data_dir)?)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    if let LightningCommand::Abandon { yes } = command {
+    let decision = match command {
+        LightningCommand::Abandon { yes } => Some((data::Decision::Abandon, *yes)),
+        LightningCommand::Adopt { yes } => Some((data::Decision::Adopt, *yes)),
+        _ => None,
+    };
+    if let Some((decision, yes)) = decision {
         let Some(config) = &loaded.config else { return Err(Failure::Configuration(report::problems(&loaded))) };
-        return runtime.block_on(abandon::run(config, &source, *yes));
+        return runtime.block_on(data::run(decision, config, &source, yes));
     }
     let service = ServiceClient::new(&loaded)?;
     let text = runtime.block_on(async {
@@ -52,7 +57,7 @@ pub fn run(command: &LightningCommand, data_dir: Option<PathBuf>) -> Result<(), 
             }
             LightningCommand::Close { channel, force, yes } => close(&service, channel, *force, *yes).await,
             LightningCommand::Backup => backup(&service).await,
-            LightningCommand::Abandon { .. } => Ok(String::new()),
+            LightningCommand::Abandon { .. } | LightningCommand::Adopt { .. } => Ok(String::new()),
         }
     });
     Ok(write(&text?)?)

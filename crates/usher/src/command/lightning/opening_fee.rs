@@ -1,7 +1,7 @@
 //! What opening a channel costs: the miner fee of its funding transaction. Which coins pay for it is decided when it is
 //! made, so what is shown before is an estimate.
 
-use crate::chain_source;
+use crate::chain_source::ChainSource;
 use crate::config::Config;
 
 /// The size of a funding transaction with one input, in virtual bytes: 11 of its own, 68 of the input (P2WPKH), 43 of the
@@ -13,7 +13,8 @@ const INPUT: f64 = 68.0;
 
 /// The estimate in words, with the fee rate that the chain source names now.
 pub(super) async fn text(config: &Config) -> String {
-    estimate(chain_source::funding_fee_rate(config).await)
+    let asked = async { ChainSource::of(config)?.funding_fee_rate().await };
+    estimate(asked.await)
 }
 
 fn estimate(rate: Result<f64, String>) -> String {

@@ -99,3 +99,24 @@ async fn lost_channels_are_given_up_by_command_only() {
     let provider = fixture.network.provider.node();
     until("a provider that has closed the channel", async || (provider.list_channels().len() == 1).then_some(())).await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_node_beside_a_new_database_is_taken_over_by_command_only() {
+    let mut fixture = Fixture::open().await;
+    fixture.fund().await;
+    assert!(fixture.usher.stop().await.success());
+    let (code, _, errors) = lightning(&fixture, &["adopt", "--yes"]).await;
+    assert!(code == Some(1) && errors.contains("knows these data already"), "{errors}");
+    for file in ["usher.db", "usher.db-wal", "usher.db-shm"] {
+        let _ = std::fs::remove_file(fixture.usher.data_dir().join(file));
+    }
+    fixture.usher.spawn();
+    fixture.usher.ready().await.expect_err("the folder may be an old copy");
+    let (code, _, errors) = lightning(&fixture, &["adopt"]).await;
+    assert!(code == Some(2) && errors.contains("--yes"), "{errors}");
+    said(&fixture, &["adopt", "--yes"]).await;
+
+    fixture.usher.restart().await;
+    fixture.until_node_runs().await;
+    fixture.until_balance().await;
+}

@@ -381,7 +381,8 @@ public final class UsherApi {
      * "error", reason, outcome}}. {@code outcome} is {@code not_paid}, or {@code unknown} if the backend cannot tell;
      * if the payment turns out to have been made, a later {@code paid} reports it.
      *
-     * <p>An invoice is never paid twice: the same invoice always gets the stream of the first request.
+     * <p>An invoice is never paid twice: the same invoice always gets the stream of the first request. Another invoice
+     * with the same payment hash is refused (422).
      *
      * <p>The Lightning backend pays at most {@code wallet.daily_budget_millisats} within 24 hours. Amount and the
      * largest allowed fee ({@code wallet.max_fee_percent}) must fit into what is left.

@@ -1,0 +1,95 @@
+//! What the node asks its chain source before it runs, and what a new node finds on the chain.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use async_trait::async_trait;
+use ldk_node::bitcoin::{Address, Amount};
+use tempfile::TempDir;
+use usher_embedded_lightning::{ChainNetwork, EmbeddedLightning, Options};
+use usher_engine::ports::{Lightning as _, LightningNode as _, NodeState, SystemClock};
+use usher_lightning_network::Network;
+use usher_protocol::bolt11;
+
+use crate::fixture::{Setup, until};
+
+/// Serves these networks, one at each question, and then the last one.
+struct Serves(Vec<Result<bolt11::Network, String>>, AtomicUsize);
+
+#[async_trait]
+impl ChainNetwork for Serves {
+    async fn network(&self) -> Result<bolt11::Network, String> {
+        let asked = self.1.fetch_add(1, Ordering::SeqCst);
+        self.0[asked.min(self.0.len() - 1)].clone()
+    }
+}
+
+async fn start(options: Options) -> Arc<EmbeddedLightning> {
+    EmbeddedLightning::start(options, Arc::new(SystemClock)).await.unwrap().0
+}
+
+fn stored(folder: &TempDir) -> usize {
+    let store = rusqlite::Connection::open(folder.path().join("lightning.db")).unwrap();
+    store.query_row("SELECT count(*) FROM entries", [], |row| row.get(0)).unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_is_stored_before_the_chain_source_is_of_the_right_network() {
+    let (network, folder) = (Network::start().await.unwrap(), TempDir::new().unwrap());
+    let setup = Setup::of(&network, folder.path());
+    let wrong = Arc::new(Serves(vec![Ok(bolt11::Network::Signet)], AtomicUsize::new(0)));
+    let chain: Arc<dyn ChainNetwork> = wrong.clone();
+    let node = start(Options { chain_network: Some(chain), ..setup.options() }).await;
+    until("a second question", || wrong.1.load(Ordering::SeqCst) >= 2).await;
+    assert!(!node.status().connected);
+    let state = node.state().await.unwrap();
+    assert!(state.node_id.len() == 66 && state.warnings.iter().any(|it| it.code == "not_running"), "{state:?}");
+    node.stop().await;
+    assert_eq!(stored(&folder), 0);
+
+    let later = vec![Err("it is away".to_owned()), Ok(bolt11::Network::Regtest)];
+    let chain: Arc<dyn ChainNetwork> = Arc::new(Serves(later, AtomicUsize::new(0)));
+    let node = start(Options { chain_network: Some(chain), ..setup.options() }).await;
+    until("a started node", || node.status().connected).await;
+    assert_eq!(node.state().await.unwrap().node_id, state.node_id, "the draft showed the same node");
+    node.stop().await;
+    assert!(stored(&folder) > 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_node_that_starts_anew_finds_its_money_on_the_chain() {
+    let (network, lost) = (Network::start().await.unwrap(), TempDir::new().unwrap());
+    let node = start(Setup::of(&network, lost.path()).options()).await;
+    until("a started node", || node.status().connected).await;
+    let address: Address<_> = node.new_address().await.unwrap().parse().unwrap();
+    network.chain.fund(&address.assume_checked(), Amount::from_sat(50_000)).unwrap();
+    network.chain.mine(6).unwrap();
+    until_money(&node, |state| state.on_chain == 50_000_000).await;
+    node.stop().await;
+
+    // A bitcoind is asked for the blocks from now on, unless the operator wants them all.
+    let synced = |state: &NodeState| state.height == u32::try_from(network.chain.height()).unwrap();
+    for (recover, found) in [(false, 0), (true, 50_000_000)] {
+        let folder = TempDir::new().unwrap();
+        let node = start(Options { recover, ..Setup::of(&network, folder.path()).options() }).await;
+        until_money(&node, |state| state.synced_at.is_some() && synced(state)).await;
+        assert_eq!(node.state().await.unwrap().on_chain, found, "recover = {recover}");
+        node.stop().await;
+    }
+
+    let folder = TempDir::new().unwrap();
+    let chain = usher_embedded_lightning::ChainSource::Esplora { url: network.chain.esplora_url(), token: None };
+    let node = start(Options { chain, ..Setup::of(&network, folder.path()).options() }).await;
+    until_money(&node, |state| state.on_chain == 50_000_000).await;
+    node.stop().await;
+}
+
+async fn until_money(node: &EmbeddedLightning, holds: impl Fn(&NodeState) -> bool) {
+    let waiting = async {
+        while !holds(&node.state().await.unwrap()) {
+            tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+        }
+    };
+    let waited = tokio::time::timeout(crate::fixture::LONG, waiting).await;
+    assert!(waited.is_ok(), "{:?}", node.state().await);
+}
