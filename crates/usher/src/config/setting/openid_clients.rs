@@ -37,7 +37,8 @@ impl Setting for OpenIdClients {
     }
 
     const EXAMPLE: &'static str = "[{ id = \"gitea\", secret = \"at-least-32-random-characters-here\", name = \"Gitea\", \
-                                   redirect_uris = [\"https://git.example.com/user/oauth2/usher/callback\"] }]";
+                                   redirect_uris = [\"https://git.example.com/user/oauth2/usher/callback\"], \
+                                   require_pkce = false }]";
     const SECRET: bool = true;
 
     fn read(given: &Given) -> Result<Self, String> {
