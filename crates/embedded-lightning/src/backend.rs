@@ -1,7 +1,6 @@
 //! The adapter of the port `Lightning`.
 
 use std::fmt;
-use std::net::TcpListener;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -26,6 +25,7 @@ use crate::node::{StartError, build, check_owner, draft, start, until_chain};
 use crate::options::Options;
 use crate::panic_guard::PanicGuard;
 use crate::payments::{Sent, prepare};
+use crate::peer_listener::PeerListener;
 use crate::shared_node::SharedNode;
 use crate::store::Store;
 use crate::{cleanup, connections, events, overview};
@@ -99,7 +99,13 @@ impl EmbeddedLightning {
         clock: Arc<dyn Clock>,
     ) -> Result<(Arc<Self>, LightningNotifications), StartError> {
         options.mnemonic()?;
-        let options = Arc::new(options);
+        let peers = match options.listen {
+            Some(listen) => Some(PeerListener::bind(listen).map_err(|error| StartError::Listen(listen, error))?),
+            None => None,
+        };
+        // The library listens behind it.
+        let listen = peers.as_ref().map(PeerListener::library_address);
+        let options = Arc::new(Options { listen, ..options });
         let guard = PanicGuard::default();
         let watched = guard.clone();
         let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -120,6 +126,9 @@ impl EmbeddedLightning {
         let (notifications, to_engine) = mpsc::channel(NOTIFICATIONS);
         let stop = CancellationToken::new();
         handle.spawn(inner.generation.clone().follow(stop.clone()));
+        if let Some(peers) = peers {
+            handle.spawn(peers.run(stop.clone()));
+        }
         handle.spawn(run(options, Arc::clone(&inner), notifications, stop.clone()));
         let backend = Self { inner, runtime: Mutex::new(Some(runtime)), handle, stop };
         Ok((Arc::new(backend), to_engine))
@@ -217,9 +226,6 @@ async fn open(
 
 /// Opens the store and removes the records of payments that were never sent. Blocks.
 fn open_store(options: &Options) -> Result<Store, StartError> {
-    if let Some(listen) = options.listen {
-        drop(TcpListener::bind(listen).map_err(|error| StartError::Listen(listen, error))?);
-    }
     let store = Store::open(&options.folder)?;
     check_owner(options, &store)?;
     let removed = store.remove_unsent_payments().map_err(StartError::storage)?;

@@ -41,6 +41,10 @@
 //! what a payment was claimed by is then safe, because the node can claim from the provider's transaction without coins of
 //! its own. With a balance at the start (`node.rs`), it publishes it itself, so that a provider that is gone keeps nothing.
 //!
+//! # Who connects to it
+//!
+//! With `listen`, peers connect to a listener of our own (`peer_listener`), because the library's has no limits.
+//!
 //! # What a kill can cost
 //!
 //! If the process is killed between the library's write of a channel and its write of the list of channels, the library
@@ -64,6 +68,7 @@ mod options;
 mod overview;
 mod panic_guard;
 mod payments;
+mod peer_listener;
 mod records;
 mod shared_node;
 mod store;

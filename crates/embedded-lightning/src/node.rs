@@ -2,7 +2,7 @@
 //! source answers and is of the right network. Keeps trying to start it.
 
 use std::collections::HashMap;
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -213,21 +213,30 @@ pub(crate) async fn until_chain(options: &Options, stop: &CancellationToken) -> 
     }
 }
 
+/// Whether the library can listen. It must not find out itself: then it has begun to process the chain, and would do that twice
+/// after another attempt.
+fn is_port_free(node: &Node) -> bool {
+    node.listening_addresses().unwrap_or_default().into_iter().all(|address| TcpListener::bind(address).is_ok())
+}
+
 /// Starts the node, and tries again while its chain source does not answer. `false`: it was stopped first, or cannot be
 /// started. Runs on the node's runtime.
 pub(crate) async fn start(node: &Arc<Node>, stop: &CancellationToken) -> bool {
     let mut pause = SHORTEST_PAUSE;
     loop {
         let starting = Arc::clone(node);
-        let started = tokio::task::spawn_blocking(move || starting.start()).await;
+        let started = tokio::task::spawn_blocking(move || is_port_free(&starting).then(|| starting.start())).await;
         match started {
-            Ok(Ok(()) | Err(NodeError::AlreadyRunning)) => return true,
-            Ok(Err(error @ NodeError::InvalidSocketAddress)) => {
+            Ok(Some(Ok(()) | Err(NodeError::AlreadyRunning))) => return true,
+            Ok(Some(Err(error @ NodeError::InvalidSocketAddress))) => {
                 tracing::error!(%error, "the Lightning node cannot listen for peers; it is off until the next start");
                 return false;
             }
-            Ok(Err(error)) => {
+            Ok(Some(Err(error))) => {
                 tracing::warn!(%error, retry = ?pause, "the Lightning node waits for its chain source");
+            }
+            Ok(None) => {
+                tracing::warn!(retry = ?pause, "the Lightning node waits for its port of 127.0.0.1, which another program has");
             }
             Err(error) => {
                 tracing::error!(%error, "the Lightning node broke; it is off until the next start");

@@ -1,7 +1,8 @@
 //! What the process itself is prepared for.
 
-/// Files that are open beside connections of callers: 1,024 posts to the webhook at most, the database, relays, look-ups.
-const OTHER_FILES: u64 = 1_280;
+/// Files that are open beside connections of callers: at most 1,024 posts to the webhook and 768 for 256 Lightning nodes that
+/// connect to the embedded one; the database, relays, look-ups.
+const OTHER_FILES: u64 = 2_048;
 
 /// How many files so many connections need.
 pub const fn files_needed(max_connections: u64) -> u64 {
