@@ -15,7 +15,15 @@ import type {
 import type { components } from "./generated/schemas.js";
 import { type CallOptions, Http } from "./http.js";
 import { List } from "./list.js";
-import { KeyHandshake, Login, Operation, Payment, SentTicket, VerificationSession } from "./operation.js";
+import {
+  KeyHandshake,
+  Login,
+  Operation,
+  Payment,
+  ReusableLogin,
+  SentTicket,
+  VerificationSession,
+} from "./operation.js";
 import { Hub, type TransportName } from "./reading/hub.js";
 import type { ReadOptions } from "./reading/iterator.js";
 import type { WebSocketConstructor } from "./reading/socket.js";
@@ -126,10 +134,15 @@ export class Usher {
 
   /**
    * Logs a user in: redirect their browser to `pageUrl`, or show `url` as a QR code; `result()` says who it is. With
-   * `return_url` the page leads back to your app.
+   * `return_url` the page leads back to your app. With `static_token` it is a `ReusableLogin`: of any number of users,
+   * with their events and no single result.
    */
-  async login(request: Schemas["LoginRequest"] = {}, options?: CallOptions): Promise<Login> {
+  login(request: Schemas["LoginRequest"] & { static_token: string }, options?: CallOptions): Promise<ReusableLogin>;
+  login(request?: Schemas["LoginRequest"] & { static_token?: null }, options?: CallOptions): Promise<Login>;
+  login(request?: Schemas["LoginRequest"], options?: CallOptions): Promise<Login | ReusableLogin>;
+  async login(request: Schemas["LoginRequest"] = {}, options?: CallOptions): Promise<Login | ReusableLogin> {
     const started = await this.#started<Schemas["LoginStarted"]>("/login", request, options, "page_url");
+    if (request.static_token != null) return new ReusableLogin(this.#hub, started);
     return new Login(this.#hub, started.stream_id, started.url, started.page_url);
   }
 
@@ -143,7 +156,7 @@ export class Usher {
     return new KeyHandshake(this.#hub, await this.#started("/key-handshake", request, options, "url"));
   }
 
-  /** Lists the open reusable handshakes. */
+  /** Lists the open reusable handshakes and logins. */
   keyHandshakes(
     filter: { after?: string; limit?: number } = {},
     options?: CallOptions,
@@ -151,7 +164,7 @@ export class Usher {
     return this.#list("/key-handshake", filter, options, (page) => page.handshakes);
   }
 
-  /** Closes a handshake: its URL stops working. */
+  /** Closes a handshake or a reusable login: its URL stops working. */
   closeKeyHandshake(streamId: string, options?: CallOptions): Promise<Schemas["KeyHandshakeClosed"]> {
     return this.#http.call("DELETE", `/key-handshake/${segment(streamId)}`, undefined, options);
   }

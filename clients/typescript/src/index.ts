@@ -13,6 +13,7 @@ export { List } from "./list.js";
 export {
   KeyHandshake,
   Login,
+  ReusableLogin,
   Operation,
   Payment,
   SentTicket,

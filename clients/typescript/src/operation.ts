@@ -151,3 +151,22 @@ export class Login<Url extends string | undefined = string> extends Operation<
     return resultOf<LoginResult>(this.events(options), "KeyHandshake");
   }
 }
+
+/** A login of any number of users, at a poster or a door: show `url` as a QR code, or print `pageUrl`. It never ends. */
+export class ReusableLogin extends Operation<KeyHandshakeEvent | LoginResult | Failed, never> {
+  /** What users open in their wallets. */
+  readonly url: string;
+  /** The page for users' browsers: each gets a login of its own there. */
+  readonly pageUrl: string;
+
+  constructor(hub: Hub, started: { stream_id: string; url: string; page_url: string }) {
+    super(hub, started.stream_id);
+    this.url = started.url;
+    this.pageUrl = started.page_url;
+  }
+
+  /** There is no single result. Read the events: each `StatusUpdate` says in `main_key` whose it is. */
+  override result(): Promise<never> {
+    return Promise.reject(new TypeError("a reusable login has many users and no single result: read its events"));
+  }
+}

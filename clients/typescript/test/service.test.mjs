@@ -77,6 +77,27 @@ test("the events of a login, and the same login awaited elsewhere", async () => 
   elsewhere.close();
 });
 
+test("a reusable login has the events of its users and no single result", async () => {
+  const door = await usher.login({ static_token: "door-2" });
+  const again = await usher.login({ static_token: "door-2" });
+  assert.deepEqual([again.streamId, again.url, again.pageUrl], [door.streamId, door.url, door.pageUrl]);
+  await assert.rejects(door.result(), TypeError);
+  await service.wallet("login", door.url);
+  const events = [];
+  for await (const event of door.events(within)) {
+    events.push(event);
+    if (event.type === "StatusUpdate") break;
+  }
+  assert.deepEqual(
+    events.map(({ data }) => data.main_key),
+    [user, user],
+  );
+  assert.deepEqual([events[1].data.status, events[1].data.method], ["approved", "wallet"]);
+  const listed = (await usher.keyHandshakes()).handshakes.find(({ stream_id }) => stream_id === door.streamId);
+  assert.deepEqual([listed.login, listed.accepted], [true, 1]);
+  await usher.closeKeyHandshake(door.streamId);
+});
+
 test("a login that the user declines", async () => {
   const challenge = await usher.authenticateKey({ main_key: user });
   const result = challenge.result(within);

@@ -42,9 +42,6 @@ pub(crate) struct UnixSeconds;
 /// A boolean that is false by default.
 pub(crate) struct Flag;
 
-/// A static token where none is possible.
-pub(crate) struct NoStaticToken;
-
 /// An integer from `MIN` to `MAX`.
 pub(crate) struct Integer<const MIN: u64, const MAX: u64>;
 
@@ -106,23 +103,6 @@ const LONGEST_MINT_AUTH: usize = 4096;
 const LONGEST_TOKEN: usize = 250_000;
 
 const KEY_PATTERN: &str = "^[0-9a-fA-F]{64}$";
-
-impl FieldType for NoStaticToken {
-    type Value = ();
-
-    const DOCUMENTED: bool = false;
-
-    fn read_value(pointer: &str, _: &Value, errors: &mut FieldErrors) -> Option<()> {
-        errors.reject(
-            pointer,
-            "a login is for one user; for a URL that many users open, use POST /key-handshake and authenticate each of them",
-        )
-    }
-
-    fn value_schema() -> RefOr<Schema> {
-        ObjectBuilder::new().schema_type(Type::Null).into()
-    }
-}
 
 fn string() -> ObjectBuilder {
     ObjectBuilder::new().schema_type(Type::String)

@@ -19,9 +19,6 @@ pub(crate) trait FieldType {
     /// Its schema.
     fn value_schema() -> RefOr<Schema>;
 
-    /// Whether the OpenAPI document has it; not if every value is refused.
-    const DOCUMENTED: bool = true;
-
     /// Adds the schemas to which its schema refers.
     fn schemas(_schemas: &mut Vec<(String, RefOr<Schema>)>) {}
 }
@@ -181,11 +178,9 @@ macro_rules! request_body {
                 let mut object = utoipa::openapi::ObjectBuilder::new()
                     .description(Some($crate::request_body::text(concat!($($doc, "\n"),+))));
                 $(
-                    if <<$type as $crate::request_body::BodyField>::Type as $crate::request_body::FieldType>::DOCUMENTED {
-                        let schema = <$type as $crate::request_body::BodyField>::schema();
-                        let text = concat!($($field_doc, "\n"),+);
-                        object = object.property(stringify!($field), $crate::request_body::described(schema, text));
-                    }
+                    let schema = <$type as $crate::request_body::BodyField>::schema();
+                    let text = concat!($($field_doc, "\n"),+);
+                    object = object.property(stringify!($field), $crate::request_body::described(schema, text));
                     if <$type as $crate::request_body::BodyField>::REQUIRED {
                         object = object.required(stringify!($field));
                     }

@@ -144,15 +144,16 @@ pub struct LoginData {
     /// Grant access only on `approved`.
     #[schema(pattern = "^(approved|declined|timeout|error)$", example = "approved")]
     pub status: String,
-    /// The key that responded, itself or through a subkey; with `approved` and `declined`.
+    /// The key that responded, itself or through a subkey; with `approved` and `declined`, and always on streams of reusable
+    /// logins.
     #[schema(
         nullable = false,
         pattern = "^[0-9a-f]{64}$",
         example = "7e7e9c42a91bfef19fa929e5fda1b72e0ebc1a4c1141673e2794234d86addf4e"
     )]
     pub main_key: Option<String>,
-    /// What the user has proven the key with; with `approved` on streams of `POST /login`: `wallet`, `extension` (NIP-07) or
-    /// `signer` (NIP-46).
+    /// What the user has proven the key with, or was asked with; with `approved` on streams of `POST /login`, and always on
+    /// those of reusable logins: `wallet`, `extension` (NIP-07) or `signer` (NIP-46).
     #[schema(nullable = false, pattern = "^(wallet|extension|signer)$", example = "extension")]
     pub method: Option<String>,
     /// The permissions that the wallet grants, in its own words; with `approved`.

@@ -9,12 +9,16 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use common::paying::{next_message, pass, payment, statuses, subscribe, until};
-use common::{FakeWallet, NOW, Running, handshake, open, options, user};
+use common::{FakeWallet, NOW, Running, approval, challenge, handshake, open, options, user};
 use parking_lot::Mutex;
 use rusqlite::{Connection, ToSql};
 use usher_engine::event::Event;
+use usher_engine::operations::LoginState;
 use usher_engine::ports::{DeliveryStatus, Posted, RowPosition, Store as _, Table, WebhookSender};
-use usher_engine::{AuthenticateKey, EventsError, KeyHandshakeRequest, StreamId, SubscriptionFilter, UnixMillis};
+use usher_engine::{
+    AuthenticateKey, EventsError, KeyHandshakeRequest, LoginPageError, LoginRequest, OpenedLogin, StreamId,
+    SubscriptionFilter, UnixMillis,
+};
 
 /// Damages rows while the store is open, as no code of this project would.
 fn damage(dir: &Path, sql: &str, parameters: &[&dyn ToSql]) {
@@ -315,5 +319,37 @@ async fn operation_with_impossible_numbers_is_set_aside_but_readable() {
     // The housekeeping of the start takes neither for old.
     pass(&usher, 5).await;
     assert_eq!(read(&usher, ended, 0).await, Ok(vec![0]));
+    usher.stop().await;
+}
+
+#[tokio::test]
+async fn damaged_reusable_login_ends_the_logins_at_it_and_nothing_else() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut usher = Running::start(open(dir.path())).await;
+    let login = |static_token: &str| LoginRequest { static_token: Some(static_token.to_owned()), return_url: None };
+    let poster = usher.engine.start_login(login("poster"), None).await.unwrap();
+    let secret = poster.page_url.rsplit('/').next().unwrap();
+    usher.receive(1, &user(1), handshake("poster", &[])).await;
+    let asked = challenge(&usher.next_message().await.0);
+    let visit = usher.engine.visit_login(poster.stream_id, secret, &[]).await.unwrap();
+    until("the scan is told", || usher.engine.metrics().scans_accepted == 1).await;
+    damage(dir.path(), STATE, &[poster.stream_id.as_bytes()]);
+
+    usher.receive(2, &user(1), approval(&asked)).await;
+    until("the login is over", || usher.engine.open_streams() == 3).await;
+    assert_eq!(found(&usher), [(Table::Operations, poster.stream_id.to_string())]);
+    let browser = visit.new_browser.as_ref().map(|(browser, _)| browser.as_str());
+    match usher.engine.open_login(visit.login, &visit.page_secret, browser, false).await.unwrap() {
+        OpenedLogin::Page { view, .. } => assert_eq!(view.state, LoginState::Expired, "the app would not learn of it"),
+        _ => panic!("the page is gone"),
+    }
+    let refused = usher.engine.visit_login(poster.stream_id, secret, &[]).await;
+    assert!(matches!(refused, Err(LoginPageError::NotFound)));
+
+    let other = usher.engine.start_login(login("door"), None).await.unwrap();
+    usher.receive(3, &user(2), handshake("door", &[])).await;
+    let asked = challenge(&usher.next_message().await.0);
+    usher.receive(4, &user(2), approval(&asked)).await;
+    assert_eq!(common::data(&usher.page(other.stream_id, 1).await, 0)["status"], "approved");
     usher.stop().await;
 }

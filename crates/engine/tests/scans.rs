@@ -10,7 +10,7 @@ use std::time::Duration;
 use common::paying::until;
 use common::{Running, handshake, open, user};
 use usher_engine::ports::{Clock as _, Inbound, Via};
-use usher_engine::{EngineMetrics, KeyHandshakeRequest, ScanLimit, StartError};
+use usher_engine::{EngineMetrics, KeyHandshakeRequest, LoginRequest, ScanLimit, StartError};
 use usher_protocol::message::WalletMessage;
 use usher_protocol::{EventId, PublicKey};
 use usher_store::SqliteStore;
@@ -379,11 +379,17 @@ async fn disk_use_per_scan_is_bounded() {
     let honest =
         vec!["wss://relay.damus.io".to_owned(), "wss://nos.lol".to_owned(), "wss://relay.primal.net".to_owned()];
     let long: Vec<_> = (0..8).map(|n| format!("wss://{n}{}.example", "x".repeat(200))).collect();
-    for (relays, most) in [(honest, 1_200), (long, 3_000)] {
+    for (relays, is_login, most) in [(honest.clone(), false, 1_200), (long, false, 3_000), (honest, true, 3_000)] {
         let dir = tempfile::tempdir().unwrap();
         let store = open(dir.path());
-        let usher = Running::start(store.clone()).await;
-        let door = usher.engine.start_key_handshake(reusable("door"), None).await.unwrap().stream_id;
+        let many = usher_engine::EngineOptions { max_open_streams: 100_000, ..common::options() };
+        let usher = Running::start_at(store.clone(), many, common::NOW, 1).await;
+        let door = if is_login {
+            let login = LoginRequest { static_token: Some("door".to_owned()), return_url: None };
+            usher.engine.start_login(login, None).await.unwrap().stream_id
+        } else {
+            usher.engine.start_key_handshake(reusable("door"), None).await.unwrap().stream_id
+        };
         let relays: Vec<_> = relays.iter().map(String::as_str).collect();
         for n in 1..=SCANS {
             let mut key = [7; 32];

@@ -58,6 +58,16 @@ impl AtLogin {
         self.message(StatusCode::NOT_FOUND, &self.texts.login.not_found, None)
     }
 
+    /// The reusable login is closed.
+    pub(crate) fn closed(&self) -> Response {
+        self.message(StatusCode::GONE, &self.texts.login.over, None)
+    }
+
+    /// The path of the page of another login.
+    pub(crate) fn page_of(&self, pages: &PagesState, login: StreamId, secret: &str) -> String {
+        pages.address(FOLDER, login, secret)
+    }
+
     /// The page belongs to another browser.
     pub(crate) fn elsewhere(&self) -> Response {
         self.message(StatusCode::FORBIDDEN, &self.texts.login.opened_elsewhere, None)
@@ -76,6 +86,7 @@ impl AtLogin {
             LoginPageError::NotFound => (StatusCode::NOT_FOUND, &texts.login.not_found),
             LoginPageError::Elsewhere => (StatusCode::FORBIDDEN, &texts.login.opened_elsewhere),
             LoginPageError::Over => (StatusCode::CONFLICT, &texts.login.over),
+            LoginPageError::Busy => (StatusCode::SERVICE_UNAVAILABLE, &texts.unavailable),
             LoginPageError::TooManySigners => (StatusCode::TOO_MANY_REQUESTS, &texts.login.signer_too_often),
             LoginPageError::Signer(_) => (StatusCode::UNPROCESSABLE_ENTITY, &texts.login.signer_invalid),
             LoginPageError::NoSigner(_) => (StatusCode::SERVICE_UNAVAILABLE, &texts.login.signer_unreachable),

@@ -69,6 +69,17 @@ pub fn login_cookie_name(public_url: &str, login: StreamId) -> String {
     cookie_name(public_url, &format!("{LOGIN}{login}"))
 }
 
+/// The logins whose cookies a browser shows, the newest first, each with its cookie.
+pub(crate) fn shown_logins(public_url: &str, headers: &HeaderMap) -> Vec<(StreamId, String)> {
+    let prefix = cookie_name(public_url, LOGIN);
+    let login = |name: &str| name.strip_prefix(&prefix)?.parse::<StreamId>().ok();
+    let shown = cookies(headers).filter_map(|(name, value)| Some((login(name)?, value.to_owned())));
+    let mut shown: Vec<_> = shown.collect();
+    shown.sort_unstable_by_key(|(login, _)| std::cmp::Reverse(*login));
+    shown.truncate(MOST_LOGINS);
+    shown
+}
+
 /// The name of a cookie. With the prefix `__Host-`, which browsers accept over TLS alone, no other host can set it: not even one
 /// below the same domain (RFC 6265bis section 4.1.3.2).
 pub(crate) fn cookie_name(public_url: &str, name: &str) -> String {
@@ -140,5 +151,9 @@ mod tests {
         assert_eq!(removed, oldest);
         assert!(set[1..].iter().all(|cookie| cookie.contains("=; Path=/; Max-Age=0;")), "{set:?}");
         assert_eq!(login_cookies("http://127.0.0.1:1", id(1), "x", Duration::ZERO, &headers).len(), 1);
+        let shown = shown_logins(URL, &headers);
+        assert_eq!(shown.len(), MOST_LOGINS);
+        assert_eq!((shown[0].clone(), shown[19].0), ((id(29), "x".to_owned()), id(10)));
+        assert_eq!(shown_logins("http://127.0.0.1:1", &headers), []);
     }
 }

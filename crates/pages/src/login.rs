@@ -2,7 +2,8 @@
 //!
 //! It belongs to the browser that opens it first: whoever sends their own login page to somebody else cannot be logged in as
 //! that person. What loads the page without saying that a user sees it (programs that preview links, old browsers) gets a page
-//! with a button first. Requests that change something are POSTs to the page's own unguessable address, with the browser's cookie.
+//! with a button first. The page of a reusable login leads each browser on to a login of its own. Requests that change something
+//! are POSTs to the page's own unguessable address, with the browser's cookie.
 
 use std::time::Duration;
 
@@ -12,11 +13,11 @@ use axum::response::{IntoResponse as _, Response};
 use http::header::SET_COOKIE;
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use usher_engine::operations::LoginState;
-use usher_engine::{LoginPageError, LoginView, OpenedLogin};
+use usher_engine::{LoginPageError, LoginView, LoginVisit, OpenedLogin};
 
 use crate::PagesState;
 use crate::at_login::{AtLogin, other_type};
-use crate::browser::{Visit, login_cookies, visit};
+use crate::browser::{Visit, login_cookies, shown_logins, visit};
 use crate::page;
 use crate::qr::Qr;
 use crate::signer::{self, SignerPart};
@@ -68,6 +69,9 @@ struct EnterPage<'a> {
 /// How often the page looks how far a remote signer is: no event says so.
 const SIGNER_EVERY: Duration = Duration::from_secs(1);
 
+/// How often the page looks whether a wallet has scanned, when the event of that is on the stream of a reusable login.
+const SCAN_EVERY: Duration = Duration::from_secs(2);
+
 /// `GET /login/{stream_id}/{secret}`
 pub(crate) async fn show(State(pages): State<PagesState>, at: AtLogin, method: Method, headers: HeaderMap) -> Response {
     // The page is for the browser whose user opens it, not for who looks at its address first.
@@ -97,20 +101,44 @@ async fn open(
         Ok(OpenedLogin::Page { view, new_browser }) => {
             let _turn = pages.turn().await;
             let mut response = shows(&view);
-            let new_cookies =
-                new_browser.map(|browser| login_cookies(&pages.url, at.login, &browser, view.time_left, headers));
-            for cookie in new_cookies.into_iter().flatten().filter_map(|cookie| HeaderValue::try_from(cookie).ok()) {
-                response.headers_mut().append(SET_COOKIE, cookie);
+            if let Some(browser) = new_browser {
+                set_cookies(&mut response, login_cookies(&pages.url, at.login, &browser, view.time_left, headers));
             }
             response
         }
-        Ok(OpenedLogin::Unclaimed) => {
+        Ok(OpenedLogin::Reusable) if claims => visit_reusable(pages, at, headers).await,
+        Ok(OpenedLogin::Unclaimed | OpenedLogin::Reusable) => {
             let _turn = pages.turn().await;
             page::render(StatusCode::OK, &EnterPage { texts: at.texts, base: &pages.base, address: &at.address })
         }
         Ok(OpenedLogin::Elsewhere) => at.elsewhere(),
         Ok(OpenedLogin::NotFound) => at.not_found(),
+        Ok(OpenedLogin::Closed) => at.closed(),
         Err(error) => at.unavailable(&error),
+    }
+}
+
+/// Leads a browser from the page of a reusable login to the page of its own login.
+async fn visit_reusable(pages: &PagesState, at: &AtLogin, headers: &HeaderMap) -> Response {
+    match pages.engine.visit_login(at.login, &at.secret, &shown_logins(&pages.url, headers)).await {
+        Ok(LoginVisit { login, page_secret, new_browser }) => {
+            let mut response = page::see_other(&at.page_of(pages, login, &page_secret));
+            if let Some((browser, time_left)) = new_browser {
+                set_cookies(&mut response, login_cookies(&pages.url, login, &browser, time_left, headers));
+            }
+            response
+        }
+        Err(LoginPageError::Over) => at.closed(),
+        Err(error) => {
+            let (status, said) = at.refusal(&error);
+            at.message(status, said, None)
+        }
+    }
+}
+
+fn set_cookies(response: &mut Response, cookies: Vec<String>) {
+    for cookie in cookies.into_iter().filter_map(|cookie| HeaderValue::try_from(cookie).ok()) {
+        response.headers_mut().append(SET_COOKIE, cookie);
     }
 }
 
@@ -124,8 +152,10 @@ pub(crate) async fn events(State(pages): State<PagesState>, at: AtLogin) -> Resp
         Box::pin(async move {
             match engine.open_login(login, &secret, browser.as_deref(), false).await {
                 Ok(OpenedLogin::Page { view, .. }) => {
-                    let check_after = view.signer.as_ref().map(|_| SIGNER_EVERY);
-                    Some(Shown { word: word(&view), is_final: view.state.is_over(), check_after })
+                    let is_final = view.state.is_over();
+                    let scan = (view.is_visit && !is_final).then_some(SCAN_EVERY);
+                    let check_after = view.signer.as_ref().map(|_| SIGNER_EVERY).or(scan);
+                    Some(Shown { word: word(&view), is_final, check_after })
                 }
                 _ => None,
             }

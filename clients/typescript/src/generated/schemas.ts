@@ -441,7 +441,7 @@ export interface components {
             preferred_relays: string[];
         };
         /**
-         * @description Reusable handshakes.
+         * @description Reusable handshakes and logins.
          */
         KeyHandshakeList: {
             /** @description The handshakes, oldest first. */
@@ -618,11 +618,11 @@ export interface components {
              */
             granted_permissions?: string[];
             /**
-             * @description The key that responded, itself or through a subkey; with `approved` and `declined`.
+             * @description The key that responded, itself or through a subkey; with `approved` and `declined`, and always on streams of reusable logins.
              */
             main_key?: string;
             /**
-             * @description What the user has proven the key with; with `approved` on streams of `POST /login`: `wallet`, `extension` (NIP-07) or `signer` (NIP-46).
+             * @description What the user has proven the key with, or was asked with; with `approved` on streams of `POST /login`, and always on those of reusable logins: `wallet`, `extension` (NIP-07) or `signer` (NIP-46).
              */
             method?: string;
             /** @description The reason; in the user's words with `declined`. */
@@ -643,13 +643,15 @@ export interface components {
              * @description Where the login page leads the user's browser at the end, with `stream_id` in the query. It must be under one of `pages.return_urls`.
              */
             return_url?: string | null;
+            /** @description Makes the login reusable, for a poster, a table or a door: `url` and `page_url` are for any number of users, the same token always has the same stream and URLs, and the stream never ends. Anybody who knows the token can make `url`: choose it like a name on a poster, or at random if only those who see the code may use it. */
+            static_token?: string | null;
         };
         /**
          * @description A login that has started.
          */
         LoginStarted: {
             /**
-             * @description The login page: redirect the user's browser there instead of showing `url`. The page belongs to the first browser that opens it.
+             * @description The login page: redirect the user's browser there instead of showing `url`. The page belongs to the first browser that opens it. That of a reusable login gives each browser a page of its own.
              */
             page_url: string;
             /**
@@ -1215,12 +1217,12 @@ export interface components {
             status: string;
         };
         /**
-         * @description A reusable handshake.
+         * @description A reusable handshake or login.
          */
         ReusableHandshake: {
             /**
              * Format: int64
-             * @description How many scans were accepted: the events of its stream.
+             * @description How many scans of `url` were accepted. Of a handshake, these are the events of its stream.
              */
             accepted: number;
             /**
@@ -1228,6 +1230,10 @@ export interface components {
              * @description When it was opened, in Unix seconds.
              */
             created_at: number;
+            /**
+             * @description Whether it is a login (`POST /login`): users who scan it are challenged.
+             */
+            login: boolean;
             /**
              * @description Whether it tells wallets that no authentication challenge follows.
              */

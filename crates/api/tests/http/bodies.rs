@@ -73,13 +73,16 @@ async fn all_invalid_fields_are_reported_together() {
     assert_eq!(status, 422);
     insta::assert_snapshot!(body, @r#"{"type":"urn:usher:error:invalid_request","title":"Some fields are wrong","status":422,"detail":"2 fields are wrong","code":"invalid_request","request_id":"test","errors":[{"pointer":"/static_token","detail":"must be 1 to 128 visible ASCII characters"},{"pointer":"/no_request","detail":"must be true or false, is a string"}]}"#);
 
-    // A login has no static token, and says so instead of ignoring it.
-    let body = json!({ "static_token": "table-7", "return_url": 5 }).to_string();
+    let body = json!({ "static_token": "two words", "return_url": 5 }).to_string();
     let (status, body) = refused(&app, "/login", JSON, body).await;
     assert_eq!(status, 422);
     let body: Value = serde_json::from_str(&body).unwrap();
     let pointers: Vec<_> = body["errors"].as_array().unwrap().iter().map(|error| &error["pointer"]).collect();
     assert_eq!(pointers, ["/return_url", "/static_token"]);
+    // The same token again is the same login.
+    let reusable = json!({ "static_token": "table-7" });
+    let open = async || app.post("/login").json(&reusable).send().await.unwrap().json::<Value>().await.unwrap();
+    assert_eq!(open().await, open().await);
     assert_eq!(app.post("/login").json(&json!({ "static_token": null })).send().await.unwrap().status(), 200);
 
     let good = key(2).to_hex();

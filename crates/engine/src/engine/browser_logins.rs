@@ -1,4 +1,5 @@
-//! Logins that browsers have begun (for OpenID Connect) and in which nobody has named a key yet.
+//! Logins that browsers have begun, for OpenID Connect or at a reusable login, and in which nobody has named a key yet. There is
+//! a table for each of the two.
 //!
 //! Anybody can begin one, so their number is bounded: when there are as many as there may be, the one whose page was seen
 //! least recently makes room. One whose page waits over an open connection never does, so a flood of requests does not end
@@ -17,7 +18,7 @@ const MOST: usize = 20_000;
 /// How many of the operations that may be open they may be: one in so many.
 const SHARE: usize = 4;
 
-/// How many logins that ended unused are remembered for their removal, in times the most that are open.
+/// How many logins that ended without an event are remembered for their removal, in times the most that are open.
 const MOST_ENDED: usize = 8;
 
 /// The unused logins: about 100 bytes each. Those of before a restart are not known any more: they expire by themselves.
@@ -31,7 +32,7 @@ struct Table {
     unused: HashMap<StreamId, Unused>,
     /// Those that no page waits for, the one that was seen least recently first.
     idle: BTreeMap<u64, StreamId>,
-    /// Those that have ended without a key, the one that ended first first.
+    /// Those that have ended without an event, the one that ended first first.
     ended: VecDeque<(UnixMillis, StreamId)>,
 }
 
@@ -83,6 +84,11 @@ impl BrowserLogins {
         table.idle.insert(seen, id);
     }
 
+    /// Whether this login is one of them.
+    pub(super) fn has(&self, id: StreamId) -> bool {
+        self.0.lock().unused.contains_key(&id)
+    }
+
     /// The page of a login was opened.
     pub(super) fn seen(&self, id: StreamId) {
         let mut table = self.0.lock();
@@ -102,14 +108,20 @@ impl BrowserLogins {
 
     /// This login has ended, and nobody has named a key.
     pub(super) fn end(&self, id: StreamId, now: UnixMillis) {
-        let mut table = self.0.lock();
         // One that has made room is removed at once by who chose it.
-        if table.remove(id) {
-            table.ended.push_back((now, id));
-            if table.ended.len() > table.most.saturating_mul(MOST_ENDED) {
-                // It stays for as long as all operations do.
-                table.ended.pop_front();
-            }
+        let was_open = self.0.lock().remove(id);
+        if was_open {
+            self.remember_ended(id, now);
+        }
+    }
+
+    /// This login has ended and has no events.
+    pub(super) fn remember_ended(&self, id: StreamId, now: UnixMillis) {
+        let mut table = self.0.lock();
+        table.ended.push_back((now, id));
+        if table.ended.len() > table.most.saturating_mul(MOST_ENDED) {
+            // It stays for as long as all operations do.
+            table.ended.pop_front();
         }
     }
 

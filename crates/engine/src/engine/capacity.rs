@@ -19,8 +19,13 @@ impl Capacity {
 
     /// Whether another operation may start.
     pub(super) fn has_room(&self) -> bool {
+        self.has_room_for(0)
+    }
+
+    /// Whether another operation may start, beside so many that are about to.
+    pub(super) fn has_room_for(&self, starting: usize) -> bool {
         // The reserved stream is always among them, and nobody started it.
-        self.index.len() <= self.max_open
+        self.index.len().saturating_add(starting) <= self.max_open
     }
 
     /// Whether another payment may start: those that have ended stay in memory for a day, because money may still arrive.

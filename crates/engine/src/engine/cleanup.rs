@@ -12,6 +12,7 @@ use super::event_feed::EventFeed;
 use super::idempotency::IdempotencyRecords;
 use super::index::Index;
 use super::reusable_handshakes::ReusableHandshakes;
+use super::reusable_logins::ReusableLogins;
 use super::tasks::Tasks;
 use super::webhook_dispatcher::WebhookDispatcher;
 use crate::operations::Operation;
@@ -25,7 +26,7 @@ const EVERY: Duration = Duration::from_secs(3600);
 const BATCH: usize = 500;
 
 /// How long a login that a browser has begun is kept after it has ended without an event, for the page that says so.
-const UNUSED_LOGINS_KEPT: Duration = Duration::from_secs(3600);
+const EVENTLESS_LOGINS_KEPT: Duration = Duration::from_secs(3600);
 
 /// How long the ids of handled Nostr events are kept. The transport refuses events whose time differs from ours by over 15
 /// minutes; 2 hours are well beyond both edges of that.
@@ -46,6 +47,7 @@ pub(super) struct Cleanup {
     pub(super) reusable_handshakes: Arc<ReusableHandshakes>,
     pub(super) index: Arc<Index>,
     pub(super) browser_logins: BrowserLogins,
+    pub(super) reusable_logins: ReusableLogins,
     pub(super) clock_changes: Arc<ClockChanges>,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) tasks: Tasks,
@@ -104,26 +106,15 @@ impl Cleanup {
         }
         remove("deliveries", || self.webhooks.remove_old(retained, BATCH)).await;
         remove("idempotency records", || self.idempotency.remove_old(BATCH)).await;
-        self.remove_unused_logins(now.minus(UNUSED_LOGINS_KEPT)).await;
+        for logins in [&self.browser_logins, self.reusable_logins.unused()] {
+            remove_logins(&*self.store, logins, now.minus(EVENTLESS_LOGINS_KEPT)).await;
+        }
         remove("finished operations", || self.store.remove_finished(retained, BATCH)).await;
         self.feed.forget_finished();
         self.remove_old_events(retained).await;
         remove("ids of Nostr events", || self.store.forget_inbound(now.minus(INBOUND_KEPT), BATCH)).await;
         remove("correlation keys", || self.store.forget_kept_keys(now, BATCH)).await;
         remove("relays of users", || self.store.forget_user_relays(now.minus(USER_RELAYS_KEPT), BATCH)).await;
-    }
-
-    async fn remove_unused_logins(&self, before: UnixMillis) {
-        loop {
-            let ended = self.browser_logins.take_ended(before, BATCH);
-            if ended.is_empty() {
-                return;
-            }
-            // Those that could not be removed go when their retention is over.
-            if let Err(failure) = self.store.remove_without_events(ended).await {
-                return failed("unused logins", &failure);
-            }
-        }
     }
 
     /// Removes events from before `retained` of streams that do not end by themselves: the reserved one, and those of reusable
@@ -153,6 +144,20 @@ impl Cleanup {
             // A damaged event is removed when it is old enough, like any other.
             Err(StoreError::Unreadable(_)) => Ok(true),
             Err(failure) => Err(failure),
+        }
+    }
+}
+
+/// Removes logins that ended before this time without an event.
+async fn remove_logins(store: &dyn Store, logins: &BrowserLogins, before: UnixMillis) {
+    loop {
+        let ended = logins.take_ended(before, BATCH);
+        if ended.is_empty() {
+            return;
+        }
+        // Those that could not be removed go when their retention is over.
+        if let Err(failure) = store.remove_without_events(ended).await {
+            return failed("logins without events", &failure);
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use usher_protocol::PublicKey;
 
-use super::{Engine, LoginPageError, LoginWatch, OpenedLogin};
+use super::{Engine, LoginPageError, LoginVisit, LoginWatch, OpenedLogin, StartError};
 use crate::StreamId;
 use crate::operations::LoginState;
 use crate::ports::StoreError;
@@ -21,6 +21,35 @@ impl Engine {
         claims: bool,
     ) -> Result<OpenedLogin, StoreError> {
         self.logins.open(id, page_secret, browser, claims).await
+    }
+
+    /// A browser opens the page of a reusable login: it gets a login of its own, or the one that it has there already, by the
+    /// cookies that it has shown (logins and their values).
+    ///
+    /// As anybody can start one, they are bounded: another in which nobody has named a key may have to end for it. They have no
+    /// events: what happens in them are events of the reusable login.
+    ///
+    /// # Errors
+    /// [`LoginPageError`].
+    pub async fn visit_login(
+        &self,
+        reusable: StreamId,
+        page_secret: &str,
+        cookies: &[(StreamId, String)],
+    ) -> Result<LoginVisit, LoginPageError> {
+        self.logins.check_reusable(reusable, page_secret).await?;
+        if let Some(own) = self.logins.own_visit(reusable, cookies).await? {
+            return Ok(own);
+        }
+        let started = async {
+            self.logins.make_room_for_visit().await?;
+            self.starter.start_login_visit(reusable).await
+        };
+        started.await.map_err(|error| match error {
+            StartError::TooManyOpen => LoginPageError::Busy,
+            StartError::Store(error) => LoginPageError::Store(error),
+            _ => LoginPageError::Store(StoreError::Unreadable("a new login")),
+        })
     }
 
     /// The page of a login waits for it until the result is dropped: until then it makes no room for other logins.

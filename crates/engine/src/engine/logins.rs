@@ -13,11 +13,16 @@ use super::commit::{Cause, Change, Committer};
 use super::damage::Damage;
 use super::handshake_urls::HandshakeUrls;
 use super::ids::Ids;
-use crate::StreamId;
-use crate::operations::{AskSignerError, Effect, Login, LoginMethod, LoginOver, LoginState, Operation, SignerStatus};
+use super::reusable_logins::ReusableLogins;
+use super::start::LoginVisit;
+use crate::operations::{
+    AskSignerError, Effect, KeyHandshake, Login, LoginMethod, LoginOrigin, LoginOver, LoginState, Operation,
+    SignerStatus,
+};
 use crate::ports::{
     Clock, Conflict, InvalidSignerAddress, OperationKind, RemoteSigner, RemoteSignerError, Store, StoreError,
 };
+use crate::{StreamId, UnixMillis};
 
 /// A login as its page shows it.
 #[derive(Clone)]
@@ -38,6 +43,8 @@ pub struct LoginView {
     pub offers_signers: bool,
     /// The remote signer that is asked, if there is one.
     pub signer: Option<SignerView>,
+    /// Whether its events are on another stream, that of a reusable login.
+    pub is_visit: bool,
 }
 
 /// The request to a remote signer, as the page of a login shows it.
@@ -60,6 +67,11 @@ pub enum OpenedLogin {
     },
     /// The page belongs to no browser yet.
     Unclaimed,
+    /// It is that of a reusable login: each browser gets a login of its own
+    /// ([`Engine::visit_login`](super::Engine::visit_login)).
+    Reusable,
+    /// It was that of a reusable login, which is closed.
+    Closed,
     /// The page belongs to another browser.
     Elsewhere,
     /// There is no such login.
@@ -78,6 +90,9 @@ pub enum LoginPageError {
     /// The login has ended.
     #[error("the login is over")]
     Over,
+    /// Too many logins are open.
+    #[error("too many logins are open")]
+    Busy,
     /// The text is not an address of a remote signer.
     #[error(transparent)]
     Signer(#[from] InvalidSignerAddress),
@@ -123,12 +138,28 @@ pub(super) struct Logins {
     /// Reaches users' remote signers.
     pub(super) signer: Option<Arc<dyn RemoteSigner>>,
     pub(super) browser_logins: BrowserLogins,
+    pub(super) reusable_logins: ReusableLogins,
+}
+
+/// The reusable login that a login is at, as far as the login depends on it.
+struct Parent {
+    return_url: Option<String>,
+    closed_at: Option<UnixMillis>,
 }
 
 impl Logins {
     /// Ends unused logins of browsers, if there are too many for another; returns where their pages would have led.
     pub(super) async fn make_room(&self) -> Result<Vec<String>, StartError> {
-        let chosen = self.browser_logins.make_room().ok_or(StartError::TooManyOpen)?;
+        self.make_room_in(&self.browser_logins).await
+    }
+
+    /// The same for logins of browsers at reusable logins.
+    pub(super) async fn make_room_for_visit(&self) -> Result<(), StartError> {
+        self.make_room_in(self.reusable_logins.unused()).await.map(drop)
+    }
+
+    async fn make_room_in(&self, logins: &BrowserLogins) -> Result<Vec<String>, StartError> {
+        let chosen = logins.make_room().ok_or(StartError::TooManyOpen)?;
         let mut replaced = Vec::new();
         for id in chosen {
             replaced.extend(self.end_unused(id).await?);
@@ -151,7 +182,39 @@ impl Logins {
 
     /// See [`Engine::watch_login`](super::Engine::watch_login).
     pub(super) fn watch(&self, id: StreamId) -> LoginWatch {
-        self.browser_logins.watch(id)
+        // It is in one of the two, if in any.
+        let visits = self.reusable_logins.unused();
+        if visits.has(id) { visits.watch(id) } else { self.browser_logins.watch(id) }
+    }
+
+    /// The reusable login with this page.
+    ///
+    /// # Errors
+    /// [`LoginPageError::NotFound`], [`LoginPageError::Over`] when it is closed, or the store's.
+    pub(super) async fn check_reusable(&self, id: StreamId, page_secret: &str) -> Result<(), LoginPageError> {
+        match self.find_reusable(id, page_secret).await? {
+            None => Err(LoginPageError::NotFound),
+            Some(Parent { closed_at: Some(_), .. }) => Err(LoginPageError::Over),
+            Some(_) => Ok(()),
+        }
+    }
+
+    /// The login at this reusable login that one of these browsers' cookies is of, if nothing has happened there yet: who opens
+    /// the page again gets no second login.
+    pub(super) async fn own_visit(
+        &self,
+        reusable: StreamId,
+        cookies: &[(StreamId, String)],
+    ) -> Result<Option<LoginVisit>, StoreError> {
+        for (id, browser) in cookies.iter().filter(|(id, _)| self.reusable_logins.unused().has(*id)) {
+            let Some((_, login)) = self.find(*id).await? else { continue };
+            let is_own = login.browser().is_some_and(|owner| is_same_secret(owner, browser));
+            if is_own && login.reusable() == Some(reusable) && login.is_untouched() {
+                let page_secret = login.page_secret().to_owned();
+                return Ok(Some(LoginVisit { login: *id, page_secret, new_browser: None }));
+            }
+        }
+        Ok(None)
     }
 
     /// See [`Engine::open_login`](super::Engine::open_login).
@@ -164,21 +227,27 @@ impl Logins {
     ) -> Result<OpenedLogin, StoreError> {
         loop {
             let Some((revision, mut login)) = self.find_page(id, page_secret).await? else {
-                return Ok(OpenedLogin::NotFound);
+                return Ok(match self.find_reusable(id, page_secret).await? {
+                    None => OpenedLogin::NotFound,
+                    Some(Parent { closed_at: Some(_), .. }) => OpenedLogin::Closed,
+                    Some(_) => OpenedLogin::Reusable,
+                });
             };
+            let parent = self.parent(&login).await?;
             if let Some(owner) = login.browser() {
                 if !browser.is_some_and(|browser| is_same_secret(owner, browser)) {
                     return Ok(OpenedLogin::Elsewhere);
                 }
                 self.browser_logins.seen(id);
-                return Ok(self.page(id, &login, None));
+                self.reusable_logins.unused().seen(id);
+                return Ok(self.page(id, &login, parent, None));
             }
             if !claims {
                 return Ok(OpenedLogin::Unclaimed);
             }
             let new_browser = self.ids.token();
             login.bind(new_browser.clone());
-            let page = self.page(id, &login, Some(new_browser));
+            let page = self.page(id, &login, parent, Some(new_browser));
             // When it is not committed, something happened meanwhile: it is read again.
             if self.commit(id, revision, login, Vec::new()).await? {
                 return Ok(page);
@@ -273,7 +342,8 @@ impl Logins {
             if !owner.is_some_and(|(owner, browser)| is_same_secret(owner, browser)) {
                 return Err(LoginPageError::Elsewhere);
             }
-            if login.state().is_over() {
+            let is_cut_off = self.parent(&login).await?.is_some_and(|parent| parent.cuts_off(&login));
+            if login.state().is_over() || is_cut_off {
                 return Err(LoginPageError::Over);
             }
             let effects = change(&mut login)?;
@@ -283,17 +353,24 @@ impl Logins {
         }
     }
 
-    fn page(&self, id: StreamId, login: &Login, new_browser: Option<String>) -> OpenedLogin {
+    fn page(&self, id: StreamId, login: &Login, parent: Option<Parent>, new_browser: Option<String>) -> OpenedLogin {
         let now = self.clock.now();
+        let is_visit = parent.is_some();
+        let is_cut_off = parent.as_ref().is_some_and(|parent| parent.cuts_off(login));
+        let return_url = parent.and_then(|parent| parent.return_url);
         let view = LoginView {
-            state: login.state(),
+            state: if is_cut_off { LoginState::Expired } else { login.state() },
             wallet_url: self.urls.url(login.token(), false),
             unsigned_proof: self.challenge(id, login).template(now.secs()),
-            client_name: login.client_name().map(str::to_owned),
-            return_url: login.return_url().map(str::to_owned),
+            client_name: match login.origin() {
+                LoginOrigin::Client { name } => Some(name.clone()),
+                LoginOrigin::App | LoginOrigin::Reusable { .. } => None,
+            },
+            return_url: return_url.or_else(|| login.return_url().map(str::to_owned)),
             time_left: login.expires_at().since(now),
             offers_signers: self.signer.is_some(),
-            signer: login.signer().map(|signer| SignerView {
+            is_visit,
+            signer: login.signer().filter(|_| !is_cut_off).map(|signer| SignerView {
                 status: signer.status().clone(),
                 address: self.signer.as_ref().and_then(|signers| signers.address(signer.session())),
             }),
@@ -328,6 +405,33 @@ impl Logins {
         Ok(self.find(id).await?.filter(|(_, login)| is_same_secret(login.page_secret(), page_secret)))
     }
 
+    /// The reusable login that a login is at; `None` if it is at none.
+    async fn parent(&self, login: &Login) -> Result<Option<Parent>, StoreError> {
+        let Some(stream) = login.reusable() else { return Ok(None) };
+        let parent = self.read_reusable(stream).await?.map(|(_, parent)| parent);
+        // One that cannot be read gets no events any more.
+        Ok(Some(parent.unwrap_or(Parent { return_url: None, closed_at: Some(UnixMillis(0)) })))
+    }
+
+    /// The reusable login with this page, also when it is closed.
+    async fn find_reusable(&self, id: StreamId, page_secret: &str) -> Result<Option<Parent>, StoreError> {
+        let found = self.read_reusable(id).await?;
+        let is_page = |handshake: &KeyHandshake| {
+            handshake.login().is_some_and(|login| is_same_secret(login.page_secret(), page_secret))
+        };
+        Ok(found.filter(|(handshake, _)| is_page(handshake)).map(|(_, parent)| parent))
+    }
+
+    async fn read_reusable(&self, id: StreamId) -> Result<Option<(KeyHandshake, Parent)>, StoreError> {
+        match self.damage.readable(id).await? {
+            Some((stored, Operation::KeyHandshake(handshake))) => {
+                let return_url = handshake.return_url().map(str::to_owned);
+                Ok(Some((handshake, Parent { return_url, closed_at: stored.finished_at })))
+            }
+            _ => Ok(None),
+        }
+    }
+
     /// The login and its revision, also when it is over.
     async fn find(&self, id: StreamId) -> Result<Option<(u64, Login)>, StoreError> {
         match self.damage.readable(id).await? {
@@ -335,6 +439,18 @@ impl Logins {
                 Ok(Some((stored.revision, login)))
             }
             _ => Ok(None),
+        }
+    }
+}
+
+impl Parent {
+    /// Whether the reusable login was closed before this login ended: the app learns nothing of it.
+    fn cuts_off(&self, login: &Login) -> bool {
+        let Some(closed_at) = self.closed_at else { return false };
+        match login.state() {
+            LoginState::Waiting | LoginState::Asking => true,
+            LoginState::Approved { at, .. } => at > closed_at,
+            LoginState::Declined | LoginState::Expired => false,
         }
     }
 }

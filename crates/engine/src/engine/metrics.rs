@@ -75,11 +75,8 @@ impl Metrics {
         add(self.started.get(slot(kind)));
     }
 
-    /// An operation finished with these events.
-    pub(super) fn finished(&self, kind: OperationKind, events: &[NewEvent]) {
-        // A login that ends without an event was used by nobody.
-        let silent = if kind == OperationKind::Login { OperationOutcome::Timeout } else { OperationOutcome::Completed };
-        let outcome = events.last().map_or(silent, |event| event.outcome);
+    /// An operation finished.
+    pub(super) fn finished(&self, kind: OperationKind, outcome: OperationOutcome) {
         add(self.finished.get(slot(kind)).and_then(|kind| kind.get(outcome as usize)));
     }
 
@@ -178,7 +175,7 @@ mod tests {
         metrics.loaded(OperationKind::KeyHandshake);
         metrics.started(OperationKind::KeyHandshake);
         metrics.started(OperationKind::Authentication);
-        metrics.finished(OperationKind::Authentication, &[declined]);
+        metrics.finished(OperationKind::Authentication, declined.outcome);
         let values = metrics.values(ScanCounts::default());
         let of = |kind| values.operations.iter().find(|operation| operation.kind == kind).unwrap();
         assert_eq!((of(OperationKind::KeyHandshake).open, of(OperationKind::KeyHandshake).started), (2, 1));

@@ -38,6 +38,7 @@ mod lightning_queue;
 mod login_methods;
 mod logins;
 mod metrics;
+mod new_logins;
 mod open_deliveries;
 mod operation_pages;
 mod outbox;
@@ -45,6 +46,7 @@ mod ownership;
 mod public_methods;
 mod restore;
 mod reusable_handshakes;
+mod reusable_logins;
 mod scan_limiter;
 mod signer_queue;
 mod spending_budget;
@@ -86,8 +88,8 @@ pub use self::scan_limiter::ScanLimit;
 pub use self::spending_budget::SpendingRules;
 pub use self::start::{
     AuthenticateKey, BrowserLogin, BrowserLoginStarted, FieldValues, KeyHandshakeRequest, KeyHandshakeStarted,
-    LoginRequest, LoginStarted, PageRules, PayInvoiceRequest, PaymentRules, RecurringPaymentRequest, RequestInvoice,
-    RequestTicket, RequestVerificationToken, SendTicket, SinglePaymentRequest, VerificationRules,
+    LoginRequest, LoginStarted, LoginVisit, PageRules, PayInvoiceRequest, PaymentRules, RecurringPaymentRequest,
+    RequestInvoice, RequestTicket, RequestVerificationToken, SendTicket, SinglePaymentRequest, VerificationRules,
     VerificationSessionStarted,
 };
 use self::start::{FieldChecks, Starter};

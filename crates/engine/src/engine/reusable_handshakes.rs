@@ -1,4 +1,4 @@
-//! Reusable handshakes: which are open, and how the operator lists and closes them.
+//! Reusable handshakes and reusable logins: which are open, and how the operator lists and closes them.
 
 use std::collections::BTreeSet;
 use std::ops::Bound;
@@ -11,9 +11,12 @@ use super::commit::{Cause, Change, Committer};
 use super::damage::Damage;
 use super::event_feed::EventFeed;
 use super::handshake_urls::HandshakeUrls;
+use super::inputs::Inputs;
+use super::reusable_logins::ReusableLogins;
 use super::scan_limiter::ScanAdmission;
+use super::tasks::Tasks;
 use crate::StreamId;
-use crate::operations::{KeyHandshake, Operation};
+use crate::operations::{Input, KeyHandshake, LoginUrl, Note, Operation};
 use crate::ports::{Clock, Conflict, OperationKind, Store, StoreError};
 
 /// What reusable handshakes work with.
@@ -25,6 +28,9 @@ pub(super) struct ReusableHandshakeParts {
     pub(super) feed: Arc<EventFeed>,
     pub(super) urls: Arc<HandshakeUrls>,
     pub(super) clock: Arc<dyn Clock>,
+    pub(super) inputs: Inputs,
+    pub(super) logins: ReusableLogins,
+    pub(super) tasks: Tasks,
     /// How long the stream of a closed handshake stays readable.
     pub(super) retention: Duration,
 }
@@ -47,9 +53,12 @@ pub struct ReusableHandshake {
     pub url: String,
     /// Whether its URL says that no authentication challenge follows.
     pub no_request: bool,
+    /// Whether it is a login: users who scan it are challenged.
+    pub is_login: bool,
     /// When it was opened, in Unix seconds.
     pub created_at: u64,
-    /// How many scans were accepted: the events of its stream, including those that were removed.
+    /// How many scans of its URL were accepted. Of a handshake, these are the events of its stream, including those that were
+    /// removed.
     pub accepted: u64,
     /// How many scans wait now for a limit to have room.
     pub waiting: u64,
@@ -116,8 +125,9 @@ impl ReusableHandshakes {
                 static_token: handshake.static_token().to_owned(),
                 url: self.parts.urls.url(handshake.token(), handshake.no_request()),
                 no_request: handshake.no_request(),
+                is_login: handshake.login().is_some(),
                 created_at: stream_id.created_at().secs(),
-                accepted: stored.next_index,
+                accepted: handshake.login().map_or(stored.next_index, LoginUrl::scans),
                 waiting: self.parts.scans.waiting(stream_id),
                 refused: self.parts.scans.refused(stream_id),
             });
@@ -127,8 +137,10 @@ impl ReusableHandshakes {
 
     /// See [`Engine::close_key_handshake`](super::Engine::close_key_handshake).
     pub(super) async fn close(&self, stream_id: StreamId) -> Result<(), CloseHandshakeError> {
+        let mut is_login;
         loop {
             let Some((revision, mut handshake)) = self.find(stream_id).await? else { return Ok(()) };
+            is_login = handshake.login().is_some();
             let now = self.parts.clock.now();
             let effects = handshake.close(now.plus(self.parts.retention));
             let operation = Operation::KeyHandshake(handshake);
@@ -145,7 +157,21 @@ impl ReusableHandshakes {
         self.remove(stream_id);
         self.parts.scans.forget(stream_id);
         self.parts.feed.end(stream_id);
+        if is_login {
+            self.end_logins(stream_id);
+        }
         Ok(())
+    }
+
+    /// Ends the logins at a reusable login that is closed. Those of before a restart, which this process does not know any more,
+    /// end by their time: their pages already say that they are over.
+    fn end_logins(&self, stream_id: StreamId) {
+        let (logins, inputs) = (self.parts.logins.of(stream_id), self.parts.inputs.clone());
+        self.parts.tasks.spawn(async move {
+            for login in logins {
+                inputs.put(login, Input::Note(Note::Close)).await;
+            }
+        });
     }
 
     /// The handshake and its revision; `None` when it is over.

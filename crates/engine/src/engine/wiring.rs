@@ -41,12 +41,14 @@ use super::lightning_notifications::NotificationHandler;
 use super::lightning_queue::{LightningBackend, LightningQueue};
 use super::logins::Logins;
 use super::metrics::Metrics;
+use super::new_logins::NewLogins;
 use super::open_deliveries::OpenDeliveries;
 use super::operation_pages::OperationPages;
 use super::outbox::{Outbox, OutboxParts};
 use super::ownership::Ownership;
 use super::restore::Restorer;
 use super::reusable_handshakes::{ReusableHandshakeParts, ReusableHandshakes};
+use super::reusable_logins::ReusableLogins;
 use super::scan_limiter::{ScanAdmission, ScanAdmissionParts};
 use super::signer_queue::SignerQueue;
 use super::spending_budget::SpendingBudget;
@@ -160,6 +162,14 @@ impl Engine {
         let ids = Ids::new(Arc::clone(&clock), Arc::clone(&randomness));
         let capacity = Capacity::new(Arc::clone(&index), options.max_open_streams);
         let browser_logins = BrowserLogins::new(options.max_open_streams);
+        let reusable_logins = ReusableLogins::new(options.max_open_streams);
+        let new_logins = Arc::new(NewLogins {
+            ids: ids.clone(),
+            clock: Arc::clone(&clock),
+            handshake_ttl: options.handshake_ttl,
+            challenge_ttl: options.challenge_ttl,
+            service_proof: options.subkey_proof.clone(),
+        });
         let (inputs, jobs) = Inputs::new(ownership.clone());
 
         let feed = Arc::new(EventFeed::new(
@@ -228,7 +238,7 @@ impl Engine {
         let committer = Arc::new(Committer::new(
             Arc::clone(&store),
             Arc::clone(&damage),
-            ids.clone(),
+            Arc::clone(&new_logins),
             Arc::clone(&metrics),
             AfterCommit {
                 index: Arc::clone(&index),
@@ -249,6 +259,7 @@ impl Engine {
                     tasks.clone(),
                 )),
                 browser_logins: browser_logins.clone(),
+                reusable_logins: reusable_logins.clone(),
                 webhooks: Arc::clone(&webhooks),
             },
         ));
@@ -261,6 +272,7 @@ impl Engine {
             tickets: ticket_queue,
             timers: Arc::clone(&timers),
             capacity: capacity.clone(),
+            reusable_logins: reusable_logins.clone(),
             metrics: Arc::clone(&metrics),
             clock: Arc::clone(&clock),
             tasks: tasks.clone(),
@@ -301,6 +313,9 @@ impl Engine {
             feed: Arc::clone(&feed),
             urls: Arc::clone(&urls),
             clock: Arc::clone(&clock),
+            inputs: inputs.clone(),
+            logins: reusable_logins.clone(),
+            tasks: tasks.clone(),
             retention: options.retention,
         }));
         let starter = Arc::new(Starter {
@@ -315,6 +330,7 @@ impl Engine {
             budget: Arc::clone(&budget),
             starting_payments: tokio::sync::RwLock::default(),
             outgoing: Arc::clone(&outgoing),
+            new_logins,
             ids: ids.clone(),
             clock: Arc::clone(&clock),
             rules: StartRules {
@@ -378,6 +394,7 @@ impl Engine {
             pages_url,
             signer: remote_signer,
             browser_logins: browser_logins.clone(),
+            reusable_logins: reusable_logins.clone(),
         };
 
         let clock_changes = Arc::new(ClockChanges::new(ClockChangeParts {
@@ -437,6 +454,7 @@ impl Engine {
             reusable_handshakes: Arc::clone(&reusable_handshakes),
             index: Arc::clone(&index),
             browser_logins,
+            reusable_logins,
             clock_changes: Arc::clone(&clock_changes),
             clock: Arc::clone(&clock),
             tasks: tasks.clone(),

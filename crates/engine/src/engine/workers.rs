@@ -17,6 +17,7 @@ use super::damage::Damage;
 use super::inputs::{Job, QUEUE};
 use super::lightning_queue::LightningQueue;
 use super::metrics::Metrics;
+use super::reusable_logins::ReusableLogins;
 use super::tasks::Tasks;
 use super::ticket_queue::TicketQueue;
 use super::timers::{Alarm, Timers};
@@ -42,6 +43,7 @@ pub(super) struct Workers {
     pub(super) tickets: Arc<TicketQueue>,
     pub(super) timers: Arc<Timers>,
     pub(super) capacity: Capacity,
+    pub(super) reusable_logins: ReusableLogins,
     pub(super) metrics: Arc<Metrics>,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) tasks: Tasks,
@@ -136,6 +138,10 @@ impl Workers {
                     self.timers.set(now.plus(WHEN_FULL), id, Alarm::Wake);
                     continue;
                 }
+                if self.has_no_room(&operation, &effects, &job.input) {
+                    self.reusable_logins.refused(now);
+                    continue;
+                }
                 match operation.step(&job.input, now) {
                     StepResult::Stepped(more) => {
                         stepped = true;
@@ -211,6 +217,24 @@ impl Workers {
             && !self.capacity.has_room_for_payments()
     }
 
+    /// Whether a scan is refused because too many logins at reusable logins are open: a login would start, or could not be
+    /// ended any more in favour of others.
+    fn has_no_room(&self, operation: &Operation, effects: &[Effect], input: &Input) -> bool {
+        if !matches!(input, Input::Wallet { message: WalletMessage::KeyHandshake(_), .. }) {
+            return false;
+        }
+        match operation {
+            Operation::KeyHandshake(handshake) if handshake.login().is_some() => {
+                let starting = effects.iter().filter(|effect| matches!(effect, Effect::StartLogin { .. })).count();
+                !self.capacity.has_room_for(starting) || !self.reusable_logins.has_room_for(starting)
+            }
+            Operation::Login(login) if login.reusable().is_some() && login.is_unused() => {
+                !self.reusable_logins.has_room_for(0)
+            }
+            _ => false,
+        }
+    }
+
     /// Handles inputs that do not change the operation but have other effects.
     fn ignored(&self, job: &Job, operation: &Operation, now: UnixMillis) {
         match (&job.input, operation.wake_at()) {
@@ -258,6 +282,7 @@ mod tests {
             tickets,
             timers: Arc::clone(&around.timers),
             capacity: Capacity::new(Arc::clone(&around.index), 10),
+            reusable_logins: ReusableLogins::new(100),
             metrics: Arc::default(),
             clock: Arc::clone(&around.clock) as Arc<dyn Clock>,
             tasks: tasks.clone(),

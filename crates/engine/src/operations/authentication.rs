@@ -119,6 +119,11 @@ impl Authentication {
         self.signer.insert(Box::new(SignerRequest::to_kept(session, challenge))).ask(self.expires_at)
     }
 
+    /// The key that was asked for a proof.
+    pub(super) const fn asked_key(&self) -> PublicKey {
+        self.conversation.asked()
+    }
+
     pub(super) const fn expires_at(&self) -> UnixMillis {
         self.expires_at
     }

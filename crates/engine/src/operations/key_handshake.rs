@@ -5,7 +5,13 @@
 //!              waiting ──expired────▶ finished   StatusUpdate {status: timeout}
 //! reusable:    waiting ──handshake──▶ waiting    KeyHandshake, once per user and scan
 //!              waiting ──closed─────▶ finished   by the operator alone; its URL stays dead
+//! reusable login:  as reusable, and in the same commit
+//!              waiting ──handshake──▶ waiting    a `login` of its own starts, which challenges the wallet
+//!              waiting ──a login tells something──▶ waiting   KeyHandshake or StatusUpdate {main_key, method}, as it says
 //! ```
+//!
+//! A reusable login (`POST /login` with `static_token`) knows nothing of the logins at it: its state does not grow with them, and
+//! each of them ends by itself. They know its stream.
 //!
 //! | crash … | what resume does |
 //! | --- | --- |
@@ -13,6 +19,8 @@
 //! | after the start | continues to wait; if it has expired in the meantime, the event follows at once |
 //! | before a handshake is committed | the wallet sent it only once: the user scans again, or the URL expires |
 //! | after a handshake | the event is in the stream; the same Nostr event is ignored if it arrives again |
+//! | after a handshake at a reusable login | the login that has started continues as described there |
+//! | before the outcome of such a login is committed | as there: login and event are one commit |
 
 use std::fmt;
 use std::time::Duration;
@@ -22,10 +30,11 @@ use usher_protocol::PublicKey;
 use usher_protocol::handshake_url::decode_token;
 use usher_protocol::message::WalletMessage;
 
+use super::note::Note;
 use super::{Effect, Input, SetBack, StateMachine, StepResult, emit, millis, optional_millis};
-use crate::UnixMillis;
 use crate::event_data::{EventData, KeyHandshakeData, LoginData};
 use crate::ports::{CorrelationKey, OperationKind, UserRelays};
+use crate::{StreamId, UnixMillis};
 
 /// The state of a key handshake.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -57,7 +66,44 @@ enum Usage {
         /// Until when no other handshake can get its token, once it is closed.
         #[serde(default, with = "optional_millis", skip_serializing_if = "Option::is_none")]
         closed: Option<UnixMillis>,
+        /// What a reusable login has beside this.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        login: Option<LoginUrl>,
     },
+}
+
+/// What makes a reusable handshake a reusable login.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LoginUrl {
+    /// Its own stream.
+    stream: StreamId,
+    /// What its page is found by: random.
+    page_secret: String,
+    /// How many scans of its URL were accepted.
+    scans: u64,
+}
+
+impl LoginUrl {
+    /// Of the operation with this stream. The secret must be random.
+    pub const fn new(stream: StreamId, page_secret: String) -> Self {
+        Self { stream, page_secret, scans: 0 }
+    }
+
+    /// What its page is found by.
+    pub fn page_secret(&self) -> &str {
+        &self.page_secret
+    }
+
+    /// How many scans of its URL were accepted.
+    pub const fn scans(&self) -> u64 {
+        self.scans
+    }
+}
+
+impl fmt::Debug for LoginUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LoginUrl").field("stream", &self.stream).finish_non_exhaustive()
+    }
 }
 
 /// A user who scanned, by the first 64 bits of their key, and when their wallet says they did (Unix seconds).
@@ -125,7 +171,18 @@ impl KeyHandshake {
             name: None,
             no_request,
             return_url: None,
-            usage: Usage::Reusable { recent: Vec::new(), closed: None },
+            usage: Usage::Reusable { recent: Vec::new(), closed: None, login: None },
+        }
+    }
+
+    /// A login of any number of users, until it is closed. `static_token` is its token as well.
+    pub const fn reusable_login(static_token: String, login: LoginUrl) -> Self {
+        Self {
+            token: static_token,
+            name: None,
+            no_request: false,
+            return_url: None,
+            usage: Usage::Reusable { recent: Vec::new(), closed: None, login: Some(login) },
         }
     }
 
@@ -168,6 +225,14 @@ impl KeyHandshake {
         matches!(self.usage, Usage::Reusable { .. })
     }
 
+    /// What it has beside its handshake if it is a reusable login.
+    pub const fn login(&self) -> Option<&LoginUrl> {
+        match &self.usage {
+            Usage::Reusable { login, .. } => login.as_ref(),
+            Usage::SingleUse { .. } => None,
+        }
+    }
+
     /// Until when it can be completed; `None` when it is reusable.
     pub const fn expires_at(&self) -> Option<UnixMillis> {
         match self.usage {
@@ -181,7 +246,8 @@ impl KeyHandshake {
     /// the URL.
     pub(super) fn correlations(&self) -> Vec<CorrelationKey> {
         let named = self.is_reusable().then(|| CorrelationKey::static_token(self.static_token()));
-        self.token_keys().into_iter().chain(named).collect()
+        let reports = self.login().map(|login| CorrelationKey::reusable_login(login.stream));
+        self.token_keys().into_iter().chain(named).chain(reports).collect()
     }
 
     /// The keys that stay taken for a while when it is closed, and until when.
@@ -226,6 +292,9 @@ impl KeyHandshake {
             {
                 self.scanned(author, &handshake.preferred_relays, *sent_at, now)
             }
+            Input::Note(Note::Happened(event)) if self.login().is_some() => {
+                StepResult::Stepped(vec![Effect::Emit(event.clone())])
+            }
             Input::Timer => self.woken(now),
             _ => StepResult::Ignored,
         }
@@ -251,8 +320,13 @@ impl KeyHandshake {
             emit(EventData::KeyHandshake(data), now),
             Effect::RememberRelays(UserRelays { main_key: *author, relays }),
         ];
-        if !self.is_reusable() {
-            effects.push(Effect::Finish);
+        match &mut self.usage {
+            Usage::SingleUse { .. } => effects.push(Effect::Finish),
+            Usage::Reusable { login: Some(login), .. } => {
+                login.scans = login.scans.saturating_add(1);
+                effects.push(Effect::StartLogin { reusable: login.stream, main_key: *author });
+            }
+            Usage::Reusable { login: None, .. } => {}
         }
         StepResult::Stepped(effects)
     }

@@ -10,9 +10,19 @@
 //! waiting, asking ──expired───────────────▶ over       StatusUpdate {status: timeout}
 //! ```
 //!
-//! A login that a browser has begun (for OpenID Connect) tells the app nothing before somebody has named a key: anybody can begin
-//! one, and the app has not asked for it. When it ends while it is waiting, there is no event, and `engine/browser_logins.rs`
-//! may end it earlier to make room for others.
+//! A login that anybody can begin ([`LoginOrigin::is_public`]) tells the app nothing before somebody has named a key: the app has
+//! not asked for it. When it ends while it is waiting, there is no event, and `engine/browser_logins.rs` may end it earlier to
+//! make room for others.
+//!
+//! A login at a reusable login has no events of its own: it tells them to that one (`Note::Happened`), in the commit of its step.
+//! Many users are on that stream, so each of its `StatusUpdate`s has `main_key` and `method`, and every key that was named gets
+//! one:
+//!
+//! ```text
+//! (a scan of the reusable URL) ───────────▶ asking     the challenge goes out; see `key_handshake`
+//! asking ──another key is proven──────────▶ over       StatusUpdate {status: declined} of the wallet's key, then as above
+//! waiting, asking ──the URL is closed─────▶ over       nothing is told
+//! ```
 //!
 //! The challenge to the wallet is an `authentication`. A proof is verified before it arrives here (`engine/logins.rs`); as a
 //! login accepts one and is over then, no proof is accepted twice.
@@ -29,6 +39,8 @@
 //! | while a remote signer is asked | it is asked again, in the same session |
 //! | after the last event | the page shows the outcome |
 
+mod origin;
+
 use std::fmt;
 use std::time::Duration;
 
@@ -39,13 +51,16 @@ use usher_protocol::login_proof::LoginChallenge;
 use usher_protocol::message::WalletMessage;
 use usher_protocol::subkey::SubkeyProof;
 
+pub use self::origin::LoginOrigin;
 use super::authentication::{Authentication, Reply};
 use super::key_handshake::usable_relays;
+use super::note::Note;
 use super::signer_request::{SignerOutcome, SignerReport, SignerRequest};
-use super::{Effect, Input, SetBack, StateMachine, StepResult, emit, millis};
-use crate::UnixMillis;
+use super::{Effect, Input, SetBack, StateMachine, StepResult, millis};
+use crate::event::NewEvent;
 use crate::event_data::{EventData, KeyHandshakeData, LoginData};
 use crate::ports::{CorrelationKey, Kept, OperationKind, SignerSession, UserRelays, UserSigner};
+use crate::{OperationOutcome, StreamId, UnixMillis};
 
 /// What a login is started with.
 #[derive(Clone)]
@@ -60,8 +75,8 @@ pub struct LoginTerms {
     pub page_secret: String,
     /// The cookie of the browser that the page belongs to, if that is known already.
     pub browser: Option<String>,
-    /// Who asks for the login, if it is not the service itself.
-    pub client_name: Option<String>,
+    /// Who has asked for it.
+    pub origin: LoginOrigin,
     /// Where the page leads to at the end.
     pub return_url: Option<String>,
     /// Until when the user may begin.
@@ -151,8 +166,8 @@ pub struct Login {
     page_secret: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     browser: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    client_name: Option<String>,
+    #[serde(flatten)]
+    origin: LoginOrigin,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     return_url: Option<String>,
     #[serde(with = "millis")]
@@ -184,7 +199,7 @@ impl StateMachine for Login {
         match input {
             _ if self.state.is_over() => StepResult::Ignored,
             Input::Timer if now >= self.expires_at => {
-                let told = (!self.is_unused()).then(|| emit(LoginData::timeout("nobody logged in in time"), now));
+                let told = (!self.is_unused()).then(|| self.tell_outcome("timeout", "nobody logged in in time", now));
                 self.end(LoginState::Expired);
                 StepResult::Stepped(told.into_iter().chain([Effect::Finish]).collect())
             }
@@ -196,6 +211,10 @@ impl StateMachine for Login {
                 StepResult::Stepped(self.scanned(*author, &handshake.preferred_relays, now))
             }
             Input::Signer(report) => self.signer_reported(report, now),
+            Input::Note(Note::Close) if self.origin.reusable().is_some() => {
+                self.end(LoginState::Expired);
+                StepResult::Stepped(vec![Effect::Finish])
+            }
             Input::Resumed => match self.signer.as_mut().and_then(|signer| signer.ask_again(self.expires_at)) {
                 Some(ask) => StepResult::Stepped(vec![ask]),
                 None => StepResult::Ignored,
@@ -215,6 +234,17 @@ impl StateMachine for Login {
         }
     }
 
+    fn silent_outcome(&self) -> OperationOutcome {
+        match self.state {
+            LoginState::Approved { .. } => OperationOutcome::Approved,
+            // In a login that nobody has begun, "declined" says no more than that the page was left.
+            LoginState::Declined if self.asked.is_some() => OperationOutcome::Declined,
+            LoginState::Waiting | LoginState::Asking | LoginState::Declined | LoginState::Expired => {
+                OperationOutcome::Timeout
+            }
+        }
+    }
+
     fn correlations(&self) -> Vec<CorrelationKey> {
         let asked = self.asked.as_ref().map(Authentication::correlation);
         [CorrelationKey::token(&self.token)].into_iter().chain(asked).collect()
@@ -230,7 +260,7 @@ impl Login {
             signer_challenge: terms.signer_challenge,
             page_secret: terms.page_secret,
             browser: terms.browser,
-            client_name: terms.client_name,
+            origin: terms.origin,
             return_url: terms.return_url,
             expires_at: terms.expires_at,
             challenge_seconds: terms.challenge_ttl.as_secs(),
@@ -239,6 +269,13 @@ impl Login {
             signer: None,
             state: LoginState::Waiting,
         }
+    }
+
+    /// Starts a login at a reusable login whose URL the user has scanned: their wallet is challenged.
+    pub fn start_asking(terms: LoginTerms, main_key: PublicKey, now: UnixMillis) -> (Self, Vec<Effect>) {
+        let mut login = Self::start(LoginTerms { expires_at: now, ..terms });
+        let effects = login.ask(main_key, now);
+        (login, effects)
     }
 
     /// How far it is.
@@ -266,9 +303,14 @@ impl Login {
         self.browser.as_deref()
     }
 
-    /// Who asks for the login, if it is not the service itself.
-    pub fn client_name(&self) -> Option<&str> {
-        self.client_name.as_deref()
+    /// Who has asked for it.
+    pub const fn origin(&self) -> &LoginOrigin {
+        &self.origin
+    }
+
+    /// The reusable login that it is at: that one has the events.
+    pub const fn reusable(&self) -> Option<StreamId> {
+        self.origin.reusable()
     }
 
     /// Where the page leads to at the end.
@@ -276,10 +318,19 @@ impl Login {
         self.return_url.as_deref()
     }
 
-    /// Whether a browser has begun it and nobody has named a key: then the app, which has not asked for it, learns nothing of
-    /// it.
-    pub fn is_unused(&self) -> bool {
-        self.client_name.is_some() && matches!(self.state, LoginState::Waiting)
+    /// Whether it was begun without the app and nobody has named a key: then the app learns nothing of it.
+    pub const fn is_unused(&self) -> bool {
+        self.origin.is_public() && matches!(self.state, LoginState::Waiting)
+    }
+
+    /// Whether nothing has happened at its page yet.
+    pub const fn is_untouched(&self) -> bool {
+        matches!(self.state, LoginState::Waiting) && self.signer.is_none()
+    }
+
+    /// Whether somebody has named a key.
+    pub const fn has_user(&self) -> bool {
+        self.asked.is_some() || matches!(self.state, LoginState::Approved { .. })
     }
 
     /// Ends it in favour of others; `None` when somebody has named a key.
@@ -311,6 +362,10 @@ impl Login {
         now: UnixMillis,
     ) -> Result<Vec<Effect>, LoginOver> {
         self.check_open(now)?;
+        // On the stream of a reusable login, no key stays without an outcome.
+        let asked = self.asked.as_ref().map(Authentication::asked_key).filter(|_| self.reusable().is_some());
+        let other = asked.filter(|asked| *asked != main_key);
+        let other = other.map(|_| self.tell_outcome("declined", "another key logged in on the same page", now));
         self.end(LoginState::Approved { main_key, method, at: now });
         let handshake = KeyHandshakeData { main_key: main_key.to_hex(), preferred_relays: Vec::new() };
         let approved = LoginData {
@@ -319,13 +374,14 @@ impl Login {
             method: Some(method.as_str().to_owned()),
             ..LoginData::default()
         };
-        Ok(vec![
-            emit(EventData::KeyHandshake(handshake), now),
+        let handshake = (asked != Some(main_key)).then(|| self.tell(&EventData::KeyHandshake(handshake), now));
+        let approved = [
             // The user is known from now on; relays that are known stay.
             Effect::RememberRelays(UserRelays { main_key, relays: Vec::new() }),
-            emit(EventData::Login(approved), now),
+            self.tell(&EventData::Login(approved), now),
             Effect::Finish,
-        ])
+        ];
+        Ok(other.into_iter().chain(handshake).chain(approved).collect())
     }
 
     /// The user says on the page that they do not want to log in.
@@ -333,13 +389,12 @@ impl Login {
     /// # Errors
     /// [`LoginOver`].
     pub fn decline(&mut self, now: UnixMillis) -> Result<Vec<Effect>, LoginOver> {
-        self.decline_for("cancelled on the login page".to_owned(), now)
+        self.decline_for("cancelled on the login page", now)
     }
 
-    fn decline_for(&mut self, reason: String, now: UnixMillis) -> Result<Vec<Effect>, LoginOver> {
+    fn decline_for(&mut self, reason: &str, now: UnixMillis) -> Result<Vec<Effect>, LoginOver> {
         self.check_open(now)?;
-        let declined = LoginData { status: "declined".to_owned(), reason: Some(reason), ..LoginData::default() };
-        let told = (!self.is_unused()).then(|| emit(EventData::Login(declined), now));
+        let told = (!self.is_unused()).then(|| self.tell_outcome("declined", reason, now));
         self.end(LoginState::Declined);
         Ok(told.into_iter().chain([Effect::Finish]).collect())
     }
@@ -380,7 +435,7 @@ impl Login {
                 let proven = self.prove(main_key, LoginMethod::Signer, now);
                 proven.map(|effects| [Effect::KeepSigner(signer)].into_iter().chain(effects).collect())
             }
-            SignerOutcome::Declined { reason, .. } => self.decline_for(reason, now),
+            SignerOutcome::Declined { reason, .. } => self.decline_for(&reason, now),
         };
         ended.map_or(StepResult::Ignored, StepResult::Stepped)
     }
@@ -400,9 +455,38 @@ impl Login {
         sent == self.token || decode_token(sent).as_deref() == Some(&self.token)
     }
 
+    /// An event of this login: on its own stream, or on that of the reusable login.
+    fn tell(&self, data: &EventData, now: UnixMillis) -> Effect {
+        let event = NewEvent::new(data, now);
+        match self.reusable() {
+            None => Effect::Emit(event),
+            Some(stream) => Effect::Tell(CorrelationKey::reusable_login(stream), Note::Happened(event)),
+        }
+    }
+
+    /// The event of an end that nobody's reply has brought.
+    fn tell_outcome(&self, status: &str, reason: &str, now: UnixMillis) -> Effect {
+        let mut data = LoginData { status: status.to_owned(), reason: Some(reason.to_owned()), ..LoginData::default() };
+        if self.reusable().is_some() {
+            data.main_key = self.asked.as_ref().map(|asked| asked.asked_key().to_hex());
+            data.method = Some(LoginMethod::Wallet.as_str().to_owned());
+        }
+        self.tell(&EventData::Login(data), now)
+    }
+
     /// A wallet has told its user's key: it is challenged.
     fn scanned(&mut self, author: PublicKey, relays: &[String], now: UnixMillis) -> Vec<Effect> {
         let relays = usable_relays(relays);
+        let data = KeyHandshakeData { main_key: author.to_hex(), preferred_relays: relays.clone() };
+        let told = [
+            self.tell(&EventData::KeyHandshake(data), now),
+            Effect::RememberRelays(UserRelays { main_key: author, relays }),
+        ];
+        told.into_iter().chain(self.ask(author, now)).collect()
+    }
+
+    /// Challenges the wallet of this user.
+    fn ask(&mut self, author: PublicKey, now: UnixMillis) -> Vec<Effect> {
         // The user gets the whole time for the challenge, even if they scanned at the last moment.
         self.expires_at = self.expires_at.max(now.plus(Duration::from_secs(self.challenge_seconds)));
         let (asked, ask) = Authentication::start(
@@ -414,13 +498,7 @@ impl Login {
         );
         self.asked = Some(asked);
         self.state = LoginState::Asking;
-        let data = KeyHandshakeData { main_key: author.to_hex(), preferred_relays: relays.clone() };
-        let mut effects = vec![
-            emit(EventData::KeyHandshake(data), now),
-            Effect::RememberRelays(UserRelays { main_key: author, relays }),
-        ];
-        effects.extend(ask);
-        effects
+        ask
     }
 
     fn replied(&mut self, input: &Input, now: UnixMillis) -> StepResult {
@@ -430,13 +508,15 @@ impl Login {
             Reply::Proven(ask) => StepResult::Stepped(vec![ask]),
             Reply::Answered { main_key, is_approved, mut data } => {
                 let method = LoginMethod::Wallet;
-                if is_approved {
+                if is_approved || self.reusable().is_some() {
                     data.method = Some(method.as_str().to_owned());
+                }
+                if is_approved {
                     self.end(LoginState::Approved { main_key, method, at: now });
                 } else {
                     self.end(LoginState::Declined);
                 }
-                StepResult::Stepped(vec![emit(EventData::Login(data), now), Effect::Finish])
+                StepResult::Stepped(vec![self.tell(&EventData::Login(data), now), Effect::Finish])
             }
         }
     }
@@ -444,5 +524,7 @@ impl Login {
 
 #[cfg(test)]
 mod remote_signer_tests;
+#[cfg(test)]
+mod reusable_tests;
 #[cfg(test)]
 mod tests;

@@ -11,6 +11,7 @@ pub(crate) mod fixtures;
 mod invoice_request;
 mod key_handshake;
 mod login;
+mod note;
 mod payment;
 mod recurring_request;
 mod service_payment;
@@ -34,9 +35,10 @@ pub use authentication::Authentication;
 pub use clock_set_back::SetBack;
 pub use conversation::MAX_SUBKEYS;
 pub use invoice_request::{InvoiceRequest, InvoiceTerms};
-pub use key_handshake::KeyHandshake;
 pub(crate) use key_handshake::usable_relays;
-pub use login::{AskSignerError, Login, LoginMethod, LoginOver, LoginState, LoginTerms};
+pub use key_handshake::{KeyHandshake, LoginUrl};
+pub use login::{AskSignerError, Login, LoginMethod, LoginOrigin, LoginOver, LoginState, LoginTerms};
+pub use note::{Asked, ChargeEnd, Charged, Note};
 pub use payment::{Charge, Payment, PaymentProgress, PaymentTerms, SubscriptionLink};
 pub use recurring_request::{RecurringRequest, RecurringTerms};
 pub use service_payment::ServicePayment;
@@ -44,9 +46,7 @@ pub use signer_request::{SignerCall, SignerFault, SignerNews, SignerReport, Sign
 pub(crate) use spending::BUDGET_WINDOW;
 pub use spending::Spending;
 pub use state_machine::StateMachine;
-pub use subscription::{
-    Asked, ChargeEnd, Charged, Note, Subscription, SubscriptionRules, SubscriptionState, SubscriptionView,
-};
+pub use subscription::{Subscription, SubscriptionRules, SubscriptionState, SubscriptionView};
 pub use ticket_call::{TicketCall, TicketReply, VerifiedToken};
 pub use ticket_delivery::{DeliveryStatus, DeliveryTerms, DeliveryView, Reclaim, TicketDelivery};
 pub use ticket_request::{TicketRequest, TicketRequestTerms};
@@ -55,13 +55,13 @@ pub use verification_session::{
     VerificationState, VerificationTerms,
 };
 
-use crate::UnixMillis;
 use crate::event::NewEvent;
 use crate::event_data::EventData;
 use crate::ports::{
     AgeCheckMemo, AgeCheckResult, CorrelationKey, InvoiceStatus, LightningError, OutboxMessage, OutgoingMessage,
     OutgoingStatus, PaidInvoice, Settlement, SignedPayment, State, UserRelays, UserSigner, WantedInvoice,
 };
+use crate::{StreamId, UnixMillis};
 
 /// How long a reply of the Lightning backend is awaited. An adapter gives up earlier, so this time only passes when the
 /// reply was lost in a crash.
@@ -219,6 +219,14 @@ pub enum Effect {
     Announce(NewEvent),
     /// Starts another operation, with its own effects, in the same commit.
     Start(Box<Operation>, Vec<Effect>),
+    /// Starts the login of a user who has scanned the URL of this reusable login, in the same commit: their wallet is
+    /// challenged. What is random about it, and the service's settings, are not in the state of the reusable login.
+    StartLogin {
+        /// The stream of the reusable login.
+        reusable: StreamId,
+        /// Who has scanned.
+        main_key: PublicKey,
+    },
     /// Sends a note to the operation with this correlation key, in the same commit; does nothing if there is none.
     Tell(CorrelationKey, Note),
     /// Finishes the operation: it gets no further input and sends nothing more.

@@ -397,9 +397,14 @@ impl Payment {
             | Input::Ticket(_)
             | Input::AgeChecked { .. }
             | Input::Signer(_)
-            | Input::Note(Note::Asked(_) | Note::Paid { .. } | Note::Charged(_) | Note::Device { .. } | Note::Close) => {
-                StepResult::Ignored
-            }
+            | Input::Note(
+                Note::Asked(_)
+                | Note::Paid { .. }
+                | Note::Charged(_)
+                | Note::Device { .. }
+                | Note::Close
+                | Note::Happened(_),
+            ) => StepResult::Ignored,
         }
     }
 

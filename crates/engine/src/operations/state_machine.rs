@@ -6,7 +6,7 @@ use usher_protocol::message::PaymentHash;
 
 use super::{Input, SetBack, Spending, StepResult};
 use crate::ports::{CorrelationKey, OperationKind};
-use crate::{StreamId, UnixMillis};
+use crate::{OperationOutcome, StreamId, UnixMillis};
 
 /// The state of an operation.
 pub trait StateMachine {
@@ -55,6 +55,11 @@ pub trait StateMachine {
     /// Whether nobody waits for it: the service started it by itself, and other operations may go first.
     fn is_unattended(&self) -> bool {
         false
+    }
+
+    /// How it has ended when it ends without an event of its own.
+    fn silent_outcome(&self) -> OperationOutcome {
+        OperationOutcome::Completed
     }
 
     /// What it has spent, or may spend, of the Lightning backend's money.

@@ -32,7 +32,6 @@
 
 mod agreement;
 mod dates;
-mod note;
 mod view;
 
 use std::fmt;
@@ -47,9 +46,9 @@ use usher_protocol::subkey::Permission;
 pub(super) use self::agreement::Agreement;
 pub use self::agreement::SubscriptionRules;
 use self::dates::{Dates, Failed};
-pub use self::note::{Asked, ChargeEnd, Charged, Note};
 pub use self::view::{SubscriptionState, SubscriptionView};
 use super::conversation::Conversation;
+use super::note::{Asked, ChargeEnd, Charged, Note};
 use super::payment::{Charge, Payment, PaymentTerms, SubscriptionLink};
 use super::{Effect, Input, Operation, SetBack, StateMachine, StepResult, millis};
 use crate::event::NewEvent;

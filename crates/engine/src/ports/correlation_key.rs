@@ -6,6 +6,7 @@ use sha2::{Digest as _, Sha256};
 use usher_protocol::message::PaymentHash;
 
 use super::Token;
+use crate::StreamId;
 
 /// Matches a wallet's message to its operation: the first 128 bits of a SHA-256 over the kind of the key and its value.
 /// A hash, because tokens and challenges are secrets, and 16 bytes are smaller than they are.
@@ -26,6 +27,11 @@ impl CorrelationKey {
     /// How a reusable handshake's token may read in a message: no two that are open may read alike.
     pub fn token_form(token: &str) -> Self {
         Self::hash("token form", token)
+    }
+
+    /// A reusable login, by its stream: the logins at it report to it.
+    pub fn reusable_login(stream: StreamId) -> Self {
+        Self::hash("reusable login", &stream.to_string())
     }
 
     /// An authentication's challenge.

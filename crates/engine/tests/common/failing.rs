@@ -22,6 +22,8 @@ pub struct Failing {
     pub relay_renewals: AtomicUsize,
     /// While it is set, commits that create an operation are durable but do not return.
     pub hold: AtomicBool,
+    /// The same for all commits.
+    pub hold_all: AtomicBool,
     /// How many commits have been held.
     pub held: AtomicUsize,
 }
@@ -34,6 +36,7 @@ impl Failing {
             outbox_reads: AtomicUsize::new(0),
             relay_renewals: AtomicUsize::new(0),
             hold: AtomicBool::new(false),
+            hold_all: AtomicBool::new(false),
             held: AtomicUsize::new(0),
         })
     }
@@ -51,9 +54,10 @@ impl Store for Failing {
         }
         let creates = commits.iter().any(|commit| commit.expected == Revision::New);
         let result = self.store.commit_all(commits).await;
-        if creates && self.hold.load(Ordering::SeqCst) {
+        let holds = || self.hold_all.load(Ordering::SeqCst) || (creates && self.hold.load(Ordering::SeqCst));
+        if holds() {
             self.held.fetch_add(1, Ordering::SeqCst);
-            while self.hold.load(Ordering::SeqCst) {
+            while holds() {
                 tokio::time::sleep(Duration::from_millis(2)).await;
             }
         }

@@ -19,7 +19,7 @@ pub(crate) fn user() -> Keys {
 }
 
 async fn start(pages: &Pages, return_url: Option<&str>) -> LoginStarted {
-    let request = LoginRequest { return_url: return_url.map(str::to_owned) };
+    let request = LoginRequest { return_url: return_url.map(str::to_owned), static_token: None };
     pages.engine.start_login(request, None).await.unwrap()
 }
 

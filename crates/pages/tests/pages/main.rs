@@ -8,4 +8,5 @@ mod fixture;
 mod handshake;
 mod login;
 mod remote_signer;
+mod reusable_login;
 mod session;

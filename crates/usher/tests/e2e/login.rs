@@ -6,6 +6,7 @@ mod kept_signers;
 mod on_the_page;
 mod own_relays;
 mod remote_signers;
+mod reusable;
 mod stream_readers;
 
 use std::time::Duration;

@@ -43,15 +43,17 @@ pub(crate) struct Closed {
     status: &'static str,
 }
 
-/// Closes a key handshake.
+/// Closes a key handshake or a reusable login.
 ///
 /// Its URL stops working at once, and its stream is done; there is no event for this. Its events can be read for
 /// `streams.retention_days`, and the URL stays invalid for that time: the same `static_token`, opened again, gets a new
 /// stream and another URL. A handshake that is already closed gets the same response.
+///
+/// The page of a reusable login stops working, too, and logins that are under way there end without an event.
 #[utoipa::path(
     delete,
     path = "/key-handshake/{stream_id}",
-    params(("stream_id" = String, Path, description = "The `stream_id` of `POST /key-handshake`.")),
+    params(("stream_id" = String, Path, description = "The `stream_id` of `POST /key-handshake`, or of `POST /login` with a `static_token`.")),
     responses(
         (status = 200, description = "The handshake is closed.", body = Closed),
         (status = 404, description = "`stream_not_found`: There is no key handshake with this stream, or it was removed \

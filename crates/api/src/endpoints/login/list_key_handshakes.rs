@@ -27,7 +27,7 @@ impl Parameters {
     }
 }
 
-/// A reusable handshake.
+/// A reusable handshake or login.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = ReusableHandshake)]
 pub(crate) struct Handshake {
@@ -43,10 +43,13 @@ pub(crate) struct Handshake {
     /// Whether it tells wallets that no authentication challenge follows.
     #[schema(example = false)]
     no_request: bool,
+    /// Whether it is a login (`POST /login`): users who scan it are challenged.
+    #[schema(example = false)]
+    login: bool,
     /// When it was opened, in Unix seconds.
     #[schema(example = 1732137600)]
     created_at: u64,
-    /// How many scans were accepted: the events of its stream.
+    /// How many scans of `url` were accepted. Of a handshake, these are the events of its stream.
     #[schema(example = 120)]
     accepted: u64,
     /// How many scans wait now because its limits are reached. Waiting scans are admitted at random.
@@ -64,6 +67,7 @@ impl From<ReusableHandshake> for Handshake {
             static_token: handshake.static_token,
             url: handshake.url,
             no_request: handshake.no_request,
+            login: handshake.is_login,
             created_at: handshake.created_at,
             accepted: handshake.accepted,
             waiting: handshake.waiting,
@@ -72,7 +76,7 @@ impl From<ReusableHandshake> for Handshake {
     }
 }
 
-/// Reusable handshakes.
+/// Reusable handshakes and logins.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = KeyHandshakeList)]
 pub(crate) struct List {
@@ -84,9 +88,9 @@ pub(crate) struct List {
     next: Option<String>,
 }
 
-/// Lists the open reusable handshakes.
+/// Lists the open reusable handshakes and logins.
 ///
-/// These are the handshakes with a `static_token`, each with the number of its scans: accepted, waiting and refused. A
+/// These are the handshakes and logins with a `static_token`, each with the number of its scans: accepted, waiting and refused. A
 /// handshake that was closed with `DELETE /key-handshake/{stream_id}` is not listed.
 #[utoipa::path(
     get,

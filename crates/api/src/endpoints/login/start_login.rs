@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 use crate::ApiState;
 use crate::body;
 use crate::endpoints::operation_started::Error;
-use crate::field_types::{NoStaticToken, WebUrl};
+use crate::field_types::{VisibleAscii, WebUrl};
 use crate::idempotency::IdempotencyContext;
 use crate::request_body::{Nullable, RequestBody, request_body};
 use crate::request_log;
@@ -21,8 +21,10 @@ request_body! {
         /// Where the login page leads the user's browser at the end, with `stream_id` in the query. It must be under one of
         /// `pages.return_urls`.
         return_url: Nullable<WebUrl>,
-        /// Refused: a login is for one user.
-        static_token: Option<NoStaticToken>,
+        /// Makes the login reusable, for a poster, a table or a door: `url` and `page_url` are for any number of users, the same
+        /// token always has the same stream and URLs, and the stream never ends. Anybody who knows the token can make `url`:
+        /// choose it like a name on a poster, or at random if only those who see the code may use it.
+        static_token: Nullable<VisibleAscii<128>>,
     }
 }
 
@@ -32,7 +34,7 @@ impl RequestBody for Body {
     const MAY_BE_EMPTY: bool = true;
 
     fn complete(self) -> Option<LoginRequest> {
-        self.static_token.is_none().then_some(LoginRequest { return_url: self.return_url })
+        Some(LoginRequest { return_url: self.return_url, static_token: self.static_token })
     }
 }
 
@@ -47,7 +49,7 @@ pub(crate) struct Started {
     #[schema(example = "nostr+walletconnect://npub1…?relays=wss%3A%2F%2Frelay.example&token=Yh3kq9…")]
     url: String,
     /// The login page: redirect the user's browser there instead of showing `url`. The page belongs to the first browser that
-    /// opens it.
+    /// opens it. That of a reusable login gives each browser a page of its own.
     #[schema(example = "https://login.example/login/01934b1c-8a34-7f3e-a1a5-0c6b1f0e9d11/q0R7…")]
     page_url: String,
 }
@@ -65,7 +67,10 @@ impl Started {
 /// `{main_key, preferred_relays}` and then a `StatusUpdate` `{status: "approved", main_key, method}`, or `declined`, or
 /// `timeout`. Grant access only on `approved`. A wallet that opens `url` gets its challenge by itself.
 ///
-/// A login is for one user, so a `static_token` is refused. For a URL that many users open, use `POST /key-handshake`.
+/// With a `static_token` the login is reusable: everything happens as events on its one stream, a `KeyHandshake` for each user
+/// and then a `StatusUpdate`, always with `main_key` and `method`, because users interleave. It tells you *who* logged in, not in
+/// which browser: use it where the place decides, such as a door, and a login without it for sessions in browsers.
+/// `GET /key-handshake` lists it, and `DELETE /key-handshake/{stream_id}` closes it.
 #[utoipa::path(
     post,
     path = "/login",
@@ -78,6 +83,7 @@ impl Started {
                 summary = "A login that returns to your app",
                 value = json!({ "return_url": "https://app.example/login" }),
             )),
+            ("reusable" = (summary = "A login for a poster or a door", value = json!({ "static_token": "door-2" }))),
         ),
     ),
     responses(

@@ -12,6 +12,7 @@ use crate::engine::lightning_queue::LightningQueue;
 use crate::engine::metrics::Metrics;
 use crate::engine::open_deliveries::OpenDeliveries;
 use crate::engine::outbox::Outbox;
+use crate::engine::reusable_logins::ReusableLogins;
 use crate::engine::signer_queue::SignerQueue;
 use crate::engine::spending_budget::SpendingBudget;
 use crate::engine::ticket_queue::TicketQueue;
@@ -37,6 +38,7 @@ pub(in crate::engine) struct AfterCommit {
     pub(in crate::engine) age_checks: Arc<AgeCheckQueue>,
     pub(in crate::engine) signers: Arc<SignerQueue>,
     pub(in crate::engine) browser_logins: BrowserLogins,
+    pub(in crate::engine) reusable_logins: ReusableLogins,
     pub(in crate::engine) webhooks: Arc<WebhookDispatcher>,
 }
 
@@ -48,11 +50,11 @@ impl AfterCommit {
         for (step, head) in steps.iter().zip(heads) {
             self.count(step);
             self.update_budget(step, *head, now);
-            self.update_browser_logins(step, head.next_index, now);
+            self.update_public_logins(step, head.next_index, now);
             current.push(!step.finished && self.update_index(step, *head, now));
         }
         for (step, head) in steps.iter().zip(heads).filter(|(step, _)| step.finished) {
-            self.finish(step, head.next_index);
+            self.finish(step, head.next_index, now);
         }
         for ((step, head), current) in steps.into_iter().zip(heads).zip(current) {
             let id = step.id;
@@ -117,9 +119,14 @@ impl AfterCommit {
         }
     }
 
-    fn update_browser_logins(&self, step: &Step, next_index: u64, now: UnixMillis) {
+    fn update_public_logins(&self, step: &Step, next_index: u64, now: UnixMillis) {
         let Operation::Login(login) = &step.operation else { return };
-        if step.is_new && login.is_unused() {
+        if let Some(reusable) = login.reusable() {
+            if !step.finished {
+                // Under the index's lock: not after a later commit has finished it.
+                self.index.change(step.id, |_| self.reusable_logins.stepped(step.id, reusable, login, step.is_new));
+            }
+        } else if step.is_new && login.is_unused() {
             self.browser_logins.add(step.id);
         } else if step.finished && next_index == 0 {
             self.browser_logins.end(step.id, now);
@@ -136,12 +143,13 @@ impl AfterCommit {
         // One that is not in the index any more was finished, and counted, by a later commit that arrived here first.
         let was_done = self.index.get(step.id).is_none_or(|stream| stream.done);
         if !was_done && (step.finished || step.operation.is_done()) {
-            self.metrics.finished(kind, &step.events);
+            let outcome = step.events.last().map_or_else(|| step.operation.silent_outcome(), |event| event.outcome);
+            self.metrics.finished(kind, outcome);
         }
         self.metrics.events(&step.events);
     }
 
-    fn finish(&self, step: &Step, next_index: u64) {
+    fn finish(&self, step: &Step, next_index: u64, now: UnixMillis) {
         let (id, events) = (step.id, &step.events);
         if next_index == events.len() as u64 {
             // All of the stream's events are of this step.
@@ -149,6 +157,11 @@ impl AfterCommit {
             self.feed.keep_finished(id, &whole);
         }
         let removed = self.index.remove(id, &step.operation.correlations());
+        if let Operation::Login(login) = &step.operation
+            && let Some(reusable) = login.reusable()
+        {
+            self.reusable_logins.ended(id, reusable, login, now);
+        }
         // After its removal from the index: code that begins to watch an invoice checks the index last.
         self.watcher.unwatch(id);
         if matches!(step.operation.kind(), OperationKind::Login | OperationKind::Authentication) {

@@ -8,9 +8,9 @@ use tracing::error;
 use super::{Change, append};
 use crate::UnixMillis;
 use crate::engine::damage::Damage;
-use crate::engine::ids::Ids;
 use crate::engine::index::Index;
 use crate::engine::metrics::Metrics;
+use crate::engine::new_logins::NewLogins;
 use crate::operations::{Effect, Input, Note, Operation, StepResult};
 use crate::ports::{CorrelationKey, Store, StoreError, Table};
 
@@ -22,7 +22,7 @@ pub(super) struct Gatherer {
     pub(super) store: Arc<dyn Store>,
     pub(super) damage: Arc<Damage>,
     pub(super) index: Arc<Index>,
-    pub(super) ids: Ids,
+    pub(super) logins: Arc<NewLogins>,
     pub(super) metrics: Arc<Metrics>,
 }
 
@@ -37,7 +37,7 @@ impl Gatherer {
         let mut started = VecDeque::from(changes);
         loop {
             while let Some(mut change) = started.pop_front() {
-                self.extract(&mut change, &mut started, &mut notes);
+                self.extract(&mut change, &mut started, &mut notes, now);
                 gathered.push(change);
             }
             let Some((key, note)) = notes.pop_front() else { return Ok(gathered) };
@@ -45,7 +45,7 @@ impl Gatherer {
             match known {
                 Some(change) => {
                     if step_by_note(change, note, now) {
-                        self.extract(change, &mut started, &mut notes);
+                        self.extract(change, &mut started, &mut notes, now);
                     }
                 }
                 None => {
@@ -81,11 +81,15 @@ impl Gatherer {
     }
 
     /// Takes the operations that a change starts, and the notes it sends, out of its effects.
-    fn extract(&self, change: &mut Change, started: &mut VecDeque<Change>, notes: &mut Notes) {
+    fn extract(&self, change: &mut Change, started: &mut VecDeque<Change>, notes: &mut Notes, now: UnixMillis) {
         for effect in std::mem::take(&mut change.effects) {
             match effect {
                 Effect::Start(operation, effects) => {
-                    started.push_back(Change::start(self.ids.stream_id(), *operation, effects));
+                    started.push_back(Change::start(self.logins.ids.stream_id(), *operation, effects));
+                }
+                Effect::StartLogin { reusable, main_key } => {
+                    let (login, effects) = self.logins.scanned(reusable, main_key, now);
+                    started.push_back(Change::start(self.logins.ids.stream_id(), Operation::Login(login), effects));
                 }
                 Effect::Tell(key, note) => notes.push_back((key, note)),
                 effect => change.effects.push(effect),

@@ -23,9 +23,9 @@ pub(super) use self::apply_effects::AfterCommit;
 use self::changes_for_notes::Gatherer;
 use self::step::{Announced, Step};
 use super::damage::Damage;
-use super::ids::Ids;
 use super::index::Index;
 use super::metrics::Metrics;
+use super::new_logins::NewLogins;
 use super::outbox::Outbox;
 use super::webhook_dispatcher::WebhookDispatcher;
 use crate::operations::{Effect, Operation};
@@ -92,13 +92,13 @@ impl Committer {
     pub(super) fn new(
         store: Arc<dyn Store>,
         damage: Arc<Damage>,
-        ids: Ids,
+        logins: Arc<NewLogins>,
         metrics: Arc<Metrics>,
         after_commit: AfterCommit,
     ) -> Self {
         let index = Arc::clone(&after_commit.index);
         Self {
-            gatherer: Gatherer { store: Arc::clone(&store), damage, index: Arc::clone(&index), ids, metrics },
+            gatherer: Gatherer { store: Arc::clone(&store), damage, index: Arc::clone(&index), logins, metrics },
             store,
             index,
             outbox: Arc::clone(&after_commit.outbox),

@@ -5,6 +5,7 @@ use super::*;
 use crate::engine::age_check_queue::AgeCheckQueue;
 use crate::engine::event_feed::EventFeed;
 use crate::engine::fixtures::{Around, MemoryDeliveries, MemoryStore, NOW, stream};
+use crate::engine::ids::Ids;
 use crate::engine::invoice_watcher::{InvoiceWatcher, InvoiceWatcherParts};
 use crate::engine::lightning_queue::LightningQueue;
 use crate::engine::outbox::OutboxParts;
@@ -100,9 +101,17 @@ pub(in crate::engine) fn committer(
             around.tasks.clone(),
         )),
         browser_logins: crate::engine::browser_logins::BrowserLogins::new(100),
+        reusable_logins: crate::engine::reusable_logins::ReusableLogins::new(100),
         webhooks: Arc::new(webhooks),
     };
-    (Arc::new(Committer::new(memory, damage, Ids::new(clock, randomness), metrics, after_commit)), lightning, tickets)
+    let logins = NewLogins {
+        ids: Ids::new(Arc::clone(&clock), randomness),
+        clock,
+        handshake_ttl: MINUTE,
+        challenge_ttl: MINUTE,
+        service_proof: None,
+    };
+    (Arc::new(Committer::new(memory, damage, Arc::new(logins), metrics, after_commit)), lightning, tickets)
 }
 
 const MINUTE: Duration = Duration::from_secs(60);

@@ -2,16 +2,21 @@
 
 use std::fmt;
 
+use std::time::Duration;
+
+use super::static_token::Wanted;
 use super::{IdempotentRequest, Starter};
 use crate::StreamId;
 use crate::engine::StartError;
-use crate::operations::{Login, LoginTerms, Operation};
+use crate::operations::{KeyHandshake, Login, LoginOrigin, LoginTerms, LoginUrl, Operation};
 
 /// Asks for a login.
 #[derive(Clone, Debug, Default)]
 pub struct LoginRequest {
     /// Where the page leads to at the end; under one of `pages.return_urls`.
     pub return_url: Option<String>,
+    /// Makes the login reusable: its URL and its page are for any number of users; 1 to 128 visible ASCII characters.
+    pub static_token: Option<String>,
 }
 
 /// A login that has started.
@@ -21,8 +26,21 @@ pub struct LoginStarted {
     pub stream_id: StreamId,
     /// The URL for a wallet. Whoever has it can log in in the user's place.
     pub url: String,
-    /// The page for the user's browser, which belongs to the first browser that opens it.
+    /// The page for the user's browser, which belongs to the first browser that opens it; that of a reusable login gives each
+    /// browser a login of its own.
     pub page_url: String,
+}
+
+/// A browser's own login at a reusable login.
+#[derive(Clone)]
+pub struct LoginVisit {
+    /// It is found by this.
+    pub login: StreamId,
+    /// What its page is found by.
+    pub page_secret: String,
+    /// What the browser must show to open the page, in a cookie; and for how long the user may still log in. `None` when the
+    /// browser has shown it.
+    pub new_browser: Option<(String, Duration)>,
 }
 
 /// Asks for a login of the user of a browser that is here already: for a protocol that brings users in front of the login, as
@@ -55,6 +73,12 @@ impl fmt::Debug for LoginStarted {
     }
 }
 
+impl fmt::Debug for LoginVisit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LoginVisit").field("login", &self.login).finish_non_exhaustive()
+    }
+}
+
 impl fmt::Debug for BrowserLoginStarted {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("BrowserLoginStarted").field("stream_id", &self.stream_id).finish_non_exhaustive()
@@ -68,13 +92,22 @@ impl Starter {
         request: LoginRequest,
         once: Option<IdempotentRequest<LoginStarted>>,
     ) -> Result<LoginStarted, StartError> {
+        if let Some(token) = request.static_token {
+            let record = |stream_id, handshake: &KeyHandshake| {
+                once.as_ref().map(|once| once.record(&self.reusable_login(stream_id, handshake), self.clock.now()))
+            };
+            let wanted = Wanted::Login { return_url: request.return_url };
+            let opened = self.open_static_token(&token, &wanted, record).await?;
+            let started = self.reusable_login(opened.stream_id, &opened.handshake);
+            return if opened.is_new { Ok(started) } else { self.respond(once, started).await };
+        }
         let stream_id = self.ids.stream_id();
         let return_url = self.rules.pages.return_url(request.return_url.as_deref(), stream_id)?;
-        let terms = LoginTerms { return_url, ..self.login_terms() };
+        let terms = LoginTerms { return_url, ..self.new_logins.terms(LoginOrigin::App) };
         let started = LoginStarted {
             stream_id,
             url: self.urls.url(&terms.token, false),
-            page_url: self.login_page(stream_id, &terms),
+            page_url: self.login_page(stream_id, &terms.page_secret),
         };
         let record = once.map(|once| once.record(&started, self.clock.now()));
         self.create_new(stream_id, Operation::Login(Login::start(terms)), Vec::new(), record).await?;
@@ -89,31 +122,33 @@ impl Starter {
         let (stream_id, browser) = (self.ids.stream_id(), self.ids.token());
         let terms = LoginTerms {
             browser: Some(browser.clone()),
-            client_name: Some(request.client_name),
             return_url: Some(request.continue_url),
-            ..self.login_terms()
+            ..self.new_logins.terms(LoginOrigin::Client { name: request.client_name })
         };
-        let page_url = self.login_page(stream_id, &terms);
+        let page_url = self.login_page(stream_id, &terms.page_secret);
         self.create_new(stream_id, Operation::Login(Login::start(terms)), Vec::new(), None).await?;
         Ok(BrowserLoginStarted { stream_id, page_url, browser, replaced: Vec::new() })
     }
 
-    fn login_terms(&self) -> LoginTerms {
-        LoginTerms {
-            token: self.ids.token(),
-            wallet_challenge: self.ids.token(),
-            signer_challenge: self.ids.token(),
-            page_secret: self.ids.token(),
-            browser: None,
-            client_name: None,
-            return_url: None,
-            expires_at: self.clock.now().plus(self.rules.handshake_ttl),
-            challenge_ttl: self.rules.challenge_ttl,
-            service_proof: self.rules.subkey_proof.clone(),
+    /// Starts a browser's own login at a reusable login.
+    pub(in crate::engine) async fn start_login_visit(&self, reusable: StreamId) -> Result<LoginVisit, StartError> {
+        let (login, browser) = (self.ids.stream_id(), self.ids.token());
+        let origin = LoginOrigin::Reusable { stream: reusable };
+        let terms = LoginTerms { browser: Some(browser.clone()), ..self.new_logins.terms(origin) };
+        let page_secret = terms.page_secret.clone();
+        self.create_new(login, Operation::Login(Login::start(terms)), Vec::new(), None).await?;
+        Ok(LoginVisit { login, page_secret, new_browser: Some((browser, self.rules.handshake_ttl)) })
+    }
+
+    fn reusable_login(&self, stream_id: StreamId, handshake: &KeyHandshake) -> LoginStarted {
+        LoginStarted {
+            stream_id,
+            url: self.urls.url(handshake.token(), false),
+            page_url: self.login_page(stream_id, handshake.login().map_or("", LoginUrl::page_secret)),
         }
     }
 
-    fn login_page(&self, stream_id: StreamId, terms: &LoginTerms) -> String {
-        format!("{}/login/{stream_id}/{}", self.rules.pages.url, terms.page_secret)
+    fn login_page(&self, stream_id: StreamId, page_secret: &str) -> String {
+        format!("{}/login/{stream_id}/{page_secret}", self.rules.pages.url)
     }
 }

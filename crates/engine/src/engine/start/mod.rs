@@ -12,6 +12,7 @@ mod recurring_payment;
 mod return_url;
 mod service_payment;
 mod single_payment;
+mod static_token;
 mod ticket_delivery;
 mod ticket_request;
 mod verification_session;
@@ -30,7 +31,7 @@ pub use self::field_checks::FieldValues;
 pub use self::invoice_payment::PayInvoiceRequest;
 pub use self::invoice_request::RequestInvoice;
 pub use self::key_handshake::{KeyHandshakeRequest, KeyHandshakeStarted};
-pub use self::login::{BrowserLogin, BrowserLoginStarted, LoginRequest, LoginStarted};
+pub use self::login::{BrowserLogin, BrowserLoginStarted, LoginRequest, LoginStarted, LoginVisit};
 pub use self::recurring_payment::RecurringPaymentRequest;
 pub(super) use self::return_url::KeyedPage;
 pub use self::return_url::PageRules;
@@ -47,6 +48,7 @@ use super::handshake_urls::HandshakeUrls;
 use super::idempotency::{IdempotencyRecords, IdempotentRequest};
 use super::ids::Ids;
 use super::index::Index;
+use super::new_logins::NewLogins;
 use super::open_deliveries::OpenDeliveries;
 use super::reusable_handshakes::ReusableHandshakes;
 use super::spending_budget::{SpendingBudget, SpendingRules};
@@ -83,6 +85,7 @@ pub(super) struct Starter {
     /// Held for reading from taking a share of the budget to the commit of its payment.
     pub(super) starting_payments: tokio::sync::RwLock<()>,
     pub(super) outgoing: Arc<OpenDeliveries>,
+    pub(super) new_logins: Arc<NewLogins>,
     pub(super) ids: Ids,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) rules: StartRules,

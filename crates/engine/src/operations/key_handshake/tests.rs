@@ -3,10 +3,12 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::super::fixtures::{NOW, effects, event, handshake, made_at, user};
-use super::super::{Effect, Input, Operation, StepResult};
-use super::{KeyHandshake, RECENT_SCANS};
-use crate::UnixMillis;
-use crate::ports::UserRelays;
+use super::super::{Effect, Input, Note, Operation, StepResult};
+use super::{KeyHandshake, LoginUrl, RECENT_SCANS};
+use crate::event::NewEvent;
+use crate::event_data::LoginData;
+use crate::ports::{CorrelationKey, UserRelays};
+use crate::{StreamId, UnixMillis};
 
 fn single_use() -> KeyHandshake {
     KeyHandshake::single_use("token".to_owned(), false, NOW.plus(Duration::from_secs(600)))
@@ -125,4 +127,55 @@ fn stored_state_is_pinned() {
 #[test]
 fn debug_hides_the_token() {
     assert!(!format!("{:?}", Operation::KeyHandshake(single_use())).contains("token"));
+}
+
+fn poster() -> KeyHandshake {
+    KeyHandshake::reusable_login("poster".to_owned(), LoginUrl::new(stream(), "page secret".to_owned()))
+}
+
+fn stream() -> StreamId {
+    StreamId::from_parts(1, [1; 10])
+}
+
+#[test]
+fn each_scan_of_a_reusable_login_starts_a_login() {
+    let mut poster = poster();
+    assert!(poster.correlations().contains(&CorrelationKey::reusable_login(stream())));
+    for n in 1..=2 {
+        let got = effects(poster.step(&handshake(&user(n), "poster", &["wss://a.example"]), NOW));
+        let main_key = user(n).public_key();
+        assert_eq!(event(&got).1["main_key"], main_key.to_hex());
+        let relays = vec!["wss://a.example".to_owned()];
+        let expected = [
+            Effect::RememberRelays(UserRelays { main_key, relays }),
+            Effect::StartLogin { reusable: stream(), main_key },
+        ];
+        assert_eq!(got[1..], expected);
+    }
+    assert_eq!(poster.step(&handshake(&user(1), "poster", &[]), NOW), StepResult::Ignored, "the same scan");
+    assert_eq!(poster.login().map(LoginUrl::scans), Some(2));
+}
+
+#[test]
+fn what_happens_in_a_login_is_an_event_of_the_reusable_one() {
+    let happened = NewEvent::new(&LoginData::timeout("x"), NOW);
+    let note = Input::Note(Note::Happened(happened.clone()));
+    let mut poster = poster();
+    let before = poster.clone();
+    assert_eq!(effects(poster.step(&note, NOW)), [Effect::Emit(happened)]);
+    assert_eq!(poster, before, "its state does not grow with the logins");
+    let mut handshake = KeyHandshake::reusable("door".to_owned(), false);
+    assert_eq!(handshake.step(&note, NOW), StepResult::Ignored);
+    assert_eq!(handshake.login(), None);
+}
+
+#[test]
+fn reusable_login_survives_storage_and_its_key_does_not_outlive_it() {
+    let mut poster = poster().returning_to(Some("https://app.example/".to_owned())).with_suffix("x");
+    poster.close(NOW);
+    assert!(!poster.kept_correlations().iter().any(|(key, _)| *key == CorrelationKey::reusable_login(stream())));
+    assert_eq!((poster.static_token(), poster.token()), ("poster", "poster.x"));
+    let operation = Operation::KeyHandshake(poster);
+    assert_eq!(Operation::from_state(&operation.to_state().unwrap()).unwrap(), operation);
+    assert!(!format!("{operation:?}").contains("secret"));
 }

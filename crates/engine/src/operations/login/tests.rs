@@ -6,7 +6,7 @@ use usher_protocol::subkey::Permission;
 
 use super::super::fixtures::{NOW, answer, approval, cannot_read, device, effects, handshake, user};
 use super::super::{Effect, Input, Operation, StateMachine as _, StepResult};
-use super::{Login, LoginMethod, LoginOver, LoginState, LoginTerms};
+use super::{Login, LoginMethod, LoginOrigin, LoginOver, LoginState, LoginTerms};
 use crate::UnixMillis;
 use crate::ports::{CorrelationKey, UserRelays};
 
@@ -17,7 +17,7 @@ pub(super) fn login() -> Login {
         signer_challenge: "other challenge".to_owned(),
         page_secret: "secret".to_owned(),
         browser: None,
-        client_name: None,
+        origin: LoginOrigin::App,
         return_url: None,
         expires_at: NOW.plus(Duration::from_secs(600)),
         challenge_ttl: Duration::from_secs(300),
@@ -164,7 +164,7 @@ fn every_state_survives_storage() {
 /// Anybody can begin one, and the app has not asked for it.
 #[test]
 fn login_that_a_browser_has_begun_tells_nothing_before_a_key_is_named() {
-    let of_browser = || Login { client_name: Some("Gitea".to_owned()), ..login() };
+    let of_browser = || Login { origin: LoginOrigin::Client { name: "Gitea".to_owned() }, ..login() };
     let late = NOW.plus(Duration::from_secs(600));
     let mut expired = of_browser();
     assert_eq!(effects(expired.step(&Input::Timer, late)), [Effect::Finish]);

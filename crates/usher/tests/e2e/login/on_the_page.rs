@@ -11,7 +11,7 @@ use crate::harness::{Api, LONG, TestUsher, wallet_for};
 
 pub(super) struct Login {
     pub(super) stream: String,
-    url: String,
+    pub(super) url: String,
     pub(super) page_url: String,
 }
 
@@ -98,7 +98,7 @@ async fn a_user_logs_in_with_a_wallet_and_returns_to_the_app() {
     assert!(referrers.iter().all(|request| request["headers"]["Referer"].is_null()), "{referrers:?}");
 }
 
-async fn wait_for_request(browser: &mut Browser, url: &str) {
+pub(super) async fn wait_for_request(browser: &mut Browser, url: &str) {
     for _ in 0..600 {
         // Also reads what the browser has reported meanwhile.
         browser.until("true").await;

@@ -119,6 +119,8 @@ async fn each_operation_is_started_once() {
         ("/key-handshake", "key_handshake", json!({})),
         ("/key-handshake", "key_handshake", json!({"static_token": "door"})),
         ("/login", "login", json!({})),
+        // A reusable login is a key handshake that starts logins.
+        ("/login", "key_handshake", json!({"static_token": "another-door"})),
         ("/authenticate-key", "authentication", asked),
         ("/payments/recurring", "recurring_request", recurring),
         ("/invoices/request", "invoice_request", wanted),

@@ -127,9 +127,28 @@ public final class Usher implements AutoCloseable {
      * @param request where the page leads to at the end
      * @param options how to call
      * @return the login, with the page for the user's browser and the URL for their wallet
+     * @throws IllegalArgumentException the request has a static token: see {@link #reusableLogin}
      */
     public Call<LoginOperation> login(LoginRequest request, CallOptions options) {
+        if (request.staticToken() != null) {
+            throw new IllegalArgumentException("a login with a static token has many users: use reusableLogin");
+        }
         return change(api.startLogin(request, options), started -> new LoginOperation(this, started));
+    }
+
+    /**
+     * Opens a login of any number of users, for a poster or a door. The same static token again gives the same login.
+     *
+     * @param request the static token, and where the page leads to at the end
+     * @param options how to call
+     * @return the login, which never ends
+     * @throws IllegalArgumentException the request has no static token
+     */
+    public Call<ReusableLogin> reusableLogin(LoginRequest request, CallOptions options) {
+        if (request.staticToken() == null) {
+            throw new IllegalArgumentException("a reusable login needs a static token");
+        }
+        return change(api.startLogin(request, options), started -> new ReusableLogin(this, started));
     }
 
     /**

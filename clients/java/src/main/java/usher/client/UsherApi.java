@@ -41,8 +41,11 @@ public final class UsherApi {
      * {status: "approved", main_key, method}}, or {@code declined}, or {@code timeout}. Grant access only on {@code
      * approved}. A wallet that opens {@code url} gets its challenge by itself.
      *
-     * <p>A login is for one user, so a {@code static_token} is refused. For a URL that many users open, use {@code
-     * POST /key-handshake}.
+     * <p>With a {@code static_token} the login is reusable: everything happens as events on its one stream, a {@code
+     * KeyHandshake} for each user and then a {@code StatusUpdate}, always with {@code main_key} and {@code method},
+     * because users interleave. It tells you *who* logged in, not in which browser: use it where the place decides,
+     * such as a door, and a login without it for sessions in browsers. {@code GET /key-handshake} lists it, and {@code
+     * DELETE /key-handshake/{stream_id}} closes it.
      *
      * <p>{@code POST /login}
      *
@@ -56,7 +59,7 @@ public final class UsherApi {
     }
 
     /**
-     * Lists the open reusable handshakes.
+     * Lists the open reusable handshakes and logins.
      *
      * <p>{@code GET /key-handshake}
      *
@@ -68,10 +71,10 @@ public final class UsherApi {
     }
 
     /**
-     * Lists the open reusable handshakes.
+     * Lists the open reusable handshakes and logins.
      *
-     * <p>These are the handshakes with a {@code static_token}, each with the number of its scans: accepted, waiting
-     * and refused. A handshake that was closed with {@code DELETE /key-handshake/{stream_id}} is not listed.
+     * <p>These are the handshakes and logins with a {@code static_token}, each with the number of its scans: accepted,
+     * waiting and refused. A handshake that was closed with {@code DELETE /key-handshake/{stream_id}} is not listed.
      *
      * <p>{@code GET /key-handshake}
      *
@@ -150,11 +153,12 @@ public final class UsherApi {
     }
 
     /**
-     * Closes a key handshake.
+     * Closes a key handshake or a reusable login.
      *
      * <p>{@code DELETE /key-handshake/{stream_id}}
      *
-     * @param streamId The {@code stream_id} of {@code POST /key-handshake}.
+     * @param streamId The {@code stream_id} of {@code POST /key-handshake}, or of {@code POST /login} with a {@code
+     *     static_token}.
      * @return the response; fails with {@link UsherException}
      */
     public Call<KeyHandshakeClosed> closeKeyHandshake(String streamId) {
@@ -162,15 +166,18 @@ public final class UsherApi {
     }
 
     /**
-     * Closes a key handshake.
+     * Closes a key handshake or a reusable login.
      *
      * <p>Its URL stops working at once, and its stream is done; there is no event for this. Its events can be read for
      * {@code streams.retention_days}, and the URL stays invalid for that time: the same {@code static_token}, opened
      * again, gets a new stream and another URL. A handshake that is already closed gets the same response.
      *
+     * <p>The page of a reusable login stops working, too, and logins that are under way there end without an event.
+     *
      * <p>{@code DELETE /key-handshake/{stream_id}}
      *
-     * @param streamId The {@code stream_id} of {@code POST /key-handshake}.
+     * @param streamId The {@code stream_id} of {@code POST /key-handshake}, or of {@code POST /login} with a {@code
+     *     static_token}.
      * @param options how to call
      * @return the response; fails with {@link UsherException}
      */

@@ -117,6 +117,25 @@ class RealServiceTest {
     }
 
     @Test
+    void aReusableLoginHasTheEventsOfItsUsers() throws Exception {
+        LoginRequest request = LoginRequest.of().withStaticToken("door-2");
+        assertThrows(IllegalArgumentException.class, () -> usher.login(request, CallOptions.DEFAULT));
+        assertThrows(IllegalArgumentException.class, () -> usher.reusableLogin(LoginRequest.of(), CallOptions.DEFAULT));
+        ReusableLogin door = usher.reusableLogin(request, CallOptions.DEFAULT).await();
+        ReusableLogin again = usher.reusableLogin(request, CallOptions.DEFAULT).await();
+        assertEquals(List.of(door.streamId(), door.url(), door.pageUrl()), List.of(again.streamId(), again.url(), again.pageUrl()));
+        BlockingQueue<Object> heard = new LinkedBlockingQueue<>();
+        Watch watch = door.watch(0, new Recording(heard));
+        service.wallet("login", door.url());
+        assertEquals(user, assertInstanceOf(KeyHandshakeData.class, ((Event) take(heard)).data()).mainKey());
+        StatusUpdateData outcome = assertInstanceOf(StatusUpdateData.class, ((Event) take(heard)).data());
+        assertEquals(List.of("approved", user, "wallet"), List.of(outcome.status(), outcome.mainKey(), outcome.method()));
+        usher.api().closeKeyHandshake(door.streamId()).await();
+        assertEquals("done", take(heard));
+        watch.close();
+    }
+
+    @Test
     void aUserDeclines() throws Exception {
         Operation<LoginResult> login = usher.authenticate(user).await();
         service.wallet("decline", "--reason", "not now");

@@ -326,6 +326,7 @@ public final class Decoders {
                 json.string("static_token"),
                 json.string("url"),
                 json.flag("no_request"),
+                json.flag("login"),
                 json.integer("created_at"),
                 json.integer("accepted"),
                 json.integer("waiting"),

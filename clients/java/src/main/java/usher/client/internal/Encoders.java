@@ -93,6 +93,7 @@ public final class Encoders {
     public static Map<String, Object> loginRequest(LoginRequest value) {
         Members members = new Members();
         members.put("return_url", value.returnUrl());
+        members.put("static_token", value.staticToken());
         return members.map();
     }
 

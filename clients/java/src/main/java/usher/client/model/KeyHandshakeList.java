@@ -5,7 +5,7 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reusable handshakes.
+ * Reusable handshakes and logins.
  *
  * @param handshakes The handshakes, oldest first.
  * @param next The {@code after} for the next page; {@code null} if this is the last one. A page may have fewer entries

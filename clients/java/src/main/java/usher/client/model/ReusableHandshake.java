@@ -2,14 +2,15 @@
 package usher.client.model;
 
 /**
- * A reusable handshake.
+ * A reusable handshake or login.
  *
  * @param streamId Where to read who completed it: {@code GET /events/{stream_id}}.
  * @param staticToken The token it was opened with.
  * @param url The URL that users scan. It names the service's current relays.
  * @param noRequest Whether it tells wallets that no authentication challenge follows.
+ * @param login Whether it is a login ({@code POST /login}): users who scan it are challenged.
  * @param createdAt When it was opened, in Unix seconds.
- * @param accepted How many scans were accepted: the events of its stream.
+ * @param accepted How many scans of {@code url} were accepted. Of a handshake, these are the events of its stream.
  * @param waiting How many scans wait now because its limits are reached. Waiting scans are admitted at random.
  * @param refused How many scans its limits refused since the service started.
  */
@@ -18,6 +19,7 @@ public record ReusableHandshake(
         String staticToken,
         String url,
         boolean noRequest,
+        boolean login,
         long createdAt,
         long accepted,
         long waiting,
@@ -29,6 +31,7 @@ public record ReusableHandshake(
                 + ", staticToken=…"
                 + ", url=…"
                 + ", noRequest=" + noRequest
+                + ", login=" + login
                 + ", createdAt=" + createdAt
                 + ", accepted=" + accepted
                 + ", waiting=" + waiting

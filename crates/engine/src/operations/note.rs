@@ -1,11 +1,12 @@
-//! Notes between a subscription and its payments.
+//! Notes between operations: between a subscription and its payments, and between a reusable login and the logins at it.
 
 use serde::{Deserialize, Serialize};
 use usher_protocol::PublicKey;
 use usher_protocol::message::Preimage;
 use usher_protocol::subkey::SubkeyProof;
 
-use crate::operations::payment::Charge;
+use super::payment::Charge;
+use crate::event::NewEvent;
 
 /// A charge has ended, or was paid after it had.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,7 +40,7 @@ pub struct Asked {
     pub until: u64,
 }
 
-/// A note between a subscription and its payments.
+/// A note to an operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Note {
     /// The operator requests a payment.
@@ -60,6 +61,8 @@ pub enum Note {
     },
     /// The operator closes it.
     Close,
+    /// To a reusable login: this has happened in a login at it, and is an event of its stream.
+    Happened(NewEvent),
     /// To a payment: it is no longer owed.
     Withdraw,
 }

@@ -1,0 +1,200 @@
+//! The logins at reusable logins: which are open, and how many may be.
+//!
+//! Anybody can begin one, in a browser or with a wallet. Those in which nobody has named a key yet make room for each other
+//! ([`BrowserLogins`]), apart from those of other protocols: a flood of the one kind ends none of the other. Keys cost nothing
+//! either, so those in which somebody has named one are bounded, too: beyond that, scans are refused.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use tracing::warn;
+
+use super::browser_logins::BrowserLogins;
+use crate::operations::Login;
+use crate::{StreamId, UnixMillis};
+
+/// How many of the operations that may be open may be logins in which somebody has named a key: one in so many.
+const SHARE: usize = 4;
+
+/// A warning of refused scans is written at most this often.
+const WARN_EVERY: Duration = Duration::from_secs(60);
+
+/// The open logins at reusable logins.
+#[derive(Clone)]
+pub(super) struct ReusableLogins(Arc<Inner>);
+
+struct Inner {
+    /// Those in which nobody has named a key.
+    unused: BrowserLogins,
+    open: Mutex<Open>,
+    /// Most in which somebody has.
+    most: usize,
+    refusals: Mutex<Refusals>,
+}
+
+/// All that are open: 33 bytes each. Those of before a restart are not known any more: they end by themselves within minutes.
+#[derive(Default)]
+struct Open {
+    /// By the stream of their reusable login and their own: whether somebody has named a key.
+    logins: BTreeMap<(StreamId, StreamId), bool>,
+    /// In how many somebody has.
+    used: usize,
+}
+
+/// Scans that were refused since the last warning.
+#[derive(Default)]
+struct Refusals {
+    count: u64,
+    warned_at: UnixMillis,
+}
+
+impl ReusableLogins {
+    /// `max_open` is the number of operations that may be open.
+    pub(super) fn new(max_open: usize) -> Self {
+        Self(Arc::new(Inner {
+            unused: BrowserLogins::new(max_open),
+            open: Mutex::default(),
+            most: (max_open / SHARE).max(1),
+            refusals: Mutex::default(),
+        }))
+    }
+
+    /// Those in which nobody has named a key.
+    pub(super) fn unused(&self) -> &BrowserLogins {
+        &self.0.unused
+    }
+
+    /// Whether another user may name their key, beside so many whose logins are about to start.
+    pub(super) fn has_room_for(&self, starting: usize) -> bool {
+        self.0.open.lock().used.saturating_add(starting) < self.0.most
+    }
+
+    /// A scan was refused because there is no room.
+    pub(super) fn refused(&self, now: UnixMillis) {
+        let mut refusals = self.0.refusals.lock();
+        refusals.count += 1;
+        if now.since(refusals.warned_at) >= WARN_EVERY {
+            warn!(
+                refused = refusals.count,
+                "too many logins at reusable URLs are open: scans are refused. A flood ends with DELETE \
+                 /key-handshake/{{stream_id}} of its URL; for more users at once, raise limits.max_open_streams"
+            );
+            *refusals = Refusals { count: 0, warned_at: now };
+        }
+    }
+
+    /// A login at the reusable login `reusable` is open, after a step.
+    pub(super) fn stepped(&self, id: StreamId, reusable: StreamId, login: &Login, is_new: bool) {
+        let is_used = !login.is_unused();
+        if is_used {
+            self.0.unused.remove(id);
+        } else if is_new {
+            self.0.unused.add(id);
+        }
+        self.0.open.lock().set((reusable, id), Some(is_used));
+    }
+
+    /// It has ended. Its row goes when its page has been seen: its events are another's.
+    pub(super) fn ended(&self, id: StreamId, reusable: StreamId, login: &Login, now: UnixMillis) {
+        self.0.open.lock().set((reusable, id), None);
+        if login.has_user() {
+            self.0.unused.remove(id);
+            self.0.unused.remember_ended(id, now);
+        } else {
+            self.0.unused.end(id, now);
+        }
+    }
+
+    /// The open logins at a reusable login.
+    pub(super) fn of(&self, reusable: StreamId) -> Vec<StreamId> {
+        let open = self.0.open.lock();
+        let (first, last) = (StreamId::from_bytes([0; 16]), StreamId::from_bytes([0xff; 16]));
+        open.logins.range((reusable, first)..=(reusable, last)).map(|((_, id), _)| *id).collect()
+    }
+}
+
+impl Open {
+    /// Whether a login is used; `None`: it is not open any more.
+    fn set(&mut self, login: (StreamId, StreamId), is_used: Option<bool>) {
+        let before = match is_used {
+            Some(is_used) => self.logins.insert(login, is_used),
+            None => self.logins.remove(&login),
+        };
+        self.used += usize::from(is_used == Some(true));
+        self.used -= usize::from(before == Some(true));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use usher_protocol::{Keys, SecretKey};
+
+    use super::*;
+    use crate::operations::{LoginMethod, LoginOrigin, LoginTerms};
+
+    const NOW: UnixMillis = UnixMillis(1_800_000_000_000);
+
+    fn id(n: u64) -> StreamId {
+        StreamId::from_parts(n, [0; 10])
+    }
+
+    fn login(reusable: StreamId) -> Login {
+        Login::start(LoginTerms {
+            token: "token".to_owned(),
+            wallet_challenge: "challenge".to_owned(),
+            signer_challenge: "other challenge".to_owned(),
+            page_secret: "secret".to_owned(),
+            browser: None,
+            origin: LoginOrigin::Reusable { stream: reusable },
+            return_url: None,
+            expires_at: NOW.plus(Duration::from_secs(600)),
+            challenge_ttl: Duration::from_secs(300),
+            service_proof: None,
+        })
+    }
+
+    fn used(reusable: StreamId) -> Login {
+        let mut login = login(reusable);
+        let key = Keys::new(SecretKey::from_slice(&[1; 32]).unwrap()).public_key();
+        login.prove(key, LoginMethod::Extension, NOW).unwrap();
+        login
+    }
+
+    #[test]
+    fn logins_in_which_somebody_has_named_a_key_are_bounded() {
+        let logins = ReusableLogins::new(8);
+        let (poster, door) = (id(1), id(2));
+        for n in 10..20 {
+            logins.stepped(id(n), poster, &login(poster), true);
+        }
+        assert!(logins.has_room_for(1) && !logins.has_room_for(2), "nobody has named a key");
+        logins.stepped(id(10), poster, &used(poster), false);
+        assert!(logins.has_room_for(0));
+        logins.stepped(id(30), door, &used(door), true);
+        assert!(!logins.has_room_for(0));
+        // A later step changes nothing.
+        logins.stepped(id(30), door, &used(door), false);
+        logins.ended(id(30), door, &used(door), NOW);
+        assert!(logins.has_room_for(0));
+        // It ends once.
+        logins.ended(id(30), door, &used(door), NOW);
+        assert_eq!((logins.of(poster).len(), logins.of(door).len()), (10, 0));
+        assert_eq!(logins.unused().take_ended(NOW.plus(WARN_EVERY), 9), [id(30), id(30)], "their rows are removed");
+    }
+
+    #[test]
+    fn logins_that_make_room_for_others_are_forgotten() {
+        let logins = ReusableLogins::new(8);
+        let poster = id(1);
+        for n in 10..12 {
+            assert_eq!(logins.unused().make_room(), Some(Vec::new()));
+            logins.stepped(id(n), poster, &login(poster), true);
+        }
+        assert_eq!(logins.unused().make_room(), Some(vec![id(10)]));
+        logins.ended(id(10), poster, &login(poster), NOW);
+        assert_eq!(logins.of(poster), [id(11)]);
+        assert_eq!(logins.unused().take_ended(NOW.plus(WARN_EVERY), 9), [], "who chose it removes it");
+    }
+}

@@ -1,0 +1,257 @@
+//! The page of a reusable login: each browser gets a login of its own.
+
+use http::{HeaderMap, Request, StatusCode};
+use http_body_util::BodyExt as _;
+use serde_json::{Value, json};
+use usher_engine::{LoginRequest, LoginStarted};
+use usher_protocol::{Keys, SecretKey};
+
+use crate::fixture::{Pages, URL};
+use crate::login::{get, post, proof, sign, user};
+
+/// A quarter of `max_open_streams` of the fixture.
+const MOST: usize = 25;
+
+async fn poster(pages: &Pages, static_token: &str) -> LoginStarted {
+    let return_url = Some("https://app.example/done".to_owned());
+    let request = LoginRequest { return_url, static_token: Some(static_token.to_owned()) };
+    pages.engine.start_login(request, None).await.unwrap()
+}
+
+fn path(login: &LoginStarted) -> String {
+    login.page_url.strip_prefix(URL).unwrap().to_owned()
+}
+
+/// A browser with its own login: the path of its page, and its cookie.
+struct Visitor {
+    page: String,
+    cookie: String,
+}
+
+impl Visitor {
+    async fn at(pages: &Pages, poster: &LoginStarted) -> Self {
+        let (status, headers, _) = pages.get(&path(poster)).await;
+        assert_eq!(status, StatusCode::SEE_OTHER);
+        Self::led_by(&headers)
+    }
+
+    fn led_by(headers: &HeaderMap) -> Self {
+        let cookie = headers["set-cookie"].to_str().unwrap();
+        assert!(cookie.ends_with("; Path=/; Max-Age=4200; HttpOnly; SameSite=Lax; Secure"), "{cookie}");
+        let cookie = cookie.split(';').next().unwrap().to_owned();
+        Self { page: page(headers), cookie }
+    }
+
+    async fn open(&self, pages: &Pages) -> (StatusCode, String) {
+        let (status, _, html) = pages.send(get(&self.page, Some(&self.cookie))).await;
+        (status, html)
+    }
+
+    async fn prove(&self, pages: &Pages, cookie: &str, signed: String) -> StatusCode {
+        pages.send(post(&format!("{}/extension", self.page), Some(cookie), signed)).await.0
+    }
+}
+
+/// Where the browser is led.
+fn page(headers: &HeaderMap) -> String {
+    headers["location"].to_str().unwrap().strip_prefix("/usher").unwrap().to_owned()
+}
+
+async fn events(pages: &Pages, poster: &LoginStarted) -> Vec<Value> {
+    let events = pages.engine.events(poster.stream_id, 0, 100).await.unwrap().events;
+    events.iter().map(|event| serde_json::from_str(&event.data).unwrap()).collect()
+}
+
+#[tokio::test]
+async fn each_browser_logs_in_on_a_page_of_its_own() {
+    let pages = Pages::start(Some("Bar 7")).await;
+    let poster = poster(&pages, "door").await;
+    let visitors = [Visitor::at(&pages, &poster).await, Visitor::at(&pages, &poster).await];
+    assert_ne!(visitors[0].page, visitors[1].page);
+    assert!(events(&pages, &poster).await.is_empty(), "nobody has named a key");
+    let users = [user(), Keys::new(SecretKey::from_slice(&[8; 32]).unwrap())];
+    for (visitor, keys) in visitors.iter().zip(&users) {
+        let (status, html) = visitor.open(&pages).await;
+        assert!(status == 200 && html.contains("Bar 7 asks you to log in"), "{html}");
+        assert!(!html.contains("door") && !html.contains("app.example"), "{html}");
+        let signed = sign(keys, &proof(&html));
+        assert_eq!(visitor.prove(&pages, &visitor.cookie, signed).await, StatusCode::NO_CONTENT);
+        let html = visitor.open(&pages).await.1;
+        let back = format!("https://app.example/done?stream_id={}", poster.stream_id);
+        assert!(html.contains("You are logged in.") && html.contains(&back), "{html}");
+    }
+    let told = |keys: &Keys| {
+        let main_key = keys.public_key().to_hex();
+        [
+            json!({ "main_key": main_key, "preferred_relays": [] }),
+            json!({ "status": "approved", "main_key": main_key, "method": "extension" }),
+        ]
+    };
+    assert_eq!(events(&pages, &poster).await, [told(&users[0]), told(&users[1])].concat());
+    for visitor in &visitors {
+        let login = visitor.page.split('/').nth(2).unwrap().parse().unwrap();
+        let own = pages.engine.events(login, 0, 10).await.unwrap();
+        assert!(own.done && own.events.is_empty(), "all events are on the stream of the poster");
+    }
+    pages.stop().await;
+}
+
+#[tokio::test]
+async fn neither_page_nor_signature_of_another_login_is_of_use() {
+    let pages = Pages::start(None).await;
+    let (poster, other) = (poster(&pages, "door").await, poster(&pages, "table").await);
+    let (victim, attacker) = (Visitor::at(&pages, &poster).await, Visitor::at(&pages, &poster).await);
+    // The attacker's page in the victim's browser, and the other way round.
+    for (visitor, cookie) in [(&attacker, Some(&victim.cookie)), (&victim, Some(&attacker.cookie)), (&victim, None)] {
+        let (status, headers, html) = pages.send(get(&visitor.page, cookie.map(String::as_str))).await;
+        assert!(status == 403 && headers.get("set-cookie").is_none(), "{html}");
+    }
+    let signed = sign(&user(), &proof(&victim.open(&pages).await.1));
+    let elsewhere = Visitor::at(&pages, &other).await;
+    assert_eq!(attacker.prove(&pages, &attacker.cookie, signed.clone()).await, StatusCode::UNPROCESSABLE_ENTITY);
+    assert_eq!(elsewhere.prove(&pages, &elsewhere.cookie, signed.clone()).await, StatusCode::UNPROCESSABLE_ENTITY);
+    assert_eq!(victim.prove(&pages, &attacker.cookie, signed.clone()).await, StatusCode::FORBIDDEN);
+    // The page of the reusable login itself is no login.
+    let entry = Visitor { page: path(&poster), cookie: victim.cookie.clone() };
+    assert_eq!(entry.prove(&pages, &entry.cookie, signed.clone()).await, StatusCode::NOT_FOUND);
+    for action in ["decline", "signer"] {
+        let mut request = post(&format!("{}/{action}", entry.page), Some(&entry.cookie), String::new());
+        request.headers_mut().insert("content-type", "application/x-www-form-urlencoded".parse().unwrap());
+        assert_eq!(pages.send(request).await.0, StatusCode::NOT_FOUND, "{action}");
+    }
+    assert_eq!(pages.send(get(&format!("{}/events", entry.page), None)).await.0, StatusCode::NO_CONTENT);
+    assert!(events(&pages, &poster).await.is_empty() && events(&pages, &other).await.is_empty());
+    assert_eq!(victim.prove(&pages, &victim.cookie, signed.clone()).await, StatusCode::NO_CONTENT);
+    assert_eq!(victim.prove(&pages, &victim.cookie, signed).await, StatusCode::CONFLICT, "once");
+    assert_eq!(events(&pages, &poster).await.len(), 2);
+    pages.stop().await;
+}
+
+#[tokio::test]
+async fn only_a_user_who_opens_it_begins_a_login() {
+    let pages = Pages::start(None).await;
+    let poster = poster(&pages, "door").await;
+    let before = pages.engine.open_streams();
+    let unlike = |name: &str, value: &str| {
+        Request::get(path(&poster)).header(name, value).body(axum::body::Body::empty()).unwrap()
+    };
+    let head =
+        Request::head(path(&poster)).header("sec-fetch-dest", "document").body(axum::body::Body::empty()).unwrap();
+    for glance in [
+        head,
+        unlike("sec-purpose", "prefetch;prerender"),
+        unlike("sec-fetch-dest", "iframe"),
+        unlike("sec-fetch-dest", "image"),
+    ] {
+        let (status, headers, _) = pages.send(glance).await;
+        assert!(status == StatusCode::SERVICE_UNAVAILABLE && headers.get("set-cookie").is_none());
+    }
+    let (status, headers, html) = pages.send(unlike("user-agent", "link preview")).await;
+    assert!(status == 200 && headers.get("set-cookie").is_none());
+    assert!(html.contains(&format!("<form method=\"post\" action=\"/usher{}\">", path(&poster))), "{html}");
+    assert_eq!(pages.engine.open_streams(), before, "nothing has begun");
+    let entered = Request::post(path(&poster)).body(axum::body::Body::empty()).unwrap();
+    let (status, headers, _) = pages.send(entered).await;
+    assert_eq!(status, StatusCode::SEE_OTHER);
+    assert_eq!(Visitor::led_by(&headers).open(&pages).await.0, StatusCode::OK);
+
+    let wrong = format!("/login/{}/{}", poster.stream_id, "x".repeat(32));
+    for request in [get(&wrong, None), post(&wrong, None, String::new())] {
+        let (status, headers, _) = pages.send(request).await;
+        assert!(status == StatusCode::NOT_FOUND && headers.get("set-cookie").is_none());
+    }
+    pages.stop().await;
+}
+
+#[tokio::test]
+async fn browser_that_opens_it_again_is_led_to_the_same_page() {
+    let pages = Pages::start(None).await;
+    let poster = poster(&pages, "door").await;
+    let visitor = Visitor::at(&pages, &poster).await;
+    let (status, headers, _) = pages.send(get(&path(&poster), Some(&visitor.cookie))).await;
+    assert!(status == StatusCode::SEE_OTHER && headers.get("set-cookie").is_none());
+    assert_eq!(page(&headers), visitor.page);
+    // When its login is over, it gets another.
+    let decline = post(&format!("{}/decline", visitor.page), Some(&visitor.cookie), String::new());
+    assert_eq!(pages.send(decline).await.0, StatusCode::SEE_OTHER);
+    let (_, headers, _) = pages.send(get(&path(&poster), Some(&visitor.cookie))).await;
+    assert_ne!(Visitor::led_by(&headers).page, visitor.page);
+    assert!(events(&pages, &poster).await.is_empty());
+
+    // However often it does so, it keeps the cookies of at most 20 logins.
+    let (mut cookies, mut kept) = (Vec::new(), Vec::new());
+    for _ in 0..30 {
+        let shown = cookies.join("; ");
+        let (_, headers, _) =
+            pages.send(get(&path(&poster), Some(&shown).filter(|text| !text.is_empty()).map(|_| "x=1"))).await;
+        let new = Visitor::led_by(&headers).cookie;
+        kept.push(new.clone());
+        cookies = kept.clone();
+    }
+    let all = cookies.join("; ").replace('=', "=not-");
+    let (_, headers, _) = pages.send(get(&path(&poster), Some(&all))).await;
+    let removed =
+        headers.get_all("set-cookie").iter().filter(|cookie| cookie.to_str().unwrap().contains("Max-Age=0")).count();
+    assert_eq!(removed, 11);
+    pages.stop().await;
+}
+
+#[tokio::test]
+async fn flood_of_visitors_ends_neither_a_page_that_waits_nor_other_operations() {
+    let pages = Pages::start(None).await;
+    let poster = poster(&pages, "door").await;
+    let honest = Visitor::at(&pages, &poster).await;
+    let html = honest.open(&pages).await.1;
+    let mut waits = pages.open_body(get(&format!("{}/events", honest.page), Some(&honest.cookie))).await.into_body();
+    let mut next = async || {
+        let frame = waits.frame().await?.unwrap().into_data().unwrap();
+        Some(String::from_utf8(frame.to_vec()).unwrap())
+    };
+    assert_eq!(next().await.as_deref(), Some("data: waiting\n\n"));
+    let mut flood = Vec::new();
+    for _ in 0..200 {
+        flood.push(Visitor::at(&pages, &poster).await);
+    }
+    let mut open = 0;
+    for visitor in &flood {
+        open += usize::from(visitor.open(&pages).await.0 == StatusCode::OK);
+    }
+    assert_eq!(open, MOST - 1);
+    // Logins of other protocols have room of their own.
+    for _ in 0..MOST {
+        let login = usher_engine::BrowserLogin { client_name: "Gitea".to_owned(), continue_url: URL.to_owned() };
+        assert!(pages.engine.start_browser_login(login).await.unwrap().replaced.is_empty());
+    }
+    for _ in 0..30 {
+        pages.engine.start_login(LoginRequest::default(), None).await.unwrap();
+    }
+    let signed = sign(&user(), &proof(&html));
+    assert_eq!(honest.prove(&pages, &honest.cookie, signed).await, StatusCode::NO_CONTENT);
+    loop {
+        match next().await.as_deref() {
+            Some("data: approved\n\n") => break,
+            other => assert_eq!(other, Some("data: waiting\n\n")),
+        }
+    }
+    assert_eq!(events(&pages, &poster).await.len(), 2);
+    pages.stop().await;
+}
+
+#[tokio::test]
+async fn closed_login_has_no_page_any_more() {
+    let pages = Pages::start(None).await;
+    let poster = poster(&pages, "door").await;
+    let visitor = Visitor::at(&pages, &poster).await;
+    let signed = sign(&user(), &proof(&visitor.open(&pages).await.1));
+    pages.engine.close_key_handshake(poster.stream_id).await.unwrap();
+    for request in [get(&path(&poster), None), post(&path(&poster), None, String::new())] {
+        let (status, headers, html) = pages.send(request).await;
+        assert!(status == StatusCode::GONE && headers.get("set-cookie").is_none(), "{html}");
+    }
+    let (status, html) = visitor.open(&pages).await;
+    assert!(status == 200 && html.contains("The time for this login is over."), "{html}");
+    assert_eq!(visitor.prove(&pages, &visitor.cookie, signed).await, StatusCode::CONFLICT);
+    let page = pages.engine.events(poster.stream_id, 0, 10).await.unwrap();
+    assert!(page.done && page.events.is_empty());
+    pages.stop().await;
+}

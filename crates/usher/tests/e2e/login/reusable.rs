@@ -1,0 +1,211 @@
+//! `POST /login` with a static token: many users at one URL and at one page, on the real binary.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use usher_protocol::Keys;
+use usher_sandbox::relay::EmbeddedRelay;
+use usher_sandbox::wallet::{Policy, Wallet};
+use usher_test_tools::Browser;
+
+use super::on_the_page::{Login, is_for_everybody, start, state_is};
+use crate::harness::{Api, CallError, Event, LONG, QUIET, TestUsher, wallet_for};
+
+const EXTENSION_BUTTON: &str = "#extension:not([hidden]) button";
+
+async fn service() -> (EmbeddedRelay, TestUsher) {
+    let relay = EmbeddedRelay::start().await.unwrap();
+    let builder = TestUsher::builder().relays(&[relay.url()]).set("PROFILE__DISPLAY_NAME", "Bar Seven");
+    // An address of this machine at which nobody listens: only where the browser goes counts.
+    let usher = builder.set("PAGES__RETURN_URLS", "http://127.0.0.1:9/app").start().await;
+    (relay, usher)
+}
+
+/// The events of one user, each in one word.
+fn of_user(events: &[Event], wallet: &Wallet) -> Vec<String> {
+    let main_key = wallet.main_key().to_hex();
+    let of_user = events.iter().filter(|event| event.main_key() == main_key);
+    of_user.map(|event| if event.kind == "KeyHandshake" { "named" } else { event.status() }.to_owned()).collect()
+}
+
+async fn scan(wallet: &Wallet, login: &Login) -> usher_sandbox::wallet::Request {
+    wallet.open(&login.url.parse().unwrap(), LONG).await.unwrap();
+    wallet.next_request(LONG).await.expect("the challenge comes by itself")
+}
+
+async fn refused(api: &Api, path: &str, body: Value) -> (u16, String) {
+    match api.post(path, &body).await {
+        Err(CallError::Status(status, problem)) => {
+            (status, problem["errors"][0]["pointer"].as_str().unwrap_or_default().to_owned())
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn users_of_one_url_log_in_each_by_themselves_across_crashes() {
+    let (_relay, mut usher) = service().await;
+    let api = usher.api();
+    let door = start(&api, json!({ "static_token": "door-2" })).await;
+    let again = start(&api, json!({ "static_token": "door-2" })).await;
+    assert_eq!((&again.stream, &again.url, &again.page_url), (&door.stream, &door.url, &door.page_url));
+    let wallets =
+        [wallet_for(Policy::silent()).await, wallet_for(Policy::silent()).await, wallet_for(Policy::silent()).await];
+    let mut requests = Vec::new();
+    for wallet in &wallets {
+        requests.push(scan(wallet, &door).await);
+    }
+    assert!(api.at_least(&door.stream, 3).await.iter().all(|event| event.kind == "KeyHandshake"));
+    wallets[0].approve(&requests[0]).unwrap();
+    api.at_least(&door.stream, 4).await;
+    // Killed between scan and approval.
+    usher.restart().await;
+    wallets[1].approve(&requests[1]).unwrap();
+    wallets[2].decline(&requests[2], Some("not today")).unwrap();
+    let events = api.at_least(&door.stream, 6).await;
+    for (wallet, expected) in wallets.iter().zip(["approved", "approved", "declined"]) {
+        assert_eq!(of_user(&events, wallet), ["named", expected]);
+    }
+    assert!(events[3..].iter().all(|event| event.data["method"] == "wallet"), "{events:?}");
+
+    // Nothing is told twice, and the next users come in.
+    usher.restart().await;
+    for (wallet, request) in wallets.iter().zip(&requests) {
+        wallet.approve(request).unwrap();
+    }
+    tokio::time::sleep(QUIET).await;
+    let (told, done) = api.events(&door.stream).await;
+    assert_eq!((told.len(), done), (6, false));
+    let next = wallet_for(Policy::auto_approve()).await;
+    next.open(&door.url.parse().unwrap(), LONG).await.unwrap();
+    assert_eq!(of_user(&api.at_least(&door.stream, 8).await, &next), ["named", "approved"]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn it_is_listed_and_closed_like_a_reusable_handshake() {
+    let (_relay, usher) = service().await;
+    let api = usher.api();
+    let table = api.handshake(json!({ "static_token": "table-7" })).await;
+    let door = start(&api, json!({ "static_token": "door-2", "return_url": "http://127.0.0.1:9/app" })).await;
+    for (path, body, field) in [
+        ("/login", json!({ "static_token": "table-7" }), "/static_token"),
+        ("/key-handshake", json!({ "static_token": "door-2" }), "/static_token"),
+        ("/login", json!({ "static_token": "door%2D2" }), "/static_token"),
+        ("/login", json!({ "static_token": "a b" }), "/static_token"),
+        ("/login", json!({ "static_token": "door-2", "return_url": "http://127.0.0.1:9/app/other" }), "/return_url"),
+    ] {
+        assert_eq!(refused(&api, path, body.clone()).await, (422, field.to_owned()), "{body}");
+    }
+    let wallet = wallet_for(Policy::silent()).await;
+    let request = scan(&wallet, &door).await;
+    let listed = api.get("/key-handshake").await.unwrap();
+    let fields = |n: usize| {
+        let of = |name: &str| listed["handshakes"][n][name].clone();
+        (of("stream_id"), of("static_token"), of("login"), of("accepted"))
+    };
+    assert_eq!(fields(0), (json!(table.stream), json!("table-7"), json!(false), json!(0)));
+    assert_eq!(fields(1), (json!(door.stream), json!("door-2"), json!(true), json!(1)));
+
+    let visitor = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).build().unwrap();
+    let led = visitor.get(&door.page_url).send().await.unwrap();
+    assert_eq!(led.status(), 303);
+    let cookie = led.headers()["set-cookie"].to_str().unwrap().split(';').next().unwrap().to_owned();
+    let page = format!("{}{}", api.base, led.headers()["location"].to_str().unwrap());
+    let show = async || {
+        let page = visitor.get(&page).header("cookie", &cookie).send().await.unwrap();
+        page.text().await.unwrap()
+    };
+    assert!(show().await.contains("data-state=\"waiting\""));
+
+    api.delete(&format!("/key-handshake/{}", door.stream)).await.unwrap();
+    assert_eq!(visitor.get(&door.page_url).send().await.unwrap().status(), 410);
+    assert!(show().await.contains("data-state=\"expired\""));
+    wallet.approve(&request).unwrap();
+    let late = wallet_for(Policy::auto_approve()).await;
+    let _ = late.open(&door.url.parse().unwrap(), Duration::from_secs(2)).await;
+    tokio::time::sleep(QUIET).await;
+    let (events, done) = api.events(&door.stream).await;
+    assert!(done && of_user(&events, &wallet) == ["named"] && events.len() == 1, "{events:?}");
+    let anew = start(&api, json!({ "static_token": "door-2" })).await;
+    assert!(anew.stream != door.stream && anew.url != door.url && anew.page_url != door.page_url);
+    assert!(api.events(&anew.stream).await.0.is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn each_browser_at_the_page_logs_its_own_user_in() {
+    let (_relay, mut usher) = service().await;
+    let api = usher.api();
+    let body = json!({ "static_token": "door-2", "return_url": "http://127.0.0.1:9/app" });
+    let door = start(&api, body).await;
+    let keys = Keys::generate();
+    let mut extension = Browser::start().await;
+    extension.install_extension(&keys.secret_key().to_secret_hex()).await;
+    let mut scanned = Browser::start().await;
+    for browser in [&mut extension, &mut scanned] {
+        browser.open(&door.page_url).await;
+        browser.until(&state_is("waiting")).await;
+        is_for_everybody(browser).await;
+    }
+    let at = async |browser: &mut Browser| browser.evaluate("location.href").await.as_str().unwrap().to_owned();
+    let (first, second) = (at(&mut extension).await, at(&mut scanned).await);
+    assert!(first != second && first != door.page_url && second != door.page_url);
+    assert!(api.events(&door.stream).await.0.is_empty());
+
+    // The one's page is not for the other.
+    let mut thief = Browser::start().await;
+    thief.open(&first).await;
+    thief.until("document.body?.innerText.includes('This login was opened elsewhere')").await;
+
+    // A wallet in the second, across a kill.
+    let url = scanned.evaluate("document.querySelector('a.button').href").await.as_str().unwrap().to_owned();
+    assert_ne!(url, door.url);
+    let wallet = wallet_for(Policy::silent()).await;
+    wallet.open(&url.parse().unwrap(), LONG).await.unwrap();
+    let request = wallet.next_request(LONG).await.expect("a challenge");
+    scanned.until(&state_is("asking")).await;
+    usher.restart().await;
+    wallet.approve(&request).unwrap();
+
+    // The extension in the first.
+    extension.until(&format!("document.querySelector('{EXTENSION_BUTTON}') !== null")).await;
+    extension.click(EXTENSION_BUTTON).await;
+
+    let returned = format!("http://127.0.0.1:9/app?stream_id={}", door.stream);
+    for browser in [&mut extension, &mut scanned] {
+        super::on_the_page::wait_for_request(browser, &returned).await;
+    }
+    let events = api.at_least(&door.stream, 4).await;
+    assert_eq!(of_user(&events, &wallet), ["named", "approved"]);
+    let own: Vec<_> = events.iter().filter(|event| event.main_key() == keys.public_key().to_hex()).collect();
+    assert_eq!(own.len(), 2);
+    assert_eq!((own[1].status(), &own[1].data["method"]), ("approved", &json!("extension")));
+    assert!(!api.events(&door.stream).await.1);
+    let secret = door.page_url.rsplit('/').next().unwrap();
+    assert!(!usher.log().contains(secret), "the secret stays out of the log");
+}
+
+/// Anybody can open the page as often as they like.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn flood_of_page_visits_is_bounded_and_an_honest_user_logs_in() {
+    let relay = EmbeddedRelay::start().await.unwrap();
+    let builder = TestUsher::builder().relays(&[relay.url()]).set("LIMITS__MAX_OPEN_STREAMS", 80);
+    let usher = builder.start().await;
+    let api = usher.api();
+    let door = start(&api, json!({ "static_token": "door-2" })).await;
+    let keys = Keys::generate();
+    let mut honest = Browser::start().await;
+    honest.install_extension(&keys.secret_key().to_secret_hex()).await;
+    honest.open(&door.page_url).await;
+    honest.until(&format!("document.querySelector('{EXTENSION_BUTTON}') !== null")).await;
+    let visitor = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).build().unwrap();
+    for _ in 0..300 {
+        assert_eq!(visitor.get(&door.page_url).send().await.unwrap().status(), 303);
+    }
+    let open = api.metric("usher_operations_open{kind=\"login\"}").await;
+    assert!(open <= 21, "{open} open logins");
+    api.handshake(json!({})).await;
+    honest.click(EXTENSION_BUTTON).await;
+    honest.until(&state_is("approved")).await;
+    let events = api.at_least(&door.stream, 2).await;
+    assert!(events.len() == 2 && events[1].main_key() == keys.public_key().to_hex(), "{events:?}");
+}
