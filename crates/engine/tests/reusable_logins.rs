@@ -10,6 +10,7 @@ use std::time::Duration;
 use common::failing::Failing;
 use common::paying::until;
 use common::{NOW, Running, approval, challenge, handshake, open, options, token, user};
+use nostr::{EventBuilder, JsonUtil as _, Kind, Tag, Timestamp};
 use serde_json::{Value, json};
 use usher_engine::operations::LoginState;
 use usher_engine::ports::Clock as _;
@@ -106,6 +107,19 @@ async fn state(usher: &Running, visit: &LoginVisit) -> Option<LoginState> {
     }
 }
 
+/// What the browser extension of user `n` signs on the page of a visit.
+async fn sign(usher: &Running, visit: &LoginVisit, n: u8) -> String {
+    let browser = visit.new_browser.as_ref().map(|(browser, _)| browser.as_str());
+    let opened = usher.engine.open_login(visit.login, &visit.page_secret, browser, false).await.unwrap();
+    let OpenedLogin::Page { view, .. } = opened else { return String::new() };
+    let unsigned: Value = serde_json::from_str(&view.unsigned_proof).unwrap();
+    let tags: Vec<Vec<String>> = serde_json::from_value(unsigned["tags"].clone()).unwrap();
+    let event = EventBuilder::new(Kind::from(27235), "")
+        .tags(tags.into_iter().map(|tag| Tag::parse(tag).unwrap()))
+        .custom_created_at(Timestamp::from(unsigned["created_at"].as_u64().unwrap()));
+    event.sign_with_keys(&user(n)).unwrap().as_json()
+}
+
 async fn wallet_url(usher: &Running, visit: &LoginVisit) -> String {
     let browser = visit.new_browser.as_ref().map(|(browser, _)| browser.as_str());
     match usher.engine.open_login(visit.login, &visit.page_secret, browser, false).await.unwrap() {
@@ -150,6 +164,8 @@ async fn users_interleave_and_each_has_an_outcome() {
     let listed = usher.engine.reusable_handshakes(None, 10).await.unwrap().handshakes;
     assert!(listed[0].is_login && !listed[0].no_request);
     assert_eq!((listed[0].stream_id, &listed[0].url, listed[0].accepted), (poster.stream_id, &poster.url, 4));
+    // An event can be read a moment before it is counted.
+    until("all logins are over", || usher.engine.open_streams() == 2).await;
     let metrics = usher.engine.metrics();
     let login = metrics.operations.iter().find(|operations| operations.kind.as_str() == "login").unwrap();
     let of = |outcome: &str| login.finished.iter().find(|(known, _)| known.as_str() == outcome).unwrap().1;
@@ -357,6 +373,55 @@ async fn closed_login_ends_what_is_under_way_silently() {
     assert_eq!(events(&usher, new.stream_id, 1).await, [named(5)]);
     let page = usher.engine.events(old.stream_id, 0, 10).await.unwrap();
     assert!(page.done && page.events.len() == 2);
+    usher.stop().await;
+}
+
+/// The URL is closed while a reply is about to be committed: what the app cannot learn of has not happened.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nobody_is_approved_after_the_close() {
+    let dir = tempfile::tempdir().unwrap();
+    let sqlite = open(dir.path());
+    let store = Failing::on(sqlite.clone());
+    let mut usher = Running::start_with(store.clone(), sqlite, None, options(), NOW, 1).await;
+    let poster = poster(&usher).await;
+    let (scanned, signing, declining) =
+        (visit(&usher, &poster).await, visit(&usher, &poster).await, visit(&usher, &poster).await);
+    let mut asked = Vec::new();
+    for (n, visit) in [(1, &scanned), (2, &declining)] {
+        usher.receive(n, &user(n), handshake(&token(&wallet_url(&usher, visit).await), &[])).await;
+        asked.push(challenge_for(&mut usher, n).await);
+    }
+    events(&usher, poster.stream_id, 2).await;
+    let proof = sign(&usher, &signing, 3).await;
+
+    store.hold_look_ups.store(true, Ordering::SeqCst);
+    usher.receive(4, &user(1), approval(&asked[0])).await;
+    let (engine, signs) = (usher.engine.clone(), signing.clone());
+    let signing = tokio::spawn(async move {
+        let browser = signs.new_browser.as_ref().map(|(browser, _)| browser.as_str());
+        engine.prove_login(signs.login, &signs.page_secret, browser, &proof).await
+    });
+    let (engine, declines) = (usher.engine.clone(), declining.clone());
+    let declining = tokio::spawn(async move {
+        let browser = declines.new_browser.as_ref().map(|(browser, _)| browser.as_str());
+        engine.decline_login(declines.login, &declines.page_secret, browser).await
+    });
+    until("all three are about to be committed", || store.held.load(Ordering::SeqCst) == 3).await;
+    usher.engine.close_key_handshake(poster.stream_id).await.unwrap();
+    store.hold_look_ups.store(false, Ordering::SeqCst);
+    for answered in [signing, declining] {
+        let answered = answered.await.unwrap();
+        assert!(matches!(answered, Err(LoginPageError::Over)), "{answered:?}");
+    }
+    until("all logins are over", || usher.engine.open_streams() == 1).await;
+    assert_eq!(state(&usher, &scanned).await, Some(LoginState::Expired));
+    let page = usher.engine.events(poster.stream_id, 0, 10).await.unwrap();
+    assert!(page.done);
+    assert_eq!(page.events.len(), 2, "nothing but the two scans");
+    let metrics = usher.engine.metrics();
+    let login = metrics.operations.iter().find(|operations| operations.kind.as_str() == "login").unwrap();
+    let finished: Vec<_> = login.finished.iter().filter(|(_, count)| *count > 0).collect();
+    assert!(matches!(finished[..], [(outcome, 3)] if outcome.as_str() == "timeout"), "{finished:?}");
     usher.stop().await;
 }
 

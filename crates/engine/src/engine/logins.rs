@@ -15,6 +15,7 @@ use super::handshake_urls::HandshakeUrls;
 use super::ids::Ids;
 use super::reusable_logins::ReusableLogins;
 use super::start::LoginVisit;
+use crate::StreamId;
 use crate::operations::{
     AskSignerError, Effect, KeyHandshake, Login, LoginMethod, LoginOrigin, LoginOver, LoginState, Operation,
     SignerStatus,
@@ -22,7 +23,6 @@ use crate::operations::{
 use crate::ports::{
     Clock, Conflict, InvalidSignerAddress, OperationKind, RemoteSigner, RemoteSignerError, Store, StoreError,
 };
-use crate::{StreamId, UnixMillis};
 
 /// A login as its page shows it.
 #[derive(Clone)]
@@ -144,7 +144,7 @@ pub(super) struct Logins {
 /// The reusable login that a login is at, as far as the login depends on it.
 struct Parent {
     return_url: Option<String>,
-    closed_at: Option<UnixMillis>,
+    is_closed: bool,
 }
 
 impl Logins {
@@ -194,7 +194,7 @@ impl Logins {
     pub(super) async fn check_reusable(&self, id: StreamId, page_secret: &str) -> Result<(), LoginPageError> {
         match self.find_reusable(id, page_secret).await? {
             None => Err(LoginPageError::NotFound),
-            Some(Parent { closed_at: Some(_), .. }) => Err(LoginPageError::Over),
+            Some(Parent { is_closed: true, .. }) => Err(LoginPageError::Over),
             Some(_) => Ok(()),
         }
     }
@@ -229,7 +229,7 @@ impl Logins {
             let Some((revision, mut login)) = self.find_page(id, page_secret).await? else {
                 return Ok(match self.find_reusable(id, page_secret).await? {
                     None => OpenedLogin::NotFound,
-                    Some(Parent { closed_at: Some(_), .. }) => OpenedLogin::Closed,
+                    Some(Parent { is_closed: true, .. }) => OpenedLogin::Closed,
                     Some(_) => OpenedLogin::Reusable,
                 });
             };
@@ -346,9 +346,13 @@ impl Logins {
             if login.state().is_over() || is_cut_off {
                 return Err(LoginPageError::Over);
             }
+            let is_visit = login.reusable().is_some();
             let effects = change(&mut login)?;
             if self.commit(id, revision, login, effects).await? {
-                return Ok(());
+                // The reusable login may have been closed a moment ago: then the commit has ended this one instead.
+                let ended = if is_visit { self.find(id).await? } else { None };
+                let is_cut_off = ended.is_some_and(|(_, login)| login.state() == LoginState::Expired);
+                return if is_cut_off { Err(LoginPageError::Over) } else { Ok(()) };
             }
         }
     }
@@ -410,7 +414,7 @@ impl Logins {
         let Some(stream) = login.reusable() else { return Ok(None) };
         let parent = self.read_reusable(stream).await?.map(|(_, parent)| parent);
         // One that cannot be read gets no events any more.
-        Ok(Some(parent.unwrap_or(Parent { return_url: None, closed_at: Some(UnixMillis(0)) })))
+        Ok(Some(parent.unwrap_or(Parent { return_url: None, is_closed: true })))
     }
 
     /// The reusable login with this page, also when it is closed.
@@ -426,7 +430,7 @@ impl Logins {
         match self.damage.readable(id).await? {
             Some((stored, Operation::KeyHandshake(handshake))) => {
                 let return_url = handshake.return_url().map(str::to_owned);
-                Ok(Some((handshake, Parent { return_url, closed_at: stored.finished_at })))
+                Ok(Some((handshake, Parent { return_url, is_closed: stored.finished_at.is_some() })))
             }
             _ => Ok(None),
         }
@@ -445,13 +449,8 @@ impl Logins {
 
 impl Parent {
     /// Whether the reusable login was closed before this login ended: the app learns nothing of it.
-    fn cuts_off(&self, login: &Login) -> bool {
-        let Some(closed_at) = self.closed_at else { return false };
-        match login.state() {
-            LoginState::Waiting | LoginState::Asking => true,
-            LoginState::Approved { at, .. } => at > closed_at,
-            LoginState::Declined | LoginState::Expired => false,
-        }
+    const fn cuts_off(&self, login: &Login) -> bool {
+        self.is_closed && !login.state().is_over()
     }
 }
 

@@ -24,6 +24,9 @@
 //! waiting, asking ──the URL is closed─────▶ over       nothing is told
 //! ```
 //!
+//! If the URL was closed a moment before a step, the commit finds nobody to tell: then the login ends as if it had been closed
+//! first, whatever the step was. So a page says "approved" only when the app learns of it.
+//!
 //! The challenge to the wallet is an `authentication`. A proof is verified before it arrives here (`engine/logins.rs`); as a
 //! login accepts one and is over then, no proof is accepted twice.
 //!
@@ -243,6 +246,14 @@ impl StateMachine for Login {
                 OperationOutcome::Timeout
             }
         }
+    }
+
+    /// The reusable login was closed meanwhile: what its app cannot learn of has not happened.
+    fn note_without_recipient(&mut self) -> Option<Vec<Effect>> {
+        self.reusable().is_some().then(|| {
+            self.end(LoginState::Expired);
+            vec![Effect::Finish]
+        })
     }
 
     fn correlations(&self) -> Vec<CorrelationKey> {

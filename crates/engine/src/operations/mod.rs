@@ -227,7 +227,8 @@ pub enum Effect {
         /// Who has scanned.
         main_key: PublicKey,
     },
-    /// Sends a note to the operation with this correlation key, in the same commit; does nothing if there is none.
+    /// Sends a note to the operation with this correlation key, in the same commit. If there is none, the note is dropped, or
+    /// the step ends otherwise ([`StateMachine::note_without_recipient`]).
     Tell(CorrelationKey, Note),
     /// Finishes the operation: it gets no further input and sends nothing more.
     Finish,
@@ -250,6 +251,11 @@ impl Operation {
             return StepResult::Stepped(Vec::new());
         }
         self.machine_mut().step(input, now)
+    }
+
+    /// How a step ends instead when the operation that it sends a note to is not open any more; `None`: the note is dropped.
+    pub fn note_without_recipient(&mut self) -> Option<Vec<Effect>> {
+        self.machine_mut().note_without_recipient()
     }
 
     /// The state as it is stored.

@@ -4,7 +4,7 @@
 use usher_protocol::PublicKey;
 use usher_protocol::message::PaymentHash;
 
-use super::{Input, SetBack, Spending, StepResult};
+use super::{Effect, Input, SetBack, Spending, StepResult};
 use crate::ports::{CorrelationKey, OperationKind};
 use crate::{OperationOutcome, StreamId, UnixMillis};
 
@@ -40,6 +40,11 @@ pub trait StateMachine {
     /// ([`Delivery::queue`](crate::ports::Delivery::queue)).
     fn announcement_queue(&self) -> StreamId {
         StreamId::SUBSCRIPTIONS
+    }
+
+    /// How a step ends instead when the operation that it sends a note to is not open any more; `None`: the note is dropped.
+    fn note_without_recipient(&mut self) -> Option<Vec<Effect>> {
+        None
     }
 
     /// Whether no further events are expected. It may still be open, because money may still arrive.

@@ -24,8 +24,10 @@ pub struct Failing {
     pub hold: AtomicBool,
     /// The same for all commits.
     pub hold_all: AtomicBool,
-    /// How many commits have been held.
+    /// How many commits, and such reads, have been held.
     pub held: AtomicUsize,
+    /// While it is set, operations are not looked for by their keys.
+    pub hold_look_ups: AtomicBool,
 }
 
 impl Failing {
@@ -38,6 +40,7 @@ impl Failing {
             hold: AtomicBool::new(false),
             hold_all: AtomicBool::new(false),
             held: AtomicUsize::new(0),
+            hold_look_ups: AtomicBool::new(false),
         })
     }
 
@@ -77,6 +80,12 @@ impl Store for Failing {
     }
 
     async fn operation_with_key(&self, key: CorrelationKey) -> Result<Option<(StreamId, StoredOperation)>, StoreError> {
+        if self.hold_look_ups.load(Ordering::SeqCst) {
+            self.held.fetch_add(1, Ordering::SeqCst);
+            while self.hold_look_ups.load(Ordering::SeqCst) {
+                tokio::time::sleep(Duration::from_millis(2)).await;
+            }
+        }
         self.store.operation_with_key(key).await
     }
 

@@ -6,16 +6,16 @@ use std::sync::Arc;
 use tracing::error;
 
 use super::{Change, append};
-use crate::UnixMillis;
 use crate::engine::damage::Damage;
 use crate::engine::index::Index;
 use crate::engine::metrics::Metrics;
 use crate::engine::new_logins::NewLogins;
 use crate::operations::{Effect, Input, Note, Operation, StepResult};
 use crate::ports::{CorrelationKey, Store, StoreError, Table};
+use crate::{StreamId, UnixMillis};
 
-/// Notes, and the keys of the operations they are for.
-type Notes = VecDeque<(CorrelationKey, Note)>;
+/// Notes, the operations that send them, and the keys of those they are for.
+type Notes = VecDeque<(StreamId, CorrelationKey, Note)>;
 
 /// Gathers changes.
 pub(super) struct Gatherer {
@@ -40,27 +40,28 @@ impl Gatherer {
                 self.extract(&mut change, &mut started, &mut notes, now);
                 gathered.push(change);
             }
-            let Some((key, note)) = notes.pop_front() else { return Ok(gathered) };
+            let Some((sender, key, note)) = notes.pop_front() else { return Ok(gathered) };
             let known = gathered.iter_mut().find(|change| change.operation.correlations().contains(&key));
             match known {
+                Some(change) if change.effects.contains(&Effect::Finish) => end_instead(&mut gathered, sender),
                 Some(change) => {
                     if step_by_note(change, note, now) {
                         self.extract(change, &mut started, &mut notes, now);
                     }
                 }
-                None => {
-                    if let Some(mut change) = self.recipient(key).await?
-                        && step_by_note(&mut change, note, now)
-                    {
-                        started.push_back(change);
+                None => match self.recipient(key).await? {
+                    Some(mut change) => {
+                        if step_by_note(&mut change, note, now) {
+                            started.push_back(change);
+                        }
                     }
-                }
+                    None => end_instead(&mut gathered, sender),
+                },
             }
         }
     }
 
-    /// The open operation with this key, unchanged. A note to an operation that does not exist or cannot be read is dropped, and
-    /// the sender continues.
+    /// The open operation with this key, unchanged; `None` when it does not exist or cannot be read.
     async fn recipient(&self, key: CorrelationKey) -> Result<Option<Change>, StoreError> {
         let found = match self.store.operation_with_key(key).await {
             Ok(Some((id, stored))) => Operation::from_state(&stored.state)
@@ -91,18 +92,24 @@ impl Gatherer {
                     let (login, effects) = self.logins.scanned(reusable, main_key, now);
                     started.push_back(Change::start(self.logins.ids.stream_id(), Operation::Login(login), effects));
                 }
-                Effect::Tell(key, note) => notes.push_back((key, note)),
+                Effect::Tell(key, note) => notes.push_back((change.id, key, note)),
                 effect => change.effects.push(effect),
             }
         }
     }
 }
 
+/// A note of this change has no recipient: the step ends otherwise, or the note is dropped.
+fn end_instead(gathered: &mut [Change], sender: StreamId) {
+    if let Some(change) = gathered.iter_mut().find(|change| change.id == sender)
+        && let Some(effects) = change.operation.note_without_recipient()
+    {
+        change.effects = effects;
+    }
+}
+
 /// Steps an operation by a note; returns whether it changed anything.
 fn step_by_note(change: &mut Change, note: Note, now: UnixMillis) -> bool {
-    if change.effects.contains(&Effect::Finish) {
-        return false;
-    }
     let before = change.operation.correlations();
     let StepResult::Stepped(more) = change.operation.step(&Input::Note(note), now) else { return false };
     change.claims.extend(change.operation.correlations().into_iter().filter(|key| !before.contains(key)));
