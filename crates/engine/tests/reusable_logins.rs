@@ -376,6 +376,48 @@ async fn closed_login_ends_what_is_under_way_silently() {
     usher.stop().await;
 }
 
+/// Who begins anew has one outcome, and it comes last; also across a restart.
+#[tokio::test]
+async fn user_who_scans_again_has_the_outcome_of_the_last_scan() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    let mut usher = Running::start(store.clone()).await;
+    let login = poster(&usher).await;
+    let first = scan(&mut usher, 1, 1).await;
+    scan(&mut usher, 2, 2).await;
+    let seen = visit(&usher, &login).await;
+    usher.stop().await;
+
+    let mut usher = Running::start_at(store, options(), NOW.plus(Duration::from_secs(62)), 2).await;
+    assert_eq!(challenge_for(&mut usher, 1).await, first);
+    let url = token(&wallet_url(&usher, &seen).await);
+    usher.receive(3, &user(1), handshake("poster", &[])).await;
+    let again = loop {
+        let asked = challenge_for(&mut usher, 1).await;
+        if asked != first {
+            break asked;
+        }
+    };
+    // Only the last challenge counts.
+    usher.receive(4, &user(1), approval(&first)).await;
+    usher.receive(5, &user(1), approval(&again)).await;
+    assert_eq!(events(&usher, login.stream_id, 4).await, [named(1), named(2), named(1), approved(1)]);
+    // The other user comes again by the page, and proves the key there.
+    usher.receive(6, &user(2), handshake(&url, &[])).await;
+    events(&usher, login.stream_id, 5).await;
+    let other = visit(&usher, &login).await;
+    let proof = sign(&usher, &other, 2).await;
+    let browser = other.new_browser.as_ref().map(|(browser, _)| browser.as_str());
+    usher.engine.prove_login(other.login, &other.page_secret, browser, &proof).await.unwrap();
+    until("no login is open", || usher.engine.open_streams() == 2).await;
+    usher.clock.turn(Duration::from_secs(900));
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    let mut by_extension = approved(2);
+    by_extension.1 = json!({ "status": "approved", "main_key": key(2), "method": "extension" });
+    assert_eq!(events(&usher, login.stream_id, 7).await[4..], [named(2), named(2), by_extension]);
+    usher.stop().await;
+}
+
 /// The URL is closed while a reply is about to be committed: what the app cannot learn of has not happened.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nobody_is_approved_after_the_close() {
@@ -425,7 +467,7 @@ async fn nobody_is_approved_after_the_close() {
     usher.stop().await;
 }
 
-/// After a restart the service does not know which logins belong to a reusable login: they end by their time, and tell nothing.
+/// Logins of before a restart end with their reusable login, too.
 #[tokio::test]
 async fn logins_of_before_a_restart_tell_nothing_after_the_close() {
     let dir = tempfile::tempdir().unwrap();
@@ -441,7 +483,6 @@ async fn logins_of_before_a_restart_tell_nothing_after_the_close() {
     usher.receive(2, &user(1), approval(&asked)).await;
     assert_eq!(state(&usher, &seen).await, Some(LoginState::Expired));
     until("the reply is processed", || usher.engine.metrics().matched == 1).await;
-    usher.clock.turn(Duration::from_secs(600));
     until("all logins are over", || usher.engine.open_streams() == 2).await;
     assert_eq!(usher.engine.events(old.stream_id, 0, 10).await.unwrap().events.len(), 1);
     assert!(usher.engine.events(new.stream_id, 0, 10).await.unwrap().events.is_empty());

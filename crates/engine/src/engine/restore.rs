@@ -10,8 +10,10 @@ use super::open_deliveries::OpenDeliveries;
 use super::outbox::Outbox;
 use super::ownership::Ownership;
 use super::reusable_handshakes::ReusableHandshakes;
+use super::reusable_logins::ReusableLogins;
 use super::spending_budget::SpendingBudget;
 use super::timers::{Alarm, Timers};
+use crate::operations::Operation;
 use crate::ports::{OpenOperation, OperationKind, Store, StoreError, Table};
 use crate::{StreamId, UnixMillis};
 
@@ -26,6 +28,7 @@ pub(super) struct Restorer {
     pub(super) timers: Arc<Timers>,
     pub(super) watcher: Arc<InvoiceWatcher>,
     pub(super) reusable_handshakes: Arc<ReusableHandshakes>,
+    pub(super) reusable_logins: ReusableLogins,
     pub(super) budget: Arc<SpendingBudget>,
     pub(super) outgoing: Arc<OpenDeliveries>,
     pub(super) metrics: Arc<Metrics>,
@@ -107,6 +110,12 @@ impl Restorer {
             && let Some(spending) = payment.spending()
         {
             self.budget.update(id, stored.revision, &spending, now);
+        }
+        if operation.kind == OperationKind::Login
+            && let Some((_, Operation::Login(login))) = self.damage.readable(id).await?
+            && let Some(reusable) = login.reusable()
+        {
+            self.reusable_logins.stepped(id, reusable, &login, true);
         }
         if operation.kind == OperationKind::RecurringRequest
             && let Some((_, operation)) = self.damage.readable(id).await?

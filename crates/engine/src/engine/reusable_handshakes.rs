@@ -163,8 +163,7 @@ impl ReusableHandshakes {
         Ok(())
     }
 
-    /// Ends the logins at a reusable login that is closed. Those of before a restart, which this process does not know any more,
-    /// end by their time: their pages already say that they are over.
+    /// Ends the logins at a reusable login that is closed: their pages already say that they are over.
     fn end_logins(&self, stream_id: StreamId) {
         let (logins, inputs) = (self.parts.logins.of(stream_id), self.parts.inputs.clone());
         self.parts.tasks.spawn(async move {

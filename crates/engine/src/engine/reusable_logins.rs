@@ -4,12 +4,13 @@
 //! ([`BrowserLogins`]), apart from those of other protocols: a flood of the one kind ends none of the other. Keys cost nothing
 //! either, so those in which somebody has named one are bounded, too: beyond that, scans are refused.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
 use tracing::warn;
+use usher_protocol::PublicKey;
 
 use super::browser_logins::BrowserLogins;
 use crate::operations::Login;
@@ -34,13 +35,23 @@ struct Inner {
     refusals: Mutex<Refusals>,
 }
 
-/// All that are open: 33 bytes each. Those of before a restart are not known any more: they end by themselves within minutes.
+/// All that are open: about 130 bytes each.
 #[derive(Default)]
 struct Open {
-    /// By the stream of their reusable login and their own: whether somebody has named a key.
-    logins: BTreeMap<(StreamId, StreamId), bool>,
+    /// By the stream of their reusable login and their own.
+    logins: BTreeMap<(StreamId, StreamId), Entry>,
+    /// The stream of the reusable login, the key that is asked there, and the login's own stream.
+    by_user: BTreeSet<(StreamId, [u8; 32], StreamId)>,
     /// In how many somebody has.
     used: usize,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Entry {
+    /// Somebody has named a key.
+    is_used: bool,
+    /// The key whose wallet is asked.
+    asked: Option<[u8; 32]>,
 }
 
 /// Scans that were refused since the last warning.
@@ -93,7 +104,8 @@ impl ReusableLogins {
         } else if is_new {
             self.0.unused.add(id);
         }
-        self.0.open.lock().set((reusable, id), Some(is_used));
+        let asked = login.asked_key().map(|key| key.to_bytes());
+        self.0.open.lock().set((reusable, id), Some(Entry { is_used, asked }));
     }
 
     /// It has ended. Its row goes when its page has been seen: its events are another's.
@@ -107,6 +119,13 @@ impl ReusableLogins {
         }
     }
 
+    /// The open logins at a reusable login in which the wallet of this user is asked: one, as a later one ends the earlier.
+    pub(super) fn of_user(&self, reusable: StreamId, main_key: &PublicKey) -> Vec<StreamId> {
+        let (open, key) = (self.0.open.lock(), main_key.to_bytes());
+        let (first, last) = (StreamId::from_bytes([0; 16]), StreamId::from_bytes([0xff; 16]));
+        open.by_user.range((reusable, key, first)..=(reusable, key, last)).map(|(_, _, id)| *id).collect()
+    }
+
     /// The open logins at a reusable login.
     pub(super) fn of(&self, reusable: StreamId) -> Vec<StreamId> {
         let open = self.0.open.lock();
@@ -116,14 +135,21 @@ impl ReusableLogins {
 }
 
 impl Open {
-    /// Whether a login is used; `None`: it is not open any more.
-    fn set(&mut self, login: (StreamId, StreamId), is_used: Option<bool>) {
-        let before = match is_used {
-            Some(is_used) => self.logins.insert(login, is_used),
+    /// How far a login is; `None`: it is not open any more.
+    fn set(&mut self, login: (StreamId, StreamId), entry: Option<Entry>) {
+        let before = match entry {
+            Some(entry) => self.logins.insert(login, entry),
             None => self.logins.remove(&login),
         };
-        self.used += usize::from(is_used == Some(true));
-        self.used -= usize::from(before == Some(true));
+        self.used += usize::from(entry.is_some_and(|entry| entry.is_used));
+        self.used -= usize::from(before.is_some_and(|entry| entry.is_used));
+        let (reusable, id) = login;
+        if let Some(asked) = before.and_then(|entry| entry.asked) {
+            self.by_user.remove(&(reusable, asked, id));
+        }
+        if let Some(asked) = entry.and_then(|entry| entry.asked) {
+            self.by_user.insert((reusable, asked, id));
+        }
     }
 }
 

@@ -440,6 +440,7 @@ impl Engine {
             timers: Arc::clone(&timers),
             watcher: Arc::clone(&watcher),
             reusable_handshakes: Arc::clone(&reusable_handshakes),
+            reusable_logins: reusable_logins.clone(),
             budget,
             outgoing,
             metrics: Arc::clone(&metrics),

@@ -21,6 +21,8 @@
 //! ```text
 //! (a scan of the reusable URL) ───────────▶ asking     the challenge goes out; see `key_handshake`
 //! asking ──another key is proven──────────▶ over       StatusUpdate {status: declined} of the wallet's key, then as above
+//! asking ──a subkey's owner approves──────▶ over       StatusUpdate {status: declined} of the subkey, then as with another key
+//! asking ──the same key begins elsewhere──▶ over       nothing is told: the later login at this URL has the outcome
 //! waiting, asking ──the URL is closed─────▶ over       nothing is told
 //! ```
 //!
@@ -202,7 +204,8 @@ impl StateMachine for Login {
         match input {
             _ if self.state.is_over() => StepResult::Ignored,
             Input::Timer if now >= self.expires_at => {
-                let told = (!self.is_unused()).then(|| self.tell_outcome("timeout", "nobody logged in in time", now));
+                let told = (!self.is_unused())
+                    .then(|| self.tell_outcome("timeout", "nobody logged in in time", LoginMethod::Wallet, now));
                 self.end(LoginState::Expired);
                 StepResult::Stepped(told.into_iter().chain([Effect::Finish]).collect())
             }
@@ -344,6 +347,11 @@ impl Login {
         self.asked.is_some() || matches!(self.state, LoginState::Approved { .. })
     }
 
+    /// The key that was asked for a proof.
+    pub fn asked_key(&self) -> Option<PublicKey> {
+        self.asked.as_ref().map(Authentication::asked_key)
+    }
+
     /// Ends it in favour of others; `None` when somebody has named a key.
     pub fn make_room(&mut self) -> Option<Vec<Effect>> {
         self.is_unused().then(|| {
@@ -376,7 +384,8 @@ impl Login {
         // On the stream of a reusable login, no key stays without an outcome.
         let asked = self.asked.as_ref().map(Authentication::asked_key).filter(|_| self.reusable().is_some());
         let other = asked.filter(|asked| *asked != main_key);
-        let other = other.map(|_| self.tell_outcome("declined", "another key logged in on the same page", now));
+        let other = other
+            .map(|_| self.tell_outcome("declined", "another key logged in on the same page", LoginMethod::Wallet, now));
         self.end(LoginState::Approved { main_key, method, at: now });
         let handshake = KeyHandshakeData { main_key: main_key.to_hex(), preferred_relays: Vec::new() };
         let approved = LoginData {
@@ -386,6 +395,7 @@ impl Login {
             ..LoginData::default()
         };
         let handshake = (asked != Some(main_key)).then(|| self.tell(&EventData::KeyHandshake(handshake), now));
+        let handshake = handshake.into_iter().chain(self.supersede_others(main_key));
         let approved = [
             // The user is known from now on; relays that are known stay.
             Effect::RememberRelays(UserRelays { main_key, relays: Vec::new() }),
@@ -400,12 +410,12 @@ impl Login {
     /// # Errors
     /// [`LoginOver`].
     pub fn decline(&mut self, now: UnixMillis) -> Result<Vec<Effect>, LoginOver> {
-        self.decline_for("cancelled on the login page", now)
+        self.decline_for("cancelled on the login page", LoginMethod::Wallet, now)
     }
 
-    fn decline_for(&mut self, reason: &str, now: UnixMillis) -> Result<Vec<Effect>, LoginOver> {
+    fn decline_for(&mut self, reason: &str, method: LoginMethod, now: UnixMillis) -> Result<Vec<Effect>, LoginOver> {
         self.check_open(now)?;
-        let told = (!self.is_unused()).then(|| self.tell_outcome("declined", reason, now));
+        let told = (!self.is_unused()).then(|| self.tell_outcome("declined", reason, method, now));
         self.end(LoginState::Declined);
         Ok(told.into_iter().chain([Effect::Finish]).collect())
     }
@@ -446,7 +456,7 @@ impl Login {
                 let proven = self.prove(main_key, LoginMethod::Signer, now);
                 proven.map(|effects| [Effect::KeepSigner(signer)].into_iter().chain(effects).collect())
             }
-            SignerOutcome::Declined { reason, .. } => self.decline_for(&reason, now),
+            SignerOutcome::Declined { reason, .. } => self.decline_for(&reason, LoginMethod::Signer, now),
         };
         ended.map_or(StepResult::Ignored, StepResult::Stepped)
     }
@@ -466,6 +476,11 @@ impl Login {
         sent == self.token || decode_token(sent).as_deref() == Some(&self.token)
     }
 
+    /// At a reusable login, a user's outcome is that of the login that they have begun last.
+    fn supersede_others(&self, main_key: PublicKey) -> Option<Effect> {
+        self.reusable().map(|reusable| Effect::SupersedeLogins { reusable, main_key })
+    }
+
     /// An event of this login: on its own stream, or on that of the reusable login.
     fn tell(&self, data: &EventData, now: UnixMillis) -> Effect {
         let event = NewEvent::new(data, now);
@@ -475,12 +490,12 @@ impl Login {
         }
     }
 
-    /// The event of an end that nobody's reply has brought.
-    fn tell_outcome(&self, status: &str, reason: &str, now: UnixMillis) -> Effect {
+    /// The event of an end that no reply of a wallet has brought. At a reusable login it names the key that was asked.
+    fn tell_outcome(&self, status: &str, reason: &str, method: LoginMethod, now: UnixMillis) -> Effect {
         let mut data = LoginData { status: status.to_owned(), reason: Some(reason.to_owned()), ..LoginData::default() };
         if self.reusable().is_some() {
             data.main_key = self.asked.as_ref().map(|asked| asked.asked_key().to_hex());
-            data.method = Some(LoginMethod::Wallet.as_str().to_owned());
+            data.method = Some(method.as_str().to_owned());
         }
         self.tell(&EventData::Login(data), now)
     }
@@ -493,7 +508,7 @@ impl Login {
             self.tell(&EventData::KeyHandshake(data), now),
             Effect::RememberRelays(UserRelays { main_key: author, relays }),
         ];
-        told.into_iter().chain(self.ask(author, now)).collect()
+        told.into_iter().chain(self.supersede_others(author)).chain(self.ask(author, now)).collect()
     }
 
     /// Challenges the wallet of this user.
@@ -512,6 +527,15 @@ impl Login {
         ask
     }
 
+    /// Who was asked is a subkey of this user: no key stays without an outcome, and none has an outcome without a handshake.
+    fn tell_owner(&self, main_key: PublicKey, now: UnixMillis) -> [Effect; 2] {
+        let handshake = KeyHandshakeData { main_key: main_key.to_hex(), preferred_relays: Vec::new() };
+        [
+            self.tell_outcome("declined", "the key belongs to another key, which logged in", LoginMethod::Wallet, now),
+            self.tell(&EventData::KeyHandshake(handshake), now),
+        ]
+    }
+
     fn replied(&mut self, input: &Input, now: UnixMillis) -> StepResult {
         let Some(asked) = &mut self.asked else { return StepResult::Ignored };
         match asked.reply(input, now) {
@@ -519,15 +543,25 @@ impl Login {
             Reply::Proven(ask) => StepResult::Stepped(vec![ask]),
             Reply::Answered { main_key, is_approved, mut data } => {
                 let method = LoginMethod::Wallet;
+                let asked = asked.asked_key();
                 if is_approved || self.reusable().is_some() {
                     data.method = Some(method.as_str().to_owned());
                 }
+                let mut effects = Vec::new();
                 if is_approved {
+                    if asked != main_key && self.reusable().is_some() {
+                        effects.extend(self.tell_owner(main_key, now));
+                    }
                     self.end(LoginState::Approved { main_key, method, at: now });
+                    effects.extend(self.supersede_others(main_key));
                 } else {
+                    if self.reusable().is_some() {
+                        data.main_key = Some(asked.to_hex());
+                    }
                     self.end(LoginState::Declined);
                 }
-                StepResult::Stepped(vec![self.tell(&EventData::Login(data), now), Effect::Finish])
+                effects.extend([self.tell(&EventData::Login(data), now), Effect::Finish]);
+                StepResult::Stepped(effects)
             }
         }
     }

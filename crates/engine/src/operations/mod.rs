@@ -227,6 +227,14 @@ pub enum Effect {
         /// Who has scanned.
         main_key: PublicKey,
     },
+    /// Ends the other open logins of this user at a reusable login, in the same commit and without events: the user has begun
+    /// anew, or is logged in.
+    SupersedeLogins {
+        /// The stream of the reusable login.
+        reusable: StreamId,
+        /// The user.
+        main_key: PublicKey,
+    },
     /// Sends a note to the operation with this correlation key, in the same commit. If there is none, the note is dropped, or
     /// the step ends otherwise ([`StateMachine::note_without_recipient`]).
     Tell(CorrelationKey, Note),

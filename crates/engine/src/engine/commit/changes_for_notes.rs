@@ -10,6 +10,7 @@ use crate::engine::damage::Damage;
 use crate::engine::index::Index;
 use crate::engine::metrics::Metrics;
 use crate::engine::new_logins::NewLogins;
+use crate::engine::reusable_logins::ReusableLogins;
 use crate::operations::{Effect, Input, Note, Operation, StepResult};
 use crate::ports::{CorrelationKey, Store, StoreError, Table};
 use crate::{StreamId, UnixMillis};
@@ -23,11 +24,13 @@ pub(super) struct Gatherer {
     pub(super) damage: Arc<Damage>,
     pub(super) index: Arc<Index>,
     pub(super) logins: Arc<NewLogins>,
+    pub(super) open_logins: ReusableLogins,
     pub(super) metrics: Arc<Metrics>,
 }
 
 impl Gatherer {
-    /// `changes` and what follows from them, each operation once. No effect that starts an operation or sends a note is left.
+    /// `changes` and what follows from them, each operation once. No effect that starts an operation, supersedes logins
+    /// or sends a note is left.
     pub(super) async fn changes_for_notes(
         &self,
         changes: Vec<Change>,
@@ -35,10 +38,19 @@ impl Gatherer {
     ) -> Result<Vec<Change>, StoreError> {
         let (mut gathered, mut notes) = (Vec::<Change>::new(), Notes::new());
         let mut started = VecDeque::from(changes);
+        let mut superseded = Vec::new();
         loop {
             while let Some(mut change) = started.pop_front() {
-                self.extract(&mut change, &mut started, &mut notes, now);
+                self.extract(&mut change, &mut started, &mut notes, &mut superseded, now);
                 gathered.push(change);
+            }
+            while let Some(id) = superseded.pop() {
+                if !gathered.iter().any(|change| change.id == id)
+                    && let Some(mut change) = self.open(id).await?
+                    && step_by_note(&mut change, Note::Close, now)
+                {
+                    gathered.push(change);
+                }
             }
             let Some((sender, key, note)) = notes.pop_front() else { return Ok(gathered) };
             let known = gathered.iter_mut().find(|change| change.operation.correlations().contains(&key));
@@ -46,7 +58,7 @@ impl Gatherer {
                 Some(change) if change.effects.contains(&Effect::Finish) => end_instead(&mut gathered, sender),
                 Some(change) => {
                     if step_by_note(change, note, now) {
-                        self.extract(change, &mut started, &mut notes, now);
+                        self.extract(change, &mut started, &mut notes, &mut superseded, now);
                     }
                 }
                 None => match self.recipient(key).await? {
@@ -81,8 +93,26 @@ impl Gatherer {
         Ok(found)
     }
 
-    /// Takes the operations that a change starts, and the notes it sends, out of its effects.
-    fn extract(&self, change: &mut Change, started: &mut VecDeque<Change>, notes: &mut Notes, now: UnixMillis) {
+    /// The open operation with this stream, unchanged; `None` when it does not exist or cannot be read.
+    async fn open(&self, id: StreamId) -> Result<Option<Change>, StoreError> {
+        let stored = match self.store.operation(id).await {
+            Ok(stored) => stored.filter(|stored| stored.finished_at.is_none()),
+            Err(StoreError::Unreadable(_)) => None,
+            Err(failure) => return Err(failure),
+        };
+        let operation = stored.and_then(|stored| Some((stored.revision, Operation::from_state(&stored.state).ok()?)));
+        Ok(operation.map(|(revision, operation)| Change::step(id, revision, operation, Vec::new())))
+    }
+
+    /// Takes the operations that a change starts or supersedes, and the notes it sends, out of its effects.
+    fn extract(
+        &self,
+        change: &mut Change,
+        started: &mut VecDeque<Change>,
+        notes: &mut Notes,
+        superseded: &mut Vec<StreamId>,
+        now: UnixMillis,
+    ) {
         for effect in std::mem::take(&mut change.effects) {
             match effect {
                 Effect::Start(operation, effects) => {
@@ -91,6 +121,10 @@ impl Gatherer {
                 Effect::StartLogin { reusable, main_key } => {
                     let (login, effects) = self.logins.scanned(reusable, main_key, now);
                     started.push_back(Change::start(self.logins.ids.stream_id(), Operation::Login(login), effects));
+                    superseded.extend(self.open_logins.of_user(reusable, &main_key));
+                }
+                Effect::SupersedeLogins { reusable, main_key } => {
+                    superseded.extend(self.open_logins.of_user(reusable, &main_key));
                 }
                 Effect::Tell(key, note) => notes.push_back((change.id, key, note)),
                 effect => change.effects.push(effect),

@@ -98,7 +98,14 @@ impl Committer {
     ) -> Self {
         let index = Arc::clone(&after_commit.index);
         Self {
-            gatherer: Gatherer { store: Arc::clone(&store), damage, index: Arc::clone(&index), logins, metrics },
+            gatherer: Gatherer {
+                store: Arc::clone(&store),
+                damage,
+                index: Arc::clone(&index),
+                logins,
+                open_logins: after_commit.reusable_logins.clone(),
+                metrics,
+            },
             store,
             index,
             outbox: Arc::clone(&after_commit.outbox),

@@ -90,7 +90,7 @@ impl Step {
                 Effect::Announce(event) => announced.push(Announced { event, queue }),
                 Effect::Finish => step.finished = true,
                 // They have become changes of their own.
-                Effect::Start(..) | Effect::StartLogin { .. } | Effect::Tell(..) => {}
+                Effect::Start(..) | Effect::StartLogin { .. } | Effect::SupersedeLogins { .. } | Effect::Tell(..) => {}
             }
         }
         (step, user_relays, announced)

@@ -3,13 +3,16 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use usher_protocol::PublicKey;
+use usher_protocol::login_proof::LoginChallenge;
 use usher_protocol::message::AuthStatus;
+use usher_protocol::subkey::Permission;
 
-use super::super::fixtures::{NOW, answer, approval, effects, handshake, user};
+use super::super::fixtures::{NOW, answer, approval, device, effects, handshake, signer_failed, signer_session, user};
 use super::super::{Effect, Input, Note, Operation, StateMachine as _, StepResult};
 use super::tests::login;
 use super::{Login, LoginMethod, LoginOrigin, LoginState, LoginTerms};
-use crate::ports::CorrelationKey;
+use crate::ports::{CorrelationKey, RemoteSignerError};
 use crate::{OperationOutcome, StreamId};
 
 fn poster() -> StreamId {
@@ -47,6 +50,18 @@ fn told(effects: &[Effect]) -> Vec<(&'static str, Value)> {
         _ => None,
     });
     told.collect()
+}
+
+/// Whose other logins at the poster end.
+fn superseded(effects: &[Effect]) -> Vec<PublicKey> {
+    let superseded = effects.iter().filter_map(|effect| match effect {
+        Effect::SupersedeLogins { reusable, main_key } => {
+            assert_eq!(*reusable, poster());
+            Some(*main_key)
+        }
+        _ => None,
+    });
+    superseded.collect()
 }
 
 fn key(n: u8) -> String {
@@ -119,6 +134,50 @@ fn browser_logs_in_with_another_key_than_the_wallet_has_named() {
     same.step(&handshake(&user(1), "token", &[]), NOW);
     let got = same.prove(user(1).public_key(), LoginMethod::Extension, NOW).unwrap();
     assert_eq!(told(&got), [ended("approved", 1, "extension", None)], "the user is known already");
+}
+
+#[test]
+fn device_and_the_key_that_it_belongs_to_each_have_an_outcome() {
+    let (subkey, proof) = device(&user(1), 1, Permission::Auth);
+    let (mut login, _) = Login::start_asking(terms(), subkey, NOW);
+    let got = effects(login.step(&approval(subkey, "challenge", Some(proof.clone())), NOW));
+    let of_subkey = json!({
+        "status": "declined", "main_key": subkey.to_hex(), "method": "wallet",
+        "reason": "the key belongs to another key, which logged in",
+    });
+    let approved = json!({
+        "status": "approved", "main_key": key(1), "method": "wallet", "granted_permissions": ["x"], "session_token": "s",
+    });
+    assert_eq!(told(&got), [("StatusUpdate", of_subkey), named(1), ("StatusUpdate", approved)]);
+    assert_eq!(superseded(&got), [user(1).public_key()]);
+
+    let (mut login, _) = Login::start_asking(terms(), subkey, NOW);
+    let refusal = AuthStatus::Declined { reason: None };
+    let got = effects(login.step(&answer(subkey, "challenge", Some(proof), refusal), NOW));
+    let of_subkey = json!({ "status": "declined", "main_key": subkey.to_hex(), "method": "wallet" });
+    assert_eq!(told(&got), [("StatusUpdate", of_subkey)], "the key that was named");
+}
+
+#[test]
+fn user_who_begins_anew_supersedes_their_other_logins() {
+    let mut login = visit();
+    let got = effects(login.step(&handshake(&user(1), "token", &[]), NOW));
+    assert_eq!(superseded(&got), [user(1).public_key()]);
+    let got = effects(login.step(&approval(user(1).public_key(), "challenge", None), NOW));
+    assert_eq!(superseded(&got), [user(1).public_key()]);
+    let got = visit().prove(user(2).public_key(), LoginMethod::Extension, NOW).unwrap();
+    assert_eq!(superseded(&got), [user(2).public_key()]);
+}
+
+#[test]
+fn refusal_names_who_has_refused() {
+    let mut login = visit();
+    login.step(&handshake(&user(1), "token", &[]), NOW);
+    let challenge = LoginChallenge { url: "https://shop.example/login/7".to_owned(), challenge: "c".to_owned() };
+    login.ask_signer(signer_session(1), challenge, NOW).unwrap();
+    let refused = RemoteSignerError::SignatureRefused { reason: "not now".to_owned(), session: None };
+    let got = effects(login.step(&signer_failed(1, refused), NOW));
+    assert_eq!(told(&got), [ended("declined", 1, "signer", Some("not now"))]);
 }
 
 #[test]
