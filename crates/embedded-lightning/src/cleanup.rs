@@ -92,27 +92,10 @@ mod tests {
     use usher_lightning_network::Network;
 
     use super::*;
-    use crate::{ChainSource, EmbeddedLightning, LiquidityProvider, Options};
+    use crate::EmbeddedLightning;
+    use crate::testing::options;
 
     const DAY: u64 = 24 * 3600;
-
-    fn options(network: &Network, folder: &TempDir) -> Options {
-        let rpc = network.chain.rpc();
-        let provider = format!("{}@{}", network.provider.id(), network.provider.address());
-        Options {
-            folder: folder.path().to_owned(),
-            network: usher_protocol::bolt11::Network::Regtest,
-            mnemonic: "abandon ".repeat(11) + "about",
-            chain: ChainSource::Bitcoind { host: rpc.host, port: rpc.port, user: rpc.user, password: rpc.password },
-            provider: Some(LiquidityProvider::new(&provider, Some(Network::TOKEN.to_owned())).unwrap()),
-            listen: None,
-            max_fee_percent: 5,
-            max_opening_fee_percent: 50,
-            chain_network: None,
-            recover: false,
-            settings: None,
-        }
-    }
 
     async fn invoice(backend: &EmbeddedLightning, expiry: u32) -> Bolt11Invoice {
         let wanted = WantedInvoice { amount: 50_000_000, description: "Tea".to_owned(), expiry };
@@ -155,7 +138,7 @@ mod tests {
     async fn unpaid_invoices_leave_the_memory_when_they_are_dead_and_paid_ones_stay() {
         let (network, folder) = (Network::start().await.unwrap(), TempDir::new().unwrap());
         let (backend, _notifications) =
-            EmbeddedLightning::start(options(&network, &folder), Arc::new(SystemClock)).await.unwrap();
+            EmbeddedLightning::start(options(&network, folder.path()), Arc::new(SystemClock)).await.unwrap();
         let paid = invoice(&backend, 600).await;
         network.payer.pay(&paid).await.unwrap();
         let gift = gift(&network, &backend).await;

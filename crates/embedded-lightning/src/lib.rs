@@ -72,6 +72,8 @@ mod peer_listener;
 mod records;
 mod shared_node;
 mod store;
+#[cfg(test)]
+mod testing;
 
 pub use backend::EmbeddedLightning;
 pub use lost_data::{DataState, adopt, data_state, give_up};

@@ -79,25 +79,13 @@ mod tests {
     use usher_protocol::message::PaymentHash;
 
     use super::*;
-    use crate::{ChainSource, Options};
+    use crate::testing::options;
 
     #[tokio::test(flavor = "multi_thread")]
     async fn a_node_that_has_panicked_is_not_called_any_more() {
         let network = usher_lightning_network::Network::start().await.unwrap();
-        let (folder, rpc) = (TempDir::new().unwrap(), network.chain.rpc());
-        let options = Options {
-            folder: folder.path().to_owned(),
-            network: usher_protocol::bolt11::Network::Regtest,
-            mnemonic: "abandon ".repeat(11) + "about",
-            chain: ChainSource::Bitcoind { host: rpc.host, port: rpc.port, user: rpc.user, password: rpc.password },
-            provider: None,
-            listen: None,
-            max_fee_percent: 5,
-            max_opening_fee_percent: 50,
-            chain_network: None,
-            recover: false,
-            settings: None,
-        };
+        let folder = TempDir::new().unwrap();
+        let options = options(&network, folder.path());
         let (backend, _notifications) = EmbeddedLightning::start(options, Arc::new(SystemClock)).await.unwrap();
         while !backend.status().connected {
             tokio::time::sleep(Duration::from_millis(20)).await;
