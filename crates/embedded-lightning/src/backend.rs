@@ -21,7 +21,7 @@ use usher_protocol::message::PaymentHash;
 use crate::generation::Generation;
 use crate::invoices::blocking;
 use crate::liquidity::sendable;
-use crate::node::{StartError, build, check_owner, draft, start, until_chain};
+use crate::node::{LONGEST_PAUSE, SHORTEST_PAUSE, StartError, build, check_owner, draft, start, until_chain};
 use crate::options::Options;
 use crate::panic_guard::PanicGuard;
 use crate::payments::{Sent, prepare};
@@ -71,10 +71,12 @@ impl Drop for EmbeddedLightning {
 
 /// Stops the node on a thread of its own, because that blocks, and only then ends the runtime, which the node needs for
 /// it. Lets go of the folder. The receiver gets a value at the end.
-fn shut_down(inner: &SharedNode, runtime: Runtime) -> oneshot::Receiver<()> {
-    let (node, store) = (inner.node(), Arc::clone(&inner.store));
+fn shut_down(inner: &Arc<SharedNode>, runtime: Runtime) -> oneshot::Receiver<()> {
     let (stopped, wait) = oneshot::channel();
+    let inner = Arc::clone(inner);
     std::thread::spawn(move || {
+        drop(inner.building.lock());
+        let (node, store) = (inner.node(), Arc::clone(&inner.store));
         // The library panics if one of its threads did, for example because a write failed.
         if std::panic::catch_unwind(AssertUnwindSafe(|| node.stop())).is_err() {
             tracing::warn!("the Lightning node did not stop in order");
@@ -159,21 +161,37 @@ async fn run(
     notifications: mpsc::Sender<LightningNotification>,
     stop: CancellationToken,
 ) {
-    if !until_chain(&options, &stop).await {
-        return;
-    }
     let runtime = tokio::runtime::Handle::current();
-    let (building, store, closes_alone) = (runtime.clone(), Arc::clone(&inner.store), inner.closes_alone);
     let provider = options.provider.clone();
-    let built = runtime.spawn_blocking(move || build(&options, store, &building, closes_alone)).await;
-    let node = match built {
-        Ok(Ok(node)) => Arc::new(node),
-        Ok(Err(error)) => {
-            tracing::error!(%error, "the Lightning node is off until the next start");
+    let seen = inner.node().status().current_best_block.height;
+    let mut pause = SHORTEST_PAUSE;
+    let node = loop {
+        if !until_chain(&options, seen, &stop).await {
             return;
         }
-        // The panic is in the log.
-        Err(_) => return,
+        let (options, building, parts) = (Arc::clone(&options), runtime.clone(), Arc::clone(&inner));
+        let built = runtime.spawn_blocking(move || {
+            let _building = parts.building.lock();
+            build(&options, Arc::clone(&parts.store), &building, parts.closes_alone)
+        });
+        match built.await {
+            Ok(Ok(node)) => break Arc::new(node),
+            // The chain source went away at the wrong moment.
+            Ok(Err(error @ StartError::NoTip)) => {
+                tracing::warn!(%error, retry = ?pause, "the Lightning node waits for its chain source");
+            }
+            Ok(Err(error)) => {
+                tracing::error!(%error, "the Lightning node is off until the next start");
+                return;
+            }
+            // The panic is in the log.
+            Err(_) => return,
+        }
+        tokio::select! {
+            () = stop.cancelled() => return,
+            () = tokio::time::sleep(pause) => {}
+        }
+        pause = (pause * 2).min(LONGEST_PAUSE);
     };
     *inner.node.write() = Arc::clone(&node);
     if stop.is_cancelled() || !start(&node, &stop).await {
@@ -206,6 +224,7 @@ async fn open(
         Err(error) => Err(error),
     };
     let (node, closes_alone) = drafted.inspect_err(|_| store.close())?;
+    generation.begin().await.inspect_err(|_| store.close())?;
     Ok(SharedNode {
         node: RwLock::new(Arc::new(node)),
         guard,
@@ -217,6 +236,7 @@ async fn open(
         max_opening_fee_percent: options.max_opening_fee_percent,
         provider: options.provider.clone(),
         closes_alone,
+        building: Mutex::new(()),
         opening: Mutex::new(()),
         started: AtomicBool::new(false),
         reserving: Mutex::new(()),

@@ -15,7 +15,10 @@ use crate::node::StartError;
 use crate::store::Store;
 
 /// The name of the number in the service's database.
-pub(crate) const SETTING: &str = "lightning.generation";
+const SETTING: &str = "lightning.generation";
+
+/// Follows the number when the data were given up.
+const ABANDONED: &str = " abandoned";
 
 /// The shortest time between two writes to the service's database: a busy node changes channels more often.
 const PAUSE: Duration = Duration::from_millis(200);
@@ -35,24 +38,31 @@ impl Generation {
         Self { store, settings }
     }
 
-    /// Refuses data that are older than what the service's database knows, or that it does not know at all. Call this before
-    /// the node is built.
+    /// Refuses data that are older than what the service's database knows, or that it does not know at all. Changes nothing.
+    /// Call this before the node is built.
     pub(crate) async fn check(&self) -> Result<(), StartError> {
         let Some(settings) = &self.settings else { return Ok(()) };
         let here = *self.store.stamp().borrow();
-        match stored(&**settings).await? {
-            Some(there) if here < there => return Err(StartError::Restored { here, there }),
-            Some(_) => {}
-            None if self.store.has_entries().map_err(StartError::storage)? => return Err(StartError::Foreign),
-            None => {}
+        let has_entries = self.store.has_entries().map_err(StartError::storage)?;
+        match Known::read(&**settings).await? {
+            Some(Known { is_abandoned: true, .. }) if !has_entries => Ok(()),
+            Some(Known { stamp, .. }) if here < stamp => Err(StartError::Restored { here, there: stamp }),
+            None if has_entries => Err(StartError::Foreign),
+            Some(_) | None => Ok(()),
         }
-        let next = self.store.advance_stamp().map_err(StartError::storage)?;
+    }
+
+    /// Stamps the data of a node that is about to run, above everything that the service has seen.
+    pub(crate) async fn begin(&self) -> Result<(), StartError> {
+        let Some(settings) = &self.settings else { return Ok(()) };
+        let seen = Known::read(&**settings).await?.map_or(0, |known| known.stamp);
+        let next = self.store.advance_stamp(seen).map_err(StartError::storage)?;
         set(&**settings, next).await.map_err(|error| StartError::Settings(error.to_string()))
     }
 
     /// Stamps the data before the node stops.
     pub(crate) async fn advance(&self) {
-        if self.store.advance_stamp().is_ok() {
+        if self.store.advance_stamp(0).is_ok() {
             self.record().await;
         }
     }
@@ -92,14 +102,35 @@ impl Generation {
     }
 }
 
-/// The newest stamp that the service's database knows.
-pub(crate) async fn stored(settings: &dyn SettingStore) -> Result<Option<u64>, StartError> {
-    let stamp = settings.setting(SETTING).await.map_err(|error| StartError::Settings(error.to_string()))?;
-    stamp.map(|stamp| stamp.parse().map_err(|_| StartError::Settings(format!("{SETTING} is not a number")))).transpose()
+/// What the service's database knows.
+pub(crate) struct Known {
+    /// The newest stamp.
+    pub(crate) stamp: u64,
+    /// Whether the operator has given up the data: then a new node may start, and old copies may not.
+    pub(crate) is_abandoned: bool,
 }
 
+impl Known {
+    pub(crate) async fn read(settings: &dyn SettingStore) -> Result<Option<Self>, StartError> {
+        let stored = settings.setting(SETTING).await.map_err(|error| StartError::Settings(error.to_string()))?;
+        let Some(stored) = stored else { return Ok(None) };
+        let (stamp, is_abandoned) = match stored.strip_suffix(ABANDONED) {
+            Some(stamp) => (stamp, true),
+            None => (stored.as_str(), false),
+        };
+        let stamp = stamp.parse().map_err(|_| StartError::Settings(format!("{SETTING} is not a number")))?;
+        Ok(Some(Self { stamp, is_abandoned }))
+    }
+}
+
+/// Stores the newest stamp.
 pub(crate) async fn set(settings: &dyn SettingStore, stamp: u64) -> Result<(), StoreError> {
     settings.set_setting(SETTING, Some(&stamp.to_string())).await
+}
+
+/// Stores that the data are given up.
+pub(crate) async fn abandon(settings: &dyn SettingStore, stamp: u64) -> Result<(), StoreError> {
+    settings.set_setting(SETTING, Some(&format!("{stamp}{ABANDONED}"))).await
 }
 
 fn warn(error: &StoreError) {

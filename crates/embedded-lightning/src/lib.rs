@@ -78,4 +78,4 @@ mod testing;
 pub use backend::EmbeddedLightning;
 pub use lost_data::{DataState, adopt, data_state, give_up};
 pub use node::StartError;
-pub use options::{ChainNetwork, ChainSource, InvalidOption, LiquidityProvider, Options};
+pub use options::{ChainSource, ChainTip, InvalidOption, LiquidityProvider, Options, Tip};

@@ -5,8 +5,9 @@ use std::path::Path;
 
 use usher_engine::ports::SettingStore;
 
-use crate::generation::{self, SETTING};
-use crate::node::StartError;
+use crate::generation::{self, Known};
+use crate::node::{StartError, check_owner};
+use crate::options::Options;
 use crate::store::{FILE, Store};
 
 /// What there is of a node.
@@ -27,9 +28,9 @@ pub enum DataState {
 /// # Errors
 /// If a process uses the folder, or it or the service's database cannot be read.
 pub async fn data_state(folder: &Path, settings: &dyn SettingStore) -> Result<DataState, StartError> {
-    let known = generation::stored(settings).await?;
+    let known = Known::read(settings).await?;
     // A start that was refused leaves a file without data.
-    if folder.join(FILE).exists() {
+    if folder.join(FILE).try_exists().map_err(StartError::storage)? {
         let store = Store::open(folder)?;
         let has_entries = store.has_entries();
         store.close();
@@ -37,24 +38,28 @@ pub async fn data_state(folder: &Path, settings: &dyn SettingStore) -> Result<Da
             return Ok(if known.is_some() { DataState::Present } else { DataState::Unknown });
         }
     }
-    Ok(if known.is_some() { DataState::Lost } else { DataState::None })
+    Ok(if known.is_some_and(|known| !known.is_abandoned) { DataState::Lost } else { DataState::None })
 }
 
 /// Takes over data that the service's database does not know. They must be the newest. The service must not run.
 ///
 /// # Errors
-/// If a process uses the folder, or it or the service's database cannot be used.
-pub async fn adopt(folder: &Path, settings: &dyn SettingStore) -> Result<(), StartError> {
-    let store = Store::open(folder)?;
+/// If the data are of another mnemonic or network, a process uses the folder, or it or the service's database cannot be used.
+pub async fn adopt(options: &Options) -> Result<(), StartError> {
+    let Some(settings) = &options.settings else { return Ok(()) };
+    let store = Store::open(&options.folder)?;
+    let checked = check_owner(options, &store);
     let stamp = *store.stamp().borrow();
     store.close();
-    generation::set(settings, stamp).await.map_err(|error| StartError::Settings(error.to_string()))
+    checked?;
+    generation::set(&**settings, stamp).await.map_err(|error| StartError::Settings(error.to_string()))
 }
 
-/// Forgets the node whose data are lost: the next start makes a new one.
+/// Gives up the node whose data are lost: the next start makes a new one, and old copies are still refused.
 ///
 /// # Errors
-/// If the service's database cannot be written.
+/// If the service's database cannot be read or written.
 pub async fn give_up(settings: &dyn SettingStore) -> Result<(), StartError> {
-    settings.set_setting(SETTING, None).await.map_err(|error| StartError::Settings(error.to_string()))
+    let Some(known) = Known::read(settings).await? else { return Ok(()) };
+    generation::abandon(settings, known.stamp).await.map_err(|error| StartError::Settings(error.to_string()))
 }

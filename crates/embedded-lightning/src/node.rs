@@ -18,10 +18,10 @@ use crate::options::{ChainSource, InvalidOption, Options};
 use crate::store::{OpenError, Store};
 
 /// The pause after the first attempt to start the node.
-const SHORTEST_PAUSE: Duration = Duration::from_secs(1);
+pub(crate) const SHORTEST_PAUSE: Duration = Duration::from_secs(1);
 
 /// The longest pause between attempts.
-const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+pub(crate) const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
 /// The on-chain balance, in sats, with which the node can close a channel without its peer: publishing the closing
 /// transaction and claiming payments under way cost miner fees (the library's default).
@@ -70,6 +70,9 @@ pub enum StartError {
     /// The system gives it no threads.
     #[error("the Lightning node has no threads: {0}")]
     Threads(std::io::Error),
+    /// The chain source does not say where the chain ends.
+    #[error("the chain source does not say where the chain ends")]
+    NoTip,
     /// The library cannot use the stored data.
     #[error("the Lightning node's data cannot be used: {0}")]
     Build(BuildError),
@@ -85,7 +88,9 @@ impl StartError {
             | Self::OtherMnemonic
             | Self::OtherNetwork(..)
             | Self::Store(OpenError::Newer(_)) => true,
-            Self::Store(_) | Self::Settings(_) | Self::Listen(..) | Self::Threads(_) | Self::Build(_) => false,
+            Self::Store(_) | Self::Settings(_) | Self::Listen(..) | Self::Threads(_) | Self::NoTip | Self::Build(_) => {
+                false
+            }
         }
     }
 
@@ -100,11 +105,22 @@ const NOWHERE: &str = "http://127.0.0.1:9";
 /// Refuses data of another node. Blocks.
 pub(crate) fn check_owner(options: &Options, store: &Store) -> Result<(), StartError> {
     let network = options.network.as_str();
+    if !store.has_entries().map_err(StartError::storage)? {
+        return Ok(());
+    }
     match store.owner().map_err(StartError::storage)? {
         Some((seed, _)) if seed != options.fingerprint()? => Err(StartError::OtherMnemonic),
         Some((_, known)) if known != network => Err(StartError::OtherNetwork(known, network)),
         Some(_) | None => Ok(()),
     }
+}
+
+/// Notes whose the data are, if that is not known.
+fn note_owner(options: &Options, store: &Store) -> Result<(), StartError> {
+    if store.owner().map_err(StartError::storage)?.is_some() {
+        return Ok(());
+    }
+    store.set_owner(&options.fingerprint()?, options.network.as_str()).map_err(StartError::storage)
 }
 
 /// A node that shows what is stored. It is never started, asks nobody and stores nothing. Also says whether the node will
@@ -118,31 +134,69 @@ pub(crate) fn draft(
     let mut builder = builder(options, runtime, false)?;
     builder.set_chain_source_esplora(NOWHERE.to_owned(), None);
     let node = builder.build_with_store(Arc::new(DraftStore::of(Arc::clone(&store)))).map_err(StartError::Build)?;
-    // It could be built, so the data are this node's.
-    if store.owner().map_err(StartError::storage)?.is_none() {
-        store.set_owner(&options.fingerprint()?, options.network.as_str()).map_err(StartError::storage)?;
+    if store.has_entries().map_err(StartError::storage)? {
+        // It could be built, so the data are this node's.
+        note_owner(options, &store)?;
     }
     let closes_alone = options.provider.is_none() || node.list_balances().total_onchain_balance_sats >= CLOSING_RESERVE;
     Ok((node, closes_alone))
 }
 
-/// Builds the node that runs. A new one asks a bitcoind where the chain ends: it looks for its money from there on, unless its
-/// mnemonic had money before. Blocks.
+/// Builds the node that runs. Blocks.
 pub(crate) fn build(
     options: &Options,
     store: Arc<Store>,
     runtime: &tokio::runtime::Handle,
     closes_alone: bool,
 ) -> Result<Node, StartError> {
-    if options.recover && !store.has_entries().map_err(StartError::storage)? {
-        // A node that knows no end of the chain looks from its first block.
-        let mut builder = builder(options, runtime, closes_alone)?;
-        builder.set_chain_source_esplora(NOWHERE.to_owned(), None);
-        let stored = Arc::clone(&store);
-        drop(builder.build_with_store(stored).map_err(StartError::Build)?);
+    if !store.has_entries().map_err(StartError::storage)? {
+        begin(options, &store, runtime)?;
     }
     let mut builder = builder(options, runtime, closes_alone)?;
+    set_chain_source(&mut builder, &options.chain);
+    let stored = Arc::clone(&store);
+    let node = builder.build_with_store(stored).map_err(StartError::Build)?;
+    note_owner(options, &store)?;
+    if !store.has_channel_manager().map_err(StartError::storage)? {
+        check_tip(options, &node)?;
+    }
+    Ok(node)
+}
+
+/// Stores a new node in one piece: the library could not open a wallet of which only a part is stored. A node that asks a
+/// bitcoind looks for its money from the end of the chain on, unless its mnemonic had money before.
+fn begin(options: &Options, store: &Arc<Store>, runtime: &tokio::runtime::Handle) -> Result<(), StartError> {
+    let mut builder = builder(options, runtime, false)?;
     match &options.chain {
+        chain @ ChainSource::Bitcoind { .. } if !options.recover => set_chain_source(&mut builder, chain),
+        // One that knows no end of the chain looks from its first block.
+        ChainSource::Bitcoind { .. } | ChainSource::Esplora { .. } => {
+            builder.set_chain_source_esplora(NOWHERE.to_owned(), None);
+        }
+    }
+    let draft = Arc::new(DraftStore::of(Arc::clone(store)));
+    let stored = Arc::clone(&draft);
+    let node = builder.build_with_store(stored).map_err(StartError::Build)?;
+    if !options.recover {
+        check_tip(options, &node)?;
+    }
+    // The library stores where its wallet begins together with the first address.
+    node.onchain_payment().new_address().map_err(|_| StartError::Build(BuildError::WalletSetupFailed))?;
+    draft.commit().map_err(StartError::storage)
+}
+
+/// A bitcoind must have said where the chain ends: the library goes on without, and reads the whole chain then. Regtest may
+/// have no blocks.
+fn check_tip(options: &Options, node: &Node) -> Result<(), StartError> {
+    let asks_bitcoind = matches!(options.chain, ChainSource::Bitcoind { .. });
+    if asks_bitcoind && options.network != Network::Regtest && node.status().current_best_block.height == 0 {
+        return Err(StartError::NoTip);
+    }
+    Ok(())
+}
+
+fn set_chain_source(builder: &mut Builder, chain: &ChainSource) {
+    match chain {
         ChainSource::Esplora { url, token } => {
             let headers: HashMap<_, _> =
                 token.iter().map(|token| ("Authorization".to_owned(), format!("Bearer {token}"))).collect();
@@ -152,7 +206,6 @@ pub(crate) fn build(
             builder.set_chain_source_bitcoind_rpc(host.clone(), *port, user.clone(), password.clone());
         }
     }
-    builder.build_with_store(store).map_err(StartError::Build)
 }
 
 /// What drafts and running nodes have in common.
@@ -189,18 +242,22 @@ fn builder(options: &Options, runtime: &tokio::runtime::Handle, closes_alone: bo
     Ok(builder)
 }
 
-/// Waits until the chain source answers and is of the right network. `false`: the node stops.
-pub(crate) async fn until_chain(options: &Options, stop: &CancellationToken) -> bool {
-    let Some(chain) = &options.chain_network else { return true };
+/// Waits until the chain source answers, is of the right network, and has as many blocks as the node has seen: the library takes
+/// a shorter chain for one in which the funding of its channels was undone, and closes them. `false`: the node stops.
+pub(crate) async fn until_chain(options: &Options, seen: u32, stop: &CancellationToken) -> bool {
+    let Some(chain) = &options.chain_tip else { return true };
     let mut pause = SHORTEST_PAUSE;
     loop {
         let problem = tokio::select! {
             () = stop.cancelled() => return false,
-            network = chain.network() => match network {
-                Ok(network) if network == options.network => return true,
-                Ok(network) => format!(
-                    "it is on {}, and wallet.network is {}", network.as_str(), options.network.as_str()
+            tip = chain.tip() => match tip {
+                Ok(tip) if tip.network != options.network => format!(
+                    "it is on {}, and wallet.network is {}", tip.network.as_str(), options.network.as_str()
                 ),
+                Ok(tip) if tip.height < seen => {
+                    format!("it has {} blocks, and the node has seen {seen}", tip.height)
+                }
+                Ok(_) => return true,
                 Err(problem) => problem,
             },
         };

@@ -35,22 +35,31 @@ pub struct Options {
     pub max_fee_percent: u64,
     /// The most that the provider may keep of a payment for opening a channel, in percent of its amount.
     pub max_opening_fee_percent: u64,
-    /// Asks the chain source for its network before the node is built; without, nothing is asked.
-    pub chain_network: Option<Arc<dyn ChainNetwork>>,
+    /// Asks the chain source where its chain ends before the node is built; without, nothing is asked.
+    pub chain_tip: Option<Arc<dyn ChainTip>>,
     /// Whether a new node looks for the mnemonic's money in the whole chain. One with an Esplora server always does.
     pub recover: bool,
     /// Where the service stores which copy of the data is the newest; without, an old copy is not recognised.
     pub settings: Option<Arc<dyn SettingStore>>,
 }
 
-/// Knows which network the chain source serves.
+/// The end of a chain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tip {
+    /// The network that it is of.
+    pub network: Network,
+    /// The height of its last block.
+    pub height: u32,
+}
+
+/// Knows where the chain source's chain ends.
 #[async_trait]
-pub trait ChainNetwork: Send + Sync {
-    /// The network.
+pub trait ChainTip: Send + Sync {
+    /// The end of the chain.
     ///
     /// # Errors
     /// Why the chain source cannot be used, in words for the operator and without secrets.
-    async fn network(&self) -> Result<Network, String>;
+    async fn tip(&self) -> Result<Tip, String>;
 }
 
 /// Where the node learns of blocks.

@@ -33,6 +33,8 @@ pub(crate) struct SharedNode {
     pub(crate) provider: Option<LiquidityProvider>,
     /// Whether the node publishes the closing transactions of channels with the provider.
     pub(crate) closes_alone: bool,
+    /// Held while the library builds the node, which needs its threads.
+    pub(crate) building: Mutex<()>,
     /// Held while a channel is opened.
     pub(crate) opening: Mutex<()>,
     pub(crate) started: AtomicBool,

@@ -24,6 +24,9 @@ pub(crate) const MONITORS: &str = "monitors";
 /// Where the library stores changes of a channel monitor, between two writes of the whole.
 const MONITOR_UPDATES: &str = "monitor_updates";
 
+/// Under which key the library stores its list of channels.
+const CHANNEL_MANAGER: &str = "manager";
+
 /// Locked while a process uses the folder.
 const LOCK: &str = "lock";
 
@@ -69,6 +72,12 @@ const MONITORS_OF_OPENINGS: &str = "ALTER TABLE openings ADD COLUMN monitors TEX
 /// From version 2 to 3.
 const OWNER: &str = "CREATE TABLE owner (seed TEXT NOT NULL, network TEXT NOT NULL);";
 
+/// Writes an entry.
+const SET: &str = "INSERT OR REPLACE INTO entries VALUES (?1, ?2, ?3, ?4)";
+
+/// Removes an entry.
+const DELETE: &str = "DELETE FROM entries WHERE primary_namespace = ?1 AND secondary_namespace = ?2 AND key = ?3";
+
 /// Why the storage cannot be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
@@ -81,6 +90,9 @@ pub enum OpenError {
     /// The folder or file cannot be read or written.
     #[error(transparent)]
     Io(#[from] io::Error),
+    /// Parts of it are of different times, or the disk has changed it.
+    #[error("the database in it is damaged: {0}")]
+    Damaged(String),
     /// The database cannot be used.
     #[error(transparent)]
     Database(#[from] rusqlite::Error),
@@ -110,6 +122,10 @@ impl Store {
             TryLockError::Error(error) => OpenError::Io(error),
         })?;
         let connection = Connection::open(folder.join(FILE))?;
+        let problem: String = connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
+        if problem != "ok" {
+            return Err(OpenError::Damaged(problem));
+        }
         connection.pragma_update(None, "journal_mode", "wal")?;
         connection.pragma_update(None, "synchronous", "full")?;
         match connection.query_row("PRAGMA user_version", [], |row| row.get(0))? {
@@ -137,6 +153,8 @@ impl Store {
     pub(crate) fn close(&self) {
         let connection = self.connection.lock();
         self.failed.store(true, Ordering::Release);
+        // Everything is in one file then. The library keeps the connection.
+        let _ = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
         drop(connection);
         drop(self.lock.lock().take());
     }
@@ -167,14 +185,24 @@ impl Store {
         connection.query_row("SELECT EXISTS (SELECT 1 FROM entries)", [], |row| row.get(0)).map_err(io::Error::other)
     }
 
+    /// Whether the library has stored its list of channels, which names the last block that it has processed.
+    pub(crate) fn has_channel_manager(&self) -> io::Result<bool> {
+        let connection = self.connection.lock();
+        let sql = "SELECT EXISTS (SELECT 1 FROM entries WHERE primary_namespace = '' AND secondary_namespace = '' AND key = ?1)";
+        connection.query_row(sql, [CHANNEL_MANAGER], |row| row.get(0)).map_err(io::Error::other)
+    }
+
     /// The newest stamp of the data (`generation.rs`).
     pub(crate) fn stamp(&self) -> watch::Receiver<u64> {
         self.stamp.subscribe()
     }
 
-    /// Stamps the data once more; the result is the new number.
-    pub(crate) fn advance_stamp(&self) -> io::Result<u64> {
-        let stamp = self.change(advance)?;
+    /// Stamps the data once more, above `least`; the result is the new number.
+    pub(crate) fn advance_stamp(&self, least: u64) -> io::Result<u64> {
+        let stamp = self.change(|connection| {
+            connection.execute("UPDATE generation SET number = max(number, ?1)", [least])?;
+            advance(connection)
+        })?;
         self.stamp.send_replace(stamp);
         Ok(stamp)
     }
@@ -204,11 +232,8 @@ impl Store {
     }
 
     fn set(&self, primary: &str, secondary: &str, key: &str, value: &[u8]) -> Result<(), ldk_io::Error> {
-        let write = |connection: &Connection| {
-            connection
-                .prepare_cached("INSERT OR REPLACE INTO entries VALUES (?1, ?2, ?3, ?4)")?
-                .execute(params![primary, secondary, key, value])
-        };
+        let write =
+            |connection: &Connection| connection.prepare_cached(SET)?.execute(params![primary, secondary, key, value]);
         if primary != MONITORS && primary != MONITOR_UPDATES {
             self.change(write)?;
             return Ok(());
@@ -227,14 +252,25 @@ impl Store {
         Ok(())
     }
 
-    fn delete(&self, primary: &str, secondary: &str, key: &str) -> Result<(), ldk_io::Error> {
+    /// Writes entries, or removes those without a value, in one piece.
+    pub(crate) fn change_entries<'a>(
+        &self,
+        entries: impl Iterator<Item = (&'a str, &'a str, &'a str, Option<&'a [u8]>)>,
+    ) -> io::Result<()> {
         self.change(|connection| {
-            connection
-                .prepare_cached(
-                    "DELETE FROM entries WHERE primary_namespace = ?1 AND secondary_namespace = ?2 AND key = ?3",
-                )?
-                .execute(params![primary, secondary, key])
-        })?;
+            let transaction = connection.unchecked_transaction()?;
+            for (primary, secondary, key, value) in entries {
+                match value {
+                    Some(value) => transaction.prepare_cached(SET)?.execute(params![primary, secondary, key, value])?,
+                    None => transaction.prepare_cached(DELETE)?.execute(params![primary, secondary, key])?,
+                };
+            }
+            transaction.commit()
+        })
+    }
+
+    fn delete(&self, primary: &str, secondary: &str, key: &str) -> Result<(), ldk_io::Error> {
+        self.change(|connection| connection.prepare_cached(DELETE)?.execute(params![primary, secondary, key]))?;
         Ok(())
     }
 

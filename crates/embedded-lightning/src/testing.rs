@@ -19,7 +19,7 @@ pub(crate) fn options(network: &Network, folder: &Path) -> Options {
         listen: None,
         max_fee_percent: 5,
         max_opening_fee_percent: 50,
-        chain_network: None,
+        chain_tip: None,
         recover: false,
         settings: None,
     }

@@ -143,9 +143,20 @@ impl ChainSource {
 
 #[cfg(feature = "embedded-lightning")]
 #[async_trait::async_trait]
-impl usher_embedded_lightning::ChainNetwork for ChainSource {
-    async fn network(&self) -> Result<Network, String> {
-        self.network().await
+impl usher_embedded_lightning::ChainTip for ChainSource {
+    async fn tip(&self) -> Result<usher_embedded_lightning::Tip, String> {
+        let network = self.network().await?;
+        let height = match &self.kind {
+            Kind::Esplora { base, token } => {
+                self.get(base, token.as_ref(), "blocks/tip/height").await?.trim().parse().ok()
+            }
+            Kind::Bitcoind { url, user, password } => {
+                let result = self.call(url, user, password, "getblockchaininfo", &json!([])).await?;
+                result["blocks"].as_u64().and_then(|height| height.try_into().ok())
+            }
+        };
+        let height = height.ok_or_else(|| "it does not say how many blocks it has".to_owned())?;
+        Ok(usher_embedded_lightning::Tip { network, height })
     }
 }
 

@@ -88,8 +88,9 @@ async fn start_embedded(
     Ok((EmbeddedNode { node: Some(node) }, Some((backend, notifications))))
 }
 
+/// The node's options.
 #[cfg(feature = "embedded-lightning")]
-fn embedded_options(
+pub(crate) fn embedded_options(
     config: &Config,
     folder: std::path::PathBuf,
     store: &Arc<SqliteStore>,
@@ -114,7 +115,7 @@ fn embedded_options(
         (None, None) => return Err(unusable("wallet.embedded.chain_url")),
     };
     let provider = embedded.provider().map(|provider| LiquidityProvider::new(provider, token));
-    let chain_network = crate::chain_source::ChainSource::of(config).map_err(Failure::said)?;
+    let chain_tip = crate::chain_source::ChainSource::of(config).map_err(Failure::said)?;
     let mnemonic = embedded.mnemonic.as_ref().ok_or_else(|| unusable("wallet.embedded.mnemonic"))?;
     Ok(Options {
         folder,
@@ -125,7 +126,7 @@ fn embedded_options(
         listen: embedded.listen_address.map(crate::config::setting::ListenAddress::get),
         max_fee_percent: config.wallet.max_fee_percent.get(),
         max_opening_fee_percent: embedded.max_opening_fee_percent.get(),
-        chain_network: Some(Arc::new(chain_network)),
+        chain_tip: Some(Arc::new(chain_tip)),
         recover: embedded.recover,
         settings: Some(store.clone()),
     })

@@ -6,19 +6,24 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use async_trait::async_trait;
 use ldk_node::bitcoin::{Address, Amount};
 use tempfile::TempDir;
-use usher_embedded_lightning::{ChainNetwork, EmbeddedLightning, Options};
+use usher_embedded_lightning::{ChainTip, EmbeddedLightning, Options, Tip};
 use usher_engine::ports::{Lightning as _, LightningNode as _, NodeState, SystemClock};
 use usher_lightning_network::Network;
 use usher_protocol::bolt11;
 
+use crate::child_process;
 use crate::fixture::{Setup, until};
 
-/// Serves these networks, one at each question, and then the last one.
-struct Serves(Vec<Result<bolt11::Network, String>>, AtomicUsize);
+/// Has these ends of its chain, one at each question, and then the last one.
+struct Serves(Vec<Result<Tip, String>>, AtomicUsize);
+
+const fn tip(network: bolt11::Network, height: u32) -> Tip {
+    Tip { network, height }
+}
 
 #[async_trait]
-impl ChainNetwork for Serves {
-    async fn network(&self) -> Result<bolt11::Network, String> {
+impl ChainTip for Serves {
+    async fn tip(&self) -> Result<Tip, String> {
         let asked = self.1.fetch_add(1, Ordering::SeqCst);
         self.0[asked.min(self.0.len() - 1)].clone()
     }
@@ -37,9 +42,9 @@ fn stored(folder: &TempDir) -> usize {
 async fn nothing_is_stored_before_the_chain_source_is_of_the_right_network() {
     let (network, folder) = (Network::start().await.unwrap(), TempDir::new().unwrap());
     let setup = Setup::of(&network, folder.path());
-    let wrong = Arc::new(Serves(vec![Ok(bolt11::Network::Signet)], AtomicUsize::new(0)));
-    let chain: Arc<dyn ChainNetwork> = wrong.clone();
-    let node = start(Options { chain_network: Some(chain), ..setup.options() }).await;
+    let wrong = Arc::new(Serves(vec![Ok(tip(bolt11::Network::Signet, 200_000))], AtomicUsize::new(0)));
+    let chain: Arc<dyn ChainTip> = wrong.clone();
+    let node = start(Options { chain_tip: Some(chain), ..setup.options() }).await;
     until("a second question", || wrong.1.load(Ordering::SeqCst) >= 2).await;
     assert!(!node.status().connected);
     let state = node.state().await.unwrap();
@@ -47,13 +52,23 @@ async fn nothing_is_stored_before_the_chain_source_is_of_the_right_network() {
     node.stop().await;
     assert_eq!(stored(&folder), 0);
 
-    let later = vec![Err("it is away".to_owned()), Ok(bolt11::Network::Regtest)];
-    let chain: Arc<dyn ChainNetwork> = Arc::new(Serves(later, AtomicUsize::new(0)));
-    let node = start(Options { chain_network: Some(chain), ..setup.options() }).await;
+    let later = vec![Err("it is away".to_owned()), Ok(tip(bolt11::Network::Regtest, 1_000))];
+    let chain: Arc<dyn ChainTip> = Arc::new(Serves(later, AtomicUsize::new(0)));
+    let node = start(Options { chain_tip: Some(chain), ..setup.options() }).await;
     until("a started node", || node.status().connected).await;
     assert_eq!(node.state().await.unwrap().node_id, state.node_id, "the draft showed the same node");
+    let state = node.state().await.unwrap();
     node.stop().await;
     assert!(stored(&folder) > 0);
+
+    // One with fewer blocks than the node has seen would make the library close its channels.
+    let behind = Arc::new(Serves(vec![Ok(tip(bolt11::Network::Regtest, state.height - 1))], AtomicUsize::new(0)));
+    let chain: Arc<dyn ChainTip> = behind.clone();
+    let node = start(Options { chain_tip: Some(chain), ..setup.options() }).await;
+    until("a second question", || behind.1.load(Ordering::SeqCst) >= 2).await;
+    assert!(!node.status().connected);
+    assert_eq!(node.state().await.unwrap().height, state.height);
+    node.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -82,6 +97,30 @@ async fn a_node_that_starts_anew_finds_its_money_on_the_chain() {
     let node = start(Options { chain, ..Setup::of(&network, folder.path()).options() }).await;
     until_money(&node, |state| state.on_chain == 50_000_000).await;
     node.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_kill_at_each_write_of_a_first_start_leaves_a_node_that_starts() {
+    let network = Network::start().await.unwrap();
+    for write in 0..5 {
+        let folder = TempDir::new().unwrap();
+        let fail_point = format!("before-lightning-write={write}*off->return");
+        let setup = Setup::of(&network, folder.path());
+        child_process::run_on(setup, "chain_sources::in_another_process", &fail_point, &[]).await;
+        let node = start(Setup::of(&network, folder.path()).options()).await;
+        until("a started node", || node.status().connected).await;
+        until_money(&node, |state| state.synced_at.is_some()).await;
+        node.stop().await;
+    }
+}
+
+/// Not a test: what the other process does. It does nothing unless it was asked.
+#[tokio::test(flavor = "multi_thread")]
+async fn in_another_process() {
+    let Some((setup, fail_point)) = child_process::requested() else { return };
+    child_process::arm(&fail_point);
+    let _running = EmbeddedLightning::start(setup.options(), Arc::new(SystemClock)).await.unwrap();
+    tokio::time::sleep(crate::fixture::LONG).await;
 }
 
 async fn until_money(node: &EmbeddedLightning, holds: impl Fn(&NodeState) -> bool) {

@@ -17,7 +17,11 @@ const SIGABRT: i32 = 6;
 /// Runs `test` in another process on the fixture's folder, which must be released, until it ends at `fail_point`. The test
 /// gets `variables`.
 pub(crate) async fn run(fixture: &Fixture, test: &str, fail_point: &str, variables: &[(&str, String)]) {
-    let setup = Setup::of(&fixture.network, fixture.folder.path());
+    run_on(Setup::of(&fixture.network, fixture.folder.path()), test, fail_point, variables).await;
+}
+
+/// The same with another node than the fixture's.
+pub(crate) async fn run_on(setup: Setup, test: &str, fail_point: &str, variables: &[(&str, String)]) {
     let mut command = tokio::process::Command::new(std::env::current_exe().unwrap());
     command
         .args(["--exact", test, "--nocapture"])

@@ -57,7 +57,7 @@ impl Setup {
             listen: None,
             max_fee_percent: 5,
             max_opening_fee_percent: 50,
-            chain_network: None,
+            chain_tip: None,
             recover: false,
             settings: None,
         }

@@ -4,7 +4,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use tempfile::TempDir;
-use usher_embedded_lightning::{ChainSource, DataState, EmbeddedLightning, Options, StartError, adopt, data_state};
+use usher_embedded_lightning::{
+    ChainSource, DataState, EmbeddedLightning, Options, StartError, adopt, data_state, give_up,
+};
 use usher_engine::ports::{Lightning as _, SettingStore, SystemClock};
 use usher_lightning_network::Network;
 use usher_protocol::bolt11;
@@ -28,7 +30,7 @@ fn options(folder: &Path, settings: &Arc<dyn SettingStore>) -> Options {
         listen: None,
         max_fee_percent: 5,
         max_opening_fee_percent: 50,
-        chain_network: None,
+        chain_tip: None,
         recover: false,
         settings: Some(Arc::clone(settings)),
     }
@@ -112,21 +114,82 @@ async fn a_copy_of_a_running_node_is_refused_after_a_kill() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn an_old_copy_is_refused_also_after_its_node_was_given_up() {
+    let data = TempDir::new().unwrap();
+    let (folder, backup) = (data.path().join("lightning"), data.path().join("backup"));
+    let settings = database(&data, "usher.db");
+    run_once(&folder, &settings).await.unwrap();
+    add_entry(&folder, "bindings");
+    copy(&folder, &backup);
+    run_once(&folder, &settings).await.unwrap();
+    std::fs::remove_dir_all(&folder).unwrap();
+    assert_eq!(data_state(&folder, &*settings).await.unwrap(), DataState::Lost);
+    give_up(&*settings).await.unwrap();
+    assert_eq!(data_state(&folder, &*settings).await.unwrap(), DataState::None);
+
+    copy(&backup, &folder);
+    let refused = run_once(&folder, &settings).await.unwrap_err();
+    assert!(matches!(refused, StartError::Restored { .. }), "{refused:?}");
+    std::fs::remove_dir_all(&folder).unwrap();
+    run_once(&folder, &settings).await.expect("a new node");
+    copy(&backup, &folder);
+    let refused = run_once(&folder, &settings).await.unwrap_err();
+    assert!(matches!(refused, StartError::Restored { .. }), "{refused:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn starts_that_fail_make_no_copy_an_old_one() {
+    let data = TempDir::new().unwrap();
+    let (folder, newest) = (data.path().join("lightning"), data.path().join("newest"));
+    let settings = database(&data, "usher.db");
+    run_once(&folder, &settings).await.unwrap();
+    copy(&folder, &newest);
+    add_entry(&folder, "manager");
+    for _ in 0..3 {
+        let failed = run_once(&folder, &settings).await.unwrap_err();
+        assert!(matches!(failed, StartError::Build(_)), "{failed:?}");
+    }
+    copy(&newest, &folder);
+    run_once(&folder, &settings).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_with_parts_of_different_times_is_refused() {
+    let data = TempDir::new().unwrap();
+    let (folder, settings) = (data.path().join("lightning"), database(&data, "usher.db"));
+    run_once(&folder, &settings).await.unwrap();
+    let file = folder.join("lightning.db");
+    let waiting = folder.join("lightning.db-wal").metadata().map_or(0, |metadata| metadata.len());
+    assert_eq!(waiting, 0, "everything is in one file after a stop");
+    let mut bytes = std::fs::read(&file).unwrap();
+    let page = bytes.len() / 2;
+    bytes[page..].fill(0x5a);
+    std::fs::write(&file, bytes).unwrap();
+    let refused = run_once(&folder, &settings).await.unwrap_err();
+    assert!(matches!(refused, StartError::Store(_)), "{refused:?}");
+}
+
+/// As if the library had stored something that it cannot read.
+fn add_entry(folder: &Path, key: &str) {
+    let store = rusqlite::Connection::open(folder.join("lightning.db")).unwrap();
+    store.execute("INSERT OR REPLACE INTO entries VALUES ('', '', ?1, x'00')", [key]).unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn data_that_a_new_database_does_not_know_are_taken_over_by_command_only() {
     let data = TempDir::new().unwrap();
     let folder = data.path().join("lightning");
     run_once(&folder, &database(&data, "usher.db")).await.unwrap();
-    // A node that never ran has no data of its own.
     let settings = database(&data, "new.db");
-    assert_eq!(data_state(&folder, &*settings).await.unwrap(), DataState::None);
-    let store = rusqlite::Connection::open(folder.join("lightning.db")).unwrap();
-    store.execute("INSERT INTO entries VALUES ('', '', 'manager', x'00')", []).unwrap();
-    drop(store);
+    add_entry(&folder, "manager");
 
     assert_eq!(data_state(&folder, &*settings).await.unwrap(), DataState::Unknown);
     let refused = run_once(&folder, &settings).await.unwrap_err();
     assert!(matches!(refused, StartError::Foreign) && refused.is_permanent(), "{refused:?}");
-    adopt(&folder, &*settings).await.unwrap();
+    let mnemonic = "legal winner thank year wave sausage worth useful legal winner thank yellow".to_owned();
+    let other = adopt(&Options { mnemonic, ..options(&folder, &settings) }).await;
+    assert!(matches!(other, Err(StartError::OtherMnemonic)), "{other:?}");
+    adopt(&options(&folder, &settings)).await.unwrap();
     assert_eq!(data_state(&folder, &*settings).await.unwrap(), DataState::Present);
     assert!(!matches!(run_once(&folder, &settings).await, Err(StartError::Foreign)));
 }

@@ -18,7 +18,10 @@ pub(super) async fn run(decision: Decision, config: &Config, source: &Source, ye
     let store = crate::service::open_store(config, &source.data_dir)?;
     let outcome = match decision {
         Decision::Abandon => abandon(&*store, &folder, yes).await,
-        Decision::Adopt => adopt(&*store, &folder, yes).await,
+        Decision::Adopt => match crate::lightning_backend::embedded_options(config, folder, &store) {
+            Ok(options) => adopt(&*store, &options, yes).await,
+            Err(error) => Err(error),
+        },
     };
     store.close().await;
     outcome
@@ -40,8 +43,7 @@ async fn abandon(
             Ok(())
         }
         DataState::Present | DataState::Unknown => Err(Failure::said(format!(
-            "{} has data. If they are an old copy, move the folder away first; if they are the newest, nothing is lost and the \
-             service starts with them",
+            "{} has data. If the service refuses them as an old copy and there is no newer one, move the folder away first",
             folder.display()
         ))),
         DataState::Lost => {
@@ -59,13 +61,14 @@ async fn abandon(
 #[cfg(feature = "embedded-lightning")]
 async fn adopt(
     settings: &dyn usher_engine::ports::SettingStore,
-    folder: &std::path::Path,
+    options: &usher_embedded_lightning::Options,
     yes: bool,
 ) -> Result<(), Failure> {
     use usher_embedded_lightning::DataState;
 
     use crate::output::tell;
 
+    let folder = &options.folder;
     match usher_embedded_lightning::data_state(folder, settings).await? {
         DataState::Unknown => {
             tell(&format!(
@@ -74,7 +77,7 @@ async fn adopt(
                 folder.display()
             ));
             super::confirm(yes)?;
-            Ok(usher_embedded_lightning::adopt(folder, settings).await?)
+            Ok(usher_embedded_lightning::adopt(options).await?)
         }
         DataState::Present => Err(Failure::said(
             "the service's database knows these data already. If it refuses them, they are an old copy, and this command does \

@@ -163,6 +163,8 @@ async fn each_browser_at_the_page_logs_its_own_user_in() {
     wallet.open(&url.parse().unwrap(), LONG).await.unwrap();
     let request = wallet.next_request(LONG).await.expect("a challenge");
     scanned.until(&state_is("asking")).await;
+    // With its scripts, without which it would not connect again.
+    scanned.until("document.readyState === 'complete'").await;
     usher.restart().await;
     wallet.approve(&request).unwrap();
 
