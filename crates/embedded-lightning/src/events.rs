@@ -70,7 +70,7 @@ fn record(inner: &SharedNode, event: Event) -> std::io::Result<Option<LightningN
             Ok(None)
         }
         Event::ChannelClosed { channel_id, user_channel_id, reason, .. } => {
-            inner.store.channel_closed(user_channel_id.0, closure(reason.as_ref()), now)?;
+            inner.store.channel_closed(user_channel_id.0, channel_id.0, closure(reason.as_ref()), now)?;
             report_closure(&channel_id.to_string(), reason.as_ref());
             Ok(None)
         }

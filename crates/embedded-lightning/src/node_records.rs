@@ -56,16 +56,32 @@ impl Store {
         Ok(())
     }
 
-    /// Records how a channel ended. One that was never funded held no money: it leaves no record.
-    pub(crate) fn channel_closed(&self, channel: u128, closure: Closure, now: u64) -> io::Result<bool> {
+    /// Records how a channel ended; `channel_id` is what the peers call it. One that was never funded held no money: it leaves
+    /// no record.
+    pub(crate) fn channel_closed(
+        &self,
+        channel: u128,
+        channel_id: [u8; 32],
+        closure: Closure,
+        now: u64,
+    ) -> io::Result<bool> {
         let changed = self.change(|connection| {
             connection
                 .prepare_cached(
-                    "UPDATE channels SET state = ?2, changed_at = ?3 WHERE channel = ?1 AND state = 'funded'",
+                    "UPDATE channels SET state = ?2, changed_at = ?3, channel_id = ?4 WHERE channel = ?1 AND state = 'funded'",
                 )?
-                .execute(params![channel.to_be_bytes(), closure.as_str(), now])
+                .execute(params![channel.to_be_bytes(), closure.as_str(), now, channel_id])
         })?;
         Ok(changed == 1)
+    }
+
+    /// Whether a channel was closed with the peer's agreement.
+    pub(crate) fn is_closed_with_peer(&self, channel_id: [u8; 32]) -> io::Result<bool> {
+        self.connection
+            .lock()
+            .prepare_cached("SELECT EXISTS (SELECT 1 FROM channels WHERE state = 'cooperative' AND channel_id = ?1)")
+            .and_then(|mut query| query.query_row([channel_id], |row| row.get(0)))
+            .map_err(io::Error::other)
     }
 
     /// Whether a channel was closed by its peer or by this node.
@@ -197,13 +213,14 @@ mod tests {
             store.channel_funded(channel, 5).unwrap();
             store.channel_funded(channel, 6).unwrap();
         }
-        assert!(store.channel_closed(1, Closure::Cooperative, 7).unwrap());
-        assert!(store.channel_closed(2, Closure::Forced, 8).unwrap());
-        assert!(store.channel_closed(3, Closure::AfterKill, 9).unwrap());
-        assert!(!store.channel_closed(3, Closure::Forced, 10).unwrap(), "the event is repeated");
-        assert!(!store.channel_closed(4, Closure::Forced, 11).unwrap(), "it was never funded");
+        assert!(store.channel_closed(1, [1; 32], Closure::Cooperative, 7).unwrap());
+        assert!(store.channel_closed(2, [2; 32], Closure::Forced, 8).unwrap());
+        assert!(store.channel_closed(3, [3; 32], Closure::AfterKill, 9).unwrap());
+        assert!(!store.channel_closed(3, [3; 32], Closure::Forced, 10).unwrap(), "the event is repeated");
+        assert!(!store.channel_closed(4, [4; 32], Closure::Forced, 11).unwrap(), "it was never funded");
         assert_eq!(store.closures().unwrap(), Closures { cooperative: 1, forced: 2, after_kill: 1 });
         assert_eq!(store.last_forced_closure().unwrap(), Some(9));
+        assert_eq!([1, 2, 4].map(|id| store.is_closed_with_peer([id; 32]).unwrap()), [true, false, false]);
     }
 
     #[test]
@@ -242,7 +259,8 @@ mod tests {
         let (folder, store) = store();
         let key = IdempotencyKey([7; 32]);
         store.begin_opening(&key, "peer", 100).unwrap();
-        let first_version = "ALTER TABLE openings DROP COLUMN monitors; DROP TABLE owner; PRAGMA user_version = 1;";
+        let first_version = "ALTER TABLE openings DROP COLUMN monitors; DROP TABLE owner;
+                             ALTER TABLE channels DROP COLUMN channel_id; PRAGMA user_version = 1;";
         store.connection.lock().execute_batch(first_version).unwrap();
         drop(store);
         for _ in 0..2 {

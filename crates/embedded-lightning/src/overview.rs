@@ -29,10 +29,13 @@ impl SharedNode {
             (self.node().status(), self.node().list_channels(), self.node().list_balances());
         let usable = channels.iter().filter(|channel| channel.is_usable).count();
         let open: HashSet<_> = channels.iter().map(|channel| channel.channel_id).collect();
-        let closing = balances.lightning_balances.iter().filter_map(|balance| {
-            let (channel, amount) = claimable(balance)?;
-            (!open.contains(&channel)).then_some(amount)
-        });
+        let mut closing = 0;
+        for balance in &balances.lightning_balances {
+            let Some((channel, amount)) = claimable(balance) else { continue };
+            if !open.contains(&channel) && !self.pays_to_wallet(balance)? {
+                closing += amount;
+            }
+        }
         let swept = balances.pending_balances_from_channel_closures.iter().map(|pending| match pending {
             PendingSweepBalance::PendingBroadcast { amount_satoshis, .. }
             | PendingSweepBalance::BroadcastAwaitingConfirmation { amount_satoshis, .. } => *amount_satoshis,
@@ -61,13 +64,25 @@ impl SharedNode {
             on_chain_spendable: spendable * 1000,
             on_chain_reserved: kept * 1000,
             payments_under_way: self.store.payments_under_way()?,
-            closing: closing.chain(swept).sum::<u64>() * 1000,
+            closing: (closing + swept.sum::<u64>()) * 1000,
             skimmed_fees: self.store.skimmed_fees()?,
             closures: self.store.closures()?,
             warnings: Vec::new(),
         };
         state.warnings = self.warnings(&state, waits_for_provider)?;
         Ok(state)
+    }
+
+    /// Whether what a channel held is on its way to the wallet itself, which shows it in its balance on the chain as soon as it
+    /// has seen the closing transaction.
+    fn pays_to_wallet(&self, balance: &LightningBalance) -> std::io::Result<bool> {
+        match balance {
+            LightningBalance::ClaimableOnChannelClose { channel_id, .. } => {
+                self.store.is_closed_with_peer(channel_id.0)
+            }
+            LightningBalance::ClaimableAwaitingConfirmations { source, .. } => Ok(*source == BalanceSource::CoopClose),
+            _ => Ok(false),
+        }
     }
 
     fn warnings(&self, state: &NodeState, waits_for_provider: bool) -> std::io::Result<Vec<NodeWarning>> {
@@ -89,8 +104,6 @@ impl SharedNode {
 /// What an output of a channel gives us for sure, in sats.
 fn claimable(balance: &LightningBalance) -> Option<(ldk_node::lightning::ln::types::ChannelId, u64)> {
     match balance {
-        // The closing transaction pays to the wallet itself, and is in a block: it is part of the balance on the chain.
-        LightningBalance::ClaimableAwaitingConfirmations { source: BalanceSource::CoopClose, .. } => None,
         LightningBalance::ClaimableOnChannelClose { channel_id, amount_satoshis, .. }
         | LightningBalance::ClaimableAwaitingConfirmations { channel_id, amount_satoshis, .. }
         | LightningBalance::ContentiousClaimable { channel_id, amount_satoshis, .. }

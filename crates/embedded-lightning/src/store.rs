@@ -31,7 +31,7 @@ const CHANNEL_MANAGER: &str = "manager";
 const LOCK: &str = "lock";
 
 /// The version of the tables below.
-const VERSION: i64 = 3;
+const VERSION: i64 = 4;
 
 const TABLES: &str = "
     CREATE TABLE entries (
@@ -57,13 +57,13 @@ const TABLES: &str = "
         reserved_inbound INTEGER NOT NULL
     );
     CREATE INDEX reserving_invoices ON invoices (expires_at) WHERE reserved_inbound > 0;
-    CREATE TABLE channels (channel BLOB PRIMARY KEY, state TEXT NOT NULL, changed_at INTEGER NOT NULL);
+    CREATE TABLE channels (channel BLOB PRIMARY KEY, state TEXT NOT NULL, changed_at INTEGER NOT NULL, channel_id BLOB);
     CREATE TABLE openings (key BLOB PRIMARY KEY, peer TEXT NOT NULL, amount INTEGER NOT NULL, channel BLOB, monitors TEXT);
     CREATE TABLE skimmed_fees (payment_hash BLOB PRIMARY KEY, fee INTEGER NOT NULL);
     CREATE TABLE generation (number INTEGER NOT NULL);
     INSERT INTO generation VALUES (0);
     CREATE TABLE owner (seed TEXT NOT NULL, network TEXT NOT NULL);
-    PRAGMA user_version = 3;
+    PRAGMA user_version = 4;
 ";
 
 /// From version 1 to 2.
@@ -71,6 +71,9 @@ const MONITORS_OF_OPENINGS: &str = "ALTER TABLE openings ADD COLUMN monitors TEX
 
 /// From version 2 to 3.
 const OWNER: &str = "CREATE TABLE owner (seed TEXT NOT NULL, network TEXT NOT NULL);";
+
+/// From version 3 to 4.
+const IDS_OF_CHANNELS: &str = "ALTER TABLE channels ADD COLUMN channel_id BLOB;";
 
 /// Writes an entry.
 const SET: &str = "INSERT OR REPLACE INTO entries VALUES (?1, ?2, ?3, ?4)";
@@ -130,8 +133,9 @@ impl Store {
         connection.pragma_update(None, "synchronous", "full")?;
         match connection.query_row("PRAGMA user_version", [], |row| row.get(0))? {
             0 => connection.execute_batch(&format!("BEGIN; {TABLES} COMMIT;"))?,
-            1 => upgrade(&connection, &[MONITORS_OF_OPENINGS, OWNER])?,
-            2 => upgrade(&connection, &[OWNER])?,
+            1 => upgrade(&connection, &[MONITORS_OF_OPENINGS, OWNER, IDS_OF_CHANNELS])?,
+            2 => upgrade(&connection, &[OWNER, IDS_OF_CHANNELS])?,
+            3 => upgrade(&connection, &[IDS_OF_CHANNELS])?,
             VERSION => {}
             newer => return Err(OpenError::Newer(newer)),
         }
