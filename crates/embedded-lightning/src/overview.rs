@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ldk_node::lightning::chain::channelmonitor::BalanceSource;
+use ldk_node::lightning::ln::channelmanager::PaymentId;
 use ldk_node::{LightningBalance, PendingSweepBalance};
 use tokio_util::sync::CancellationToken;
 use usher_engine::ports::{ChannelCounts, NodeState, NodeWarning};
@@ -19,6 +20,9 @@ const LITTLE_INBOUND: u64 = 20;
 /// For how many seconds a channel that was closed by force is warned of: its money is on the chain long before.
 const WARN_OF_CLOSURE: u64 = 7 * 24 * 3600;
 
+/// How many outputs a funding transaction of the library may have: the channel and the change. A few more do no harm.
+const FUNDING_OUTPUTS: u8 = 8;
+
 /// How often it is looked whether there is something to warn of.
 const LOOK: Duration = Duration::from_secs(60);
 
@@ -32,7 +36,7 @@ impl SharedNode {
         let mut closing = 0;
         for balance in &balances.lightning_balances {
             let Some((channel, amount)) = claimable(balance) else { continue };
-            if !open.contains(&channel) && !self.pays_to_wallet(balance)? {
+            if !open.contains(&channel) && !self.pays_to_wallet(balance)? && !self.was_never_funded(balance) {
                 closing += amount;
             }
         }
@@ -45,7 +49,9 @@ impl SharedNode {
         let waits_for_provider = !self.closes_alone
             && balances.lightning_balances.iter().any(|balance| match balance {
                 LightningBalance::ClaimableOnChannelClose { channel_id, counterparty_node_id, .. } => {
-                    !open.contains(channel_id) && self.is_provider(counterparty_node_id)
+                    !open.contains(channel_id)
+                        && self.is_provider(counterparty_node_id)
+                        && !self.was_never_funded(balance)
                 }
                 _ => false,
             });
@@ -82,6 +88,23 @@ impl SharedNode {
             }
             LightningBalance::ClaimableAwaitingConfirmations { source, .. } => Ok(*source == BalanceSource::CoopClose),
             _ => Ok(false),
+        }
+    }
+
+    /// Whether this node was to open a channel and never published the funding transaction, because the process was killed
+    /// before: the money never left the wallet, but the library keeps a balance of the channel. The one who opens a channel pays
+    /// for its closing transaction. A channel's id is made of the funding transaction's id and the number of the output
+    /// (BOLT 2, `funding_created`), and the wallet knows all transactions that have spent its money.
+    fn was_never_funded(&self, balance: &LightningBalance) -> bool {
+        match balance {
+            LightningBalance::ClaimableOnChannelClose { channel_id, transaction_fee_satoshis: 1.., .. } => {
+                !(0..FUNDING_OUTPUTS).any(|output| {
+                    let mut transaction = channel_id.0;
+                    transaction[31] ^= output;
+                    self.node().payment(&PaymentId(transaction)).is_some()
+                })
+            }
+            _ => false,
         }
     }
 

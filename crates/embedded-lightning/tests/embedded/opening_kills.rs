@@ -96,9 +96,11 @@ async fn kill_and_check(fixture: &mut Fixture, key: u8, fail_point: &str) -> Ope
     } else {
         assert!(channels.is_empty(), "{fail_point}: it is not closed: {channels:?}");
     }
-    // All of the money returns.
+    // All of the money returns, or never left: none is shown as on its way.
     until_state_with_blocks(fixture, "money back on the chain", |state| {
-        state.channels.usable + state.channels.unusable == 0 && state.on_chain_spendable + FEES >= before.on_chain
+        state.channels.usable + state.channels.unusable == 0
+            && state.on_chain_spendable + FEES >= before.on_chain
+            && state.closing == 0
     })
     .await;
     opening
