@@ -16,7 +16,7 @@ use usher_engine::operations::LoginState;
 use usher_engine::ports::Clock as _;
 use usher_engine::{
     EngineMetrics, EngineOptions, KeyHandshakeRequest, LoginPageError, LoginRequest, LoginStarted, LoginVisit,
-    OpenedLogin, PageRules, StartError, StreamId,
+    OpenedLogin, PageRules, ScanLimit, StartError, StreamId,
 };
 use usher_protocol::message::{AuthResponse, AuthStatus, WalletMessage};
 
@@ -536,24 +536,78 @@ async fn open_logins_are_bounded() {
     }
     assert_eq!(state(&usher, &visits[0]).await, None, "it has made room");
     let honest = visits.pop().unwrap();
-    for n in 1..=30 {
+    for n in 1..=15 {
         usher.receive(n, &user(n), handshake("poster", &[])).await;
     }
     let page_scan = wallet_url(&usher, &honest).await;
     events(&usher, poster.stream_id, 10).await;
-    until("all have arrived", || usher.engine.metrics().matched == 30).await;
     usher.receive(31, &user(31), handshake(&token(&page_scan), &[])).await;
-    until("it has arrived", || usher.engine.metrics().matched == 31).await;
+    until("all have arrived", || usher.engine.metrics().matched == 16).await;
+    until("the others wait", || usher.engine.metrics().scans_waiting == 6).await;
     tokio::time::sleep(Duration::from_millis(50)).await;
     assert_eq!(events(&usher, poster.stream_id, 10).await.len(), 10, "a quarter of max_open_streams");
-    assert_eq!(state(&usher, &honest).await, Some(LoginState::Waiting), "who is refused may scan again");
+    assert_eq!(state(&usher, &honest).await, Some(LoginState::Waiting));
+    let listed = usher.engine.reusable_handshakes(None, 9).await.unwrap().handshakes;
+    assert_eq!((listed[0].accepted, listed[0].waiting, listed[0].refused), (10, 6, 0));
     for _ in 0..15 {
         usher.engine.start_login(LoginRequest::default(), None).await.unwrap();
     }
-    // They end, and the next users come in.
+    // They end, and those who wait come in.
     usher.clock.turn(Duration::from_secs(300));
     events(&usher, poster.stream_id, 20).await;
-    scan(&mut usher, 31, 40).await;
+    until("they are drawn", || {
+        usher.clock.turn(Duration::from_millis(50));
+        usher.engine.metrics().scans_waiting == 0
+    })
+    .await;
+    challenge_for(&mut usher, 31).await;
+    events(&usher, poster.stream_id, 26).await;
+    assert_eq!(state(&usher, &honest).await, Some(LoginState::Asking));
+    assert_eq!((usher.engine.metrics().scans_waiting, usher.engine.metrics().scans_accepted), (0, 16));
+    usher.stop().await;
+}
+
+/// Logins that browsers begin on the page count as scans of the URL, with whatever the user has proven the key.
+#[tokio::test]
+async fn logins_on_the_page_are_limited() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut usher = Running::start(open(dir.path())).await;
+    let poster = poster(&usher).await;
+    let prove = async |usher: &Running, n: u8| {
+        let visit = visit(usher, &poster).await;
+        let (event, (browser, _)) = (sign(usher, &visit, n).await, visit.new_browser.clone().unwrap());
+        let proven = usher.engine.prove_login(visit.login, &visit.page_secret, Some(&browser), &event).await;
+        (visit, proven)
+    };
+    let scan_page = async |usher: &Running, visit: &LoginVisit, n: u8, event: u8| {
+        let url = wallet_url(usher, visit).await;
+        usher.receive(event, &user(n), handshake(&token(&url), &[])).await;
+    };
+    for _ in 0..2 {
+        assert!(prove(&usher, 1).await.1.is_ok());
+    }
+    let third = visit(&usher, &poster).await;
+    scan_page(&usher, &third, 1, 1).await;
+    challenge_for(&mut usher, 1).await;
+    let (visit_4, refused) = prove(&usher, 1).await;
+    assert!(matches!(refused, Err(LoginPageError::TooOften)), "{refused:?}");
+    assert_eq!(state(&usher, &visit_4).await, Some(LoginState::Waiting), "another user may log in there");
+    // A wallet is refused in the same way, and another key is not.
+    scan_page(&usher, &visit_4, 1, 2).await;
+    let refused_by = |usher: &Running, limit: ScanLimit| {
+        usher.engine.metrics().scans_refused.iter().find(|(by, _)| *by == limit).unwrap().1
+    };
+    until("it is refused", || refused_by(&usher, ScanLimit::Author) == 2).await;
+    assert_eq!(state(&usher, &visit_4).await, Some(LoginState::Waiting));
+    scan_page(&usher, &visit_4, 2, 3).await;
+    challenge_for(&mut usher, 2).await;
+    // A scan of the URL is none of these.
+    scan(&mut usher, 1, 4).await;
+    let listed = usher.engine.reusable_handshakes(None, 9).await.unwrap().handshakes;
+    assert_eq!((listed[0].accepted, listed[0].waiting, listed[0].refused), (1, 0, 2));
+    usher.clock.turn(MINUTE);
+    assert!(prove(&usher, 1).await.1.is_ok());
+    assert_eq!(usher.engine.metrics().scans_accepted, 6);
     usher.stop().await;
 }
 

@@ -87,6 +87,7 @@ impl AtLogin {
             LoginPageError::Elsewhere => (StatusCode::FORBIDDEN, &texts.login.opened_elsewhere),
             LoginPageError::Over => (StatusCode::CONFLICT, &texts.login.over),
             LoginPageError::Busy => (StatusCode::SERVICE_UNAVAILABLE, &texts.unavailable),
+            LoginPageError::TooOften => (StatusCode::TOO_MANY_REQUESTS, &texts.login.too_often),
             LoginPageError::TooManySigners => (StatusCode::TOO_MANY_REQUESTS, &texts.login.signer_too_often),
             LoginPageError::Signer(_) => (StatusCode::UNPROCESSABLE_ENTITY, &texts.login.signer_invalid),
             LoginPageError::NoSigner(_) => (StatusCode::SERVICE_UNAVAILABLE, &texts.login.signer_unreachable),

@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use askama::Template;
 use axum::extract::State;
-use axum::response::{IntoResponse as _, Response};
-use http::header::SET_COOKIE;
+use axum::response::{AppendHeaders, IntoResponse as _, Response};
+use http::header::{RETRY_AFTER, SET_COOKIE};
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use usher_engine::operations::LoginState;
 use usher_engine::{LoginPageError, LoginView, LoginVisit, OpenedLogin};
@@ -173,8 +173,9 @@ pub(crate) async fn prove(State(pages): State<PagesState>, at: AtLogin, headers:
         Ok(()) => (page::HEADERS, StatusCode::NO_CONTENT).into_response(),
         Err(error) => {
             let (status, said) = at.refusal(&error);
+            let again = matches!(error, LoginPageError::TooOften).then_some([(RETRY_AFTER, "60")]);
             // The page's script shows it.
-            (status, page::HEADERS, said.message).into_response()
+            (status, page::HEADERS, AppendHeaders(again.into_iter().flatten()), said.message).into_response()
         }
     }
 }

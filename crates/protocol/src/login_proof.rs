@@ -6,7 +6,7 @@
 
 use std::fmt;
 
-use nostr::{Event, JsonUtil as _, PublicKey};
+use nostr::{Event, EventId, JsonUtil as _, PublicKey};
 use serde_json::json;
 
 /// The kind of the event (NIP-98).
@@ -70,15 +70,16 @@ impl LoginChallenge {
         [["u", &self.url], ["method", "POST"], ["challenge", &self.challenge]]
     }
 
-    /// As [`verify`](Self::verify), of JSON text.
+    /// As [`verify`](Self::verify), of JSON text. Returns the id of the event as well.
     ///
     /// # Errors
     /// As [`verify`](Self::verify).
-    pub fn verify_json(&self, json: &str, now: u64) -> Result<PublicKey, LoginProofError> {
+    pub fn verify_json(&self, json: &str, now: u64) -> Result<(PublicKey, EventId), LoginProofError> {
         if json.len() > MAX_BYTES {
             return Err(LoginProofError::Malformed);
         }
-        self.verify(&Event::from_json(json).map_err(|_| LoginProofError::Malformed)?, now)
+        let event = Event::from_json(json).map_err(|_| LoginProofError::Malformed)?;
+        Ok((self.verify(&event, now)?, event.id))
     }
 
     /// The key that has signed `event` for this login; `now` is in Unix seconds.
@@ -149,7 +150,7 @@ mod tests {
             (vec![U, METHOD, CHALLENGE], NOW + WINDOW_SECS),
         ] {
             let event = signed(KIND, "", &tags, at);
-            assert_eq!(challenge().verify_json(&event.as_json(), NOW), Ok(keys().public_key()));
+            assert_eq!(challenge().verify_json(&event.as_json(), NOW), Ok((keys().public_key(), event.id)));
         }
     }
 

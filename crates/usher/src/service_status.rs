@@ -273,6 +273,7 @@ const fn refused_by(limit: ScanLimit) -> &'static str {
         ScanLimit::Author => "refused_author",
         ScanLimit::Relay => "refused_relay",
         ScanLimit::Total => "refused_total",
+        ScanLimit::Room => "refused_room",
     }
 }
 

@@ -1240,7 +1240,7 @@ export interface components {
             no_request: boolean;
             /**
              * Format: int64
-             * @description How many scans its limits refused since the service started.
+             * @description How many scans, and logins begun on a reusable login's page, its limits refused since the service started.
              */
             refused: number;
             /**
@@ -1258,7 +1258,7 @@ export interface components {
             url: string;
             /**
              * Format: int64
-             * @description How many scans wait now because its limits are reached. Waiting scans are admitted at random.
+             * @description How many scans wait now because its limits are reached, also of the codes on a reusable login's page. Waiting scans are admitted at random.
              */
             waiting: number;
         };

@@ -15,20 +15,23 @@ use usher_protocol::PublicKey;
 use usher_protocol::bolt11::Invoice;
 use usher_protocol::message::PaymentHash;
 
+use super::capacity::Capacity;
 use super::index::Index;
 use super::inputs::{Inputs, Job};
 use super::ownership::Ownership;
+use super::reusable_logins::ReusableLogins;
+use super::scan_limiter::{ScanAdmission, ScanAdmissionParts};
 use super::tasks::Tasks;
 use super::timers::{Due, Timers};
 use crate::event::{Event, EventType};
 use crate::operations::Input;
 use crate::ports::{
-    AllCommitted, CheckedRows, Commit, Conflict, CorrelationKey, Delivery, DeliveryAttempt, DeliveryCounts,
+    AllCommitted, CheckedRows, Clock, Commit, Conflict, CorrelationKey, Delivery, DeliveryAttempt, DeliveryCounts,
     DeliveryStatus, DeliveryStore, Head, InvoiceStatus, Lightning, LightningError, LightningInfo, LightningStatus,
     NewIdempotencyRecord, OpenOperation, OperationKind, OutboxChange, OutboxMessage, OutgoingStatus, PaidInvoice,
     Retried, Revision, RowPosition, SignedPayment, SignerSession, Store, StoreError, StoredOperation, WantedInvoice,
 };
-use crate::testing::ManualClock;
+use crate::testing::{ManualClock, SeededRandomness};
 use crate::{StreamId, UnixMillis};
 
 pub(super) const NOW: UnixMillis = UnixMillis(1_800_000_000_000);
@@ -68,6 +71,20 @@ impl Around {
             tracker,
             stop,
         }
+    }
+
+    /// Admits scans, when ten operations may be open.
+    pub(super) fn scans(&self, store: &Arc<MemoryStore>) -> Arc<ScanAdmission> {
+        Arc::new(ScanAdmission::new(ScanAdmissionParts {
+            store: Arc::clone(store) as Arc<dyn Store>,
+            inputs: self.inputs.clone(),
+            capacity: Capacity::new(Arc::clone(&self.index), 10),
+            reusable_logins: ReusableLogins::new(10),
+            metrics: Arc::default(),
+            clock: Arc::clone(&self.clock) as Arc<dyn Clock>,
+            randomness: Arc::new(SeededRandomness::new(1)),
+            tasks: self.tasks.clone(),
+        }))
     }
 
     /// An operation is open.

@@ -12,7 +12,8 @@ use super::index::Index;
 use super::inputs::Inputs;
 use super::metrics::Metrics;
 use super::outbox::Outbox;
-use super::scan_limiter::{Scan, ScanAdmission};
+use super::reusable_logins::ReusableLogins;
+use super::scan_limiter::{Scan, ScanAdmission, ScanTarget};
 use super::tasks::Tasks;
 use crate::operations::Input;
 use crate::ports::{CorrelationKey, Inbound};
@@ -23,6 +24,7 @@ pub(super) struct Inbox {
     pub(super) index: Arc<Index>,
     pub(super) outbox: Arc<Outbox>,
     pub(super) scans: Arc<ScanAdmission>,
+    pub(super) reusable_logins: ReusableLogins,
     pub(super) inputs: Inputs,
     pub(super) metrics: Arc<Metrics>,
     pub(super) tasks: Tasks,
@@ -65,7 +67,17 @@ impl Inbox {
         let message = match message {
             // A handshake without an expiry is reusable: open to everybody who knows its token.
             WalletMessage::KeyHandshake(handshake) if self.index.get(id).is_some_and(|open| open.wake_at.is_none()) => {
-                return self.scans.admit(id, Scan { author, event: event_id, sent_at, handshake, via }).await;
+                let is_login = self.index.find(CorrelationKey::reusable_login(id)).is_some();
+                let target = if is_login { ScanTarget::Login } else { ScanTarget::Handshake };
+                return self.scans.admit(id, Scan { target, author, event: event_id, sent_at, handshake, via }).await;
+            }
+            // So is the page of a reusable login, where browsers begin logins.
+            WalletMessage::KeyHandshake(handshake) if let Some(reusable) = self.reusable_logins.unused_at(id) => {
+                let target = ScanTarget::Page(id);
+                return self
+                    .scans
+                    .admit(reusable, Scan { target, author, event: event_id, sent_at, handshake, via })
+                    .await;
             }
             // A copy of an event is of use only as a scan of a reusable handshake.
             _ if via.copy => return,

@@ -14,6 +14,7 @@ use super::damage::Damage;
 use super::handshake_urls::HandshakeUrls;
 use super::ids::Ids;
 use super::reusable_logins::ReusableLogins;
+use super::scan_limiter::ScanAdmission;
 use super::start::LoginVisit;
 use crate::StreamId;
 use crate::operations::{
@@ -102,6 +103,9 @@ pub enum LoginPageError {
     /// No relay reaches remote signers.
     #[error(transparent)]
     NoSigner(#[from] RemoteSignerError),
+    /// Too many users log in at this reusable login now, or this one too often.
+    #[error("too many logins at this reusable login")]
+    TooOften,
     /// The signed event does not prove it.
     #[error(transparent)]
     Proof(#[from] LoginProofError),
@@ -139,6 +143,7 @@ pub(super) struct Logins {
     pub(super) signer: Option<Arc<dyn RemoteSigner>>,
     pub(super) browser_logins: BrowserLogins,
     pub(super) reusable_logins: ReusableLogins,
+    pub(super) scans: Arc<ScanAdmission>,
 }
 
 /// The reusable login that a login is at, as far as the login depends on it.
@@ -264,11 +269,13 @@ impl Logins {
         event: &str,
     ) -> Result<(), LoginPageError> {
         let now = self.clock.now();
-        self.change(id, page_secret, browser, |login| {
-            let main_key = self.challenge(id, login).verify_json(event, now.secs())?;
-            Ok(login.prove(main_key, LoginMethod::Extension, now)?)
-        })
-        .await
+        let (_, login) = self.own_open(id, page_secret, browser).await?;
+        let proof = self.challenge(id, &login).verify_json(event, now.secs())?;
+        if let Some(reusable) = login.reusable() {
+            self.scans.admit_proof(reusable, id, proof).await.map_err(|_| LoginPageError::TooOften)?;
+        }
+        let (main_key, _) = proof;
+        self.change(id, page_secret, browser, |login| Ok(login.prove(main_key, LoginMethod::Extension, now)?)).await
     }
 
     /// See [`Engine::may_ask_signer`](super::Engine::may_ask_signer).
@@ -337,15 +344,7 @@ impl Logins {
         change: impl Fn(&mut Login) -> Result<Vec<Effect>, LoginPageError>,
     ) -> Result<(), LoginPageError> {
         loop {
-            let (revision, mut login) = self.find_page(id, page_secret).await?.ok_or(LoginPageError::NotFound)?;
-            let owner = login.browser().zip(browser);
-            if !owner.is_some_and(|(owner, browser)| is_same_secret(owner, browser)) {
-                return Err(LoginPageError::Elsewhere);
-            }
-            let is_cut_off = self.parent(&login).await?.is_some_and(|parent| parent.cuts_off(&login));
-            if login.state().is_over() || is_cut_off {
-                return Err(LoginPageError::Over);
-            }
+            let (revision, mut login) = self.own_open(id, page_secret, browser).await?;
             let is_visit = login.reusable().is_some();
             let effects = change(&mut login)?;
             if self.commit(id, revision, login, effects).await? {
@@ -355,6 +354,25 @@ impl Logins {
                 return if is_cut_off { Err(LoginPageError::Over) } else { Ok(()) };
             }
         }
+    }
+
+    /// The open login of a page that belongs to this browser, and its revision.
+    async fn own_open(
+        &self,
+        id: StreamId,
+        page_secret: &str,
+        browser: Option<&str>,
+    ) -> Result<(u64, Login), LoginPageError> {
+        let (revision, login) = self.find_page(id, page_secret).await?.ok_or(LoginPageError::NotFound)?;
+        let owner = login.browser().zip(browser);
+        if !owner.is_some_and(|(owner, browser)| is_same_secret(owner, browser)) {
+            return Err(LoginPageError::Elsewhere);
+        }
+        let is_cut_off = self.parent(&login).await?.is_some_and(|parent| parent.cuts_off(&login));
+        if login.state().is_over() || is_cut_off {
+            return Err(LoginPageError::Over);
+        }
+        Ok((revision, login))
     }
 
     fn page(&self, id: StreamId, login: &Login, parent: Option<Parent>, new_browser: Option<String>) -> OpenedLogin {

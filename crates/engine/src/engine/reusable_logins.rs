@@ -2,9 +2,9 @@
 //!
 //! Anybody can begin one, in a browser or with a wallet. Those in which nobody has named a key yet make room for each other
 //! ([`BrowserLogins`]), apart from those of other protocols: a flood of the one kind ends none of the other. Keys cost nothing
-//! either, so those in which somebody has named one are bounded, too: beyond that, scans are refused.
+//! either, so those in which somebody has named one are bounded, too: beyond that, scans wait.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ use crate::{StreamId, UnixMillis};
 /// How many of the operations that may be open may be logins in which somebody has named a key: one in so many.
 const SHARE: usize = 4;
 
-/// A warning of refused scans is written at most this often.
+/// A warning of scans that wait is written at most this often.
 const WARN_EVERY: Duration = Duration::from_secs(60);
 
 /// The open logins at reusable logins.
@@ -32,14 +32,16 @@ struct Inner {
     open: Mutex<Open>,
     /// Most in which somebody has.
     most: usize,
-    refusals: Mutex<Refusals>,
+    waits: Mutex<Waits>,
 }
 
-/// All that are open: about 130 bytes each.
+/// All that are open: about 180 bytes each.
 #[derive(Default)]
 struct Open {
     /// By the stream of their reusable login and their own.
     logins: BTreeMap<(StreamId, StreamId), Entry>,
+    /// The reusable login of each.
+    reusable: HashMap<StreamId, StreamId>,
     /// The stream of the reusable login, the key that is asked there, and the login's own stream.
     by_user: BTreeSet<(StreamId, [u8; 32], StreamId)>,
     /// In how many somebody has.
@@ -54,9 +56,9 @@ struct Entry {
     asked: Option<[u8; 32]>,
 }
 
-/// Scans that were refused since the last warning.
+/// Scans that had to wait since the last warning.
 #[derive(Default)]
-struct Refusals {
+struct Waits {
     count: u64,
     warned_at: UnixMillis,
 }
@@ -68,7 +70,7 @@ impl ReusableLogins {
             unused: BrowserLogins::new(max_open),
             open: Mutex::default(),
             most: (max_open / SHARE).max(1),
-            refusals: Mutex::default(),
+            waits: Mutex::default(),
         }))
     }
 
@@ -82,17 +84,22 @@ impl ReusableLogins {
         self.0.open.lock().used.saturating_add(starting) < self.0.most
     }
 
-    /// A scan was refused because there is no room.
-    pub(super) fn refused(&self, now: UnixMillis) {
-        let mut refusals = self.0.refusals.lock();
-        refusals.count += 1;
-        if now.since(refusals.warned_at) >= WARN_EVERY {
+    /// The reusable login that a login is at, if nobody has named a key there yet.
+    pub(super) fn unused_at(&self, id: StreamId) -> Option<StreamId> {
+        if self.0.unused.has(id) { self.0.open.lock().reusable.get(&id).copied() } else { None }
+    }
+
+    /// A scan waits because there is no room.
+    pub(super) fn scan_waits(&self, now: UnixMillis) {
+        let mut waits = self.0.waits.lock();
+        waits.count += 1;
+        if now.since(waits.warned_at) >= WARN_EVERY {
             warn!(
-                refused = refusals.count,
-                "too many logins at reusable URLs are open: scans are refused. A flood ends with DELETE \
+                waiting = waits.count,
+                "too many logins at reusable URLs are open: scans wait until some have ended. A flood ends with DELETE \
                  /key-handshake/{{stream_id}} of its URL; for more users at once, raise limits.max_open_streams"
             );
-            *refusals = Refusals { count: 0, warned_at: now };
+            *waits = Waits { count: 0, warned_at: now };
         }
     }
 
@@ -144,6 +151,10 @@ impl Open {
         self.used += usize::from(entry.is_some_and(|entry| entry.is_used));
         self.used -= usize::from(before.is_some_and(|entry| entry.is_used));
         let (reusable, id) = login;
+        match entry {
+            Some(_) => self.reusable.insert(id, reusable),
+            None => self.reusable.remove(&id),
+        };
         if let Some(asked) = before.and_then(|entry| entry.asked) {
             self.by_user.remove(&(reusable, asked, id));
         }

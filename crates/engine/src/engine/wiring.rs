@@ -264,6 +264,16 @@ impl Engine {
             },
         ));
 
+        let scans = Arc::new(ScanAdmission::new(ScanAdmissionParts {
+            store: Arc::clone(&store),
+            inputs: inputs.clone(),
+            capacity: capacity.clone(),
+            reusable_logins: reusable_logins.clone(),
+            metrics: Arc::clone(&metrics),
+            clock: Arc::clone(&clock),
+            randomness: Arc::clone(&randomness),
+            tasks: tasks.clone(),
+        }));
         let workers = Arc::new(Workers {
             store: Arc::clone(&store),
             damage: Arc::clone(&damage),
@@ -272,7 +282,7 @@ impl Engine {
             tickets: ticket_queue,
             timers: Arc::clone(&timers),
             capacity: capacity.clone(),
-            reusable_logins: reusable_logins.clone(),
+            scans: Arc::clone(&scans),
             metrics: Arc::clone(&metrics),
             clock: Arc::clone(&clock),
             tasks: tasks.clone(),
@@ -297,14 +307,6 @@ impl Engine {
             main_key: options.main_key,
             subkey: options.subkey,
         });
-        let scans = Arc::new(ScanAdmission::new(ScanAdmissionParts {
-            store: Arc::clone(&store),
-            inputs: inputs.clone(),
-            metrics: Arc::clone(&metrics),
-            clock: Arc::clone(&clock),
-            randomness: Arc::clone(&randomness),
-            tasks: tasks.clone(),
-        }));
         let reusable_handshakes = Arc::new(ReusableHandshakes::new(ReusableHandshakeParts {
             store: Arc::clone(&store),
             committer: Arc::clone(&committer),
@@ -395,6 +397,7 @@ impl Engine {
             signer: remote_signer,
             browser_logins: browser_logins.clone(),
             reusable_logins: reusable_logins.clone(),
+            scans: Arc::clone(&scans),
         };
 
         let clock_changes = Arc::new(ClockChanges::new(ClockChangeParts {
@@ -429,6 +432,7 @@ impl Engine {
             index: Arc::clone(&index),
             outbox: Arc::clone(&outbox),
             scans: Arc::clone(&scans),
+            reusable_logins: reusable_logins.clone(),
             inputs,
             metrics: Arc::clone(&metrics),
             tasks: tasks.clone(),

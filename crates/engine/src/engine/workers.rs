@@ -17,12 +17,12 @@ use super::damage::Damage;
 use super::inputs::{Job, QUEUE};
 use super::lightning_queue::LightningQueue;
 use super::metrics::Metrics;
-use super::reusable_logins::ReusableLogins;
+use super::scan_limiter::{Scan, ScanAdmission, ScanTarget};
 use super::tasks::Tasks;
 use super::ticket_queue::TicketQueue;
 use super::timers::{Alarm, Timers};
 use crate::operations::{Effect, Input, Operation, StepResult};
-use crate::ports::{Clock, Conflict, CorrelationKey, InvoiceStatus, Revision, Store, StoreError};
+use crate::ports::{Clock, Conflict, CorrelationKey, InvoiceStatus, Revision, Store, StoreError, Via};
 use crate::{StreamId, UnixMillis};
 
 /// The first pause before a worker tries again when the store fails; it doubles.
@@ -43,7 +43,7 @@ pub(super) struct Workers {
     pub(super) tickets: Arc<TicketQueue>,
     pub(super) timers: Arc<Timers>,
     pub(super) capacity: Capacity,
-    pub(super) reusable_logins: ReusableLogins,
+    pub(super) scans: Arc<ScanAdmission>,
     pub(super) metrics: Arc<Metrics>,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) tasks: Tasks,
@@ -126,9 +126,14 @@ impl Workers {
             };
             let now = self.clock.now();
             let before = operation.correlations();
+            let reusable = match &operation {
+                Operation::Login(login) => (login.reusable().unwrap_or(id), ScanTarget::Page(id)),
+                _ => (id, ScanTarget::Login),
+            };
             let mut effects = Vec::new();
             let mut inbound = Vec::new();
             let mut stepped = false;
+            let mut without_room = Vec::new();
             let mut later: &[&Job] = &[];
             for (nth, job) in jobs.iter().enumerate() {
                 if job.inbound.is_some_and(|event| inbound.contains(&event)) {
@@ -139,10 +144,11 @@ impl Workers {
                     continue;
                 }
                 if self.has_no_room(&operation, &effects, &job.input) {
-                    self.reusable_logins.refused(now);
+                    without_room.push(*job);
                     continue;
                 }
-                match operation.step(&job.input, now) {
+                let too_often = self.too_often(id, &operation, &job.input, now).await;
+                match operation.step(too_often.as_ref().unwrap_or(&job.input), now) {
                     StepResult::Stepped(more) => {
                         stepped = true;
                         inbound.extend(job.inbound);
@@ -157,11 +163,16 @@ impl Workers {
                 }
             }
             if !stepped {
+                without_room.into_iter().for_each(|job| self.wait_for_room(reusable, job));
                 return Ok(());
             }
             let claims = operation.correlations().into_iter().filter(|key| !before.contains(key)).collect();
             let change = Change { id, operation, effects, expected: Revision::At(stored.revision), claims };
-            match self.committer.commit(change, now, Cause::Inputs(inbound)).await? {
+            let conflict = self.committer.commit(change, now, Cause::Inputs(inbound)).await?;
+            if conflict.is_none() {
+                without_room.into_iter().for_each(|job| self.wait_for_room(reusable, job));
+            }
+            match conflict {
                 None if later.is_empty() => return Ok(()),
                 None => return Box::pin(self.step(id, later)).await,
                 // Another task stepped it meanwhile: read it again.
@@ -217,8 +228,8 @@ impl Workers {
             && !self.capacity.has_room_for_payments()
     }
 
-    /// Whether a scan is refused because too many logins at reusable logins are open: a login would start, or could not be
-    /// ended any more in favour of others.
+    /// Whether a scan has to wait because too many logins at reusable logins are open: a login would start, or could not be
+    /// ended any more in favour of others. It was admitted when there was room; those beside it have taken that since.
     fn has_no_room(&self, operation: &Operation, effects: &[Effect], input: &Input) -> bool {
         if !matches!(input, Input::Wallet { message: WalletMessage::KeyHandshake(_), .. }) {
             return false;
@@ -226,13 +237,30 @@ impl Workers {
         match operation {
             Operation::KeyHandshake(handshake) if handshake.login().is_some() => {
                 let starting = effects.iter().filter(|effect| matches!(effect, Effect::StartLogin { .. })).count();
-                !self.capacity.has_room_for(starting) || !self.reusable_logins.has_room_for(starting)
+                !self.scans.has_room(starting)
             }
-            Operation::Login(login) if login.reusable().is_some() && login.is_unused() => {
-                !self.reusable_logins.has_room_for(0)
-            }
+            Operation::Login(login) => login.reusable().is_some() && login.is_unused() && !self.scans.has_room(0),
             _ => false,
         }
+    }
+
+    /// Returns a scan for which there was no room to those that wait.
+    fn wait_for_room(&self, (reusable, target): (StreamId, ScanTarget), job: &Job) {
+        let Input::Wallet { author, sent_at, message: WalletMessage::KeyHandshake(handshake) } = &job.input else {
+            return;
+        };
+        let Some(event) = job.inbound else { return };
+        let (author, sent_at, handshake) = (*author, *sent_at, handshake.clone());
+        let scan = Scan { target, author, event, sent_at, handshake, via: Via::default() };
+        self.scans.had_no_room(reusable, scan);
+    }
+
+    /// What is reported of a remote signer instead, when its proof exceeds the limits of the reusable login where it is used.
+    async fn too_often(&self, id: StreamId, operation: &Operation, input: &Input, now: UnixMillis) -> Option<Input> {
+        let (Operation::Login(login), Input::Signer(report)) = (operation, input) else { return None };
+        let (reusable, proof) = (login.reusable()?, login.proof_in(report, now)?);
+        self.scans.admit_proof(reusable, id, proof).await.err()?;
+        Some(Input::Signer(Box::new(report.as_busy())))
     }
 
     /// Handles inputs that do not change the operation but have other effects.
@@ -260,11 +288,14 @@ mod tests {
 
     use tokio_util::sync::CancellationToken;
     use tokio_util::task::TaskTracker;
+    use usher_protocol::EventId;
+    use usher_protocol::login_proof::LoginChallenge;
 
     use super::*;
     use crate::engine::commit::tests::committer;
     use crate::engine::fixtures::{Around, MemoryStore, NOW, stream, within};
-    use crate::operations::KeyHandshake;
+    use crate::operations::fixtures::{signer_session, signer_signed, user};
+    use crate::operations::{KeyHandshake, Login, LoginOrigin, LoginState, LoginTerms, SignerFault, SignerStatus};
 
     const MINUTE: Duration = Duration::from_secs(60);
 
@@ -282,7 +313,7 @@ mod tests {
             tickets,
             timers: Arc::clone(&around.timers),
             capacity: Capacity::new(Arc::clone(&around.index), 10),
-            reusable_logins: ReusableLogins::new(100),
+            scans: around.scans(store),
             metrics: Arc::default(),
             clock: Arc::clone(&around.clock) as Arc<dyn Clock>,
             tasks: tasks.clone(),
@@ -322,6 +353,56 @@ mod tests {
         within("the input is taken", || (inputs.capacity() == 8).then_some(())).await;
         assert_eq!(around.alarms_after(MINUTE).await, [(stream(1), Alarm::Wake)]);
         around.tasks.set_inbox_drained();
+        around.stop().await;
+    }
+
+    #[tokio::test]
+    async fn remote_signer_is_limited_where_many_log_in() {
+        let (around, store) = (Around::new(), Arc::new(MemoryStore::default()));
+        let (committer, lightning, tickets) = committer(&around, &store);
+        let scans = around.scans(&store);
+        let workers = Arc::new(Workers {
+            store: Arc::clone(&store) as Arc<dyn Store>,
+            damage: Arc::new(Damage::new(Arc::clone(&store) as Arc<dyn Store>)),
+            committer: Arc::clone(&committer),
+            lightning,
+            tickets,
+            timers: Arc::clone(&around.timers),
+            capacity: Capacity::new(Arc::clone(&around.index), 10),
+            scans: Arc::clone(&scans),
+            metrics: Arc::default(),
+            clock: Arc::clone(&around.clock) as Arc<dyn Clock>,
+            tasks: around.tasks.clone(),
+        });
+        let reusable = stream(1);
+        let challenge = LoginChallenge { url: "https://shop.example/login/7".to_owned(), challenge: "text".to_owned() };
+        let mut login = Login::start(LoginTerms {
+            token: "token".to_owned(),
+            wallet_challenge: "challenge".to_owned(),
+            signer_challenge: "text".to_owned(),
+            page_secret: "secret".to_owned(),
+            browser: None,
+            origin: LoginOrigin::Reusable { stream: reusable },
+            return_url: None,
+            expires_at: NOW.plus(MINUTE * 5),
+            challenge_ttl: MINUTE,
+            service_proof: None,
+        });
+        login.ask_signer(signer_session(1), challenge.clone(), NOW).unwrap();
+        let change = Change::start(stream(2), Operation::Login(login), Vec::new());
+        committer.commit(change, NOW, Cause::Request(None)).await.unwrap();
+        // The same key has logged in there three times in this minute.
+        for event in 1..=3 {
+            let proof = (user(2).public_key(), EventId::from_byte_array([event; 32]));
+            scans.admit_proof(reusable, stream(3), proof).await.unwrap();
+        }
+        let signed = Job { id: stream(2), input: signer_signed(1, 2, &challenge, NOW), inbound: None };
+        workers.step(stream(2), &[&signed]).await.unwrap();
+        let stored = store.operation(stream(2)).await.unwrap().unwrap();
+        let Ok(Operation::Login(login)) = Operation::from_state(&stored.state) else { panic!("a login") };
+        let status = SignerStatus::Failed { fault: SignerFault::Busy };
+        assert_eq!((login.state(), login.signer().unwrap().status()), (LoginState::Waiting, &status));
+        assert_eq!(scans.refused(reusable), 1);
         around.stop().await;
     }
 

@@ -19,7 +19,7 @@ use crate::ports::{RemoteSignerError, SignedEvent, SignerProgress, SignerSession
 
 pub(super) const NOW: UnixMillis = UnixMillis(1_800_000_000_000);
 
-pub(super) fn user(n: u8) -> Keys {
+pub(crate) fn user(n: u8) -> Keys {
     Keys::new(SecretKey::from_slice(&[n; 32]).unwrap())
 }
 
@@ -122,7 +122,7 @@ pub(super) fn payment_says(author: &Keys, request_id: &str, status: PaymentStatu
     Input::Wallet { author: author.public_key(), sent_at: NOW, message }
 }
 
-pub(super) fn signer_session(n: u32) -> SignerSession {
+pub(crate) fn signer_session(n: u32) -> SignerSession {
     SignerSession(format!("session {n}"))
 }
 
@@ -139,7 +139,7 @@ pub(super) fn signer_failed(number: u32, error: RemoteSignerError) -> Input {
 }
 
 /// The user `n` has signed this challenge at this time.
-pub(super) fn signer_signed(number: u32, n: u8, challenge: &LoginChallenge, at: UnixMillis) -> Input {
+pub(crate) fn signer_signed(number: u32, n: u8, challenge: &LoginChallenge, at: UnixMillis) -> Input {
     let tags = challenge.tags().map(|tag| nostr::Tag::parse(tag).unwrap());
     let event = nostr::EventBuilder::new(nostr::Kind::from(27_235), "")
         .tags(tags)

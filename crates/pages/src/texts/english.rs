@@ -129,6 +129,11 @@ pub(crate) const ENGLISH: Texts = Texts {
             heading: "Remote signers cannot be reached",
             message: "Please log in in another way.",
         },
+        too_often: Message {
+            heading: "Too many logins",
+            message: "Too many people are logging in here, or you have done so too often. Please try again in a \
+                      minute, or scan the code with a wallet.",
+        },
         signer_too_often: Message {
             heading: "Too many remote signers",
             message: "This login has asked too many signers. Log in in another way, or return to the app to start a new one.",

@@ -134,6 +134,11 @@ pub(crate) const GERMAN: Texts = Texts {
             heading: "Remote-Signer sind nicht erreichbar",
             message: "Bitte melden Sie sich auf anderem Weg an.",
         },
+        too_often: Message {
+            heading: "Zu viele Anmeldungen",
+            message: "Hier melden sich gerade zu viele an, oder Sie haben es zu oft getan. Bitte versuchen Sie es in \
+                      einer Minute noch einmal, oder scannen Sie den Code mit einer Wallet.",
+        },
         signer_too_often: Message {
             heading: "Zu viele Remote-Signer",
             message: "Diese Anmeldung hat zu viele Signer gefragt. Melden Sie sich auf anderem Weg an, oder kehren Sie zur App \

@@ -85,6 +85,7 @@ pub(crate) struct LoginTexts {
     pub(crate) signer_invalid: Message,
     pub(crate) signer_unreachable: Message,
     pub(crate) signer_too_often: Message,
+    pub(crate) too_often: Message,
     pub(crate) learns_heading: &'static str,
     pub(crate) learns: &'static str,
     pub(crate) cancel: &'static str,

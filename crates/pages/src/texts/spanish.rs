@@ -130,6 +130,11 @@ pub(crate) const SPANISH: Texts = Texts {
             heading: "No se puede contactar con firmantes remotos",
             message: "Inicie sesión de otra manera.",
         },
+        too_often: Message {
+            heading: "Demasiados inicios de sesión",
+            message: "Demasiadas personas inician sesión aquí, o usted lo ha hecho demasiadas veces. Inténtelo de \
+                      nuevo en un minuto o escanee el código con una cartera.",
+        },
         signer_too_often: Message {
             heading: "Demasiados firmantes remotos",
             message: "Este inicio de sesión ha preguntado a demasiados firmantes. Inicie sesión de otra manera, o vuelva a la \

@@ -255,3 +255,25 @@ async fn closed_login_has_no_page_any_more() {
     assert!(page.done && page.events.is_empty());
     pages.stop().await;
 }
+
+#[tokio::test]
+async fn key_that_logs_in_all_the_time_is_asked_to_wait() {
+    let pages = Pages::start(None).await;
+    let poster = poster(&pages, "door").await;
+    let attempt = async |keys: &Keys| {
+        let visitor = Visitor::at(&pages, &poster).await;
+        let html = visitor.open(&pages).await.1;
+        let request = post(&format!("{}/extension", visitor.page), Some(&visitor.cookie), sign(keys, &proof(&html)));
+        pages.send(request).await
+    };
+    for _ in 0..3 {
+        assert_eq!(attempt(&user()).await.0, StatusCode::NO_CONTENT);
+    }
+    let (status, headers, said) = attempt(&user()).await;
+    assert_eq!((status, headers["retry-after"].to_str().unwrap()), (StatusCode::TOO_MANY_REQUESTS, "60"));
+    assert!(said.contains("Please try again in a minute"), "{said}");
+    assert_eq!(events(&pages, &poster).await.len(), 6);
+    let other = Keys::new(SecretKey::from_slice(&[8; 32]).unwrap());
+    assert_eq!(attempt(&other).await.0, StatusCode::NO_CONTENT);
+    pages.stop().await;
+}

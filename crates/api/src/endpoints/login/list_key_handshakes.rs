@@ -52,10 +52,11 @@ pub(crate) struct Handshake {
     /// How many scans of `url` were accepted. Of a handshake, these are the events of its stream.
     #[schema(example = 120)]
     accepted: u64,
-    /// How many scans wait now because its limits are reached. Waiting scans are admitted at random.
+    /// How many scans wait now because its limits are reached, also of the codes on a reusable login's page. Waiting scans are
+    /// admitted at random.
     #[schema(example = 0)]
     waiting: u64,
-    /// How many scans its limits refused since the service started.
+    /// How many scans, and logins begun on a reusable login's page, its limits refused since the service started.
     #[schema(example = 0)]
     refused: u64,
 }

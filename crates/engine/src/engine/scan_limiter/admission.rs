@@ -5,11 +5,14 @@ use std::time::Duration;
 
 use tracing::warn;
 use usher_protocol::message::WalletMessage;
+use usher_protocol::{EventId, PublicKey};
 
-use super::{Admission, Moment, Refusals, Scan, ScanCounts, ScanLimiter};
+use super::{Admission, Moment, Refusals, Scan, ScanCounts, ScanLimit, ScanLimiter, ScanTarget};
 use crate::StreamId;
+use crate::engine::capacity::Capacity;
 use crate::engine::inputs::Inputs;
 use crate::engine::metrics::Metrics;
+use crate::engine::reusable_logins::ReusableLogins;
 use crate::engine::tasks::Tasks;
 use crate::operations::Input;
 use crate::ports::{Clock, Randomness, Store};
@@ -24,6 +27,8 @@ const AUTHORS: usize = 256;
 pub(in crate::engine) struct ScanAdmissionParts {
     pub(in crate::engine) store: Arc<dyn Store>,
     pub(in crate::engine) inputs: Inputs,
+    pub(in crate::engine) capacity: Capacity,
+    pub(in crate::engine) reusable_logins: ReusableLogins,
     pub(in crate::engine) metrics: Arc<Metrics>,
     pub(in crate::engine) clock: Arc<dyn Clock>,
     pub(in crate::engine) randomness: Arc<dyn Randomness>,
@@ -41,13 +46,55 @@ impl ScanAdmission {
         Self { parts, limiter: ScanLimiter::default() }
     }
 
-    /// A reusable handshake was scanned.
+    /// A reusable handshake was scanned, or the code on the page of a login at one.
     pub(in crate::engine) async fn admit(&self, stream: StreamId, scan: Scan) {
-        match self.limiter.admit(stream, scan, self.moment(), &*self.parts.randomness) {
-            Admission::Accepted(scan) => self.hand_on(stream, scan).await,
+        let has_room = |starting| self.has_room(starting);
+        match self.limiter.admit(stream, scan, self.moment(), &has_room, &*self.parts.randomness) {
+            Admission::Accepted(scan) => self.hand_on(stream, *scan).await,
             Admission::Copy => {}
+            Admission::WaitsForRoom => self.parts.reusable_logins.scan_waits(self.parts.clock.now()),
             Admission::Waits | Admission::Refused => self.warn_of_refusals(),
         }
+    }
+
+    /// Whether the login `login` at the reusable login `reusable` may take a proof of this key: an event that another signer
+    /// has signed.
+    ///
+    /// # Errors
+    /// The limit that refuses it.
+    pub(in crate::engine) async fn admit_proof(
+        &self,
+        reusable: StreamId,
+        login: StreamId,
+        proof: (PublicKey, EventId),
+    ) -> Result<(), ScanLimit> {
+        let now = self.parts.clock.now();
+        let admit = |is_known| self.limiter.admit_proof(reusable, login, proof, is_known, now);
+        let Err(mut limit) = admit(false) else { return Ok(()) };
+        if limit != ScanLimit::Author {
+            match self.parts.store.known_users(&[proof.0]).await.as_deref() {
+                Ok([true]) => match admit(true) {
+                    Ok(()) => return Ok(()),
+                    Err(error) => limit = error,
+                },
+                Ok(_) => {}
+                Err(_) => self.parts.metrics.store_failed(),
+            }
+        }
+        self.limiter.proof_refused(reusable, limit, now);
+        self.warn_of_refusals();
+        Err(limit)
+    }
+
+    /// An accepted scan could start no login, because the last place was taken meanwhile: it waits.
+    pub(in crate::engine) fn had_no_room(&self, stream: StreamId, scan: Scan) {
+        self.limiter.had_no_room(stream, scan, self.moment(), &*self.parts.randomness);
+        self.parts.reusable_logins.scan_waits(self.parts.clock.now());
+    }
+
+    /// Whether another login at a reusable login may start, beside so many that are about to.
+    pub(in crate::engine) fn has_room(&self, starting: usize) -> bool {
+        self.parts.capacity.has_room_for(starting) && self.parts.reusable_logins.has_room_for(starting)
     }
 
     /// Draws scans that wait until the engine stops.
@@ -56,7 +103,8 @@ impl ScanAdmission {
         while tasks.unless_stopped(self.limiter.some_wait()).await.is_some() {
             while self.limiter.has_waiting() {
                 self.look_up_authors().await;
-                for (stream, scan) in self.limiter.draw(self.moment(), &*self.parts.randomness) {
+                let has_room = |starting| self.has_room(starting);
+                for (stream, scan) in self.limiter.draw(self.moment(), &has_room, &*self.parts.randomness) {
                     self.hand_on(stream, scan).await;
                 }
                 self.warn_of_refusals();
@@ -105,9 +153,13 @@ impl ScanAdmission {
 
     /// Hands a scan to its operation.
     async fn hand_on(&self, stream: StreamId, scan: Scan) {
-        let Scan { author, event, sent_at, handshake, via: _ } = scan;
+        let Scan { target, author, event, sent_at, handshake, via: _ } = scan;
+        let operation = match target {
+            ScanTarget::Handshake | ScanTarget::Login => stream,
+            ScanTarget::Page(login) => login,
+        };
         let input = Input::Wallet { author, sent_at, message: WalletMessage::KeyHandshake(handshake) };
-        self.parts.inputs.put_message(stream, input, event).await;
+        self.parts.inputs.put_message(operation, input, event).await;
     }
 
     /// The time of both clocks.

@@ -14,10 +14,23 @@
 //! Users who are known to the service have limits and draws of their own: a flood of new keys does not reach those. Who is
 //! known is in the store; it is asked only about scans that wait, many at a time.
 //!
+//! A scan of a reusable login starts a login, and those that are open are bounded ([`ReusableLogins`]). While there is no room for
+//! another, scans wait as well, and take nothing of the limits. Those that wait go first when there is room again, by turns.
+//!
+//! Logins that browsers begin on the page of a reusable login count as scans of its URL. A scan of the code on such a page is
+//! treated as any other; a proof of another signer is refused instead of waiting ([`ScanLimiter::admit_proof`]). The page counts
+//! as one more relay. As a user whose first attempt failed begins another at once, one key counts there three times a
+//! minute.
+//!
 //! Limits, and scans that wait, are kept in memory, for each handshake by itself; after a restart all limits are full again.
+//!
+//! [`ReusableLogins`]: super::reusable_logins::ReusableLogins
 
 mod admission;
+mod authors;
+mod counts;
 mod rates;
+mod room;
 mod waiting;
 
 use std::collections::BTreeMap;
@@ -33,14 +46,18 @@ use usher_protocol::message::KeyHandshake;
 use usher_protocol::{EventId, PublicKey};
 
 pub(super) use self::admission::{ScanAdmission, ScanAdmissionParts};
+use self::authors::{Accepted, is_recent};
+pub use self::counts::ScanLimit;
+pub(super) use self::counts::{Refusals, ScanCounts};
 use self::rates::{Bucket, Class, DRAWN_IN_ALL, full};
+use self::room::{HasRoom, Room};
 use self::waiting::{Pool, Waiting};
 use crate::operations::usable_relays;
 use crate::ports::{Randomness, Via};
 use crate::{StreamId, UnixMillis};
 
-/// One scan of one key counts in so long.
-const PER_AUTHOR: Duration = Duration::from_secs(60);
+/// What the pages of reusable logins are called where relays are counted.
+const PAGES: &str = "the login's page";
 
 /// Handshakes that are counted; the one not used for longest is forgotten, and all its limits are full again. At most 6 KB each.
 const HANDSHAKES: usize = 4096;
@@ -59,34 +76,10 @@ const WARN_EVERY: Duration = Duration::from_secs(60);
 /// ... and not for a few users who scanned twice in a minute.
 const WORTH_A_WARNING: u64 = 20;
 
-/// Which limit refused a scan.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum ScanLimit {
-    /// The same key a minute ago or less.
-    Author,
-    /// Too many over this relay.
-    Relay,
-    /// Too many over all relays.
-    Total,
-}
-
-impl ScanLimit {
-    /// Every limit.
-    pub const ALL: [Self; 3] = [Self::Author, Self::Relay, Self::Total];
-
-    /// The limit as the label of a metric.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Author => "author",
-            Self::Relay => "relay",
-            Self::Total => "total",
-        }
-    }
-}
-
-/// A user's scan of a reusable handshake.
+/// A user's scan of a reusable handshake, or of the code on the page of a login there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Scan {
+    pub(super) target: ScanTarget,
     pub(super) author: PublicKey,
     pub(super) event: EventId,
     /// When its author says it was made.
@@ -95,38 +88,37 @@ pub(super) struct Scan {
     pub(super) via: Via,
 }
 
+/// What is scanned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ScanTarget {
+    /// The URL of a reusable handshake.
+    Handshake,
+    /// The URL of a reusable login.
+    Login,
+    /// The code on the page of this login, which a browser has begun at a reusable login.
+    Page(StreamId),
+}
+
+impl ScanTarget {
+    /// Whether the user is then asked to log in.
+    pub(super) const fn starts_login(self) -> bool {
+        matches!(self, Self::Login | Self::Page(_))
+    }
+}
+
 /// What becomes of a scan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Admission {
     /// It is passed to its operation.
-    Accepted(Scan),
+    Accepted(Box<Scan>),
     /// It was accepted before, or is not counted twice: nothing more is done.
     Copy,
     /// It waits to be drawn.
     Waits,
+    /// The same, because there is no room for the login that it would start.
+    WaitsForRoom,
     /// It is refused by the limit per author.
     Refused,
-}
-
-/// How many scans there were since the service started.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct ScanCounts {
-    pub(super) accepted: u64,
-    /// By limit, in the order of [`ScanLimit::ALL`].
-    pub(super) refused: [u64; ScanLimit::ALL.len()],
-    /// Those that wait now.
-    pub(super) waiting: u64,
-}
-
-/// Scans were refused: to be logged.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Refusals {
-    /// The handshake, the limit, and the relay (`None`: a user's) of the last one.
-    pub(super) stream: StreamId,
-    pub(super) limit: ScanLimit,
-    pub(super) relay: Option<Arc<str>>,
-    /// How many since the last warning, of all handshakes.
-    pub(super) count: u64,
 }
 
 /// The limits of all reusable handshakes, and the scans that wait.
@@ -147,17 +139,13 @@ struct State {
     expired_at: Duration,
     /// The handshake of which a scan was drawn last.
     last_drawn: Option<StreamId>,
+    /// Scans of reusable logins wait for room: those that come now do, too.
+    awaits_room: bool,
     counts: ScanCounts,
     warned_at: UnixMillis,
     /// Refused since then.
     refused: u64,
     warning: Option<Refusals>,
-}
-
-#[derive(Clone, Copy)]
-struct Accepted {
-    at: UnixMillis,
-    event: EventId,
 }
 
 struct Handshake {
@@ -188,6 +176,7 @@ impl Default for State {
             drawn: full(DRAWN_IN_ALL),
             expired_at: Duration::ZERO,
             last_drawn: None,
+            awaits_room: false,
             counts: ScanCounts::default(),
             warned_at: UnixMillis(0),
             refused: 0,
@@ -217,32 +206,32 @@ impl ScanLimiter {
         stream: StreamId,
         mut scan: Scan,
         moment: Moment,
+        has_room: HasRoom<'_>,
         randomness: &dyn Randomness,
     ) -> Admission {
         let state = &mut *self.state.lock();
         let before = state.authors.get(&(stream, scan.author)).copied();
-        if let Some(before) = before
-            && before.at <= moment.now
-            && moment.now < before.at.plus(PER_AUTHOR)
-        {
-            if before.event == scan.event || scan.via.copy {
+        if let Some(before) = before {
+            if is_recent(before.at, moment.now) && (before.event == scan.event || scan.via.copy) {
                 return Admission::Copy;
             }
-            state.refuse(stream, ScanLimit::Author, scan.via.relay, moment.now);
-            return Admission::Refused;
+            if !before.allows(scan.target, moment.now) {
+                state.refuse(stream, ScanLimit::Author, scan.via.relay, moment.now);
+                return Admission::Refused;
+            }
         }
         let known =
             before.is_some() || state.pools.get(&stream).is_some_and(|pools| pools.known_users.contains(&scan.author));
-        let handshake = state.handshakes.get_or_insert_mut(stream, Handshake::default);
-        let admitted = if known {
-            handshake.known_users.admit(&scan.via, moment.now)
+        let admitted = if !scan.target.starts_login() || (!state.awaits_room && has_room(0)) {
+            state.class(stream, known).admit(&scan.via, moment.now)
         } else {
-            handshake.new_users.admit(&scan.via, moment.now)
+            state.awaits_room = true;
+            Err(ScanLimit::Room)
         };
         match admitted {
             Ok(()) => {
                 state.accept(stream, &scan, moment.now);
-                Admission::Accepted(scan)
+                Admission::Accepted(Box::new(scan))
             }
             Err(limit) => {
                 // What a peer sent is kept for minutes: no more of it than will be used.
@@ -253,8 +242,56 @@ impl ScanLimiter {
                 if is_first {
                     self.waits.notify_one();
                 }
-                Admission::Waits
+                if limit == ScanLimit::Room { Admission::WaitsForRoom } else { Admission::Waits }
             }
+        }
+    }
+
+    /// Whether the login `login`, which a browser has begun at the reusable login `stream`, may take this proof of another
+    /// signer's key. The answer cannot wait. `is_known`: the service knows the key.
+    ///
+    /// # Errors
+    /// The limit that refuses it.
+    pub(super) fn admit_proof(
+        &self,
+        stream: StreamId,
+        login: StreamId,
+        (author, event): (PublicKey, EventId),
+        is_known: bool,
+        now: UnixMillis,
+    ) -> Result<(), ScanLimit> {
+        let state = &mut *self.state.lock();
+        let target = ScanTarget::Page(login);
+        let before = state.authors.get(&(stream, author)).copied();
+        if let Some(before) = before {
+            if before.event == event && is_recent(before.at, now) {
+                return Ok(());
+            }
+            if !before.allows(target, now) {
+                return Err(ScanLimit::Author);
+            }
+        }
+        let via = Via { relay: Some(PAGES.into()), copy: false };
+        state.class(stream, is_known || before.is_some()).admit(&via, now)?;
+        state.count(stream, target, author, event, now);
+        Ok(())
+    }
+
+    /// A proof was refused.
+    pub(super) fn proof_refused(&self, stream: StreamId, limit: ScanLimit, now: UnixMillis) {
+        self.state.lock().refuse(stream, limit, Some(PAGES.into()), now);
+    }
+
+    /// A scan that was accepted could start no login, because the last place was taken meanwhile: it waits again.
+    pub(super) fn had_no_room(&self, stream: StreamId, scan: Scan, moment: Moment, randomness: &dyn Randomness) {
+        let state = &mut *self.state.lock();
+        state.authors.pop(&(stream, scan.author));
+        state.counts.accepted = state.counts.accepted.saturating_sub(1);
+        state.awaits_room = true;
+        let is_first = state.pools.is_empty();
+        state.wait(stream, Waiting::new(scan, ScanLimit::Room, moment.monotonic), false, moment.now, randomness);
+        if is_first {
+            self.waits.notify_one();
         }
     }
 
@@ -298,27 +335,36 @@ impl ScanLimiter {
         }
     }
 
-    /// Takes out as many waiting scans as the limits allow: those of known users for whom there is room, then some by
-    /// lot. Refuses those that have waited too long.
-    pub(super) fn draw(&self, moment: Moment, randomness: &dyn Randomness) -> Vec<(StreamId, Scan)> {
+    /// Takes out as many waiting scans as the limits allow, and as there is room for: those of known users, then some by lot.
+    /// Refuses those that have waited too long.
+    pub(super) fn draw(
+        &self,
+        moment: Moment,
+        has_room: HasRoom<'_>,
+        randomness: &dyn Randomness,
+    ) -> Vec<(StreamId, Scan)> {
         let state = &mut *self.state.lock();
         state.expire(moment);
-        let mut accepted = state.admit_known(moment.now);
+        let mut room = Room { has_room, starting: 0 };
         let after = state.last_drawn.map_or(Bound::Unbounded, Bound::Excluded);
         let until = state.last_drawn.map_or(Bound::Excluded(StreamId::from_bytes([0; 16])), Bound::Included);
         let order: Vec<_> = state.pools.range((after, Bound::Unbounded)).map(|(stream, _)| *stream).collect();
         let order: Vec<_> =
             order.into_iter().chain(state.pools.range((Bound::Unbounded, until)).map(|(s, _)| *s)).collect();
+        let mut accepted = state.admit_known(&order, &mut room, moment.now);
         loop {
             let before = accepted.len();
             for stream in &order {
-                accepted.extend(state.draw_one(*stream, true, moment.now, randomness));
-                accepted.extend(state.draw_one(*stream, false, moment.now, randomness));
+                accepted.extend(state.draw_one(*stream, true, &mut room, moment.now, randomness));
+                accepted.extend(state.draw_one(*stream, false, &mut room, moment.now, randomness));
             }
             if accepted.len() == before {
-                return accepted;
+                break;
             }
         }
+        // Whatever still waits waits for another limit.
+        state.awaits_room = state.awaits_room && !state.pools.is_empty() && !room.is_left();
+        accepted
     }
 
     /// How many scans were accepted and refused, and how many wait.
@@ -355,9 +401,19 @@ impl ScanLimiter {
 }
 
 impl State {
-    fn accept(&mut self, stream: StreamId, scan: &Scan, now: UnixMillis) {
-        self.authors.put((stream, scan.author), Accepted { at: now, event: scan.event });
+    /// The limits of a handshake for users who are known, or for those who are not.
+    fn class(&mut self, stream: StreamId, known: bool) -> &mut Class {
+        self.handshakes.get_or_insert_mut(stream, Handshake::default).of(known)
+    }
+
+    fn count(&mut self, stream: StreamId, target: ScanTarget, author: PublicKey, event: EventId, now: UnixMillis) {
+        let accepted = self.authors.get_or_insert_mut((stream, author), || Accepted::NOTHING);
+        accepted.add(target, event, now);
         self.counts.accepted = self.counts.accepted.saturating_add(1);
+    }
+
+    fn accept(&mut self, stream: StreamId, scan: &Scan, now: UnixMillis) {
+        self.count(stream, scan.target, scan.author, scan.event, now);
         if let Some(pools) = self.pools.get_mut(&stream) {
             pools.new_users.remove(&scan.author);
             pools.known_users.remove(&scan.author);
@@ -394,16 +450,25 @@ impl State {
     }
 
     /// Scans of known users for whom there is room.
-    fn admit_known(&mut self, now: UnixMillis) -> Vec<(StreamId, Scan)> {
+    fn admit_known(&mut self, order: &[StreamId], room: &mut Room<'_>, now: UnixMillis) -> Vec<(StreamId, Scan)> {
         let mut admitted = Vec::new();
-        let streams: Vec<_> =
-            self.pools.iter().filter(|(_, pools)| !pools.known_users.is_empty()).map(|(stream, _)| *stream).collect();
-        for stream in streams {
-            let class = &mut self.handshakes.get_or_insert_mut(stream, Handshake::default).known_users;
-            let Some(pools) = self.pools.get_mut(&stream) else { continue };
-            let mut room = |waiting: &Waiting| class.admit(&waiting.scan.via, now).is_ok();
-            let taken = pools.known_users.take_while(&mut room);
-            admitted.extend(taken.into_iter().map(|waiting| (stream, waiting.scan)));
+        for stream in order {
+            let Some(pools) = self.pools.get_mut(stream) else { continue };
+            let needs_room = pools.known_users.any().is_some_and(|waiting| waiting.scan.target.starts_login());
+            if self.awaits_room && needs_room {
+                // What room there is is shared by turns.
+                continue;
+            }
+            let class = &mut self.handshakes.get_or_insert_mut(*stream, Handshake::default).known_users;
+            let mut is_allowed = |waiting: &Waiting| {
+                let is_allowed = room.is_for(waiting) && class.admit(&waiting.scan.via, now).is_ok();
+                if is_allowed {
+                    room.take(&waiting.scan);
+                }
+                is_allowed
+            };
+            let taken = pools.known_users.take_while(&mut is_allowed);
+            admitted.extend(taken.into_iter().map(|waiting| (*stream, waiting.scan)));
         }
         for (stream, scan) in &admitted {
             self.accept(*stream, scan, now);
@@ -415,11 +480,13 @@ impl State {
         &mut self,
         stream: StreamId,
         known: bool,
+        room: &mut Room<'_>,
         now: UnixMillis,
         randomness: &dyn Randomness,
     ) -> Option<(StreamId, Scan)> {
         let pool = self.pools.get_mut(&stream)?.of(known);
-        if pool.is_empty() {
+        // All scans of a handshake need room, or none does.
+        if !pool.any().is_some_and(|waiting| room.is_for(waiting)) {
             return None;
         }
         let drawn = &mut self.handshakes.get_or_insert_mut(stream, Handshake::default).of(known).drawn;
@@ -427,6 +494,7 @@ impl State {
             return None;
         }
         let scan = pool.draw(randomness)?.scan;
+        room.take(&scan);
         drawn.take(now);
         self.drawn.take(now);
         self.last_drawn = Some(stream);
@@ -481,14 +549,6 @@ impl Pools {
 
     fn into_scans(self) -> impl Iterator<Item = Waiting> {
         self.new_users.into_scans().chain(self.known_users.into_scans())
-    }
-}
-
-impl ScanCounts {
-    fn refuse(&mut self, limit: ScanLimit) {
-        if let Some(refused) = self.refused.get_mut(limit as usize) {
-            *refused = refused.saturating_add(1);
-        }
     }
 }
 

@@ -1,5 +1,6 @@
 use std::cell::Cell;
 
+use super::authors::{PER_AUTHOR, PER_AUTHOR_ON_PAGES};
 use super::waiting::WAITS;
 use super::*;
 use crate::testing::SeededRandomness;
@@ -8,12 +9,19 @@ const NOW: UnixMillis = UnixMillis(1_800_000_000_000);
 
 struct World {
     limiter: ScanLimiter,
+    /// How many more logins may start.
+    room: Cell<usize>,
     scans: Cell<u64>,
     randomness: SeededRandomness,
 }
 
 fn world() -> World {
-    World { limiter: ScanLimiter::default(), scans: Cell::new(0), randomness: SeededRandomness::new(1) }
+    World {
+        limiter: ScanLimiter::default(),
+        room: Cell::new(usize::MAX),
+        scans: Cell::new(0),
+        randomness: SeededRandomness::new(1),
+    }
 }
 
 fn stream(n: u8) -> StreamId {
@@ -45,11 +53,12 @@ impl World {
         let mut event = [0; 32];
         event[..8].copy_from_slice(&self.scans.get().to_be_bytes());
         let event = EventId::from_byte_array(event);
-        Scan { author: key(author), event, sent_at: NOW, handshake: handshake("wss://a"), via: via.clone() }
+        let target = ScanTarget::Handshake;
+        Scan { target, author: key(author), event, sent_at: NOW, handshake: handshake("wss://a"), via: via.clone() }
     }
 
     fn admit(&self, on: StreamId, scan: Scan, now: UnixMillis) -> Admission {
-        self.limiter.admit(on, scan, moment(now), &self.randomness)
+        self.limiter.admit(on, scan, moment(now), &|starting| starting < self.room.get(), &self.randomness)
     }
 
     fn scan(&self, author: u64, via: &Via, now: UnixMillis) -> Admission {
@@ -66,7 +75,7 @@ impl World {
     }
 
     fn draw(&self, now: UnixMillis) -> Vec<(StreamId, PublicKey)> {
-        let drawn = self.limiter.draw(moment(now), &self.randomness);
+        let drawn = self.limiter.draw(moment(now), &|starting| starting < self.room.get(), &self.randomness);
         drawn.into_iter().map(|(stream, scan)| (stream, scan.author)).collect()
     }
 
@@ -140,7 +149,7 @@ fn copy_over_another_relay_is_accepted_once() {
     let event = world.scan_of(9_999, &over("a"));
     let copy = |relay: &str| Scan { via: Via { copy: true, ..over(relay) }, ..event.clone() };
     assert_eq!(world.admit(stream(1), event.clone(), NOW), Admission::Waits);
-    assert_eq!(world.admit(stream(1), copy("b"), NOW), Admission::Accepted(copy("b")));
+    assert_eq!(world.admit(stream(1), copy("b"), NOW), Admission::Accepted(Box::new(copy("b"))));
     assert_eq!(world.admit(stream(1), copy("c"), NOW), Admission::Copy);
     assert_eq!(world.limiter.waiting(stream(1)), 2_000, "it waits no longer");
 }
@@ -324,4 +333,124 @@ fn memory_is_bounded() {
             assert!(relays.iter().map(String::len).sum::<usize>() <= 512 && scan.handshake.token.len() < 800);
         }
     }
+}
+
+impl World {
+    fn login_scan(&self, author: u64, target: ScanTarget) -> Scan {
+        Scan { target, ..self.scan_of(author, &over("a")) }
+    }
+
+    /// The place of an accepted login is taken.
+    fn admit_login(&self, on: StreamId, author: u64, target: ScanTarget, now: UnixMillis) -> Admission {
+        let admission = self.admit(on, self.login_scan(author, target), now);
+        if matches!(admission, Admission::Accepted(_)) {
+            self.room.set(self.room.get() - 1);
+        }
+        admission
+    }
+
+    fn prove(&self, author: u64, event: u8, is_known: bool, now: UnixMillis) -> Result<(), ScanLimit> {
+        let proof = (key(author), EventId::from_byte_array([event; 32]));
+        self.limiter.admit_proof(stream(1), stream(9), proof, is_known, now)
+    }
+
+    fn refused(&self, limit: ScanLimit) -> u64 {
+        self.limiter.counts().refused[limit as usize]
+    }
+}
+
+#[test]
+fn scans_wait_for_room_and_take_nothing_of_the_limits() {
+    let world = world();
+    world.room.set(2);
+    let login = ScanTarget::Login;
+    for author in 0..2 {
+        assert!(matches!(world.admit_login(stream(1), author, login, NOW), Admission::Accepted(_)));
+    }
+    for author in 2..5 {
+        assert_eq!(world.admit_login(stream(1), author, login, NOW), Admission::WaitsForRoom);
+        // The wallet sends it again: it is no second scan, and none too many.
+        assert_eq!(world.admit_login(stream(1), author, login, NOW), Admission::WaitsForRoom);
+    }
+    assert_eq!((world.limiter.waiting(stream(1)), world.limiter.refused(stream(1))), (3, 0));
+    assert!(world.is_accepted(77, &over("a"), NOW), "a handshake starts no login");
+    assert!(world.draw(NOW).is_empty());
+
+    world.room.set(2);
+    assert_eq!(world.admit_login(stream(1), 9, login, NOW), Admission::WaitsForRoom, "others wait for longer");
+    assert_eq!(world.draw(NOW).len(), 2);
+    world.room.set(0);
+    assert!(world.draw(NOW).is_empty());
+    assert_eq!(world.limiter.waiting(stream(1)), 2);
+    world.room.set(8);
+    assert_eq!(world.draw(NOW).len(), 2);
+    assert!(matches!(world.admit_login(stream(1), 10, login, NOW), Admission::Accepted(_)), "nobody waits any more");
+
+    // Too long.
+    world.room.set(0);
+    world.admit_login(stream(1), 11, login, NOW);
+    world.draw(NOW.plus(WAITS));
+    assert_eq!((world.refused(ScanLimit::Room), world.limiter.refused(stream(1))), (1, 1));
+}
+
+#[test]
+fn each_url_has_its_share_of_the_room() {
+    let world = world();
+    world.room.set(0);
+    for author in 0..1_000 {
+        world.admit_login(stream(1), author, ScanTarget::Login, NOW);
+    }
+    // Its keys are known: they have logged in before.
+    world.look_up(|_| true, NOW);
+    world.admit_login(stream(2), 5_000, ScanTarget::Login, NOW);
+    for _ in 0..3 {
+        world.room.set(1);
+        if world.draw(NOW).iter().any(|(on, _)| *on == stream(2)) {
+            return;
+        }
+    }
+    panic!("a flood of one URL takes all of the room");
+}
+
+#[test]
+fn a_scan_whose_place_was_taken_waits_and_is_no_second_scan() {
+    let world = world();
+    world.room.set(1);
+    let scan = world.login_scan(1, ScanTarget::Login);
+    let accepted = world.admit(stream(1), scan.clone(), NOW);
+    assert_eq!(accepted, Admission::Accepted(Box::new(scan.clone())));
+    world.room.set(0);
+    world.limiter.had_no_room(stream(1), scan, moment(NOW), &world.randomness);
+    let counts = world.limiter.counts();
+    assert_eq!((counts.accepted, counts.waiting), (0, 1));
+    world.room.set(1);
+    assert_eq!(world.draw(NOW), [(stream(1), key(1))]);
+    assert_eq!(world.limiter.counts().accepted, 1);
+}
+
+#[test]
+fn logins_begun_on_pages_count_as_scans_of_the_url() {
+    let world = world();
+    let page = ScanTarget::Page(stream(8));
+    // One key begins anew now and then, not all the time.
+    assert!(world.is_accepted(1, &over("a"), NOW));
+    for _ in 0..PER_AUTHOR_ON_PAGES {
+        assert!(matches!(world.admit_login(stream(1), 1, page, NOW), Admission::Accepted(_)));
+    }
+    assert_eq!(world.admit_login(stream(1), 1, page, NOW), Admission::Refused);
+    assert_eq!(world.prove(1, 1, false, NOW), Err(ScanLimit::Author));
+    assert_eq!(world.prove(1, 1, false, NOW.plus(PER_AUTHOR)), Ok(()));
+    assert_eq!(world.limiter.counts().accepted, 5);
+
+    // New keys: no more than over a relay, and relays keep theirs.
+    let later = NOW.plus(PER_AUTHOR);
+    let proven = (100..10_000).filter(|author| world.prove(*author, 2, false, later).is_ok()).count();
+    assert_eq!(proven, 3_000);
+    assert_eq!(world.prove(20_000, 2, false, later), Err(ScanLimit::Relay));
+    assert_eq!(world.prove(100, 2, false, later), Ok(()), "it is the same event");
+    assert_eq!(world.prove(20_000, 2, true, later), Ok(()), "known users have limits of their own");
+    assert!(world.is_accepted(30_000, &over("a"), later));
+    assert_eq!(world.limiter.refused(stream(1)), 1, "who is refused counts when that is final");
+    world.limiter.proof_refused(stream(1), ScanLimit::Relay, later);
+    assert_eq!((world.limiter.refused(stream(1)), world.refused(ScanLimit::Relay)), (2, 1));
 }

@@ -66,8 +66,9 @@ impl Pool {
         self.scans.len()
     }
 
-    pub(super) fn is_empty(&self) -> bool {
-        self.scans.is_empty()
+    /// One of them.
+    pub(super) fn any(&self) -> Option<&Waiting> {
+        self.scans.first()
     }
 
     pub(super) fn contains(&self, author: &PublicKey) -> bool {
