@@ -24,9 +24,9 @@ pub use engine::{
     LightningBackend, Live, LiveEvent, LiveEvents, LoginPageError, LoginRequest, LoginStarted, LoginView, LoginVisit,
     LoginWatch, MintTicket, OpenedLogin, OperationMetrics, OutgoingPage, OutgoingTicket, PageRules, PayInvoiceRequest,
     PaymentRules, PaymentView, RecurringPaymentRequest, RenderedResponse, RequestInvoice, RequestTicket,
-    RequestVerificationToken, RetryError, ReusableHandshake, ScanLimit, SendTicket, SignerView, SinglePaymentRequest,
-    SpendingRules, StartError, SubscriptionError, SubscriptionFilter, SubscriptionPage, TicketCallError,
-    VerificationRules, VerificationSessionStarted, VerificationView, WithdrawTicket,
+    RequestVerificationToken, RetryError, ReusableHandshake, ReusablePage, ScanLimit, SendTicket, SignerView,
+    SinglePaymentRequest, SpendingRules, StartError, SubscriptionError, SubscriptionFilter, SubscriptionPage,
+    TicketCallError, VerificationRules, VerificationSessionStarted, VerificationView, WithdrawTicket,
 };
 pub use event::{Event, EventPage, EventType};
 pub use event_data::EventData;

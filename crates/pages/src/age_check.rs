@@ -14,7 +14,7 @@ use crate::PagesState;
 use crate::browser::{Visit, cookie, cookie_name, set_cookie, visit};
 use crate::keyed_page::{self, Address, Found, KeyedView as _};
 use crate::language::Language;
-use crate::page;
+use crate::page::{self, Next};
 use crate::session;
 use crate::texts::{Message, Texts, fill};
 
@@ -106,7 +106,7 @@ fn failed(pages: &PagesState, texts: &Texts, session: StreamId, error: &AgeCheck
 }
 
 fn message(pages: &PagesState, texts: &Texts, status: StatusCode, message: &Message, back: Option<&str>) -> Response {
-    page::message(status, texts, &pages.base, message, back)
+    page::message(status, texts, &pages.base, message, back.map_or(Next::Nothing, Next::Back))
 }
 
 /// A cookie of each session's own: several can be open in one browser.

@@ -6,13 +6,13 @@ use http::header::CONTENT_TYPE;
 use http::request::Parts;
 use http::{HeaderMap, StatusCode};
 use usher_engine::ports::StoreError;
-use usher_engine::{LoginPageError, StreamId};
+use usher_engine::{LoginPageError, OpenedLogin, ReusablePage, StreamId};
 
 use crate::PagesState;
-use crate::browser::{cookie, login_cookie_name};
+use crate::browser::{LoginCookie, cookie, login_cookie_name};
 use crate::keyed_page::Address;
 use crate::language::Language;
-use crate::page;
+use crate::page::{self, Next};
 use crate::texts::{Message, Texts};
 
 /// The first part of the path of the page.
@@ -27,6 +27,8 @@ pub(crate) struct AtLogin {
     pub(crate) address: String,
     /// What the browser shows to have the page.
     pub(crate) browser: Option<String>,
+    /// The page of a reusable login on which the browser says that it has begun this one.
+    begun_at: Option<ReusablePage>,
     pub(crate) texts: &'static Texts,
     base: String,
 }
@@ -39,28 +41,46 @@ impl FromRequestParts<PagesState> for AtLogin {
         let Path((id, secret)) =
             Address::from_request_parts(parts, pages).await.map_err(|rejection| rejection.into_response())?;
         let Ok(login) = id.parse::<StreamId>() else {
-            return Err(page::message(StatusCode::NOT_FOUND, texts, &pages.base, &texts.login.not_found, None));
+            return Err(page::message(
+                StatusCode::NOT_FOUND,
+                texts,
+                &pages.base,
+                &texts.login.not_found,
+                Next::Nothing,
+            ));
         };
-        let browser = cookie(&parts.headers, &login_cookie_name(&pages.url, login));
+        let shown =
+            cookie(&parts.headers, &login_cookie_name(&pages.url, login)).map(|value| LoginCookie::read(&value));
+        let (browser, begun_at) = shown.map_or((None, None), |shown| (Some(shown.browser), shown.begun_at));
         let (address, base) = (pages.address(FOLDER, login, &secret), pages.base.clone());
-        Ok(Self { login, secret, address, browser, texts, base })
+        Ok(Self { login, secret, address, browser, begun_at, texts, base })
     }
 }
 
 impl AtLogin {
     /// A page that only says something.
-    pub(crate) fn message(&self, status: StatusCode, message: &Message, back: Option<&str>) -> Response {
-        page::message(status, self.texts, &self.base, message, back)
+    pub(crate) fn message(&self, status: StatusCode, message: &Message, next: Next<'_>) -> Response {
+        page::message(status, self.texts, &self.base, message, next)
     }
 
-    /// There is no such login.
-    pub(crate) fn not_found(&self) -> Response {
-        self.message(StatusCode::NOT_FOUND, &self.texts.login.not_found, None)
+    /// There is no such login. If the browser had it, it has made room for others, or has been over for long.
+    pub(crate) async fn not_found(&self, pages: &PagesState) -> Response {
+        let not_found = || self.message(StatusCode::NOT_FOUND, &self.texts.login.not_found, Next::Nothing);
+        let Some(page) = &self.begun_at else { return not_found() };
+        match pages.engine.open_login(page.login, &page.page_secret, None, false).await {
+            Ok(OpenedLogin::Reusable) => {
+                let address = self.page_of(pages, page.login, &page.page_secret);
+                self.message(StatusCode::GONE, &self.texts.login.gone, Next::StartAgain(&address))
+            }
+            Ok(OpenedLogin::Closed) => self.closed(),
+            Ok(_) => not_found(),
+            Err(error) => self.unavailable(&error),
+        }
     }
 
     /// The reusable login is closed.
     pub(crate) fn closed(&self) -> Response {
-        self.message(StatusCode::GONE, &self.texts.login.over, None)
+        self.message(StatusCode::GONE, &self.texts.login.over, Next::Nothing)
     }
 
     /// The path of the page of another login.
@@ -69,14 +89,39 @@ impl AtLogin {
     }
 
     /// The page belongs to another browser.
-    pub(crate) fn elsewhere(&self) -> Response {
-        self.message(StatusCode::FORBIDDEN, &self.texts.login.opened_elsewhere, None)
+    pub(crate) fn elsewhere(&self, pages: &PagesState, start_again: Option<&ReusablePage>) -> Response {
+        let texts = &self.texts.login;
+        match start_again.map(|page| self.page_of(pages, page.login, &page.page_secret)) {
+            None => self.message(StatusCode::FORBIDDEN, &texts.opened_elsewhere, Next::Nothing),
+            Some(address) => {
+                self.message(StatusCode::FORBIDDEN, &texts.opened_elsewhere_start_again, Next::StartAgain(&address))
+            }
+        }
+    }
+
+    /// The response to a form when its request is refused.
+    pub(crate) async fn refused(&self, pages: &PagesState, error: &LoginPageError) -> Response {
+        let (status, said) = self.refusal(error);
+        match error {
+            LoginPageError::NotFound => self.not_found(pages).await,
+            LoginPageError::Elsewhere => {
+                let browser = self.browser.as_deref();
+                match pages.engine.open_login(self.login, &self.secret, browser, false).await {
+                    Ok(OpenedLogin::Elsewhere { start_again }) => self.elsewhere(pages, start_again.as_ref()),
+                    _ => self.elsewhere(pages, None),
+                }
+            }
+            LoginPageError::Busy { retry_after } => {
+                self.message(status, said, Next::Retry(&self.address, retry_after.as_secs().max(1)))
+            }
+            _ => self.message(status, said, Next::Nothing),
+        }
     }
 
     /// The login cannot be read.
     pub(crate) fn unavailable(&self, error: &StoreError) -> Response {
         tracing::error!(login = %self.login, %error, "the page of a login could not be shown");
-        self.message(StatusCode::SERVICE_UNAVAILABLE, &self.texts.unavailable, None)
+        self.message(StatusCode::SERVICE_UNAVAILABLE, &self.texts.unavailable, Next::Nothing)
     }
 
     /// The message for the user when something is refused.
@@ -86,7 +131,7 @@ impl AtLogin {
             LoginPageError::NotFound => (StatusCode::NOT_FOUND, &texts.login.not_found),
             LoginPageError::Elsewhere => (StatusCode::FORBIDDEN, &texts.login.opened_elsewhere),
             LoginPageError::Over => (StatusCode::CONFLICT, &texts.login.over),
-            LoginPageError::Busy => (StatusCode::SERVICE_UNAVAILABLE, &texts.unavailable),
+            LoginPageError::Busy { .. } => (StatusCode::SERVICE_UNAVAILABLE, &texts.login.busy),
             LoginPageError::TooOften => (StatusCode::TOO_MANY_REQUESTS, &texts.login.too_often),
             LoginPageError::TooManySigners => (StatusCode::TOO_MANY_REQUESTS, &texts.login.signer_too_often),
             LoginPageError::Signer(_) => (StatusCode::UNPROCESSABLE_ENTITY, &texts.login.signer_invalid),

@@ -1,10 +1,12 @@
 //! The browser that a page belongs to, by a cookie.
 
+use std::fmt;
 use std::time::Duration;
 
-use http::header::COOKIE;
+use http::header::{COOKIE, ORIGIN};
 use http::{HeaderMap, Method};
-use usher_engine::StreamId;
+use url::Url;
+use usher_engine::{ReusablePage, StreamId};
 
 /// Most cookies of logins that a browser keeps: the oldest go, so that requests do not grow without end.
 const MOST_LOGINS: usize = 20;
@@ -35,6 +37,20 @@ pub(crate) fn visit(method: &Method, headers: &HeaderMap) -> Visit {
     }
 }
 
+/// Whether a form comes from a page of this service, as far as the browser says (Fetch Metadata Request Headers, sections 2.1
+/// and 2.3); before 2023, or without TLS, browsers send its origin alone.
+pub(crate) fn is_own_form(public_url: &str, headers: &HeaderMap) -> bool {
+    let named = |name: &str| headers.get(name).map(http::HeaderValue::as_bytes);
+    let is_seen = named("sec-fetch-dest").is_none_or(|destination| destination == b"document");
+    is_seen
+        && match named("sec-fetch-site") {
+            Some(site) => matches!(site, b"same-origin" | b"none"),
+            None => headers.get(ORIGIN).is_none_or(|origin| {
+                Url::parse(public_url).is_ok_and(|url| origin == url.origin().ascii_serialization().as_str())
+            }),
+        }
+}
+
 /// Whether a browser loads a page that its user may never open.
 fn is_prefetch(headers: &HeaderMap) -> bool {
     let named = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
@@ -52,16 +68,52 @@ pub fn login_cookies(
     lifetime: Duration,
     headers: &HeaderMap,
 ) -> Vec<String> {
-    let prefix = cookie_name(public_url, LOGIN);
-    let mut others: Vec<&str> =
-        cookies(headers).map(|(name, _)| name).filter(|name| name.starts_with(&prefix)).collect();
+    let own = set_cookie(public_url, &login_cookie_name(public_url, login), browser, lifetime.as_secs() + 3600);
+    [own].into_iter().chain(surplus_cookies(public_url, login, headers)).collect()
+}
+
+/// The `Set-Cookie` headers that remove the cookies of the oldest logins, if a browser has too many beside this one.
+pub(crate) fn surplus_cookies(public_url: &str, login: StreamId, headers: &HeaderMap) -> Vec<String> {
+    let (prefix, own) = (cookie_name(public_url, LOGIN), login_cookie_name(public_url, login));
+    let names = cookies(headers).map(|(name, _)| name);
+    let mut others: Vec<&str> = names.filter(|name| name.starts_with(&prefix) && *name != own).collect();
     // Their ids are in the order in which the logins began.
     others.sort_unstable();
     others.dedup();
     let too_many = (others.len() + 1).saturating_sub(MOST_LOGINS);
-    let removed = others.into_iter().take(too_many).map(|name| set_cookie(public_url, name, "", 0));
-    let own = set_cookie(public_url, &login_cookie_name(public_url, login), browser, lifetime.as_secs() + 3600);
-    [own].into_iter().chain(removed).collect()
+    others.into_iter().take(too_many).map(|name| set_cookie(public_url, name, "", 0)).collect()
+}
+
+/// The value of the cookie of a login.
+pub(crate) struct LoginCookie {
+    /// What the browser shows to have the page.
+    pub(crate) browser: String,
+    /// The page of a reusable login on which the browser has begun this one: the way back when it is long over. The browser
+    /// says so, and it is its own affair: it knows the address.
+    pub(crate) begun_at: Option<ReusablePage>,
+}
+
+impl LoginCookie {
+    /// Reads what a browser shows.
+    pub(crate) fn read(value: &str) -> Self {
+        let (browser, rest) = value.split_once('.').unwrap_or((value, ""));
+        let begun_at = rest.split_once('.').and_then(|(login, page_secret)| {
+            // It becomes a part of an address.
+            let is_plain = page_secret.bytes().all(|byte| byte.is_ascii_alphanumeric());
+            let login = login.parse().ok().filter(|_| is_plain && !page_secret.is_empty())?;
+            Some(ReusablePage { login, page_secret: page_secret.to_owned() })
+        });
+        Self { browser: browser.to_owned(), begun_at }
+    }
+}
+
+impl fmt::Display for LoginCookie {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.begun_at {
+            None => write!(f, "{}", self.browser),
+            Some(ReusablePage { login, page_secret }) => write!(f, "{}.{login}.{page_secret}", self.browser),
+        }
+    }
 }
 
 /// A cookie of each login's own: several can be open in one browser.
@@ -73,7 +125,7 @@ pub fn login_cookie_name(public_url: &str, login: StreamId) -> String {
 pub(crate) fn shown_logins(public_url: &str, headers: &HeaderMap) -> Vec<(StreamId, String)> {
     let prefix = cookie_name(public_url, LOGIN);
     let login = |name: &str| name.strip_prefix(&prefix)?.parse::<StreamId>().ok();
-    let shown = cookies(headers).filter_map(|(name, value)| Some((login(name)?, value.to_owned())));
+    let shown = cookies(headers).filter_map(|(name, value)| Some((login(name)?, LoginCookie::read(value).browser)));
     let mut shown: Vec<_> = shown.collect();
     shown.sort_unstable_by_key(|(login, _)| std::cmp::Reverse(*login));
     shown.truncate(MOST_LOGINS);

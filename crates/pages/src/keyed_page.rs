@@ -8,7 +8,7 @@ use usher_engine::ports::StoreError;
 use usher_engine::{Engine, StreamId};
 
 use crate::PagesState;
-use crate::page;
+use crate::page::{self, Next};
 use crate::texts::{Message, Texts};
 use crate::waiting::{self, Shown};
 
@@ -52,14 +52,14 @@ pub(crate) async fn find<V: KeyedView>(
     id: &str,
     secret: &str,
 ) -> Result<Found<V>, Response> {
-    let not_found = || page::message(StatusCode::NOT_FOUND, texts, &pages.base, V::not_found(texts), None);
+    let not_found = || page::message(StatusCode::NOT_FOUND, texts, &pages.base, V::not_found(texts), Next::Nothing);
     let Ok(id) = id.parse::<StreamId>() else { return Err(not_found()) };
     match V::find(&pages.engine, id, secret).await {
         Ok(Some(view)) => Ok(Found { id, address: pages.address(V::FOLDER, id, secret), view }),
         Ok(None) => Err(not_found()),
         Err(error) => {
             tracing::error!(stream_id = %id, %error, "a page could not be shown");
-            Err(page::message(StatusCode::SERVICE_UNAVAILABLE, texts, &pages.base, &texts.unavailable, None))
+            Err(page::message(StatusCode::SERVICE_UNAVAILABLE, texts, &pages.base, &texts.unavailable, Next::Nothing))
         }
     }
 }

@@ -10,14 +10,14 @@ use std::time::Duration;
 use askama::Template;
 use axum::extract::State;
 use axum::response::{AppendHeaders, IntoResponse as _, Response};
-use http::header::{RETRY_AFTER, SET_COOKIE};
+use http::header::{REFERRER_POLICY, RETRY_AFTER, SET_COOKIE};
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use usher_engine::operations::LoginState;
-use usher_engine::{LoginPageError, LoginView, LoginVisit, OpenedLogin};
+use usher_engine::{LoginPageError, LoginView, LoginVisit, OpenedLogin, ReusablePage};
 
 use crate::PagesState;
 use crate::at_login::{AtLogin, other_type};
-use crate::browser::{Visit, login_cookies, shown_logins, visit};
+use crate::browser::{LoginCookie, Visit, is_own_form, login_cookies, shown_logins, surplus_cookies, visit};
 use crate::page;
 use crate::qr::Qr;
 use crate::signer::{self, SignerPart};
@@ -54,6 +54,8 @@ struct LoginPage<'a> {
     time_left: &'a str,
     /// Where the page leads to at the end.
     return_url: Option<&'a str>,
+    /// Where the next login begins, when this one is over: the link's text and its address.
+    start_again: Option<(&'static str, &'a str)>,
 }
 
 /// The page that a browser gets of which it is not known whether a user sees it: the login's page comes after it.
@@ -86,6 +88,10 @@ pub(crate) async fn show(State(pages): State<PagesState>, at: AtLogin, method: M
 
 /// `POST /login/{stream_id}/{secret}`: the user says that they have opened the page.
 pub(crate) async fn enter(State(pages): State<PagesState>, at: AtLogin, headers: HeaderMap) -> Response {
+    // Another site can have browsers send such a form without the cookies of their logins. It can lead them to the page, no more.
+    if !is_own_form(&pages.url, &headers) {
+        return page::see_other(&at.address);
+    }
     open(&pages, &at, true, &headers, |_| page::see_other(&at.address)).await
 }
 
@@ -109,10 +115,14 @@ async fn open(
         Ok(OpenedLogin::Reusable) if claims => visit_reusable(pages, at, headers).await,
         Ok(OpenedLogin::Unclaimed | OpenedLogin::Reusable) => {
             let _turn = pages.turn().await;
-            page::render(StatusCode::OK, &EnterPage { texts: at.texts, base: &pages.base, address: &at.address })
+            let page = EnterPage { texts: at.texts, base: &pages.base, address: &at.address };
+            let mut response = page::render(StatusCode::OK, &page);
+            // With "no-referrer", the page's own form would come from the origin "null", as one of any site can.
+            response.headers_mut().insert(REFERRER_POLICY, HeaderValue::from_static("same-origin"));
+            response
         }
-        Ok(OpenedLogin::Elsewhere) => at.elsewhere(),
-        Ok(OpenedLogin::NotFound) => at.not_found(),
+        Ok(OpenedLogin::Elsewhere { start_again }) => at.elsewhere(pages, start_again.as_ref()),
+        Ok(OpenedLogin::NotFound) => at.not_found(pages).await,
         Ok(OpenedLogin::Closed) => at.closed(),
         Err(error) => at.unavailable(&error),
     }
@@ -123,16 +133,19 @@ async fn visit_reusable(pages: &PagesState, at: &AtLogin, headers: &HeaderMap) -
     match pages.engine.visit_login(at.login, &at.secret, &shown_logins(&pages.url, headers)).await {
         Ok(LoginVisit { login, page_secret, new_browser }) => {
             let mut response = page::see_other(&at.page_of(pages, login, &page_secret));
-            if let Some((browser, time_left)) = new_browser {
-                set_cookies(&mut response, login_cookies(&pages.url, login, &browser, time_left, headers));
-            }
+            let cookies = match new_browser {
+                Some((browser, time_left)) => {
+                    let begun_at = Some(ReusablePage { login: at.login, page_secret: at.secret.clone() });
+                    let cookie = LoginCookie { browser, begun_at }.to_string();
+                    login_cookies(&pages.url, login, &cookie, time_left, headers)
+                }
+                None => surplus_cookies(&pages.url, login, headers),
+            };
+            set_cookies(&mut response, cookies);
             response
         }
         Err(LoginPageError::Over) => at.closed(),
-        Err(error) => {
-            let (status, said) = at.refusal(&error);
-            at.message(status, said, None)
-        }
+        Err(error) => at.refused(pages, &error).await,
     }
 }
 
@@ -185,10 +198,7 @@ pub(crate) async fn decline(State(pages): State<PagesState>, at: AtLogin) -> Res
     match pages.engine.decline_login(at.login, &at.secret, at.browser.as_deref()).await {
         // The page shows the outcome, whichever it is.
         Ok(()) | Err(LoginPageError::Over) => page::see_other(&at.address),
-        Err(error) => {
-            let (status, said) = at.refusal(&error);
-            at.message(status, said, None)
-        }
+        Err(error) => at.refused(&pages, &error).await,
     }
 }
 
@@ -197,6 +207,7 @@ fn show_login(pages: &PagesState, at: &AtLogin, view: &LoginView) -> Response {
     let service = pages.service_name.as_deref().unwrap_or(texts.this_service);
     let asker = view.client_name.as_deref().unwrap_or(service);
     let open = !view.state.is_over();
+    let start_again = view.start_again.as_ref().map(|page| at.page_of(pages, page.login, &page.page_secret));
     page::render(
         StatusCode::OK,
         &LoginPage {
@@ -205,7 +216,10 @@ fn show_login(pages: &PagesState, at: &AtLogin, view: &LoginView) -> Response {
             address: &at.address,
             title: by_state(&texts.login.titles, view.state),
             asks: &fill(texts.login.asks, &[("service", asker)]),
-            status: by_state(&texts.login.status, view.state),
+            status: match view.state {
+                LoginState::Expired if start_again.is_some() => texts.login.expired_start_again,
+                state => by_state(&texts.login.status, state),
+            },
             tone: match view.state {
                 LoginState::Waiting | LoginState::Asking => "",
                 LoginState::Approved { .. } => "passed",
@@ -222,6 +236,10 @@ fn show_login(pages: &PagesState, at: &AtLogin, view: &LoginView) -> Response {
             learns_heading: &fill(texts.login.learns_heading, &[("service", asker)]),
             time_left: &texts.time_left(view.time_left),
             return_url: view.return_url.as_deref().filter(|_| !open),
+            start_again: start_again.as_deref().map(|address| match view.state {
+                LoginState::Approved { .. } => (texts.login.new_login, address),
+                _ => (texts.login.start_again, address),
+            }),
         },
     )
 }

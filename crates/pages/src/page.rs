@@ -2,7 +2,9 @@
 
 use askama::Template;
 use axum::response::{Html, IntoResponse as _, Redirect, Response};
-use http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS};
+use http::header::{
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, REFERRER_POLICY, RETRY_AFTER, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
+};
 use http::{HeaderName, HeaderValue, StatusCode};
 
 use crate::texts::{Message, Texts};
@@ -31,8 +33,22 @@ struct MessagePage<'a> {
     base: &'a str,
     heading: &'a str,
     message: &'a str,
-    /// Where the page leads back to.
-    back: Option<&'a str>,
+    /// Where the page leads to: its text and its address.
+    link: Option<(&'a str, &'a str)>,
+    /// After how many seconds it goes there by itself.
+    goes_after: Option<u64>,
+}
+
+/// What the user can do next on a page that only says something.
+#[derive(Clone, Copy)]
+pub(crate) enum Next<'a> {
+    Nothing,
+    /// Go back to this address.
+    Back(&'a str),
+    /// Begin another login at this address.
+    StartAgain(&'a str),
+    /// Load this address again; the page does it by itself after so many seconds.
+    Retry(&'a str, u64),
 }
 
 /// Renders a page.
@@ -59,13 +75,17 @@ pub(crate) fn see_other(address: &str) -> Response {
 }
 
 /// A page that only says something.
-pub(crate) fn message(
-    status: StatusCode,
-    texts: &Texts,
-    base: &str,
-    message: &Message,
-    back: Option<&str>,
-) -> Response {
+pub(crate) fn message(status: StatusCode, texts: &Texts, base: &str, message: &Message, next: Next<'_>) -> Response {
     let Message { heading, message } = *message;
-    render(status, &MessagePage { texts, base, heading, message, back })
+    let (link, goes_after) = match next {
+        Next::Nothing => (None, None),
+        Next::Back(address) => (Some((texts.back, address)), None),
+        Next::StartAgain(address) => (Some((texts.login.start_again, address)), None),
+        Next::Retry(address, seconds) => (Some((texts.login.try_again, address)), Some(seconds)),
+    };
+    let mut response = render(status, &MessagePage { texts, base, heading, message, link, goes_after });
+    if let Some(seconds) = goes_after {
+        response.headers_mut().insert(RETRY_AFTER, seconds.into());
+    }
+    response
 }

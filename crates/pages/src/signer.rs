@@ -11,7 +11,7 @@ use usher_engine::{LoginPageError, SignerView};
 
 use crate::PagesState;
 use crate::at_login::{AtLogin, other_type};
-use crate::page;
+use crate::page::{self, Next};
 use crate::qr::Qr;
 use crate::texts::{LoginTexts, Texts};
 
@@ -95,12 +95,13 @@ pub(crate) async fn ask(State(pages): State<PagesState>, at: AtLogin, headers: H
         Ok(()) | Err(LoginPageError::Over) => page::see_other(&at.address),
         Err(error) => {
             let (status, said) = at.refusal(&error);
-            let back = match error {
-                LoginPageError::Signer(_) => Some(format!("{}/signer", at.address)),
-                LoginPageError::NoSigner(_) | LoginPageError::TooManySigners => Some(at.address.clone()),
-                _ => None,
-            };
-            at.message(status, said, back.as_deref())
+            match error {
+                LoginPageError::Signer(_) => at.message(status, said, Next::Back(&format!("{}/signer", at.address))),
+                LoginPageError::NoSigner(_) | LoginPageError::TooManySigners => {
+                    at.message(status, said, Next::Back(&at.address))
+                }
+                _ => at.refused(&pages, &error).await,
+            }
         }
     }
 }

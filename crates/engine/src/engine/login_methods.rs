@@ -1,11 +1,16 @@
 //! The methods of [`Engine`] for the pages of logins. Each passes its call to [`Logins`](super::logins::Logins).
 
+use std::time::Duration;
+
 use usher_protocol::PublicKey;
 
 use super::{Engine, LoginPageError, LoginVisit, LoginWatch, OpenedLogin, StartError};
 use crate::StreamId;
 use crate::operations::LoginState;
 use crate::ports::StoreError;
+
+/// When a browser may try again that got no login because too many operations are open.
+const RETRY_AFTER: Duration = Duration::from_secs(10);
 
 impl Engine {
     /// A browser opens the page of a login. If it `claims` the page, the first one gets a cookie; the page is its own from then
@@ -46,7 +51,7 @@ impl Engine {
             self.starter.start_login_visit(reusable).await
         };
         started.await.map_err(|error| match error {
-            StartError::TooManyOpen => LoginPageError::Busy,
+            StartError::TooManyOpen => LoginPageError::Busy { retry_after: RETRY_AFTER },
             StartError::Store(error) => LoginPageError::Store(error),
             _ => LoginPageError::Store(StoreError::Unreadable("a new login")),
         })

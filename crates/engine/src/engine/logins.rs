@@ -46,6 +46,17 @@ pub struct LoginView {
     pub signer: Option<SignerView>,
     /// Whether its events are on another stream, that of a reusable login.
     pub is_visit: bool,
+    /// The page of the reusable login, where the next login begins when this one is over.
+    pub start_again: Option<ReusablePage>,
+}
+
+/// The page of a reusable login that is open.
+#[derive(Clone, PartialEq, Eq)]
+pub struct ReusablePage {
+    /// The reusable login.
+    pub login: StreamId,
+    /// What its page is found by.
+    pub page_secret: String,
 }
 
 /// The request to a remote signer, as the page of a login shows it.
@@ -74,7 +85,10 @@ pub enum OpenedLogin {
     /// It was that of a reusable login, which is closed.
     Closed,
     /// The page belongs to another browser.
-    Elsewhere,
+    Elsewhere {
+        /// The page of the reusable login that the login is at: this browser can begin its own there.
+        start_again: Option<ReusablePage>,
+    },
     /// There is no such login.
     NotFound,
 }
@@ -93,7 +107,10 @@ pub enum LoginPageError {
     Over,
     /// Too many logins are open.
     #[error("too many logins are open")]
-    Busy,
+    Busy {
+        /// When there may be room.
+        retry_after: Duration,
+    },
     /// The text is not an address of a remote signer.
     #[error(transparent)]
     Signer(#[from] InvalidSignerAddress),
@@ -150,6 +167,7 @@ pub(super) struct Logins {
 struct Parent {
     return_url: Option<String>,
     is_closed: bool,
+    page: Option<ReusablePage>,
 }
 
 impl Logins {
@@ -241,7 +259,7 @@ impl Logins {
             let parent = self.parent(&login).await?;
             if let Some(owner) = login.browser() {
                 if !browser.is_some_and(|browser| is_same_secret(owner, browser)) {
-                    return Ok(OpenedLogin::Elsewhere);
+                    return Ok(OpenedLogin::Elsewhere { start_again: parent.and_then(Parent::open_page) });
                 }
                 self.browser_logins.seen(id);
                 self.reusable_logins.unused().seen(id);
@@ -379,7 +397,8 @@ impl Logins {
         let now = self.clock.now();
         let is_visit = parent.is_some();
         let is_cut_off = parent.as_ref().is_some_and(|parent| parent.cuts_off(login));
-        let return_url = parent.and_then(|parent| parent.return_url);
+        let return_url = parent.as_ref().and_then(|parent| parent.return_url.clone());
+        let start_again = parent.and_then(Parent::open_page).filter(|_| login.state().is_over());
         let view = LoginView {
             state: if is_cut_off { LoginState::Expired } else { login.state() },
             wallet_url: self.urls.url(login.token(), false),
@@ -392,6 +411,7 @@ impl Logins {
             time_left: login.expires_at().since(now),
             offers_signers: self.signer.is_some(),
             is_visit,
+            start_again,
             signer: login.signer().filter(|_| !is_cut_off).map(|signer| SignerView {
                 status: signer.status().clone(),
                 address: self.signer.as_ref().and_then(|signers| signers.address(signer.session())),
@@ -432,7 +452,7 @@ impl Logins {
         let Some(stream) = login.reusable() else { return Ok(None) };
         let parent = self.read_reusable(stream).await?.map(|(_, parent)| parent);
         // One that cannot be read gets no events any more.
-        Ok(Some(parent.unwrap_or(Parent { return_url: None, is_closed: true })))
+        Ok(Some(parent.unwrap_or(Parent { return_url: None, is_closed: true, page: None })))
     }
 
     /// The reusable login with this page, also when it is closed.
@@ -448,7 +468,9 @@ impl Logins {
         match self.damage.readable(id).await? {
             Some((stored, Operation::KeyHandshake(handshake))) => {
                 let return_url = handshake.return_url().map(str::to_owned);
-                Ok(Some((handshake, Parent { return_url, is_closed: stored.finished_at.is_some() })))
+                let page_secret = handshake.login().map(|login| login.page_secret().to_owned());
+                let page = page_secret.map(|page_secret| ReusablePage { login: id, page_secret });
+                Ok(Some((handshake, Parent { return_url, is_closed: stored.finished_at.is_some(), page })))
             }
             _ => Ok(None),
         }
@@ -469,6 +491,10 @@ impl Parent {
     /// Whether the reusable login was closed before this login ended: the app learns nothing of it.
     const fn cuts_off(&self, login: &Login) -> bool {
         self.is_closed && !login.state().is_over()
+    }
+
+    fn open_page(self) -> Option<ReusablePage> {
+        self.page.filter(|_| !self.is_closed)
     }
 }
 

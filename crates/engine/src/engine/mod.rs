@@ -76,7 +76,7 @@ use self::invoice_watcher::InvoiceWatcher;
 use self::lightning_metrics::LightningMetrics;
 pub use self::lightning_queue::LightningBackend;
 use self::logins::Logins;
-pub use self::logins::{LoginPageError, LoginView, OpenedLogin, SignerView};
+pub use self::logins::{LoginPageError, LoginView, OpenedLogin, ReusablePage, SignerView};
 use self::metrics::Metrics;
 pub use self::metrics::{EngineMetrics, OperationMetrics};
 use self::operation_pages::OperationPages;

@@ -141,11 +141,25 @@ pub(crate) const ENGLISH: Texts = Texts {
         learns_heading: "What {service} learns",
         learns: "Your public key. Your secret key stays with you.",
         cancel: "Do not log in",
+        start_again: "Start again",
+        new_login: "New login",
+        try_again: "Try again",
+        expired_start_again: "The time for this login is over. You can start again.",
+        gone: Message { heading: "The login has expired", message: "You can start again." },
+        busy: Message {
+            heading: "Too many people are logging in",
+            message: "This page tries again by itself in a moment.",
+        },
         over: Message { heading: "The login is over", message: "Return to the app to start a new one." },
         opened_elsewhere: Message {
             heading: "This login was opened elsewhere",
             message: "A login belongs to the browser that opened it first. Continue there, or return to the app to start a \
                       new one. If somebody sent you this page: do not log in for others.",
+        },
+        opened_elsewhere_start_again: Message {
+            heading: "This login was opened elsewhere",
+            message: "A login belongs to the browser that opened it first. Continue there, or start again here. If somebody \
+                      sent you this page: do not log in for others.",
         },
         not_found: Message {
             heading: "There is no such login",

@@ -147,6 +147,15 @@ pub(crate) const GERMAN: Texts = Texts {
         learns_heading: "Was {service} erfährt",
         learns: "Ihren öffentlichen Schlüssel. Ihr geheimer Schlüssel bleibt bei Ihnen.",
         cancel: "Nicht anmelden",
+        start_again: "Neu beginnen",
+        new_login: "Neue Anmeldung",
+        try_again: "Noch einmal versuchen",
+        expired_start_again: "Die Zeit für diese Anmeldung ist abgelaufen. Sie können neu beginnen.",
+        gone: Message { heading: "Die Anmeldung ist abgelaufen", message: "Sie können neu beginnen." },
+        busy: Message {
+            heading: "Zu viele melden sich gerade an",
+            message: "Diese Seite versucht es gleich von selbst noch einmal.",
+        },
         over: Message {
             heading: "Die Anmeldung ist vorbei",
             message: "Kehren Sie zur App zurück, um eine neue zu beginnen.",
@@ -156,6 +165,11 @@ pub(crate) const GERMAN: Texts = Texts {
             message: "Eine Anmeldung gehört dem Browser, der sie zuerst geöffnet hat. Machen Sie dort weiter, oder kehren Sie \
                       zur App zurück, um eine neue zu beginnen. Hat Ihnen jemand diese Seite geschickt? Melden Sie sich nie \
                       für andere an.",
+        },
+        opened_elsewhere_start_again: Message {
+            heading: "Diese Anmeldung wurde anderswo geöffnet",
+            message: "Eine Anmeldung gehört dem Browser, der sie zuerst geöffnet hat. Machen Sie dort weiter, oder beginnen Sie \
+                      hier neu. Hat Ihnen jemand diese Seite geschickt? Melden Sie sich nie für andere an.",
         },
         not_found: Message {
             heading: "Diese Anmeldung gibt es nicht",

@@ -89,8 +89,17 @@ pub(crate) struct LoginTexts {
     pub(crate) learns_heading: &'static str,
     pub(crate) learns: &'static str,
     pub(crate) cancel: &'static str,
+    pub(crate) start_again: &'static str,
+    /// On the page of a login that was approved.
+    pub(crate) new_login: &'static str,
+    pub(crate) try_again: &'static str,
+    pub(crate) expired_start_again: &'static str,
     pub(crate) over: Message,
+    /// It has made room for others, or has been over for long.
+    pub(crate) gone: Message,
+    pub(crate) busy: Message,
     pub(crate) opened_elsewhere: Message,
+    pub(crate) opened_elsewhere_start_again: Message,
     pub(crate) not_found: Message,
     pub(crate) not_proven: Message,
 }

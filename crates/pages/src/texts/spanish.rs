@@ -143,6 +143,15 @@ pub(crate) const SPANISH: Texts = Texts {
         learns_heading: "Qué recibe {service}",
         learns: "Su clave pública. Su clave secreta se queda con usted.",
         cancel: "No iniciar sesión",
+        start_again: "Empezar de nuevo",
+        new_login: "Nuevo inicio de sesión",
+        try_again: "Intentarlo de nuevo",
+        expired_start_again: "El tiempo de este inicio de sesión ha terminado. Puede empezar de nuevo.",
+        gone: Message { heading: "El inicio de sesión ha caducado", message: "Puede empezar de nuevo." },
+        busy: Message {
+            heading: "Demasiadas personas inician sesión",
+            message: "Esta página lo intenta de nuevo por sí sola en un momento.",
+        },
         over: Message {
             heading: "Este inicio de sesión ha terminado",
             message: "Vuelva a la aplicación para empezar otro.",
@@ -151,6 +160,11 @@ pub(crate) const SPANISH: Texts = Texts {
             heading: "Este inicio de sesión se abrió en otro lugar",
             message: "Un inicio de sesión pertenece al navegador que lo abrió primero. Continúe allí, o vuelva a la aplicación \
                       para empezar otro. ¿Alguien le envió esta página? No inicie sesión por otros.",
+        },
+        opened_elsewhere_start_again: Message {
+            heading: "Este inicio de sesión se abrió en otro lugar",
+            message: "Un inicio de sesión pertenece al navegador que lo abrió primero. Continúe allí, o empiece de nuevo aquí. \
+                      ¿Alguien le envió esta página? No inicie sesión por otros.",
         },
         not_found: Message {
             heading: "Este inicio de sesión no existe",

@@ -3,6 +3,7 @@
 
 mod age_check;
 mod any_request;
+mod begin_again;
 mod browser_logins;
 mod fixture;
 mod handshake;

@@ -18,42 +18,42 @@ async fn poster(pages: &Pages, static_token: &str) -> LoginStarted {
     pages.engine.start_login(request, None).await.unwrap()
 }
 
-fn path(login: &LoginStarted) -> String {
+pub(crate) fn path(login: &LoginStarted) -> String {
     login.page_url.strip_prefix(URL).unwrap().to_owned()
 }
 
 /// A browser with its own login: the path of its page, and its cookie.
-struct Visitor {
-    page: String,
-    cookie: String,
+pub(crate) struct Visitor {
+    pub(crate) page: String,
+    pub(crate) cookie: String,
 }
 
 impl Visitor {
-    async fn at(pages: &Pages, poster: &LoginStarted) -> Self {
+    pub(crate) async fn at(pages: &Pages, poster: &LoginStarted) -> Self {
         let (status, headers, _) = pages.get(&path(poster)).await;
         assert_eq!(status, StatusCode::SEE_OTHER);
         Self::led_by(&headers)
     }
 
-    fn led_by(headers: &HeaderMap) -> Self {
+    pub(crate) fn led_by(headers: &HeaderMap) -> Self {
         let cookie = headers["set-cookie"].to_str().unwrap();
         assert!(cookie.ends_with("; Path=/; Max-Age=4200; HttpOnly; SameSite=Lax; Secure"), "{cookie}");
         let cookie = cookie.split(';').next().unwrap().to_owned();
         Self { page: page(headers), cookie }
     }
 
-    async fn open(&self, pages: &Pages) -> (StatusCode, String) {
+    pub(crate) async fn open(&self, pages: &Pages) -> (StatusCode, String) {
         let (status, _, html) = pages.send(get(&self.page, Some(&self.cookie))).await;
         (status, html)
     }
 
-    async fn prove(&self, pages: &Pages, cookie: &str, signed: String) -> StatusCode {
+    pub(crate) async fn prove(&self, pages: &Pages, cookie: &str, signed: String) -> StatusCode {
         pages.send(post(&format!("{}/extension", self.page), Some(cookie), signed)).await.0
     }
 }
 
 /// Where the browser is led.
-fn page(headers: &HeaderMap) -> String {
+pub(crate) fn page(headers: &HeaderMap) -> String {
     headers["location"].to_str().unwrap().strip_prefix("/usher").unwrap().to_owned()
 }
 

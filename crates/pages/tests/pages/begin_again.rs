@@ -1,0 +1,201 @@
+//! Browsers whose login at a reusable login is over, or another's: they can begin again. And those that other sites send there.
+
+use std::time::Duration;
+
+use axum::body::Body;
+use http::{HeaderMap, Request, StatusCode};
+use usher_engine::{LoginRequest, LoginStarted};
+
+use crate::fixture::Pages;
+use crate::login::{get, post, proof, sign, user};
+use crate::reusable_login::{Visitor, page, path};
+
+/// The origin of the fixture's URL.
+const ORIGIN: &str = "https://shop.example";
+
+async fn poster(pages: &Pages) -> LoginStarted {
+    let request = LoginRequest { return_url: None, static_token: Some("door".to_owned()) };
+    pages.engine.start_login(request, None).await.unwrap()
+}
+
+/// How the page leads to that of the reusable login.
+fn link(poster: &LoginStarted, text: &str) -> String {
+    format!("href=\"/usher{}\">{text}</a>", path(poster))
+}
+
+fn form(path: &str, headers: &[(&str, &str)]) -> Request<Body> {
+    let request = Request::post(path).header("content-type", "application/x-www-form-urlencoded");
+    headers.iter().fold(request, |request, (name, value)| request.header(*name, *value)).body(Body::empty()).unwrap()
+}
+
+fn set_cookies(headers: &HeaderMap) -> Vec<String> {
+    headers.get_all("set-cookie").iter().map(|cookie| cookie.to_str().unwrap().to_owned()).collect()
+}
+
+#[tokio::test]
+async fn every_end_leads_to_a_new_login() {
+    let pages = Pages::start(None).await;
+    let poster = poster(&pages).await;
+    let (approved, declined, expired) =
+        (Visitor::at(&pages, &poster).await, Visitor::at(&pages, &poster).await, Visitor::at(&pages, &poster).await);
+    let html = approved.open(&pages).await.1;
+    assert!(!html.contains(&path(&poster)), "not while it is open: {html}");
+    let signed = sign(&user(), &proof(&html));
+    assert_eq!(approved.prove(&pages, &approved.cookie, signed).await, StatusCode::NO_CONTENT);
+    let decline = post(&format!("{}/decline", declined.page), Some(&declined.cookie), String::new());
+    assert_eq!(pages.send(decline).await.0, StatusCode::SEE_OTHER);
+    pages.clock.turn(Duration::from_secs(601));
+    while !expired.open(&pages).await.1.contains("The time for this login is over. You can start again.") {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    let new_login = ["New login", "Neue Anmeldung", "Nuevo inicio de sesión"];
+    let again = ["Start again", "Neu beginnen", "Empezar de nuevo"];
+    for (visitor, texts) in [(&approved, new_login), (&declined, again), (&expired, again)] {
+        for (language, text) in ["en", "de", "es"].into_iter().zip(texts) {
+            let request = Request::get(&visitor.page).header("cookie", &visitor.cookie);
+            let request = request.header("accept-language", language).body(Body::empty()).unwrap();
+            let (status, _, html) = pages.send(request).await;
+            assert!(status == 200 && html.contains(&link(&poster, text)), "{html}");
+        }
+        // The next person at the same device.
+        let (status, headers, _) = pages.send(get(&path(&poster), Some(&visitor.cookie))).await;
+        assert_eq!(status, StatusCode::SEE_OTHER);
+        let next = Visitor::led_by(&headers);
+        assert!(next.page != visitor.page && next.open(&pages).await.1.contains("data-state=\"waiting\""));
+    }
+
+    // Where nobody can log in any more, the page leads nowhere.
+    pages.engine.close_key_handshake(poster.stream_id).await.unwrap();
+    for visitor in [&approved, &declined, &expired] {
+        let (status, html) = visitor.open(&pages).await;
+        assert!(status == 200 && !html.contains(&path(&poster)), "{html}");
+    }
+    pages.stop().await;
+}
+
+#[tokio::test]
+async fn page_of_another_browser_leads_to_a_login_of_its_own() {
+    let pages = Pages::start(None).await;
+    let poster = poster(&pages).await;
+    let owner = Visitor::at(&pages, &poster).await;
+    let (status, headers, html) = pages.get(&owner.page).await;
+    assert!(status == StatusCode::FORBIDDEN && set_cookies(&headers).is_empty());
+    assert!(html.contains("or start again here") && html.contains(&link(&poster, "Start again")), "{html}");
+    let decline = post(&format!("{}/decline", owner.page), None, String::new());
+    let (status, _, html) = pages.send(decline).await;
+    assert!(status == StatusCode::FORBIDDEN && html.contains(&link(&poster, "Start again")), "{html}");
+
+    // An ordinary login has no other page.
+    let single = pages.engine.start_login(LoginRequest::default(), None).await.unwrap();
+    assert_eq!(pages.get(&path(&single)).await.0, StatusCode::OK);
+    let (status, _, html) = pages.get(&path(&single)).await;
+    assert!(status == StatusCode::FORBIDDEN && !html.contains("href=\"/usher/login"), "{html}");
+    pages.engine.close_key_handshake(poster.stream_id).await.unwrap();
+    let html = pages.get(&owner.page).await.2;
+    assert!(html.contains("This login was opened elsewhere") && !html.contains("href=\"/usher/login"), "{html}");
+    pages.stop().await;
+}
+
+/// Its row is gone: nothing of it is stored, and its browser knows where it began.
+#[tokio::test]
+async fn login_that_is_long_over_leads_to_a_new_one() {
+    let pages = Pages::start(None).await;
+    let poster = poster(&pages).await;
+    let visitor = Visitor::at(&pages, &poster).await;
+    let decline = post(&format!("{}/decline", visitor.page), Some(&visitor.cookie), String::new());
+    pages.send(decline).await;
+    while visitor.open(&pages).await.0 == StatusCode::OK {
+        pages.clock.turn(Duration::from_secs(3600));
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    let (status, html) = visitor.open(&pages).await;
+    assert!(status == StatusCode::GONE && html.contains("The login has expired"), "{html}");
+    assert!(html.contains(&link(&poster, "Start again")), "{html}");
+    let form = post(&format!("{}/decline", visitor.page), Some(&visitor.cookie), String::new());
+    assert_eq!(pages.send(form).await.0, StatusCode::GONE);
+
+    // Others learn nothing, and no cookie leads anywhere else.
+    assert_eq!(pages.get(&visitor.page).await.0, StatusCode::NOT_FOUND);
+    let (name, value) = visitor.cookie.split_once('=').unwrap();
+    let secret = value.rsplit('.').next().unwrap();
+    let wrong = [
+        value.replace(secret, "x"),
+        value.replace(secret, ""),
+        value.replace(secret, "//evil.example"),
+        value.replace(&poster.stream_id.to_string(), "x"),
+        format!("x.{}.{secret}", visitor.page.split('/').nth(2).unwrap()),
+        "...".to_owned(),
+        String::new(),
+    ];
+    for value in wrong {
+        let (status, _, html) = pages.send(get(&visitor.page, Some(&format!("{name}={value}")))).await;
+        assert!(status == StatusCode::NOT_FOUND && !html.contains("href=\"/usher/login"), "{value}: {html}");
+    }
+    pages.engine.close_key_handshake(poster.stream_id).await.unwrap();
+    let (status, html) = visitor.open(&pages).await;
+    assert!(status == StatusCode::GONE && html.contains("The login is over"), "{html}");
+    pages.stop().await;
+}
+
+/// Other sites can have a browser send a form here, without its cookies: it is led to the page, and has no login by it.
+#[tokio::test]
+async fn forms_of_other_sites_begin_and_claim_nothing() {
+    let pages = Pages::start(None).await;
+    let poster = poster(&pages).await;
+    let single = pages.engine.start_login(LoginRequest::default(), None).await.unwrap();
+    let before = pages.engine.open_streams();
+    let foreign: [&[(&str, &str)]; 8] = [
+        &[("sec-fetch-site", "cross-site"), ("sec-fetch-dest", "document"), ("origin", "https://evil.example")],
+        &[("sec-fetch-site", "same-site"), ("sec-fetch-dest", "document"), ("origin", "https://users.shop.example")],
+        &[("sec-fetch-site", "cross-site")],
+        &[("sec-fetch-site", "same-origin"), ("sec-fetch-dest", "iframe"), ("origin", ORIGIN)],
+        &[("sec-fetch-site", "same-origin"), ("sec-fetch-dest", "empty"), ("origin", ORIGIN)],
+        &[("origin", "https://evil.example")],
+        &[("origin", "http://shop.example")],
+        &[("origin", "null")],
+    ];
+    for headers in foreign {
+        for login in [&poster, &single] {
+            let (status, answer, _) = pages.send(form(&path(login), headers)).await;
+            assert!(status == StatusCode::SEE_OTHER && set_cookies(&answer).is_empty(), "{headers:?}");
+            assert_eq!(page(&answer), path(login), "{headers:?}");
+        }
+        assert_eq!(pages.engine.open_streams(), before, "nothing has begun: {headers:?}");
+    }
+    let own: [&[(&str, &str)]; 3] = [
+        &[("sec-fetch-site", "same-origin"), ("sec-fetch-dest", "document"), ("origin", "null")],
+        &[("origin", ORIGIN)],
+        &[],
+    ];
+    for headers in own {
+        let (_, answer, _) = pages.send(form(&path(&poster), headers)).await;
+        assert_eq!(Visitor::led_by(&answer).open(&pages).await.0, StatusCode::OK, "{headers:?}");
+    }
+    let (status, answer, _) = pages.send(form(&path(&single), own[0])).await;
+    assert!(status == StatusCode::SEE_OTHER && set_cookies(&answer).len() == 1, "nobody had claimed it");
+
+    // The page with the button lets its own form say where it comes from.
+    let unknown = Request::get(path(&poster)).body(Body::empty()).unwrap();
+    assert_eq!(pages.send(unknown).await.1["referrer-policy"], "same-origin");
+    pages.stop().await;
+}
+
+/// However a browser came to its cookies: they become fewer at its next visit.
+#[tokio::test]
+async fn surplus_cookies_are_removed_when_a_browser_has_a_login_there_already() {
+    let pages = Pages::start(None).await;
+    let poster = poster(&pages).await;
+    let mut cookies = Vec::new();
+    for _ in 0..25 {
+        cookies.push(Visitor::at(&pages, &poster).await.cookie);
+        pages.clock.turn(Duration::from_millis(1));
+    }
+    let (status, headers, _) = pages.send(get(&path(&poster), Some(&cookies.join("; ")))).await;
+    assert_eq!(status, StatusCode::SEE_OTHER);
+    let removed: Vec<_> =
+        set_cookies(&headers).iter().map(|cookie| cookie.split('=').next().unwrap().to_owned()).collect();
+    let oldest: Vec<_> = cookies[..5].iter().map(|cookie| cookie.split('=').next().unwrap().to_owned()).collect();
+    assert_eq!(removed, oldest);
+    assert!(set_cookies(&headers).iter().all(|cookie| cookie.contains("=; ") && cookie.contains("Max-Age=0")));
+    pages.stop().await;
+}
