@@ -38,6 +38,7 @@ mod service_status;
 mod state;
 mod tasks;
 mod unauthenticated_limits;
+mod visitor;
 
 pub use auth::ApiTokens;
 pub use problem::ErrorCode;
@@ -47,3 +48,4 @@ pub use service_status::{
     Family, Measure, MintReadiness, Readiness, RelaysReadiness, Sample, ServiceStatus, WalletReadiness,
 };
 pub use state::{ApiParts, ApiState, DocsAccess, Limits};
+pub use visitor::TrustedProxies;

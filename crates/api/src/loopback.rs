@@ -31,9 +31,12 @@ pub(crate) fn is_local(request: &Request) -> bool {
 /// told otherwise, and browsers do neither.
 fn is_by_way_of_proxy(version: Version, headers: &HeaderMap) -> bool {
     let closes = headers.get_all(CONNECTION).iter().any(|value| !value.as_bytes().eq_ignore_ascii_case(b"keep-alive"));
-    version < Version::HTTP_11
-        || closes
-        || BY_WAY_OF.iter().any(|name| headers.contains_key(name))
+    version < Version::HTTP_11 || closes || names_proxy(headers)
+}
+
+/// Whether a header says that a proxy has forwarded the request.
+pub(crate) fn names_proxy(headers: &HeaderMap) -> bool {
+    BY_WAY_OF.iter().any(|name| headers.contains_key(name))
         || headers.keys().any(|name| name.as_str().starts_with("x-forwarded-"))
 }
 

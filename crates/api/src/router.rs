@@ -4,7 +4,6 @@ use axum::middleware::from_fn_with_state;
 use axum::{Extension, Router};
 use utoipa::openapi::OpenApi;
 
-use crate::ApiState;
 use crate::auth::AuthPolicy;
 use crate::endpoints::{self, OpenApiSource};
 use crate::idempotency::idempotency;
@@ -12,6 +11,8 @@ use crate::middleware::{self, Context};
 use crate::openapi::document;
 use crate::problem::{ErrorCode, Problem};
 use crate::server::Surface;
+use crate::visitor;
+use crate::{ApiState, TrustedProxies};
 
 /// The OpenAPI 3.1 document of the API; the committed one is `docs/openapi.json`.
 pub fn openapi() -> OpenApi {
@@ -19,23 +20,23 @@ pub fn openapi() -> OpenApi {
 }
 
 /// What one listener serves.
-pub(crate) fn router(state: ApiState, surface: Surface) -> Router {
+pub(crate) fn router(state: ApiState, surface: Surface, trusted_proxies: TrustedProxies) -> Router {
     match surface {
-        Surface::Everything => api(state.clone()).merge(pages(state)),
+        Surface::Everything => api(state.clone()).merge(pages(state, trusted_proxies)),
         Surface::Api => api(state),
-        Surface::Pages => public(state),
+        Surface::Pages => public(state, trusted_proxies),
     }
 }
 
 /// The pages for users' browsers, under the same middleware as the API.
-fn pages(state: ApiState) -> Router {
-    let pages = state.pages.clone();
+fn pages(state: ApiState, trusted_proxies: TrustedProxies) -> Router {
+    let pages = state.pages.clone().layer(from_fn_with_state(trusted_proxies, visitor::identify));
     pages.layer(from_fn_with_state(Context { state, policy: AuthPolicy::Public }, middleware::handle))
 }
 
 /// The pages and the service's own name, for a listener that is reached from the internet.
-fn public(state: ApiState) -> Router {
-    let pages = state.pages.clone();
+fn public(state: ApiState, trusted_proxies: TrustedProxies) -> Router {
+    let pages = state.pages.clone().layer(from_fn_with_state(trusted_proxies, visitor::identify));
     let context = Context { state: state.clone(), policy: AuthPolicy::Public };
     let name = endpoints::own_name().with_state(state).method_not_allowed_fallback(method_not_allowed);
     name.merge(pages).fallback(nothing_here).layer(from_fn_with_state(context, middleware::handle))

@@ -16,6 +16,7 @@ pub mod stream_id;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 pub mod time;
+mod visitor;
 
 pub use engine::{
     AgeCheckError, AgeCheckReturned, AgeCheckStarted, AuthenticateKey, BrowserLogin, BrowserLoginStarted, BurnTicket,
@@ -34,3 +35,4 @@ pub use field_errors::{FieldError, FieldErrors};
 pub use operation_outcome::OperationOutcome;
 pub use stream_id::StreamId;
 pub use time::UnixMillis;
+pub use visitor::Visitor;

@@ -17,7 +17,7 @@ use usher_engine::operations::LoginState;
 use usher_engine::ports::{DeliveryStatus, Posted, RowPosition, Store as _, Table, WebhookSender};
 use usher_engine::{
     AuthenticateKey, EventsError, KeyHandshakeRequest, LoginPageError, LoginRequest, OpenedLogin, StreamId,
-    SubscriptionFilter, UnixMillis,
+    SubscriptionFilter, UnixMillis, Visitor,
 };
 
 /// Damages rows while the store is open, as no code of this project would.
@@ -331,7 +331,7 @@ async fn damaged_reusable_login_ends_the_logins_at_it_and_nothing_else() {
     let secret = poster.page_url.rsplit('/').next().unwrap();
     usher.receive(1, &user(1), handshake("poster", &[])).await;
     let asked = challenge(&usher.next_message().await.0);
-    let visit = usher.engine.visit_login(poster.stream_id, secret, &[]).await.unwrap();
+    let visit = usher.engine.visit_login(poster.stream_id, secret, &[], Visitor::Loopback).await.unwrap();
     until("the scan is told", || usher.engine.metrics().scans_accepted == 1).await;
     damage(dir.path(), STATE, &[poster.stream_id.as_bytes()]);
 
@@ -343,7 +343,7 @@ async fn damaged_reusable_login_ends_the_logins_at_it_and_nothing_else() {
         OpenedLogin::Page { view, .. } => assert_eq!(view.state, LoginState::Expired, "the app would not learn of it"),
         _ => panic!("the page is gone"),
     }
-    let refused = usher.engine.visit_login(poster.stream_id, secret, &[]).await;
+    let refused = usher.engine.visit_login(poster.stream_id, secret, &[], Visitor::Loopback).await;
     assert!(matches!(refused, Err(LoginPageError::NotFound)));
 
     let other = usher.engine.start_login(login("door"), None).await.unwrap();

@@ -16,7 +16,7 @@ use usher_engine::operations::LoginState;
 use usher_engine::ports::Clock as _;
 use usher_engine::{
     EngineMetrics, EngineOptions, KeyHandshakeRequest, LoginPageError, LoginRequest, LoginStarted, LoginVisit,
-    OpenedLogin, PageRules, ScanLimit, StartError, StreamId,
+    OpenedLogin, PageRules, ScanLimit, StartError, StreamId, Visitor,
 };
 use usher_protocol::message::{AuthResponse, AuthStatus, WalletMessage};
 
@@ -92,7 +92,7 @@ fn page_secret(login: &LoginStarted) -> String {
 }
 
 async fn visit(usher: &Running, poster: &LoginStarted) -> LoginVisit {
-    usher.engine.visit_login(poster.stream_id, &page_secret(poster), &[]).await.unwrap()
+    usher.engine.visit_login(poster.stream_id, &page_secret(poster), &[], Visitor::Loopback).await.unwrap()
 }
 
 /// How far the login of a visit is, as its page shows it; `None` when there is none.
@@ -356,7 +356,7 @@ async fn closed_login_ends_what_is_under_way_silently() {
         let refused = usher.engine.decline_login(visit.login, &visit.page_secret, browser).await;
         assert!(matches!(refused, Err(LoginPageError::Over)));
     }
-    let refused = usher.engine.visit_login(old.stream_id, &page_secret(&old), &[]).await;
+    let refused = usher.engine.visit_login(old.stream_id, &page_secret(&old), &[], Visitor::Loopback).await;
     assert!(matches!(refused, Err(LoginPageError::Over)));
     let opened = usher.engine.open_login(old.stream_id, &page_secret(&old), None, true).await.unwrap();
     assert!(matches!(opened, OpenedLogin::Closed));
@@ -500,7 +500,7 @@ async fn browser_that_comes_again_gets_the_login_it_has() {
     let (browser, time_left) = first.new_browser.clone().unwrap();
     assert_eq!(time_left, Duration::from_secs(600));
     let come = async |at: &LoginStarted, cookies: &[(StreamId, String)]| {
-        usher.engine.visit_login(at.stream_id, &page_secret(at), cookies).await.unwrap()
+        usher.engine.visit_login(at.stream_id, &page_secret(at), cookies, Visitor::Loopback).await.unwrap()
     };
     let own = [(first.login, browser.clone())];
     let again = come(&poster, &own).await;
@@ -511,14 +511,15 @@ async fn browser_that_comes_again_gets_the_login_it_has() {
     let single = usher.engine.start_login(LoginRequest::default(), None).await.unwrap();
     assert_ne!(come(&poster, &[(single.stream_id, browser)]).await.login, single.stream_id);
     for secret in ["", "x", &page_secret(&other)] {
-        let refused = usher.engine.visit_login(poster.stream_id, secret, &own).await;
+        let refused = usher.engine.visit_login(poster.stream_id, secret, &own, Visitor::Loopback).await;
         assert!(matches!(refused, Err(LoginPageError::NotFound)), "{secret}");
     }
     // Somebody has begun there: the next user at this browser gets a login of their own.
     let url = wallet_url(&usher, &first).await;
     usher.receive(1, &user(1), handshake(&token(&url), &[])).await;
     challenge_for(&mut usher, 1).await;
-    let next = usher.engine.visit_login(poster.stream_id, &page_secret(&poster), &own).await.unwrap();
+    let next =
+        usher.engine.visit_login(poster.stream_id, &page_secret(&poster), &own, Visitor::Loopback).await.unwrap();
     assert_ne!(next.login, first.login);
     usher.stop().await;
 }
@@ -531,8 +532,14 @@ async fn open_logins_are_bounded() {
     let mut usher = Running::start_at(open(dir.path()), small, NOW, 1).await;
     let poster = poster(&usher).await;
     let mut visits = Vec::new();
-    for _ in 0..30 {
-        visits.push(visit(&usher, &poster).await);
+    for _ in 0..3 {
+        for _ in 0..10 {
+            visits.push(visit(&usher, &poster).await);
+        }
+        let (secret, proxy) = (page_secret(&poster), Visitor::Proxy([10, 0, 0, 1].into()));
+        let refused = usher.engine.visit_login(poster.stream_id, &secret, &[], proxy).await;
+        assert!(matches!(refused, Err(LoginPageError::Busy { retry_after }) if retry_after == MINUTE / 2));
+        usher.clock.turn(MINUTE * 3 / 2);
     }
     assert_eq!(state(&usher, &visits[0]).await, None, "it has made room");
     let honest = visits.pop().unwrap();

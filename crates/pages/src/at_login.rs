@@ -6,7 +6,7 @@ use http::header::CONTENT_TYPE;
 use http::request::Parts;
 use http::{HeaderMap, StatusCode};
 use usher_engine::ports::StoreError;
-use usher_engine::{LoginPageError, OpenedLogin, ReusablePage, StreamId};
+use usher_engine::{LoginPageError, OpenedLogin, ReusablePage, StreamId, Visitor};
 
 use crate::PagesState;
 use crate::browser::{LoginCookie, cookie, login_cookie_name};
@@ -29,6 +29,7 @@ pub(crate) struct AtLogin {
     pub(crate) browser: Option<String>,
     /// The page of a reusable login on which the browser says that it has begun this one.
     begun_at: Option<ReusablePage>,
+    pub(crate) visitor: Visitor,
     pub(crate) texts: &'static Texts,
     base: String,
 }
@@ -53,7 +54,9 @@ impl FromRequestParts<PagesState> for AtLogin {
             cookie(&parts.headers, &login_cookie_name(&pages.url, login)).map(|value| LoginCookie::read(&value));
         let (browser, begun_at) = shown.map_or((None, None), |shown| (Some(shown.browser), shown.begun_at));
         let (address, base) = (pages.address(FOLDER, login, &secret), pages.base.clone());
-        Ok(Self { login, secret, address, browser, begun_at, texts, base })
+        // Without a server in front, as in tests, everybody is here.
+        let visitor = parts.extensions.get().copied().unwrap_or(Visitor::Loopback);
+        Ok(Self { login, secret, address, browser, begun_at, visitor, texts, base })
     }
 }
 
@@ -111,7 +114,7 @@ impl AtLogin {
                     _ => self.elsewhere(pages, None),
                 }
             }
-            LoginPageError::Busy { retry_after } => {
+            LoginPageError::Busy { retry_after } | LoginPageError::BusyNetwork { retry_after } => {
                 self.message(status, said, Next::Retry(&self.address, retry_after.as_secs().max(1)))
             }
             _ => self.message(status, said, Next::Nothing),
@@ -132,6 +135,7 @@ impl AtLogin {
             LoginPageError::Elsewhere => (StatusCode::FORBIDDEN, &texts.login.opened_elsewhere),
             LoginPageError::Over => (StatusCode::CONFLICT, &texts.login.over),
             LoginPageError::Busy { .. } => (StatusCode::SERVICE_UNAVAILABLE, &texts.login.busy),
+            LoginPageError::BusyNetwork { .. } => (StatusCode::TOO_MANY_REQUESTS, &texts.login.busy_network),
             LoginPageError::TooOften => (StatusCode::TOO_MANY_REQUESTS, &texts.login.too_often),
             LoginPageError::TooManySigners => (StatusCode::TOO_MANY_REQUESTS, &texts.login.signer_too_often),
             LoginPageError::Signer(_) => (StatusCode::UNPROCESSABLE_ENTITY, &texts.login.signer_invalid),

@@ -130,7 +130,7 @@ async fn open(
 
 /// Leads a browser from the page of a reusable login to the page of its own login.
 async fn visit_reusable(pages: &PagesState, at: &AtLogin, headers: &HeaderMap) -> Response {
-    match pages.engine.visit_login(at.login, &at.secret, &shown_logins(&pages.url, headers)).await {
+    match pages.engine.visit_login(at.login, &at.secret, &shown_logins(&pages.url, headers), at.visitor).await {
         Ok(LoginVisit { login, page_secret, new_browser }) => {
             let mut response = page::see_other(&at.page_of(pages, login, &page_secret));
             let cookies = match new_browser {

@@ -14,7 +14,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use usher_age_verifiers::{OidcOptions, OidcVerifier, RemoteOptions, RemoteVerifier};
-use usher_api::{ApiParts, ApiState, ApiTokens, DocsAccess, Limits, ServeOptions, Surface};
+use usher_api::{ApiParts, ApiState, ApiTokens, DocsAccess, Limits, ServeOptions, Surface, TrustedProxies};
 use usher_engine::ports::{
     AgeVerifier, Clock, MintAuthToken, OsRandomness, Randomness, RemoteSigner, SystemClock, WebhookSender,
 };
@@ -513,6 +513,7 @@ fn serve_options(config: &Config) -> ServeOptions {
         max_connections: connections(limits.max_connections.get()),
         max_unauthenticated: connections(limits.max_unauthenticated_connections.get()),
         max_unauthenticated_per_address: connections(limits.max_unauthenticated_per_address.get()),
+        trusted_proxies: TrustedProxies::new(config.pages.trusted_proxies.networks().iter().copied()),
         ..ServeOptions::default()
     }
 }

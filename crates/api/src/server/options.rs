@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::TrustedProxies;
 use crate::connection_table::Bounds;
 
 /// What a listener serves.
@@ -37,6 +38,8 @@ pub struct ServeOptions {
     pub write_timeout: Duration,
     /// Largest request head, in bytes.
     pub header_bytes: usize,
+    /// Proxies that are believed when they say who opens a page.
+    pub trusted_proxies: TrustedProxies,
     /// How long a stop waits for running requests; then their connections are cut.
     pub grace: Duration,
 }
@@ -54,6 +57,7 @@ impl Default for ServeOptions {
             idle_timeout: Duration::from_secs(100),
             write_timeout: Duration::from_secs(30),
             header_bytes: 32 * 1024,
+            trusted_proxies: TrustedProxies::default(),
             grace: Duration::from_secs(15),
         }
     }

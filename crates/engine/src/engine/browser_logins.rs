@@ -3,14 +3,19 @@
 //!
 //! Anybody can begin one, so their number is bounded: when there are as many as there may be, the one whose page was seen
 //! least recently makes room. One whose page waits over an open connection never does, so a flood of requests does not end
-//! the login of a user who has its page open.
+//! the login of a user who has its page open. Nor does one whose page was seen a moment ago, at a reusable login: it may be
+//! without JavaScript, or on a phone that shows the wallet just now. When there is none that may end, another cannot begin.
+//! At a reusable login, each visitor has a part of the room at most ([`VisitorShares`]).
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
+use std::time::Duration;
 
 use parking_lot::Mutex;
 
-use crate::{StreamId, UnixMillis};
+use super::visitor_shares::VisitorShares;
+use crate::ports::Clock;
+use crate::{StreamId, UnixMillis, Visitor};
 
 /// Most of them, with the default of `limits.max_open_streams`.
 const MOST: usize = 20_000;
@@ -21,12 +26,38 @@ const SHARE: usize = 4;
 /// How many logins that ended without an event are remembered for their removal, in times the most that are open.
 const MOST_ENDED: usize = 8;
 
-/// The unused logins: about 100 bytes each. Those of before a restart are not known any more: they expire by themselves.
+/// How long a login at a reusable login makes no room after its page was last seen, or has waited. A page without JavaScript
+/// loads itself every 5 s; this is for a phone that shows the wallet meanwhile. So long is the whole room in use at least, and
+/// where everybody has the same address, a flood lets in 20,000 people in this time, some of whom are no part of it.
+const GRACE: Duration = Duration::from_secs(90);
+
+/// When those for whom there is no room may try again, at the earliest and at the latest.
+const SOONEST: Duration = Duration::from_secs(2);
+const LATEST: Duration = Duration::from_secs(30);
+
+/// The unused logins: about 150 bytes each. Those of before a restart are not known any more: they expire by themselves.
 #[derive(Clone)]
-pub(super) struct BrowserLogins(Arc<Mutex<Table>>);
+pub(super) struct BrowserLogins(Arc<Inner>);
+
+struct Inner {
+    clock: Arc<dyn Clock>,
+    /// How long one makes no room after it was seen.
+    grace: Duration,
+    table: Mutex<Table>,
+}
+
+/// Another login cannot begin now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct NoRoom {
+    /// Whether others may: this visitor has begun too many.
+    pub(super) is_of_visitor: bool,
+    /// When to try again.
+    pub(super) retry_after: Duration,
+}
 
 struct Table {
     most: usize,
+    visitors: VisitorShares,
     /// Counts what was seen.
     seen: u64,
     unused: HashMap<StreamId, Unused>,
@@ -38,6 +69,10 @@ struct Table {
 
 struct Unused {
     seen: u64,
+    /// When, on the monotonic clock.
+    seen_at: Duration,
+    /// Who has begun it.
+    visitor: Option<Visitor>,
     /// How many pages wait for it.
     watchers: usize,
 }
@@ -49,67 +84,92 @@ pub struct LoginWatch {
 }
 
 impl BrowserLogins {
-    /// `max_open` is the number of operations that may be open.
-    pub(super) fn new(max_open: usize) -> Self {
-        Self::with_most(MOST.min(max_open / SHARE).max(1))
+    /// Those of other protocols; `max_open` is the number of operations that may be open.
+    pub(super) fn new(max_open: usize, clock: Arc<dyn Clock>) -> Self {
+        Self::with_most(MOST.min(max_open / SHARE).max(1), Duration::ZERO, clock)
     }
 
-    fn with_most(most: usize) -> Self {
+    /// Those at reusable logins.
+    pub(super) fn at_reusable(max_open: usize, clock: Arc<dyn Clock>) -> Self {
+        Self::with_most(MOST.min(max_open / SHARE).max(1), GRACE, clock)
+    }
+
+    fn with_most(most: usize, grace: Duration, clock: Arc<dyn Clock>) -> Self {
         let (unused, idle, ended) = (HashMap::new(), BTreeMap::new(), VecDeque::new());
-        Self(Arc::new(Mutex::new(Table { most, seen: 0, unused, idle, ended })))
+        let table = Table { most, visitors: VisitorShares::new(most), seen: 0, unused, idle, ended };
+        Self(Arc::new(Inner { clock, grace, table: Mutex::new(table) }))
     }
 
-    /// Which logins must end so that another may begin; `None` when pages wait for all of them.
-    pub(super) fn make_room(&self) -> Option<Vec<StreamId>> {
-        let mut table = self.0.lock();
-        let mut chosen = Vec::new();
-        while table.unused.len() >= table.most {
-            match table.idle.pop_first() {
-                Some((_, id)) => {
-                    table.unused.remove(&id);
-                    chosen.push(id);
-                }
-                None if chosen.is_empty() => return None,
-                None => break,
-            }
+    /// Which logins must end so that this visitor may begin another.
+    ///
+    /// # Errors
+    /// [`NoRoom`].
+    pub(super) fn make_room(&self, visitor: Visitor) -> Result<Vec<StreamId>, NoRoom> {
+        let now = self.0.clock.monotonic();
+        let mut table = self.0.table.lock();
+        let no_room = |is_of_visitor: bool, wait: Duration| {
+            let retry_after = Duration::from_secs(wait.as_millis().div_ceil(1000).try_into().unwrap_or(u64::MAX));
+            NoRoom { is_of_visitor, retry_after: retry_after.clamp(SOONEST, LATEST) }
+        };
+        table.visitors.begin(visitor, now).map_err(|wait| no_room(true, wait))?;
+        let chosen = table.choose(visitor, now, self.0.grace);
+        if chosen.is_err() {
+            table.visitors.give_back(visitor);
         }
-        Some(chosen)
+        chosen.map_err(|(is_of_visitor, wait)| no_room(is_of_visitor, wait))
     }
 
     /// A login has begun.
     pub(super) fn add(&self, id: StreamId) {
-        let mut table = self.0.lock();
+        let seen_at = self.0.clock.monotonic();
+        let mut table = self.0.table.lock();
         let seen = table.next();
-        table.unused.insert(id, Unused { seen, watchers: 0 });
+        table.unused.insert(id, Unused { seen, seen_at, visitor: None, watchers: 0 });
         table.idle.insert(seen, id);
+    }
+
+    /// This visitor has begun it.
+    pub(super) fn begun_by(&self, id: StreamId, visitor: Visitor) {
+        let mut table = self.0.table.lock();
+        let Table { unused, visitors, .. } = &mut *table;
+        if let Some(unused) = unused.get_mut(&id).filter(|unused| unused.visitor.is_none()) {
+            unused.visitor = Some(visitor);
+            visitors.add(visitor);
+            visitors.change_idle(visitor, unused.seen, Some(unused.seen).filter(|_| unused.watchers == 0));
+        }
     }
 
     /// Whether this login is one of them.
     pub(super) fn has(&self, id: StreamId) -> bool {
-        self.0.lock().unused.contains_key(&id)
+        self.0.table.lock().unused.contains_key(&id)
     }
 
     /// The page of a login was opened.
     pub(super) fn seen(&self, id: StreamId) {
-        let mut table = self.0.lock();
-        table.change(id, |_| {});
+        self.change(id, |_| {});
     }
 
     /// The page of a login waits for it.
     pub(super) fn watch(&self, id: StreamId) -> LoginWatch {
-        self.0.lock().change(id, |unused| unused.watchers += 1);
+        self.change(id, |unused| unused.watchers += 1);
         LoginWatch { logins: self.clone(), id }
+    }
+
+    /// Changes a login that was just seen.
+    fn change(&self, id: StreamId, change: impl FnOnce(&mut Unused)) {
+        let now = self.0.clock.monotonic();
+        self.0.table.lock().change(id, now, change);
     }
 
     /// Somebody has named a key in this login, or it has ended.
     pub(super) fn remove(&self, id: StreamId) {
-        self.0.lock().remove(id);
+        self.0.table.lock().remove(id);
     }
 
     /// This login has ended, and nobody has named a key.
     pub(super) fn end(&self, id: StreamId, now: UnixMillis) {
         // One that has made room is removed at once by who chose it.
-        let was_open = self.0.lock().remove(id);
+        let was_open = self.0.table.lock().remove(id);
         if was_open {
             self.remember_ended(id, now);
         }
@@ -117,7 +177,7 @@ impl BrowserLogins {
 
     /// This login has ended and has no events.
     pub(super) fn remember_ended(&self, id: StreamId, now: UnixMillis) {
-        let mut table = self.0.lock();
+        let mut table = self.0.table.lock();
         table.ended.push_back((now, id));
         if table.ended.len() > table.most.saturating_mul(MOST_ENDED) {
             // It stays for as long as all operations do.
@@ -127,7 +187,7 @@ impl BrowserLogins {
 
     /// Takes up to `limit` logins that ended before this time.
     pub(super) fn take_ended(&self, before: UnixMillis, limit: usize) -> Vec<StreamId> {
-        let ended = &mut self.0.lock().ended;
+        let ended = &mut self.0.table.lock().ended;
         let old = ended.iter().take_while(|(at, _)| *at < before).take(limit).count();
         ended.drain(..old).map(|(_, id)| id).collect()
     }
@@ -139,15 +199,53 @@ impl Table {
         self.seen
     }
 
+    /// Which logins must end so that this visitor may begin another; otherwise whether others may, and when there may be room.
+    fn choose(&mut self, visitor: Visitor, now: Duration, grace: Duration) -> Result<Vec<StreamId>, (bool, Duration)> {
+        let mut chosen = Vec::new();
+        if self.visitors.is_full(visitor) {
+            let oldest = self.visitors.oldest_idle(visitor);
+            // Behind a proxy that hides them, they are not one network.
+            let is_of_visitor = matches!(visitor, Visitor::Network(_));
+            chosen.push(self.end_idle(oldest, now, grace).map_err(|wait| (is_of_visitor, wait))?);
+        }
+        while self.unused.len() >= self.most {
+            let oldest = self.idle.first_key_value().map(|(seen, _)| *seen);
+            match self.end_idle(oldest, now, grace) {
+                Ok(id) => chosen.push(id),
+                Err(wait) if chosen.is_empty() => return Err((false, wait)),
+                Err(_) => break,
+            }
+        }
+        Ok(chosen)
+    }
+
+    /// Removes a login that makes room, if it was not seen a moment ago; otherwise says when it will do so.
+    fn end_idle(&mut self, seen: Option<u64>, now: Duration, grace: Duration) -> Result<StreamId, Duration> {
+        let id = seen.and_then(|seen| self.idle.get(&seen)).copied().ok_or(grace)?;
+        let seen_at = self.unused.get(&id).map_or(now, |unused| unused.seen_at);
+        match grace.checked_sub(now.saturating_sub(seen_at)) {
+            None | Some(Duration::ZERO) => {
+                self.remove(id);
+                Ok(id)
+            }
+            Some(wait) => Err(wait),
+        }
+    }
+
     /// Changes a login that was just seen.
-    fn change(&mut self, id: StreamId, change: impl FnOnce(&mut Unused)) {
+    fn change(&mut self, id: StreamId, now: Duration, change: impl FnOnce(&mut Unused)) {
         let seen = self.next();
         let Some(unused) = self.unused.get_mut(&id) else { return };
-        self.idle.remove(&unused.seen);
-        unused.seen = seen;
+        let before = std::mem::replace(&mut unused.seen, seen);
+        self.idle.remove(&before);
+        unused.seen_at = now;
         change(unused);
-        if unused.watchers == 0 {
+        let idle = (unused.watchers == 0).then_some(seen);
+        if let Some(seen) = idle {
             self.idle.insert(seen, id);
+        }
+        if let Some(visitor) = unused.visitor {
+            self.visitors.change_idle(visitor, before, idle);
         }
     }
 
@@ -155,6 +253,9 @@ impl Table {
         let removed = self.unused.remove(&id);
         if let Some(unused) = &removed {
             self.idle.remove(&unused.seen);
+            if let Some(visitor) = unused.visitor {
+                self.visitors.remove(visitor, unused.seen);
+            }
         }
         removed.is_some()
     }
@@ -162,97 +263,9 @@ impl Table {
 
 impl Drop for LoginWatch {
     fn drop(&mut self) {
-        self.logins.0.lock().change(self.id, |unused| unused.watchers = unused.watchers.saturating_sub(1));
+        self.logins.change(self.id, |unused| unused.watchers = unused.watchers.saturating_sub(1));
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn id(n: u64) -> StreamId {
-        StreamId::from_parts(n, [0; 10])
-    }
-
-    fn full(most: u64) -> BrowserLogins {
-        let logins = BrowserLogins::with_most(usize::try_from(most).unwrap());
-        for n in 1..=most {
-            assert_eq!(logins.make_room(), Some(Vec::new()));
-            logins.add(id(n));
-        }
-        logins
-    }
-
-    #[test]
-    fn least_recently_seen_login_makes_room() {
-        let logins = full(3);
-        logins.seen(id(1));
-        assert_eq!(logins.make_room(), Some(vec![id(2)]));
-        logins.add(id(4));
-        assert_eq!(logins.make_room(), Some(vec![id(3)]));
-        logins.add(id(5));
-        assert_eq!(logins.make_room(), Some(vec![id(1)]));
-    }
-
-    #[test]
-    fn login_whose_page_waits_never_makes_room() {
-        let logins = full(3);
-        let (first, again) = (logins.watch(id(1)), logins.watch(id(1)));
-        for n in 4..1_000 {
-            let chosen = logins.make_room().unwrap();
-            assert!(chosen.len() == 1 && !chosen.contains(&id(1)), "{chosen:?}");
-            logins.add(id(n));
-        }
-        drop(first);
-        assert!(!logins.make_room().unwrap().contains(&id(1)), "another page still waits");
-        logins.add(id(1_000));
-        drop(again);
-        // From now on it is the one that was seen last.
-        assert_eq!(logins.make_room(), Some(vec![id(999)]));
-        assert_eq!(logins.make_room(), Some(Vec::new()));
-        logins.add(id(1_001));
-        assert_eq!(logins.make_room(), Some(vec![id(1_000)]));
-        logins.add(id(1_002));
-        assert_eq!(logins.make_room(), Some(vec![id(1)]));
-    }
-
-    #[test]
-    fn nobody_makes_room_when_all_pages_wait() {
-        let logins = full(2);
-        let watches = [logins.watch(id(1)), logins.watch(id(2))];
-        assert_eq!(logins.make_room(), None);
-        logins.remove(id(2));
-        assert_eq!(logins.make_room(), Some(Vec::new()), "somebody has named a key there");
-        drop(watches);
-    }
-
-    #[test]
-    fn logins_that_ended_unused_are_remembered_until_they_are_removed() {
-        let logins = full(3);
-        logins.remove(id(1));
-        logins.end(id(1), UnixMillis(5));
-        logins.end(id(2), UnixMillis(10));
-        logins.end(id(3), UnixMillis(20));
-        assert_eq!(logins.take_ended(UnixMillis(10), 9), []);
-        assert_eq!(logins.take_ended(UnixMillis(21), 1), [id(2)], "somebody has named a key in the first");
-        assert_eq!(logins.take_ended(UnixMillis(21), 9), [id(3)]);
-        for n in 1..100 {
-            logins.add(id(n));
-            logins.end(id(n), UnixMillis(n));
-        }
-        assert_eq!(logins.take_ended(UnixMillis(1_000), 1_000).len(), 3 * MOST_ENDED);
-        assert_eq!(logins.make_room(), Some(Vec::new()));
-    }
-
-    #[test]
-    fn they_leave_room_for_other_operations() {
-        for (max_open, most) in [(1, 1), (8, 2), (1_000_000, MOST)] {
-            let logins = BrowserLogins::new(max_open);
-            for n in 0..most as u64 {
-                assert_eq!(logins.make_room(), Some(Vec::new()), "{max_open}");
-                logins.add(id(n));
-            }
-            assert_eq!(logins.make_room(), Some(vec![id(0)]), "{max_open}");
-        }
-    }
-}
+mod tests;

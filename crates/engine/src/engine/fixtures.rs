@@ -79,7 +79,7 @@ impl Around {
             store: Arc::clone(store) as Arc<dyn Store>,
             inputs: self.inputs.clone(),
             capacity: Capacity::new(Arc::clone(&self.index), 10),
-            reusable_logins: ReusableLogins::new(10),
+            reusable_logins: ReusableLogins::new(10, self.clock.clone()),
             metrics: Arc::default(),
             clock: Arc::clone(&self.clock) as Arc<dyn Clock>,
             randomness: Arc::new(SeededRandomness::new(1)),

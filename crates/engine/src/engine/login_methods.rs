@@ -5,9 +5,9 @@ use std::time::Duration;
 use usher_protocol::PublicKey;
 
 use super::{Engine, LoginPageError, LoginVisit, LoginWatch, OpenedLogin, StartError};
-use crate::StreamId;
 use crate::operations::LoginState;
 use crate::ports::StoreError;
+use crate::{StreamId, Visitor};
 
 /// When a browser may try again that got no login because too many operations are open.
 const RETRY_AFTER: Duration = Duration::from_secs(10);
@@ -31,8 +31,8 @@ impl Engine {
     /// A browser opens the page of a reusable login: it gets a login of its own, or the one that it has there already, by the
     /// cookies that it has shown (logins and their values).
     ///
-    /// As anybody can start one, they are bounded: another in which nobody has named a key may have to end for it. They have no
-    /// events: what happens in them are events of the reusable login.
+    /// As anybody can start one, they are bounded, in all and by `visitor`: another in which nobody has named a key may have to
+    /// end for it. They have no events: what happens in them are events of the reusable login.
     ///
     /// # Errors
     /// [`LoginPageError`].
@@ -41,20 +41,20 @@ impl Engine {
         reusable: StreamId,
         page_secret: &str,
         cookies: &[(StreamId, String)],
+        visitor: Visitor,
     ) -> Result<LoginVisit, LoginPageError> {
         self.logins.check_reusable(reusable, page_secret).await?;
         if let Some(own) = self.logins.own_visit(reusable, cookies).await? {
             return Ok(own);
         }
-        let started = async {
-            self.logins.make_room_for_visit().await?;
-            self.starter.start_login_visit(reusable).await
-        };
-        started.await.map_err(|error| match error {
+        self.logins.make_room_for_visit(visitor).await?;
+        let started = self.starter.start_login_visit(reusable).await.map_err(|error| match error {
             StartError::TooManyOpen => LoginPageError::Busy { retry_after: RETRY_AFTER },
             StartError::Store(error) => LoginPageError::Store(error),
             _ => LoginPageError::Store(StoreError::Unreadable("a new login")),
-        })
+        })?;
+        self.logins.visit_begun(started.login, visitor);
+        Ok(started)
     }
 
     /// The page of a login waits for it until the result is dropped: until then it makes no room for other logins.

@@ -8,7 +8,7 @@ use usher_protocol::PublicKey;
 use usher_protocol::login_proof::{LoginChallenge, LoginProofError};
 
 use super::StartError;
-use super::browser_logins::{BrowserLogins, LoginWatch};
+use super::browser_logins::{BrowserLogins, LoginWatch, NoRoom};
 use super::commit::{Cause, Change, Committer};
 use super::damage::Damage;
 use super::handshake_urls::HandshakeUrls;
@@ -16,7 +16,6 @@ use super::ids::Ids;
 use super::reusable_logins::ReusableLogins;
 use super::scan_limiter::ScanAdmission;
 use super::start::LoginVisit;
-use crate::StreamId;
 use crate::operations::{
     AskSignerError, Effect, KeyHandshake, Login, LoginMethod, LoginOrigin, LoginOver, LoginState, Operation,
     SignerStatus,
@@ -24,6 +23,7 @@ use crate::operations::{
 use crate::ports::{
     Clock, Conflict, InvalidSignerAddress, OperationKind, RemoteSigner, RemoteSignerError, Store, StoreError,
 };
+use crate::{StreamId, Visitor};
 
 /// A login as its page shows it.
 #[derive(Clone)]
@@ -111,6 +111,12 @@ pub enum LoginPageError {
         /// When there may be room.
         retry_after: Duration,
     },
+    /// Too many logins were begun at the visitor's address.
+    #[error("too many logins were begun at this address")]
+    BusyNetwork {
+        /// When another may begin.
+        retry_after: Duration,
+    },
     /// The text is not an address of a remote signer.
     #[error(transparent)]
     Signer(#[from] InvalidSignerAddress),
@@ -129,6 +135,12 @@ pub enum LoginPageError {
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
+}
+
+impl From<NoRoom> for LoginPageError {
+    fn from(NoRoom { is_of_visitor, retry_after }: NoRoom) -> Self {
+        if is_of_visitor { Self::BusyNetwork { retry_after } } else { Self::Busy { retry_after } }
+    }
 }
 
 impl From<LoginOver> for LoginPageError {
@@ -173,16 +185,24 @@ struct Parent {
 impl Logins {
     /// Ends unused logins of browsers, if there are too many for another; returns where their pages would have led.
     pub(super) async fn make_room(&self) -> Result<Vec<String>, StartError> {
-        self.make_room_in(&self.browser_logins).await
+        let chosen =
+            self.browser_logins.make_room(Visitor::Loopback).map_err(|NoRoom { .. }| StartError::TooManyOpen)?;
+        Ok(self.end_all_unused(chosen).await?)
     }
 
-    /// The same for logins of browsers at reusable logins.
-    pub(super) async fn make_room_for_visit(&self) -> Result<(), StartError> {
-        self.make_room_in(self.reusable_logins.unused()).await.map(drop)
+    /// Makes room for another login of this visitor at a reusable login.
+    pub(super) async fn make_room_for_visit(&self, visitor: Visitor) -> Result<(), LoginPageError> {
+        let chosen = self.reusable_logins.unused().make_room(visitor)?;
+        self.end_all_unused(chosen).await?;
+        Ok(())
     }
 
-    async fn make_room_in(&self, logins: &BrowserLogins) -> Result<Vec<String>, StartError> {
-        let chosen = logins.make_room().ok_or(StartError::TooManyOpen)?;
+    /// The login of a visitor has begun, for which room was made.
+    pub(super) fn visit_begun(&self, id: StreamId, visitor: Visitor) {
+        self.reusable_logins.unused().begun_by(id, visitor);
+    }
+
+    async fn end_all_unused(&self, chosen: Vec<StreamId>) -> Result<Vec<String>, StoreError> {
         let mut replaced = Vec::new();
         for id in chosen {
             replaced.extend(self.end_unused(id).await?);

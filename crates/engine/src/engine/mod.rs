@@ -58,6 +58,7 @@ mod ticket_queue;
 mod tickets;
 mod timers;
 mod verification_sessions;
+mod visitor_shares;
 mod webhook_dispatcher;
 mod wiring;
 mod workers;

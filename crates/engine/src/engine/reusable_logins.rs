@@ -14,6 +14,7 @@ use usher_protocol::PublicKey;
 
 use super::browser_logins::BrowserLogins;
 use crate::operations::Login;
+use crate::ports::Clock;
 use crate::{StreamId, UnixMillis};
 
 /// How many of the operations that may be open may be logins in which somebody has named a key: one in so many.
@@ -65,9 +66,9 @@ struct Waits {
 
 impl ReusableLogins {
     /// `max_open` is the number of operations that may be open.
-    pub(super) fn new(max_open: usize) -> Self {
+    pub(super) fn new(max_open: usize, clock: Arc<dyn Clock>) -> Self {
         Self(Arc::new(Inner {
-            unused: BrowserLogins::new(max_open),
+            unused: BrowserLogins::at_reusable(max_open, clock),
             open: Mutex::default(),
             most: (max_open / SHARE).max(1),
             waits: Mutex::default(),
@@ -169,9 +170,16 @@ mod tests {
     use usher_protocol::{Keys, SecretKey};
 
     use super::*;
+    use crate::Visitor;
     use crate::operations::{LoginMethod, LoginOrigin, LoginTerms};
+    use crate::testing::ManualClock;
 
     const NOW: UnixMillis = UnixMillis(1_800_000_000_000);
+
+    fn logins() -> (ReusableLogins, Arc<ManualClock>) {
+        let clock = Arc::new(ManualClock::at(NOW));
+        (ReusableLogins::new(8, clock.clone()), clock)
+    }
 
     fn id(n: u64) -> StreamId {
         StreamId::from_parts(n, [0; 10])
@@ -201,7 +209,7 @@ mod tests {
 
     #[test]
     fn logins_in_which_somebody_has_named_a_key_are_bounded() {
-        let logins = ReusableLogins::new(8);
+        let (logins, _) = logins();
         let (poster, door) = (id(1), id(2));
         for n in 10..20 {
             logins.stepped(id(n), poster, &login(poster), true);
@@ -223,13 +231,14 @@ mod tests {
 
     #[test]
     fn logins_that_make_room_for_others_are_forgotten() {
-        let logins = ReusableLogins::new(8);
+        let (logins, clock) = logins();
         let poster = id(1);
         for n in 10..12 {
-            assert_eq!(logins.unused().make_room(), Some(Vec::new()));
+            assert_eq!(logins.unused().make_room(Visitor::Loopback), Ok(Vec::new()));
             logins.stepped(id(n), poster, &login(poster), true);
         }
-        assert_eq!(logins.unused().make_room(), Some(vec![id(10)]));
+        clock.turn(Duration::from_secs(90));
+        assert_eq!(logins.unused().make_room(Visitor::Loopback), Ok(vec![id(10)]));
         logins.ended(id(10), poster, &login(poster), NOW);
         assert_eq!(logins.of(poster), [id(11)]);
         assert_eq!(logins.unused().take_ended(NOW.plus(WARN_EVERY), 9), [], "who chose it removes it");

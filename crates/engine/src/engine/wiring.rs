@@ -161,8 +161,8 @@ impl Engine {
         let pages_url = options.pages.url.clone();
         let ids = Ids::new(Arc::clone(&clock), Arc::clone(&randomness));
         let capacity = Capacity::new(Arc::clone(&index), options.max_open_streams);
-        let browser_logins = BrowserLogins::new(options.max_open_streams);
-        let reusable_logins = ReusableLogins::new(options.max_open_streams);
+        let browser_logins = BrowserLogins::new(options.max_open_streams, Arc::clone(&clock));
+        let reusable_logins = ReusableLogins::new(options.max_open_streams, Arc::clone(&clock));
         let new_logins = Arc::new(NewLogins {
             ids: ids.clone(),
             clock: Arc::clone(&clock),

@@ -150,6 +150,10 @@ pub(crate) const ENGLISH: Texts = Texts {
             heading: "Too many people are logging in",
             message: "This page tries again by itself in a moment.",
         },
+        busy_network: Message {
+            heading: "Too many people are logging in from your network",
+            message: "This page tries again by itself in a moment. Over another network you may get in at once.",
+        },
         over: Message { heading: "The login is over", message: "Return to the app to start a new one." },
         opened_elsewhere: Message {
             heading: "This login was opened elsewhere",

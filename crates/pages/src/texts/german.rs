@@ -156,6 +156,10 @@ pub(crate) const GERMAN: Texts = Texts {
             heading: "Zu viele melden sich gerade an",
             message: "Diese Seite versucht es gleich von selbst noch einmal.",
         },
+        busy_network: Message {
+            heading: "Zu viele melden sich gerade aus Ihrem Netz an",
+            message: "Diese Seite versucht es gleich von selbst noch einmal. Über ein anderes Netz geht es vielleicht sofort.",
+        },
         over: Message {
             heading: "Die Anmeldung ist vorbei",
             message: "Kehren Sie zur App zurück, um eine neue zu beginnen.",

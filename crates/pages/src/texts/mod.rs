@@ -98,6 +98,7 @@ pub(crate) struct LoginTexts {
     /// It has made room for others, or has been over for long.
     pub(crate) gone: Message,
     pub(crate) busy: Message,
+    pub(crate) busy_network: Message,
     pub(crate) opened_elsewhere: Message,
     pub(crate) opened_elsewhere_start_again: Message,
     pub(crate) not_found: Message,

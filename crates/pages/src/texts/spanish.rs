@@ -152,6 +152,10 @@ pub(crate) const SPANISH: Texts = Texts {
             heading: "Demasiadas personas inician sesión",
             message: "Esta página lo intenta de nuevo por sí sola en un momento.",
         },
+        busy_network: Message {
+            heading: "Demasiadas personas inician sesión desde su red",
+            message: "Esta página lo intenta de nuevo por sí sola en un momento. Con otra red quizá pueda entrar enseguida.",
+        },
         over: Message {
             heading: "Este inicio de sesión ha terminado",
             message: "Vuelva a la aplicación para empezar otro.",

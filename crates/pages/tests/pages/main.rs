@@ -5,6 +5,7 @@ mod age_check;
 mod any_request;
 mod begin_again;
 mod browser_logins;
+mod crowds;
 mod fixture;
 mod handshake;
 mod login;

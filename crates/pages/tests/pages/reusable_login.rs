@@ -1,5 +1,7 @@
 //! The page of a reusable login: each browser gets a login of its own.
 
+use std::time::Duration;
+
 use http::{HeaderMap, Request, StatusCode};
 use http_body_util::BodyExt as _;
 use serde_json::{Value, json};
@@ -181,6 +183,8 @@ async fn browser_that_opens_it_again_is_led_to_the_same_page() {
     // However often it does so, it keeps the cookies of at most 20 logins.
     let (mut cookies, mut kept) = (Vec::new(), Vec::new());
     for _ in 0..30 {
+        // The others make room.
+        pages.clock.turn(Duration::from_secs(5));
         let shown = cookies.join("; ");
         let (_, headers, _) =
             pages.send(get(&path(&poster), Some(&shown).filter(|text| !text.is_empty()).map(|_| "x=1"))).await;
@@ -201,7 +205,6 @@ async fn flood_of_visitors_ends_neither_a_page_that_waits_nor_other_operations()
     let pages = Pages::start(None).await;
     let poster = poster(&pages, "door").await;
     let honest = Visitor::at(&pages, &poster).await;
-    let html = honest.open(&pages).await.1;
     let mut waits = pages.open_body(get(&format!("{}/events", honest.page), Some(&honest.cookie))).await.into_body();
     let mut next = async || {
         let frame = waits.frame().await?.unwrap().into_data().unwrap();
@@ -209,8 +212,12 @@ async fn flood_of_visitors_ends_neither_a_page_that_waits_nor_other_operations()
     };
     assert_eq!(next().await.as_deref(), Some("data: waiting\n\n"));
     let mut flood = Vec::new();
-    for _ in 0..200 {
-        flood.push(Visitor::at(&pages, &poster).await);
+    for _ in 0..4 {
+        for _ in 0..MOST - 1 {
+            flood.push(Visitor::at(&pages, &poster).await);
+        }
+        assert_eq!(pages.get(&path(&poster)).await.0, StatusCode::SERVICE_UNAVAILABLE, "all were seen a moment ago");
+        pages.clock.turn(Duration::from_secs(90));
     }
     let mut open = 0;
     for visitor in &flood {
@@ -225,7 +232,7 @@ async fn flood_of_visitors_ends_neither_a_page_that_waits_nor_other_operations()
     for _ in 0..30 {
         pages.engine.start_login(LoginRequest::default(), None).await.unwrap();
     }
-    let signed = sign(&user(), &proof(&html));
+    let signed = sign(&user(), &proof(&honest.open(&pages).await.1));
     assert_eq!(honest.prove(&pages, &honest.cookie, signed).await, StatusCode::NO_CONTENT);
     loop {
         match next().await.as_deref() {

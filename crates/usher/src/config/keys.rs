@@ -5,8 +5,8 @@ use std::net::IpAddr;
 use super::key::Key;
 use super::setting::{
     ApiToken, DatabaseUrl, EmailDomain, HostName, Hours, ListenAddress, LnBackend, LogFilter, LogFormat, Mnemonic,
-    Nip05, NodeAddress, NwcUrl, OpenIdClients, Port, PrivateKey, ProfileName, Relays, ReturnUrls, Scheme, Secret, Text,
-    Unit, VerificationProvider, WebUrl, WebhookSecret, WebhookUrl, Whole,
+    Nip05, NodeAddress, NwcUrl, OpenIdClients, Port, PrivateKey, ProfileName, ProxyNetworks, Relays, ReturnUrls,
+    Scheme, Secret, Text, Unit, VerificationProvider, WebUrl, WebhookSecret, WebhookUrl, Whole,
 };
 use super::table::configuration;
 use usher_protocol::bolt11::Network;
@@ -250,6 +250,10 @@ configuration! {
         /// API is there, so a proxy can pass everything to it; the pages are then no longer at `info.listen_port`. 0 uses any
         /// free port.
         listen_port: Option<Whole<0, 65535>>;
+        /// The addresses of your reverse proxies. Usher believes their `X-Forwarded-For` header, to limit how many logins
+        /// one address may begin on the page of a reusable login. Make sure that the proxy sets the header: otherwise anybody
+        /// can send one. Without this, all users behind a proxy share one limit.
+        trusted_proxies: ProxyNetworks = "[]";
     }
 
     /// Logs users in to other apps: the service as an OpenID Connect provider. See docs/oidc.md.

@@ -7,6 +7,7 @@ mod on_the_page;
 mod own_relays;
 mod remote_signers;
 mod reusable;
+mod reusable_pages;
 mod stream_readers;
 
 use std::time::Duration;

@@ -100,8 +100,14 @@ pub(in crate::engine) fn committer(
             Arc::clone(&around.clock) as Arc<dyn Clock>,
             around.tasks.clone(),
         )),
-        browser_logins: crate::engine::browser_logins::BrowserLogins::new(100),
-        reusable_logins: crate::engine::reusable_logins::ReusableLogins::new(100),
+        browser_logins: crate::engine::browser_logins::BrowserLogins::new(
+            100,
+            Arc::clone(&around.clock) as Arc<dyn Clock>,
+        ),
+        reusable_logins: crate::engine::reusable_logins::ReusableLogins::new(
+            100,
+            Arc::clone(&around.clock) as Arc<dyn Clock>,
+        ),
         webhooks: Arc::new(webhooks),
     };
     let logins = NewLogins {

@@ -11,6 +11,7 @@ mod nwc;
 mod openid_clients;
 mod return_urls;
 mod secret;
+mod trusted_proxies;
 
 pub use address::{DatabaseUrl, WebUrl, WebhookUrl, crosses_network_in_clear};
 pub use basic::{EmailDomain, Nip05, ProfileName, Text, Unit, Whole};
@@ -23,6 +24,7 @@ pub use nwc::NwcUrl;
 pub use openid_clients::OpenIdClients;
 pub use return_urls::ReturnUrls;
 pub use secret::{ApiToken, Mnemonic, Secret, WebhookSecret};
+pub use trusted_proxies::ProxyNetworks;
 
 /// A value as the file or the environment gives it. It has no `Debug`: it may be a secret.
 #[derive(Clone, Hash)]

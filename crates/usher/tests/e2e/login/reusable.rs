@@ -199,10 +199,22 @@ async fn flood_of_page_visits_is_bounded_and_an_honest_user_logs_in() {
     honest.install_extension(&keys.secret_key().to_secret_hex()).await;
     honest.open(&door.page_url).await;
     honest.until(&format!("document.querySelector('{EXTENSION_BUTTON}') !== null")).await;
+    // Another has no JavaScript: their page loads itself.
+    let mut simple = Browser::start().await;
+    simple.disable_javascript().await;
+    simple.open(&door.page_url).await;
+    simple.until(&state_is("waiting")).await;
     let visitor = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).build().unwrap();
+    let mut begun = 0;
     for _ in 0..300 {
-        assert_eq!(visitor.get(&door.page_url).send().await.unwrap().status(), 303);
+        let response = visitor.get(&door.page_url).send().await.unwrap();
+        match response.status().as_u16() {
+            303 => begun += 1,
+            503 => assert!(response.headers().contains_key("retry-after")),
+            other => panic!("{other}"),
+        }
     }
+    assert_eq!(begun, 18, "a quarter of max_open_streams, with the two who are there");
     let open = api.metric("usher_operations_open{kind=\"login\"}").await;
     assert!(open <= 21, "{open} open logins");
     api.handshake(json!({})).await;
@@ -210,4 +222,9 @@ async fn flood_of_page_visits_is_bounded_and_an_honest_user_logs_in() {
     honest.until(&state_is("approved")).await;
     let events = api.at_least(&door.stream, 2).await;
     assert!(events.len() == 2 && events[1].main_key() == keys.public_key().to_hex(), "{events:?}");
+    simple.until(&state_is("waiting")).await;
+    let url = simple.evaluate("document.querySelector('a.button').href").await.as_str().unwrap().to_owned();
+    let wallet = wallet_for(Policy::auto_approve()).await;
+    wallet.open(&url.parse().unwrap(), LONG).await.unwrap();
+    simple.until(&state_is("approved")).await;
 }

@@ -1,0 +1,195 @@
+//! How much of a room each visitor has: nobody at one address takes the places of all others.
+//!
+//! A crowd may share an address (the Wi-Fi of a stadium), so the limits are generous. Where it is not known who comes, because a
+//! proxy hides them, one visitor is everybody: those are limited by the room, and not by a rate, or one among them could lock
+//! all others out for as long as they like.
+
+use std::collections::{BTreeSet, HashMap};
+use std::time::Duration;
+
+use crate::Visitor;
+
+/// Logins that one network may begin at once: a hundred people who are shown a code in the same minute are all in after 8 s.
+const BURST: u32 = 60;
+
+/// Between two logins of one network, beyond the burst: 5 a second.
+const PACE: Duration = Duration::from_millis(200);
+
+/// One network may hold one place in so many.
+const NETWORK_SHARE: usize = 8;
+
+/// Those behind a proxy that is not trusted may hold one place in so many: anybody can say that they are one.
+const PROXY_SHARE: usize = 2;
+
+/// Visitors that hold no place and are remembered nevertheless.
+const MOST_WITHOUT_PLACE: usize = 10_000;
+
+/// The shares of all visitors.
+pub(super) struct VisitorShares {
+    /// Places there are.
+    most: usize,
+    visitors: HashMap<Visitor, Share>,
+}
+
+/// What one visitor has: about 100 bytes.
+#[derive(Default)]
+struct Share {
+    held: usize,
+    /// Those of the held places that no page waits for, by when their pages were seen: the first was seen least recently.
+    idle: BTreeSet<u64>,
+    /// When the visitor may begin a whole burst again.
+    full_at: Duration,
+}
+
+impl VisitorShares {
+    pub(super) fn new(most: usize) -> Self {
+        Self { most, visitors: HashMap::new() }
+    }
+
+    /// The visitor begins a login.
+    ///
+    /// # Errors
+    /// After how long they may try again.
+    pub(super) fn begin(&mut self, visitor: Visitor, now: Duration) -> Result<(), Duration> {
+        if !matches!(visitor, Visitor::Network(_)) {
+            return Ok(());
+        }
+        self.make_space(now);
+        let share = self.visitors.entry(visitor).or_default();
+        let full_at = share.full_at.max(now) + PACE;
+        match (full_at - now).checked_sub(PACE * BURST) {
+            None | Some(Duration::ZERO) => {
+                share.full_at = full_at;
+                Ok(())
+            }
+            Some(wait) => Err(wait),
+        }
+    }
+
+    /// There was no room for the login.
+    pub(super) fn give_back(&mut self, visitor: Visitor) {
+        if let Some(share) = self.visitors.get_mut(&visitor) {
+            share.full_at = share.full_at.saturating_sub(PACE);
+        }
+    }
+
+    /// Whether the visitor holds as many places as they may.
+    pub(super) fn is_full(&self, visitor: Visitor) -> bool {
+        let part = match visitor {
+            Visitor::Network(_) => NETWORK_SHARE,
+            Visitor::Proxy(_) => PROXY_SHARE,
+            // The room is their limit.
+            Visitor::Loopback => return false,
+        };
+        self.visitors.get(&visitor).is_some_and(|share| share.held >= (self.most / part).max(1))
+    }
+
+    /// The place of the visitor whose page was seen least recently and does not wait.
+    pub(super) fn oldest_idle(&self, visitor: Visitor) -> Option<u64> {
+        self.visitors.get(&visitor)?.idle.first().copied()
+    }
+
+    /// The visitor holds one more place.
+    pub(super) fn add(&mut self, visitor: Visitor) {
+        self.visitors.entry(visitor).or_default().held += 1;
+    }
+
+    /// The visitor holds one less.
+    pub(super) fn remove(&mut self, visitor: Visitor, seen: u64) {
+        if let Some(share) = self.visitors.get_mut(&visitor) {
+            share.held = share.held.saturating_sub(1);
+            share.idle.remove(&seen);
+            if share.held == 0 && !matches!(visitor, Visitor::Network(_)) {
+                self.visitors.remove(&visitor);
+            }
+        }
+    }
+
+    /// The page of a place waits from now on, or was seen.
+    pub(super) fn change_idle(&mut self, visitor: Visitor, before: u64, now: Option<u64>) {
+        if let Some(share) = self.visitors.get_mut(&visitor) {
+            share.idle.remove(&before);
+            share.idle.extend(now);
+        }
+    }
+
+    /// Forgets visitors that hold nothing, when there are many: first those who have not begun anything lately.
+    fn make_space(&mut self, now: Duration) {
+        let most = self.most.saturating_add(MOST_WITHOUT_PLACE);
+        if self.visitors.len() >= most {
+            self.visitors.retain(|_, share| share.held > 0 || share.full_at > now);
+            if self.visitors.len() >= most {
+                self.visitors.retain(|_, share| share.held > 0);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    fn network(number: u32) -> Visitor {
+        Visitor::Network(number.to_be_bytes().into())
+    }
+
+    #[test]
+    fn crowd_behind_one_address_begins_a_burst_and_then_several_a_second() {
+        let mut shares = VisitorShares::new(20_000);
+        let now = SECOND * 1_000;
+        let mut begun = |visitor, at| (0..1_000).filter(|_| shares.begin(visitor, at).is_ok()).count();
+        assert_eq!(begun(network(1), now), 60);
+        assert_eq!(begun(network(1), now + SECOND), 5);
+        assert_eq!(begun(network(2), now + SECOND), 60, "another address");
+        assert_eq!(begun(network(1), now + SECOND * 9), 40, "a hundred within ten seconds");
+        assert_eq!(begun(network(1), now + SECOND * 1_000), 60, "what is not used does not pile up");
+        for everybody in [Visitor::Loopback, Visitor::Proxy([10, 0, 0, 1].into())] {
+            assert_eq!(begun(everybody, now), 1_000);
+        }
+    }
+
+    #[test]
+    fn wait_is_until_the_next_may_begin() {
+        let mut shares = VisitorShares::new(20_000);
+        for _ in 0..60 {
+            assert_eq!(shares.begin(network(1), SECOND), Ok(()));
+        }
+        assert_eq!(shares.begin(network(1), SECOND), Err(PACE));
+        assert_eq!(shares.begin(network(1), SECOND + PACE / 2), Err(PACE / 2));
+        shares.give_back(network(1));
+        assert_eq!(shares.begin(network(1), SECOND), Ok(()));
+    }
+
+    #[test]
+    fn nobody_at_one_address_holds_more_than_a_part() {
+        let mut shares = VisitorShares::new(80);
+        for (visitor, part) in [(network(1), 10), (Visitor::Proxy([10, 0, 0, 1].into()), 40)] {
+            for _ in 0..part {
+                assert!(!shares.is_full(visitor));
+                shares.add(visitor);
+            }
+            assert!(shares.is_full(visitor));
+            shares.remove(visitor, 0);
+            assert!(!shares.is_full(visitor));
+        }
+        let mut tiny = VisitorShares::new(1);
+        assert!(!tiny.is_full(network(1)), "there is always one");
+        tiny.add(network(1));
+        assert!(tiny.is_full(network(1)));
+    }
+
+    #[test]
+    fn number_of_remembered_visitors_is_bounded() {
+        let mut shares = VisitorShares::new(10);
+        for number in 0..10 {
+            shares.add(network(number));
+        }
+        for number in 0..100_000 {
+            shares.begin(network(number), SECOND).unwrap();
+            assert!(shares.visitors.len() <= 10 + MOST_WITHOUT_PLACE);
+        }
+        assert!((0..10).all(|number| shares.visitors[&network(number)].held == 1));
+    }
+}

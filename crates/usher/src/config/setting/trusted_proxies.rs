@@ -1,0 +1,72 @@
+//! Proxies that are believed when they say whom they forward.
+
+use std::net::IpAddr;
+
+use ipnet::IpNet;
+
+use super::{Given, Setting, unfit};
+
+/// The most entries of a list.
+const MAX_ENTRIES: usize = 32;
+
+/// The addresses of proxies, or the networks in which they are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProxyNetworks(Vec<IpNet>);
+
+impl ProxyNetworks {
+    /// The networks; that of one address has only this one.
+    pub fn networks(&self) -> &[IpNet] {
+        &self.0
+    }
+}
+
+impl Setting for ProxyNetworks {
+    fn shape() -> String {
+        format!("a list of at most {MAX_ENTRIES} IP addresses or networks such as 10.0.0.0/8, separated by commas")
+    }
+
+    const EXAMPLE: &'static str = "[\"127.0.0.1\"]";
+
+    /// An empty list is one: then nobody is believed.
+    fn read(given: &Given) -> Result<Self, String> {
+        let entries: Vec<&str> = match given {
+            Given::Text(text) if text.trim().is_empty() => Vec::new(),
+            Given::Text(text) => text.split(',').map(str::trim).collect(),
+            Given::List(list) => list.iter().map(String::as_str).collect(),
+            _ => return Err(unfit::<Self>()),
+        };
+        let networks: Option<Vec<IpNet>> = entries.into_iter().map(network).collect();
+        networks.filter(|networks| networks.len() <= MAX_ENTRIES).map(Self).ok_or_else(unfit::<Self>)
+    }
+
+    fn show(&self) -> String {
+        let one = |network: &IpNet| {
+            let is_address = network.prefix_len() == network.max_prefix_len();
+            if is_address { network.addr().to_string() } else { network.to_string() }
+        };
+        toml::Value::from(self.0.iter().map(one).collect::<Vec<_>>()).to_string()
+    }
+}
+
+fn network(text: &str) -> Option<IpNet> {
+    match text.parse::<IpAddr>() {
+        Ok(address) => Some(address.to_canonical().into()),
+        Err(_) => text.parse::<IpNet>().ok().map(|network| network.trunc()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_and_networks_are_read_and_shown() {
+        let read = |text: &str| ProxyNetworks::read(&Given::Text(text.to_owned()));
+        assert_eq!(read("").unwrap().show(), "[]");
+        let several = read("127.0.0.1, ::1,10.1.2.3/8, fd00::/8, ::ffff:192.0.2.1").unwrap();
+        assert_eq!(several.show(), r#"["127.0.0.1", "::1", "10.0.0.0/8", "fd00::/8", "192.0.2.1"]"#);
+        for wrong in ["proxy.example", "10.0.0.0/33", "10.0.0", "127.0.0.1,", "127.0.0.1:80"] {
+            assert!(read(wrong).is_err(), "{wrong}");
+        }
+    }
+}
