@@ -418,6 +418,65 @@ async fn user_who_scans_again_has_the_outcome_of_the_last_scan() {
     usher.stop().await;
 }
 
+/// The scan is committed, and the page's request comes before anybody has learned of it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn user_who_begins_twice_at_the_same_moment_has_one_outcome() {
+    let dir = tempfile::tempdir().unwrap();
+    let sqlite = open(dir.path());
+    let store = Failing::on(sqlite.clone());
+    let usher = Running::start_with(store.clone(), sqlite, None, options(), NOW, 1).await;
+    let poster = poster(&usher).await;
+    let seen = visit(&usher, &poster).await;
+    let proof = sign(&usher, &seen, 1).await;
+    store.hold.store(true, Ordering::SeqCst);
+    usher.receive(1, &user(1), handshake("poster", &[])).await;
+    until("the scan is committed", || store.held.load(Ordering::SeqCst) == 1).await;
+    let browser = seen.new_browser.as_ref().map(|(browser, _)| browser.as_str());
+    usher.engine.prove_login(seen.login, &seen.page_secret, browser, &proof).await.unwrap();
+    store.hold.store(false, Ordering::SeqCst);
+    until("no login is open", || usher.engine.open_streams() == 2).await;
+    usher.clock.turn(Duration::from_secs(900));
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    let told = events(&usher, poster.stream_id, 3).await;
+    let by_extension = json!({ "status": "approved", "main_key": key(1), "method": "extension" });
+    assert_eq!(told, [named(1), named(1), ("StatusUpdate".to_owned(), by_extension)]);
+    usher.stop().await;
+}
+
+/// Whichever comes first: the latest outcome of a key is that of the login that it has begun last.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn users_who_begin_twice_within_milliseconds_have_one_outcome_each() {
+    const USERS: u8 = 60;
+    let dir = tempfile::tempdir().unwrap();
+    let usher = Running::start(open(dir.path())).await;
+    let poster = poster(&usher).await;
+    let mut proving = Vec::new();
+    for n in 1..=USERS {
+        let seen = visit(&usher, &poster).await;
+        let (proof, engine) = (sign(&usher, &seen, n).await, usher.engine.clone());
+        usher.receive(n, &user(n), handshake("poster", &[])).await;
+        proving.push(tokio::spawn(async move {
+            let browser = seen.new_browser.as_ref().map(|(browser, _)| browser.as_str());
+            engine.prove_login(seen.login, &seen.page_secret, browser, &proof).await.unwrap();
+        }));
+    }
+    for proving in proving {
+        proving.await.unwrap();
+    }
+    until("all have arrived", || usher.engine.metrics().matched == u64::from(USERS)).await;
+    usher.clock.turn(Duration::from_secs(900));
+    until("no login is open", || usher.engine.open_streams() == 2).await;
+    let events = events(&usher, poster.stream_id, 3 * usize::from(USERS)).await;
+    for n in 1..=USERS {
+        let of_user = events.iter().filter(|(_, data)| data["main_key"] == key(n));
+        let of_user: Vec<_> = of_user.map(|(_, data)| data["status"].as_str().unwrap_or("named")).collect();
+        let is_in_order =
+            of_user == ["named", "named", "approved"] || of_user == ["named", "approved", "named", "timeout"];
+        assert!(is_in_order, "{of_user:?}");
+    }
+    usher.stop().await;
+}
+
 /// The URL is closed while a reply is about to be committed: what the app cannot learn of has not happened.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nobody_is_approved_after_the_close() {

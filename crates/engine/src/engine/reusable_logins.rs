@@ -45,8 +45,17 @@ struct Open {
     reusable: HashMap<StreamId, StreamId>,
     /// The stream of the reusable login, the key that is asked there, and the login's own stream.
     by_user: BTreeSet<(StreamId, [u8; 32], StreamId)>,
+    /// Those of commits that are under way, and in how many of them.
+    starting: BTreeMap<(StreamId, [u8; 32], StreamId), usize>,
     /// In how many somebody has.
     used: usize,
+}
+
+/// Logins in which a user is asked once a commit is in the store: known until this is dropped, when the commit is applied or
+/// has failed.
+pub(super) struct Starting {
+    logins: ReusableLogins,
+    users: Vec<(StreamId, [u8; 32], StreamId)>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -127,11 +136,28 @@ impl ReusableLogins {
         }
     }
 
-    /// The open logins at a reusable login in which the wallet of this user is asked: one, as a later one ends the earlier.
+    /// These logins are about to be committed. Each names its user on the stream of its reusable login, so of two commits for
+    /// one user the second finds the first in the store; it must find its login here, too, although it may not be applied yet.
+    pub(super) fn starting<'a>(&self, steps: impl Iterator<Item = (StreamId, &'a Login)>) -> Starting {
+        let user = |(id, login): (StreamId, &Login)| Some((login.reusable()?, login.asked_key()?.to_bytes(), id));
+        let users: Vec<_> = steps.filter_map(user).collect();
+        if !users.is_empty() {
+            let mut open = self.0.open.lock();
+            for user in &users {
+                *open.starting.entry(*user).or_default() += 1;
+            }
+        }
+        Starting { logins: self.clone(), users }
+    }
+
+    /// The open logins at a reusable login in which the wallet of this user is asked: one, as a later one ends the earlier. Some
+    /// may have ended a moment ago, or be in no store yet.
     pub(super) fn of_user(&self, reusable: StreamId, main_key: &PublicKey) -> Vec<StreamId> {
         let (open, key) = (self.0.open.lock(), main_key.to_bytes());
         let (first, last) = (StreamId::from_bytes([0; 16]), StreamId::from_bytes([0xff; 16]));
-        open.by_user.range((reusable, key, first)..=(reusable, key, last)).map(|(_, _, id)| *id).collect()
+        let range = (reusable, key, first)..=(reusable, key, last);
+        let starting = open.starting.range(range.clone()).map(|(login, _)| login);
+        starting.chain(open.by_user.range(range)).map(|(_, _, id)| *id).collect::<BTreeSet<_>>().into_iter().collect()
     }
 
     /// The open logins at a reusable login.
@@ -139,6 +165,23 @@ impl ReusableLogins {
         let open = self.0.open.lock();
         let (first, last) = (StreamId::from_bytes([0; 16]), StreamId::from_bytes([0xff; 16]));
         open.logins.range((reusable, first)..=(reusable, last)).map(|((_, id), _)| *id).collect()
+    }
+}
+
+impl Drop for Starting {
+    fn drop(&mut self) {
+        if self.users.is_empty() {
+            return;
+        }
+        let mut open = self.logins.0.open.lock();
+        for user in &self.users {
+            if let Some(count) = open.starting.get_mut(user) {
+                *count -= 1;
+                if *count == 0 {
+                    open.starting.remove(user);
+                }
+            }
+        }
     }
 }
 
@@ -186,7 +229,11 @@ mod tests {
     }
 
     fn login(reusable: StreamId) -> Login {
-        Login::start(LoginTerms {
+        Login::start(terms(reusable))
+    }
+
+    fn terms(reusable: StreamId) -> LoginTerms {
+        LoginTerms {
             token: "token".to_owned(),
             wallet_challenge: "challenge".to_owned(),
             signer_challenge: "other challenge".to_owned(),
@@ -197,7 +244,7 @@ mod tests {
             expires_at: NOW.plus(Duration::from_secs(600)),
             challenge_ttl: Duration::from_secs(300),
             service_proof: None,
-        })
+        }
     }
 
     fn used(reusable: StreamId) -> Login {
@@ -227,6 +274,24 @@ mod tests {
         logins.ended(id(30), door, &used(door), NOW);
         assert_eq!((logins.of(poster).len(), logins.of(door).len()), (10, 0));
         assert_eq!(logins.unused().take_ended(NOW.plus(WARN_EVERY), 9), [id(30), id(30)], "their rows are removed");
+    }
+
+    #[test]
+    fn users_of_commits_that_are_under_way_are_known() {
+        let (logins, _) = logins();
+        let (poster, key) = (id(1), Keys::new(SecretKey::from_slice(&[1; 32]).unwrap()).public_key());
+        let terms = LoginTerms { expires_at: NOW, ..terms(poster) };
+        let (asking, _) = Login::start_asking(terms, key, NOW);
+        let waiting = login(poster);
+        let first = logins.starting([(id(10), &asking), (id(11), &waiting)].into_iter());
+        let again = logins.starting([(id(10), &asking), (id(12), &asking)].into_iter());
+        assert_eq!(logins.of_user(poster, &key), [id(10), id(12)]);
+        drop(first);
+        logins.stepped(id(10), poster, &asking, true);
+        assert_eq!(logins.of_user(poster, &key), [id(10), id(12)]);
+        drop(again);
+        assert_eq!(logins.of_user(poster, &key), [id(10)]);
+        assert!(logins.of_user(id(2), &key).is_empty() && logins.0.open.lock().starting.is_empty());
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use tracing::error;
+use usher_protocol::PublicKey;
 
 use super::{Change, append};
 use crate::engine::damage::Damage;
@@ -38,37 +39,42 @@ impl Gatherer {
     ) -> Result<Vec<Change>, StoreError> {
         let (mut gathered, mut notes) = (Vec::<Change>::new(), Notes::new());
         let mut started = VecDeque::from(changes);
-        let mut superseded = Vec::new();
+        let mut superseding = Vec::new();
         loop {
             while let Some(mut change) = started.pop_front() {
-                self.extract(&mut change, &mut started, &mut notes, &mut superseded, now);
+                self.extract(&mut change, &mut started, &mut notes, &mut superseding, now);
                 gathered.push(change);
             }
-            while let Some(id) = superseded.pop() {
+            if let Some((sender, key, note)) = notes.pop_front() {
+                let known = gathered.iter_mut().find(|change| change.operation.correlations().contains(&key));
+                match known {
+                    Some(change) if change.effects.contains(&Effect::Finish) => end_instead(&mut gathered, sender),
+                    Some(change) => {
+                        if step_by_note(change, note, now) {
+                            self.extract(change, &mut started, &mut notes, &mut superseding, now);
+                        }
+                    }
+                    None => match self.recipient(key).await? {
+                        Some(mut change) => {
+                            if step_by_note(&mut change, note, now) {
+                                started.push_back(change);
+                            }
+                        }
+                        None => end_instead(&mut gathered, sender),
+                    },
+                }
+                continue;
+            }
+            // Last: the reusable login has been read by now. A login that another commit starts there is known since before
+            // that commit; if that one comes after this reading, one of the two conflicts, and is gathered anew.
+            let Some((reusable, main_key)) = superseding.pop() else { return Ok(gathered) };
+            for id in self.open_logins.of_user(reusable, &main_key) {
                 if !gathered.iter().any(|change| change.id == id)
                     && let Some(mut change) = self.open(id).await?
                     && step_by_note(&mut change, Note::Close, now)
                 {
                     gathered.push(change);
                 }
-            }
-            let Some((sender, key, note)) = notes.pop_front() else { return Ok(gathered) };
-            let known = gathered.iter_mut().find(|change| change.operation.correlations().contains(&key));
-            match known {
-                Some(change) if change.effects.contains(&Effect::Finish) => end_instead(&mut gathered, sender),
-                Some(change) => {
-                    if step_by_note(change, note, now) {
-                        self.extract(change, &mut started, &mut notes, &mut superseded, now);
-                    }
-                }
-                None => match self.recipient(key).await? {
-                    Some(mut change) => {
-                        if step_by_note(&mut change, note, now) {
-                            started.push_back(change);
-                        }
-                    }
-                    None => end_instead(&mut gathered, sender),
-                },
             }
         }
     }
@@ -110,7 +116,7 @@ impl Gatherer {
         change: &mut Change,
         started: &mut VecDeque<Change>,
         notes: &mut Notes,
-        superseded: &mut Vec<StreamId>,
+        superseding: &mut Vec<(StreamId, PublicKey)>,
         now: UnixMillis,
     ) {
         for effect in std::mem::take(&mut change.effects) {
@@ -121,11 +127,9 @@ impl Gatherer {
                 Effect::StartLogin { reusable, main_key } => {
                     let (login, effects) = self.logins.scanned(reusable, main_key, now);
                     started.push_back(Change::start(self.logins.ids.stream_id(), Operation::Login(login), effects));
-                    superseded.extend(self.open_logins.of_user(reusable, &main_key));
+                    superseding.push((reusable, main_key));
                 }
-                Effect::SupersedeLogins { reusable, main_key } => {
-                    superseded.extend(self.open_logins.of_user(reusable, &main_key));
-                }
+                Effect::SupersedeLogins { reusable, main_key } => superseding.push((reusable, main_key)),
                 Effect::Tell(key, note) => notes.push_back((change.id, key, note)),
                 effect => change.effects.push(effect),
             }

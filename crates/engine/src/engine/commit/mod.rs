@@ -8,7 +8,8 @@
 //!
 //! A step may start another operation, or send it a note: then both changes are in the same transaction. The recipient of a
 //! note is read from the store, never from memory: an operation knows another by its own state, which was committed no earlier
-//! than the other operation was, and memory may lag behind both.
+//! than the other operation was, and memory may lag behind both. Which logins of a user are open at a reusable login is known in
+//! memory alone, so what a commit adds to them is there before it is in the store.
 
 mod apply_effects;
 mod changes_for_notes;
@@ -154,6 +155,11 @@ impl Committer {
             commits.iter().flat_map(|commit| &commit.user_relays).map(|relays| relays.main_key).collect();
         // From the commit on, others may find a new operation in the store, step it, even finish it, before its effects are
         // applied here: so its entry in the index is made before.
+        let logins = steps.iter().filter(|step| !step.finished).filter_map(|step| match &step.operation {
+            Operation::Login(login) => Some((step.id, login)),
+            _ => None,
+        });
+        let starting = self.after_commit.reusable_logins.starting(logins);
         let reserved = self.index.reserve(steps.iter().filter(|step| step.is_new).map(|step| step.id).collect());
         let heads = match self.store.commit_all(commits).await? {
             AllCommitted::Done(heads) => heads,
@@ -165,6 +171,7 @@ impl Committer {
         }
         let announcement = heads.get(steps.len()).copied();
         self.after_commit.apply_effects(steps, &heads, now);
+        drop(starting);
         if let Some(head) = announcement {
             self.after_commit.announce(announced, head, now);
         }
