@@ -601,20 +601,25 @@ async fn open_logins_are_bounded() {
         usher.clock.turn(MINUTE * 3 / 2);
     }
     assert_eq!(state(&usher, &visits[0]).await, None, "it has made room");
-    let honest = visits.pop().unwrap();
+    let (honest, left) = (visits.pop().unwrap(), visits.pop().unwrap());
     for n in 1..=15 {
         usher.receive(n, &user(n), handshake("poster", &[])).await;
     }
     let page_scan = wallet_url(&usher, &honest).await;
     events(&usher, poster.stream_id, 10).await;
     usher.receive(31, &user(31), handshake(&token(&page_scan), &[])).await;
-    until("all have arrived", || usher.engine.metrics().matched == 16).await;
-    until("the others wait", || usher.engine.metrics().scans_waiting == 6).await;
+    let other_page = wallet_url(&usher, &left).await;
+    usher.receive(32, &user(32), handshake(&token(&other_page), &[])).await;
+    until("all have arrived", || usher.engine.metrics().matched == 17).await;
+    until("the others wait", || usher.engine.metrics().scans_waiting == 7).await;
     tokio::time::sleep(Duration::from_millis(50)).await;
     assert_eq!(events(&usher, poster.stream_id, 10).await.len(), 10, "a quarter of max_open_streams");
     assert_eq!(state(&usher, &honest).await, Some(LoginState::Waiting));
     let listed = usher.engine.reusable_handshakes(None, 9).await.unwrap().handshakes;
-    assert_eq!((listed[0].accepted, listed[0].waiting, listed[0].refused), (10, 6, 0));
+    assert_eq!((listed[0].accepted, listed[0].waiting, listed[0].refused), (10, 7, 0));
+    // This user does not wait for it.
+    let (browser, _) = left.new_browser.clone().unwrap();
+    usher.engine.decline_login(left.login, &left.page_secret, Some(&browser)).await.unwrap();
     for _ in 0..15 {
         usher.engine.start_login(LoginRequest::default(), None).await.unwrap();
     }

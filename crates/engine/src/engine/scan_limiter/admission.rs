@@ -151,12 +151,13 @@ impl ScanAdmission {
         }
     }
 
-    /// Hands a scan to its operation.
+    /// Hands a scan to its operation, unless that is over.
     async fn hand_on(&self, stream: StreamId, scan: Scan) {
         let Scan { target, author, event, sent_at, handshake, via: _ } = scan;
         let operation = match target {
             ScanTarget::Handshake | ScanTarget::Login => stream,
-            ScanTarget::Page(login) => login,
+            ScanTarget::Page(login) if self.parts.reusable_logins.unused_at(login).is_some() => login,
+            ScanTarget::Page(_) => return self.limiter.came_too_late(stream, author),
         };
         let input = Input::Wallet { author, sent_at, message: WalletMessage::KeyHandshake(handshake) };
         self.parts.inputs.put_message(operation, input, event).await;

@@ -52,7 +52,6 @@ pub(super) use self::counts::{Refusals, ScanCounts};
 use self::rates::{Bucket, Class, DRAWN_IN_ALL, full};
 use self::room::{HasRoom, Room};
 use self::waiting::{Pool, Waiting};
-use crate::operations::usable_relays;
 use crate::ports::{Randomness, Via};
 use crate::{StreamId, UnixMillis};
 
@@ -204,7 +203,7 @@ impl ScanLimiter {
     pub(super) fn admit(
         &self,
         stream: StreamId,
-        mut scan: Scan,
+        scan: Scan,
         moment: Moment,
         has_room: HasRoom<'_>,
         randomness: &dyn Randomness,
@@ -234,8 +233,6 @@ impl ScanLimiter {
                 Admission::Accepted(Box::new(scan))
             }
             Err(limit) => {
-                // What a peer sent is kept for minutes: no more of it than will be used.
-                scan.handshake.preferred_relays = usable_relays(&scan.handshake.preferred_relays);
                 let waiting = Waiting::new(scan, limit, moment.monotonic);
                 let is_first = state.pools.is_empty();
                 state.wait(stream, waiting, known, moment.now, randomness);
@@ -285,14 +282,18 @@ impl ScanLimiter {
     /// A scan that was accepted could start no login, because the last place was taken meanwhile: it waits again.
     pub(super) fn had_no_room(&self, stream: StreamId, scan: Scan, moment: Moment, randomness: &dyn Randomness) {
         let state = &mut *self.state.lock();
-        state.authors.pop(&(stream, scan.author));
-        state.counts.accepted = state.counts.accepted.saturating_sub(1);
+        state.take_back(stream, scan.author);
         state.awaits_room = true;
         let is_first = state.pools.is_empty();
         state.wait(stream, Waiting::new(scan, ScanLimit::Room, moment.monotonic), false, moment.now, randomness);
         if is_first {
             self.waits.notify_one();
         }
+    }
+
+    /// The page of an accepted scan is over, because the scan has waited: it does not count.
+    pub(super) fn came_too_late(&self, stream: StreamId, author: PublicKey) {
+        self.state.lock().take_back(stream, author);
     }
 
     /// Returns when scans wait, or have waited since this was called last.
@@ -410,6 +411,12 @@ impl State {
         let accepted = self.authors.get_or_insert_mut((stream, author), || Accepted::NOTHING);
         accepted.add(target, event, now);
         self.counts.accepted = self.counts.accepted.saturating_add(1);
+    }
+
+    /// An accepted scan does not count.
+    fn take_back(&mut self, stream: StreamId, author: PublicKey) {
+        self.authors.pop(&(stream, author));
+        self.counts.accepted = self.counts.accepted.saturating_sub(1);
     }
 
     fn accept(&mut self, stream: StreamId, scan: &Scan, now: UnixMillis) {

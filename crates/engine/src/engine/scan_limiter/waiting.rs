@@ -12,6 +12,7 @@ use sha2::{Digest as _, Sha256};
 use usher_protocol::PublicKey;
 
 use super::{Scan, ScanLimit};
+use crate::operations::usable_relays;
 use crate::ports::Randomness;
 
 /// How long a scan waits before it is refused: as long as a single-use URL lives by default.
@@ -30,7 +31,9 @@ pub(super) struct Waiting {
 }
 
 impl Waiting {
-    pub(super) fn new(scan: Scan, limit: ScanLimit, since: Duration) -> Self {
+    pub(super) fn new(mut scan: Scan, limit: ScanLimit, since: Duration) -> Self {
+        // What a peer sent is kept for minutes: no more of it than will be used.
+        scan.handshake.preferred_relays = usable_relays(&scan.handshake.preferred_relays);
         let kind = kind_of(&scan);
         Self { scan, limit, since, kind, checked: false }
     }
