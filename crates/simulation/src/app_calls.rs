@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use sha2::{Digest as _, Sha256};
-use usher_engine::ports::IdempotencyKey;
+use usher_engine::ports::{IdempotencyKey, StoreError};
 use usher_engine::{
-    AuthenticateKey, Engine, IdempotentRequest, KeyHandshakeRequest, KeyHandshakeStarted, PayInvoiceRequest,
-    RecurringPaymentRequest, RenderedResponse, RequestInvoice, SinglePaymentRequest, StartError, StreamId,
+    AuthenticateKey, Engine, IdempotentRequest, KeyHandshakeRequest, KeyHandshakeStarted, LoginPageError, LoginRequest,
+    LoginStarted, OpenedLogin, PayInvoiceRequest, RecurringPaymentRequest, RenderedResponse, RequestInvoice,
+    SinglePaymentRequest, StartError, StreamId, Visitor,
 };
 use usher_protocol::PublicKey;
 use usher_protocol::calendar::Calendar;
@@ -14,6 +15,7 @@ use usher_protocol::message::Recurrence;
 
 use crate::world::World;
 use crate::world::action::{Call, What};
+use crate::world::door::DOOR;
 
 fn key(number: u64) -> IdempotencyKey {
     IdempotencyKey(Sha256::digest(number.to_be_bytes()).into())
@@ -88,6 +90,12 @@ async fn start(world: &World, engine: &Engine, call: &Call) -> Result<(StreamId,
             let answer = |started: &KeyHandshakeStarted| format!("{} {}", started.stream_id, token(&started.url));
             let started = engine.start_key_handshake(KeyHandshakeRequest::default(), once(call, answer)).await?;
             return Ok((started.stream_id, Some(token(&started.url))));
+        }
+        What::Door { page, .. } => {
+            let request = LoginRequest { static_token: Some(DOOR.to_owned()), return_url: None };
+            let door = engine.start_login(request, None).await?;
+            let url = if *page { own_url(engine, &door).await? } else { door.url };
+            return Ok((door.stream_id, Some(token(&url))));
         }
         What::Authenticate(user) => {
             let request = AuthenticateKey { main_key: user_key(world, *user), subkeys: Vec::new() };
@@ -164,6 +172,22 @@ async fn start(world: &World, engine: &Engine, call: &Call) -> Result<(StreamId,
         What::PayTheirs(_, None) | What::PayOurs(None) | What::Close { .. } => return Err(StartError::NoLightning),
     };
     Ok((started, None))
+}
+
+/// The URL for a wallet on the page of a browser's own login at the door.
+async fn own_url(engine: &Engine, door: &LoginStarted) -> Result<String, StartError> {
+    let gone = || StartError::Store(StoreError::Unreadable("the page at the door"));
+    let secret = door.page_url.rsplit('/').next().unwrap_or_default();
+    let own =
+        engine.visit_login(door.stream_id, secret, &[], Visitor::Loopback).await.map_err(|error| match error {
+            LoginPageError::Store(error) => StartError::Store(error),
+            _ => gone(),
+        })?;
+    let browser = own.new_browser.as_ref().map(|(browser, _)| browser.as_str());
+    match engine.open_login(own.login, &own.page_secret, browser, false).await? {
+        OpenedLogin::Page { view, .. } => Ok(view.wallet_url),
+        _ => Err(gone()),
+    }
 }
 
 fn token(url: &str) -> String {

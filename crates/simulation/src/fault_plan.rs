@@ -15,6 +15,8 @@ pub enum Theme {
     Subscriptions,
     /// Payments by the service's own Lightning backend.
     Paying,
+    /// Users who log in at a reusable login, several at once, and some of them twice.
+    Door,
     /// The disk is full at times.
     Disk,
     /// The clocks are set back.
@@ -115,13 +117,13 @@ impl FaultPlan {
 
     /// The plan of a seed.
     pub fn of(seed: u64, decisions: &mut Decisions) -> Self {
-        use Theme::{Clocks, Days, Disk, Mixed, Paying, Subscriptions, Years};
+        use Theme::{Clocks, Days, Disk, Door, Mixed, Paying, Subscriptions, Years};
         // Seeds in a row are of all kinds.
-        let themes = [Mixed, Subscriptions, Paying, Subscriptions, Paying, Disk, Clocks, Days, Mixed, Years];
+        let themes = [Mixed, Subscriptions, Paying, Subscriptions, Paying, Disk, Clocks, Days, Door, Years];
         let theme = usize::try_from(seed % 10).ok().and_then(|n| themes.get(n)).copied().unwrap_or(Mixed);
         // Days and years take long.
         let theme = if matches!(theme, Days | Years) && seed % 20 >= 10 { Mixed } else { theme };
-        let slow_disk = decisions.percent(40) || theme == Subscriptions;
+        let slow_disk = decisions.percent(40) || matches!(theme, Subscriptions | Door);
         let mut plan = Self {
             theme,
             trouble: Duration::from_millis(decisions.number(10 * MINUTE..25 * MINUTE)),
@@ -148,7 +150,7 @@ impl FaultPlan {
         };
         match theme {
             Mixed => {}
-            Subscriptions => plan.calls += 12,
+            Subscriptions | Door => plan.calls += 12,
             Paying => {
                 plan.node_outages += 1;
                 plan.kills += 1;

@@ -119,6 +119,13 @@ pub struct Call {
 pub enum What {
     /// A handshake, which this user will complete.
     Handshake(usize),
+    /// That a user logs in at the door, where everybody does: with its URL, or on its page.
+    Door {
+        /// The user.
+        user: usize,
+        /// With a browser.
+        page: bool,
+    },
     /// That a user proves their key.
     Authenticate(usize),
     /// A payment of a user to us.

@@ -56,12 +56,15 @@ impl State {
             let payment = What::Payment { user, lives, subscription: None };
             let charges = if self.decisions.percent(30) { Some(3) } else { None };
             let subscribe = What::Subscribe { user, first, yearly: false, charges };
+            let page = self.decisions.percent(60);
             let what = match (self.plan.theme, self.decisions.number(0..10)) {
                 (Theme::Years, _) => What::Subscribe { user, first, yearly: true, charges: None },
                 (Theme::Subscriptions, 0..8) | (_, 0..1) => subscribe,
                 (Theme::Paying, 0..7) => What::PayOurs(None),
+                (Theme::Door, 0..8) => What::Door { user, page },
                 (_, 1..4) => payment,
-                (_, 4..6) => What::Handshake(user),
+                (_, 4) => What::Handshake(user),
+                (_, 5) => What::Door { user, page },
                 (_, 6) => What::Authenticate(user),
                 (_, 7) => What::Invoice(user),
                 (_, 8) => What::PayTheirs(user, None),
@@ -81,6 +84,8 @@ impl State {
 
     fn call(&mut self, after: Duration, what: What) {
         let (number, once) = (self.number(), self.decisions.percent(60));
+        // The token makes the door one; each browser has a page of its own.
+        let once = once && !matches!(what, What::Door { .. });
         self.later(after, Action::Call(Call { number, what, once }));
     }
 
@@ -112,6 +117,9 @@ impl State {
         let name = |user: &usize| self.users.get(*user).map_or("?", |user| user.name);
         match what {
             What::Handshake(user) => format!("a handshake for {}", name(user)),
+            What::Door { user, page } => {
+                format!("{} comes to the door{}", name(user), if *page { "'s page" } else { "" })
+            }
             What::Authenticate(user) => format!("{} shall prove their key", name(user)),
             What::Payment { user, lives, .. } => format!("{} shall pay within {lives} s", name(user)),
             What::Subscribe { user, .. } => format!("{} shall agree to a subscription", name(user)),
@@ -137,6 +145,9 @@ impl State {
         if before.is_none() && call.once && self.decisions.percent(25) {
             let after = Duration::from_millis(self.decisions.number(10..60_000));
             self.later(after, Action::Call(call.clone()));
+        }
+        if let (What::Door { user, page }, Some(token)) = (&call.what, &token) {
+            self.at_the_door(*user, *page, token.clone());
         }
         if let (What::Handshake(who), Some(token), None) = (&call.what, token, before) {
             let after = Duration::from_millis(self.decisions.number(500..20_000));

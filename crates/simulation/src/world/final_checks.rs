@@ -20,7 +20,7 @@ impl State {
         for acknowledged in self.app.acknowledged.values() {
             match self.ledger.streams.get(&acknowledged.stream) {
                 None => broken.push(("acknowledged-exists", format!("{:?}", acknowledged.what))),
-                Some(book) if !book.done && !matches!(acknowledged.what, What::Close { .. }) => {
+                Some(book) if !book.done && !matches!(acknowledged.what, What::Close { .. } | What::Door { .. }) => {
                     broken.push(("everything-ends", format!("{} is still open", book.label)));
                 }
                 Some(_) => {}
@@ -67,6 +67,9 @@ impl State {
                     }
                 }
             }
+        }
+        for key in self.ledger.door.without_outcome() {
+            broken.push(("everybody-has-an-outcome", format!("{key} was named at the door, and nothing came of it")));
         }
         for (id, heard) in &self.ledger.closes_heard {
             let Some(subscription) = self.ledger.subscriptions.get(id) else { continue };

@@ -12,6 +12,7 @@ use usher_protocol::kind;
 use usher_protocol::message::PaymentHash;
 
 use super::State;
+use super::door::Door;
 use super::lightning_node::Standing;
 
 /// How long after a subscription has ended, or a date was paid, a request may still be on its way, in milliseconds: the store
@@ -51,6 +52,8 @@ pub struct StreamBook {
     pub began: u64,
     /// The subscription and the date it charges.
     pub charge: Option<(String, u64)>,
+    /// Whether it is the door's.
+    pub is_door: bool,
     /// Nothing more is expected of it.
     pub done: bool,
     /// It is over altogether.
@@ -89,6 +92,8 @@ pub struct Ledger {
     pub closes: BTreeMap<EventId, String>,
     /// Messages by which users agree to subscriptions.
     pub agreements: BTreeMap<EventId, String>,
+    /// What was told of the users at the door.
+    pub door: Door,
     /// Subscriptions whose agreement reached the service.
     agreed: BTreeSet<String>,
     /// The Lightning backend's definite refusals to pay, by response.
@@ -223,6 +228,7 @@ impl State {
                 pays,
                 began: now,
                 charge,
+                is_door: state.get("login").is_some_and(Value::is_object),
                 done: false,
                 finished: false,
             };
@@ -253,10 +259,14 @@ impl State {
         self.note(&format!("{label}: {} {status} is durable", event.event_type));
         let event_type = event.event_type;
         let Some(book) = self.ledger.streams.get_mut(&stream) else { return };
-        let (kind, pays, invoices) = (book.kind, book.pays, book.invoices.clone());
+        let (kind, pays, invoices, is_door) = (book.kind, book.pays, book.invoices.clone(), book.is_door);
         book.events.push((event, now));
         let before = book.statuses.iter().filter(|said| **said == status).count();
         book.statuses.push(status.clone());
+        if is_door {
+            // Who is challenged there needs no further challenge.
+            return self.told_at_the_door(event_type, &status, &data);
+        }
         if stream == StreamId::SUBSCRIPTIONS {
             let number = data.get("number").and_then(Value::as_u64).unwrap_or_default();
             let id = data.get("subscription_id").and_then(Value::as_str).unwrap_or_default();

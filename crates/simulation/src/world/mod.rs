@@ -5,6 +5,7 @@
 
 pub mod action;
 pub mod app;
+pub mod door;
 mod final_checks;
 pub mod invariants;
 pub mod invoices;

@@ -192,6 +192,13 @@ impl State {
                     }) => Some(subscription_id.clone()),
                     _ => None,
                 };
+                if let WalletMessage::AuthResponse(AuthResponse {
+                    challenge, status: AuthStatus::Approved { .. }, ..
+                }) = &message
+                    && let Some(user) = self.users.get(who)
+                {
+                    self.ledger.door.user_approves(&user.keys.public_key(), challenge);
+                }
                 let event = self.user_sends(who, &message, what);
                 let Some(id) = agreed else { return };
                 if let Some(event) = event {
