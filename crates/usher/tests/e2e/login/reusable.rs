@@ -228,3 +228,27 @@ async fn flood_of_page_visits_is_bounded_and_an_honest_user_logs_in() {
     wallet.open(&url.parse().unwrap(), LONG).await.unwrap();
     simple.until(&state_is("approved")).await;
 }
+
+/// One key logs in three times a minute; the page says so, and the key is counted.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn key_that_logs_in_all_the_time_is_asked_to_wait() {
+    let (_relay, usher) = service().await;
+    let api = usher.api();
+    let door = start(&api, json!({ "static_token": "door-2" })).await;
+    let mut browser = Browser::start().await;
+    browser.install_extension(&Keys::generate().secret_key().to_secret_hex()).await;
+    for attempt in 1..=4 {
+        browser.open(&door.page_url).await;
+        browser.until(&format!("document.querySelector('{EXTENSION_BUTTON}') !== null")).await;
+        browser.click(EXTENSION_BUTTON).await;
+        if attempt < 4 {
+            browser.until(&state_is("approved")).await;
+        }
+    }
+    browser.until("document.getElementById('status')?.textContent.includes('try again in a minute')").await;
+    assert_eq!(api.at_least(&door.stream, 6).await.len(), 6);
+    let listed = api.get("/key-handshake").await.unwrap();
+    assert_eq!(listed["handshakes"][0]["refused"], 1);
+    assert_eq!(api.metric("usher_handshake_scans_total{result=\"accepted\"}").await, 3);
+    assert_eq!(api.metric("usher_handshake_scans_total{result=\"refused_author\"}").await, 1);
+}
