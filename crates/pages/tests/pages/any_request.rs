@@ -21,6 +21,8 @@ fn segment(known: Vec<String>) -> impl Strategy<Value = String> {
 async fn no_request_is_a_failure() {
     let pages = Pages::start(None).await;
     let login = pages.engine.start_login(LoginRequest::default(), None).await.unwrap();
+    let request = LoginRequest { static_token: Some("door".to_owned()), return_url: None };
+    let poster = pages.engine.start_login(request, None).await.unwrap();
     let handshake = pages.engine.start_key_handshake(KeyHandshakeRequest::default(), None).await.unwrap();
     let session = pages.open().await;
     let mut known: Vec<String> = [
@@ -38,10 +40,10 @@ async fn no_request_is_a_failure() {
     ]
     .map(str::to_owned)
     .to_vec();
-    for url in [&login.page_url, &handshake.page_url, &session.session_url] {
+    for url in [&login.page_url, &poster.page_url, &handshake.page_url, &session.session_url] {
         known.extend(url.strip_prefix(URL).unwrap().split('/').skip(1).map(str::to_owned));
     }
-    let whole: Vec<Vec<String>> = [&login.page_url, &handshake.page_url, &session.session_url]
+    let whole: Vec<Vec<String>> = [&login.page_url, &poster.page_url, &handshake.page_url, &session.session_url]
         .map(|url| url.strip_prefix(URL).unwrap().split('/').skip(1).map(str::to_owned).collect())
         .to_vec();
     let path = prop_oneof![
@@ -58,14 +60,19 @@ async fn no_request_is_a_failure() {
         "accept-language",
         "sec-purpose",
         "sec-fetch-dest",
+        "sec-fetch-site",
+        "origin",
         "accept",
     ]);
     let value = prop_oneof![
         "[ -~]{0,60}",
         Just("application/json".to_owned()),
         Just("document".to_owned()),
+        Just("cross-site".to_owned()),
+        Just("null".to_owned()),
         Just("application/x-www-form-urlencoded".to_owned()),
         Just(format!("__Host-usher_login_{}=x", login.stream_id)),
+        Just(format!("__Host-usher_login_{}=x.{}.x", login.stream_id, poster.stream_id)),
         Just("de;q=9,*,;;=".to_owned()),
     ];
     let body = prop_oneof![
