@@ -443,6 +443,37 @@ async fn user_who_begins_twice_at_the_same_moment_has_one_outcome() {
     usher.stop().await;
 }
 
+/// A browser disconnects while its request is being committed: what is in the store is known to the service, too.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn browser_that_disconnects_leaves_nothing_half_done() {
+    let dir = tempfile::tempdir().unwrap();
+    let sqlite = open(dir.path());
+    let store = Failing::on(sqlite.clone());
+    let usher = Running::start_with(store.clone(), sqlite, None, options(), NOW, 1).await;
+    let poster = poster(&usher).await;
+    let seen = visit(&usher, &poster).await;
+    let proof = sign(&usher, &seen, 1).await;
+    store.hold_all.store(true, Ordering::SeqCst);
+    let (engine, at, secret) = (usher.engine.clone(), poster.stream_id, page_secret(&poster));
+    let comes = tokio::spawn(async move { engine.visit_login(at, &secret, &[], Visitor::Loopback).await.map(drop) });
+    let engine = usher.engine.clone();
+    let proves = tokio::spawn(async move {
+        let browser = seen.new_browser.as_ref().map(|(browser, _)| browser.as_str());
+        engine.prove_login(seen.login, &seen.page_secret, browser, &proof).await
+    });
+    until("both are committed", || store.held.load(Ordering::SeqCst) == 2).await;
+    comes.abort();
+    proves.abort();
+    assert!(comes.await.unwrap_err().is_cancelled() && proves.await.unwrap_err().is_cancelled());
+    store.hold_all.store(false, Ordering::SeqCst);
+    // The reserved stream, the poster and the new login; the other is over.
+    until("both are known", || usher.engine.open_streams() == 3).await;
+    assert_eq!(events(&usher, poster.stream_id, 2).await.len(), 2);
+    usher.clock.turn(MINUTE * 11);
+    until("the new login expires", || usher.engine.open_streams() == 2).await;
+    usher.stop().await;
+}
+
 /// Whichever comes first: the latest outcome of a key is that of the login that it has begun last.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn users_who_begin_twice_within_milliseconds_have_one_outcome_each() {

@@ -1,5 +1,9 @@
 //! The methods of [`Engine`] for the pages of logins. Each passes its call to [`Logins`](super::logins::Logins).
+//!
+//! A browser may disconnect at any time, and whoever called is dropped then. Work that was dropped between the store and memory
+//! would leave a login that nothing here knows, so what changes something runs on a task of its own.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use usher_protocol::PublicKey;
@@ -25,7 +29,12 @@ impl Engine {
         browser: Option<&str>,
         claims: bool,
     ) -> Result<OpenedLogin, StoreError> {
-        self.logins.open(id, page_secret, browser, claims).await
+        if !claims {
+            return self.logins.open(id, page_secret, browser, false).await;
+        }
+        let (logins, secret, browser) = (Arc::clone(&self.logins), page_secret.to_owned(), browser.map(str::to_owned));
+        let opened = async move { logins.open(id, &secret, browser.as_deref(), true).await };
+        self.tasks.run_to_end(opened).await.unwrap_or(Err(StoreError::Closed))
     }
 
     /// A browser opens the page of a reusable login: it gets a login of its own, or the one that it has there already, by the
@@ -47,14 +56,18 @@ impl Engine {
         if let Some(own) = self.logins.own_visit(reusable, cookies).await? {
             return Ok(own);
         }
-        self.logins.make_room_for_visit(visitor).await?;
-        let started = self.starter.start_login_visit(reusable).await.map_err(|error| match error {
-            StartError::TooManyOpen => LoginPageError::Busy { retry_after: RETRY_AFTER },
-            StartError::Store(error) => LoginPageError::Store(error),
-            _ => LoginPageError::Store(StoreError::Unreadable("a new login")),
-        })?;
-        self.logins.visit_begun(started.login, visitor);
-        Ok(started)
+        let (logins, starter) = (Arc::clone(&self.logins), Arc::clone(&self.starter));
+        self.page_work(async move {
+            logins.make_room_for_visit(visitor).await?;
+            let started = starter.start_login_visit(reusable).await.map_err(|error| match error {
+                StartError::TooManyOpen => LoginPageError::Busy { retry_after: RETRY_AFTER },
+                StartError::Store(error) => LoginPageError::Store(error),
+                _ => LoginPageError::Store(StoreError::Unreadable("a new login")),
+            })?;
+            logins.visit_begun(started.login, visitor);
+            Ok(started)
+        })
+        .await
     }
 
     /// The page of a login waits for it until the result is dropped: until then it makes no room for other logins.
@@ -73,7 +86,9 @@ impl Engine {
         browser: Option<&str>,
         event: &str,
     ) -> Result<(), LoginPageError> {
-        self.logins.prove(id, page_secret, browser, event).await
+        let (logins, secret, browser) = (Arc::clone(&self.logins), page_secret.to_owned(), browser.map(str::to_owned));
+        let event = event.to_owned();
+        self.page_work(async move { logins.prove(id, &secret, browser.as_deref(), &event).await }).await
     }
 
     /// Whether this browser may name a remote signer for the login: the page is its own, and the login is open.
@@ -96,7 +111,10 @@ impl Engine {
         browser: Option<&str>,
         address: Option<&str>,
     ) -> Result<(), LoginPageError> {
-        self.logins.ask_signer(id, page_secret, browser, address).await
+        let (logins, secret, browser) = (Arc::clone(&self.logins), page_secret.to_owned(), browser.map(str::to_owned));
+        let address = address.map(str::to_owned);
+        self.page_work(async move { logins.ask_signer(id, &secret, browser.as_deref(), address.as_deref()).await })
+            .await
     }
 
     /// The user does not want to log in.
@@ -109,7 +127,16 @@ impl Engine {
         page_secret: &str,
         browser: Option<&str>,
     ) -> Result<(), LoginPageError> {
-        self.logins.decline(id, page_secret, browser).await
+        let (logins, secret, browser) = (Arc::clone(&self.logins), page_secret.to_owned(), browser.map(str::to_owned));
+        self.page_work(async move { logins.decline(id, &secret, browser.as_deref()).await }).await
+    }
+
+    /// Runs what a page has asked for to its end.
+    async fn page_work<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = Result<T, LoginPageError>> + Send + 'static,
+    ) -> Result<T, LoginPageError> {
+        self.tasks.run_to_end(work).await.unwrap_or(Err(LoginPageError::Store(StoreError::Closed)))
     }
 
     /// Forgets the remote signer that a user has logged in with: it is asked no more when they are to prove their key again.

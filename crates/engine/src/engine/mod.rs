@@ -126,6 +126,6 @@ pub struct Engine {
     reusable_handshakes: Arc<ReusableHandshakes>,
     scans: Arc<ScanAdmission>,
     verification_sessions: Arc<VerificationSessions>,
-    logins: Logins,
+    logins: Arc<Logins>,
     pages: OperationPages,
 }

@@ -115,9 +115,14 @@ impl Engine {
     /// # Errors
     /// [`StartError`].
     pub async fn start_browser_login(&self, request: BrowserLogin) -> Result<BrowserLoginStarted, StartError> {
-        let replaced = self.logins.make_room().await?;
-        let started = self.starter.start_browser_login(request).await?;
-        Ok(BrowserLoginStarted { replaced, ..started })
+        // On a task of its own, as for pages: the browser may disconnect.
+        let (logins, starter) = (Arc::clone(&self.logins), Arc::clone(&self.starter));
+        let started = async move {
+            let replaced = logins.make_room().await?;
+            let started = starter.start_browser_login(request).await?;
+            Ok(BrowserLoginStarted { replaced, ..started })
+        };
+        self.tasks.run_to_end(started).await.unwrap_or(Err(StartError::Store(StoreError::Closed)))
     }
 
     /// Starts an authentication.

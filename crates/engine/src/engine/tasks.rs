@@ -5,6 +5,7 @@
 
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
+use tracing::Instrument as _;
 
 /// Spawns tasks and tells them when to stop. Every part holds a copy.
 #[derive(Clone)]
@@ -23,6 +24,15 @@ impl Tasks {
     /// Spawns a task that shutdown waits for.
     pub(super) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
         self.tracker.spawn(task);
+    }
+
+    /// Runs `work` on a task of its own, which shutdown waits for: it comes to its end also when whoever asked for it is dropped
+    /// meanwhile. `None` when it panics.
+    pub(super) async fn run_to_end<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = T> + Send + 'static,
+    ) -> Option<T> {
+        self.tracker.spawn(work.in_current_span()).await.ok()
     }
 
     /// Spawns a task that the engine cannot work without: if it panics, [`failed`](Self::failed) returns.

@@ -484,7 +484,7 @@ impl Engine {
             reusable_handshakes,
             scans: Arc::clone(&scans),
             verification_sessions,
-            logins,
+            logins: Arc::new(logins),
             pages,
         });
 
