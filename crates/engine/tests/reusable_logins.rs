@@ -713,6 +713,48 @@ async fn logins_on_the_page_are_limited() {
     usher.stop().await;
 }
 
+/// Accepted is what has had an effect: not an old event that somebody repeats, nor a second key on the same page.
+#[tokio::test]
+async fn what_is_accepted_is_what_happened() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    let mut usher = Running::start(store.clone()).await;
+    let poster = poster(&usher).await;
+    let asked = scan(&mut usher, 1, 1).await;
+    usher.receive(2, &user(1), approval(&asked)).await;
+    events(&usher, poster.stream_id, 2).await;
+
+    let visit = visit(&usher, &poster).await;
+    let (browser, _) = visit.new_browser.clone().unwrap();
+    let mut signed = Vec::new();
+    for n in 2..10 {
+        signed.push(sign(&usher, &visit, n).await);
+    }
+    let mut proofs = tokio::task::JoinSet::new();
+    for event in signed {
+        let (engine, visit, browser) = (usher.engine.clone(), visit.clone(), browser.clone());
+        proofs.spawn(async move { engine.prove_login(visit.login, &visit.page_secret, Some(&browser), &event).await });
+    }
+    let proven = proofs.join_all().await;
+    assert_eq!(proven.iter().filter(|proven| proven.is_ok()).count(), 1, "{proven:?}");
+    assert!(proven.iter().all(|proven| matches!(proven, Ok(()) | Err(LoginPageError::Over))), "{proven:?}");
+    assert_eq!(events(&usher, poster.stream_id, 4).await.len(), 4);
+    assert_eq!(usher.engine.metrics().scans_accepted, 2);
+    usher.stop().await;
+
+    // After a restart nothing in memory knows the event.
+    let mut usher = Running::start_at(store, options(), NOW.plus(MINUTE * 2), 2).await;
+    usher.receive(1, &user(1), handshake("poster", &[])).await;
+    until("it has arrived", || usher.engine.metrics().matched == 1).await;
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    assert_eq!(usher.engine.metrics().scans_accepted, 0);
+    scan(&mut usher, 1, 3).await;
+    assert_eq!(events(&usher, poster.stream_id, 5).await.len(), 5);
+    let metrics = usher.engine.metrics();
+    assert_eq!((metrics.scans_accepted, metrics.scans_refused.iter().map(|(_, n)| n).sum::<u64>()), (1, 0));
+    usher.stop().await;
+}
+
 /// Their events are those of the reusable login: an hour after its end a login leaves nothing behind.
 #[tokio::test]
 async fn rows_of_logins_that_have_ended_are_removed() {

@@ -309,11 +309,14 @@ impl Logins {
         let now = self.clock.now();
         let (_, login) = self.own_open(id, page_secret, browser).await?;
         let proof = self.challenge(id, &login).verify_json(event, now.secs())?;
-        if let Some(reusable) = login.reusable() {
-            self.scans.admit_proof(reusable, id, proof).await.map_err(|_| LoginPageError::TooOften)?;
-        }
         let (main_key, _) = proof;
-        self.change(id, page_secret, browser, |login| Ok(login.prove(main_key, LoginMethod::Extension, now)?)).await
+        let prove =
+            self.change(id, page_secret, browser, |login| Ok(login.prove(main_key, LoginMethod::Extension, now)?));
+        let Some(reusable) = login.reusable() else { return prove.await };
+        let admitted = self.scans.admit_proof(reusable, id, proof).await.map_err(|_| LoginPageError::TooOften)?;
+        let proven = prove.await;
+        self.scans.proof_ended(&admitted, proven.is_ok());
+        proven
     }
 
     /// See [`Engine::may_ask_signer`](super::Engine::may_ask_signer).

@@ -10,6 +10,7 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tracing::{debug, error, warn};
 use usher_protocol::message::WalletMessage;
+use usher_protocol::{EventId, PublicKey};
 
 use super::capacity::Capacity;
 use super::commit::{Cause, Change, Committer, append};
@@ -17,7 +18,7 @@ use super::damage::Damage;
 use super::inputs::{Job, QUEUE};
 use super::lightning_queue::LightningQueue;
 use super::metrics::Metrics;
-use super::scan_limiter::{Scan, ScanAdmission, ScanTarget};
+use super::scan_limiter::{AdmittedProof, Scan, ScanAdmission, ScanTarget};
 use super::tasks::Tasks;
 use super::ticket_queue::TicketQueue;
 use super::timers::{Alarm, Timers};
@@ -113,7 +114,13 @@ impl Workers {
         loop {
             let stored = match self.store.operation(id).await {
                 Ok(Some(stored)) if stored.finished_at.is_none() => stored,
-                Ok(_) => return self.close_subscription_instead(id, jobs).await,
+                Ok(ended) => {
+                    let ended = ended.and_then(|stored| Operation::from_state(&stored.state).ok());
+                    if let Some(scanned) = ended.and_then(|operation| scanned(id, &operation)) {
+                        jobs.iter().for_each(|job| self.scan_in_vain(scanned, job));
+                    }
+                    return self.close_subscription_instead(id, jobs).await;
+                }
                 Err(StoreError::Unreadable(_)) => {
                     self.damage.set_aside_operation(id, jobs.iter().map(|job| &job.input));
                     return Ok(());
@@ -126,14 +133,11 @@ impl Workers {
             };
             let now = self.clock.now();
             let before = operation.correlations();
-            let reusable = match &operation {
-                Operation::Login(login) => (login.reusable().unwrap_or(id), ScanTarget::Page(id)),
-                _ => (id, ScanTarget::Login),
-            };
+            let scanned = scanned(id, &operation);
             let mut effects = Vec::new();
             let mut inbound = Vec::new();
             let mut stepped = false;
-            let mut without_room = Vec::new();
+            let mut scans = Scans::default();
             let mut later: &[&Job] = &[];
             for (nth, job) in jobs.iter().enumerate() {
                 if job.inbound.is_some_and(|event| inbound.contains(&event)) {
@@ -144,13 +148,18 @@ impl Workers {
                     continue;
                 }
                 if self.has_no_room(&operation, &effects, &job.input) {
-                    without_room.push(*job);
+                    scans.without_room.push(*job);
                     continue;
                 }
-                let too_often = self.too_often(id, &operation, &job.input, now).await;
-                match operation.step(too_often.as_ref().unwrap_or(&job.input), now) {
+                let proof = self.signer_proof(id, &operation, &job.input, now).await;
+                let refused = match &proof {
+                    Some(Err(refused)) => Some(refused),
+                    _ => None,
+                };
+                match operation.step(refused.unwrap_or(&job.input), now) {
                     StepResult::Stepped(more) => {
                         stepped = true;
+                        scans.took_effect += u64::from(is_scan(job) || matches!(proof, Some(Ok(_))));
                         inbound.extend(job.inbound);
                         let finished = more.contains(&Effect::Finish);
                         append(&mut effects, more);
@@ -159,18 +168,24 @@ impl Workers {
                             break;
                         }
                     }
-                    StepResult::Ignored => self.ignored(job, &operation, now),
+                    StepResult::Ignored => {
+                        if let Some(Ok(proof)) = proof {
+                            self.scans.proof_ended(&proof, false);
+                        }
+                        scans.in_vain.push(*job);
+                        self.ignored(job, &operation, now);
+                    }
                 }
             }
             if !stepped {
-                without_room.into_iter().for_each(|job| self.wait_for_room(reusable, job));
+                self.settle_scans(scanned, scans);
                 return Ok(());
             }
             let claims = operation.correlations().into_iter().filter(|key| !before.contains(key)).collect();
             let change = Change { id, operation, effects, expected: Revision::At(stored.revision), claims };
             let conflict = self.committer.commit(change, now, Cause::Inputs(inbound)).await?;
             if conflict.is_none() {
-                without_room.into_iter().for_each(|job| self.wait_for_room(reusable, job));
+                self.settle_scans(scanned, scans);
             }
             match conflict {
                 None if later.is_empty() => return Ok(()),
@@ -179,6 +194,9 @@ impl Workers {
                 Some(Conflict::Revision) => {}
                 Some(Conflict::InboundSeen) if jobs.len() == 1 => {
                     debug!(stream_id = %id, "a wallet's message came twice");
+                    if let Some(scanned) = scanned {
+                        jobs.iter().for_each(|job| self.scan_in_vain(scanned, job));
+                    }
                     return Ok(());
                 }
                 // One of several inputs: step by each of them alone.
@@ -244,23 +262,42 @@ impl Workers {
         }
     }
 
-    /// Returns a scan for which there was no room to those that wait.
-    fn wait_for_room(&self, (reusable, target): (StreamId, ScanTarget), job: &Job) {
-        let Input::Wallet { author, sent_at, message: WalletMessage::KeyHandshake(handshake) } = &job.input else {
-            return;
-        };
-        let Some(event) = job.inbound else { return };
-        let (author, sent_at, handshake) = (*author, *sent_at, handshake.clone());
-        let scan = Scan { target, author, event, sent_at, handshake, via: Via::default() };
-        self.scans.had_no_room(reusable, scan);
+    /// What has become of the scans among some inputs, when nothing else will.
+    fn settle_scans(&self, scanned: Option<Scanned>, scans: Scans<'_>) {
+        let Some(scanned) = scanned else { return };
+        self.scans.took_effect(scans.took_effect);
+        scans.in_vain.iter().for_each(|job| self.scan_in_vain(scanned, job));
+        scans.without_room.iter().for_each(|job| self.wait_for_room(scanned, job));
     }
 
-    /// What is reported of a remote signer instead, when its proof exceeds the limits of the reusable login where it is used.
-    async fn too_often(&self, id: StreamId, operation: &Operation, input: &Input, now: UnixMillis) -> Option<Input> {
+    /// Returns a scan for which there was no room to those that wait.
+    fn wait_for_room(&self, (reusable, target): Scanned, job: &Job) {
+        let Some((author, event)) = scan_of(job) else { return };
+        let Input::Wallet { sent_at, message: WalletMessage::KeyHandshake(handshake), .. } = &job.input else { return };
+        let (sent_at, handshake) = (*sent_at, handshake.clone());
+        self.scans.had_no_room(reusable, Scan { target, author, event, sent_at, handshake, via: Via::default() });
+    }
+
+    /// A scan that was admitted has had no effect.
+    fn scan_in_vain(&self, (reusable, target): Scanned, job: &Job) {
+        if let Some((author, event)) = scan_of(job) {
+            self.scans.in_vain(reusable, target, author, event);
+        }
+    }
+
+    /// The proof that a remote signer has made for a login at a reusable login, if it is within the limits there; otherwise what
+    /// is reported instead.
+    async fn signer_proof(
+        &self,
+        id: StreamId,
+        operation: &Operation,
+        input: &Input,
+        now: UnixMillis,
+    ) -> Option<Result<AdmittedProof, Input>> {
         let (Operation::Login(login), Input::Signer(report)) = (operation, input) else { return None };
         let (reusable, proof) = (login.reusable()?, login.proof_in(report, now)?);
-        self.scans.admit_proof(reusable, id, proof).await.err()?;
-        Some(Input::Signer(Box::new(report.as_busy())))
+        let admitted = self.scans.admit_proof(reusable, id, proof).await;
+        Some(admitted.map_err(|_| Input::Signer(Box::new(report.as_busy()))))
     }
 
     /// Handles inputs that do not change the operation but have other effects.
@@ -282,13 +319,47 @@ impl Workers {
     }
 }
 
+/// What a scan is of: the reusable handshake, and the target there.
+type Scanned = (StreamId, ScanTarget);
+
+/// The scans among the inputs of one step.
+#[derive(Default)]
+struct Scans<'a> {
+    took_effect: u64,
+    without_room: Vec<&'a Job>,
+    in_vain: Vec<&'a Job>,
+}
+
+/// What scans of this operation are of, if they are limited.
+fn scanned(id: StreamId, operation: &Operation) -> Option<Scanned> {
+    match operation {
+        Operation::KeyHandshake(handshake) if handshake.is_reusable() => {
+            let target = if handshake.login().is_some() { ScanTarget::Login } else { ScanTarget::Handshake };
+            Some((id, target))
+        }
+        Operation::Login(login) => login.reusable().map(|reusable| (reusable, ScanTarget::Page(id))),
+        _ => None,
+    }
+}
+
+const fn is_scan(job: &Job) -> bool {
+    matches!(job.input, Input::Wallet { message: WalletMessage::KeyHandshake(_), .. })
+}
+
+/// Who has scanned, and by which event.
+fn scan_of(job: &Job) -> Option<(PublicKey, EventId)> {
+    match &job.input {
+        Input::Wallet { author, message: WalletMessage::KeyHandshake(_), .. } => Some((*author, job.inbound?)),
+        _ => None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::sync::atomic::Ordering;
 
     use tokio_util::sync::CancellationToken;
     use tokio_util::task::TaskTracker;
-    use usher_protocol::EventId;
     use usher_protocol::login_proof::LoginChallenge;
 
     use super::*;
@@ -394,7 +465,8 @@ mod tests {
         // The same key has logged in there three times in this minute.
         for event in 1..=3 {
             let proof = (user(2).public_key(), EventId::from_byte_array([event; 32]));
-            scans.admit_proof(reusable, stream(3), proof).await.unwrap();
+            let admitted = scans.admit_proof(reusable, stream(3), proof).await.ok().unwrap();
+            scans.proof_ended(&admitted, true);
         }
         let signed = Job { id: stream(2), input: signer_signed(1, 2, &challenge, NOW), inbound: None };
         workers.step(stream(2), &[&signed]).await.unwrap();

@@ -118,7 +118,8 @@ pub(crate) const ENGLISH: Texts = Texts {
             refused: "Your signer refused. Its address may have been used before. You can try again.",
             invalid: "Your signer signed something else. You can try again.",
             unreachable: "Your signer cannot be reached. You can try again.",
-            busy: "Too many people are logging in with a signer. Please try again.",
+            busy: "Too many people are logging in with a signer, or you have done so too often. Please try again in a \
+                   minute.",
         },
         signer_invalid: Message {
             heading: "This is not the address of a signer",

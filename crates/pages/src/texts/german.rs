@@ -123,7 +123,8 @@ pub(crate) const GERMAN: Texts = Texts {
                       versuchen.",
             invalid: "Ihr Signer hat etwas anderes unterschrieben. Sie können es noch einmal versuchen.",
             unreachable: "Ihr Signer ist nicht erreichbar. Sie können es noch einmal versuchen.",
-            busy: "Zu viele melden sich gerade mit einem Signer an. Bitte versuchen Sie es noch einmal.",
+            busy: "Zu viele melden sich gerade mit einem Signer an, oder Sie haben es zu oft getan. Bitte versuchen \
+                   Sie es in einer Minute noch einmal.",
         },
         signer_invalid: Message {
             heading: "Das ist nicht die Adresse eines Signers",

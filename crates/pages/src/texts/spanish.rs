@@ -119,7 +119,8 @@ pub(crate) const SPANISH: Texts = Texts {
             refused: "Su firmante lo rechazó. Puede que su dirección ya se haya usado. Puede intentarlo de nuevo.",
             invalid: "Su firmante firmó otra cosa. Puede intentarlo de nuevo.",
             unreachable: "No se puede contactar con su firmante. Puede intentarlo de nuevo.",
-            busy: "Demasiadas personas inician sesión con un firmante. Inténtelo de nuevo.",
+            busy: "Demasiadas personas inician sesión con un firmante, o usted lo ha hecho demasiadas veces. \
+                   Inténtelo de nuevo en un minuto.",
         },
         signer_invalid: Message {
             heading: "Esta no es la dirección de un firmante",

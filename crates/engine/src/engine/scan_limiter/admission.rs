@@ -7,7 +7,7 @@ use tracing::warn;
 use usher_protocol::message::WalletMessage;
 use usher_protocol::{EventId, PublicKey};
 
-use super::{Admission, Moment, Refusals, Scan, ScanCounts, ScanLimit, ScanLimiter, ScanTarget};
+use super::{Admission, AdmittedProof, Moment, Refusals, Scan, ScanCounts, ScanLimit, ScanLimiter, ScanTarget};
 use crate::StreamId;
 use crate::engine::capacity::Capacity;
 use crate::engine::inputs::Inputs;
@@ -67,14 +67,17 @@ impl ScanAdmission {
         reusable: StreamId,
         login: StreamId,
         proof: (PublicKey, EventId),
-    ) -> Result<(), ScanLimit> {
+    ) -> Result<AdmittedProof, ScanLimit> {
         let now = self.parts.clock.now();
         let admit = |is_known| self.limiter.admit_proof(reusable, login, proof, is_known, now);
-        let Err(mut limit) = admit(false) else { return Ok(()) };
+        let mut limit = match admit(false) {
+            Ok(admitted) => return Ok(admitted),
+            Err(limit) => limit,
+        };
         if limit != ScanLimit::Author {
             match self.parts.store.known_users(&[proof.0]).await.as_deref() {
                 Ok([true]) => match admit(true) {
-                    Ok(()) => return Ok(()),
+                    Ok(admitted) => return Ok(admitted),
                     Err(error) => limit = error,
                 },
                 Ok(_) => {}
@@ -84,6 +87,25 @@ impl ScanAdmission {
         self.limiter.proof_refused(reusable, limit, now);
         self.warn_of_refusals();
         Err(limit)
+    }
+
+    /// A proof that was admitted has logged a user in, or not.
+    pub(in crate::engine) fn proof_ended(&self, proof: &AdmittedProof, took_effect: bool) {
+        if took_effect {
+            self.limiter.took_effect(1);
+        } else {
+            self.limiter.withdraw_proof(proof);
+        }
+    }
+
+    /// So many accepted scans and proofs have had an effect: they are in the store.
+    pub(in crate::engine) fn took_effect(&self, scans: u64) {
+        self.limiter.took_effect(scans);
+    }
+
+    /// An accepted scan has had no effect, and does not count.
+    pub(in crate::engine) fn in_vain(&self, stream: StreamId, target: ScanTarget, author: PublicKey, event: EventId) {
+        self.limiter.in_vain(stream, target, author, event);
     }
 
     /// An accepted scan could start no login, because the last place was taken meanwhile: it waits.
@@ -141,24 +163,24 @@ impl ScanAdmission {
         if authors.is_empty() {
             return;
         }
-        let keys: Vec<_> = authors.iter().map(|(_, author)| *author).collect();
+        let keys: Vec<_> = authors.iter().map(|(_, (author, _))| *author).collect();
         let Ok(known) = self.parts.store.known_users(&keys).await else {
             self.parts.metrics.store_failed();
             return;
         };
-        for ((stream, author), known) in authors.into_iter().zip(known) {
-            self.limiter.checked(stream, &author, known, self.parts.clock.now(), &*self.parts.randomness);
+        for ((stream, place), known) in authors.into_iter().zip(known) {
+            self.limiter.checked(stream, &place, known, self.parts.clock.now(), &*self.parts.randomness);
         }
     }
 
     /// Hands a scan to its operation, unless that is over.
     async fn hand_on(&self, stream: StreamId, scan: Scan) {
-        let Scan { target, author, event, sent_at, handshake, via: _ } = scan;
-        let operation = match target {
+        let operation = match scan.target {
             ScanTarget::Handshake | ScanTarget::Login => stream,
             ScanTarget::Page(login) if self.parts.reusable_logins.unused_at(login).is_some() => login,
-            ScanTarget::Page(_) => return self.limiter.came_too_late(stream, author),
+            ScanTarget::Page(_) => return self.limiter.came_too_late(stream, scan, self.parts.clock.now()),
         };
+        let Scan { target: _, author, event, sent_at, handshake, via: _ } = scan;
         let input = Input::Wallet { author, sent_at, message: WalletMessage::KeyHandshake(handshake) };
         self.parts.inputs.put_message(operation, input, event).await;
     }

@@ -46,12 +46,12 @@ use usher_protocol::message::KeyHandshake;
 use usher_protocol::{EventId, PublicKey};
 
 pub(super) use self::admission::{ScanAdmission, ScanAdmissionParts};
-use self::authors::{Accepted, is_recent};
+use self::authors::Accepted;
 pub use self::counts::ScanLimit;
 pub(super) use self::counts::{Refusals, ScanCounts};
-use self::rates::{Bucket, Class, DRAWN_IN_ALL, full};
+use self::rates::{Bucket, Charge, Class, DRAWN_IN_ALL, full};
 use self::room::{HasRoom, Room};
-use self::waiting::{Pool, Waiting};
+use self::waiting::{Place, Pool, Waiting};
 use crate::ports::{Randomness, Via};
 use crate::{StreamId, UnixMillis};
 
@@ -60,7 +60,7 @@ const PAGES: &str = "the login's page";
 
 /// Handshakes that are counted; the one not used for longest is forgotten, and all its limits are full again. At most 6 KB each.
 const HANDSHAKES: usize = 4096;
-/// Accepted authors that are remembered, of all handshakes: 65,536 × about 130 bytes.
+/// Accepted authors that are remembered, of all handshakes: 65,536 × about 220 bytes.
 const AUTHORS: usize = 65_536;
 /// Scans of one handshake that wait, of new users and of known ones each.
 const WAITING: usize = 4096;
@@ -105,6 +105,30 @@ impl ScanTarget {
     }
 }
 
+impl Scan {
+    /// Its place among those that wait.
+    const fn place(&self) -> Place {
+        (self.author, matches!(self.target, ScanTarget::Page(_)))
+    }
+}
+
+/// A proof that may be used.
+#[must_use]
+pub(in crate::engine) struct AdmittedProof {
+    stream: StreamId,
+    login: StreamId,
+    author: PublicKey,
+    event: EventId,
+    is_known: bool,
+    /// What it has taken; nothing when it was admitted before.
+    charge: Option<Charge>,
+}
+
+/// How proofs come.
+fn over_pages() -> Via {
+    Via { relay: Some(PAGES.into()), copy: false }
+}
+
 /// What becomes of a scan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Admission {
@@ -140,6 +164,8 @@ struct State {
     last_drawn: Option<StreamId>,
     /// Scans of reusable logins wait for room: those that come now do, too.
     awaits_room: bool,
+    /// Whether the next place is for a known user; by turns.
+    known_first: bool,
     counts: ScanCounts,
     warned_at: UnixMillis,
     /// Refused since then.
@@ -176,6 +202,7 @@ impl Default for State {
             expired_at: Duration::ZERO,
             last_drawn: None,
             awaits_room: false,
+            known_first: true,
             counts: ScanCounts::default(),
             warned_at: UnixMillis(0),
             refused: 0,
@@ -211,18 +238,23 @@ impl ScanLimiter {
         let state = &mut *self.state.lock();
         let before = state.authors.get(&(stream, scan.author)).copied();
         if let Some(before) = before {
-            if is_recent(before.at, moment.now) && (before.event == scan.event || scan.via.copy) {
+            if before.has(scan.event) {
                 return Admission::Copy;
             }
             if !before.allows(scan.target, moment.now) {
+                if scan.via.copy {
+                    return Admission::Copy;
+                }
                 state.refuse(stream, ScanLimit::Author, scan.via.relay, moment.now);
                 return Admission::Refused;
             }
         }
+        let waits_as_known =
+            |pools: &Pools| [false, true].iter().any(|page| pools.known_users.contains(&(scan.author, *page)));
         let known =
-            before.is_some() || state.pools.get(&stream).is_some_and(|pools| pools.known_users.contains(&scan.author));
+            before.is_some_and(|before| before.is_known()) || state.pools.get(&stream).is_some_and(waits_as_known);
         let admitted = if !scan.target.starts_login() || (!state.awaits_room && has_room(0)) {
-            state.class(stream, known).admit(&scan.via, moment.now)
+            state.class(stream, known).admit(&scan.via, moment.now).map(drop)
         } else {
             state.awaits_room = true;
             Err(ScanLimit::Room)
@@ -256,22 +288,32 @@ impl ScanLimiter {
         (author, event): (PublicKey, EventId),
         is_known: bool,
         now: UnixMillis,
-    ) -> Result<(), ScanLimit> {
+    ) -> Result<AdmittedProof, ScanLimit> {
         let state = &mut *self.state.lock();
-        let target = ScanTarget::Page(login);
-        let before = state.authors.get(&(stream, author)).copied();
-        if let Some(before) = before {
-            if before.event == event && is_recent(before.at, now) {
-                return Ok(());
-            }
-            if !before.allows(target, now) {
-                return Err(ScanLimit::Author);
-            }
+        let (target, via) = (ScanTarget::Page(login), over_pages());
+        let before = state.authors.get(&(stream, author)).copied().unwrap_or(Accepted::NOTHING);
+        let is_known = is_known || before.is_known();
+        let charge = if before.has(event) {
+            None
+        } else if before.allows(target, now) {
+            Some(state.class(stream, is_known).admit(&via, now)?)
+        } else {
+            return Err(ScanLimit::Author);
+        };
+        if charge.is_some() {
+            state.count(stream, target, author, event, now);
         }
-        let via = Via { relay: Some(PAGES.into()), copy: false };
-        state.class(stream, is_known || before.is_some()).admit(&via, now)?;
-        state.count(stream, target, author, event, now);
-        Ok(())
+        Ok(AdmittedProof { stream, login, author, event, is_known, charge })
+    }
+
+    /// A proof that was admitted has logged nobody in, because the login was over: it does not count.
+    pub(super) fn withdraw_proof(&self, proof: &AdmittedProof) {
+        let AdmittedProof { stream, login, author, event, is_known, charge } = *proof;
+        let Some(charge) = charge else { return };
+        let state = &mut *self.state.lock();
+        if state.take_back(stream, ScanTarget::Page(login), author, event) {
+            state.class(stream, is_known).give_back(&over_pages(), charge);
+        }
     }
 
     /// A proof was refused.
@@ -282,7 +324,7 @@ impl ScanLimiter {
     /// A scan that was accepted could start no login, because the last place was taken meanwhile: it waits again.
     pub(super) fn had_no_room(&self, stream: StreamId, scan: Scan, moment: Moment, randomness: &dyn Randomness) {
         let state = &mut *self.state.lock();
-        state.take_back(stream, scan.author);
+        state.take_back(stream, scan.target, scan.author, scan.event);
         state.awaits_room = true;
         let is_first = state.pools.is_empty();
         state.wait(stream, Waiting::new(scan, ScanLimit::Room, moment.monotonic), false, moment.now, randomness);
@@ -291,9 +333,22 @@ impl ScanLimiter {
         }
     }
 
-    /// The page of an accepted scan is over, because the scan has waited: it does not count.
-    pub(super) fn came_too_late(&self, stream: StreamId, author: PublicKey) {
-        self.state.lock().take_back(stream, author);
+    /// The page of a scan ended while the scan waited: it is refused.
+    pub(super) fn came_too_late(&self, stream: StreamId, scan: Scan, now: UnixMillis) {
+        let state = &mut *self.state.lock();
+        state.take_back(stream, scan.target, scan.author, scan.event);
+        state.refuse(stream, ScanLimit::Room, scan.via.relay, now);
+    }
+
+    /// An accepted scan has had no effect: it was handled before, or what it is for is over. It does not count.
+    pub(super) fn in_vain(&self, stream: StreamId, target: ScanTarget, author: PublicKey, event: EventId) {
+        self.state.lock().take_back(stream, target, author, event);
+    }
+
+    /// So many accepted scans and proofs have had an effect.
+    pub(super) fn took_effect(&self, scans: u64) {
+        let accepted = &mut self.state.lock().counts.accepted;
+        *accepted = accepted.saturating_add(scans);
     }
 
     /// Returns when scans wait, or have waited since this was called last.
@@ -307,11 +362,11 @@ impl ScanLimiter {
     }
 
     /// Some scans that wait of which it is not known yet whether the service knows their authors.
-    pub(super) fn unchecked(&self, most: usize) -> Vec<(StreamId, PublicKey)> {
+    pub(super) fn unchecked(&self, most: usize) -> Vec<(StreamId, Place)> {
         let state = self.state.lock();
         let unchecked = |(stream, pools): (&StreamId, &Pools)| {
             let stream = *stream;
-            pools.new_users.unchecked().map(|author| (stream, author)).take(most).collect::<Vec<_>>()
+            pools.new_users.unchecked().map(|place| (stream, place)).take(most).collect::<Vec<_>>()
         };
         state.pools.iter().flat_map(unchecked).take(most).collect()
     }
@@ -320,7 +375,7 @@ impl ScanLimiter {
     pub(super) fn checked(
         &self,
         stream: StreamId,
-        author: &PublicKey,
+        place: &Place,
         known: bool,
         now: UnixMillis,
         randomness: &dyn Randomness,
@@ -328,11 +383,11 @@ impl ScanLimiter {
         let state = &mut *self.state.lock();
         let Some(pools) = state.pools.get_mut(&stream) else { return };
         if known {
-            if let Some(waiting) = pools.new_users.remove(author) {
+            if let Some(waiting) = pools.new_users.remove(place) {
                 state.wait(stream, waiting, true, now, randomness);
             }
         } else {
-            pools.new_users.set_checked(author);
+            pools.new_users.set_checked(place);
         }
     }
 
@@ -356,8 +411,9 @@ impl ScanLimiter {
         loop {
             let before = accepted.len();
             for stream in &order {
-                accepted.extend(state.draw_one(*stream, true, &mut room, moment.now, randomness));
-                accepted.extend(state.draw_one(*stream, false, &mut room, moment.now, randomness));
+                for known in [state.known_first, !state.known_first] {
+                    accepted.extend(state.draw_one(*stream, known, &mut room, moment.now, randomness));
+                }
             }
             if accepted.len() == before {
                 break;
@@ -410,20 +466,19 @@ impl State {
     fn count(&mut self, stream: StreamId, target: ScanTarget, author: PublicKey, event: EventId, now: UnixMillis) {
         let accepted = self.authors.get_or_insert_mut((stream, author), || Accepted::NOTHING);
         accepted.add(target, event, now);
-        self.counts.accepted = self.counts.accepted.saturating_add(1);
     }
 
-    /// An accepted scan does not count.
-    fn take_back(&mut self, stream: StreamId, author: PublicKey) {
-        self.authors.pop(&(stream, author));
-        self.counts.accepted = self.counts.accepted.saturating_sub(1);
+    /// An accepted scan does not count. Whether it did.
+    fn take_back(&mut self, stream: StreamId, target: ScanTarget, author: PublicKey, event: EventId) -> bool {
+        self.authors.peek_mut(&(stream, author)).is_some_and(|accepted| accepted.take_back(target, event))
     }
 
     fn accept(&mut self, stream: StreamId, scan: &Scan, now: UnixMillis) {
         self.count(stream, scan.target, scan.author, scan.event, now);
         if let Some(pools) = self.pools.get_mut(&stream) {
-            pools.new_users.remove(&scan.author);
-            pools.known_users.remove(&scan.author);
+            let place = scan.place();
+            pools.new_users.remove(&place);
+            pools.known_users.remove(&place);
             if pools.len() == 0 {
                 self.pools.remove(&stream);
             }
@@ -505,6 +560,7 @@ impl State {
         drawn.take(now);
         self.drawn.take(now);
         self.last_drawn = Some(stream);
+        self.known_first = !known;
         self.accept(stream, &scan, now);
         Some((stream, scan))
     }

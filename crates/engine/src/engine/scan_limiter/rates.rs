@@ -36,6 +36,15 @@ pub(super) const fn full(rate: Rate) -> Bucket {
     Bucket::new(rate, UnixMillis(0))
 }
 
+/// What a scan has taken beside the allowance of its relay.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::engine) enum Charge {
+    /// Of the limit in all.
+    Total,
+    /// Of the relay's reserve.
+    Reserve,
+}
+
 /// The limits of one class of users.
 pub(super) struct Class {
     all: Bucket,
@@ -75,7 +84,7 @@ impl Class {
     }
 
     /// Takes a scan that came `via` a relay, if no limit is exceeded.
-    pub(super) fn admit(&mut self, via: &Via, now: UnixMillis) -> Result<(), ScanLimit> {
+    pub(super) fn admit(&mut self, via: &Via, now: UnixMillis) -> Result<Charge, ScanLimit> {
         let relay = match self.relays.iter().position(|relay| relay.address == via.relay) {
             Some(place) => self.relays.remove(place),
             None => {
@@ -90,10 +99,31 @@ impl Class {
         if !relay.bucket.has_one(now) {
             return Err(ScanLimit::Relay);
         }
-        if !self.all.take(now) && !relay.reserve.take(now) {
+        let charge = if self.all.take(now) {
+            Charge::Total
+        } else if relay.reserve.take(now) {
+            Charge::Reserve
+        } else {
             return Err(ScanLimit::Total);
-        }
+        };
         relay.bucket.take(now);
-        Ok(())
+        Ok(charge)
+    }
+
+    /// What was taken has had no effect.
+    pub(super) fn give_back(&mut self, via: &Via, charge: Charge) {
+        let relay = self.relays.iter_mut().find(|relay| relay.address == via.relay);
+        match (charge, relay) {
+            (Charge::Total, Some(relay)) => {
+                self.all.give_back(1.0);
+                relay.bucket.give_back(1.0);
+            }
+            (Charge::Total, None) => self.all.give_back(1.0),
+            (Charge::Reserve, Some(relay)) => {
+                relay.reserve.give_back(1.0);
+                relay.bucket.give_back(1.0);
+            }
+            (Charge::Reserve, None) => {}
+        }
     }
 }

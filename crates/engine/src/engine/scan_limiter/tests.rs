@@ -58,7 +58,10 @@ impl World {
     }
 
     fn admit(&self, on: StreamId, scan: Scan, now: UnixMillis) -> Admission {
-        self.limiter.admit(on, scan, moment(now), &|starting| starting < self.room.get(), &self.randomness)
+        let has_room = |starting| starting < self.room.get();
+        let admission = self.limiter.admit(on, scan, moment(now), &has_room, &self.randomness);
+        self.limiter.took_effect(u64::from(matches!(admission, Admission::Accepted(_))));
+        admission
     }
 
     fn scan(&self, author: u64, via: &Via, now: UnixMillis) -> Admission {
@@ -76,12 +79,13 @@ impl World {
 
     fn draw(&self, now: UnixMillis) -> Vec<(StreamId, PublicKey)> {
         let drawn = self.limiter.draw(moment(now), &|starting| starting < self.room.get(), &self.randomness);
+        self.limiter.took_effect(drawn.len() as u64);
         drawn.into_iter().map(|(stream, scan)| (stream, scan.author)).collect()
     }
 
     fn look_up(&self, known: impl Fn(&PublicKey) -> bool, now: UnixMillis) {
-        for (stream, author) in self.limiter.unchecked(usize::MAX) {
-            self.limiter.checked(stream, &author, known(&author), now, &self.randomness);
+        for (stream, place) in self.limiter.unchecked(usize::MAX) {
+            self.limiter.checked(stream, &place, known(&place.0), now, &self.randomness);
         }
     }
 }
@@ -351,7 +355,9 @@ impl World {
 
     fn prove(&self, author: u64, event: u8, is_known: bool, now: UnixMillis) -> Result<(), ScanLimit> {
         let proof = (key(author), EventId::from_byte_array([event; 32]));
-        self.limiter.admit_proof(stream(1), stream(9), proof, is_known, now)
+        let admitted = self.limiter.admit_proof(stream(1), stream(9), proof, is_known, now)?;
+        self.limiter.took_effect(u64::from(admitted.charge.is_some()));
+        Ok(())
     }
 
     fn refused(&self, limit: ScanLimit) -> u64 {
@@ -417,15 +423,92 @@ fn a_scan_whose_place_was_taken_waits_and_is_no_second_scan() {
     let world = world();
     world.room.set(1);
     let scan = world.login_scan(1, ScanTarget::Login);
-    let accepted = world.admit(stream(1), scan.clone(), NOW);
+    let has_room = |starting| starting < world.room.get();
+    let accepted = world.limiter.admit(stream(1), scan.clone(), moment(NOW), &has_room, &world.randomness);
     assert_eq!(accepted, Admission::Accepted(Box::new(scan.clone())));
     world.room.set(0);
-    world.limiter.had_no_room(stream(1), scan, moment(NOW), &world.randomness);
+    world.limiter.had_no_room(stream(1), scan.clone(), moment(NOW), &world.randomness);
     let counts = world.limiter.counts();
     assert_eq!((counts.accepted, counts.waiting), (0, 1));
+    assert_eq!(world.admit(stream(1), scan, NOW), Admission::Copy, "it is not lost, and no other");
     world.room.set(1);
     assert_eq!(world.draw(NOW), [(stream(1), key(1))]);
     assert_eq!(world.limiter.counts().accepted, 1);
+    assert_eq!(world.admit_login(stream(1), 1, ScanTarget::Login, NOW), Admission::Refused, "a minute is a minute");
+}
+
+#[test]
+fn known_users_and_new_ones_take_turns_when_places_free_up_one_by_one() {
+    let world = world();
+    world.room.set(0);
+    for author in 0..40 {
+        world.admit_login(stream(1), author, ScanTarget::Login, NOW);
+    }
+    world.look_up(|author| (0..20).any(|known| *author == key(known)), NOW);
+    let mut known = 0;
+    for n in 0..10 {
+        world.room.set(1);
+        let drawn = world.draw(NOW.plus(Duration::from_millis(50 * n)));
+        assert_eq!(drawn.len(), 1);
+        known += u32::from((0..20).any(|known| drawn[0].1 == key(known)));
+    }
+    assert_eq!(known, 5);
+}
+
+/// Events are public: whoever has seen one can send it again over another relay.
+#[test]
+fn an_old_event_that_is_repeated_neither_counts_nor_takes_the_place_of_a_new_one() {
+    let world = world();
+    let old = world.login_scan(1, ScanTarget::Login);
+    assert!(matches!(world.admit(stream(1), old.clone(), NOW), Admission::Accepted(_)));
+    let later = NOW.plus(PER_AUTHOR);
+    for copy in [false, true] {
+        let again = Scan { via: Via { copy, ..over("b") }, ..old.clone() };
+        assert_eq!(world.admit(stream(1), again, later), Admission::Copy);
+    }
+    world.room.set(0);
+    let new = Scan { sent_at: later, ..world.login_scan(1, ScanTarget::Login) };
+    assert_eq!(world.admit(stream(1), new.clone(), later), Admission::WaitsForRoom);
+    // After a restart nothing is remembered of it: the later one stays.
+    let unknown = world.login_scan(1, ScanTarget::Login);
+    assert_eq!(world.admit(stream(1), unknown.clone(), later), Admission::WaitsForRoom);
+    // Another scan of theirs, on a page, has a place of its own.
+    let page = Scan { target: ScanTarget::Page(stream(8)), ..world.login_scan(1, ScanTarget::Login) };
+    assert_eq!(world.admit(stream(1), page.clone(), later), Admission::WaitsForRoom);
+    world.room.set(2);
+    let drawn = world.limiter.draw(moment(later), &|starting| starting < 2, &world.randomness);
+    let mut events: Vec<_> = drawn.iter().map(|(_, scan)| scan.event).collect();
+    events.sort_unstable();
+    assert_eq!(events, [new.event, page.event]);
+
+    // One that was handled before a restart is seen to be so only later: then it does not count.
+    let other = world.login_scan(2, ScanTarget::Login);
+    assert!(matches!(world.admit(stream(1), other.clone(), later), Admission::Accepted(_)));
+    world.limiter.in_vain(stream(1), other.target, other.author, other.event);
+    assert!(matches!(world.admit_login(stream(1), 2, ScanTarget::Login, later), Admission::Accepted(_)));
+    // It ends nothing twice.
+    world.limiter.in_vain(stream(1), other.target, other.author, other.event);
+    assert_eq!(world.admit_login(stream(1), 2, ScanTarget::Login, later), Admission::Refused);
+}
+
+#[test]
+fn a_scan_whose_page_is_over_is_refused_and_a_proof_that_comes_too_late_takes_nothing() {
+    let world = world();
+    let page = world.login_scan(1, ScanTarget::Page(stream(8)));
+    assert!(matches!(world.admit(stream(1), page.clone(), NOW), Admission::Accepted(_)));
+    world.limiter.came_too_late(stream(1), page, NOW);
+    assert_eq!((world.limiter.refused(stream(1)), world.refused(ScanLimit::Room)), (1, 1));
+
+    // Many keys prove themselves on one page at the same moment: one of them logs in.
+    for author in 100..5_000 {
+        let proof = (key(author), EventId::from_byte_array([2; 32]));
+        let admitted = world.limiter.admit_proof(stream(1), stream(9), proof, false, NOW).ok().unwrap();
+        if author > 100 {
+            world.limiter.withdraw_proof(&admitted);
+        }
+    }
+    let proven = (5_000..10_000).filter(|author| world.prove(*author, 2, false, NOW).is_ok()).count();
+    assert_eq!(proven, 2_999);
 }
 
 #[test]

@@ -56,11 +56,20 @@ fn kind_of(scan: &Scan) -> u64 {
     digest.first_chunk().copied().map_or(0, u64::from_le_bytes)
 }
 
-/// The scans of one handshake that wait, in no order; one of each key.
+/// Whose scan it is, and whether it is one of the code on a page.
+pub(super) type Place = (PublicKey, bool);
+
+impl Waiting {
+    const fn place(&self) -> Place {
+        self.scan.place()
+    }
+}
+
+/// The scans of one handshake that wait, in no order; of each key one of the URL, and one of the code on a page.
 #[derive(Default)]
 pub(super) struct Pool {
     scans: Vec<Waiting>,
-    places: HashMap<PublicKey, usize>,
+    places: HashMap<Place, usize>,
     draws: u64,
 }
 
@@ -74,23 +83,26 @@ impl Pool {
         self.scans.first()
     }
 
-    pub(super) fn contains(&self, author: &PublicKey) -> bool {
-        self.places.contains_key(author)
+    pub(super) fn contains(&self, place: &Place) -> bool {
+        self.places.contains_key(place)
     }
 
-    /// Adds a scan, or puts it in the place of an earlier one of the same key.
+    /// Adds a scan, or puts it in the place of an earlier one of the same key. The one that was made last stays: the other may be
+    /// an old one that somebody repeats.
     pub(super) fn put(&mut self, waiting: Waiting) {
-        let author = waiting.scan.author;
-        if let Some(earlier) = self.places.get(&author).and_then(|place| self.scans.get_mut(*place)) {
-            *earlier = Waiting { since: earlier.since, checked: earlier.checked, ..waiting };
+        let place = waiting.place();
+        if let Some(earlier) = self.places.get(&place).and_then(|place| self.scans.get_mut(*place)) {
+            if earlier.scan.sent_at <= waiting.scan.sent_at {
+                *earlier = Waiting { since: earlier.since, checked: earlier.checked, ..waiting };
+            }
             return;
         }
-        self.places.insert(author, self.scans.len());
+        self.places.insert(place, self.scans.len());
         self.scans.push(waiting);
     }
 
-    pub(super) fn remove(&mut self, author: &PublicKey) -> Option<Waiting> {
-        let place = self.places.get(author).copied()?;
+    pub(super) fn remove(&mut self, place: &Place) -> Option<Waiting> {
+        let place = self.places.get(place).copied()?;
         self.take(place)
     }
 
@@ -120,8 +132,8 @@ impl Pool {
     /// Takes out those that have waited for [`WAITS`].
     pub(super) fn take_expired(&mut self, now: Duration) -> Vec<Waiting> {
         let over = |waiting: &Waiting| now.saturating_sub(waiting.since) >= WAITS;
-        let authors: Vec<_> = self.scans.iter().filter(|waiting| over(waiting)).map(|w| w.scan.author).collect();
-        authors.iter().filter_map(|author| self.remove(author)).collect()
+        let places: Vec<_> = self.scans.iter().filter(|waiting| over(waiting)).map(Waiting::place).collect();
+        places.iter().filter_map(|place| self.remove(place)).collect()
     }
 
     /// Takes out scans one after the other, in no order, while there is room for them.
@@ -133,13 +145,13 @@ impl Pool {
         taken
     }
 
-    /// Authors about whom the store has not been asked.
-    pub(super) fn unchecked(&self) -> impl Iterator<Item = PublicKey> {
-        self.scans.iter().filter(|waiting| !waiting.checked).map(|waiting| waiting.scan.author)
+    /// Those about whose authors the store has not been asked.
+    pub(super) fn unchecked(&self) -> impl Iterator<Item = Place> {
+        self.scans.iter().filter(|waiting| !waiting.checked).map(Waiting::place)
     }
 
-    pub(super) fn set_checked(&mut self, author: &PublicKey) {
-        if let Some(waiting) = self.places.get(author).and_then(|place| self.scans.get_mut(*place)) {
+    pub(super) fn set_checked(&mut self, place: &Place) {
+        if let Some(waiting) = self.places.get(place).and_then(|place| self.scans.get_mut(*place)) {
             waiting.checked = true;
         }
     }
@@ -158,9 +170,9 @@ impl Pool {
             return None;
         }
         let taken = self.scans.swap_remove(place);
-        self.places.remove(&taken.scan.author);
+        self.places.remove(&taken.place());
         if let Some(moved) = self.scans.get(place) {
-            self.places.insert(moved.scan.author, place);
+            self.places.insert(moved.place(), place);
         }
         Some(taken)
     }
