@@ -9,124 +9,20 @@ use std::time::Duration;
 
 use common::failing::Failing;
 use common::paying::until;
+use common::reusable::{
+    approved, challenge_for, ended, events, key, named, page_secret, poster, refusal, request, scan, sign, state,
+    visit, wallet_url,
+};
 use common::{NOW, Running, approval, challenge, handshake, open, options, token, user};
-use nostr::{EventBuilder, JsonUtil as _, Kind, Tag, Timestamp};
-use serde_json::{Value, json};
+use serde_json::json;
 use usher_engine::operations::LoginState;
 use usher_engine::ports::Clock as _;
 use usher_engine::{
-    EngineMetrics, EngineOptions, KeyHandshakeRequest, LoginPageError, LoginRequest, LoginStarted, LoginVisit,
-    OpenedLogin, PageRules, ScanLimit, StartError, StreamId, Visitor,
+    EngineMetrics, EngineOptions, KeyHandshakeRequest, LoginPageError, LoginRequest, LoginStarted, OpenedLogin,
+    PageRules, StartError, StreamId, Visitor,
 };
-use usher_protocol::message::{AuthResponse, AuthStatus, WalletMessage};
 
 const MINUTE: Duration = Duration::from_secs(60);
-
-fn request(static_token: &str) -> LoginRequest {
-    LoginRequest { static_token: Some(static_token.to_owned()), return_url: None }
-}
-
-async fn poster(usher: &Running) -> LoginStarted {
-    usher.engine.start_login(request("poster"), None).await.unwrap()
-}
-
-fn refusal(challenge: &str) -> WalletMessage {
-    WalletMessage::AuthResponse(AuthResponse {
-        challenge: challenge.to_owned(),
-        subkey_proof: None,
-        status: AuthStatus::Declined { reason: Some("no".to_owned()) },
-    })
-}
-
-fn key(n: u8) -> String {
-    user(n).public_key().to_hex()
-}
-
-/// User `n` scans; returns the challenge that their wallet gets.
-async fn scan(usher: &mut Running, n: u8, event: u8) -> String {
-    usher.receive(event, &user(n), handshake("poster", &[])).await;
-    challenge_for(usher, n).await
-}
-
-/// The next challenge to user `n`.
-async fn challenge_for(usher: &mut Running, n: u8) -> String {
-    loop {
-        let (message, _) = usher.next_message().await;
-        if message.recipients == [user(n).public_key()] {
-            return challenge(&message);
-        }
-    }
-}
-
-/// All events of a stream, as soon as there are so many.
-async fn events(usher: &Running, stream: StreamId, count: usize) -> Vec<(String, Value)> {
-    let begun = std::time::Instant::now();
-    loop {
-        let page = usher.engine.events(stream, 0, 1000).await.unwrap();
-        if page.events.len() >= count {
-            let data = |text: &str| serde_json::from_str(text).unwrap();
-            return page.events.iter().map(|event| (event.event_type.as_str().to_owned(), data(&event.data))).collect();
-        }
-        assert!(begun.elapsed() < common::paying::PATIENCE, "{} of {count}", page.events.len());
-        tokio::time::sleep(Duration::from_millis(2)).await;
-    }
-}
-
-fn named(n: u8) -> (String, Value) {
-    ("KeyHandshake".to_owned(), json!({ "main_key": key(n), "preferred_relays": [] }))
-}
-
-fn approved(n: u8) -> (String, Value) {
-    let data = json!({ "status": "approved", "main_key": key(n), "method": "wallet", "granted_permissions": [] });
-    ("StatusUpdate".to_owned(), data)
-}
-
-fn ended(n: u8, status: &str, reason: &str) -> (String, Value) {
-    let data = json!({ "status": status, "main_key": key(n), "method": "wallet", "reason": reason });
-    ("StatusUpdate".to_owned(), data)
-}
-
-/// Where the page of this login is.
-fn page_secret(login: &LoginStarted) -> String {
-    login.page_url.rsplit('/').next().unwrap().to_owned()
-}
-
-async fn visit(usher: &Running, poster: &LoginStarted) -> LoginVisit {
-    usher.engine.visit_login(poster.stream_id, &page_secret(poster), &[], Visitor::Loopback).await.unwrap()
-}
-
-/// How far the login of a visit is, as its page shows it; `None` when there is none.
-async fn state(usher: &Running, visit: &LoginVisit) -> Option<LoginState> {
-    let browser = visit.new_browser.as_ref().map(|(browser, _)| browser.as_str());
-    match usher.engine.open_login(visit.login, &visit.page_secret, browser, false).await.unwrap() {
-        OpenedLogin::Page { view, .. } => {
-            assert!(view.is_visit);
-            Some(view.state)
-        }
-        _ => None,
-    }
-}
-
-/// What the browser extension of user `n` signs on the page of a visit.
-async fn sign(usher: &Running, visit: &LoginVisit, n: u8) -> String {
-    let browser = visit.new_browser.as_ref().map(|(browser, _)| browser.as_str());
-    let opened = usher.engine.open_login(visit.login, &visit.page_secret, browser, false).await.unwrap();
-    let OpenedLogin::Page { view, .. } = opened else { return String::new() };
-    let unsigned: Value = serde_json::from_str(&view.unsigned_proof).unwrap();
-    let tags: Vec<Vec<String>> = serde_json::from_value(unsigned["tags"].clone()).unwrap();
-    let event = EventBuilder::new(Kind::from(27235), "")
-        .tags(tags.into_iter().map(|tag| Tag::parse(tag).unwrap()))
-        .custom_created_at(Timestamp::from(unsigned["created_at"].as_u64().unwrap()));
-    event.sign_with_keys(&user(n)).unwrap().as_json()
-}
-
-async fn wallet_url(usher: &Running, visit: &LoginVisit) -> String {
-    let browser = visit.new_browser.as_ref().map(|(browser, _)| browser.as_str());
-    match usher.engine.open_login(visit.login, &visit.page_secret, browser, false).await.unwrap() {
-        OpenedLogin::Page { view, .. } => view.wallet_url,
-        _ => String::new(),
-    }
-}
 
 #[tokio::test]
 async fn users_interleave_and_each_has_an_outcome() {
@@ -611,147 +507,6 @@ async fn browser_that_comes_again_gets_the_login_it_has() {
     let next =
         usher.engine.visit_login(poster.stream_id, &page_secret(&poster), &own, Visitor::Loopback).await.unwrap();
     assert_ne!(next.login, first.login);
-    usher.stop().await;
-}
-
-/// Keys cost nothing: a flood of scans leaves room for other operations, and ends.
-#[tokio::test]
-async fn open_logins_are_bounded() {
-    let dir = tempfile::tempdir().unwrap();
-    let small = EngineOptions { max_open_streams: 40, ..options() };
-    let mut usher = Running::start_at(open(dir.path()), small, NOW, 1).await;
-    let poster = poster(&usher).await;
-    let mut visits = Vec::new();
-    for _ in 0..3 {
-        for _ in 0..10 {
-            visits.push(visit(&usher, &poster).await);
-        }
-        let (secret, proxy) = (page_secret(&poster), Visitor::Proxy([10, 0, 0, 1].into()));
-        let refused = usher.engine.visit_login(poster.stream_id, &secret, &[], proxy).await;
-        assert!(matches!(refused, Err(LoginPageError::Busy { retry_after }) if retry_after == MINUTE / 2));
-        usher.clock.turn(MINUTE * 3 / 2);
-    }
-    assert_eq!(state(&usher, &visits[0]).await, None, "it has made room");
-    let (honest, left) = (visits.pop().unwrap(), visits.pop().unwrap());
-    for n in 1..=15 {
-        usher.receive(n, &user(n), handshake("poster", &[])).await;
-    }
-    let page_scan = wallet_url(&usher, &honest).await;
-    events(&usher, poster.stream_id, 10).await;
-    usher.receive(31, &user(31), handshake(&token(&page_scan), &[])).await;
-    let other_page = wallet_url(&usher, &left).await;
-    usher.receive(32, &user(32), handshake(&token(&other_page), &[])).await;
-    until("all have arrived", || usher.engine.metrics().matched == 17).await;
-    until("the others wait", || usher.engine.metrics().scans_waiting == 7).await;
-    tokio::time::sleep(Duration::from_millis(50)).await;
-    assert_eq!(events(&usher, poster.stream_id, 10).await.len(), 10, "a quarter of max_open_streams");
-    assert_eq!(state(&usher, &honest).await, Some(LoginState::Waiting));
-    let listed = usher.engine.reusable_handshakes(None, 9).await.unwrap().handshakes;
-    assert_eq!((listed[0].accepted, listed[0].waiting, listed[0].refused), (10, 7, 0));
-    // This user does not wait for it.
-    let (browser, _) = left.new_browser.clone().unwrap();
-    usher.engine.decline_login(left.login, &left.page_secret, Some(&browser)).await.unwrap();
-    for _ in 0..15 {
-        usher.engine.start_login(LoginRequest::default(), None).await.unwrap();
-    }
-    // They end, and those who wait come in.
-    usher.clock.turn(Duration::from_secs(300));
-    events(&usher, poster.stream_id, 20).await;
-    until("they are drawn", || {
-        usher.clock.turn(Duration::from_millis(50));
-        usher.engine.metrics().scans_waiting == 0
-    })
-    .await;
-    challenge_for(&mut usher, 31).await;
-    events(&usher, poster.stream_id, 26).await;
-    assert_eq!(state(&usher, &honest).await, Some(LoginState::Asking));
-    assert_eq!((usher.engine.metrics().scans_waiting, usher.engine.metrics().scans_accepted), (0, 16));
-    usher.stop().await;
-}
-
-/// Logins that browsers begin on the page count as scans of the URL, with whatever the user has proven the key.
-#[tokio::test]
-async fn logins_on_the_page_are_limited() {
-    let dir = tempfile::tempdir().unwrap();
-    let mut usher = Running::start(open(dir.path())).await;
-    let poster = poster(&usher).await;
-    let prove = async |usher: &Running, n: u8| {
-        let visit = visit(usher, &poster).await;
-        let (event, (browser, _)) = (sign(usher, &visit, n).await, visit.new_browser.clone().unwrap());
-        let proven = usher.engine.prove_login(visit.login, &visit.page_secret, Some(&browser), &event).await;
-        (visit, proven)
-    };
-    let scan_page = async |usher: &Running, visit: &LoginVisit, n: u8, event: u8| {
-        let url = wallet_url(usher, visit).await;
-        usher.receive(event, &user(n), handshake(&token(&url), &[])).await;
-    };
-    for _ in 0..2 {
-        assert!(prove(&usher, 1).await.1.is_ok());
-    }
-    let third = visit(&usher, &poster).await;
-    scan_page(&usher, &third, 1, 1).await;
-    challenge_for(&mut usher, 1).await;
-    let (visit_4, refused) = prove(&usher, 1).await;
-    assert!(matches!(refused, Err(LoginPageError::TooOften)), "{refused:?}");
-    assert_eq!(state(&usher, &visit_4).await, Some(LoginState::Waiting), "another user may log in there");
-    // A wallet is refused in the same way, and another key is not.
-    scan_page(&usher, &visit_4, 1, 2).await;
-    let refused_by = |usher: &Running, limit: ScanLimit| {
-        usher.engine.metrics().scans_refused.iter().find(|(by, _)| *by == limit).unwrap().1
-    };
-    until("it is refused", || refused_by(&usher, ScanLimit::Author) == 2).await;
-    assert_eq!(state(&usher, &visit_4).await, Some(LoginState::Waiting));
-    scan_page(&usher, &visit_4, 2, 3).await;
-    challenge_for(&mut usher, 2).await;
-    // A scan of the URL is none of these.
-    scan(&mut usher, 1, 4).await;
-    let listed = usher.engine.reusable_handshakes(None, 9).await.unwrap().handshakes;
-    assert_eq!((listed[0].accepted, listed[0].waiting, listed[0].refused), (1, 0, 2));
-    usher.clock.turn(MINUTE);
-    assert!(prove(&usher, 1).await.1.is_ok());
-    assert_eq!(usher.engine.metrics().scans_accepted, 6);
-    usher.stop().await;
-}
-
-/// Accepted is what has had an effect: not an old event that somebody repeats, nor a second key on the same page.
-#[tokio::test]
-async fn what_is_accepted_is_what_happened() {
-    let dir = tempfile::tempdir().unwrap();
-    let store = open(dir.path());
-    let mut usher = Running::start(store.clone()).await;
-    let poster = poster(&usher).await;
-    let asked = scan(&mut usher, 1, 1).await;
-    usher.receive(2, &user(1), approval(&asked)).await;
-    events(&usher, poster.stream_id, 2).await;
-
-    let visit = visit(&usher, &poster).await;
-    let (browser, _) = visit.new_browser.clone().unwrap();
-    let mut signed = Vec::new();
-    for n in 2..10 {
-        signed.push(sign(&usher, &visit, n).await);
-    }
-    let mut proofs = tokio::task::JoinSet::new();
-    for event in signed {
-        let (engine, visit, browser) = (usher.engine.clone(), visit.clone(), browser.clone());
-        proofs.spawn(async move { engine.prove_login(visit.login, &visit.page_secret, Some(&browser), &event).await });
-    }
-    let proven = proofs.join_all().await;
-    assert_eq!(proven.iter().filter(|proven| proven.is_ok()).count(), 1, "{proven:?}");
-    assert!(proven.iter().all(|proven| matches!(proven, Ok(()) | Err(LoginPageError::Over))), "{proven:?}");
-    assert_eq!(events(&usher, poster.stream_id, 4).await.len(), 4);
-    assert_eq!(usher.engine.metrics().scans_accepted, 2);
-    usher.stop().await;
-
-    // After a restart nothing in memory knows the event.
-    let mut usher = Running::start_at(store, options(), NOW.plus(MINUTE * 2), 2).await;
-    usher.receive(1, &user(1), handshake("poster", &[])).await;
-    until("it has arrived", || usher.engine.metrics().matched == 1).await;
-    tokio::time::sleep(Duration::from_millis(50)).await;
-    assert_eq!(usher.engine.metrics().scans_accepted, 0);
-    scan(&mut usher, 1, 3).await;
-    assert_eq!(events(&usher, poster.stream_id, 5).await.len(), 5);
-    let metrics = usher.engine.metrics();
-    assert_eq!((metrics.scans_accepted, metrics.scans_refused.iter().map(|(_, n)| n).sum::<u64>()), (1, 0));
     usher.stop().await;
 }
 

@@ -11,6 +11,7 @@
 
 pub mod failing;
 pub mod paying;
+pub mod reusable;
 pub mod tickets;
 pub mod wallet;
 

@@ -1,0 +1,117 @@
+//! Reusable logins, and the users and browsers that come to them.
+
+use std::time::Duration;
+
+use nostr::{EventBuilder, JsonUtil as _, Kind, Tag, Timestamp};
+use serde_json::{Value, json};
+use usher_engine::operations::LoginState;
+use usher_engine::{LoginRequest, LoginStarted, LoginVisit, OpenedLogin, StreamId, Visitor};
+use usher_protocol::message::{AuthResponse, AuthStatus, WalletMessage};
+
+use super::{Running, challenge, handshake, user};
+
+pub fn request(static_token: &str) -> LoginRequest {
+    LoginRequest { static_token: Some(static_token.to_owned()), return_url: None }
+}
+
+pub async fn poster(usher: &Running) -> LoginStarted {
+    usher.engine.start_login(request("poster"), None).await.unwrap()
+}
+
+pub fn refusal(challenge: &str) -> WalletMessage {
+    WalletMessage::AuthResponse(AuthResponse {
+        challenge: challenge.to_owned(),
+        subkey_proof: None,
+        status: AuthStatus::Declined { reason: Some("no".to_owned()) },
+    })
+}
+
+pub fn key(n: u8) -> String {
+    user(n).public_key().to_hex()
+}
+
+/// User `n` scans; returns the challenge that their wallet gets.
+pub async fn scan(usher: &mut Running, n: u8, event: u8) -> String {
+    usher.receive(event, &user(n), handshake("poster", &[])).await;
+    challenge_for(usher, n).await
+}
+
+/// The next challenge to user `n`.
+pub async fn challenge_for(usher: &mut Running, n: u8) -> String {
+    loop {
+        let (message, _) = usher.next_message().await;
+        if message.recipients == [user(n).public_key()] {
+            return challenge(&message);
+        }
+    }
+}
+
+/// All events of a stream, as soon as there are so many.
+pub async fn events(usher: &Running, stream: StreamId, count: usize) -> Vec<(String, Value)> {
+    let begun = std::time::Instant::now();
+    loop {
+        let page = usher.engine.events(stream, 0, 1000).await.unwrap();
+        if page.events.len() >= count {
+            let data = |text: &str| serde_json::from_str(text).unwrap();
+            return page.events.iter().map(|event| (event.event_type.as_str().to_owned(), data(&event.data))).collect();
+        }
+        assert!(begun.elapsed() < super::paying::PATIENCE, "{} of {count}", page.events.len());
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+}
+
+pub fn named(n: u8) -> (String, Value) {
+    ("KeyHandshake".to_owned(), json!({ "main_key": key(n), "preferred_relays": [] }))
+}
+
+pub fn approved(n: u8) -> (String, Value) {
+    let data = json!({ "status": "approved", "main_key": key(n), "method": "wallet", "granted_permissions": [] });
+    ("StatusUpdate".to_owned(), data)
+}
+
+pub fn ended(n: u8, status: &str, reason: &str) -> (String, Value) {
+    let data = json!({ "status": status, "main_key": key(n), "method": "wallet", "reason": reason });
+    ("StatusUpdate".to_owned(), data)
+}
+
+/// Where the page of this login is.
+pub fn page_secret(login: &LoginStarted) -> String {
+    login.page_url.rsplit('/').next().unwrap().to_owned()
+}
+
+pub async fn visit(usher: &Running, poster: &LoginStarted) -> LoginVisit {
+    usher.engine.visit_login(poster.stream_id, &page_secret(poster), &[], Visitor::Loopback).await.unwrap()
+}
+
+/// How far the login of a visit is, as its page shows it; `None` when there is none.
+pub async fn state(usher: &Running, visit: &LoginVisit) -> Option<LoginState> {
+    let browser = visit.new_browser.as_ref().map(|(browser, _)| browser.as_str());
+    match usher.engine.open_login(visit.login, &visit.page_secret, browser, false).await.unwrap() {
+        OpenedLogin::Page { view, .. } => {
+            assert!(view.is_visit);
+            Some(view.state)
+        }
+        _ => None,
+    }
+}
+
+/// What the browser extension of user `n` signs on the page of a visit.
+pub async fn sign(usher: &Running, visit: &LoginVisit, n: u8) -> String {
+    let browser = visit.new_browser.as_ref().map(|(browser, _)| browser.as_str());
+    let opened = usher.engine.open_login(visit.login, &visit.page_secret, browser, false).await.unwrap();
+    let OpenedLogin::Page { view, .. } = opened else { return String::new() };
+    let unsigned: Value = serde_json::from_str(&view.unsigned_proof).unwrap();
+    let tags: Vec<Vec<String>> = serde_json::from_value(unsigned["tags"].clone()).unwrap();
+    let event = EventBuilder::new(Kind::from(27235), "")
+        .tags(tags.into_iter().map(|tag| Tag::parse(tag).unwrap()))
+        .custom_created_at(Timestamp::from(unsigned["created_at"].as_u64().unwrap()));
+    event.sign_with_keys(&user(n)).unwrap().as_json()
+}
+
+pub async fn wallet_url(usher: &Running, visit: &LoginVisit) -> String {
+    let browser = visit.new_browser.as_ref().map(|(browser, _)| browser.as_str());
+    match usher.engine.open_login(visit.login, &visit.page_secret, browser, false).await.unwrap() {
+        OpenedLogin::Page { view, .. } => view.wallet_url,
+        _ => String::new(),
+    }
+}
