@@ -424,8 +424,10 @@ impl State {
 
     fn wait(&mut self, stream: StreamId, waiting: Waiting, known: bool, now: UnixMillis, randomness: &dyn Randomness) {
         let pools = self.pools.entry(stream).or_default();
+        // Who has become known meanwhile has no second place among the new.
+        let earlier = pools.of(!known).remove(&waiting.place());
         let pool = pools.of(known);
-        pool.put(waiting);
+        earlier.into_iter().chain([waiting]).for_each(|waiting| pool.put(waiting));
         let mut crowded = (pool.len() > WAITING).then_some((stream, known));
         if crowded.is_none() && self.waiting() > WAITING_IN_ALL {
             // The largest makes room: a flood of one URL takes no room from another.

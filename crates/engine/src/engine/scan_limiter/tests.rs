@@ -438,6 +438,18 @@ fn a_scan_whose_place_was_taken_waits_and_is_no_second_scan() {
 }
 
 #[test]
+fn who_has_become_known_while_waiting_waits_once() {
+    let world = world();
+    world.room.set(0);
+    world.admit_login(stream(1), 1, ScanTarget::Login, NOW);
+    assert_eq!(world.prove(1, 1, false, NOW), Ok(()));
+    world.admit_login(stream(1), 1, ScanTarget::Login, NOW);
+    assert_eq!(world.limiter.waiting(stream(1)), 1);
+    world.room.set(9);
+    assert_eq!(world.draw(NOW), [(stream(1), key(1))]);
+}
+
+#[test]
 fn known_users_and_new_ones_take_turns_when_places_free_up_one_by_one() {
     let world = world();
     world.room.set(0);

@@ -60,7 +60,7 @@ fn kind_of(scan: &Scan) -> u64 {
 pub(super) type Place = (PublicKey, bool);
 
 impl Waiting {
-    const fn place(&self) -> Place {
+    pub(super) const fn place(&self) -> Place {
         self.scan.place()
     }
 }
