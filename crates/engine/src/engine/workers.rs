@@ -280,8 +280,8 @@ impl Workers {
 
     /// A scan that was admitted has had no effect.
     fn scan_in_vain(&self, (reusable, target): Scanned, job: &Job) {
-        if let Some((author, event)) = scan_of(job) {
-            self.scans.in_vain(reusable, target, author, event);
+        if let Some(scan) = scan_of(job) {
+            self.scans.in_vain(reusable, target, scan);
         }
     }
 

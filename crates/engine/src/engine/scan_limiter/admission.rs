@@ -104,8 +104,8 @@ impl ScanAdmission {
     }
 
     /// An accepted scan has had no effect, and does not count.
-    pub(in crate::engine) fn in_vain(&self, stream: StreamId, target: ScanTarget, author: PublicKey, event: EventId) {
-        self.limiter.in_vain(stream, target, author, event);
+    pub(in crate::engine) fn in_vain(&self, stream: StreamId, target: ScanTarget, scan: (PublicKey, EventId)) {
+        self.limiter.in_vain(stream, target, scan, self.parts.clock.now());
     }
 
     /// An accepted scan could start no login, because the last place was taken meanwhile: it waits.

@@ -31,6 +31,8 @@ pub(super) struct Accepted {
     /// Those on pages since this time.
     pages_since: UnixMillis,
     on_pages: u8,
+    /// When one was last given back.
+    given_back_at: Option<UnixMillis>,
 }
 
 impl Accepted {
@@ -43,6 +45,7 @@ impl Accepted {
         scanned_before: None,
         pages_since: UnixMillis(0),
         on_pages: 0,
+        given_back_at: None,
     };
 
     /// Whether this event was accepted before: lately, not ever.
@@ -89,6 +92,14 @@ impl Accepted {
             ScanTarget::Handshake | ScanTarget::Login => self.scanned_at = self.scanned_before.take(),
         }
         true
+    }
+
+    /// As [`take_back`](Self::take_back), once in so long: what it took of the other limits is not given back, and one key could
+    /// use those up.
+    pub(super) fn give_back(&mut self, target: ScanTarget, event: EventId, now: UnixMillis) {
+        if !self.given_back_at.is_some_and(|at| is_recent(at, now)) && self.take_back(target, event) {
+            self.given_back_at = Some(now);
+        }
     }
 
     fn place(&self, event: EventId) -> Option<usize> {
@@ -138,6 +149,12 @@ mod tests {
         accepted.add(ScanTarget::Login, event(6), NOW.plus(PER_AUTHOR));
         assert!(accepted.take_back(ScanTarget::Login, event(6)));
         assert!(!accepted.allows(ScanTarget::Login, NOW.plus(PER_AUTHOR / 2)), "the one before counts");
+        for (n, is_free) in [(7, true), (8, false)] {
+            let now = NOW.plus(PER_AUTHOR * 3);
+            accepted.add(ScanTarget::Login, event(n), now);
+            accepted.give_back(ScanTarget::Login, event(n), now);
+            assert_eq!(accepted.allows(ScanTarget::Login, now), is_free, "once a minute");
+        }
         for n in 10..30 {
             accepted.add(page, event(n), NOW);
         }

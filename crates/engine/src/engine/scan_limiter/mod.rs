@@ -277,9 +277,18 @@ impl ScanLimiter {
         state.refuse(stream, ScanLimit::Room, scan.via.relay, now);
     }
 
-    /// An accepted scan has had no effect: it was handled before, or what it is for is over. It does not count.
-    pub(super) fn in_vain(&self, stream: StreamId, target: ScanTarget, author: PublicKey, event: EventId) {
-        self.state.lock().take_back(stream, target, author, event);
+    /// An accepted scan has had no effect: it was handled before, or what it is for is over. It does not count: somebody else may
+    /// have repeated it.
+    pub(super) fn in_vain(
+        &self,
+        stream: StreamId,
+        target: ScanTarget,
+        (author, event): (PublicKey, EventId),
+        now: UnixMillis,
+    ) {
+        if let Some(accepted) = self.state.lock().authors.peek_mut(&(stream, author)) {
+            accepted.give_back(target, event, now);
+        }
     }
 
     /// So many accepted scans and proofs have had an effect.

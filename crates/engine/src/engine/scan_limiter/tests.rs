@@ -496,10 +496,10 @@ fn an_old_event_that_is_repeated_neither_counts_nor_takes_the_place_of_a_new_one
     // One that was handled before a restart is seen to be so only later: then it does not count.
     let other = world.login_scan(2, ScanTarget::Login);
     assert!(matches!(world.admit(stream(1), other.clone(), later), Admission::Accepted(_)));
-    world.limiter.in_vain(stream(1), other.target, other.author, other.event);
+    world.limiter.in_vain(stream(1), other.target, (other.author, other.event), later);
     assert!(matches!(world.admit_login(stream(1), 2, ScanTarget::Login, later), Admission::Accepted(_)));
-    // It ends nothing twice.
-    world.limiter.in_vain(stream(1), other.target, other.author, other.event);
+    // It gives nothing back twice.
+    world.limiter.in_vain(stream(1), other.target, (other.author, other.event), later);
     assert_eq!(world.admit_login(stream(1), 2, ScanTarget::Login, later), Admission::Refused);
 }
 
