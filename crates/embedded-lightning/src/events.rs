@@ -21,6 +21,9 @@ pub(crate) async fn run(
 ) {
     let _ = notifications.send(LightningNotification::Reconnected).await;
     let node = inner.node();
+    if record_usable_channels(&inner).is_err() {
+        return;
+    }
     loop {
         let event = tokio::select! {
             () = stop.cancelled() => return,
@@ -38,6 +41,15 @@ pub(crate) async fn run(
             return;
         }
     }
+}
+
+/// A kill may lose the event that a channel is funded: one that can be used is.
+fn record_usable_channels(inner: &SharedNode) -> std::io::Result<()> {
+    let channels = inner.node().list_channels();
+    channels
+        .iter()
+        .filter(|channel| channel.is_channel_ready)
+        .try_for_each(|channel| inner.store.channel_funded(channel.user_channel_id.0, inner.now()))
 }
 
 /// Stores what an event says, and returns what the engine should know.
@@ -74,7 +86,8 @@ fn record(inner: &SharedNode, event: Event) -> std::io::Result<Option<LightningN
             report_closure(&channel_id.to_string(), reason.as_ref());
             Ok(None)
         }
-        Event::ChannelReady { channel_id, .. } => {
+        Event::ChannelReady { channel_id, user_channel_id, .. } => {
+            inner.store.channel_funded(user_channel_id.0, now)?;
             tracing::info!(channel = %channel_id, "a Lightning channel can be used");
             Ok(None)
         }

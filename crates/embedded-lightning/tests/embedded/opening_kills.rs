@@ -93,8 +93,15 @@ async fn kill_and_check(fixture: &mut Fixture, key: u8, fail_point: &str) -> Ope
         assert!(state.on_chain + CAPACITY + FEES >= before.on_chain, "{fail_point}: funded twice: {state:?}");
         assert_eq!(state.closing, 0, "{fail_point}: {state:?}");
         fixture.backend.close_channel(&channels[0].id, false).await.unwrap();
+        // The closure is counted, although the kill may have lost what was said of the opening.
+        until_state(fixture, "closure", |state| state.closures.cooperative == before.closures.cooperative + 1).await;
     } else {
         assert!(channels.is_empty(), "{fail_point}: it is not closed: {channels:?}");
+        // The funding transaction may have been published a moment before the kill: the wallet looks every two seconds.
+        for _ in 0..12 {
+            fixture.network.mine(1).await.unwrap();
+            tokio::time::sleep(Duration::from_millis(500)).await;
+        }
     }
     // All of the money returns, or never left: none is shown as on its way.
     until_state_with_blocks(fixture, "money back on the chain", |state| {
