@@ -126,7 +126,8 @@ impl Browser {
         });
         if waited.await.is_err() {
             let shown = self.try_evaluate("location.href + '\\n' + document.documentElement.outerHTML").await;
-            panic!("never true: {expression}\n{shown:?}");
+            let (unanswered, complaints) = (self.unanswered(), self.complaints());
+            panic!("never true: {expression}\nunanswered: {unanswered:?}\ncomplaints: {complaints:?}\n{shown:?}");
         }
     }
 
@@ -179,6 +180,19 @@ impl Browser {
     pub fn requests(&self) -> impl Iterator<Item = &Value> {
         let sent = self.events.iter().filter(|event| event["method"] == "Network.requestWillBeSent");
         sent.map(|event| &event["params"]["request"])
+    }
+
+    /// The requests that were sent and have neither been answered nor failed.
+    fn unanswered(&self) -> Vec<&Value> {
+        let with_id = |method: &str, id: &Value| {
+            self.events.iter().any(|event| event["method"] == method && event["params"]["requestId"] == *id)
+        };
+        let sent = self.events.iter().filter(|event| event["method"] == "Network.requestWillBeSent");
+        let open = sent.map(|event| &event["params"]).filter(|sent| {
+            let id = &sent["requestId"];
+            !with_id("Network.responseReceived", id) && !with_id("Network.loadingFailed", id)
+        });
+        open.map(|sent| &sent["request"]).collect()
     }
 
     /// The names of all cookies that the browser holds.

@@ -110,9 +110,9 @@ async fn browser_shows_the_docs_and_sends_requests() {
     browser.evaluate(&format!("type('.auth-container input', '{TOKEN}')")).await;
     browser.evaluate("click('.auth-btn-wrapper .authorize'); click('.auth-btn-wrapper .btn-done')").await;
     browser.evaluate("click('.opblock-post .opblock-summary-control')").await;
-    let execute = ".opblock-post .execute";
-    browser.until(&format!("!!document.querySelector('{execute}')")).await;
-    browser.evaluate(&format!("click('{execute}')")).await;
+    // The button is there before the page has read the operation, and would do nothing. Then it shows an example.
+    browser.until("document.querySelector('.opblock-post textarea')?.value === '{}'").await;
+    browser.evaluate("click('.opblock-post .execute')").await;
     browser.until("!!document.querySelector('.live-responses-table .response-col_status')").await;
     let text = browser.evaluate("document.querySelector('.live-responses-table .response').innerText").await;
     let text = text.as_str().unwrap();
