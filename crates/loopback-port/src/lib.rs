@@ -4,21 +4,32 @@
 //!
 //! They are below the range from which the system takes ports for outgoing connections (32768–60999 on Linux): a port of
 //! that range may be gone when the program that held it starts again.
+//!
+//! A port is reserved by a socket that is bound to it and does not listen: this crate gives it to nobody else on this
+//! machine, and programs that set `SO_REUSEADDR`, as every server does here, can listen on it, also after a restart.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
 use std::sync::atomic::{AtomicU16, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use socket2::{Domain, Socket, Type};
 
 const FIRST: u16 = 20_000;
 const COUNT: u16 = 12_000;
 
-/// A port of 127.0.0.1 that nobody listens on. This process gets each port once, before it has had all of them.
+/// Connections that wait to be accepted, as in the standard library.
+const BACKLOG: i32 = 128;
+
+/// A port of 127.0.0.1 that nobody listens on. It stays reserved until this process ends.
 ///
 /// # Errors
 /// When all of them are taken.
 pub fn free() -> io::Result<u16> {
-    // Its socket ends here, and has accepted nothing that would keep the port.
-    listener(Ipv4Addr::LOCALHOST.into())?.local_addr().map(|address| address.port())
+    static RESERVED: Mutex<Vec<Socket>> = Mutex::new(Vec::new());
+    let (socket, port) = reserve(Ipv4Addr::LOCALHOST.into())?;
+    RESERVED.lock().unwrap_or_else(PoisonError::into_inner).push(socket);
+    Ok(port)
 }
 
 /// A listener on such a port of another address.
@@ -26,15 +37,28 @@ pub fn free() -> io::Result<u16> {
 /// # Errors
 /// When the address cannot be listened on, or all ports are taken.
 pub fn listener(address: IpAddr) -> io::Result<TcpListener> {
+    let (socket, _) = reserve(address)?;
+    socket.listen(BACKLOG)?;
+    Ok(socket.into())
+}
+
+/// A socket that is bound to a port that nobody else has, also not a socket that does not listen.
+fn reserve(address: IpAddr) -> io::Result<(Socket, u16)> {
     static NEXT: AtomicU16 = AtomicU16::new(0);
     // Processes that run at the same time begin at different places.
     let start = u16::try_from(std::process::id().wrapping_mul(61) % u32::from(COUNT)).unwrap_or_default();
     let mut last = io::ErrorKind::AddrInUse.into();
     for _ in 0..COUNT {
         let port = FIRST + (start + NEXT.fetch_add(1, Ordering::Relaxed) % COUNT) % COUNT;
-        match TcpListener::bind(SocketAddr::from((address, port))) {
+        let socket = Socket::new(Domain::for_address((address, port).into()), Type::STREAM, None)?;
+        match socket.bind(&SocketAddr::from((address, port)).into()) {
             Err(error) if error.kind() == io::ErrorKind::AddrInUse => last = error,
-            result => return result,
+            Err(error) => return Err(error),
+            Ok(()) => {
+                // Not before: with it, the port of another reservation could be bound.
+                socket.set_reuse_address(true)?;
+                return Ok((socket, port));
+            }
         }
     }
     Err(last)
@@ -42,19 +66,36 @@ pub fn listener(address: IpAddr) -> io::Result<TcpListener> {
 
 #[cfg(test)]
 mod tests {
-    use super::{COUNT, FIRST, free, listener};
+    use std::collections::BTreeSet;
+    use std::net::TcpStream;
+
+    use super::*;
 
     #[test]
     fn each_port_is_given_once() {
-        let ports: std::collections::BTreeSet<u16> = (0..100).map(|_| free().unwrap()).collect();
+        let ports: BTreeSet<u16> = (0..100).map(|_| free().unwrap()).collect();
         assert_eq!(ports.len(), 100);
         assert!(ports.iter().all(|port| (FIRST..FIRST + COUNT).contains(port)));
     }
 
     #[test]
+    fn reserved_port_refuses_connections_and_can_be_listened_on_again_and_again() {
+        let port = free().unwrap();
+        let bound_alone = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+        assert_eq!(bound_alone.bind(&address.into()).unwrap_err().kind(), io::ErrorKind::AddrInUse);
+        for _ in 0..2 {
+            assert_eq!(TcpStream::connect(address).unwrap_err().kind(), io::ErrorKind::ConnectionRefused);
+            let listener = TcpListener::bind(address).unwrap();
+            let (_client, _server) = (TcpStream::connect(address).unwrap(), listener.accept().unwrap());
+            TcpListener::bind(address).unwrap_err();
+        }
+    }
+
+    #[test]
     fn listener_listens_and_other_machines_have_none() {
-        let listener = listener([127, 0, 0, 1].into()).unwrap();
-        std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-        super::listener([192, 0, 2, 1].into()).unwrap_err();
+        let first = listener([127, 0, 0, 1].into()).unwrap();
+        TcpStream::connect(first.local_addr().unwrap()).unwrap();
+        listener([192, 0, 2, 1].into()).unwrap_err();
     }
 }

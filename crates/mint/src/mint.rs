@@ -188,11 +188,13 @@ impl Drop for StopOnDrop {
 }
 
 /// Listens on this address. Its port is part of tokens: instead of any port (0), it gets one that it can have again.
-async fn listen(mut address: SocketAddr) -> io::Result<TcpListener> {
-    if address.port() == 0 {
-        address.set_port(usher_loopback_port::listener(address.ip())?.local_addr()?.port());
+async fn listen(address: SocketAddr) -> io::Result<TcpListener> {
+    if address.port() != 0 {
+        return TcpListener::bind(address).await;
     }
-    TcpListener::bind(address).await
+    let listener = usher_loopback_port::listener(address.ip())?;
+    listener.set_nonblocking(true)?;
+    TcpListener::from_std(listener)
 }
 
 /// Builds the mint and serves it on the current runtime.
