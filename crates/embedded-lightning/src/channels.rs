@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::str::FromStr as _;
 
+use ldk_node::bitcoin::hashes::Hash as _;
 use ldk_node::bitcoin::secp256k1::PublicKey;
 use ldk_node::lightning::ln::channelmanager::PaymentId;
 use ldk_node::lightning::ln::msgs::SocketAddress;
@@ -116,6 +117,13 @@ impl SharedNode {
                  transaction and {kept} sat that are kept for closing the channel"
             )));
         }
+        if self.spends_coins_unseen() {
+            return Err(NodeError::Refused(
+                "the node has not seen the funding transaction of another channel on the chain yet, and could spend the same \
+                 coins again: repeat the request in a minute (a channel that stays unready can be closed by force)"
+                    .to_owned(),
+            ));
+        }
         if let Some(key) = &wanted.key {
             self.store.begin_opening(key, &peer.to_string(), amount).map_err(storage)?;
         }
@@ -155,6 +163,8 @@ impl SharedNode {
     /// library had stored the channel's monitor and before it stored its list of channels. The library closes such a
     /// channel by force, and its money returns.
     fn has_abandoned_channel(&self, opening: &Opening) -> Result<bool, NodeError> {
+        // First the monitors: a channel that is funded in between is listed.
+        let stored = self.store.monitors().map_err(storage)?;
         let listed: HashSet<String> = self
             .node()
             .list_channels()
@@ -162,8 +172,17 @@ impl SharedNode {
             .filter_map(|channel| channel.funding_txo)
             .map(|output| format!("{}_{}", output.txid, output.vout))
             .collect();
-        let stored = self.store.monitors().map_err(storage)?;
         Ok(stored.iter().any(|monitor| !opening.monitors.contains(monitor) && !listed.contains(monitor)))
+    }
+
+    /// Whether a channel is being opened with coins that the on-chain wallet still takes for unspent: it learns of the
+    /// funding transaction from the chain source, as of any other.
+    fn spends_coins_unseen(&self) -> bool {
+        let node = self.node();
+        let is_seen = |channel: &ChannelDetails| {
+            channel.funding_txo.is_some_and(|output| node.payment(&PaymentId(output.txid.to_byte_array())).is_some())
+        };
+        node.list_channels().iter().any(|channel| channel.is_outbound && !channel.is_channel_ready && !is_seen(channel))
     }
 
     fn opening_state(&self, peer: PublicKey, channel: u128) -> ChannelOpening {

@@ -10,7 +10,7 @@ use usher_engine::ports::{
 };
 use usher_lightning_network::Network;
 
-use crate::fixture::{Fixture, bolt11, until, until_state, wanted};
+use crate::fixture::{Fixture, LONG, bolt11, until, until_state, wanted};
 
 fn codes(state: &usher_engine::ports::NodeState) -> Vec<&'static str> {
     state.warnings.iter().map(|warning| warning.code).collect()
@@ -100,6 +100,37 @@ async fn a_channel_is_opened_once_for_each_key_also_after_a_restart() {
     let state = fixture.backend.state().await.unwrap();
     assert!(codes(&state).contains(&"forced_closure") && state.closing > 900_000_000, "{state:?}");
     assert_eq!(fixture.backend.open_channel(&wanted).await.unwrap().state, OpeningState::Closed);
+}
+
+/// The wallet learns of a funding transaction from the chain: until then it would spend the same coins for the next channel.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_channel_is_not_opened_with_coins_of_another() {
+    let fixture = Fixture::start().await;
+    let address: Address<_> = fixture.backend.new_address().await.unwrap().parse().unwrap();
+    fixture.network.chain.fund(&address.assume_checked(), Amount::from_sat(5_000_000)).unwrap();
+    fixture.network.mine(6).await.unwrap();
+    until_state(&fixture, "balance on the chain", |state| state.on_chain_spendable == 5_000_000_000).await;
+
+    let wanted = |key| WantedChannel { key: Some(IdempotencyKey([key; 32])), peer: None, amount: 1_000_000_000 };
+    assert_eq!(fixture.backend.open_channel(&wanted(1)).await.unwrap().state, OpeningState::Opening);
+    let early = fixture.backend.open_channel(&wanted(2)).await;
+    assert!(matches!(&early, Err(NodeError::Refused(reason)) if reason.contains("another channel")), "{early:?}");
+    assert_eq!(fixture.backend.open_channel(&wanted(1)).await.unwrap().state, OpeningState::Opening);
+
+    // It looks every two seconds, and may see a transaction in its block only.
+    let opened = async {
+        while let Err(refused) = fixture.backend.open_channel(&wanted(2)).await {
+            assert!(matches!(refused, NodeError::Refused(_)), "{refused:?}");
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            fixture.network.mine(1).await.unwrap();
+        }
+    };
+    tokio::time::timeout(LONG, opened).await.unwrap();
+    until("a funding transaction", || fixture.network.chain.unconfirmed() > 0).await;
+    fixture.network.mine(6).await.unwrap();
+    until_state(&fixture, "two open channels", |state| state.channels.usable == 2).await;
+    let state = fixture.backend.state().await.unwrap();
+    assert!(state.on_chain < 3_000_000_000 && state.on_chain > 2_990_000_000, "{state:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -68,8 +68,9 @@ pub(crate) struct Opening {
             key.", body = Opening),
         (status = 422, description = "`invalid_request`: Some fields are wrong, or the node cannot spend that much \
             (`/amount`)."),
-        (status = 502, description = "`wallet_error`: The node does not run, or the peer cannot be reached or refuses. \
-            Nothing was spent."),
+        (status = 502, description = "`wallet_error`: The node does not run, or the peer cannot be reached or refuses, or \
+            the node has not seen the funding transaction of another channel on the chain yet: then repeat the request in \
+            a minute. Nothing was spent."),
         (status = 503, description = "`wallet_not_configured`: `wallet.ln_backend` is not `embedded`."),
     ),
 )]
