@@ -28,7 +28,7 @@ use crate::payments::{Sent, prepare};
 use crate::peer_listener::PeerListener;
 use crate::shared_node::SharedNode;
 use crate::store::Store;
-use crate::{cleanup, connections, events, overview};
+use crate::{cleanup, connections, events, funding, overview};
 
 /// Threads of the node's runtime: it blocks some while it writes.
 const THREADS: usize = 4;
@@ -199,6 +199,9 @@ async fn run(
     }
     inner.started.store(true, Ordering::Release);
     runtime.spawn(connections::keep(node, provider, stop.clone()));
+    if let Some(chain) = options.chain_access.clone() {
+        runtime.spawn(funding::publish(Arc::clone(&inner), chain, stop.clone()));
+    }
     runtime.spawn(overview::watch(Arc::clone(&inner), stop.clone()));
     runtime.spawn(cleanup::run(Arc::clone(&inner), stop.clone()));
     events::run(inner, notifications, stop).await;

@@ -14,6 +14,7 @@ use usher_engine::ports::{
     Channel, ChannelOpening, LightningError, NodeError, OpeningState, ReceivingCost, WantedChannel,
 };
 
+use crate::funding;
 use crate::node::CLOSING_RESERVE;
 use crate::node_records::Opening;
 use crate::shared_node::SharedNode;
@@ -170,7 +171,7 @@ impl SharedNode {
             .list_channels()
             .into_iter()
             .filter_map(|channel| channel.funding_txo)
-            .map(|output| format!("{}_{}", output.txid, output.vout))
+            .map(funding::monitor)
             .collect();
         Ok(stored.iter().any(|monitor| !opening.monitors.contains(monitor) && !listed.contains(monitor)))
     }

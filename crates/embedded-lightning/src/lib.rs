@@ -34,6 +34,7 @@
 //! the library gets it. After a crash a channel that fits the record and that no other record has is the one that was
 //! opened. Without one, nothing was funded unless the library has a channel monitor that is newer than the record: it stores
 //! that before it publishes the funding transaction, and closes the channel if it was killed before it stored the rest.
+//! The library publishes a funding transaction once; the adapter repeats that until it is in a block (`funding.rs`).
 //!
 //! # Who publishes a closing transaction
 //!
@@ -56,6 +57,7 @@ mod cleanup;
 mod connections;
 mod draft_store;
 mod events;
+mod funding;
 mod generation;
 mod invoices;
 mod liquidity;
@@ -78,4 +80,4 @@ mod testing;
 pub use backend::EmbeddedLightning;
 pub use lost_data::{DataState, adopt, data_state, give_up};
 pub use node::StartError;
-pub use options::{ChainSource, ChainTip, InvalidOption, LiquidityProvider, Options, Tip};
+pub use options::{ChainAccess, ChainSource, InvalidOption, LiquidityProvider, Options, Tip};

@@ -245,7 +245,7 @@ fn builder(options: &Options, runtime: &tokio::runtime::Handle, closes_alone: bo
 /// Waits until the chain source answers, is of the right network, and has as many blocks as the node has seen: the library takes
 /// a shorter chain for one in which the funding of its channels was undone, and closes them. `false`: the node stops.
 pub(crate) async fn until_chain(options: &Options, seen: u32, stop: &CancellationToken) -> bool {
-    let Some(chain) = &options.chain_tip else { return true };
+    let Some(chain) = &options.chain_access else { return true };
     let mut pause = SHORTEST_PAUSE;
     loop {
         let problem = tokio::select! {

@@ -165,7 +165,7 @@ impl Store {
     }
 
     /// The names of the channel monitors that the library has stored.
-    pub(crate) fn monitors(&self) -> io::Result<Vec<String>> {
+    pub(crate) fn monitors(&self) -> io::Result<HashSet<String>> {
         self.connection
             .lock()
             .prepare_cached("SELECT key FROM entries WHERE primary_namespace = ?1")

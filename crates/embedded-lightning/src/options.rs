@@ -35,8 +35,9 @@ pub struct Options {
     pub max_fee_percent: u64,
     /// The most that the provider may keep of a payment for opening a channel, in percent of its amount.
     pub max_opening_fee_percent: u64,
-    /// Asks the chain source where its chain ends before the node is built; without, nothing is asked.
-    pub chain_tip: Option<Arc<dyn ChainTip>>,
+    /// Asks the chain source where its chain ends before the node is built, and publishes funding transactions again; without,
+    /// neither is done.
+    pub chain_access: Option<Arc<dyn ChainAccess>>,
     /// Whether a new node looks for the mnemonic's money in the whole chain. One with an Esplora server always does.
     pub recover: bool,
     /// Where the service stores which copy of the data is the newest; without, an old copy is not recognised.
@@ -52,14 +53,20 @@ pub struct Tip {
     pub height: u32,
 }
 
-/// Knows where the chain source's chain ends.
+/// What is asked of the chain source beside what the library asks.
 #[async_trait]
-pub trait ChainTip: Send + Sync {
+pub trait ChainAccess: Send + Sync {
     /// The end of the chain.
     ///
     /// # Errors
     /// Why the chain source cannot be used, in words for the operator and without secrets.
     async fn tip(&self) -> Result<Tip, String>;
+
+    /// Publishes a transaction, in the form of the chain. One that the chain source has already is fine.
+    ///
+    /// # Errors
+    /// Why the chain source does not take it, in words for the operator and without secrets.
+    async fn publish(&self, transaction: &[u8]) -> Result<(), String>;
 }
 
 /// Where the node learns of blocks.

@@ -196,6 +196,15 @@ impl Store {
         connection.query_row(sql, [CHANNEL_MANAGER], |row| row.get(0)).map_err(io::Error::other)
     }
 
+    /// The library's list of channels, in its own form.
+    pub(crate) fn channel_manager(&self) -> io::Result<Option<Vec<u8>>> {
+        match self.value("", "", CHANNEL_MANAGER) {
+            Ok(value) => Ok(Some(value)),
+            Err(error) if error.kind() == ldk_io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
     /// The newest stamp of the data (`generation.rs`).
     pub(crate) fn stamp(&self) -> watch::Receiver<u64> {
         self.stamp.subscribe()

@@ -19,7 +19,7 @@ pub(crate) fn options(network: &Network, folder: &Path) -> Options {
         listen: None,
         max_fee_percent: 5,
         max_opening_fee_percent: 50,
-        chain_tip: None,
+        chain_access: None,
         recover: false,
         settings: None,
     }

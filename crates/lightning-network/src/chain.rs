@@ -101,14 +101,16 @@ impl Chain {
         (0..blocks).try_for_each(|_| ledger.mine())
     }
 
-    /// Pays an address with a coin made of nothing, in a block of its own.
+    /// Pays an address with a coin made of nothing, in a block of its own. The chain checks no signature: whoever knows the coin
+    /// can spend it.
     ///
     /// # Errors
     /// If the block cannot be made.
-    pub fn fund(&self, address: &Address, amount: Amount) -> anyhow::Result<()> {
+    pub fn fund(&self, address: &Address, amount: Amount) -> anyhow::Result<OutPoint> {
         let mut ledger = self.ledger.lock();
-        ledger.fund(address, amount);
-        ledger.mine()
+        let coin = ledger.fund(address, amount);
+        ledger.mine()?;
+        Ok(coin)
     }
 
     /// The height of the last block.
@@ -119,6 +121,11 @@ impl Chain {
     /// How many transactions wait for a block.
     pub fn unconfirmed(&self) -> usize {
         self.ledger.lock().unconfirmed().count()
+    }
+
+    /// Refuses transactions, as if all of them paid too little, or takes them again.
+    pub fn set_takes_transactions(&self, takes: bool) {
+        self.ledger.lock().takes_transactions = takes;
     }
 
     /// Lets every request fail, or succeed again.

@@ -33,11 +33,16 @@ pub(crate) struct Ledger {
     blocks: Vec<(BlockHash, Block)>,
     heights: HashMap<BlockHash, usize>,
     confirmed: HashSet<Txid>,
+    /// Every transaction that was ever to be accepted, also one that spends what another has spent before: nodes that spend a
+    /// coin twice by mistake go on with the second transaction.
+    seen: HashSet<Txid>,
     spent: HashSet<OutPoint>,
     /// In the order of arrival, so that a parent is before its child.
     unconfirmed: Vec<(Txid, Unconfirmed)>,
     /// How many coins were made of nothing.
     funded: u64,
+    /// Whether transactions are accepted.
+    pub(crate) takes_transactions: bool,
 }
 
 impl Ledger {
@@ -48,9 +53,11 @@ impl Ledger {
             blocks: vec![(hash, genesis)],
             heights: HashMap::from([(hash, 0)]),
             confirmed: HashSet::new(),
+            seen: HashSet::new(),
             spent: HashSet::new(),
             unconfirmed: Vec::new(),
             funded: 0,
+            takes_transactions: true,
         }
     }
 
@@ -104,7 +111,10 @@ impl Ledger {
         if self.unconfirmed_by_id(&id).is_some() {
             return Ok(id);
         }
+        ensure!(self.takes_transactions, "mempool min fee not met");
         let inputs: HashSet<_> = transaction.input.iter().map(|input| input.previous_output).collect();
+        ensure!(inputs.iter().all(|input| self.seen.contains(&input.txid)), "bad-txns-inputs-missingorspent");
+        self.seen.insert(id);
         ensure!(inputs.is_disjoint(&self.spent), "bad-txns-inputs-missingorspent");
         let last = transaction.input.iter().all(|input| input.sequence == Sequence::MAX);
         if let LockTime::Blocks(height) = transaction.lock_time {
@@ -118,7 +128,7 @@ impl Ledger {
     }
 
     /// Makes a coin of nothing for the next block.
-    pub(crate) fn fund(&mut self, address: &Address, amount: Amount) {
+    pub(crate) fn fund(&mut self, address: &Address, amount: Amount) -> OutPoint {
         self.funded += 1;
         let nowhere = Txid::from_byte_array(
             ldk_node::bitcoin::hashes::sha256d::Hash::hash(&self.funded.to_be_bytes()).to_byte_array(),
@@ -130,7 +140,9 @@ impl Ledger {
             output: vec![TxOut { value: amount, script_pubkey: address.script_pubkey() }],
         };
         let (id, time, height) = (transaction.compute_txid(), now(), self.height());
+        self.seen.insert(id);
         self.unconfirmed.push((id, Unconfirmed { transaction, time, height }));
+        OutPoint::new(id, 0)
     }
 
     /// Adds a block with everything unconfirmed.
@@ -196,4 +208,41 @@ fn commit_to_witnesses(block: &mut Block) -> anyhow::Result<()> {
 /// Unix seconds.
 fn now() -> u64 {
     SystemClock.now().secs()
+}
+
+#[cfg(test)]
+mod tests {
+    use ldk_node::bitcoin::WPubkeyHash;
+
+    use super::*;
+
+    fn spend(coin: OutPoint, sats: u64) -> Transaction {
+        Transaction {
+            version: TransactionVersion::TWO,
+            lock_time: LockTime::ZERO,
+            input: vec![TxIn { previous_output: coin, ..TxIn::default() }],
+            output: vec![TxOut { value: Amount::from_sat(sats), script_pubkey: ScriptBuf::new() }],
+        }
+    }
+
+    #[test]
+    fn a_transaction_spends_a_coin_that_exists_and_only_one_reaches_a_block() {
+        let mut ledger = Ledger::new();
+        let script = ScriptBuf::new_p2wpkh(&WPubkeyHash::all_zeros());
+        let coin = ledger.fund(&Address::from_script(&script, Network::Regtest).unwrap(), Amount::from_sat(9));
+        ledger.mine().unwrap();
+
+        let (first, second) = (spend(coin, 1), spend(coin, 2));
+        let child = spend(OutPoint::new(first.compute_txid(), 0), 3);
+        let refused = ledger.accept(child.clone()).unwrap_err().to_string();
+        assert_eq!(refused, "bad-txns-inputs-missingorspent", "nobody has seen its parent");
+
+        ledger.accept(first.clone()).unwrap();
+        ledger.accept(second.clone()).unwrap();
+        assert!(ledger.unconfirmed_by_id(&first.compute_txid()).is_none(), "it was replaced");
+        ledger.mine().unwrap();
+        assert!(ledger.accept(first).is_err() && ledger.accept(second.clone()).is_err());
+        assert!(ledger.find(&second.compute_txid()).is_some());
+        ledger.accept(child).unwrap();
+    }
 }

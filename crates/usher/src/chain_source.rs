@@ -16,6 +16,9 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
 /// The longest reply that is read, in bytes.
 const MAX_REPLY: usize = 64 * 1024;
 
+/// The longest reason of a refusal that is repeated, in characters.
+const MAX_REASON: usize = 200;
+
 /// Within how many blocks the node wants a funding transaction to be confirmed (ldk-node's `ChannelFunding`).
 const FUNDING_TARGET: u16 = 12;
 
@@ -109,14 +112,7 @@ impl ChainSource {
 
     /// What an Esplora server has under `path`.
     async fn get(&self, base: &str, token: Option<&SecretString>, path: &str) -> Result<String, String> {
-        let mut request = self.client.get(format!("{base}/{path}"));
-        if let Some(token) = token {
-            request = request.bearer_auth(token.expose_secret());
-        }
-        match reply(request).await? {
-            (StatusCode::OK, text) => Ok(text),
-            (status, _) => Err(format!("it answers {status}")),
-        }
+        esplora_reply(self.client.get(format!("{base}/{path}")), token).await
     }
 
     /// The result of a call of a bitcoind.
@@ -136,14 +132,17 @@ impl ChainSource {
                 Ok(reply["result"].take())
             }
             (StatusCode::UNAUTHORIZED, _) => Err("it refuses rpc_user and rpc_password".to_owned()),
-            (status, _) => Err(format!("it answers {status}")),
+            (status, text) => {
+                let reply: Value = serde_json::from_str(&text).unwrap_or_default();
+                Err(refusal(status, reply["error"]["message"].as_str()))
+            }
         }
     }
 }
 
 #[cfg(feature = "embedded-lightning")]
 #[async_trait::async_trait]
-impl usher_embedded_lightning::ChainTip for ChainSource {
+impl usher_embedded_lightning::ChainAccess for ChainSource {
     async fn tip(&self) -> Result<usher_embedded_lightning::Tip, String> {
         let network = self.network().await?;
         let height = match &self.kind {
@@ -157,6 +156,44 @@ impl usher_embedded_lightning::ChainTip for ChainSource {
         };
         let height = height.ok_or_else(|| "it does not say how many blocks it has".to_owned())?;
         Ok(usher_embedded_lightning::Tip { network, height })
+    }
+
+    async fn publish(&self, transaction: &[u8]) -> Result<(), String> {
+        let transaction = hex::encode(transaction);
+        let published = match &self.kind {
+            Kind::Esplora { base, token } => {
+                let request = self.client.post(format!("{base}/tx")).body(transaction);
+                esplora_reply(request, token.as_ref()).await.map(drop)
+            }
+            Kind::Bitcoind { url, user, password } => {
+                self.call(url, user, password, "sendrawtransaction", &json!([transaction])).await.map(drop)
+            }
+        };
+        // In these words both say that it is in a block, or in the mempool.
+        published.or_else(|problem| if problem.contains("already in ") { Ok(()) } else { Err(problem) })
+    }
+}
+
+/// What an Esplora server responds.
+async fn esplora_reply(request: RequestBuilder, token: Option<&SecretString>) -> Result<String, String> {
+    let request = match token {
+        Some(token) => request.bearer_auth(token.expose_secret()),
+        None => request,
+    };
+    match reply(request).await? {
+        (StatusCode::OK, text) => Ok(text),
+        // A transaction that it does not take; it says why.
+        (status @ StatusCode::BAD_REQUEST, text) => Err(refusal(status, Some(&text))),
+        (status, _) => Err(refusal(status, None)),
+    }
+}
+
+/// Why the chain source refused a request, if it says so.
+fn refusal(status: StatusCode, reason: Option<&str>) -> String {
+    let printable = |text: &str| text.chars().filter(|char| !char.is_control()).take(MAX_REASON).collect::<String>();
+    match reason.map(printable) {
+        Some(reason) if !reason.is_empty() => format!("it answers: {reason}"),
+        _ => format!("it answers {status}"),
     }
 }
 
@@ -191,5 +228,73 @@ const fn chain_name(network: Network) -> &'static str {
         Network::Testnet => "test",
         Network::Signet => "signet",
         Network::Regtest => "regtest",
+    }
+}
+
+#[cfg(all(test, feature = "embedded-lightning"))]
+mod tests {
+    use ldk_node::bitcoin::absolute::LockTime;
+    use ldk_node::bitcoin::consensus::serialize;
+    use ldk_node::bitcoin::transaction::Version;
+    use ldk_node::bitcoin::{Address, Amount, Network, ScriptBuf, Sequence, Transaction, TxIn, TxOut, Witness};
+    use usher_embedded_lightning::ChainAccess as _;
+    use usher_lightning_network::Chain;
+
+    use super::{ChainSource, Client, Kind, MAX_REASON, PATIENCE, StatusCode, refusal};
+
+    #[tokio::test]
+    async fn transactions_are_published_and_refusals_have_their_reason() {
+        let chain = Chain::start().await.unwrap();
+        let rpc = chain.rpc();
+        let esplora = Kind::Esplora { base: chain.esplora_url(), token: None };
+        let bitcoind = Kind::Bitcoind {
+            url: format!("http://{}:{}/", rpc.host, rpc.port),
+            user: rpc.user,
+            password: rpc.password.into(),
+        };
+        let client = Client::builder().timeout(PATIENCE).build().unwrap();
+        for kind in [esplora, bitcoind] {
+            let source = ChainSource { client: client.clone(), kind };
+            let transaction = spend(&chain).unwrap();
+            source.publish(&transaction).await.unwrap();
+            assert_eq!(chain.unconfirmed(), 1);
+            source.publish(&transaction).await.unwrap();
+            chain.mine(1).unwrap();
+            source.publish(&transaction).await.unwrap();
+
+            chain.set_takes_transactions(false);
+            let refused = source.publish(&spend(&chain).unwrap()).await.unwrap_err();
+            assert!(refused.starts_with("it answers: ") && refused.contains("min fee not met"), "{refused}");
+            chain.set_takes_transactions(true);
+            assert!(source.publish(b"not a transaction").await.unwrap_err().starts_with("it answers: "));
+            chain.set_reachable(false);
+            assert_eq!(source.publish(&transaction).await.unwrap_err(), "it answers 503 Service Unavailable");
+            chain.set_reachable(true);
+        }
+    }
+
+    #[test]
+    fn reasons_are_short_and_printable() {
+        let status = StatusCode::BAD_REQUEST;
+        assert_eq!(refusal(status, Some("no\n\u{1b}[31m")), "it answers: no[31m");
+        assert_eq!(refusal(status, Some("\n")), "it answers 400 Bad Request");
+        assert_eq!(refusal(status, Some(&"é".repeat(1_000))).chars().count(), "it answers: ".len() + MAX_REASON);
+    }
+
+    /// A transaction that the chain does not have yet.
+    fn spend(chain: &Chain) -> anyhow::Result<Vec<u8>> {
+        let address = Address::p2wsh(&ScriptBuf::new(), Network::Regtest);
+        let coin = chain.fund(&address, Amount::from_sat(2_000))?;
+        Ok(serialize(&Transaction {
+            version: Version::TWO,
+            lock_time: LockTime::ZERO,
+            input: vec![TxIn {
+                previous_output: coin,
+                script_sig: ScriptBuf::new(),
+                sequence: Sequence::MAX,
+                witness: Witness::from_slice(&[[1u8]]),
+            }],
+            output: vec![TxOut { value: Amount::from_sat(1_000), script_pubkey: ScriptBuf::new() }],
+        }))
     }
 }

@@ -115,7 +115,7 @@ pub(crate) fn embedded_options(
         (None, None) => return Err(unusable("wallet.embedded.chain_url")),
     };
     let provider = embedded.provider().map(|provider| LiquidityProvider::new(provider, token));
-    let chain_tip = crate::chain_source::ChainSource::of(config).map_err(Failure::said)?;
+    let chain_access = crate::chain_source::ChainSource::of(config).map_err(Failure::said)?;
     let mnemonic = embedded.mnemonic.as_ref().ok_or_else(|| unusable("wallet.embedded.mnemonic"))?;
     Ok(Options {
         folder,
@@ -126,7 +126,7 @@ pub(crate) fn embedded_options(
         listen: embedded.listen_address.map(crate::config::setting::ListenAddress::get),
         max_fee_percent: config.wallet.max_fee_percent.get(),
         max_opening_fee_percent: embedded.max_opening_fee_percent.get(),
-        chain_tip: Some(Arc::new(chain_tip)),
+        chain_access: Some(Arc::new(chain_access)),
         recover: embedded.recover,
         settings: Some(store.clone()),
     })

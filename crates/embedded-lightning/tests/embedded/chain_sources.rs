@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use async_trait::async_trait;
 use ldk_node::bitcoin::{Address, Amount};
 use tempfile::TempDir;
-use usher_embedded_lightning::{ChainTip, EmbeddedLightning, Options, Tip};
+use usher_embedded_lightning::{ChainAccess, EmbeddedLightning, Options, Tip};
 use usher_engine::ports::{Lightning as _, LightningNode as _, NodeState, SystemClock};
 use usher_lightning_network::Network;
 use usher_protocol::bolt11;
@@ -22,10 +22,14 @@ const fn tip(network: bolt11::Network, height: u32) -> Tip {
 }
 
 #[async_trait]
-impl ChainTip for Serves {
+impl ChainAccess for Serves {
     async fn tip(&self) -> Result<Tip, String> {
         let asked = self.1.fetch_add(1, Ordering::SeqCst);
         self.0[asked.min(self.0.len() - 1)].clone()
+    }
+
+    async fn publish(&self, _transaction: &[u8]) -> Result<(), String> {
+        Ok(())
     }
 }
 
@@ -43,8 +47,8 @@ async fn nothing_is_stored_before_the_chain_source_is_of_the_right_network() {
     let (network, folder) = (Network::start().await.unwrap(), TempDir::new().unwrap());
     let setup = Setup::of(&network, folder.path());
     let wrong = Arc::new(Serves(vec![Ok(tip(bolt11::Network::Signet, 200_000))], AtomicUsize::new(0)));
-    let chain: Arc<dyn ChainTip> = wrong.clone();
-    let node = start(Options { chain_tip: Some(chain), ..setup.options() }).await;
+    let chain: Arc<dyn ChainAccess> = wrong.clone();
+    let node = start(Options { chain_access: Some(chain), ..setup.options() }).await;
     until("a second question", || wrong.1.load(Ordering::SeqCst) >= 2).await;
     assert!(!node.status().connected);
     let state = node.state().await.unwrap();
@@ -53,8 +57,8 @@ async fn nothing_is_stored_before_the_chain_source_is_of_the_right_network() {
     assert_eq!(stored(&folder), 0);
 
     let later = vec![Err("it is away".to_owned()), Ok(tip(bolt11::Network::Regtest, 1_000))];
-    let chain: Arc<dyn ChainTip> = Arc::new(Serves(later, AtomicUsize::new(0)));
-    let node = start(Options { chain_tip: Some(chain), ..setup.options() }).await;
+    let chain: Arc<dyn ChainAccess> = Arc::new(Serves(later, AtomicUsize::new(0)));
+    let node = start(Options { chain_access: Some(chain), ..setup.options() }).await;
     until("a started node", || node.status().connected).await;
     assert_eq!(node.state().await.unwrap().node_id, state.node_id, "the draft showed the same node");
     let state = node.state().await.unwrap();
@@ -63,8 +67,8 @@ async fn nothing_is_stored_before_the_chain_source_is_of_the_right_network() {
 
     // One with fewer blocks than the node has seen would make the library close its channels.
     let behind = Arc::new(Serves(vec![Ok(tip(bolt11::Network::Regtest, state.height - 1))], AtomicUsize::new(0)));
-    let chain: Arc<dyn ChainTip> = behind.clone();
-    let node = start(Options { chain_tip: Some(chain), ..setup.options() }).await;
+    let chain: Arc<dyn ChainAccess> = behind.clone();
+    let node = start(Options { chain_access: Some(chain), ..setup.options() }).await;
     until("a second question", || behind.1.load(Ordering::SeqCst) >= 2).await;
     assert!(!node.status().connected);
     assert_eq!(node.state().await.unwrap().height, state.height);

@@ -5,9 +5,11 @@ use std::str::FromStr as _;
 use std::sync::Arc;
 use std::time::Duration;
 
+use async_trait::async_trait;
 use ldk_node::lightning_invoice::Bolt11Invoice;
+use serde_json::{Value, json};
 use tempfile::TempDir;
-use usher_embedded_lightning::{ChainSource, EmbeddedLightning, LiquidityProvider, Options};
+use usher_embedded_lightning::{ChainAccess, ChainSource, EmbeddedLightning, LiquidityProvider, Options, Tip};
 use usher_engine::ports::{
     InvoiceStatus, Lightning as _, LightningNode as _, LightningNotification, LightningNotifications, NodeState,
     OutgoingStatus, SignedPayment, SystemClock, WantedInvoice,
@@ -35,6 +37,37 @@ pub(crate) struct Setup {
     pub(crate) provider: Option<String>,
 }
 
+/// What the node asks of the chain beside the library.
+struct Rpc(RpcAccess);
+
+impl Rpc {
+    async fn call(&self, method: &str, params: Value) -> Result<Value, String> {
+        let client = reqwest::Client::builder().timeout(LONG).build().map_err(|error| error.to_string())?;
+        let request = client
+            .post(format!("http://{}:{}", self.0.host, self.0.port))
+            .json(&json!({"method": method, "params": params, "id": 1}));
+        let response = request.send().await.map_err(|error| error.to_string())?;
+        let mut reply: Value = response.json().await.map_err(|error| error.to_string())?;
+        match reply["error"]["message"].as_str() {
+            Some(problem) => Err(problem.to_owned()),
+            None => Ok(reply["result"].take()),
+        }
+    }
+}
+
+#[async_trait]
+impl ChainAccess for Rpc {
+    async fn tip(&self) -> Result<Tip, String> {
+        let info = self.call("getblockchaininfo", json!([])).await?;
+        let height = info["blocks"].as_u64().and_then(|height| height.try_into().ok()).ok_or("no height")?;
+        Ok(Tip { network: usher_protocol::bolt11::Network::Regtest, height })
+    }
+
+    async fn publish(&self, transaction: &[u8]) -> Result<(), String> {
+        self.call("sendrawtransaction", json!([hex::encode(transaction)])).await.map(drop)
+    }
+}
+
 impl Setup {
     pub(crate) fn of(network: &Network, folder: &Path) -> Self {
         let provider = format!("{}@{}", network.provider.id(), network.provider.address());
@@ -57,7 +90,7 @@ impl Setup {
             listen: None,
             max_fee_percent: 5,
             max_opening_fee_percent: 50,
-            chain_tip: None,
+            chain_access: Some(Arc::new(Rpc(self.chain.clone()))),
             recover: false,
             settings: None,
         }

@@ -1,13 +1,15 @@
 //! The process is killed at each instant of the opening of a channel: one request opens one channel at most, and what its
 //! repetition says after the restart is true.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use ldk_node::bitcoin::{Address, Amount};
+use usher_embedded_lightning::EmbeddedLightning;
 use usher_engine::ports::{IdempotencyKey, LightningNode as _, NodeError, NodeState, OpeningState, WantedChannel};
 
 use crate::child_process;
-use crate::fixture::{Fixture, LONG, until_state};
+use crate::fixture::{Fixture, LONG, Setup, until_state};
 
 /// Millisats of each channel.
 const CAPACITY: u64 = 1_000_000_000;
@@ -55,6 +57,31 @@ async fn a_kill_at_each_write_of_an_opening_whose_record_is_slow() {
     }
 }
 
+/// The library hands a funding transaction to the chain source once.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_funding_transaction_that_a_kill_kept_from_the_chain_is_published_after_the_restart() {
+    let mut fixture = with_money_on_the_chain().await;
+    fixture.network.chain.set_takes_transactions(false);
+    let wanted = wanted(1);
+    kill(&mut fixture, "in_another_process_until_funded", 1, "none=off").await;
+    fixture.network.chain.set_takes_transactions(true);
+    fixture.start_again().await;
+    assert_eq!(settle(&fixture, &wanted, "not published").await, OpeningState::Open);
+}
+
+/// The same without a kill: the chain source was away, or all others paid more.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_funding_transaction_that_the_chain_source_refused_is_published_again() {
+    let fixture = with_money_on_the_chain().await;
+    fixture.network.chain.set_takes_transactions(false);
+    let wanted = wanted(1);
+    assert_eq!(repeat(&fixture, &wanted).await, OpeningState::Opening);
+    until_funded(&fixture.backend).await;
+    assert_eq!(fixture.network.chain.unconfirmed(), 0);
+    fixture.network.chain.set_takes_transactions(true);
+    assert_eq!(settle(&fixture, &wanted, "refused").await, OpeningState::Open);
+}
+
 async fn with_money_on_the_chain() -> Fixture {
     let fixture = Fixture::start().await;
     let address: Address<_> = fixture.backend.new_address().await.unwrap().parse().unwrap();
@@ -66,26 +93,10 @@ async fn with_money_on_the_chain() -> Fixture {
 /// Opens a channel in another process that ends at `fail_point`, repeats the request here, and follows it to its end.
 async fn kill_and_check(fixture: &mut Fixture, key: u8, fail_point: &str) -> OpeningState {
     let before = fixture.backend.state().await.unwrap();
-    let wanted = wanted(key);
-    fixture.release_folder().await;
-    child_process::run(
-        fixture,
-        "opening_kills::in_another_process",
-        fail_point,
-        &[("USHER_TEST_KEY", key.to_string())],
-    )
-    .await;
+    kill(fixture, "in_another_process", key, fail_point).await;
     fixture.start_again().await;
 
-    let mut opening = repeat(fixture, &wanted).await;
-    let settled = async {
-        while opening == OpeningState::Opening {
-            fixture.network.mine(1).await.unwrap();
-            tokio::time::sleep(Duration::from_millis(200)).await;
-            opening = repeat(fixture, &wanted).await;
-        }
-    };
-    tokio::time::timeout(LONG, settled).await.expect("the end of the opening");
+    let opening = settle(fixture, &wanted(key), fail_point).await;
     let channels = fixture.backend.channels().await.unwrap();
     if opening == OpeningState::Open {
         assert_eq!(channels.len(), 1, "{fail_point}: {channels:?}");
@@ -110,6 +121,45 @@ async fn kill_and_check(fixture: &mut Fixture, key: u8, fail_point: &str) -> Ope
             && state.closing == 0
     })
     .await;
+    opening
+}
+
+/// Opens a channel in another process that runs `what` and ends itself.
+async fn kill(fixture: &mut Fixture, what: &str, key: u8, fail_point: &str) {
+    fixture.release_folder().await;
+    let key = &[("USHER_TEST_KEY", key.to_string())];
+    child_process::run(fixture, &format!("opening_kills::{what}"), fail_point, key).await;
+}
+
+/// Waits until a channel has a funding transaction, and the library has had the time to publish it, which it tries once.
+async fn until_funded(backend: &EmbeddedLightning) {
+    let funded = async {
+        while backend.channels().await.unwrap().iter().all(|channel| channel.funding.is_none()) {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    };
+    tokio::time::timeout(LONG, funded).await.expect("a funding transaction");
+    tokio::time::sleep(Duration::from_secs(5)).await;
+}
+
+/// Repeats the request until the opening has ended, while blocks come.
+async fn settle(fixture: &Fixture, wanted: &WantedChannel, what: &str) -> OpeningState {
+    let mut opening = repeat(fixture, wanted).await;
+    let settling = async {
+        while opening == OpeningState::Opening {
+            fixture.network.mine(1).await.unwrap();
+            tokio::time::sleep(Duration::from_millis(200)).await;
+            opening = repeat(fixture, wanted).await;
+        }
+    };
+    if tokio::time::timeout(LONG, settling).await.is_err() {
+        panic!(
+            "{what}: the opening does not end: {:?}; {} unconfirmed; {:?}",
+            fixture.backend.channels().await,
+            fixture.network.chain.unconfirmed(),
+            fixture.backend.state().await
+        );
+    }
     opening
 }
 
@@ -149,7 +199,27 @@ async fn until_state_with_blocks(fixture: &Fixture, what: &str, holds: impl Fn(&
 #[tokio::test(flavor = "multi_thread")]
 async fn in_another_process() {
     let Some((setup, fail_point)) = child_process::requested() else { return };
-    let key: u8 = child_process::variable("USHER_TEST_KEY").parse().unwrap();
+    let backend = ready(&setup).await;
+    child_process::arm(&fail_point);
+    let opened = backend.open_channel(&wanted_of_this_process()).await;
+    assert!(opened.is_ok() || fail_point.contains("write"), "{opened:?}");
+    // The fail point is on the way of the funding: it comes in a moment.
+    tokio::time::sleep(LONG).await;
+}
+
+/// Not a test: what the other process does that ends when the library has stored the channel and published its funding
+/// transaction.
+#[tokio::test(flavor = "multi_thread")]
+async fn in_another_process_until_funded() {
+    let Some((setup, _)) = child_process::requested() else { return };
+    let backend = ready(&setup).await;
+    assert_eq!(backend.open_channel(&wanted_of_this_process()).await.unwrap().state, OpeningState::Opening);
+    until_funded(&backend).await;
+    std::process::abort();
+}
+
+/// A node that can open a channel.
+async fn ready(setup: &Setup) -> Arc<EmbeddedLightning> {
     let (backend, mut notifications) = setup.start().await;
     tokio::spawn(async move { while notifications.recv().await.is_some() {} });
     let ready = async {
@@ -164,9 +234,9 @@ async fn in_another_process() {
         }
     };
     tokio::time::timeout(LONG, ready).await.unwrap();
-    child_process::arm(&fail_point);
-    let opened = backend.open_channel(&wanted(key)).await;
-    assert!(opened.is_ok() || fail_point.contains("write"), "{opened:?}");
-    // The fail point is on the way of the funding: it comes in a moment.
-    tokio::time::sleep(LONG).await;
+    backend
+}
+
+fn wanted_of_this_process() -> WantedChannel {
+    wanted(child_process::variable("USHER_TEST_KEY").parse().unwrap())
 }

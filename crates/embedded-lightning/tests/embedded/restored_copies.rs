@@ -30,7 +30,7 @@ fn options(folder: &Path, settings: &Arc<dyn SettingStore>) -> Options {
         listen: None,
         max_fee_percent: 5,
         max_opening_fee_percent: 50,
-        chain_tip: None,
+        chain_access: None,
         recover: false,
         settings: Some(Arc::clone(settings)),
     }

@@ -1,0 +1,148 @@
+//! Publishes funding transactions again. The library hands one to the chain source once, and expects that it reaches a block
+//! (LDK's `BroadcasterInterface`). It may not: the process is killed at that moment, the chain source does not answer, or
+//! drops it for others that pay more. The channel would never open.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use ldk_node::bitcoin::consensus::encode::deserialize_partial;
+use ldk_node::bitcoin::{OutPoint, Transaction, Txid};
+use tokio_util::sync::CancellationToken;
+
+use crate::options::ChainAccess;
+use crate::shared_node::SharedNode;
+
+/// How often funding transactions that are in no block are published.
+const INTERVAL: Duration = Duration::from_secs(30);
+
+/// What a transaction begins with after its version: three zero bytes of that, and marker and flag of one with witnesses
+/// (BIP 144).
+const START: [u8; 5] = [0, 0, 0, 0, 1];
+
+/// Publishes the funding transactions that are in no block, at once and then again and again, until `stop`.
+pub(crate) async fn publish(inner: Arc<SharedNode>, chain: Arc<dyn ChainAccess>, stop: CancellationToken) {
+    let mut due = tokio::time::interval(INTERVAL);
+    let mut refusals: HashMap<Txid, String> = HashMap::new();
+    loop {
+        tokio::select! {
+            () = stop.cancelled() => return,
+            _ = due.tick() => {}
+        }
+        let looking = Arc::clone(&inner);
+        let found = tokio::task::spawn_blocking(move || looking.unconfirmed_fundings()).await;
+        // The library broke; there is nothing to publish.
+        let Ok(found) = found else { return };
+        let found = found.unwrap_or_else(|error| {
+            tracing::warn!(%error, "the funding transactions of channels cannot be read");
+            Vec::new()
+        });
+        refusals.retain(|id, _| found.iter().any(|(known, _)| known == id));
+        for (id, bytes) in found {
+            let published = tokio::select! {
+                () = stop.cancelled() => return,
+                published = chain.publish(&bytes) => published,
+            };
+            match published {
+                Ok(()) => _ = refusals.remove(&id),
+                Err(problem) if refusals.get(&id) == Some(&problem) => {}
+                Err(problem) => {
+                    tracing::warn!(transaction = %id, problem, "the chain source does not take a channel's funding transaction");
+                    refusals.insert(id, problem);
+                }
+            }
+        }
+    }
+}
+
+impl SharedNode {
+    /// The funding transactions that are in no block, of channels that this node opened. Blocks.
+    ///
+    /// They are taken from what is stored, and only with the channel's monitor: the peer has signed how the money returns then.
+    fn unconfirmed_fundings(&self) -> std::io::Result<Vec<(Txid, Vec<u8>)>> {
+        let unconfirmed: HashSet<OutPoint> = self
+            .node()
+            .list_channels()
+            .into_iter()
+            .filter(|channel| channel.is_outbound && channel.confirmations.unwrap_or(0) == 0)
+            .filter_map(|channel| channel.funding_txo)
+            .collect();
+        if unconfirmed.is_empty() {
+            return Ok(Vec::new());
+        }
+        let monitors = self.store.monitors()?;
+        let wanted: HashSet<Txid> = unconfirmed
+            .into_iter()
+            .filter(|output| monitors.contains(&monitor(*output)))
+            .map(|output| output.txid)
+            .collect();
+        let Some(channels) = self.store.channel_manager()? else { return Ok(Vec::new()) };
+        Ok(transactions(&channels, &wanted))
+    }
+}
+
+/// Under which name the library stores the monitor of the channel that this output funds.
+pub(crate) fn monitor(output: OutPoint) -> String {
+    format!("{}_{}", output.txid, output.vout)
+}
+
+/// The wanted transactions, from the library's list of channels, which has them in the form of the chain. The library shows
+/// them to nobody. Whatever surrounds them does not matter: the transaction's id is the digest of what is found.
+fn transactions(stored: &[u8], wanted: &HashSet<Txid>) -> Vec<(Txid, Vec<u8>)> {
+    let mut found = HashMap::new();
+    for version in 0..stored.len() {
+        let Some(rest) = stored.get(version..) else { break };
+        if !rest.get(1..).is_some_and(|after| after.starts_with(&START)) {
+            continue;
+        }
+        let Ok((transaction, length)) = deserialize_partial::<Transaction>(rest) else { continue };
+        let id = transaction.compute_txid();
+        if wanted.contains(&id) {
+            found.insert(id, rest.get(..length).unwrap_or_default().to_vec());
+        }
+    }
+    found.into_iter().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use ldk_node::bitcoin::absolute::LockTime;
+    use ldk_node::bitcoin::consensus::serialize;
+    use ldk_node::bitcoin::hashes::Hash as _;
+    use ldk_node::bitcoin::transaction::Version;
+    use ldk_node::bitcoin::{Amount, ScriptBuf, Sequence, TxIn, TxOut, Witness};
+
+    use super::*;
+
+    fn transaction(sats: u64) -> Transaction {
+        Transaction {
+            version: Version::TWO,
+            lock_time: LockTime::ZERO,
+            input: vec![TxIn {
+                previous_output: OutPoint::new(Txid::all_zeros(), 3),
+                script_sig: ScriptBuf::new(),
+                sequence: Sequence::MAX,
+                witness: Witness::from_slice(&[[0u8, 0, 0, 0, 1, 2]]),
+            }],
+            output: vec![TxOut { value: Amount::from_sat(sats), script_pubkey: ScriptBuf::new() }],
+        }
+    }
+
+    #[test]
+    fn only_wanted_transactions_are_found_among_other_bytes() {
+        let (one, other, absent) = (transaction(1), transaction(2), transaction(3));
+        let mut stored = vec![0; 20];
+        stored.extend(serialize(&one));
+        stored.extend([2, 0, 0, 0, 0, 1, 0xff]);
+        stored.extend(serialize(&other));
+        stored.extend(serialize(&one));
+        // It ends too early.
+        stored.extend(serialize(&absent));
+        stored.pop();
+
+        let wanted = HashSet::from([one.compute_txid(), absent.compute_txid()]);
+        assert_eq!(transactions(&stored, &wanted), vec![(one.compute_txid(), serialize(&one))]);
+        assert!(transactions(&stored, &HashSet::new()).is_empty());
+        assert!(transactions(&[], &wanted).is_empty());
+    }
+}
