@@ -33,8 +33,8 @@ pub(crate) struct Ledger {
     blocks: Vec<(BlockHash, Block)>,
     heights: HashMap<BlockHash, usize>,
     confirmed: HashSet<Txid>,
-    /// Every transaction that was ever to be accepted, also one that spends what another has spent before: nodes that spend a
-    /// coin twice by mistake go on with the second transaction.
+    /// Every transaction that was ever accepted, also one that another has replaced: nodes that spend a coin twice by mistake
+    /// go on with both.
     seen: HashSet<Txid>,
     spent: HashSet<OutPoint>,
     /// In the order of arrival, so that a parent is before its child.
@@ -114,7 +114,6 @@ impl Ledger {
         ensure!(self.takes_transactions, "mempool min fee not met");
         let inputs: HashSet<_> = transaction.input.iter().map(|input| input.previous_output).collect();
         ensure!(inputs.iter().all(|input| self.seen.contains(&input.txid)), "bad-txns-inputs-missingorspent");
-        self.seen.insert(id);
         ensure!(inputs.is_disjoint(&self.spent), "bad-txns-inputs-missingorspent");
         let last = transaction.input.iter().all(|input| input.sequence == Sequence::MAX);
         if let LockTime::Blocks(height) = transaction.lock_time {
@@ -123,6 +122,7 @@ impl Ledger {
         self.unconfirmed
             .retain(|(_, other)| other.transaction.input.iter().all(|input| !inputs.contains(&input.previous_output)));
         let (time, height) = (now(), self.height());
+        self.seen.insert(id);
         self.unconfirmed.push((id, Unconfirmed { transaction, time, height }));
         Ok(id)
     }
@@ -235,13 +235,15 @@ mod tests {
         let (first, second) = (spend(coin, 1), spend(coin, 2));
         let child = spend(OutPoint::new(first.compute_txid(), 0), 3);
         let refused = ledger.accept(child.clone()).unwrap_err().to_string();
-        assert_eq!(refused, "bad-txns-inputs-missingorspent", "nobody has seen its parent");
+        assert_eq!(refused, "bad-txns-inputs-missingorspent", "its parent does not exist");
 
         ledger.accept(first.clone()).unwrap();
         ledger.accept(second.clone()).unwrap();
         assert!(ledger.unconfirmed_by_id(&first.compute_txid()).is_none(), "it was replaced");
         ledger.mine().unwrap();
-        assert!(ledger.accept(first).is_err() && ledger.accept(second.clone()).is_err());
+        let third = spend(coin, 3);
+        assert!(ledger.accept(first).is_err() && ledger.accept(third.clone()).is_err());
+        assert!(ledger.accept(spend(OutPoint::new(third.compute_txid(), 0), 4)).is_err(), "its parent was refused");
         assert!(ledger.find(&second.compute_txid()).is_some());
         ledger.accept(child).unwrap();
     }
