@@ -12,7 +12,7 @@ use usher_lightning_network::Network;
 use usher_protocol::bolt11;
 
 use crate::child_process;
-use crate::fixture::{Setup, until};
+use crate::fixture::{Setup, stored, until};
 
 /// Has these ends of its chain, one at each question, and then the last one.
 struct Serves(Vec<Result<Tip, String>>, AtomicUsize);
@@ -37,11 +37,6 @@ async fn start(options: Options) -> Arc<EmbeddedLightning> {
     EmbeddedLightning::start(options, Arc::new(SystemClock)).await.unwrap().0
 }
 
-fn stored(folder: &TempDir) -> usize {
-    let store = rusqlite::Connection::open(folder.path().join("lightning.db")).unwrap();
-    store.query_row("SELECT count(*) FROM entries", [], |row| row.get(0)).unwrap()
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn nothing_is_stored_before_the_chain_source_is_of_the_right_network() {
     let (network, folder) = (Network::start().await.unwrap(), TempDir::new().unwrap());
@@ -54,7 +49,7 @@ async fn nothing_is_stored_before_the_chain_source_is_of_the_right_network() {
     let state = node.state().await.unwrap();
     assert!(state.node_id.len() == 66 && state.warnings.iter().any(|it| it.code == "not_running"), "{state:?}");
     node.stop().await;
-    assert_eq!(stored(&folder), 0);
+    assert_eq!(stored(folder.path()), 0);
 
     let later = vec![Err("it is away".to_owned()), Ok(tip(bolt11::Network::Regtest, 1_000))];
     let chain: Arc<dyn ChainAccess> = Arc::new(Serves(later, AtomicUsize::new(0)));
@@ -63,7 +58,7 @@ async fn nothing_is_stored_before_the_chain_source_is_of_the_right_network() {
     assert_eq!(node.state().await.unwrap().node_id, state.node_id, "the draft showed the same node");
     let state = node.state().await.unwrap();
     node.stop().await;
-    assert!(stored(&folder) > 0);
+    assert!(stored(folder.path()) > 0);
 
     // One with fewer blocks than the node has seen would make the library close its channels.
     let behind = Arc::new(Serves(vec![Ok(tip(bolt11::Network::Regtest, state.height - 1))], AtomicUsize::new(0)));

@@ -51,11 +51,15 @@ impl LightningHarness for Harness {
         bill
     }
 
+    async fn until_held(&self, bill: &Invoice) {
+        let hash = LibraryHash(*bill.payment_hash().as_bytes());
+        self.fixture.network.payer.until_claimable(hash).await.unwrap();
+    }
+
     async fn release(&self, bill: &Invoice, arrives: bool) {
         let payer = &self.fixture.network.payer;
         let hash = LibraryHash(*bill.payment_hash().as_bytes());
         let preimage = self.held.lock()[&bill.payment_hash()];
-        payer.until_claimable(hash).await.unwrap();
         if arrives {
             let amount = bill.amount().unwrap();
             payer.node().bolt11_payment().claim_for_hash(hash, amount, PaymentPreimage(preimage)).unwrap();

@@ -201,6 +201,12 @@ async fn eventually_invoice(backend: &Arc<EmbeddedLightning>) {
     tokio::time::timeout(LONG, looking).await.expect("a known chain in time");
 }
 
+/// How many entries the library has stored in a node's folder.
+pub(crate) fn stored(folder: &Path) -> usize {
+    let store = rusqlite::Connection::open(folder.join("lightning.db")).unwrap();
+    store.query_row("SELECT count(*) FROM entries", [], |row| row.get(0)).unwrap()
+}
+
 pub(crate) async fn until(what: &str, mut holds: impl FnMut() -> bool) {
     let waiting = async {
         while !holds() {

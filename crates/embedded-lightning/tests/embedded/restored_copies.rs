@@ -12,7 +12,7 @@ use usher_lightning_network::Network;
 use usher_protocol::bolt11;
 use usher_store::{SqliteOptions, SqliteStore};
 
-use crate::fixture::{MNEMONIC, Setup, bolt11, until, wanted};
+use crate::fixture::{MNEMONIC, Setup, bolt11, stored, until, wanted};
 
 /// A node that talks to nobody: its chain source is a port where nobody listens.
 fn options(folder: &Path, settings: &Arc<dyn SettingStore>) -> Options {
@@ -38,6 +38,8 @@ fn options(folder: &Path, settings: &Arc<dyn SettingStore>) -> Options {
 
 async fn run_once(folder: &Path, settings: &Arc<dyn SettingStore>) -> Result<(), StartError> {
     let (node, _notifications) = EmbeddedLightning::start(options(folder, settings), Arc::new(SystemClock)).await?;
+    // A new one stores its data a moment later.
+    until("stored data", || stored(folder) > 0).await;
     node.stop().await;
     Ok(())
 }

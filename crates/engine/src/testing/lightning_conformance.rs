@@ -40,6 +40,10 @@ pub trait LightningHarness: Send {
     /// Somebody outside makes an invoice whose payment stays under way until [`release`](Self::release).
     fn held_bill(&self, amount: u64) -> Invoice;
 
+    /// Waits until the payment of a held bill is with the one who holds it. A backend may say before that it is under way, and
+    /// it may fail then: a restart can come between.
+    async fn until_held(&self, bill: &Invoice);
+
     /// The payment of a held bill arrives, or fails.
     async fn release(&self, bill: &Invoice, arrives: bool);
 
@@ -140,9 +144,8 @@ async fn a_payment_with_no_way_to_the_payee_is_not_paid(harness: &mut dyn Lightn
 }
 
 async fn a_payment_under_way_is_pending_until_it_arrives(harness: &mut dyn LightningHarness) {
-    let backend = harness.backend();
     let bill = harness.held_bill(1_000_000);
-    let payment = begin(&backend, &bill).await;
+    let payment = begin(harness, &bill).await;
     harness.release(&bill, true).await;
     let status = ended(&*harness.backend(), &bill, &payment).await;
     assert!(matches!(status, OutgoingStatus::Paid(paid) if paid.preimage.payment_hash() == bill.payment_hash()));
@@ -150,10 +153,8 @@ async fn a_payment_under_way_is_pending_until_it_arrives(harness: &mut dyn Light
 }
 
 async fn a_payment_under_way_survives_a_restart(harness: &mut dyn LightningHarness) {
-    let backend = harness.backend();
     let bill = harness.held_bill(1_000_000);
-    let payment = begin(&backend, &bill).await;
-    drop(backend);
+    let payment = begin(harness, &bill).await;
     harness.restart().await;
     let status = harness.backend().look_up_payment(bill.payment_hash(), Some(&payment)).await;
     assert_eq!(status, Ok(OutgoingStatus::Pending));
@@ -163,11 +164,10 @@ async fn a_payment_under_way_survives_a_restart(harness: &mut dyn LightningHarne
 }
 
 async fn a_payment_under_way_can_fail(harness: &mut dyn LightningHarness) {
-    let backend = harness.backend();
     let bill = harness.held_bill(1_000_000);
-    let payment = begin(&backend, &bill).await;
+    let payment = begin(harness, &bill).await;
     harness.release(&bill, false).await;
-    assert_eq!(ended(&*backend, &bill, &payment).await, OutgoingStatus::Failed);
+    assert_eq!(ended(&*harness.backend(), &bill, &payment).await, OutgoingStatus::Failed);
     assert_eq!(harness.times_paid(&bill), 0);
 }
 
@@ -208,10 +208,11 @@ async fn prepare(backend: &dyn Lightning, bill: &Invoice) -> SignedPayment {
     backend.prepare_payment(bill, SystemClock.now().secs() + 8).await.unwrap()
 }
 
-/// Begins to pay a held bill, and returns when the backend says that it is under way.
-async fn begin(backend: &Arc<dyn Lightning>, bill: &Invoice) -> SignedPayment {
-    let payment = prepare(&**backend, bill).await;
-    let (paying, paid_bill, request) = (Arc::clone(backend), bill.clone(), payment.clone());
+/// Begins to pay a held bill, and returns when it is under way.
+async fn begin(harness: &dyn LightningHarness, bill: &Invoice) -> SignedPayment {
+    let backend = harness.backend();
+    let payment = prepare(&*backend, bill).await;
+    let (paying, paid_bill, request) = (Arc::clone(&backend), bill.clone(), payment.clone());
     #[expect(clippy::disallowed_methods, reason = "ends with the payment")]
     tokio::spawn(async move {
         let _ = paying.pay(&paid_bill, &request, false).await;
@@ -221,6 +222,7 @@ async fn begin(backend: &Arc<dyn Lightning>, bill: &Invoice) -> SignedPayment {
         (status == Ok(OutgoingStatus::Pending)).then_some(())
     })
     .await;
+    harness.until_held(bill).await;
     payment
 }
 
