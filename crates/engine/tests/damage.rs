@@ -270,7 +270,12 @@ async fn startup_check_finds_damaged_rows_that_nobody_reads() {
     damage(dir.path(), "UPDATE deliveries SET status = 9 WHERE idx = 0", &[]);
     damage(dir.path(), "UPDATE operations SET next_index = 0 WHERE id = ?1", &[stream.as_bytes()]);
     damage(dir.path(), "INSERT INTO settings VALUES ('relays', '{')", &[]);
-    damage(dir.path(), "INSERT INTO answers VALUES (x'00', x'00', 1, 200, 'text/plain', x'')", &[]);
+    // As new as the others: an old one may be removed before the check.
+    damage(
+        dir.path(),
+        "INSERT INTO answers VALUES (x'00', x'00', ?1, 200, 'text/plain', x'')",
+        &[&NOW.0.cast_signed()],
+    );
     damage(
         dir.path(),
         "INSERT INTO operations (id, kind, state, revision, next_index, outbox, correlations) VALUES (x'00', 2, '{}', 1, 0, 0, x'')",
