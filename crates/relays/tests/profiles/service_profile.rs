@@ -129,6 +129,9 @@ async fn profile_published_at_run_time_is_kept() {
     let plan = plan(&[relay.url()], "usher");
     let world = plan.start().await;
     published(&world, "usher").await;
+    // The service knows its profile before the relay has it.
+    let noted = || plan.settings.get("profile").is_some_and(|record| record.contains("\"accepted\":{\"ws"));
+    eventually("noted", noted).await;
     assert_eq!(world.profile(&plan.keys.public_key()).await.unwrap().unwrap().name.as_deref(), Some("usher"));
     let change = ProfileChange {
         name: some("till"),
@@ -152,7 +155,7 @@ async fn profile_published_at_run_time_is_kept() {
     let known = world.directory.well_known();
     assert_eq!(known.names, [("_".to_owned(), plan.keys.public_key().to_hex())].into());
     assert_eq!(known.relays, [(plan.keys.public_key().to_hex(), vec![relay.url().to_owned()])].into());
-    eventually("noted", || plan.settings.get("profile").unwrap().contains("\"accepted\":{\"ws")).await;
+    eventually("noted", noted).await;
     world.stop().await;
 
     // It stays although the configuration differs, because the configuration has not changed.
