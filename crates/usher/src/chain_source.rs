@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
 use reqwest::{Client, RequestBuilder, StatusCode};
 use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::{Value, json};
@@ -112,7 +114,7 @@ impl ChainSource {
 
     /// What an Esplora server has under `path`.
     async fn get(&self, base: &str, token: Option<&SecretString>, path: &str) -> Result<String, String> {
-        esplora_reply(self.client.get(format!("{base}/{path}")), token).await
+        esplora_reply(self.client.get(format!("{base}/{path}")), base, token).await
     }
 
     /// The result of a call of a bitcoind.
@@ -134,7 +136,9 @@ impl ChainSource {
             (StatusCode::UNAUTHORIZED, _) => Err("it refuses rpc_user and rpc_password".to_owned()),
             (status, text) => {
                 let reply: Value = serde_json::from_str(&text).unwrap_or_default();
-                Err(refusal(status, reply["error"]["message"].as_str()))
+                let password = password.expose_secret();
+                let header = BASE64.encode(format!("{user}:{password}"));
+                Err(refusal(status, reply["error"]["message"].as_str(), &[password, &header]))
             }
         }
     }
@@ -163,7 +167,7 @@ impl usher_embedded_lightning::ChainAccess for ChainSource {
         let published = match &self.kind {
             Kind::Esplora { base, token } => {
                 let request = self.client.post(format!("{base}/tx")).body(transaction);
-                esplora_reply(request, token.as_ref()).await.map(drop)
+                esplora_reply(request, base, token.as_ref()).await.map(drop)
             }
             Kind::Bitcoind { url, user, password } => {
                 self.call(url, user, password, "sendrawtransaction", &json!([transaction])).await.map(drop)
@@ -174,8 +178,8 @@ impl usher_embedded_lightning::ChainAccess for ChainSource {
     }
 }
 
-/// What an Esplora server responds.
-async fn esplora_reply(request: RequestBuilder, token: Option<&SecretString>) -> Result<String, String> {
+/// What the Esplora server at `base` responds.
+async fn esplora_reply(request: RequestBuilder, base: &str, token: Option<&SecretString>) -> Result<String, String> {
     let request = match token {
         Some(token) => request.bearer_auth(token.expose_secret()),
         None => request,
@@ -183,18 +187,23 @@ async fn esplora_reply(request: RequestBuilder, token: Option<&SecretString>) ->
     match reply(request).await? {
         (StatusCode::OK, text) => Ok(text),
         // A transaction that it does not take; it says why.
-        (status @ StatusCode::BAD_REQUEST, text) => Err(refusal(status, Some(&text))),
-        (status, _) => Err(refusal(status, None)),
+        (status @ StatusCode::BAD_REQUEST, text) => {
+            // The path may be one, too.
+            let path = base.split_once("://").and_then(|(_, rest)| rest.split_once('/')).map(|(_, path)| path);
+            let secrets: Vec<_> = token.map(SecretString::expose_secret).into_iter().chain(path).collect();
+            Err(refusal(status, Some(&text), &secrets))
+        }
+        (status, _) => Err(refusal(status, None, &[])),
     }
 }
 
-/// Why the chain source refused a request, if it says so.
-fn refusal(status: StatusCode, reason: Option<&str>) -> String {
-    let printable = |text: &str| text.chars().filter(|char| !char.is_control()).take(MAX_REASON).collect::<String>();
-    match reason.map(printable) {
-        Some(reason) if !reason.is_empty() => format!("it answers: {reason}"),
-        _ => format!("it answers {status}"),
+/// Why the chain source refused a request, if it says so, and repeats none of the secrets that the request had.
+fn refusal(status: StatusCode, reason: Option<&str>, secrets: &[&str]) -> String {
+    let reason: String = reason.unwrap_or_default().chars().filter(|char| !char.is_control()).collect();
+    if reason.is_empty() || secrets.iter().any(|secret| !secret.is_empty() && reason.contains(secret)) {
+        return format!("it answers {status}");
     }
+    format!("it answers: {}", reason.chars().take(MAX_REASON).collect::<String>())
 }
 
 /// Status and text. Errors leave the address out: it may contain a secret.
@@ -274,11 +283,13 @@ mod tests {
     }
 
     #[test]
-    fn reasons_are_short_and_printable() {
+    fn reasons_are_short_printable_and_without_secrets() {
         let status = StatusCode::BAD_REQUEST;
-        assert_eq!(refusal(status, Some("no\n\u{1b}[31m")), "it answers: no[31m");
-        assert_eq!(refusal(status, Some("\n")), "it answers 400 Bad Request");
-        assert_eq!(refusal(status, Some(&"é".repeat(1_000))).chars().count(), "it answers: ".len() + MAX_REASON);
+        let said = |reason: &str| refusal(status, Some(reason), &["secret", ""]);
+        assert_eq!(said("no\n\u{1b}[31m"), "it answers: no[31m");
+        assert_eq!(said("\n"), "it answers 400 Bad Request");
+        assert_eq!(said("you sent se\ncret"), "it answers 400 Bad Request");
+        assert_eq!(said(&"é".repeat(1_000)).chars().count(), "it answers: ".len() + MAX_REASON);
     }
 
     /// A transaction that the chain does not have yet.
