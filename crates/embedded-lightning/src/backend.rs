@@ -25,7 +25,6 @@ use crate::node::{LONGEST_PAUSE, SHORTEST_PAUSE, StartError, build, check_owner,
 use crate::options::Options;
 use crate::panic_guard::PanicGuard;
 use crate::payments::{Sent, prepare};
-use crate::peer_listener::PeerListener;
 use crate::shared_node::SharedNode;
 use crate::store::Store;
 use crate::{cleanup, connections, events, funding, overview};
@@ -101,13 +100,7 @@ impl EmbeddedLightning {
         clock: Arc<dyn Clock>,
     ) -> Result<(Arc<Self>, LightningNotifications), StartError> {
         options.mnemonic()?;
-        let peers = match options.listen {
-            Some(listen) => Some(PeerListener::bind(listen).map_err(|error| StartError::Listen(listen, error))?),
-            None => None,
-        };
-        // The library listens behind it.
-        let listen = peers.as_ref().map(PeerListener::library_address);
-        let options = Arc::new(Options { listen, ..options });
+        let options = Arc::new(options);
         let guard = PanicGuard::default();
         let watched = guard.clone();
         let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -128,9 +121,6 @@ impl EmbeddedLightning {
         let (notifications, to_engine) = mpsc::channel(NOTIFICATIONS);
         let stop = CancellationToken::new();
         handle.spawn(inner.generation.clone().follow(stop.clone()));
-        if let Some(peers) = peers {
-            handle.spawn(peers.run(stop.clone()));
-        }
         handle.spawn(run(options, Arc::clone(&inner), notifications, stop.clone()));
         let backend = Self { inner, runtime: Mutex::new(Some(runtime)), handle, stop };
         Ok((Arc::new(backend), to_engine))

@@ -44,7 +44,7 @@
 //!
 //! # Who connects to it
 //!
-//! With `listen`, peers connect to a listener of our own (`peer_listener`), because the library's has no limits.
+//! Nobody: the node connects to its peers itself, and listens on no port.
 //!
 //! # What a kill can cost
 //!
@@ -70,7 +70,6 @@ mod options;
 mod overview;
 mod panic_guard;
 mod payments;
-mod peer_listener;
 mod records;
 mod shared_node;
 mod store;

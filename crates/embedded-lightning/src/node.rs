@@ -2,12 +2,10 @@
 //! source answers and is of the right network. Keeps trying to start it.
 
 use std::collections::HashMap;
-use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::time::Duration;
 
 use ldk_node::config::Config;
-use ldk_node::lightning::ln::msgs::SocketAddress;
 use ldk_node::{BuildError, Builder, Node, NodeError};
 use tokio_util::sync::CancellationToken;
 use usher_protocol::bolt11::Network;
@@ -64,9 +62,6 @@ pub enum StartError {
     /// The service's own database cannot be read or written.
     #[error("the stamp of the Lightning node's data cannot be read or written: {0}")]
     Settings(String),
-    /// Nobody can connect to it there.
-    #[error("the Lightning node cannot listen on {0}: {1}")]
-    Listen(SocketAddr, std::io::Error),
     /// The system gives it no threads.
     #[error("the Lightning node has no threads: {0}")]
     Threads(std::io::Error),
@@ -88,9 +83,7 @@ impl StartError {
             | Self::OtherMnemonic
             | Self::OtherNetwork(..)
             | Self::Store(OpenError::Newer(_)) => true,
-            Self::Store(_) | Self::Settings(_) | Self::Listen(..) | Self::Threads(_) | Self::NoTip | Self::Build(_) => {
-                false
-            }
+            Self::Store(_) | Self::Settings(_) | Self::Threads(_) | Self::NoTip | Self::Build(_) => false,
         }
     }
 
@@ -236,9 +229,6 @@ fn builder(options: &Options, runtime: &tokio::runtime::Handle, closes_alone: bo
     if let Some(provider) = &options.provider {
         builder.set_liquidity_source_lsps2(provider.node_id, provider.address.clone(), provider.token.clone());
     }
-    if let Some(listen) = options.listen {
-        builder.set_listening_addresses(vec![SocketAddress::from(listen)]).map_err(StartError::Build)?;
-    }
     Ok(builder)
 }
 
@@ -270,30 +260,16 @@ pub(crate) async fn until_chain(options: &Options, seen: u32, stop: &Cancellatio
     }
 }
 
-/// Whether the library can listen. It must not find out itself: then it has begun to process the chain, and would do that twice
-/// after another attempt.
-fn is_port_free(node: &Node) -> bool {
-    node.listening_addresses().unwrap_or_default().into_iter().all(|address| TcpListener::bind(address).is_ok())
-}
-
 /// Starts the node, and tries again while its chain source does not answer. `false`: it was stopped first, or cannot be
 /// started. Runs on the node's runtime.
 pub(crate) async fn start(node: &Arc<Node>, stop: &CancellationToken) -> bool {
     let mut pause = SHORTEST_PAUSE;
     loop {
         let starting = Arc::clone(node);
-        let started = tokio::task::spawn_blocking(move || is_port_free(&starting).then(|| starting.start())).await;
-        match started {
-            Ok(Some(Ok(()) | Err(NodeError::AlreadyRunning))) => return true,
-            Ok(Some(Err(error @ NodeError::InvalidSocketAddress))) => {
-                tracing::error!(%error, "the Lightning node cannot listen for peers; it is off until the next start");
-                return false;
-            }
-            Ok(Some(Err(error))) => {
+        match tokio::task::spawn_blocking(move || starting.start()).await {
+            Ok(Ok(()) | Err(NodeError::AlreadyRunning)) => return true,
+            Ok(Err(error)) => {
                 tracing::warn!(%error, retry = ?pause, "the Lightning node waits for its chain source");
-            }
-            Ok(None) => {
-                tracing::warn!(retry = ?pause, "the Lightning node waits for its port of 127.0.0.1, which another program has");
             }
             Err(error) => {
                 tracing::error!(%error, "the Lightning node broke; it is off until the next start");

@@ -1,7 +1,6 @@
 //! How the node is set up.
 
 use std::fmt;
-use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -29,8 +28,6 @@ pub struct Options {
     pub chain: ChainSource,
     /// Who opens channels for incoming payments.
     pub provider: Option<LiquidityProvider>,
-    /// Where peers can connect to it.
-    pub listen: Option<SocketAddr>,
     /// The largest routing fee of a payment, in percent of its amount.
     pub max_fee_percent: u64,
     /// The most that the provider may keep of a payment for opening a channel, in percent of its amount.
@@ -143,7 +140,6 @@ impl fmt::Debug for Options {
         f.debug_struct("Options")
             .field("folder", &self.folder)
             .field("network", &self.network)
-            .field("listen", &self.listen)
             .finish_non_exhaustive()
     }
 }

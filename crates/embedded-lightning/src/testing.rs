@@ -16,7 +16,6 @@ pub(crate) fn options(network: &Network, folder: &Path) -> Options {
         mnemonic: "abandon ".repeat(11) + "about",
         chain: ChainSource::Bitcoind { host: rpc.host, port: rpc.port, user: rpc.user, password: rpc.password },
         provider: Some(LiquidityProvider::new(&provider, Some(Network::TOKEN.to_owned())).unwrap()),
-        listen: None,
         max_fee_percent: 5,
         max_opening_fee_percent: 50,
         chain_access: None,

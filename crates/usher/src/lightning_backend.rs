@@ -123,7 +123,6 @@ pub(crate) fn embedded_options(
         mnemonic: mnemonic.secret().expose_secret().to_owned(),
         chain,
         provider: provider.transpose().map_err(|_| unusable("wallet.embedded.liquidity_provider"))?,
-        listen: embedded.listen_address.map(crate::config::setting::ListenAddress::get),
         max_fee_percent: config.wallet.max_fee_percent.get(),
         max_opening_fee_percent: embedded.max_opening_fee_percent.get(),
         chain_access: Some(Arc::new(chain_access)),

@@ -87,7 +87,6 @@ impl Setup {
                 password: self.chain.password.clone(),
             },
             provider: self.provider.as_ref().map(|text| LiquidityProvider::new(text, token).unwrap()),
-            listen: None,
             max_fee_percent: 5,
             max_opening_fee_percent: 50,
             chain_access: Some(Arc::new(Rpc(self.chain.clone()))),

@@ -11,7 +11,6 @@ mod management;
 mod odd_payers;
 mod opening_kills;
 mod outages;
-mod peer_floods;
 mod provider_faults;
 mod receiving_kills;
 mod restored_copies;

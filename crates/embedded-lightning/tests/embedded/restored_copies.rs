@@ -27,7 +27,6 @@ fn options(folder: &Path, settings: &Arc<dyn SettingStore>) -> Options {
             password: String::new(),
         },
         provider: None,
-        listen: None,
         max_fee_percent: 5,
         max_opening_fee_percent: 50,
         chain_access: None,

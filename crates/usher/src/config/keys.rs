@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use super::key::Key;
 use super::setting::{
-    ApiToken, DatabaseUrl, EmailDomain, HostName, Hours, ListenAddress, LnBackend, LogFilter, LogFormat, Mnemonic,
+    ApiToken, DatabaseUrl, EmailDomain, HostName, Hours, LnBackend, LogFilter, LogFormat, Mnemonic,
     Nip05, NodeAddress, NwcUrl, OpenIdClients, Port, PrivateKey, ProfileName, ProxyNetworks, Relays, ReturnUrls,
     Scheme, Secret, Text, Unit, VerificationProvider, WebUrl, WebhookSecret, WebhookUrl, Whole,
 };
@@ -98,8 +98,6 @@ configuration! {
         /// Who opens channels for incoming payments (LSPS2). Without one, payments arrive only over channels that others
         /// open.
         liquidity_provider: Option<NodeAddress>;
-        /// Where other nodes can connect to this one. By default only this one connects to others.
-        listen_address: Option<ListenAddress>;
         /// The most that the liquidity provider may keep of a payment for opening a channel, in percent of the payment. No
         /// invoice is made for which it wants more.
         max_opening_fee_percent: Whole<0, 100> = "10";

@@ -1,6 +1,6 @@
 //! Where nodes are, and where this one listens.
 
-use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, Ipv6Addr};
 
 use nostr::secp256k1::PublicKey;
 
@@ -92,33 +92,6 @@ impl Setting for NodeAddress {
 
     fn show(&self) -> String {
         quoted(&self.0)
-    }
-}
-
-/// Where this program listens: an IP address and a port.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ListenAddress(SocketAddr);
-
-impl ListenAddress {
-    /// The address.
-    pub const fn get(self) -> SocketAddr {
-        self.0
-    }
-}
-
-impl Setting for ListenAddress {
-    fn shape() -> String {
-        "<IP address>:<port>".to_owned()
-    }
-    const EXAMPLE: &'static str = "\"0.0.0.0:9735\"";
-
-    fn read(given: &Given) -> Result<Self, String> {
-        let address: Option<SocketAddr> = text::<Self>(given)?.parse().ok();
-        address.filter(|address| address.port() != 0).map(Self).ok_or_else(unfit::<Self>)
-    }
-
-    fn show(&self) -> String {
-        quoted(&self.0.to_string())
     }
 }
 

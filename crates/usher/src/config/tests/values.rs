@@ -293,11 +293,9 @@ fn an_embedded_node_has_a_chain_source_and_perhaps_a_liquidity_provider() {
         .variable("WALLET__EMBEDDED__BITCOIND__HOST", "bitcoind")
         .variable("WALLET__EMBEDDED__BITCOIND__RPC_USER", "usher")
         .variable("WALLET__EMBEDDED__BITCOIND__RPC_PASSWORD", "password")
-        .variable("WALLET__EMBEDDED__LISTEN_ADDRESS", "[::]:9735")
         .config();
     assert_eq!(config.embedded.token().map(|token| token.secret().expose_secret()), Some("token"));
     assert_eq!(config.bitcoind.port_on(Network::Regtest), 18443);
-    assert_eq!(config.embedded.listen_address.map(|address| address.get().port()), Some(9735));
 }
 
 #[test]
