@@ -137,10 +137,7 @@ impl Options {
 
 impl fmt::Debug for Options {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Options")
-            .field("folder", &self.folder)
-            .field("network", &self.network)
-            .finish_non_exhaustive()
+        f.debug_struct("Options").field("folder", &self.folder).field("network", &self.network).finish_non_exhaustive()
     }
 }
 

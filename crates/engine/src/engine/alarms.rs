@@ -6,7 +6,6 @@ use super::clock_changes::ClockChanges;
 use super::inputs::Inputs;
 use super::invoice_watcher::InvoiceWatcher;
 use super::outbox::Outbox;
-use super::ownership::Ownership;
 use super::tasks::Tasks;
 use super::timers::{Alarm, Due, Timers};
 use super::webhook_dispatcher::WebhookDispatcher;
@@ -17,7 +16,6 @@ use crate::ports::Clock;
 /// Dispatches alarms.
 pub(super) struct Alarms {
     pub(super) timers: Arc<Timers>,
-    pub(super) ownership: Ownership,
     pub(super) inputs: Inputs,
     pub(super) outbox: Arc<Outbox>,
     pub(super) watcher: Arc<InvoiceWatcher>,
@@ -70,9 +68,6 @@ impl Alarms {
     }
 
     async fn dispatch(&self, id: StreamId, alarm: Alarm) {
-        if !self.ownership.owns(id) {
-            return;
-        }
         match alarm {
             Alarm::Wake => self.inputs.put(id, Input::Timer).await,
             Alarm::Resend => self.outbox.resend(id).await,

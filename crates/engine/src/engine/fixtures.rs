@@ -18,7 +18,6 @@ use usher_protocol::message::PaymentHash;
 use super::capacity::Capacity;
 use super::index::Index;
 use super::inputs::{Inputs, Job};
-use super::ownership::Ownership;
 use super::reusable_logins::ReusableLogins;
 use super::scan_limiter::{ScanAdmission, ScanAdmissionParts};
 use super::tasks::Tasks;
@@ -59,7 +58,7 @@ pub(super) struct Around {
 
 impl Around {
     pub(super) fn new() -> Self {
-        let (inputs, jobs) = Inputs::new(Ownership::Everything);
+        let (inputs, jobs) = Inputs::new();
         let (tracker, stop) = (TaskTracker::new(), CancellationToken::new());
         Self {
             index: Arc::default(),

@@ -9,7 +9,6 @@ use std::sync::Arc;
 use tokio::sync::mpsc;
 use usher_protocol::EventId;
 
-use super::ownership::Ownership;
 use crate::StreamId;
 use crate::operations::Input;
 
@@ -33,14 +32,13 @@ pub(super) struct Job {
 #[derive(Clone)]
 pub(super) struct Inputs {
     workers: Arc<[mpsc::Sender<Job>]>,
-    ownership: Ownership,
 }
 
 impl Inputs {
     /// The queue, and what each worker takes its jobs from.
-    pub(super) fn new(ownership: Ownership) -> (Self, Vec<mpsc::Receiver<Job>>) {
+    pub(super) fn new() -> (Self, Vec<mpsc::Receiver<Job>>) {
         let (senders, receivers): (Vec<_>, _) = (0..WORKERS).map(|_| mpsc::channel(QUEUE)).unzip();
-        (Self { workers: senders.into(), ownership }, receivers)
+        (Self { workers: senders.into() }, receivers)
     }
 
     /// Queues a wallet's message for the operation it belongs to.
@@ -55,9 +53,6 @@ impl Inputs {
 
     /// All inputs of an operation go to the same worker, in the order in which they come.
     async fn queue(&self, job: Job) {
-        if !self.ownership.owns(job.id) {
-            return;
-        }
         // The last bytes of a UUIDv7 are random.
         let worker = usize::from(job.id.as_bytes()[15]) % WORKERS;
         if let Some(worker) = self.workers.get(worker) {
@@ -72,10 +67,9 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn inputs_stay_in_order_and_those_of_other_instances_are_dropped() {
-        let [mine, theirs] = [1, 2].map(|n| StreamId::from_parts(0, [n; 10]));
-        let (inputs, mut workers) = Inputs::new(Ownership::Only(mine));
-        inputs.put(theirs, Input::Timer).await;
+    async fn inputs_of_an_operation_stay_in_order() {
+        let mine = StreamId::from_parts(0, [1; 10]);
+        let (inputs, mut workers) = Inputs::new();
         inputs.put(mine, Input::Timer).await;
         inputs.put_message(mine, Input::Resumed, EventId::from_byte_array([7; 32])).await;
         let mut jobs = workers.iter_mut().flat_map(|worker| std::iter::from_fn(|| worker.try_recv().ok()));

@@ -42,7 +42,6 @@ mod new_logins;
 mod open_deliveries;
 mod operation_pages;
 mod outbox;
-mod ownership;
 mod public_methods;
 mod restore;
 mod reusable_handshakes;

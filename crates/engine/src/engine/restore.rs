@@ -8,7 +8,6 @@ use super::invoice_watcher::InvoiceWatcher;
 use super::metrics::Metrics;
 use super::open_deliveries::OpenDeliveries;
 use super::outbox::Outbox;
-use super::ownership::Ownership;
 use super::reusable_handshakes::ReusableHandshakes;
 use super::reusable_logins::ReusableLogins;
 use super::spending_budget::SpendingBudget;
@@ -32,7 +31,6 @@ pub(super) struct Restorer {
     pub(super) budget: Arc<SpendingBudget>,
     pub(super) outgoing: Arc<OpenDeliveries>,
     pub(super) metrics: Arc<Metrics>,
-    pub(super) ownership: Ownership,
 }
 
 /// What the start needs to know of the stored operations.
@@ -53,7 +51,7 @@ impl Restorer {
         let mut after = None;
         loop {
             let open = self.store.open_operations(after, PAGE).await?;
-            for operation in open.iter().filter(|operation| self.ownership.owns(operation.id)) {
+            for operation in &open {
                 self.restore_one(operation, now, &mut restored).await?;
             }
             match open.last() {

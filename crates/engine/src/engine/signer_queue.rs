@@ -143,7 +143,6 @@ mod tests {
 
     use super::*;
     use crate::UnixMillis;
-    use crate::engine::ownership::Ownership;
     use crate::ports::{InvalidSignerAddress, SignedEvent, SignerSession, WantedEvent};
     use crate::testing::ManualClock;
 
@@ -197,7 +196,7 @@ mod tests {
     async fn each_operation_asks_one_signer_and_the_oldest_makes_room() {
         let asked = Arc::new(());
         let running = || Arc::strong_count(&asked) - 2;
-        let (inputs, mut workers) = Inputs::new(Ownership::Everything);
+        let (inputs, mut workers) = Inputs::new();
         let clock = Arc::new(ManualClock::at(NOW));
         let tasks = Tasks::new(TaskTracker::new(), CancellationToken::new());
         let queue = SignerQueue::new(Some(Arc::new(Silent(Arc::clone(&asked)))), inputs, clock.clone(), tasks);

@@ -45,7 +45,6 @@ use super::new_logins::NewLogins;
 use super::open_deliveries::OpenDeliveries;
 use super::operation_pages::OperationPages;
 use super::outbox::{Outbox, OutboxParts};
-use super::ownership::Ownership;
 use super::restore::Restorer;
 use super::reusable_handshakes::{ReusableHandshakeParts, ReusableHandshakes};
 use super::reusable_logins::ReusableLogins;
@@ -154,7 +153,6 @@ impl Engine {
             remote_signer,
         } = parts;
         let tasks = Tasks::new(tasks.clone(), stop);
-        let ownership = Ownership::Everything;
         let (timers, index, metrics) = (Arc::<Timers>::default(), Arc::<Index>::default(), Arc::<Metrics>::default());
         let damage = Arc::new(Damage::new(Arc::clone(&store)));
         let budget = Arc::new(SpendingBudget::new(options.payments.spending));
@@ -170,7 +168,7 @@ impl Engine {
             challenge_ttl: options.challenge_ttl,
             service_proof: options.subkey_proof.clone(),
         });
-        let (inputs, jobs) = Inputs::new(ownership.clone());
+        let (inputs, jobs) = Inputs::new();
 
         let feed = Arc::new(EventFeed::new(
             Arc::clone(&store),
@@ -216,7 +214,6 @@ impl Engine {
             timers: Arc::clone(&timers),
             watcher: Arc::clone(&watcher),
             metrics: Arc::clone(&metrics),
-            ownership: ownership.clone(),
             clock: Arc::clone(&clock),
             randomness: Arc::clone(&randomness),
             tasks: tasks.clone(),
@@ -228,7 +225,6 @@ impl Engine {
             damage: Arc::clone(&damage),
             timers: Arc::clone(&timers),
             metrics: Arc::clone(&metrics),
-            ownership: ownership.clone(),
             clock: Arc::clone(&clock),
             randomness: Arc::clone(&randomness),
             tasks: tasks.clone(),
@@ -412,7 +408,6 @@ impl Engine {
         }));
         let alarms = Alarms {
             timers: Arc::clone(&timers),
-            ownership: ownership.clone(),
             inputs: inputs.clone(),
             outbox: Arc::clone(&outbox),
             watcher: Arc::clone(&watcher),
@@ -448,7 +443,6 @@ impl Engine {
             budget,
             outgoing,
             metrics: Arc::clone(&metrics),
-            ownership,
         };
         let cleanup = Cleanup {
             store: Arc::clone(&store),

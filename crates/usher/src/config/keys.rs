@@ -4,9 +4,9 @@ use std::net::IpAddr;
 
 use super::key::Key;
 use super::setting::{
-    ApiToken, DatabaseUrl, EmailDomain, HostName, Hours, LnBackend, LogFilter, LogFormat, Mnemonic,
-    Nip05, NodeAddress, NwcUrl, OpenIdClients, Port, PrivateKey, ProfileName, ProxyNetworks, Relays, ReturnUrls,
-    Scheme, Secret, Text, Unit, VerificationProvider, WebUrl, WebhookSecret, WebhookUrl, Whole,
+    ApiToken, DatabaseUrl, EmailDomain, HostName, Hours, LnBackend, LogFilter, LogFormat, Mnemonic, Nip05, NodeAddress,
+    NwcUrl, OpenIdClients, Port, PrivateKey, ProfileName, ProxyNetworks, Relays, ReturnUrls, Scheme, Secret, Text,
+    Unit, VerificationProvider, WebUrl, WebhookSecret, WebhookUrl, Whole,
 };
 use super::table::configuration;
 use usher_protocol::bolt11::Network;

@@ -9,7 +9,6 @@ use crate::engine::ids::Ids;
 use crate::engine::invoice_watcher::{InvoiceWatcher, InvoiceWatcherParts};
 use crate::engine::lightning_queue::LightningQueue;
 use crate::engine::outbox::OutboxParts;
-use crate::engine::ownership::Ownership;
 use crate::engine::signer_queue::SignerQueue;
 use crate::engine::spending_budget::{SpendingBudget, SpendingRules};
 use crate::engine::ticket_queue::TicketQueue;
@@ -59,7 +58,6 @@ pub(in crate::engine) fn committer(
         timers: Arc::clone(&around.timers),
         watcher: Arc::clone(&watcher),
         metrics: Arc::clone(&metrics),
-        ownership: Ownership::Everything,
         clock: Arc::clone(&clock),
         randomness: Arc::clone(&randomness),
         tasks: around.tasks.clone(),
@@ -70,7 +68,6 @@ pub(in crate::engine) fn committer(
         damage: Arc::clone(&damage),
         timers: Arc::clone(&around.timers),
         metrics: Arc::clone(&metrics),
-        ownership: Ownership::Everything,
         clock: Arc::clone(&clock),
         randomness: Arc::clone(&randomness),
         tasks: around.tasks.clone(),

@@ -30,7 +30,6 @@ use super::damage::Damage;
 use super::index::Index;
 use super::invoice_watcher::InvoiceWatcher;
 use super::metrics::Metrics;
-use super::ownership::Ownership;
 use super::tasks::Tasks;
 use super::timers::{Alarm, Timers};
 use crate::ports::{Clock, Messenger, OutboxMessage, OutgoingMessage, Randomness, Store, StoreError, Table};
@@ -62,7 +61,6 @@ pub(super) struct OutboxParts {
     pub(super) timers: Arc<Timers>,
     pub(super) watcher: Arc<InvoiceWatcher>,
     pub(super) metrics: Arc<Metrics>,
-    pub(super) ownership: Ownership,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) randomness: Arc<dyn Randomness>,
     pub(super) tasks: Tasks,
@@ -86,26 +84,20 @@ impl Outbox {
 
     /// Sends messages soon; never waits.
     pub(super) fn send(&self, id: StreamId, messages: Vec<OutboxMessage>) {
-        if self.parts.ownership.owns(id) {
-            // When the queue is full they are not lost: the repetition reads the outbox.
-            let _ = self.queue.try_send(SendJob::New(id, messages));
-        }
+        // When the queue is full they are not lost: the repetition reads the outbox.
+        let _ = self.queue.try_send(SendJob::New(id, messages));
     }
 
     /// Sends a message that is not in the outbox. Sealing it takes some tens of microseconds.
     pub(super) fn send_once(&self, id: StreamId, message: &OutgoingMessage) {
-        if self.parts.ownership.owns(id) {
-            self.parts.messenger.send(message);
-            self.parts.metrics.sent();
-        }
+        self.parts.messenger.send(message);
+        self.parts.metrics.sent();
     }
 
     /// Sends what the operation has in the outbox.
     pub(super) async fn resend(&self, id: StreamId) {
-        if self.parts.ownership.owns(id) {
-            // Fails only when the engine stops.
-            let _ = self.queue.send(SendJob::Again(id)).await;
-        }
+        // Fails only when the engine stops.
+        let _ = self.queue.send(SendJob::Again(id)).await;
     }
 
     /// The operation that sent this event.

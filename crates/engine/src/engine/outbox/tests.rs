@@ -12,7 +12,7 @@ const SECOND: Duration = Duration::from_secs(1);
 
 type Sent = UnboundedReceiver<(OutgoingMessage, Vec<EventId>)>;
 
-fn outbox(around: &Around, store: &Arc<MemoryStore>, ownership: Ownership) -> (Arc<Outbox>, Sent) {
+fn outbox(around: &Around, store: &Arc<MemoryStore>) -> (Arc<Outbox>, Sent) {
     let (messenger, sent) = RecordingMessenger::new(&["wss://ours"]);
     let watcher = InvoiceWatcher::new(InvoiceWatcherParts {
         backend: Some(ScriptedBackend::new() as Arc<dyn Lightning>),
@@ -32,7 +32,6 @@ fn outbox(around: &Around, store: &Arc<MemoryStore>, ownership: Ownership) -> (A
         timers: Arc::clone(&around.timers),
         watcher: Arc::new(watcher),
         metrics: Arc::default(),
-        ownership,
         clock: Arc::clone(&around.clock) as Arc<dyn Clock>,
         randomness: Arc::new(Always(127)),
         tasks: around.tasks.clone(),
@@ -72,7 +71,7 @@ async fn next(sent: &mut Sent) -> (OutgoingMessage, Vec<EventId>) {
 async fn message_is_resent_to_the_users_relays_until_it_expires() {
     let (around, store) = (Around::new(), Arc::new(MemoryStore::default()));
     store.set_relays(key(1), &["wss://theirs"]);
-    let (outbox, mut sent) = outbox(&around, &store, Ownership::Everything);
+    let (outbox, mut sent) = outbox(&around, &store);
     open(&around, &store, 1);
     outbox.send(stream(1), vec![message()]);
     let (first, events) = next(&mut sent).await;
@@ -107,7 +106,7 @@ async fn message_is_resent_to_the_users_relays_until_it_expires() {
 #[tokio::test]
 async fn changed_user_relays_are_reloaded() {
     let (around, store) = (Around::new(), Arc::new(MemoryStore::default()));
-    let (outbox, mut sent) = outbox(&around, &store, Ownership::Everything);
+    let (outbox, mut sent) = outbox(&around, &store);
     open(&around, &store, 1);
     outbox.send(stream(1), vec![message()]);
     assert!(next(&mut sent).await.0.relays.is_empty());
@@ -119,13 +118,10 @@ async fn changed_user_relays_are_reloaded() {
 }
 
 #[tokio::test]
-async fn messages_of_other_instances_and_finished_operations_are_not_sent() {
+async fn messages_of_finished_operations_are_not_sent() {
     let (around, store) = (Around::new(), Arc::new(MemoryStore::default()));
-    let (outbox, mut sent) = outbox(&around, &store, Ownership::Only(stream(1)));
+    let (outbox, mut sent) = outbox(&around, &store);
     open(&around, &store, 1);
-    open(&around, &store, 2);
-    outbox.send(stream(2), vec![message()]);
-    outbox.resend(stream(2)).await;
     around.index.update(stream(1), |open| open.resend_at = None);
     outbox.send(stream(1), vec![message()]);
     within("the queue is empty", || (outbox.queue.capacity() == QUEUE).then_some(())).await;

@@ -8,11 +8,10 @@
 //! and when they are due, up to a bound; the store is asked again when there is room.
 //!
 //! ```text
-//! committed ─▶ pending streams ─▶ timers ─▶ a queue per pool ─▶ a slot ─▶ one post ─▶ record ─▶ the next one, or later
+//! committed ─▶ pending streams ─▶ timers ─▶ queue ─▶ a permit ─▶ one post ─▶ record ─▶ the next one, or later
 //! store ────────────┘ (at the start, and those there was no room for)
 //! ```
 
-mod delivery_slots;
 mod operator_view;
 mod outcomes;
 mod pending_streams;
@@ -22,17 +21,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, mpsc};
 use tracing::{info, warn};
 
-use self::delivery_slots::{DeliverySlots, HANGS_AFTER, Pace, Slot};
 pub use self::operator_view::RetryError;
 use self::outcomes::{ReceiverHealth, Unrecorded};
 use self::pending_streams::{Loaded, PendingStreams};
 use self::schedule::{GIVE_UP_AFTER, interval};
 use super::damage::Damage;
 use super::metrics::Metrics;
-use super::ownership::Ownership;
 use super::tasks::Tasks;
 use super::timers::{Alarm, Timers};
 use crate::ports::{
@@ -44,8 +41,9 @@ use crate::{StreamId, UnixMillis};
 /// Most streams with pending deliveries in memory (about 150 bytes each, with its timer).
 const IN_MEMORY: usize = 50_000;
 
-/// Most slow streams that wait for a slot; the others wait in the store.
-const SLOW_IN_MEMORY: usize = 10_000;
+/// Most posts at a time, each with a socket. A post ends within the sender's deadline, so a receiver that hangs on this many
+/// streams delays the others by that deadline at most.
+const CONCURRENT_POSTS: usize = 1_024;
 
 /// Streams read from the store at a time.
 const PAGE: usize = 1000;
@@ -65,7 +63,6 @@ pub(super) struct WebhookDispatcherParts {
     pub(super) damage: Arc<Damage>,
     pub(super) timers: Arc<Timers>,
     pub(super) metrics: Arc<Metrics>,
-    pub(super) ownership: Ownership,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) randomness: Arc<dyn Randomness>,
     pub(super) tasks: Tasks,
@@ -77,34 +74,28 @@ pub(super) struct WebhookDispatcher {
     streams: Mutex<PendingStreams>,
     /// There is room in memory for more of the store's streams.
     room: Notify,
-    slots: DeliverySlots,
+    permits: Arc<Semaphore>,
     unrecorded: Unrecorded,
     health: ReceiverHealth,
-    fast: mpsc::Sender<StreamId>,
-    slow: mpsc::Sender<StreamId>,
+    queue: mpsc::Sender<StreamId>,
 }
 
-/// The streams that wait for a slot, by pool.
-pub(super) struct DueStreams {
-    fast: mpsc::Receiver<StreamId>,
-    slow: mpsc::Receiver<StreamId>,
-}
+/// The streams that wait for a permit to post.
+pub(super) struct DueStreams(mpsc::Receiver<StreamId>);
 
 impl WebhookDispatcher {
     pub(super) fn new(parts: WebhookDispatcherParts) -> (Self, DueStreams) {
-        let (fast, fast_due) = mpsc::channel(IN_MEMORY);
-        let (slow, slow_due) = mpsc::channel(SLOW_IN_MEMORY);
+        let (queue, due) = mpsc::channel(IN_MEMORY);
         let dispatcher = Self {
             parts,
             streams: Mutex::new(PendingStreams::new(IN_MEMORY)),
             room: Notify::new(),
-            slots: DeliverySlots::new(),
+            permits: Arc::new(Semaphore::new(CONCURRENT_POSTS)),
             unrecorded: Unrecorded::default(),
             health: ReceiverHealth::default(),
-            fast,
-            slow,
+            queue,
         };
-        (dispatcher, DueStreams { fast: fast_due, slow: slow_due })
+        (dispatcher, DueStreams(due))
     }
 
     /// Whether events are delivered at all.
@@ -114,20 +105,15 @@ impl WebhookDispatcher {
 
     /// Events of `stream` were committed: they are due at once.
     pub(super) fn deliver_soon(&self, stream: StreamId, now: UnixMillis) {
-        if self.is_on() && self.parts.ownership.owns(stream) && self.streams.lock().note(stream) {
+        if self.is_on() && self.streams.lock().note(stream) {
             self.parts.timers.set(now, stream, Alarm::Deliver);
         }
     }
 
-    /// A stream's timer has fired: it queues for a slot. Never waits, because all timers would.
+    /// A stream's timer has fired: it queues for a permit. Never waits, because all timers would.
     pub(super) fn due(&self, stream: StreamId) {
-        let pace = self.streams.lock().pace(stream);
-        let queue = match pace {
-            Pace::Fast => &self.fast,
-            Pace::Slow => &self.slow,
-        };
         // It is closed only when the engine stops.
-        if let Err(mpsc::error::TrySendError::Full(stream)) = queue.try_send(stream) {
+        if let Err(mpsc::error::TrySendError::Full(stream)) = self.queue.try_send(stream) {
             self.streams.lock().put_off(stream);
         }
     }
@@ -156,7 +142,7 @@ impl WebhookDispatcher {
                     break Err(failure);
                 }
             };
-            for (stream, due_at) in pending.iter().filter(|(stream, _)| self.parts.ownership.owns(*stream)) {
+            for (stream, due_at) in &pending {
                 let what = self.streams.lock().load(*stream, *due_at <= soon);
                 match what {
                     Loaded::New => {
@@ -197,34 +183,29 @@ impl WebhookDispatcher {
         }
     }
 
-    /// Begins deliveries that are due, as soon as there is a slot, until the engine stops.
-    pub(super) async fn run(self: Arc<Self>, due: DueStreams) {
-        tokio::join!(self.run_pool(Pace::Fast, due.fast), self.run_pool(Pace::Slow, due.slow));
-    }
-
-    async fn run_pool(self: &Arc<Self>, pace: Pace, mut due: mpsc::Receiver<StreamId>) {
-        let pool = self.slots.of(pace);
+    /// Begins deliveries that are due, as soon as there is a permit, until the engine stops.
+    pub(super) async fn run(self: Arc<Self>, DueStreams(mut due): DueStreams) {
         loop {
             let next = async {
                 let stream = due.recv().await?;
-                Some((stream, pool.slot().await?))
+                Some((stream, Arc::clone(&self.permits).acquire_owned().await.ok()?))
             };
-            let Some(Some((stream, slot))) = self.parts.tasks.unless_stopped(next).await else { return };
+            let Some(Some((stream, permit))) = self.parts.tasks.unless_stopped(next).await else { return };
             let begins = self.streams.lock().begin(stream);
             if begins {
-                self.parts.tasks.spawn(Arc::clone(self).deliver_stream(stream, slot));
+                self.parts.tasks.spawn(Arc::clone(&self).deliver_stream(stream, permit));
             }
         }
     }
 
-    /// Delivers the pending events of one stream, one after the other, until it must wait or others want its slot.
-    async fn deliver_stream(self: Arc<Self>, stream: StreamId, mut slot: Slot) {
+    /// Delivers the pending events of one stream, one after the other, until it must wait or others need its permit.
+    async fn deliver_stream(self: Arc<Self>, stream: StreamId, _permit: OwnedSemaphorePermit) {
         let _guard = PanicGuard { streams: &self.streams, stream };
         loop {
-            match self.deliver_next(stream, &mut slot).await {
+            match self.deliver_next(stream).await {
                 Ok(Next::Stop) => return,
-                Ok(Next::Now) if slot.is_wanted() => {
-                    self.deliver_at(stream, self.parts.clock.now(), Pace::Fast);
+                Ok(Next::Now) if self.permits.available_permits() == 0 => {
+                    self.deliver_at(stream, self.parts.clock.now());
                     break;
                 }
                 Ok(Next::Now) => {}
@@ -233,14 +214,14 @@ impl WebhookDispatcher {
                         break;
                     }
                 }
-                Ok(Next::At(at, pace)) => {
-                    self.deliver_at(stream, at, pace);
+                Ok(Next::At(at)) => {
+                    self.deliver_at(stream, at);
                     break;
                 }
                 Err(failure) => {
                     warn!(stream_id = %stream, error = ?failure, "a delivery waits for the store");
                     let again = self.parts.clock.now().plus(self.unrecorded.pause(stream));
-                    self.deliver_at(stream, again, slot.pace());
+                    self.deliver_at(stream, again);
                     break;
                 }
             }
@@ -250,24 +231,24 @@ impl WebhookDispatcher {
         }
     }
 
-    fn deliver_at(&self, stream: StreamId, at: UnixMillis, pace: Pace) {
+    fn deliver_at(&self, stream: StreamId, at: UnixMillis) {
         let soon = at <= self.parts.clock.now().plus(SOON);
-        if self.streams.lock().later(stream, pace, soon) {
+        if self.streams.lock().later(stream, soon) {
             self.parts.timers.set(at, stream, Alarm::Deliver);
         }
     }
 
-    async fn deliver_next(&self, queue: StreamId, slot: &mut Slot) -> Result<Next, StoreError> {
+    async fn deliver_next(&self, queue: StreamId) -> Result<Next, StoreError> {
         let Some(sender) = &self.parts.sender else { return Ok(Next::Nothing) };
         if self.parts.tasks.is_stopping() {
             return Ok(Next::Stop);
         }
         if let Some(attempt) = self.unrecorded.get(queue) {
-            let next = next_after(&attempt, Pace::Fast);
+            let next = next_after(&attempt);
             return self.record(queue, attempt).await.map(|()| next);
         }
         if self.unrecorded.is_full() {
-            return Ok(Next::At(self.parts.clock.now().plus(ASK_AGAIN_AFTER), slot.pace()));
+            return Ok(Next::At(self.parts.clock.now().plus(ASK_AGAIN_AFTER)));
         }
         let now = self.parts.clock.now();
         let delivery = match self.parts.store.next_delivery(queue).await {
@@ -283,23 +264,18 @@ impl WebhookDispatcher {
             Err(failure) => return Err(failure),
         };
         if delivery.due_at > now {
-            return Ok(Next::At(delivery.due_at, slot.pace()));
+            return Ok(Next::At(delivery.due_at));
         }
-        let began = self.parts.clock.monotonic();
         let posted = tokio::select! {
             biased;
-            posted = slot.run(&*self.parts.clock, sender.post(delivery.stream, &delivery.event, now)) => posted,
+            posted = sender.post(delivery.stream, &delivery.event, now) => posted,
             // A running post is cut off and not recorded: it is repeated after the next start. One that has ended is recorded.
             () = self.parts.tasks.stopped() => return Ok(Next::Stop),
         };
-        let ended = self.parts.clock.monotonic();
-        if let Some(posted) = &posted {
-            self.health.observe(posted, ended);
-        }
+        self.health.observe(&posted, self.parts.clock.monotonic());
         let stream = delivery.stream;
-        let attempt = self.attempt(&delivery, posted.unwrap_or_else(cut_off));
-        let hung = ended.saturating_sub(began) >= HANGS_AFTER;
-        let next = next_after(&attempt, if hung { Pace::Slow } else { Pace::Fast });
+        let attempt = self.attempt(&delivery, posted);
+        let next = next_after(&attempt);
         if attempt.status == DeliveryStatus::Failed {
             let index = attempt.index;
             warn!(stream_id = %stream, index, "a webhook delivery is given up; it can be retried");
@@ -355,16 +331,10 @@ impl Drop for PanicGuard<'_> {
     }
 }
 
-/// The result of a post that made room for others.
-fn cut_off() -> Posted {
-    let reason = "no response within a second while other posts waited; the next attempt has the full time limit";
-    Posted::Refused { http_status: None, reason: reason.to_owned(), retry_after: None }
-}
-
-/// What comes next on a stream after this attempt; `pace` is that of the stream if it failed.
-const fn next_after(attempt: &DeliveryAttempt, pace: Pace) -> Next {
+/// What comes next on a stream after this attempt.
+const fn next_after(attempt: &DeliveryAttempt) -> Next {
     match attempt.status {
-        DeliveryStatus::Pending => Next::At(attempt.due_at, pace),
+        DeliveryStatus::Pending => Next::At(attempt.due_at),
         DeliveryStatus::Delivered | DeliveryStatus::Failed => Next::Now,
     }
 }
@@ -373,8 +343,8 @@ const fn next_after(attempt: &DeliveryAttempt, pace: Pace) -> Next {
 enum Next {
     /// Another delivery may be due.
     Now,
-    /// Nothing before then; and the pace at which it waits.
-    At(UnixMillis, Pace),
+    /// Nothing before then.
+    At(UnixMillis),
     /// Nothing is pending.
     Nothing,
     /// The engine stops.

@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 
-use super::delivery_slots::Pace;
 use crate::StreamId;
 
 /// Streams with pending deliveries.
@@ -20,8 +19,8 @@ pub(super) struct PendingStreams {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Progress {
-    /// Its timer is set, or it waits for a slot.
-    Scheduled(Pace),
+    /// Its timer is set, or it waits for a permit.
+    Scheduled,
     /// It is being delivered; `true`: an event was added meanwhile.
     Delivering(bool),
 }
@@ -49,21 +48,21 @@ impl PendingStreams {
     pub(super) fn note(&mut self, stream: StreamId) -> bool {
         let full = self.known.len() >= self.room;
         match self.known.get_mut(&stream) {
-            Some(Progress::Scheduled(_)) => return false,
+            Some(Progress::Scheduled) => return false,
             Some(Progress::Delivering(more)) => *more = true,
             None if full => {
                 self.more_in_store = true;
                 self.asked_in_vain = false;
             }
             None => {
-                self.known.insert(stream, Progress::Scheduled(Pace::Fast));
+                self.known.insert(stream, Progress::Scheduled);
                 return true;
             }
         }
         false
     }
 
-    /// The store has `stream`, which is due `soon` or later. Nothing is known of its last post: it counts as slow.
+    /// The store has `stream`, which is due `soon` or later.
     pub(super) fn load(&mut self, stream: StreamId, soon: bool) -> Loaded {
         if self.known.contains_key(&stream) {
             Loaded::Known
@@ -72,7 +71,7 @@ impl PendingStreams {
         } else if !soon && self.known.len() >= self.room / 2 {
             Loaded::Later
         } else {
-            self.known.insert(stream, Progress::Scheduled(Pace::Slow));
+            self.known.insert(stream, Progress::Scheduled);
             Loaded::New
         }
     }
@@ -89,10 +88,10 @@ impl PendingStreams {
 
     /// The stream is due `soon` or later; returns whether its timer must be set. One that is due later is left in the store when
     /// room is needed for new ones.
-    pub(super) fn later(&mut self, stream: StreamId, pace: Pace, soon: bool) -> bool {
+    pub(super) fn later(&mut self, stream: StreamId, soon: bool) -> bool {
         let stays = soon || self.known.len() < self.room / 2;
         if stays {
-            self.known.insert(stream, Progress::Scheduled(pace));
+            self.known.insert(stream, Progress::Scheduled);
         } else {
             self.known.remove(&stream);
             self.more_in_store = true;
@@ -100,9 +99,9 @@ impl PendingStreams {
         stays
     }
 
-    /// There is no room for the stream in the queue for slots: it is left in the store.
+    /// There is no room for the stream in the queue for permits: it is left in the store.
     pub(super) fn put_off(&mut self, stream: StreamId) {
-        if let Some(Progress::Scheduled(_)) = self.known.get(&stream) {
+        if let Some(Progress::Scheduled) = self.known.get(&stream) {
             self.known.remove(&stream);
         }
         self.more_in_store = true;
@@ -127,14 +126,6 @@ impl PendingStreams {
         let runs = matches!(self.known.get(&stream), Some(Progress::Delivering(_)));
         self.known.insert(stream, Progress::Delivering(runs));
         !runs
-    }
-
-    /// The pace of the stream's last post.
-    pub(super) fn pace(&self, stream: StreamId) -> Pace {
-        match self.known.get(&stream) {
-            Some(Progress::Scheduled(pace)) => *pace,
-            Some(Progress::Delivering(_)) | None => Pace::Fast,
-        }
     }
 
     /// Whether the store has streams that are not in memory.
@@ -177,7 +168,7 @@ mod tests {
         for n in 0..100 {
             assert!(streams.note(id(n)), "{n}");
             assert!(streams.begin(id(n)));
-            let stays = streams.later(id(n), Pace::Fast, false);
+            let stays = streams.later(id(n), false);
             assert_eq!(stays, n < 3, "{n}");
         }
         assert!(streams.has_more());
@@ -213,7 +204,6 @@ mod tests {
         assert_eq!(loaded, [[Loaded::New; 4], [Loaded::Later; 4]].concat());
         streams.asked(None, true, 0);
         for n in 0..4 {
-            assert_eq!(streams.pace(id(n)), Pace::Slow);
             assert!(streams.begin(id(n)) && streams.rest(id(n)));
         }
         assert!(streams.has_more() && !streams.has_room_for_more());
@@ -232,9 +222,8 @@ mod tests {
         assert!(!streams.begin(id(1)), "it still runs");
         streams.hurry(id(1));
         assert!(!streams.rest(id(1)) && streams.rest(id(1)));
-        assert!(streams.begin(id(1)) && streams.later(id(1), Pace::Slow, true));
-        assert!(!streams.note(id(1)), "it waits for its turn, and keeps its pace");
-        assert_eq!(streams.pace(id(1)), Pace::Slow);
+        assert!(streams.begin(id(1)) && streams.later(id(1), true));
+        assert!(!streams.note(id(1)), "it waits for its turn");
         streams.put_off(id(1));
         assert!(streams.note(id(1)));
     }

@@ -37,7 +37,7 @@ struct Fixture {
     webhooks: Arc<WebhookDispatcher>,
 }
 
-fn fixture(ownership: Ownership) -> Fixture {
+fn fixture() -> Fixture {
     let (around, store, app) = (Around::new(), Arc::new(MemoryDeliveries::default()), Arc::new(App::default()));
     let (webhooks, due) = WebhookDispatcher::new(WebhookDispatcherParts {
         store: Arc::clone(&store) as Arc<dyn DeliveryStore>,
@@ -45,7 +45,6 @@ fn fixture(ownership: Ownership) -> Fixture {
         damage: Arc::new(Damage::new(Arc::new(MemoryStore::default()) as Arc<dyn Store>)),
         timers: Arc::clone(&around.timers),
         metrics: Arc::default(),
-        ownership,
         clock: Arc::clone(&around.clock) as Arc<dyn Clock>,
         randomness: Arc::new(Always(0)),
         tasks: around.tasks.clone(),
@@ -75,7 +74,7 @@ impl Fixture {
 
 #[tokio::test]
 async fn events_are_posted_in_order_and_a_refusal_blocks_only_its_stream() {
-    let fixture = fixture(Ownership::Everything);
+    let fixture = fixture();
     for index in 0..2 {
         fixture.store.add(stream(1), index);
     }
@@ -100,7 +99,7 @@ async fn events_are_posted_in_order_and_a_refusal_blocks_only_its_stream() {
 
 #[tokio::test]
 async fn stream_is_reloaded_after_a_panic() {
-    let fixture = fixture(Ownership::Everything);
+    let fixture = fixture();
     fixture.store.add(stream(1), 0);
     fixture.webhooks.load().await.unwrap();
     fixture.app.panics.store(true, Ordering::SeqCst);
@@ -109,16 +108,5 @@ async fn stream_is_reloaded_after_a_panic() {
     fixture.webhooks.load().await.unwrap();
     assert_eq!(fixture.pass(Duration::ZERO).await, [stream(1)]);
     fixture.got(&[(stream(1), 0)]).await;
-    fixture.around.stop().await;
-}
-
-#[tokio::test]
-async fn streams_of_other_instances_are_ignored() {
-    let fixture = fixture(Ownership::Only(stream(1)));
-    fixture.store.add(stream(1), 0);
-    fixture.store.add(stream(2), 0);
-    fixture.webhooks.load().await.unwrap();
-    fixture.webhooks.deliver_soon(stream(3), NOW);
-    assert_eq!(fixture.pass(Duration::ZERO).await, [stream(1)]);
     fixture.around.stop().await;
 }
