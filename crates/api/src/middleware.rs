@@ -1,4 +1,4 @@
-//! The middleware around every endpoint: request id, framing and `Host`, authentication, rate and time limits, the shape
+//! The middleware around every endpoint: request id, `Host`, authentication, rate and time limits, the shape
 //! of errors, and the log line and metric of the request.
 
 use std::net::IpAddr;
@@ -20,14 +20,13 @@ use tracing::Instrument as _;
 use crate::ApiState;
 use crate::auth::{self, AuthPolicy, Authorization};
 use crate::connection_lease::ConnectionLease;
-use crate::framing::FramingError;
 use crate::peer::Peer;
 use crate::problem::{ErrorCode, Problem};
 use crate::request_id::{RequestId, X_REQUEST_ID};
 use crate::request_log::{self, CompletedRequest};
 use crate::state::DocsAccess;
 use crate::unauthenticated_limits::Summary;
-use crate::{header_list, host_header, loopback, remaining_body};
+use crate::{header_list, host_header, loopback};
 
 /// Marks a request that arrived over a WebSocket whose client has sent the token. A request extension, which no client
 /// can set.
@@ -63,13 +62,12 @@ impl DeadlineExtension {
 #[error("a handler panicked")]
 struct HandlerPanicked;
 
-/// Checks a request, runs its handler, completes the response, and leaves the connection ready for the next request.
+/// Checks a request, runs its handler, and completes the response.
 pub(crate) async fn handle(State(context): State<Context>, request: Request, next: Next) -> Response {
     let request_id = RequestId::of(request.headers(), context.state.randomness.as_ref());
     // At the highest level, so that every log line of the request has it, however few `RUST_LOG` lets through.
     let span = tracing::error_span!("request", %request_id, stream_id = tracing::field::Empty);
-    let limit = context.state.limits.body_bytes;
-    remaining_body::drain(limit, request, |request| respond(context, request_id, request, next)).instrument(span).await
+    respond(context, request_id, request, next).instrument(span).await
 }
 
 async fn respond(context: Context, request_id: RequestId, mut request: Request, next: Next) -> Response {
@@ -82,7 +80,6 @@ async fn respond(context: Context, request_id: RequestId, mut request: Request, 
     let (mut response, waited) = match checked {
         Ok(()) => context.run(request, next).await,
         Err(problem) => {
-            // Keeps `request`: its body may be read only once it is dropped, and not at all after a 401.
             if problem.code() == ErrorCode::Unauthorized && auth::has_token(request.headers()) {
                 delay_wrong_token(&context.state, peer).await;
             }
@@ -113,9 +110,6 @@ impl Context {
         if !pre_authenticated && !host_header::is_valid(request.version(), request.headers()) {
             let detail = "the request must name its host in one `Host` header (RFC 9112 section 3.2)";
             return Err(Problem::new(ErrorCode::MalformedRequest, detail));
-        }
-        if let Some(error) = request.extensions().get::<FramingError>() {
-            return Err(Problem::new(ErrorCode::MalformedRequest, error.detail()));
         }
         match self.policy {
             AuthPolicy::Public => Ok(()),

@@ -1,7 +1,7 @@
 //! One connection.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use axum::Router;
@@ -16,11 +16,9 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 use tower::Service as _;
 
-use super::lingering_socket::LingeringSocket;
 use super::options::ServeOptions;
 use crate::connection_lease::ConnectionLease;
 use crate::connection_table::ConnectionPermit;
-use crate::framing::RefusedRequest;
 use crate::peer::Peer;
 
 /// Largest buffer for reading and for writing, each, of one connection.
@@ -64,34 +62,25 @@ impl Connections {
             tracing::debug!(%error, "TCP_NODELAY was not set");
         }
         let peer = stream.peer_addr().ok().map(|address| Peer(address.ip()));
-        let requests = Arc::new(AtomicU64::new(0));
-        let answering = Arc::new(AtomicBool::new(false));
-        let refused = Arc::new(RefusedRequest::default());
+        // A client that takes no bytes for so long is gone, whether or not its system still acknowledges them.
+        if let Err(error) = socket2::SockRef::from(&stream).set_tcp_user_timeout(Some(self.write_timeout)) {
+            tracing::debug!(%error, "TCP_USER_TIMEOUT was not set");
+        }
+        let has_requested = Arc::new(AtomicBool::new(false));
         let service = {
-            let (router, requests, answering) = (self.router.clone(), Arc::clone(&requests), Arc::clone(&answering));
-            let refused = Arc::clone(&refused);
+            let (router, has_requested) = (self.router.clone(), Arc::clone(&has_requested));
             let lease = ConnectionLease::new(router.clone(), cut.clone(), place, open);
             service_fn(move |request: Request<Incoming>| {
-                let number = requests.fetch_add(1, Ordering::Relaxed);
-                answering.store(true, Ordering::Relaxed);
+                has_requested.store(true, Ordering::Relaxed);
                 let mut request = request.map(Body::new);
                 request.extensions_mut().insert(lease.clone());
-                if let Some(error) = refused.error(number) {
-                    request.extensions_mut().insert(error);
-                }
                 if let Some(peer) = peer {
                     request.extensions_mut().insert(peer);
                 }
-                let (answer, answering) = (router.clone().call(request), Arc::clone(&answering));
-                async move {
-                    let answer = answer.await;
-                    answering.store(false, Ordering::Relaxed);
-                    answer
-                }
+                router.clone().call(request)
             })
         };
-        let io = TokioIo::new(LingeringSocket::new(stream, self.write_timeout, answering).checking_framing(refused));
-        let connection = self.http.serve_connection(io, service).with_upgrades();
+        let connection = self.http.serve_connection(TokioIo::new(stream), service).with_upgrades();
         let first_request_timeout = self.first_request_timeout;
         // A token of its own: waiting on the shared one would make all connections take turns at its lock.
         let stop = self.stop.child_token();
@@ -117,7 +106,7 @@ impl Connections {
                     () = cut.cancelled() => return,
                     () = &mut first_request, if waits_for_first => {
                         waits_for_first = false;
-                        if requests.load(Ordering::Relaxed) == 0 {
+                        if !has_requested.load(Ordering::Relaxed) {
                             tracing::debug!("no request arrived on a connection in time");
                             return;
                         }

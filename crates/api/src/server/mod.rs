@@ -1,7 +1,6 @@
 //! Accepts connections, limits them, and stops.
 
 mod connection;
-mod lingering_socket;
 mod options;
 mod refusal;
 

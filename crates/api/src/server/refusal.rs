@@ -3,16 +3,19 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::io::AsyncWriteExt as _;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::sync::Semaphore;
 use tokio_util::task::TaskTracker;
 
-use super::lingering_socket::LingeringSocket;
 use crate::problem::{PROBLEM_JSON, Problem, RETRY_SECONDS};
 
 /// Maximum number of refusals that are being sent; a connection beyond these is closed without a response.
 const AT_A_TIME: usize = 64;
+
+/// How much of a request is read after the refusal. Closing a socket with unread bytes resets the connection, and the client may
+/// lose the response.
+const DISCARDED: u64 = 64 * 1024;
 
 /// How long a client may take to accept the refusal.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -30,14 +33,16 @@ impl Refusals {
     }
 
     /// Says that there is no place, and closes the connection.
-    pub(super) fn refuse(&self, stream: TcpStream) {
+    pub(super) fn refuse(&self, mut stream: TcpStream) {
         let Ok(place) = Arc::clone(&self.places).try_acquire_owned() else { return };
         let answer = Arc::clone(&self.answer);
         self.tasks.spawn(async move {
-            let mut stream = LingeringSocket::new(stream, PATIENCE, Arc::default());
-            if stream.write_all(answer.as_bytes()).await.is_ok() {
-                let _ = stream.shutdown().await;
-            }
+            let refused = async {
+                stream.write_all(answer.as_bytes()).await?;
+                stream.shutdown().await?;
+                tokio::io::copy(&mut stream.take(DISCARDED), &mut tokio::io::sink()).await
+            };
+            let _ = tokio::time::timeout(PATIENCE, refused).await;
             drop(place);
         });
     }

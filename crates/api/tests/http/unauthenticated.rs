@@ -84,7 +84,8 @@ async fn idle_connections_do_not_lock_out_the_app() {
     };
     assert!(value("usher_http_connections{authenticated=\"no\"}") <= 30.0);
     assert!(value("usher_http_connections{authenticated=\"yes\"}") >= 1.0);
-    assert!(value("usher_http_connections_evicted_total") >= 270.0 - 30.0);
+    // A third of them ended with its response, because its body was not read.
+    assert!(value("usher_http_connections_evicted_total") >= 200.0 - 30.0);
     drop(idle);
     app.stop().await;
 }

@@ -63,7 +63,7 @@ impl AfterCommit {
                 self.outbox.send(id, step.messages.into_iter().chain(step.added).collect());
             }
             for message in &step.sent_once {
-                self.outbox.send_once(id, message);
+                self.outbox.send_once(message);
             }
             let unattended = step.operation.is_unattended();
             for call in step.calls {

@@ -89,7 +89,7 @@ impl Outbox {
     }
 
     /// Sends a message that is not in the outbox. Sealing it takes some tens of microseconds.
-    pub(super) fn send_once(&self, id: StreamId, message: &OutgoingMessage) {
+    pub(super) fn send_once(&self, message: &OutgoingMessage) {
         self.parts.messenger.send(message);
         self.parts.metrics.sent();
     }
