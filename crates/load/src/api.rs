@@ -15,8 +15,6 @@ pub(crate) struct Started<'a> {
     pub(crate) stream_id: &'a str,
     #[serde(default)]
     pub(crate) url: &'a str,
-    #[serde(default)]
-    pub(crate) page_url: &'a str,
 }
 
 /// The answer to a poll.
@@ -71,17 +69,6 @@ pub(crate) fn wait_events_after(token: &str, stream: &str, after: usize) -> Vec<
     http::get(&format!("/events/{stream}?after={after}&wait={WAIT}"), token)
 }
 
-/// Asks for a stream's events as they happen.
-pub(crate) fn event_stream(token: &str, stream: &str) -> Vec<u8> {
-    let head = format!("GET /events/{stream} HTTP/1.1\r\nHost: usher\r\nAuthorization: Bearer {token}\r\n");
-    format!("{head}Accept: text/event-stream\r\n\r\n").into_bytes()
-}
-
-/// Asks for the state of a page as it changes, as its script does.
-pub(crate) fn page_events(path: &str) -> Vec<u8> {
-    format!("GET {path}/events HTTP/1.1\r\nHost: usher\r\nAccept: text/event-stream\r\n\r\n").into_bytes()
-}
-
 /// Asks for the service's numbers.
 pub(crate) fn metrics(token: &str) -> Vec<u8> {
     http::get("/metrics", token)
@@ -94,32 +81,10 @@ pub(crate) fn watched_invoices(answer: &http::Answer<'_>) -> Result<usize> {
     Ok(value.context("no number of watched invoices")?.trim().parse()?)
 }
 
-/// Asks for the state of the Lightning backend.
-pub(crate) fn wallet_info(token: &str) -> Vec<u8> {
-    http::get("/wallet/info", token)
-}
-
-/// Reads whether the service's Lightning node runs and knows the chain, and how many of its channels can be used.
-pub(crate) fn node_state(answer: &http::Answer<'_>) -> Result<(bool, usize)> {
-    let info: serde_json::Value = serde_json::from_slice(answer.ok()?).context("not the state of a backend")?;
-    let node = &info["node"];
-    let warnings = node["warnings"].as_array().context("the backend is no node inside the service")?;
-    let waits = warnings.iter().any(|warning| warning["code"] == "not_running" || warning["code"] == "not_synced");
-    let usable = node["channels"]["usable"].as_u64().context("no number of channels")?;
-    Ok((!waits, usize::try_from(usable)?))
-}
-
 /// Reads the answer to a start call.
 pub(crate) fn started(answer: &http::Answer<'_>) -> Result<(String, String)> {
     let started: Started<'_> = serde_json::from_slice(answer.ok()?).context("not the answer to a start call")?;
     Ok((started.stream_id.to_owned(), started.url.to_owned()))
-}
-
-/// Reads the stream of a handshake and the path of its page.
-pub(crate) fn handshake_page(answer: &http::Answer<'_>) -> Result<(String, String)> {
-    let started: Started<'_> = serde_json::from_slice(answer.ok()?).context("not the answer to a start call")?;
-    let path = started.page_url.find("/handshake/").and_then(|begin| started.page_url.get(begin..));
-    Ok((started.stream_id.to_owned(), path.context("a handshake without a page")?.to_owned()))
 }
 
 /// Reads the answer to a poll.

@@ -40,8 +40,6 @@ pub(crate) enum What {
     All,
     /// Logins end to end.
     Logins,
-    /// Logins with OpenID Connect, end to end.
-    Openid,
     /// Start calls, with many open.
     Starts,
     /// Event polls, with many open.
@@ -54,12 +52,8 @@ pub(crate) enum What {
     Tickets,
     /// Memory per open operation.
     Memory,
-    /// Memory per open page, beside idle event streams.
-    Pages,
     /// Time to start.
     Startup,
-    /// Memory and time to start with channels of the Lightning node inside the service.
-    Channels,
 }
 
 impl What {
@@ -90,9 +84,6 @@ pub(crate) struct Options {
     /// About how many logins a run consists of; users log in again, each time with another key, until it is reached.
     #[arg(long, default_value_t = 3000)]
     pub(crate) logins: usize,
-    /// Logins with OpenID Connect; at most 1,000, which is how many the provider lets begin at once.
-    #[arg(long, default_value_t = 1_000)]
-    pub(crate) openid_logins: usize,
     /// Simulated delay between the relay and each of its clients, in milliseconds.
     #[arg(long, default_value_t = 50)]
     pub(crate) latency_ms: u64,
@@ -126,12 +117,6 @@ pub(crate) struct Options {
     /// Seconds in which look-ups are counted while nobody pays.
     #[arg(long, default_value_t = 60)]
     pub(crate) watch_seconds: u64,
-    /// Channels of the Lightning node inside the service.
-    #[arg(long, value_delimiter = ',', default_values_t = [0, 10, 100])]
-    pub(crate) channels: Vec<usize>,
-    /// Pages that are open at a time, and as many event streams beside them: needs twice as many open files.
-    #[arg(long, default_value_t = 10_000)]
-    pub(crate) pages: usize,
     /// Open operations for memory and start-up.
     #[arg(long, default_value_t = 100_000)]
     pub(crate) operations: usize,

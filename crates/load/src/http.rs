@@ -27,7 +27,6 @@ pub(crate) struct Connection {
 /// An answer.
 pub(crate) struct Answer<'a> {
     pub(crate) status: u16,
-    head: &'a [u8],
     pub(crate) body: &'a [u8],
 }
 
@@ -36,15 +35,6 @@ impl Answer<'_> {
     pub(crate) fn ok(&self) -> Result<&[u8]> {
         ensure!(self.status == 200, "status {}: {}", self.status, String::from_utf8_lossy(self.body));
         Ok(self.body)
-    }
-
-    /// The values of all headers of this name.
-    pub(crate) fn headers(&self, name: &str) -> Result<Vec<String>> {
-        let mut headers = [httparse::EMPTY_HEADER; MOST_HEADERS];
-        let mut head = httparse::Response::new(&mut headers);
-        head.parse(self.head).context("not an HTTP answer")?;
-        let named = head.headers.iter().filter(|header| header.name.eq_ignore_ascii_case(name));
-        named.map(|header| Ok(std::str::from_utf8(header.value)?.to_owned())).collect()
     }
 }
 
@@ -81,8 +71,7 @@ impl Connection {
         };
         ensure!(self.received.len() == end, "more was answered than asked for");
         self.given = true;
-        let (head, body) = self.received.split_at_checked(body).unwrap_or_default();
-        Ok(Answer { status, head, body })
+        Ok(Answer { status, body: self.received.get(body..).unwrap_or_default() })
     }
 }
 

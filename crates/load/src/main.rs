@@ -1,8 +1,6 @@
 //! `usher-load`: measures a running Usher and prints one table (see `docs/performance.md`).
 
 mod api;
-mod browser;
-mod channel_network;
 mod cli;
 mod closed_loop;
 mod connected_users;
@@ -94,9 +92,6 @@ async fn measure(cli: &Cli) -> Result<Report> {
     if cli.what.includes(What::Logins) {
         rows.extend(measure::logins::measure(&tool).await?);
     }
-    if cli.what.includes(What::Openid) {
-        rows.extend(measure::openid::measure(&tool).await?);
-    }
     if cli.what.includes(What::Starts) || cli.what.includes(What::Polls) {
         rows.extend(measure::calls::measure(&tool, cli.what).await?);
     }
@@ -112,14 +107,8 @@ async fn measure(cli: &Cli) -> Result<Report> {
     if cli.what.includes(What::Memory) {
         rows.extend(measure::memory::measure(&tool).await?);
     }
-    if cli.what.includes(What::Pages) {
-        rows.extend(measure::pages::measure(&tool).await?);
-    }
     if cli.what.includes(What::Startup) {
         rows.extend(measure::startup::measure(&tool).await?);
-    }
-    if cli.what.includes(What::Channels) {
-        rows.extend(measure::channels::measure(&tool).await?);
     }
     Ok(Report { machine, rows })
 }
