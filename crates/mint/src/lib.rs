@@ -4,16 +4,6 @@
 //! mint has: custom units such as `multi`, a static token ([`Clear-auth`, NUT-21]), and quotes that are paid without
 //! Lightning ([`QuotePayment`]). A mint that misbehaves on purpose is a proxy of `usher-faults` in front of this one.
 //!
-//! ```no_run
-//! # async fn example() -> anyhow::Result<()> {
-//! use usher_mint::{Mint, MintOptions};
-//!
-//! let mint = Mint::start(MintOptions::new().auth_token("secret").input_fee_ppk(100)).await?;
-//! println!("{}", mint.url());
-//! # Ok(())
-//! # }
-//! ```
-//!
 //! The `usher` binary does not link this crate: it is large, and its build needs `protoc`. `usher dev` starts the binary
 //! `usher-mint` of this crate beside itself.
 //!

@@ -1,8 +1,9 @@
 //! Receivers that send endlessly cost no memory. A separate test program, because it measures the memory of the process.
 
 #![cfg(target_os = "linux")]
-#![allow(clippy::disallowed_methods, clippy::expect_used, clippy::panic, clippy::unwrap_used)]
+#![allow(clippy::disallowed_methods, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+#[path = "webhooks/common/mod.rs"]
 mod common;
 
 use std::sync::Arc;

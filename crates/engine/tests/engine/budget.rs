@@ -1,0 +1,166 @@
+//! The daily budget of the Lightning backend: the amount that was spent, or may have been spent, never exceeds it.
+
+use crate::common;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use common::paying::{DAY, statuses, until};
+use common::wallet::invoice;
+use common::{FakeWallet, NOW, Running, data, open, options};
+use usher_engine::{
+    EngineOptions, FieldError, PayInvoiceRequest, PaymentRules, SpendingRules, StartError, StreamId, UnixMillis,
+};
+
+/// Room for four payments of 5,000 with a fee of 1 percent.
+fn limited() -> EngineOptions {
+    let spending = SpendingRules { daily_budget: Some(20_200), max_fee_percent: 1 };
+    EngineOptions { payments: PaymentRules { spending, ..options().payments }, ..options() }
+}
+
+/// The payment of the `n`th invoice, made at this time.
+fn bill(n: usize, amount: u64, now: UnixMillis) -> PayInvoiceRequest {
+    PayInvoiceRequest {
+        main_key: None,
+        subkeys: Vec::new(),
+        invoice: invoice(78, n, amount, now.secs(), 3600),
+        amount: None,
+        description: None,
+        reference: None,
+        expires_at: None,
+    }
+}
+
+async fn pay(usher: &Running, n: usize) -> Result<StreamId, StartError> {
+    usher.engine.pay_invoice(bill(n, 5_000, NOW), None).await
+}
+
+fn retry_after(result: Result<StreamId, StartError>) -> u64 {
+    match result {
+        Err(StartError::BudgetExhausted { retry_after }) => retry_after,
+        other => panic!("should have been refused: {other:?}"),
+    }
+}
+
+/// There is room for one of them, and it is the same payment.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn requests_for_one_invoice_at_the_same_time_take_one_share() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    let wallet = Arc::new(FakeWallet::default());
+    wallet.hang_pays(true);
+    let usher = Running::start_paying(store.clone(), &wallet, limited(), NOW, 1).await;
+    for n in 0..3 {
+        pay(&usher, n).await.unwrap();
+    }
+    let starts: Vec<_> = (0..20)
+        .map(|_| {
+            let engine = Arc::clone(&usher.engine);
+            tokio::spawn(async move { engine.pay_invoice(bill(3, 5_000, NOW), None).await.unwrap() })
+        })
+        .collect();
+    let mut streams = std::collections::HashSet::new();
+    for start in starts {
+        streams.insert(start.await.unwrap());
+    }
+    assert_eq!(streams.len(), 1);
+    retry_after(pay(&usher, 4).await);
+    usher.stop().await;
+    store.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn concurrent_payments_stay_within_the_budget_across_restarts() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    let wallet = Arc::new(FakeWallet::default());
+    wallet.hang_pays(true);
+    let usher = Running::start_paying(store.clone(), &wallet, limited(), NOW, 1).await;
+    let starts: Vec<_> = (0..20)
+        .map(|n| {
+            let engine = Arc::clone(&usher.engine);
+            tokio::spawn(async move { (n, engine.pay_invoice(bill(n, 5_000, NOW), None).await) })
+        })
+        .collect();
+    let mut started = Vec::new();
+    for start in starts {
+        match start.await.unwrap() {
+            (n, Ok(stream)) => started.push((n, stream)),
+            (_, refused) => assert_eq!(retry_after(refused), 60, "a payment may end at any time"),
+        }
+    }
+    assert_eq!(started.len(), 4);
+    until("they are sent", || wallet.sent().len() == 4).await;
+    usher.stop().await;
+    store.close().await;
+    drop(store);
+
+    let store = open(dir.path());
+    let usher = Running::start_paying(store.clone(), &wallet, limited(), NOW, 2).await;
+    retry_after(pay(&usher, 30).await);
+    wallet.hang_pays(false);
+    for (_, stream) in &started {
+        assert_eq!(statuses(&usher, *stream, 1).await, ["paid"]);
+    }
+    usher.stop().await;
+    store.close().await;
+    drop(store);
+
+    // Finished payments count for a day and are read from the store after a restart. The invoice that is being paid is never
+    // refused.
+    let usher = Running::start_paying(open(dir.path()), &wallet, limited(), NOW, 3).await;
+    let wait = retry_after(pay(&usher, 30).await);
+    assert!((DAY.as_secs() - 60..=DAY.as_secs()).contains(&wait), "{wait}");
+    for (n, stream) in started {
+        assert_eq!(pay(&usher, n).await.unwrap(), stream);
+    }
+    usher.clock.turn(DAY + Duration::from_secs(1));
+    let later = NOW.plus(DAY + Duration::from_secs(1));
+    let stream = usher.engine.pay_invoice(bill(31, 20_000, later), None).await.unwrap();
+    assert_eq!(statuses(&usher, stream, 1).await, ["paid"]);
+    assert_eq!(wallet.sent().len(), 5);
+    usher.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn unpaid_payment_releases_its_share() {
+    let dir = tempfile::tempdir().unwrap();
+    let wallet = Arc::new(FakeWallet::default());
+    wallet.refuse(true);
+    let usher = Running::start_paying(open(dir.path()), &wallet, limited(), NOW, 1).await;
+    for n in 0..6 {
+        let stream = pay(&usher, n).await.unwrap();
+        assert_eq!(statuses(&usher, stream, 1).await, ["error"]);
+        let page = usher.engine.events(stream, 0, 10).await.unwrap();
+        assert_eq!(data(&page, 0)["outcome"], "not_paid");
+    }
+    wallet.refuse(false);
+    for n in 10..14 {
+        let stream = pay(&usher, n).await.unwrap();
+        assert_eq!(statuses(&usher, stream, 1).await, ["paid"]);
+    }
+    retry_after(pay(&usher, 20).await);
+    usher.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn invoice_over_the_budget_is_invalid_and_user_payments_use_no_budget() {
+    let dir = tempfile::tempdir().unwrap();
+    let wallet = Arc::new(FakeWallet::default());
+    let usher = Running::start_paying(open(dir.path()), &wallet, limited(), NOW, 1).await;
+    match usher.engine.pay_invoice(bill(0, 20_001, NOW), None).await {
+        Err(StartError::Invalid(errors)) => {
+            let pointers: Vec<_> = errors.iter().map(|FieldError { pointer, .. }| pointer.as_str()).collect();
+            assert_eq!(pointers, ["/invoice"]);
+            assert!(errors[0].detail.contains("wallet.daily_budget_millisats (20200)"), "{}", errors[0].detail);
+        }
+        other => panic!("{other:?}"),
+    }
+    let by_user = PayInvoiceRequest { main_key: Some(common::user(1).public_key()), ..bill(1, 20_001, NOW) };
+    usher.engine.pay_invoice(by_user, None).await.unwrap();
+    for n in 2..6 {
+        pay(&usher, n).await.unwrap();
+    }
+    retry_after(pay(&usher, 6).await);
+    usher.stop().await;
+}

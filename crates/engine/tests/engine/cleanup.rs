@@ -1,0 +1,318 @@
+//! Cleanup: a failure to remove one kind of data does not affect the others.
+
+use crate::common;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use common::{NOW, Running, handshake, open, options, user};
+use usher_engine::event::{Event, EventType, NewEvent};
+use usher_engine::ports::{
+    AllCommitted, CheckedRows, Clock as _, Commit, CorrelationKey, OpenOperation, OperationKind, OutboxChange,
+    OutboxMessage, Revision, RowPosition, SignerSession, State, Store, StoreError, StoredOperation,
+};
+use usher_engine::{EventsError, KeyHandshakeRequest, StreamId, UnixMillis};
+use usher_protocol::PublicKey;
+use usher_store::SqliteStore;
+
+/// A store that cannot remove finished operations, and counts its other removals.
+struct Stuck {
+    store: Arc<dyn Store>,
+    tried: AtomicUsize,
+    forgot: AtomicUsize,
+    /// Batches of events that it still removes; then it hangs.
+    batches: AtomicUsize,
+}
+
+#[async_trait]
+impl Store for Stuck {
+    async fn commit_all(&self, commits: Vec<Commit>) -> Result<AllCommitted, StoreError> {
+        self.store.commit_all(commits).await
+    }
+
+    async fn subscriptions(
+        &self,
+        after: Option<StreamId>,
+        limit: usize,
+    ) -> Result<Vec<(StreamId, StoredOperation)>, StoreError> {
+        self.store.subscriptions(after, limit).await
+    }
+
+    async fn operation(&self, id: StreamId) -> Result<Option<StoredOperation>, StoreError> {
+        self.store.operation(id).await
+    }
+
+    async fn operation_with_key(&self, key: CorrelationKey) -> Result<Option<(StreamId, StoredOperation)>, StoreError> {
+        self.store.operation_with_key(key).await
+    }
+
+    async fn events(&self, stream: StreamId, after: u64, limit: usize) -> Result<Vec<Event>, StoreError> {
+        self.store.events(stream, after, limit).await
+    }
+
+    async fn first_index(&self, stream: StreamId) -> Result<Option<u64>, StoreError> {
+        self.store.first_index(stream).await
+    }
+
+    async fn remove_events(&self, stream: StreamId, before: UnixMillis, limit: usize) -> Result<usize, StoreError> {
+        let more = |left: usize| left.checked_sub(1);
+        if self.batches.fetch_update(Ordering::SeqCst, Ordering::SeqCst, more).is_err() {
+            std::future::pending::<()>().await;
+        }
+        self.store.remove_events(stream, before, limit).await
+    }
+
+    async fn outbox(&self, operation: StreamId) -> Result<Vec<OutboxMessage>, StoreError> {
+        self.store.outbox(operation).await
+    }
+
+    async fn open_operations(&self, after: Option<StreamId>, limit: usize) -> Result<Vec<OpenOperation>, StoreError> {
+        self.store.open_operations(after, limit).await
+    }
+
+    async fn user_relays(&self, main_key: &PublicKey) -> Result<Vec<String>, StoreError> {
+        self.store.user_relays(main_key).await
+    }
+
+    async fn user_signer(&self, main_key: &PublicKey) -> Result<Option<SignerSession>, StoreError> {
+        self.store.user_signer(main_key).await
+    }
+
+    async fn forget_user_signer(&self, main_key: &PublicKey) -> Result<bool, StoreError> {
+        self.store.forget_user_signer(main_key).await
+    }
+
+    async fn known_users(&self, main_keys: &[PublicKey]) -> Result<Vec<bool>, StoreError> {
+        self.store.known_users(main_keys).await
+    }
+
+    async fn remove_without_events(&self, ids: Vec<StreamId>) -> Result<(), StoreError> {
+        self.store.remove_without_events(ids).await
+    }
+
+    async fn remove_finished(&self, _: UnixMillis, _: usize) -> Result<usize, StoreError> {
+        self.tried.fetch_add(1, Ordering::SeqCst);
+        Err(StoreError::Failed("as if it could not".into()))
+    }
+
+    /// In whole batches at first: then there is more.
+    async fn forget_inbound(&self, _: UnixMillis, limit: usize) -> Result<usize, StoreError> {
+        Ok(if self.forgot.fetch_add(1, Ordering::SeqCst) < 3 { limit } else { 0 })
+    }
+
+    async fn forget_kept_keys(&self, _: UnixMillis, _: usize) -> Result<usize, StoreError> {
+        self.forgot.fetch_add(1000, Ordering::SeqCst);
+        Ok(0)
+    }
+
+    async fn forget_user_relays(&self, _: UnixMillis, _: usize) -> Result<usize, StoreError> {
+        self.forgot.fetch_add(100, Ordering::SeqCst);
+        Ok(0)
+    }
+
+    async fn keep_user_relays(&self, users: &[PublicKey], at: UnixMillis) -> Result<(), StoreError> {
+        self.store.keep_user_relays(users, at).await
+    }
+
+    async fn clock_set_back(&self, now: UnixMillis, by: Duration) -> Result<(), StoreError> {
+        self.store.clock_set_back(now, by).await
+    }
+
+    async fn check_rows(&self, from: RowPosition, rows: usize) -> Result<CheckedRows, StoreError> {
+        self.store.check_rows(from, rows).await
+    }
+
+    async fn latest_record(&self) -> Result<Option<UnixMillis>, StoreError> {
+        self.store.latest_record().await
+    }
+}
+
+fn stuck(store: &Arc<SqliteStore>, batches: usize) -> Arc<Stuck> {
+    Arc::new(Stuck {
+        store: store.clone(),
+        tried: AtomicUsize::new(0),
+        forgot: AtomicUsize::new(0),
+        batches: AtomicUsize::new(batches),
+    })
+}
+
+#[tokio::test]
+async fn cleanup_retries_rows_that_fail_to_delete() {
+    let dir = tempfile::tempdir().unwrap();
+    let sqlite = open(dir.path());
+    let stuck = stuck(&sqlite, 9);
+    let usher = Running::start_with(stuck.clone(), sqlite, None, options(), NOW, 1).await;
+    let until = async |what: &str, so: &dyn Fn() -> bool| {
+        let wait = async {
+            while !so() {
+                tokio::time::sleep(Duration::from_millis(2)).await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(20), wait).await.expect(what);
+    };
+    until("all of it", &|| stuck.forgot.load(Ordering::SeqCst) == 1104).await;
+    assert_eq!(stuck.tried.load(Ordering::SeqCst), 1);
+    usher.clock.turn(Duration::from_secs(3_600));
+    until("the next hour", &|| stuck.forgot.load(Ordering::SeqCst) == 2205).await;
+    assert_eq!(stuck.tried.load(Ordering::SeqCst), 2);
+    usher.stop().await;
+}
+
+const DAY: Duration = Duration::from_secs(24 * 3_600);
+
+/// Reads from every position, as a page and with waiting: each reader gets all later events, or an error that names the gap.
+async fn read_from_everywhere(usher: &Running, stream: StreamId, first: u64, next: u64) {
+    for after in 0..next + 2 {
+        let page = usher.engine.events(stream, after, 10_000).await;
+        // A task that has to wait here waits for ever: the clock stands still.
+        let waited = usher.engine.wait_events(stream, after, 10_000, DAY);
+        let waited = tokio::time::timeout(Duration::from_millis(5), waited).await;
+        let page = match page {
+            Err(EventsError::Removed { first: left }) => {
+                assert!(after > 0 && after < first, "{after}");
+                assert_eq!(left, first);
+                assert!(matches!(waited, Err(_) | Ok(Err(EventsError::Removed { .. }))), "{after}");
+                continue;
+            }
+            page => page.unwrap(),
+        };
+        assert!(after == 0 || after >= first, "{after}");
+        assert_eq!(page.first, (after < first).then_some(first), "{after}");
+        let indexes: Vec<_> = page.events.iter().map(|event| event.index).collect();
+        assert_eq!(indexes, (after.max(first)..next).collect::<Vec<_>>());
+        assert_eq!((page.next, page.done), (next.max(after), false));
+    }
+}
+
+async fn first_is(usher: &Running, stream: StreamId, first: u64) {
+    let wait = async {
+        while usher.engine.events(stream, 0, 1).await.map_or(0, |page| page.first.unwrap_or(0)) != first {
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(20), wait).await.expect("they were not removed");
+}
+
+#[tokio::test]
+async fn old_events_of_a_reusable_handshake_are_removed_and_readers_notified() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    let usher = Running::start(store.clone()).await;
+    let request =
+        || KeyHandshakeRequest { static_token: Some("poster".to_owned()), no_request: None, return_url: None };
+    let stream = usher.engine.start_key_handshake(request(), None).await.unwrap().stream_id;
+    let scan = async |usher: &Running, message: u8, number: u8, index: u64| {
+        usher.receive(message, &user(number), handshake("poster", &[])).await;
+        assert_eq!(usher.page(stream, index).await.next, index + 1);
+    };
+    for n in 1..=3 {
+        scan(&usher, n, n, u64::from(n) - 1).await;
+    }
+    usher.clock.turn(20 * DAY);
+    for n in 4..=5 {
+        scan(&usher, n, n, u64::from(n) - 1).await;
+    }
+    read_from_everywhere(&usher, stream, 0, 5).await;
+    usher.clock.turn(11 * DAY);
+    first_is(&usher, stream, 3).await;
+    read_from_everywhere(&usher, stream, 3, 5).await;
+
+    // Who scanned before is neither forgotten nor doubled: the same user, days later, and the wallet's repetition.
+    scan(&usher, 6, 1, 5).await;
+    usher.receive(7, &user(1), handshake("poster", &[])).await;
+    scan(&usher, 8, 6, 6).await;
+    assert_eq!(usher.engine.events(stream, 5, 10).await.unwrap().events.len(), 2);
+    assert_eq!(usher.engine.reusable_handshakes(None, 10).await.unwrap().handshakes[0].accepted, 7);
+
+    let now = usher.clock.now();
+    usher.stop().await;
+    let usher = Running::start_at(store, options(), now, 2).await;
+    read_from_everywhere(&usher, stream, 3, 7).await;
+    // The newest event stays, however old it is, and the index continues.
+    usher.clock.turn(400 * DAY);
+    first_is(&usher, stream, 6).await;
+    read_from_everywhere(&usher, stream, 6, 7).await;
+    scan(&usher, 9, 9, 7).await;
+    usher.engine.close_key_handshake(stream).await.unwrap();
+    let page = usher.engine.events(stream, 0, 10).await.unwrap();
+    assert_eq!((page.first, page.next, page.done), (Some(6), 8, true));
+    usher.stop().await;
+}
+
+/// More than one batch, with an end between two of them.
+#[tokio::test]
+async fn interrupted_cleanup_leaves_no_gap_in_the_stream() {
+    let dir = tempfile::tempdir().unwrap();
+    let sqlite = open(dir.path());
+    let event = |at| NewEvent {
+        event_type: EventType::SubscriptionClosed,
+        at,
+        data: "{}".into(),
+        outcome: usher_engine::OperationOutcome::Completed,
+    };
+    let append = |events: Vec<NewEvent>| Commit {
+        operation: StreamId::SUBSCRIPTIONS,
+        kind: OperationKind::Subscriptions,
+        expected: Revision::Any,
+        at: NOW,
+        state: State("{}".to_owned()),
+        finished: false,
+        kept: Vec::new(),
+        done: false,
+        watched: None,
+        wake_at: None,
+        claims: Vec::new(),
+        events,
+        outbox: OutboxChange::Keep,
+        inbound: Vec::new(),
+        user_relays: Vec::new(),
+        user_signers: Vec::new(),
+        deliver: false,
+        delivery_queues: Vec::new(),
+        idempotency_record: None,
+    };
+    let old = NOW.minus(31 * DAY);
+    sqlite.commit(append(vec![event(old); 1_200])).await.unwrap();
+    sqlite.commit(append(vec![event(NOW); 3])).await.unwrap();
+
+    let usher = Running::start_with(stuck(&sqlite, 1), sqlite.clone(), None, options(), NOW, 1).await;
+    first_is(&usher, StreamId::SUBSCRIPTIONS, 500).await;
+    for after in [1, 499] {
+        let page = usher.engine.events(StreamId::SUBSCRIPTIONS, after, 10).await;
+        assert!(matches!(page, Err(EventsError::Removed { first: 500 })), "{after}");
+    }
+    assert_eq!(usher.engine.events(StreamId::SUBSCRIPTIONS, 500, 10_000).await.unwrap().events.len(), 703);
+    usher.stop().await;
+
+    let usher = Running::start_at(sqlite, options(), NOW, 2).await;
+    first_is(&usher, StreamId::SUBSCRIPTIONS, 1_200).await;
+    read_from_everywhere(&usher, StreamId::SUBSCRIPTIONS, 1_200, 1_203).await;
+    usher.stop().await;
+}
+
+/// The reader is pointed at the damaged one, not at one that was removed.
+#[tokio::test]
+async fn damaged_first_event_is_reported_by_its_own_index() {
+    let dir = tempfile::tempdir().unwrap();
+    let sqlite = open(dir.path());
+    let usher = Running::start(sqlite.clone()).await;
+    let request = KeyHandshakeRequest { static_token: Some("poster".to_owned()), no_request: None, return_url: None };
+    let stream = usher.engine.start_key_handshake(request, None).await.unwrap().stream_id;
+    for n in 1..=4_u8 {
+        usher.receive(n, &user(n), handshake("poster", &[])).await;
+        usher.page(stream, u64::from(n) - 1).await;
+    }
+    assert_eq!(sqlite.remove_events(stream, UnixMillis(u64::MAX), 2).await.unwrap(), 2);
+    let file = rusqlite::Connection::open(dir.path().join("usher.sqlite")).unwrap();
+    file.execute("UPDATE events SET type = 'x' WHERE stream = ?1 AND idx = 2", [stream.as_bytes()]).unwrap();
+    assert!(matches!(usher.engine.events(stream, 0, 10).await, Err(EventsError::Damaged { index: 2 })));
+    assert!(matches!(usher.engine.events(stream, 1, 10).await, Err(EventsError::Removed { first: 2 })));
+    assert!(matches!(usher.engine.events(stream, 2, 10).await, Err(EventsError::Damaged { index: 2 })));
+    assert_eq!(usher.engine.events(stream, 3, 10).await.unwrap().events.len(), 1);
+    // It goes with its time, as any other.
+    usher.clock.turn(31 * DAY);
+    first_is(&usher, stream, 3).await;
+    usher.stop().await;
+}

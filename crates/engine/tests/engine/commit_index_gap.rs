@@ -1,0 +1,188 @@
+//! The gap between a commit and the index: the store has a new operation that is not in the index yet.
+
+use crate::common;
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use common::failing::Failing;
+use common::paying::{announced, next_message, pass, payment, request_subscription, statuses, subscribe, until};
+use common::{FakeWallet, NOW, Running, open, user};
+use usher_engine::StartError;
+use usher_engine::operations::SubscriptionState;
+use usher_protocol::message::{CloseSubscription, RecurringStatus, WalletMessage};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn charge_is_not_requested_if_its_subscription_closes_in_the_gap() {
+    let dir = tempfile::tempdir().unwrap();
+    let (mut usher, store, _) = about_to_charge(dir.path()).await;
+    store.hold.store(true, Ordering::SeqCst);
+    usher.clock.turn(Duration::from_secs(100));
+    until("the charge is committed", || store.held.load(Ordering::SeqCst) == 1).await;
+    usher.engine.close_subscription(user(1).public_key(), "s", None).await.unwrap();
+    store.hold.store(false, Ordering::SeqCst);
+    // The user's wallet gets the close; a charge would be requested within a moment, and repeatedly.
+    next_message(&mut usher, "by_service", &[]).await;
+    pass(&usher, 120).await;
+    while let Ok((message, _)) = usher.messages.try_recv() {
+        assert!(!message.content.contains("invoice"), "the user is asked for a payment");
+    }
+    assert_eq!(usher.engine.open_streams(), 1, "the charge has ended");
+    usher.stop().await;
+}
+
+/// The engine with a subscription `s` that falls due in 100 seconds.
+async fn about_to_charge(dir: &std::path::Path) -> (Running, Arc<Failing>, Arc<FakeWallet>) {
+    let sqlite = open(dir);
+    let store = Failing::on(sqlite.clone());
+    let wallet = Arc::new(FakeWallet::default());
+    let mut usher = Running::start_paying_on(store.clone(), sqlite, &wallet).await;
+    subscribe(&mut usher, true, NOW.secs() + 100).await;
+    while usher.messages.try_recv().is_ok() {}
+    (usher, store, wallet)
+}
+
+fn close(subscription_id: &str) -> WalletMessage {
+    let subscription_id = subscription_id.to_owned();
+    WalletMessage::CloseSubscription(CloseSubscription { subscription_id, reason: None, by_service: false })
+}
+
+async fn state(usher: &Running, id: &str) -> Option<SubscriptionState> {
+    usher.engine.subscription(id).await.ok().map(|view| view.state)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn subscription_can_be_read_and_closed_in_the_gap() {
+    let dir = tempfile::tempdir().unwrap();
+    let sqlite = open(dir.path());
+    let store = Failing::on(sqlite.clone());
+    let wallet = Arc::new(FakeWallet::default());
+    let mut usher = Running::start_paying_on(store.clone(), sqlite, &wallet).await;
+    let (stream, agrees) = request_subscription(&mut usher, "s", true, NOW.secs()).await;
+    store.hold.store(true, Ordering::SeqCst);
+    usher.receive(1, &user(1), agrees).await;
+    until("it is committed", || store.held.load(Ordering::SeqCst) == 1).await;
+    assert_eq!(state(&usher, "s").await, Some(SubscriptionState::Active));
+    usher.engine.close_subscription(user(1).public_key(), "s", None).await.unwrap();
+    store.hold.store(false, Ordering::SeqCst);
+    assert_eq!(statuses(&usher, stream, 1).await, ["approved"]);
+    next_message(&mut usher, "by_service", &[]).await;
+    // And repeatedly for ten minutes.
+    pass(&usher, 10).await;
+    next_message(&mut usher, "by_service", &[]).await;
+    assert_eq!((wallet.made().len(), usher.engine.open_streams()), (0, 1), "it is charged");
+    usher.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn close_before_or_with_the_agreement_is_not_lost() {
+    // The close is handled before the agreement, also over a restart; it comes while the agreement is being committed, or is
+    // in one line with it.
+    for (before, restarted, held) in
+        [(true, false, false), (true, true, false), (false, false, true), (false, false, false)]
+    {
+        let dir = tempfile::tempdir().unwrap();
+        let sqlite = open(dir.path());
+        let store = Failing::on(sqlite.clone());
+        let wallet = Arc::new(FakeWallet::default());
+        let mut usher = Running::start_paying_on(store.clone(), sqlite.clone(), &wallet).await;
+        let (stream, agrees) = request_subscription(&mut usher, "s", true, NOW.secs() + 30).await;
+        // Nobody else can close it.
+        usher.receive(9, &user(9), close("s")).await;
+        if before {
+            usher.receive(1, &user(1), close("s")).await;
+        }
+        if restarted {
+            // Messages that have arrived are handled before it stops.
+            usher.stop().await;
+            usher = Running::start_paying_on(store.clone(), sqlite, &wallet).await;
+        }
+        store.hold.store(held, Ordering::SeqCst);
+        usher.receive(2, &user(1), agrees).await;
+        if held {
+            until("it is committed", || store.held.load(Ordering::SeqCst) == 1).await;
+        }
+        if !before {
+            usher.receive(1, &user(1), close("s")).await;
+            tokio::time::sleep(Duration::from_millis(50)).await;
+            store.hold.store(false, Ordering::SeqCst);
+        }
+        assert_eq!(statuses(&usher, stream, 1).await, ["approved"]);
+        let told = announced(&usher, 1).await;
+        assert_eq!((told[0]["subscription_id"].as_str(), told[0].get("due")), (Some("s"), None), "it is closed");
+        assert_eq!(state(&usher, "s").await, Some(SubscriptionState::ClosedByUser));
+        pass(&usher, 60).await;
+        while let Ok((message, _)) = usher.messages.try_recv() {
+            assert!(!message.content.contains("invoice"), "the user is asked for a payment");
+        }
+        usher.stop().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn payment_started_while_its_subscription_closes_is_refused_or_withdrawn() {
+    let dir = tempfile::tempdir().unwrap();
+    let sqlite = open(dir.path());
+    let store = Failing::on(sqlite.clone());
+    let wallet = Arc::new(FakeWallet::default());
+    let mut usher = Running::start_paying_on(store.clone(), sqlite, &wallet).await;
+    subscribe(&mut usher, false, NOW.secs()).await;
+    while usher.messages.try_recv().is_ok() {}
+    // It is committed; the caller and the engine do not know yet.
+    store.hold.store(true, Ordering::SeqCst);
+    let asking = {
+        let engine = usher.engine.clone();
+        tokio::spawn(async move { engine.start_single_payment(payment(Some("s"), 3_600), None).await })
+    };
+    until("it is committed", || store.held.load(Ordering::SeqCst) == 1).await;
+    usher.receive(1, &user(1), close("s")).await;
+    announced(&usher, 1).await;
+    store.hold.store(false, Ordering::SeqCst);
+    let stream = asking.await.unwrap().unwrap();
+    assert_eq!(statuses(&usher, stream, 1).await, ["error"], "it is not owed any more");
+    let late = usher.engine.start_single_payment(payment(Some("s"), 3_600), None).await;
+    assert!(matches!(late, Err(StartError::Invalid(_))), "{late:?}");
+    pass(&usher, 60).await;
+    assert!(usher.messages.try_recv().is_err(), "the user is asked for a payment");
+    usher.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn subscriptions_closed_at_their_due_moment_charge_nobody() {
+    const MANY: usize = 100;
+    let dir = tempfile::tempdir().unwrap();
+    let (mut usher, _, wallet) = about_to_charge(dir.path()).await;
+    for n in 0..MANY {
+        let (_, agrees) = request_subscription(&mut usher, "s", true, NOW.secs() + 100).await;
+        let WalletMessage::RecurringResponse(mut response) = agrees else { unreachable!() };
+        let RecurringStatus::Confirmed { subscription_id, .. } = &mut response.status else { unreachable!() };
+        *subscription_id = format!("s{n}");
+        usher.receive(u8::try_from(n).unwrap(), &user(1), WalletMessage::RecurringResponse(response)).await;
+    }
+    for n in 0..MANY {
+        while state(&usher, &format!("s{n}")).await.is_none() {
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+    }
+    while usher.messages.try_recv().is_ok() {}
+    usher.clock.turn(Duration::from_secs(100));
+    let mut closing = tokio::task::JoinSet::new();
+    for n in 0..MANY {
+        let (engine, id) = (usher.engine.clone(), format!("s{n}"));
+        closing.spawn(async move { engine.close_subscription(user(1).public_key(), &id, None).await.unwrap() });
+    }
+    closing.join_all().await;
+    until("the other is charged", || !wallet.made().is_empty() && usher.messages.try_recv().is_ok()).await;
+    while usher.messages.try_recv().is_ok() {}
+    pass(&usher, 120).await;
+    let mut asked = std::collections::HashSet::new();
+    while let Ok((message, _)) = usher.messages.try_recv() {
+        let content: serde_json::Value = serde_json::from_str(&message.content).unwrap();
+        if let Some(id) = content["invoice"].as_str().and(content["subscription_id"].as_str()) {
+            asked.insert(id.to_owned());
+        }
+    }
+    assert_eq!(asked.into_iter().collect::<Vec<_>>(), ["s"]);
+    usher.stop().await;
+}

@@ -1,0 +1,359 @@
+//! Damaged rows of a real database: each is set aside, and nothing else is affected.
+
+use crate::common;
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use common::paying::{next_message, pass, payment, statuses, subscribe, until};
+use common::{FakeWallet, NOW, Running, approval, challenge, handshake, open, options, user};
+use parking_lot::Mutex;
+use rusqlite::{Connection, ToSql};
+use usher_engine::event::Event;
+use usher_engine::operations::LoginState;
+use usher_engine::ports::{DeliveryStatus, Posted, RowPosition, Store as _, Table, WebhookSender};
+use usher_engine::{
+    AuthenticateKey, EventsError, KeyHandshakeRequest, LoginPageError, LoginRequest, OpenedLogin, StreamId,
+    SubscriptionFilter, UnixMillis, Visitor,
+};
+
+/// Damages rows while the store is open, as no code of this project would.
+fn damage(dir: &Path, sql: &str, parameters: &[&dyn ToSql]) {
+    let raw = Connection::open(dir.join("usher.sqlite")).unwrap();
+    raw.busy_timeout(Duration::from_secs(20)).unwrap();
+    assert!(raw.execute(sql, parameters).unwrap() > 0, "{sql}");
+}
+
+const STATE: &str = "UPDATE operations SET state = '{\"operation\":\"future\"}' WHERE id = ?1";
+
+fn found(usher: &Running) -> Vec<(Table, String)> {
+    usher.engine.damaged_rows().into_iter().map(|row| (row.table, row.id)).collect()
+}
+
+/// A webhook that takes everything.
+#[derive(Default)]
+struct App(Mutex<Vec<(StreamId, u64)>>);
+
+#[async_trait]
+impl WebhookSender for App {
+    async fn post(&self, stream: StreamId, event: &Event, _: UnixMillis) -> Posted {
+        self.0.lock().push((stream, event.index));
+        Posted::Accepted { http_status: 200 }
+    }
+}
+
+async fn authenticate(usher: &Running, n: u8) -> StreamId {
+    let request = AuthenticateKey { main_key: user(n).public_key(), subkeys: Vec::new() };
+    usher.engine.start_authentication(request, None).await.unwrap()
+}
+
+async fn door(usher: &Running, token: &str) -> StreamId {
+    let request = KeyHandshakeRequest { static_token: Some(token.to_owned()), no_request: None, return_url: None };
+    usher.engine.start_key_handshake(request, None).await.unwrap().stream_id
+}
+
+#[tokio::test]
+async fn payment_is_reported_although_its_subscription_is_damaged() {
+    let dir = tempfile::tempdir().unwrap();
+    let wallet = Arc::new(FakeWallet::default());
+    let mut usher = Running::start_paying(open(dir.path()), &wallet, options(), NOW, 1).await;
+    subscribe(&mut usher, false, NOW.secs() + 3_600).await;
+    let stream = usher.engine.start_single_payment(payment(Some("s"), 3_000), None).await.unwrap();
+    next_message(&mut usher, "invoice", &[]).await;
+    damage(dir.path(), "UPDATE operations SET state = '{}' WHERE kind = 8", &[]);
+    wallet.settle(0);
+    pass(&usher, 70).await;
+    assert_eq!(statuses(&usher, stream, 1).await, ["paid"]);
+    assert_eq!(found(&usher)[0].0, Table::Operations);
+    let filter = SubscriptionFilter::default();
+    assert!(usher.engine.subscriptions(filter, None, 10).await.unwrap().subscriptions.is_empty());
+    usher.stop().await;
+}
+
+#[tokio::test]
+async fn damaged_operation_is_set_aside_at_start_and_others_continue() {
+    let dir = tempfile::tempdir().unwrap();
+    let usher = Running::start(open(dir.path())).await;
+    let (a, b, c) = (authenticate(&usher, 1).await, authenticate(&usher, 2).await, authenticate(&usher, 3).await);
+    let reusable = door(&usher, "door").await;
+    usher.receive(1, &user(1), handshake("door", &[])).await;
+    usher.page(reusable, 0).await;
+    usher.stop().await;
+
+    damage(dir.path(), "UPDATE operations SET wake_at = -5 WHERE id = ?1", &[a.as_bytes()]);
+    damage(dir.path(), STATE, &[b.as_bytes()]);
+    damage(
+        dir.path(),
+        "UPDATE operations SET correlations = x'00', next_index = -1 WHERE id = ?1",
+        &[reusable.as_bytes()],
+    );
+    let usher = Running::start_at(open(dir.path()), options(), NOW, 2).await;
+    until("all are found", || usher.engine.damaged_rows().len() == 3).await;
+    assert!(found(&usher).contains(&(Table::Operations, b.to_string())));
+    // Its events can still be read.
+    assert_eq!(usher.page(reusable, 0).await.events.len(), 1);
+    pass(&usher, 310).await;
+    assert_eq!(statuses(&usher, c, 1).await, ["timeout"]);
+    // New operations are not affected.
+    let new = authenticate(&usher, 4).await;
+    pass(&usher, 310).await;
+    assert_eq!(statuses(&usher, new, 1).await, ["timeout"]);
+    usher.stop().await;
+}
+
+#[tokio::test]
+async fn money_for_a_damaged_payment_is_reported_after_repair() {
+    let dir = tempfile::tempdir().unwrap();
+    let wallet = Arc::new(FakeWallet::default());
+    let mut usher = Running::start_paying(open(dir.path()), &wallet, options(), NOW, 1).await;
+    let stream = usher.engine.start_single_payment(payment(None, 3_000), None).await.unwrap();
+    next_message(&mut usher, "invoice", &[]).await;
+    let raw = Connection::open(dir.path().join("usher.sqlite")).unwrap();
+    let state: String =
+        raw.query_row("SELECT state FROM operations WHERE id = ?1", [stream.as_bytes()], |row| row.get(0)).unwrap();
+    damage(dir.path(), STATE, &[stream.as_bytes()]);
+    wallet.settle(0);
+    pass(&usher, 70).await;
+    assert_eq!(found(&usher), [(Table::Operations, stream.to_string())]);
+    assert_eq!(usher.engine.watched_invoices(), 1);
+    usher.stop().await;
+
+    damage(dir.path(), "UPDATE operations SET state = ?2 WHERE id = ?1", &[stream.as_bytes(), &state]);
+    let usher = Running::start_paying(open(dir.path()), &wallet, options(), NOW, 2).await;
+    pass(&usher, 70).await;
+    assert_eq!(statuses(&usher, stream, 1).await, ["paid"]);
+    assert!(found(&usher).is_empty());
+    usher.stop().await;
+}
+
+#[tokio::test]
+async fn damaged_event_is_reported_to_readers_and_its_delivery_fails() {
+    let dir = tempfile::tempdir().unwrap();
+    let (store, app) = (open(dir.path()), Arc::new(App::default()));
+    let usher = Running::start(store.clone()).await;
+    let stream = door(&usher, "door").await;
+    usher.stop().await;
+    let usher = Running::start_with(store.clone(), store.clone(), Some(app.clone()), options(), NOW, 2).await;
+    for n in 1..=2 {
+        usher.receive(n, &user(n), handshake("door", &[])).await;
+        usher.page(stream, u64::from(n) - 1).await;
+    }
+    until("both are posted", || app.0.lock().len() == 2).await;
+    usher.stop().await;
+    damage(dir.path(), "UPDATE events SET type = 'Future' WHERE stream = ?1 AND idx = 1", &[stream.as_bytes()]);
+    damage(
+        dir.path(),
+        "UPDATE deliveries SET status = 0, attempts = -1 WHERE stream = ?1 AND idx = 0",
+        &[stream.as_bytes()],
+    );
+    damage(dir.path(), "UPDATE deliveries SET status = 0 WHERE stream = ?1 AND idx = 1", &[stream.as_bytes()]);
+
+    let usher = Running::start_with(store.clone(), store.clone(), Some(app.clone()), options(), NOW, 3).await;
+    usher.receive(3, &user(3), handshake("door", &[])).await;
+    until("the next one is posted", || app.0.lock().contains(&(stream, 2))).await;
+    assert_eq!(app.0.lock().len(), 3);
+    assert_eq!(usher.engine.events(stream, 0, 10).await.unwrap().events.len(), 1);
+    let damaged = usher.engine.events(stream, 1, 10).await;
+    assert!(matches!(damaged, Err(EventsError::Damaged { index: 1 })));
+    assert_eq!(usher.engine.events(stream, 2, 10).await.unwrap().events.len(), 1);
+    let failed = usher.engine.webhook_deliveries(DeliveryStatus::Failed, None, 10).await.unwrap();
+    assert_eq!(failed.iter().map(|delivery| delivery.event.index).collect::<Vec<_>>(), [0]);
+    assert_eq!(
+        found(&usher),
+        [
+            (Table::Events, format!("{stream}:1")),
+            (Table::Deliveries, format!("{stream}:0")),
+            (Table::Deliveries, format!("{stream}:1")),
+        ]
+    );
+    let listed = store.check_rows(RowPosition::default(), 1_000).await.unwrap().damaged;
+    assert_eq!(listed.iter().map(|row| row.table).collect::<Vec<_>>(), [Table::Deliveries, Table::Events]);
+    usher.stop().await;
+}
+
+#[tokio::test]
+async fn damaged_message_and_relays_do_not_affect_other_users() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut usher = Running::start(open(dir.path())).await;
+    let single = usher.engine.start_key_handshake(KeyHandshakeRequest::default(), None).await.unwrap();
+    usher.receive(1, &user(2), handshake(&common::token(&single.url), &["wss://a"])).await;
+    usher.page(single.stream_id, 0).await;
+    damage(dir.path(), "UPDATE user_relays SET relays = '{'", &[]);
+    let (a, _) = (authenticate(&usher, 1).await, authenticate(&usher, 2).await);
+    for _ in 0..2 {
+        usher.next_message().await;
+    }
+    damage(dir.path(), "UPDATE outbox SET recipients = x'00' WHERE operation = ?1", &[a.as_bytes()]);
+    let mut repeated = 0;
+    for _ in 0..100 {
+        pass(&usher, 1).await;
+        while let Ok((message, _)) = usher.messages.try_recv() {
+            assert_eq!(message.recipients, [user(2).public_key()]);
+            assert!(message.relays.is_empty());
+            repeated += 1;
+        }
+    }
+    assert!(repeated >= 3, "{repeated}");
+    assert_eq!(found(&usher), [(Table::Outbox, a.to_string()), (Table::UserRelays, user(2).public_key().to_hex()),]);
+    pass(&usher, 300).await;
+    assert_eq!(statuses(&usher, a, 1).await, ["timeout"]);
+    usher.stop().await;
+}
+
+/// A reusable handshake with so many events.
+async fn handshakes(usher: &Running, count: u8) -> StreamId {
+    let stream = door(usher, "door").await;
+    for n in 1..=count {
+        usher.receive(n, &user(n), handshake("door", &[])).await;
+        usher.page(stream, u64::from(n) - 1).await;
+    }
+    stream
+}
+
+/// The indexes of a page, or the index of the event that is damaged.
+async fn read(usher: &Running, stream: StreamId, after: u64) -> Result<Vec<u64>, u64> {
+    match usher.engine.events(stream, after, 10).await {
+        Ok(page) => Ok(page.events.iter().map(|event| event.index).collect()),
+        Err(EventsError::Damaged { index }) => Err(index),
+        Err(error) => panic!("{error}"),
+    }
+}
+
+#[tokio::test]
+async fn missing_and_malformed_events_are_reported_as_damaged() {
+    let dir = tempfile::tempdir().unwrap();
+    let usher = Running::start(open(dir.path())).await;
+    let stream = handshakes(&usher, 7).await;
+    damage(dir.path(), "UPDATE events SET data = 'text' WHERE stream = ?1 AND idx = 2", &[stream.as_bytes()]);
+    damage(dir.path(), "DELETE FROM events WHERE stream = ?1 AND idx IN (4, 6)", &[stream.as_bytes()]);
+    for _ in 0..2 {
+        assert_eq!(read(&usher, stream, 0).await, Ok(vec![0, 1]));
+        assert_eq!(read(&usher, stream, 2).await, Err(2));
+        assert_eq!(read(&usher, stream, 3).await, Ok(vec![3]));
+        assert_eq!(read(&usher, stream, 4).await, Err(4));
+        assert_eq!(read(&usher, stream, 5).await, Ok(vec![5]));
+        assert_eq!(read(&usher, stream, 6).await, Err(6));
+        assert_eq!(read(&usher, stream, 7).await, Ok(vec![]));
+    }
+    let event = |index| (Table::Events, format!("{stream}:{index}"));
+    assert_eq!(found(&usher), [event(2), event(4), event(6)]);
+
+    // Of a stream that keeps its events the first one is missed, too; of this one it may have been removed.
+    damage(dir.path(), "DELETE FROM events WHERE stream = ?1 AND idx = 0", &[stream.as_bytes()]);
+    assert_eq!(read(&usher, stream, 0).await, Ok(vec![1]));
+    let ended = authenticate(&usher, 1).await;
+    pass(&usher, 310).await;
+    assert_eq!(statuses(&usher, ended, 1).await, ["timeout"]);
+    usher.stop().await;
+    damage(dir.path(), "DELETE FROM events WHERE stream = ?1", &[ended.as_bytes()]);
+    let usher = Running::start_at(open(dir.path()), options(), NOW, 2).await;
+    assert_eq!(read(&usher, ended, 0).await, Err(0));
+    // What comes next has the index that it would have had.
+    usher.receive(8, &user(8), handshake("door", &[])).await;
+    until("it is recorded", || usher.engine.damaged_rows().len() == 4).await;
+    assert_eq!(usher.page(stream, 7).await.events[0].index, 7);
+    usher.stop().await;
+}
+
+#[tokio::test]
+async fn startup_check_finds_damaged_rows_that_nobody_reads() {
+    let dir = tempfile::tempdir().unwrap();
+    let (store, app) = (open(dir.path()), Arc::new(App::default()));
+    let usher = Running::start_with(store.clone(), store.clone(), Some(app.clone()), options(), NOW, 1).await;
+    let stream = handshakes(&usher, 2).await;
+    until("both are posted", || app.0.lock().len() == 2).await;
+    let other = authenticate(&usher, 3).await;
+    usher.stop().await;
+    damage(dir.path(), "UPDATE deliveries SET status = 9 WHERE idx = 0", &[]);
+    damage(dir.path(), "UPDATE operations SET next_index = 0 WHERE id = ?1", &[stream.as_bytes()]);
+    damage(dir.path(), "INSERT INTO settings VALUES ('relays', '{')", &[]);
+    // As new as the others: an old one may be removed before the check.
+    damage(
+        dir.path(),
+        "INSERT INTO answers VALUES (x'00', x'00', ?1, 200, 'text/plain', x'')",
+        &[&NOW.0.cast_signed()],
+    );
+    damage(
+        dir.path(),
+        "INSERT INTO operations (id, kind, state, revision, next_index, outbox, correlations) VALUES (x'00', 2, '{}', 1, 0, 0, x'')",
+        &[],
+    );
+
+    let usher = Running::start_at(store, options(), NOW, 2).await;
+    until("all are found", || usher.engine.damaged_rows().len() == 5).await;
+    assert_eq!(
+        found(&usher),
+        [
+            (Table::Operations, "00".to_owned()),
+            (Table::Operations, stream.to_string()),
+            (Table::Deliveries, format!("{stream}:0")),
+            (Table::Settings, "relays".to_owned()),
+            (Table::IdempotencyRecords, "00".to_owned()),
+        ]
+    );
+    // The number of events that its row gives is not believed.
+    assert_eq!(read(&usher, stream, 0).await, Ok(vec![0, 1]));
+    usher.receive(4, &user(4), handshake("door", &[])).await;
+    assert_eq!(usher.page(stream, 2).await.events[0].index, 2);
+    assert_eq!(read(&usher, stream, 0).await, Ok(vec![0, 1, 2]));
+    pass(&usher, 310).await;
+    assert_eq!(statuses(&usher, other, 1).await, ["timeout"]);
+    usher.stop().await;
+}
+
+#[tokio::test]
+async fn operation_with_impossible_numbers_is_set_aside_but_readable() {
+    let dir = tempfile::tempdir().unwrap();
+    let usher = Running::start(open(dir.path())).await;
+    let stream = handshakes(&usher, 2).await;
+    let ended = authenticate(&usher, 3).await;
+    pass(&usher, 310).await;
+    assert_eq!(statuses(&usher, ended, 1).await, ["timeout"]);
+    usher.stop().await;
+    damage(dir.path(), "UPDATE operations SET next_index = 9000000000 WHERE id = ?1", &[stream.as_bytes()]);
+    damage(dir.path(), "UPDATE operations SET finished_at = -1 WHERE id = ?1", &[ended.as_bytes()]);
+    let usher = Running::start_at(open(dir.path()), options(), NOW, 2).await;
+    until("both are found", || usher.engine.damaged_rows().len() == 2).await;
+    assert_eq!(read(&usher, stream, 0).await, Ok(vec![0, 1]));
+    let page = usher.engine.events(ended, 0, 10).await.unwrap();
+    assert_eq!((page.events.len(), page.done), (1, true));
+    assert!(usher.engine.reusable_handshakes(None, 10).await.unwrap().handshakes.is_empty());
+    // The housekeeping of the start takes neither for old.
+    pass(&usher, 5).await;
+    assert_eq!(read(&usher, ended, 0).await, Ok(vec![0]));
+    usher.stop().await;
+}
+
+#[tokio::test]
+async fn damaged_reusable_login_ends_the_logins_at_it_and_nothing_else() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut usher = Running::start(open(dir.path())).await;
+    let login = |static_token: &str| LoginRequest { static_token: Some(static_token.to_owned()), return_url: None };
+    let poster = usher.engine.start_login(login("poster"), None).await.unwrap();
+    let secret = poster.page_url.rsplit('/').next().unwrap();
+    usher.receive(1, &user(1), handshake("poster", &[])).await;
+    let asked = challenge(&usher.next_message().await.0);
+    let visit = usher.engine.visit_login(poster.stream_id, secret, &[], Visitor::Loopback).await.unwrap();
+    until("the scan is told", || usher.engine.metrics().scans_accepted == 1).await;
+    damage(dir.path(), STATE, &[poster.stream_id.as_bytes()]);
+
+    usher.receive(2, &user(1), approval(&asked)).await;
+    until("the login is over", || usher.engine.open_streams() == 3).await;
+    assert_eq!(found(&usher), [(Table::Operations, poster.stream_id.to_string())]);
+    let browser = visit.new_browser.as_ref().map(|(browser, _)| browser.as_str());
+    match usher.engine.open_login(visit.login, &visit.page_secret, browser, false).await.unwrap() {
+        OpenedLogin::Page { view, .. } => assert_eq!(view.state, LoginState::Expired, "the app would not learn of it"),
+        _ => panic!("the page is gone"),
+    }
+    let refused = usher.engine.visit_login(poster.stream_id, secret, &[], Visitor::Loopback).await;
+    assert!(matches!(refused, Err(LoginPageError::NotFound)));
+
+    let other = usher.engine.start_login(login("door"), None).await.unwrap();
+    usher.receive(3, &user(2), handshake("door", &[])).await;
+    let asked = challenge(&usher.next_message().await.0);
+    usher.receive(4, &user(2), approval(&asked)).await;
+    assert_eq!(common::data(&usher.page(other.stream_id, 1).await, 0)["status"], "approved");
+    usher.stop().await;
+}

@@ -1,0 +1,20 @@
+//! The engine with a real store: one program, because each would link the whole engine.
+#![allow(clippy::disallowed_methods, clippy::expect_used, clippy::panic, clippy::unwrap_used)]
+
+mod behaviour;
+mod budget;
+mod cleanup;
+mod clocks;
+mod commit_index_gap;
+mod common;
+mod damage;
+mod delivery;
+mod message_repetition;
+mod payments;
+mod reusable_login_limits;
+mod reusable_logins;
+mod scans;
+mod settlements;
+mod subscriptions;
+mod tickets;
+mod webhook_outage;

@@ -1,0 +1,154 @@
+//! The limits of reusable logins, and what is counted of them.
+
+use crate::common;
+
+use std::time::Duration;
+
+use common::paying::until;
+use common::reusable::{challenge_for, events, page_secret, poster, scan, sign, state, visit, wallet_url};
+use common::{NOW, Running, approval, handshake, open, options, token, user};
+use usher_engine::operations::LoginState;
+use usher_engine::{EngineOptions, LoginPageError, LoginRequest, LoginVisit, ScanLimit, Visitor};
+
+const MINUTE: Duration = Duration::from_secs(60);
+
+/// Keys cost nothing: a flood of scans leaves room for other operations, and ends.
+#[tokio::test]
+async fn open_logins_are_bounded() {
+    let dir = tempfile::tempdir().unwrap();
+    let small = EngineOptions { max_open_streams: 40, ..options() };
+    let mut usher = Running::start_at(open(dir.path()), small, NOW, 1).await;
+    let poster = poster(&usher).await;
+    let mut visits = Vec::new();
+    for _ in 0..3 {
+        for _ in 0..10 {
+            visits.push(visit(&usher, &poster).await);
+        }
+        let (secret, proxy) = (page_secret(&poster), Visitor::Proxy([10, 0, 0, 1].into()));
+        let refused = usher.engine.visit_login(poster.stream_id, &secret, &[], proxy).await;
+        assert!(matches!(refused, Err(LoginPageError::Busy { retry_after }) if retry_after == MINUTE / 2));
+        usher.clock.turn(MINUTE * 3 / 2);
+    }
+    assert_eq!(state(&usher, &visits[0]).await, None, "it has made room");
+    let (honest, left) = (visits.pop().unwrap(), visits.pop().unwrap());
+    for n in 1..=15 {
+        usher.receive(n, &user(n), handshake("poster", &[])).await;
+    }
+    let page_scan = wallet_url(&usher, &honest).await;
+    events(&usher, poster.stream_id, 10).await;
+    usher.receive(31, &user(31), handshake(&token(&page_scan), &[])).await;
+    let other_page = wallet_url(&usher, &left).await;
+    usher.receive(32, &user(32), handshake(&token(&other_page), &[])).await;
+    until("all have arrived", || usher.engine.metrics().matched == 17).await;
+    until("the others wait", || usher.engine.metrics().scans_waiting == 7).await;
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    assert_eq!(events(&usher, poster.stream_id, 10).await.len(), 10, "a quarter of max_open_streams");
+    assert_eq!(state(&usher, &honest).await, Some(LoginState::Waiting));
+    let listed = usher.engine.reusable_handshakes(None, 9).await.unwrap().handshakes;
+    assert_eq!((listed[0].accepted, listed[0].waiting, listed[0].refused), (10, 7, 0));
+    // This user does not wait for it.
+    let (browser, _) = left.new_browser.clone().unwrap();
+    usher.engine.decline_login(left.login, &left.page_secret, Some(&browser)).await.unwrap();
+    for _ in 0..15 {
+        usher.engine.start_login(LoginRequest::default(), None).await.unwrap();
+    }
+    // They end, and those who wait come in.
+    usher.clock.turn(Duration::from_secs(300));
+    events(&usher, poster.stream_id, 20).await;
+    until("they are drawn", || {
+        usher.clock.turn(Duration::from_millis(50));
+        usher.engine.metrics().scans_waiting == 0
+    })
+    .await;
+    challenge_for(&mut usher, 31).await;
+    events(&usher, poster.stream_id, 26).await;
+    assert_eq!(state(&usher, &honest).await, Some(LoginState::Asking));
+    assert_eq!((usher.engine.metrics().scans_waiting, usher.engine.metrics().scans_accepted), (0, 16));
+    usher.stop().await;
+}
+
+/// Logins that browsers begin on the page count as scans of the URL, with whatever the user has proven the key.
+#[tokio::test]
+async fn logins_on_the_page_are_limited() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut usher = Running::start(open(dir.path())).await;
+    let poster = poster(&usher).await;
+    let prove = async |usher: &Running, n: u8| {
+        let visit = visit(usher, &poster).await;
+        let (event, (browser, _)) = (sign(usher, &visit, n).await, visit.new_browser.clone().unwrap());
+        let proven = usher.engine.prove_login(visit.login, &visit.page_secret, Some(&browser), &event).await;
+        (visit, proven)
+    };
+    let scan_page = async |usher: &Running, visit: &LoginVisit, n: u8, event: u8| {
+        let url = wallet_url(usher, visit).await;
+        usher.receive(event, &user(n), handshake(&token(&url), &[])).await;
+    };
+    for _ in 0..2 {
+        assert!(prove(&usher, 1).await.1.is_ok());
+    }
+    let third = visit(&usher, &poster).await;
+    scan_page(&usher, &third, 1, 1).await;
+    challenge_for(&mut usher, 1).await;
+    let (visit_4, refused) = prove(&usher, 1).await;
+    assert!(matches!(refused, Err(LoginPageError::TooOften)), "{refused:?}");
+    assert_eq!(state(&usher, &visit_4).await, Some(LoginState::Waiting), "another user may log in there");
+    // A wallet is refused in the same way, and another key is not.
+    scan_page(&usher, &visit_4, 1, 2).await;
+    let refused_by = |usher: &Running, limit: ScanLimit| {
+        usher.engine.metrics().scans_refused.iter().find(|(by, _)| *by == limit).unwrap().1
+    };
+    until("it is refused", || refused_by(&usher, ScanLimit::Author) == 2).await;
+    assert_eq!(state(&usher, &visit_4).await, Some(LoginState::Waiting));
+    scan_page(&usher, &visit_4, 2, 3).await;
+    challenge_for(&mut usher, 2).await;
+    // A scan of the URL is none of these.
+    scan(&mut usher, 1, 4).await;
+    let listed = usher.engine.reusable_handshakes(None, 9).await.unwrap().handshakes;
+    assert_eq!((listed[0].accepted, listed[0].waiting, listed[0].refused), (1, 0, 2));
+    usher.clock.turn(MINUTE);
+    assert!(prove(&usher, 1).await.1.is_ok());
+    assert_eq!(usher.engine.metrics().scans_accepted, 6);
+    usher.stop().await;
+}
+
+/// Accepted is what has had an effect: not an old event that somebody repeats, nor a second key on the same page.
+#[tokio::test]
+async fn what_is_accepted_is_what_happened() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    let mut usher = Running::start(store.clone()).await;
+    let poster = poster(&usher).await;
+    let asked = scan(&mut usher, 1, 1).await;
+    usher.receive(2, &user(1), approval(&asked)).await;
+    events(&usher, poster.stream_id, 2).await;
+
+    let visit = visit(&usher, &poster).await;
+    let (browser, _) = visit.new_browser.clone().unwrap();
+    let mut signed = Vec::new();
+    for n in 2..10 {
+        signed.push(sign(&usher, &visit, n).await);
+    }
+    let mut proofs = tokio::task::JoinSet::new();
+    for event in signed {
+        let (engine, visit, browser) = (usher.engine.clone(), visit.clone(), browser.clone());
+        proofs.spawn(async move { engine.prove_login(visit.login, &visit.page_secret, Some(&browser), &event).await });
+    }
+    let proven = proofs.join_all().await;
+    assert_eq!(proven.iter().filter(|proven| proven.is_ok()).count(), 1, "{proven:?}");
+    assert!(proven.iter().all(|proven| matches!(proven, Ok(()) | Err(LoginPageError::Over))), "{proven:?}");
+    assert_eq!(events(&usher, poster.stream_id, 4).await.len(), 4);
+    assert_eq!(usher.engine.metrics().scans_accepted, 2);
+    usher.stop().await;
+
+    // After a restart nothing in memory knows the event.
+    let mut usher = Running::start_at(store, options(), NOW.plus(MINUTE * 2), 2).await;
+    usher.receive(1, &user(1), handshake("poster", &[])).await;
+    until("it has arrived", || usher.engine.metrics().matched == 1).await;
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    assert_eq!(usher.engine.metrics().scans_accepted, 0);
+    scan(&mut usher, 1, 3).await;
+    assert_eq!(events(&usher, poster.stream_id, 5).await.len(), 5);
+    let metrics = usher.engine.metrics();
+    assert_eq!((metrics.scans_accepted, metrics.scans_refused.iter().map(|(_, n)| n).sum::<u64>()), (1, 0));
+    usher.stop().await;
+}

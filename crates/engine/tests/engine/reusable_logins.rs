@@ -1,0 +1,533 @@
+//! Reusable logins: many users at one URL, each with an outcome of their own on its stream, also across crashes.
+
+use crate::common;
+
+use std::collections::HashMap;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use common::failing::Failing;
+use common::paying::until;
+use common::reusable::{
+    approved, challenge_for, ended, events, key, named, page_secret, poster, refusal, request, scan, sign, state,
+    visit, wallet_url,
+};
+use common::{NOW, Running, approval, challenge, handshake, open, options, token, user};
+use serde_json::json;
+use usher_engine::operations::LoginState;
+use usher_engine::ports::Clock as _;
+use usher_engine::{
+    EngineMetrics, EngineOptions, KeyHandshakeRequest, LoginPageError, LoginRequest, LoginStarted, OpenedLogin,
+    PageRules, StartError, StreamId, Visitor,
+};
+
+const MINUTE: Duration = Duration::from_secs(60);
+
+#[tokio::test]
+async fn users_interleave_and_each_has_an_outcome() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut usher = Running::start(open(dir.path())).await;
+    let poster = poster(&usher).await;
+    assert_eq!(token(&poster.url), "poster");
+    let first = scan(&mut usher, 1, 1).await;
+    let second = scan(&mut usher, 2, 2).await;
+    scan(&mut usher, 3, 3).await;
+    assert_ne!(first, second, "a challenge of its own for each");
+    // Nobody answers for another.
+    usher.receive(4, &user(2), approval(&first)).await;
+    usher.receive(5, &user(2), approval(&second)).await;
+    events(&usher, poster.stream_id, 4).await;
+    usher.receive(6, &user(1), refusal(&first)).await;
+    events(&usher, poster.stream_id, 5).await;
+    usher.clock.turn(Duration::from_secs(300));
+    let expected = [
+        named(1),
+        named(2),
+        named(3),
+        approved(2),
+        ended(1, "declined", "no"),
+        ended(3, "timeout", "nobody logged in in time"),
+    ];
+    assert_eq!(events(&usher, poster.stream_id, 6).await, expected);
+    assert!(!usher.engine.events(poster.stream_id, 0, 100).await.unwrap().done, "it never ends");
+
+    // The same user again, later.
+    let again = scan(&mut usher, 1, 7).await;
+    assert_ne!(again, first);
+    usher.receive(8, &user(1), approval(&again)).await;
+    assert_eq!(events(&usher, poster.stream_id, 8).await[6..], [named(1), approved(1)]);
+    let listed = usher.engine.reusable_handshakes(None, 10).await.unwrap().handshakes;
+    assert!(listed[0].is_login && !listed[0].no_request);
+    assert_eq!((listed[0].stream_id, &listed[0].url, listed[0].accepted), (poster.stream_id, &poster.url, 4));
+    // An event can be read a moment before it is counted.
+    until("all logins are over", || usher.engine.open_streams() == 2).await;
+    let metrics = usher.engine.metrics();
+    let login = metrics.operations.iter().find(|operations| operations.kind.as_str() == "login").unwrap();
+    let of = |outcome: &str| login.finished.iter().find(|(known, _)| known.as_str() == outcome).unwrap().1;
+    assert_eq!((of("approved"), of("declined"), of("timeout")), (2, 1, 1));
+    usher.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn many_users_at_once_each_have_one_outcome() {
+    const USERS: u8 = 120;
+    let dir = tempfile::tempdir().unwrap();
+    let mut usher = Running::start(open(dir.path())).await;
+    let poster = poster(&usher).await;
+    for n in 1..=USERS {
+        usher.receive(n, &user(n), handshake("poster", &[])).await;
+    }
+    let mut answered = HashMap::new();
+    while answered.len() < usize::from(USERS) {
+        let (message, _) = usher.next_message().await;
+        let n = (1..=USERS).find(|n| message.recipients == [user(*n).public_key()]).unwrap();
+        if answered.insert(n, ()).is_none() {
+            // Each reply comes twice, as wallets repeat theirs; the second under another Nostr event.
+            usher.receive(n + USERS, &user(n), approval(&challenge(&message))).await;
+        }
+    }
+    let events = events(&usher, poster.stream_id, 2 * usize::from(USERS)).await;
+    assert_eq!(events.len(), 2 * usize::from(USERS));
+    for n in 1..=USERS {
+        let of_user: Vec<_> = events.iter().filter(|(_, data)| data["main_key"] == key(n)).cloned().collect();
+        assert_eq!(of_user, [named(n), approved(n)]);
+    }
+    until("no login is open", || usher.engine.open_streams() == 2).await;
+    usher.stop().await;
+}
+
+#[tokio::test]
+async fn static_token_is_one_login_and_contradictions_are_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let pages = PageRules { return_urls: vec!["https://app.example/".parse().unwrap()], ..PageRules::default() };
+    let usher = Running::start_at(open(dir.path()), EngineOptions { pages, ..options() }, NOW, 1).await;
+    let login = async |static_token: &str, return_url: Option<&str>| {
+        let return_url = return_url.map(str::to_owned);
+        usher.engine.start_login(LoginRequest { return_url, ..request(static_token) }, None).await
+    };
+    let handshake = async |static_token: &str| {
+        let static_token = Some(static_token.to_owned());
+        usher
+            .engine
+            .start_key_handshake(KeyHandshakeRequest { static_token, ..KeyHandshakeRequest::default() }, None)
+            .await
+    };
+    let field = |error: StartError| match error {
+        StartError::Invalid(fields) => fields[0].pointer.clone(),
+        other => other.to_string(),
+    };
+    let first = login("poster", Some("https://app.example/in")).await.unwrap();
+    for same in [Some("https://app.example/in"), None] {
+        let again = login("poster", same).await.unwrap();
+        assert_eq!(
+            (again.stream_id, again.url, again.page_url),
+            (first.stream_id, first.url.clone(), first.page_url.clone())
+        );
+    }
+    for other in ["https://app.example/out", "https://evil.example/"] {
+        assert_eq!(field(login("poster", Some(other)).await.unwrap_err()), "/return_url");
+    }
+    assert_eq!(field(login("plain", Some("https://evil.example/")).await.unwrap_err()), "/return_url");
+    login("plain", None).await.unwrap();
+    assert_eq!(field(login("plain", Some("https://app.example/in")).await.unwrap_err()), "/return_url");
+
+    assert_eq!(field(handshake("poster").await.unwrap_err()), "/static_token");
+    handshake("door").await.unwrap();
+    assert_eq!(field(login("door", None).await.unwrap_err()), "/static_token");
+    login("a/b", None).await.unwrap();
+    assert_eq!(field(handshake("a%2Fb").await.unwrap_err()), "/static_token");
+    handshake("c/d").await.unwrap();
+    assert_eq!(field(login("c%2Fd", None).await.unwrap_err()), "/static_token");
+    for invalid in ["", "a b", "ä", &"x".repeat(129)] {
+        assert_eq!(field(login(invalid, None).await.unwrap_err()), "/static_token", "{invalid}");
+    }
+    usher.stop().await;
+}
+
+#[tokio::test]
+async fn logins_continue_after_a_restart_with_the_settings_of_then() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    let mut usher = Running::start(store.clone()).await;
+    let login = poster(&usher).await;
+    let first = scan(&mut usher, 1, 1).await;
+    let seen = visit(&usher, &login).await;
+    usher.stop().await;
+
+    let options = EngineOptions { challenge_ttl: Duration::from_secs(900), ..options() };
+    let mut usher = Running::start_at(store, options, NOW.plus(Duration::from_secs(30)), 2).await;
+    let again = poster(&usher).await;
+    assert_eq!((again.stream_id, &again.page_url), (login.stream_id, &login.page_url));
+    assert_eq!(challenge_for(&mut usher, 1).await, first, "the challenge is repeated");
+    usher.receive(2, &user(1), approval(&first)).await;
+    events(&usher, login.stream_id, 2).await;
+    // The page of a browser from before works as well.
+    let url = wallet_url(&usher, &seen).await;
+    usher.receive(3, &user(2), handshake(&token(&url), &[])).await;
+    let second = challenge_for(&mut usher, 2).await;
+    usher.receive(4, &user(2), refusal(&second)).await;
+    assert_eq!(events(&usher, login.stream_id, 4).await, [named(1), approved(1), named(2), ended(2, "declined", "no")]);
+    assert_eq!(state(&usher, &seen).await, Some(LoginState::Declined));
+    scan(&mut usher, 3, 5).await;
+    usher.clock.turn(Duration::from_secs(899));
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    assert_eq!(events(&usher, login.stream_id, 5).await.len(), 5, "the time is that of the new setting");
+    usher.clock.turn(Duration::from_secs(1));
+    assert_eq!(events(&usher, login.stream_id, 6).await[5], ended(3, "timeout", "nobody logged in in time"));
+    usher.stop().await;
+}
+
+/// The process dies after a commit, before anybody has learned of it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nothing_is_lost_or_told_twice_when_the_service_dies_after_a_commit() {
+    let dir = tempfile::tempdir().unwrap();
+    let sqlite = open(dir.path());
+    let store = Failing::on(sqlite.clone());
+    let first = Running::start_with(store.clone(), sqlite.clone(), None, options(), NOW, 1).await;
+    let login = poster(&first).await;
+    store.hold_all.store(true, Ordering::SeqCst);
+    first.receive(1, &user(1), handshake("poster", &[])).await;
+    until("the scan is committed", || store.held.load(Ordering::SeqCst) == 1).await;
+
+    let store = Failing::on(sqlite.clone());
+    let mut second = Running::start_with(store.clone(), sqlite.clone(), None, options(), NOW, 2).await;
+    // The wallet's handshake again, as a relay may deliver it.
+    second.receive(1, &user(1), handshake("poster", &[])).await;
+    let asked = challenge_for(&mut second, 1).await;
+    assert_eq!(events(&second, login.stream_id, 1).await, [named(1)]);
+    store.hold_all.store(true, Ordering::SeqCst);
+    second.receive(2, &user(1), approval(&asked)).await;
+    until("the approval is committed", || store.held.load(Ordering::SeqCst) == 1).await;
+
+    let third = Running::start_at(sqlite, options(), NOW, 3).await;
+    third.receive(2, &user(1), approval(&asked)).await;
+    third.receive(3, &user(1), approval(&asked)).await;
+    let seen = visit(&third, &login).await;
+    assert_eq!(state(&third, &seen).await, Some(LoginState::Waiting));
+    assert_eq!(events(&third, login.stream_id, 2).await, [named(1), approved(1)]);
+    assert_eq!(third.engine.reusable_handshakes(None, 10).await.unwrap().handshakes[0].accepted, 1);
+    third.stop().await;
+}
+
+/// The store fails before the commit: everything is tried again.
+#[tokio::test]
+async fn failures_of_the_store_lose_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let sqlite = open(dir.path());
+    let store = Failing::on(sqlite.clone());
+    let mut usher = Running::start_with(store.clone(), sqlite, None, options(), NOW, 1).await;
+    let login = poster(&usher).await;
+    let clock = usher.clock.clone();
+    let pauses = tokio::spawn(async move {
+        loop {
+            clock.turn(Duration::from_millis(50));
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+    });
+    store.failures.store(3, Ordering::SeqCst);
+    let asked = scan(&mut usher, 1, 1).await;
+    store.failures.store(3, Ordering::SeqCst);
+    usher.receive(2, &user(1), approval(&asked)).await;
+    assert_eq!(events(&usher, login.stream_id, 2).await, [named(1), approved(1)]);
+    pauses.abort();
+    usher.stop().await;
+}
+
+#[tokio::test]
+async fn closed_login_ends_what_is_under_way_silently() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut usher = Running::start(open(dir.path())).await;
+    let old = poster(&usher).await;
+    let asked = scan(&mut usher, 1, 1).await;
+    let (idle, scanned) = (visit(&usher, &old).await, visit(&usher, &old).await);
+    let (idle_url, scanned_url) = (wallet_url(&usher, &idle).await, wallet_url(&usher, &scanned).await);
+    usher.receive(2, &user(2), handshake(&token(&scanned_url), &[])).await;
+    let asked_too = challenge_for(&mut usher, 2).await;
+    events(&usher, old.stream_id, 2).await;
+    usher.engine.close_key_handshake(old.stream_id).await.unwrap();
+    for visit in [&idle, &scanned] {
+        assert_eq!(state(&usher, visit).await, Some(LoginState::Expired));
+        let browser = visit.new_browser.as_ref().map(|(browser, _)| browser.as_str());
+        let refused = usher.engine.decline_login(visit.login, &visit.page_secret, browser).await;
+        assert!(matches!(refused, Err(LoginPageError::Over)));
+    }
+    let refused = usher.engine.visit_login(old.stream_id, &page_secret(&old), &[], Visitor::Loopback).await;
+    assert!(matches!(refused, Err(LoginPageError::Over)));
+    let opened = usher.engine.open_login(old.stream_id, &page_secret(&old), None, true).await.unwrap();
+    assert!(matches!(opened, OpenedLogin::Closed));
+    // The reserved stream alone.
+    until("all logins are over", || usher.engine.open_streams() == 1).await;
+
+    let new = poster(&usher).await;
+    assert!(new.stream_id != old.stream_id && new.url != old.url && new.page_url != old.page_url);
+    usher.receive(3, &user(1), approval(&asked)).await;
+    usher.receive(4, &user(2), approval(&asked_too)).await;
+    usher.receive(5, &user(3), handshake(&token(&idle_url), &[])).await;
+    usher.receive(6, &user(4), handshake("poster", &[])).await;
+    usher.receive(7, &user(5), handshake(&token(&new.url), &[])).await;
+    assert_eq!(events(&usher, new.stream_id, 1).await, [named(5)]);
+    let page = usher.engine.events(old.stream_id, 0, 10).await.unwrap();
+    assert!(page.done && page.events.len() == 2);
+    usher.stop().await;
+}
+
+/// Who begins anew has one outcome, and it comes last; also across a restart.
+#[tokio::test]
+async fn user_who_scans_again_has_the_outcome_of_the_last_scan() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    let mut usher = Running::start(store.clone()).await;
+    let login = poster(&usher).await;
+    let first = scan(&mut usher, 1, 1).await;
+    scan(&mut usher, 2, 2).await;
+    let seen = visit(&usher, &login).await;
+    usher.stop().await;
+
+    let mut usher = Running::start_at(store, options(), NOW.plus(Duration::from_secs(62)), 2).await;
+    assert_eq!(challenge_for(&mut usher, 1).await, first);
+    let url = token(&wallet_url(&usher, &seen).await);
+    usher.receive(3, &user(1), handshake("poster", &[])).await;
+    let again = loop {
+        let asked = challenge_for(&mut usher, 1).await;
+        if asked != first {
+            break asked;
+        }
+    };
+    // Only the last challenge counts.
+    usher.receive(4, &user(1), approval(&first)).await;
+    usher.receive(5, &user(1), approval(&again)).await;
+    assert_eq!(events(&usher, login.stream_id, 4).await, [named(1), named(2), named(1), approved(1)]);
+    // The other user comes again by the page, and proves the key there.
+    usher.receive(6, &user(2), handshake(&url, &[])).await;
+    events(&usher, login.stream_id, 5).await;
+    let other = visit(&usher, &login).await;
+    let proof = sign(&usher, &other, 2).await;
+    let browser = other.new_browser.as_ref().map(|(browser, _)| browser.as_str());
+    usher.engine.prove_login(other.login, &other.page_secret, browser, &proof).await.unwrap();
+    until("no login is open", || usher.engine.open_streams() == 2).await;
+    usher.clock.turn(Duration::from_secs(900));
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    let mut by_extension = approved(2);
+    by_extension.1 = json!({ "status": "approved", "main_key": key(2), "method": "extension" });
+    assert_eq!(events(&usher, login.stream_id, 7).await[4..], [named(2), named(2), by_extension]);
+    usher.stop().await;
+}
+
+/// The scan is committed, and the page's request comes before anybody has learned of it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn user_who_begins_twice_at_the_same_moment_has_one_outcome() {
+    let dir = tempfile::tempdir().unwrap();
+    let sqlite = open(dir.path());
+    let store = Failing::on(sqlite.clone());
+    let usher = Running::start_with(store.clone(), sqlite, None, options(), NOW, 1).await;
+    let poster = poster(&usher).await;
+    let seen = visit(&usher, &poster).await;
+    let proof = sign(&usher, &seen, 1).await;
+    store.hold.store(true, Ordering::SeqCst);
+    usher.receive(1, &user(1), handshake("poster", &[])).await;
+    until("the scan is committed", || store.held.load(Ordering::SeqCst) == 1).await;
+    let browser = seen.new_browser.as_ref().map(|(browser, _)| browser.as_str());
+    usher.engine.prove_login(seen.login, &seen.page_secret, browser, &proof).await.unwrap();
+    store.hold.store(false, Ordering::SeqCst);
+    until("no login is open", || usher.engine.open_streams() == 2).await;
+    usher.clock.turn(Duration::from_secs(900));
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    let told = events(&usher, poster.stream_id, 3).await;
+    let by_extension = json!({ "status": "approved", "main_key": key(1), "method": "extension" });
+    assert_eq!(told, [named(1), named(1), ("StatusUpdate".to_owned(), by_extension)]);
+    usher.stop().await;
+}
+
+/// A browser disconnects while its request is being committed: what is in the store is known to the service, too.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn browser_that_disconnects_leaves_nothing_half_done() {
+    let dir = tempfile::tempdir().unwrap();
+    let sqlite = open(dir.path());
+    let store = Failing::on(sqlite.clone());
+    let usher = Running::start_with(store.clone(), sqlite, None, options(), NOW, 1).await;
+    let poster = poster(&usher).await;
+    let seen = visit(&usher, &poster).await;
+    let proof = sign(&usher, &seen, 1).await;
+    store.hold_all.store(true, Ordering::SeqCst);
+    let (engine, at, secret) = (usher.engine.clone(), poster.stream_id, page_secret(&poster));
+    let comes = tokio::spawn(async move { engine.visit_login(at, &secret, &[], Visitor::Loopback).await.map(drop) });
+    let engine = usher.engine.clone();
+    let proves = tokio::spawn(async move {
+        let browser = seen.new_browser.as_ref().map(|(browser, _)| browser.as_str());
+        engine.prove_login(seen.login, &seen.page_secret, browser, &proof).await
+    });
+    until("both are committed", || store.held.load(Ordering::SeqCst) == 2).await;
+    comes.abort();
+    proves.abort();
+    assert!(comes.await.unwrap_err().is_cancelled() && proves.await.unwrap_err().is_cancelled());
+    store.hold_all.store(false, Ordering::SeqCst);
+    // The reserved stream, the poster and the new login; the other is over.
+    until("both are known", || usher.engine.open_streams() == 3).await;
+    assert_eq!(events(&usher, poster.stream_id, 2).await.len(), 2);
+    usher.clock.turn(MINUTE * 11);
+    until("the new login expires", || usher.engine.open_streams() == 2).await;
+    usher.stop().await;
+}
+
+/// Whichever comes first: the latest outcome of a key is that of the login that it has begun last.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn users_who_begin_twice_within_milliseconds_have_one_outcome_each() {
+    const USERS: u8 = 60;
+    let dir = tempfile::tempdir().unwrap();
+    let usher = Running::start(open(dir.path())).await;
+    let poster = poster(&usher).await;
+    let mut proving = Vec::new();
+    for n in 1..=USERS {
+        let seen = visit(&usher, &poster).await;
+        let (proof, engine) = (sign(&usher, &seen, n).await, usher.engine.clone());
+        usher.receive(n, &user(n), handshake("poster", &[])).await;
+        proving.push(tokio::spawn(async move {
+            let browser = seen.new_browser.as_ref().map(|(browser, _)| browser.as_str());
+            engine.prove_login(seen.login, &seen.page_secret, browser, &proof).await.unwrap();
+        }));
+    }
+    for proving in proving {
+        proving.await.unwrap();
+    }
+    until("all have arrived", || usher.engine.metrics().matched == u64::from(USERS)).await;
+    usher.clock.turn(Duration::from_secs(900));
+    until("no login is open", || usher.engine.open_streams() == 2).await;
+    let events = events(&usher, poster.stream_id, 3 * usize::from(USERS)).await;
+    for n in 1..=USERS {
+        let of_user = events.iter().filter(|(_, data)| data["main_key"] == key(n));
+        let of_user: Vec<_> = of_user.map(|(_, data)| data["status"].as_str().unwrap_or("named")).collect();
+        let is_in_order =
+            of_user == ["named", "named", "approved"] || of_user == ["named", "approved", "named", "timeout"];
+        assert!(is_in_order, "{of_user:?}");
+    }
+    usher.stop().await;
+}
+
+/// The URL is closed while a reply is about to be committed: what the app cannot learn of has not happened.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nobody_is_approved_after_the_close() {
+    let dir = tempfile::tempdir().unwrap();
+    let sqlite = open(dir.path());
+    let store = Failing::on(sqlite.clone());
+    let mut usher = Running::start_with(store.clone(), sqlite, None, options(), NOW, 1).await;
+    let poster = poster(&usher).await;
+    let (scanned, signing, declining) =
+        (visit(&usher, &poster).await, visit(&usher, &poster).await, visit(&usher, &poster).await);
+    let mut asked = Vec::new();
+    for (n, visit) in [(1, &scanned), (2, &declining)] {
+        usher.receive(n, &user(n), handshake(&token(&wallet_url(&usher, visit).await), &[])).await;
+        asked.push(challenge_for(&mut usher, n).await);
+    }
+    events(&usher, poster.stream_id, 2).await;
+    let proof = sign(&usher, &signing, 3).await;
+
+    store.hold_look_ups.store(true, Ordering::SeqCst);
+    usher.receive(4, &user(1), approval(&asked[0])).await;
+    let (engine, signs) = (usher.engine.clone(), signing.clone());
+    let signing = tokio::spawn(async move {
+        let browser = signs.new_browser.as_ref().map(|(browser, _)| browser.as_str());
+        engine.prove_login(signs.login, &signs.page_secret, browser, &proof).await
+    });
+    let (engine, declines) = (usher.engine.clone(), declining.clone());
+    let declining = tokio::spawn(async move {
+        let browser = declines.new_browser.as_ref().map(|(browser, _)| browser.as_str());
+        engine.decline_login(declines.login, &declines.page_secret, browser).await
+    });
+    until("all three are about to be committed", || store.held.load(Ordering::SeqCst) == 3).await;
+    usher.engine.close_key_handshake(poster.stream_id).await.unwrap();
+    store.hold_look_ups.store(false, Ordering::SeqCst);
+    for answered in [signing, declining] {
+        let answered = answered.await.unwrap();
+        assert!(matches!(answered, Err(LoginPageError::Over)), "{answered:?}");
+    }
+    until("all logins are over", || usher.engine.open_streams() == 1).await;
+    assert_eq!(state(&usher, &scanned).await, Some(LoginState::Expired));
+    let page = usher.engine.events(poster.stream_id, 0, 10).await.unwrap();
+    assert!(page.done);
+    assert_eq!(page.events.len(), 2, "nothing but the two scans");
+    let metrics = usher.engine.metrics();
+    let login = metrics.operations.iter().find(|operations| operations.kind.as_str() == "login").unwrap();
+    let finished: Vec<_> = login.finished.iter().filter(|(_, count)| *count > 0).collect();
+    assert!(matches!(finished[..], [(outcome, 3)] if outcome.as_str() == "timeout"), "{finished:?}");
+    usher.stop().await;
+}
+
+/// Logins of before a restart end with their reusable login, too.
+#[tokio::test]
+async fn logins_of_before_a_restart_tell_nothing_after_the_close() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    let mut usher = Running::start(store.clone()).await;
+    let old = poster(&usher).await;
+    let asked = scan(&mut usher, 1, 1).await;
+    let seen = visit(&usher, &old).await;
+    usher.stop().await;
+    let usher = Running::start_at(store, options(), NOW, 2).await;
+    usher.engine.close_key_handshake(old.stream_id).await.unwrap();
+    let new = poster(&usher).await;
+    usher.receive(2, &user(1), approval(&asked)).await;
+    assert_eq!(state(&usher, &seen).await, Some(LoginState::Expired));
+    // Whichever comes first, the reply or the end of the login.
+    let replies = |metrics: EngineMetrics| metrics.matched + metrics.unmatched;
+    until("the reply is processed", || replies(usher.engine.metrics()) == 1).await;
+    until("all logins are over", || usher.engine.open_streams() == 2).await;
+    assert_eq!(usher.engine.events(old.stream_id, 0, 10).await.unwrap().events.len(), 1);
+    assert!(usher.engine.events(new.stream_id, 0, 10).await.unwrap().events.is_empty());
+    usher.stop().await;
+}
+
+#[tokio::test]
+async fn browser_that_comes_again_gets_the_login_it_has() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut usher = Running::start(open(dir.path())).await;
+    let (poster, other) = (poster(&usher).await, usher.engine.start_login(request("door"), None).await.unwrap());
+    let first = visit(&usher, &poster).await;
+    let (browser, time_left) = first.new_browser.clone().unwrap();
+    assert_eq!(time_left, Duration::from_secs(600));
+    let come = async |at: &LoginStarted, cookies: &[(StreamId, String)]| {
+        usher.engine.visit_login(at.stream_id, &page_secret(at), cookies, Visitor::Loopback).await.unwrap()
+    };
+    let own = [(first.login, browser.clone())];
+    let again = come(&poster, &own).await;
+    assert_eq!((again.login, again.new_browser), (first.login, None));
+    let stolen = [(first.login, "another".to_owned())];
+    assert_ne!(come(&poster, &stolen).await.login, first.login, "only its browser");
+    assert_ne!(come(&other, &own).await.login, first.login, "a login of another poster");
+    let single = usher.engine.start_login(LoginRequest::default(), None).await.unwrap();
+    assert_ne!(come(&poster, &[(single.stream_id, browser)]).await.login, single.stream_id);
+    for secret in ["", "x", &page_secret(&other)] {
+        let refused = usher.engine.visit_login(poster.stream_id, secret, &own, Visitor::Loopback).await;
+        assert!(matches!(refused, Err(LoginPageError::NotFound)), "{secret}");
+    }
+    // Somebody has begun there: the next user at this browser gets a login of their own.
+    let url = wallet_url(&usher, &first).await;
+    usher.receive(1, &user(1), handshake(&token(&url), &[])).await;
+    challenge_for(&mut usher, 1).await;
+    let next =
+        usher.engine.visit_login(poster.stream_id, &page_secret(&poster), &own, Visitor::Loopback).await.unwrap();
+    assert_ne!(next.login, first.login);
+    usher.stop().await;
+}
+
+/// Their events are those of the reusable login: an hour after its end a login leaves nothing behind.
+#[tokio::test]
+async fn rows_of_logins_that_have_ended_are_removed() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut usher = Running::start(open(dir.path())).await;
+    let poster = poster(&usher).await;
+    let used = visit(&usher, &poster).await;
+    let url = wallet_url(&usher, &used).await;
+    usher.receive(1, &user(1), handshake(&token(&url), &[])).await;
+    let asked = challenge_for(&mut usher, 1).await;
+    usher.receive(2, &user(1), approval(&asked)).await;
+    events(&usher, poster.stream_id, 2).await;
+    assert!(matches!(state(&usher, &used).await, Some(LoginState::Approved { .. })));
+    let begun = usher.clock.now();
+    while state(&usher, &used).await.is_some() {
+        assert!(usher.clock.now().since(begun) < MINUTE * 60 * 4, "it is still there");
+        usher.clock.turn(MINUTE * 60);
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    assert_eq!(events(&usher, poster.stream_id, 2).await, [named(1), approved(1)]);
+    usher.stop().await;
+}

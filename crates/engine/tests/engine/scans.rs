@@ -1,0 +1,416 @@
+//! Reusable handshakes and their limits: a flood on one locks nobody else out.
+
+use crate::common;
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use common::paying::until;
+use common::{Running, handshake, open, user};
+use usher_engine::ports::{Clock as _, Inbound, Via};
+use usher_engine::{EngineMetrics, KeyHandshakeRequest, LoginRequest, ScanLimit, StartError};
+use usher_protocol::message::WalletMessage;
+use usher_protocol::{EventId, PublicKey};
+use usher_store::SqliteStore;
+
+/// A running service, with a reusable handshake, and the wallets that scan it.
+struct Poster {
+    usher: Running,
+    stream: usher_engine::StreamId,
+    events: u64,
+}
+
+impl Poster {
+    async fn put_up(dir: &std::path::Path) -> Self {
+        Self::put_up_on(open(dir)).await
+    }
+
+    async fn put_up_on(store: Arc<SqliteStore>) -> Self {
+        let usher = Running::start(store).await;
+        let stream = usher.engine.start_key_handshake(reusable("door"), None).await.unwrap().stream_id;
+        Self { usher, stream, events: 0 }
+    }
+
+    /// A wallet's event comes over a relay.
+    async fn scan(&mut self, author: u64, relay: &str) -> EventId {
+        self.events += 1;
+        let event_id = id(self.events);
+        self.deliver(author, event_id, over(relay), self.usher.clock.now().secs()).await;
+        event_id
+    }
+
+    async fn deliver(&self, author: u64, event_id: EventId, via: Via, created_at: u64) {
+        self.deliver_message(author, event_id, via, created_at, handshake("door", &[])).await;
+    }
+
+    async fn deliver_message(&self, author: u64, event_id: EventId, via: Via, created_at: u64, message: WalletMessage) {
+        let inbound = Inbound { event_id, author: key(author), created_at, message, via };
+        self.usher.inbox.send(inbound).await.unwrap();
+    }
+
+    /// A scan with relays that a user's wallet names.
+    async fn scan_naming(&mut self, author: u64, relay: &str, preferred: &str) {
+        self.events += 1;
+        let (event_id, created_at) = (id(self.events), self.usher.clock.now().secs());
+        self.deliver_message(author, event_id, over(relay), created_at, handshake("door", &[preferred])).await;
+    }
+
+    /// `count` new keys over both relays.
+    async fn flood(&mut self, keys: &mut u64, count: u64) {
+        for n in 0..count {
+            *keys += 1;
+            self.scan(*keys, ["wss://a.example", "wss://b.example"][n as usize % 2]).await;
+        }
+    }
+
+    /// Who is in by the events of the stream from `after` on, and where they end.
+    async fn users(&self, after: &mut u64, users: &mut HashSet<String>) {
+        loop {
+            let page = self.usher.engine.events(self.stream, *after, 1000).await.unwrap();
+            users.extend(
+                (0..page.events.len()).map(|n| common::data(&page, n)["main_key"].as_str().unwrap().to_owned()),
+            );
+            if page.events.is_empty() {
+                return;
+            }
+            *after = page.next;
+        }
+    }
+
+    fn accepted(&self) -> u64 {
+        self.usher.engine.metrics().scans_accepted
+    }
+
+    async fn seen(&self, scans: u64) -> EngineMetrics {
+        let of = |counts: &EngineMetrics| {
+            counts.scans_accepted + counts.scans_waiting + counts.scans_refused.iter().map(|(_, n)| n).sum::<u64>()
+        };
+        until("all scans are looked at", || of(&self.usher.engine.metrics()) >= scans).await;
+        self.usher.engine.metrics()
+    }
+
+    async fn events(&self) -> usize {
+        let accepted = self.accepted();
+        let mut after = 0;
+        let begun = std::time::Instant::now();
+        loop {
+            assert!(begun.elapsed() < common::paying::PATIENCE, "{after} of {accepted}");
+            let page = self.usher.engine.events(self.stream, after, 1000).await.unwrap();
+            after = page.next;
+            if after >= accepted {
+                return usize::try_from(after).unwrap();
+            }
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+    }
+}
+
+fn key(author: u64) -> PublicKey {
+    let mut key = [7; 32];
+    key[..8].copy_from_slice(&author.to_be_bytes());
+    PublicKey::from_byte_array(key)
+}
+
+fn id(n: u64) -> EventId {
+    let mut id = [3; 32];
+    id[..8].copy_from_slice(&n.to_be_bytes());
+    EventId::from_byte_array(id)
+}
+
+fn over(relay: &str) -> Via {
+    Via { relay: Some(relay.into()), copy: false }
+}
+
+fn reusable(token: &str) -> KeyHandshakeRequest {
+    KeyHandshakeRequest { static_token: Some(token.to_owned()), no_request: None, return_url: None }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn flood_of_one_key_locks_nobody_out() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut poster = Poster::put_up(dir.path()).await;
+    for author in 0..3_100 {
+        poster.scan(author, "wss://a.example").await;
+    }
+    let mut scans = 3_100;
+    poster.seen(scans).await;
+    let before = poster.accepted();
+    for honest in 0..10 {
+        poster.usher.clock.turn(Duration::from_secs(1));
+        for _ in 0..20 {
+            poster.scan(1_000_000, "wss://a.example").await;
+        }
+        poster.scan(2_000_000 + honest, "wss://a.example").await;
+        scans += 21;
+        poster.seen(scans).await;
+    }
+    let counts = poster.usher.engine.metrics();
+    assert!(poster.accepted() >= before + 10, "{} of 10", poster.accepted() - before);
+    let refused = counts.scans_refused.iter().find(|(limit, _)| *limit == ScanLimit::Author).unwrap().1;
+    assert!(refused >= 180, "one key uses up nothing: {refused}");
+    assert_eq!(poster.events().await as u64, poster.accepted());
+    poster.usher.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn flood_over_one_relay_locks_out_nobody_who_uses_two() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut poster = Poster::put_up(dir.path()).await;
+    for author in 0..4_000 {
+        poster.scan(author, "wss://a.example").await;
+    }
+    poster.seen(4_000).await;
+    let before = poster.accepted();
+    let created_at = poster.usher.clock.now().secs();
+    // Their wallets send to both relays of the URL; the flooded one is quicker.
+    for honest in 0..100 {
+        let event_id = poster.scan(1_000_000 + honest, "wss://a.example").await;
+        let copy = Via { copy: true, ..over("wss://b.example") };
+        poster.deliver(1_000_000 + honest, event_id, copy, created_at).await;
+    }
+    until("they are in", || poster.accepted() == before + 100).await;
+    poster.usher.stop().await;
+}
+
+/// Endless new keys over every relay: known users are admitted, also after a restart; new users are drawn at random while the
+/// flood continues; and another URL is not affected.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn flood_over_every_relay_locks_nobody_out() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    let mut poster = Poster::put_up_on(store.clone()).await;
+    for user in 0..50 {
+        // Some wallets name no relays.
+        if user % 2 == 0 {
+            poster.scan(user, "wss://a.example").await;
+        } else {
+            poster.scan_naming(user, "wss://a.example", "wss://nos.lol").await;
+        }
+    }
+    poster.seen(50).await;
+    assert_eq!(poster.events().await, 50);
+    let (stream, events) = (poster.stream, poster.events);
+    poster.usher.stop().await;
+
+    let usher = Running::start_at(store, common::options(), common::NOW.plus(Duration::from_secs(120)), 2).await;
+    let mut poster = Poster { usher, stream, events };
+    let (mut keys, mut after, mut users) = (1_000_000, 50, HashSet::new());
+    poster.flood(&mut keys, 6_500).await;
+    let counts = poster.seen(6_500).await;
+    assert!(counts.scans_waiting > 300, "{counts:?}");
+    for user in 0..50 {
+        poster.scan(user, "wss://a.example").await;
+    }
+    for user in 100..110 {
+        poster.scan_naming(user, "wss://b.example", "wss://relay.damus.io").await;
+    }
+    let expected: Vec<_> = (0..50).chain(100..110).map(|user| key(user).to_hex()).collect();
+    let begun = std::time::Instant::now();
+    let mut turns = 0;
+    while !expected.iter().all(|user| users.contains(user)) {
+        assert!(begun.elapsed() < 2 * common::paying::PATIENCE, "after {turns} turns {} users", users.len());
+        poster.flood(&mut keys, 10).await;
+        poster.usher.clock.turn(Duration::from_millis(50));
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        poster.users(&mut after, &mut users).await;
+        turns += 1;
+    }
+    let counts = poster.usher.engine.metrics();
+    assert!(counts.scans_waiting > 100, "the flood waits still: {counts:?}");
+    let listed = poster.usher.engine.reusable_handshakes(None, 10).await.unwrap().handshakes;
+    assert!(listed[0].waiting > 100 && listed[0].accepted < 7_500, "{listed:?}");
+
+    let other = poster.usher.engine.start_key_handshake(reusable("other"), None).await.unwrap().stream_id;
+    poster.usher.receive(250, &user(3), handshake("other", &[])).await;
+    assert_eq!(common::data(&poster.usher.page(other, 0).await, 0)["main_key"], user(3).public_key().to_hex());
+    poster.usher.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn copies_and_single_use_scans_use_no_allowance() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut poster = Poster::put_up(dir.path()).await;
+    let event_id = poster.scan(1, "wss://a.example").await;
+    let created_at = poster.usher.clock.now().secs();
+    for relay in ["wss://b.example", "wss://c.example"] {
+        poster.deliver(1, event_id, Via { copy: true, ..over(relay) }, created_at).await;
+    }
+    poster.scan(2, "wss://a.example").await;
+    let counts = poster.seen(2).await;
+    assert_eq!((counts.scans_accepted, counts.matched), (2, 2));
+    assert!(counts.scans_refused.iter().all(|(_, refused)| *refused == 0), "{counts:?}");
+    poster.usher.stop().await;
+}
+
+/// The `created_at` of a message may be up to 15 minutes in the past or the future.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn claimed_timestamps_give_no_extra_scans() {
+    let dir = tempfile::tempdir().unwrap();
+    let poster = Poster::put_up(dir.path()).await;
+    let now = poster.usher.clock.now().secs();
+    for (n, minutes) in (1..).zip(0..30) {
+        poster.deliver(1, id(n), over("wss://a.example"), now - 900 + minutes * 60).await;
+    }
+    poster.seen(30).await;
+    assert_eq!(poster.accepted(), 1);
+    // A wallet whose clock is ahead loses nothing: once it is corrected, the next scan is accepted.
+    poster.deliver(2, id(100), over("wss://a.example"), now + 800).await;
+    poster.seen(31).await;
+    assert_eq!(poster.events().await, 2);
+    poster.usher.clock.turn(Duration::from_secs(61));
+    poster.deliver(2, id(101), over("wss://a.example"), now + 61).await;
+    poster.seen(32).await;
+    assert_eq!(poster.events().await, 3);
+    poster.usher.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn confusable_tokens_cannot_be_open_together() {
+    let dir = tempfile::tempdir().unwrap();
+    let usher = Running::start(open(dir.path())).await;
+    let open_one = async |token: &str| usher.engine.start_key_handshake(reusable(token), None).await;
+    let refused = |started: Result<_, StartError>| matches!(started, Err(StartError::Invalid(fields)) if fields[0].pointer == "/static_token");
+    let slash = open_one("bar/1").await.unwrap().stream_id;
+    for like in ["bar%2F1", "bar%2f1", "%62ar/1"] {
+        assert!(refused(open_one(like).await), "{like}");
+    }
+    let encoded = open_one("a%2Fb").await.unwrap().stream_id;
+    assert!(refused(open_one("a/b").await) && refused(open_one("a%252Fb").await));
+    open_one("100%").await.unwrap();
+    // Being confusable is not transitive: these two are different tokens.
+    let twice = open_one("bar%252F1").await.unwrap().stream_id;
+    for (n, sent, stream) in [
+        (1, "bar%2F1", slash),
+        (2, "bar%2f1", slash),
+        (3, "a%252Fb", encoded),
+        (4, "bar%25252F1", twice),
+        (5, "bar/1", slash),
+    ] {
+        usher.receive(n, &user(n), handshake(sent, &[])).await;
+        let known = u64::from(n) - 1;
+        let after = if stream == slash { [0, 1, 2, 2, 2].get(known as usize).copied().unwrap() } else { 0 };
+        let page = usher.page(stream, after).await;
+        assert_eq!(common::data(&page, 0)["main_key"], user(n).public_key().to_hex(), "{sent}");
+    }
+    assert_eq!(open_one("bar/1").await.unwrap().stream_id, slash, "asked for again, it is the same");
+    usher.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn closed_handshake_accepts_no_scans_and_is_done() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut poster = Poster::put_up(dir.path()).await;
+    poster.scan(1, "wss://a.example").await;
+    poster.seen(1).await;
+    assert_eq!(poster.events().await, 1);
+    let (engine, stream) = (poster.usher.engine.clone(), poster.stream);
+    let listed = engine.reusable_handshakes(None, 10).await.unwrap().handshakes;
+    assert_eq!(listed.len(), 1);
+    assert_eq!((listed[0].stream_id, &listed[0].static_token[..], listed[0].accepted), (stream, "door", 1));
+
+    let waiting = tokio::spawn({
+        let engine = engine.clone();
+        async move { engine.wait_events(stream, 1, 10, Duration::from_secs(3600)).await.unwrap() }
+    });
+    tokio::time::sleep(Duration::from_millis(20)).await;
+    for _ in 0..2 {
+        engine.close_key_handshake(stream).await.unwrap();
+    }
+    let page = waiting.await.unwrap();
+    assert!(page.done && page.events.is_empty(), "who waits is told");
+    assert!(engine.events(stream, 0, 10).await.unwrap().done);
+    assert!(engine.reusable_handshakes(None, 10).await.unwrap().handshakes.is_empty());
+    // Opened again it has another URL, and the old one stays invalid.
+    let anew = engine.start_key_handshake(reusable("door"), None).await.unwrap();
+    let token = common::token(&anew.url);
+    assert!(anew.stream_id != stream && token.starts_with("door.") && token.len() == 17, "{token}");
+    assert_eq!(engine.start_key_handshake(reusable("door"), None).await.unwrap().url, anew.url, "the same again");
+    poster.scan(2, "wss://a.example").await;
+    until("the scan is looked at", || engine.metrics().unmatched == 1).await;
+    assert_eq!(engine.events(stream, 0, 10).await.unwrap().events.len(), 1);
+    poster.usher.receive(201, &user(3), handshake(&token, &[])).await;
+    assert_eq!(common::data(&poster.usher.page(anew.stream_id, 0).await, 0)["main_key"], user(3).public_key().to_hex());
+    engine.close_key_handshake(anew.stream_id).await.unwrap();
+    let third = engine.start_key_handshake(reusable("door"), None).await.unwrap();
+    assert!(third.url != anew.url && third.stream_id != anew.stream_id);
+
+    // A stream of another kind is not a key handshake.
+    let login = usher_engine::AuthenticateKey { main_key: user(1).public_key(), subkeys: Vec::new() };
+    let login = engine.start_authentication(login, None).await.unwrap();
+    for other in [login, usher_engine::StreamId::SUBSCRIPTIONS, usher_engine::StreamId::from_parts(1, [1; 10])] {
+        let refused = engine.close_key_handshake(other).await;
+        assert!(matches!(refused, Err(usher_engine::CloseHandshakeError::NotFound)));
+    }
+    poster.usher.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn reusable_handshakes_are_paginated_even_after_a_restart() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    let usher = Running::start(store.clone()).await;
+    let mut opened = Vec::new();
+    for n in 0..5 {
+        opened.push(usher.engine.start_key_handshake(reusable(&format!("table-{n}")), None).await.unwrap().stream_id);
+        usher.engine.start_key_handshake(KeyHandshakeRequest::default(), None).await.unwrap();
+        usher.clock.turn(Duration::from_millis(1));
+    }
+    usher.engine.close_key_handshake(opened.remove(3)).await.unwrap();
+    usher.stop().await;
+    let usher = Running::start(store).await;
+    let (mut listed, mut after) = (Vec::new(), None);
+    loop {
+        let page = usher.engine.reusable_handshakes(after, 2).await.unwrap();
+        listed.extend(page.handshakes.into_iter().map(|handshake| handshake.stream_id));
+        after = page.next;
+        if after.is_none() {
+            break;
+        }
+    }
+    assert_eq!(listed, opened);
+    usher.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn disk_use_per_scan_is_bounded() {
+    const SCANS: u64 = 2_000;
+    let honest =
+        vec!["wss://relay.damus.io".to_owned(), "wss://nos.lol".to_owned(), "wss://relay.primal.net".to_owned()];
+    let long: Vec<_> = (0..8).map(|n| format!("wss://{n}{}.example", "x".repeat(200))).collect();
+    for (relays, is_login, most) in [(honest.clone(), false, 1_200), (long, false, 3_000), (honest, true, 3_000)] {
+        let dir = tempfile::tempdir().unwrap();
+        let store = open(dir.path());
+        let many = usher_engine::EngineOptions { max_open_streams: 100_000, ..common::options() };
+        let usher = Running::start_at(store.clone(), many, common::NOW, 1).await;
+        let door = if is_login {
+            let login = LoginRequest { static_token: Some("door".to_owned()), return_url: None };
+            usher.engine.start_login(login, None).await.unwrap().stream_id
+        } else {
+            usher.engine.start_key_handshake(reusable("door"), None).await.unwrap().stream_id
+        };
+        let relays: Vec<_> = relays.iter().map(String::as_str).collect();
+        for n in 1..=SCANS {
+            let mut key = [7; 32];
+            key[..8].copy_from_slice(&(n * 0x9e37_79b9).to_be_bytes());
+            let author = PublicKey::from_byte_array(key);
+            let (message, via, created_at) = (handshake("door", &relays), over("a"), usher.clock.now().secs());
+            usher
+                .inbox
+                .send(Inbound { event_id: id(n * 0x9e37_79b9), author, created_at, message, via })
+                .await
+                .unwrap();
+        }
+        until("all are in", || usher.engine.metrics().scans_accepted == SCANS).await;
+        while usher.engine.events(door, SCANS - 1, 1).await.unwrap().events.is_empty() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        usher.stop().await;
+        store.close().await;
+        drop(store);
+        let bytes: u64 =
+            std::fs::read_dir(dir.path()).unwrap().map(|file| file.unwrap().metadata().unwrap().len()).sum();
+        println!("{} bytes for each scan", bytes / SCANS);
+        assert!(bytes / SCANS < most, "{} bytes for each scan", bytes / SCANS);
+    }
+}

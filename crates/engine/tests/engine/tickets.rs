@@ -1,0 +1,549 @@
+//! Tickets in the engine: a real store, a ticket wallet that does what a test says, and a clock turned by hand.
+
+use crate::common;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use common::paying::{DAY, pass, statuses, until};
+use common::tickets::{MINT, OTHER_MINT, a_moment, token};
+use common::{FakeTickets, FakeWallet, NOW, Running, data, open, user};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use usher_engine::ports::{Clock as _, IdempotencyKey, TicketError, Token, TokenFault};
+use usher_engine::{
+    BurnTicket, IdempotentRequest, MintTicket, RenderedResponse, RequestTicket, SinglePaymentRequest, StartError,
+    StreamId, TicketCallError, WithdrawTicket,
+};
+use usher_protocol::Keys;
+use usher_protocol::message::{self, Addressed, CashuResponse, CashuStatus, WalletMessage};
+
+/// An engine that can be ended and started again.
+struct Service {
+    usher: Running,
+    store: Arc<usher_store::SqliteStore>,
+    tickets: Arc<FakeTickets>,
+    lightning: Option<Arc<FakeWallet>>,
+    starts: u64,
+    dir: TempDir,
+}
+
+impl Service {
+    async fn start(lightning: Option<Arc<FakeWallet>>) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let (store, tickets) = (open(dir.path()), Arc::new(FakeTickets::default()));
+        let usher = Running::start_ticketing(store.clone(), &tickets, lightning.as_ref(), NOW, 1).await;
+        Self { usher, store, tickets, lightning, starts: 1, dir }
+    }
+
+    /// The process ends, whatever is under way, and another one begins after some time.
+    async fn restart(self, after: Duration) -> Self {
+        let Self { usher, store, tickets, lightning, starts, dir } = self;
+        let now = usher.clock.now().plus(after);
+        usher.stop().await;
+        store.close().await;
+        drop(store);
+        let (store, starts) = (open(dir.path()), starts + 1);
+        let usher = Running::start_ticketing(store.clone(), &tickets, lightning.as_ref(), now, starts).await;
+        Self { usher, store, tickets, lightning, starts, dir }
+    }
+
+    async fn ask(&mut self, redeem: bool) -> (StreamId, String) {
+        let request = RequestTicket {
+            main_key: user(1).public_key(),
+            subkeys: Vec::new(),
+            mint_url: MINT.to_owned(),
+            unit: "multi".to_owned(),
+            amount: 2,
+            redeem,
+            auth: None,
+            reference: Some("door-7".to_owned()),
+            expires_at: Some(self.usher.clock.now().secs() + 600),
+        };
+        let stream = self.usher.engine.request_ticket(request, None).await.unwrap();
+        loop {
+            let message = self.usher.next_message().await.0;
+            if message.kind == 29500 {
+                let content: Value = serde_json::from_str(&message.content).unwrap();
+                return (stream, content["request_id"].as_str().unwrap().to_owned());
+            }
+        }
+    }
+
+    async fn send(&self, to: u8, token: &Token) -> Result<StreamId, StartError> {
+        let request = usher_engine::SendTicket {
+            main_key: user(to).public_key(),
+            subkeys: Vec::new(),
+            token: token.clone(),
+            reference: None,
+        };
+        self.usher.engine.send_ticket(request, None).await
+    }
+
+    /// The tokens of the messages that have left.
+    fn sent(&mut self) -> Vec<String> {
+        let mut sent = Vec::new();
+        while let Ok((message, _)) = self.usher.messages.try_recv() {
+            if message.kind == 29502 {
+                let content: Value = serde_json::from_str(&message.content).unwrap();
+                sent.push(content["token"].as_str().unwrap().to_owned());
+            }
+        }
+        sent
+    }
+
+    async fn last(&self, stream: StreamId, wanted: usize) -> Value {
+        statuses(&self.usher, stream, wanted).await;
+        let page = self.usher.engine.events(stream, 0, 100).await.unwrap();
+        assert_eq!(page.events.len(), wanted);
+        data(&page, wanted - 1)
+    }
+
+    async fn outgoing(&self) -> Vec<(StreamId, String)> {
+        let page = self.usher.engine.outgoing_tickets(None, 100).await.unwrap();
+        page.tickets.iter().map(|ticket| (ticket.stream_id, ticket.delivery.status.as_str().to_owned())).collect()
+    }
+}
+
+fn reply(request_id: &str, status: CashuStatus) -> WalletMessage {
+    let inner = message::CashuRequest {
+        request_id: request_id.to_owned(),
+        mint_url: MINT.to_owned(),
+        unit: "multi".to_owned(),
+        amount: 2,
+        expires_at: 0,
+    };
+    let keys = user(1).public_key();
+    WalletMessage::CashuResponse(CashuResponse {
+        request: Addressed { inner, main_key: keys, recipient: keys },
+        status,
+    })
+}
+
+fn gives(request_id: &str, token: &Token) -> WalletMessage {
+    reply(request_id, CashuStatus::Success { token: token.0.clone().into() })
+}
+
+fn keyed<T: std::fmt::Debug + 'static>(n: u8) -> Option<IdempotentRequest<T>> {
+    let render = |result: &T| RenderedResponse {
+        status: 200,
+        media_type: "text/plain".to_owned(),
+        body: format!("{result:?}").into_bytes(),
+    };
+    Some(IdempotentRequest { key: IdempotencyKey([n; 32]), fingerprint: [n; 32], render: Box::new(render) })
+}
+
+fn mint(mint_url: &str) -> MintTicket {
+    MintTicket { mint_url: mint_url.to_owned(), unit: "sat".to_owned(), amount: 5, description: None, auth: None }
+}
+
+fn ours() -> Token {
+    token(MINT, "multi", 3, "ticket")
+}
+
+const SECOND: Duration = Duration::from_secs(1);
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_users_token_is_verified_or_redeemed_and_a_second_reply_changes_nothing() {
+    let mut service = Service::start(None).await;
+    for (n, redeem) in [(1, false), (2, true)] {
+        let (stream, request) = service.ask(redeem).await;
+        let stranger: Keys = user(9);
+        service.usher.receive(n * 10, &stranger, gives(&request, &token(MINT, "multi", 9, "forged"))).await;
+        let first = token(MINT, "multi", 2, &format!("first-{n}"));
+        service.usher.receive(n * 10 + 1, &user(1), gives(&request, &first)).await;
+        service.usher.receive(n * 10 + 2, &user(1), gives(&request, &token(MINT, "multi", 7, "second"))).await;
+        service.usher.receive(n * 10 + 3, &user(1), reply(&request, CashuStatus::InsufficientFunds)).await;
+        let mut expected = json!({
+            "status": "success", "amount": 1, "unit": "multi", "mint_url": MINT, "request_id": "door-7"
+        });
+        if !redeem {
+            expected["amount"] = json!(2);
+            expected["token"] = json!(token(MINT, "multi", 2, "swapped").0);
+        }
+        assert_eq!(service.last(stream, 1).await, expected);
+        assert!(service.usher.engine.events(stream, 0, 9).await.unwrap().done);
+    }
+    a_moment().await;
+    let calls = ["verify", "redeem"].map(|kind| service.tickets.calls(kind).len());
+    assert_eq!(calls, [1, 1], "the tokens of nobody else");
+    service.usher.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_kill_while_the_mint_is_asked_loses_no_token() {
+    for done in [false, true] {
+        let mut service = Service::start(None).await;
+        let (stream, request) = service.ask(false).await;
+        service.tickets.hang(Some((MINT, done)));
+        service.usher.receive(1, &user(1), gives(&request, &token(MINT, "multi", 2, "mine"))).await;
+        until("the mint is asked", || service.tickets.calls("verify").len() == 1).await;
+        // It is down for longer than the request lives.
+        let service = service.restart(Duration::from_secs(3600)).await;
+        until("the mint is asked again", || service.tickets.calls("verify").len() == 2).await;
+        let service = service.restart(SECOND).await;
+        service.tickets.hang(None);
+        let service = service.restart(SECOND).await;
+        assert_eq!(service.last(stream, 1).await["token"], json!(token(MINT, "multi", 2, "swapped").0));
+        let jobs = service.tickets.calls("verify");
+        assert!(jobs.iter().all(|job| *job == jobs[0]), "one job, however often it was asked for");
+        service.usher.stop().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_mint_that_is_away_past_the_expiry_is_asked_until_it_is_back() {
+    let mut service = Service::start(None).await;
+    let (stream, request) = service.ask(true).await;
+    service.tickets.be_away(true);
+    service.usher.receive(1, &user(1), gives(&request, &token(MINT, "multi", 2, "mine"))).await;
+    until("the mint is asked", || service.tickets.calls("redeem").len() == 1).await;
+    // The request lives for ten minutes.
+    let expired = service.usher.clock.now().plus(Duration::from_secs(3600));
+    while service.usher.clock.now() < expired || service.tickets.calls("redeem").len() < 12 {
+        service.usher.clock.turn(Duration::from_secs(60));
+        a_moment().await;
+    }
+    assert!(service.usher.engine.events(stream, 0, 9).await.unwrap().events.is_empty());
+    service.tickets.be_away(false);
+    while service.tickets.balance() == 0 {
+        service.usher.clock.turn(Duration::from_secs(60));
+        a_moment().await;
+    }
+    assert_eq!(service.last(stream, 1).await["status"], "success");
+    assert_eq!(service.tickets.balance(), 1);
+    service.usher.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_token_that_is_not_what_was_asked_for_is_no_success() {
+    let mut service = Service::start(None).await;
+    let cases = [
+        (token(OTHER_MINT, "multi", 2, "x"), "of another mint", true),
+        (token(MINT, "sat", 2, "x"), "in another unit", true),
+        (token(MINT, "multi", 1, "x"), "worth 1, less than 2", true),
+        (Token("cashuBnonsense".to_owned()), "not a Cashu token", false),
+        (ours(), "already spent", false),
+    ];
+    service.tickets.spend(&ours());
+    for (n, (token, reason, returned)) in (1..).zip(cases) {
+        let (stream, request) = service.ask(n % 2 == 0).await;
+        service.usher.receive(n, &user(1), gives(&request, &token)).await;
+        let data = service.last(stream, 1).await;
+        assert_eq!(data["status"], "error");
+        assert!(data["reason"].as_str().unwrap().contains(reason), "{data}");
+        assert_eq!(data.get("token").is_some(), returned, "{data}");
+    }
+    service.usher.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_same_request_gets_the_same_token_also_after_a_kill() {
+    let service = Service::start(None).await;
+    let first = service.usher.engine.mint_ticket(mint(MINT), keyed(1)).await.unwrap();
+    assert_eq!(first, token(MINT, "sat", 5, "minted-1"));
+    let record = service.usher.engine.idempotency_record(&IdempotencyKey([1; 32])).await.unwrap();
+    assert!(record.is_some());
+
+    // The mint has signed, and the process ends before anybody hears of it.
+    service.tickets.hang(Some((MINT, true)));
+    let engine = service.usher.engine.clone();
+    let lost = tokio::spawn(async move { engine.mint_ticket(mint(MINT), keyed(2)).await });
+    until("the token is minted", || service.tickets.minted() == 2).await;
+    lost.abort();
+    let service = service.restart(SECOND).await;
+    service.tickets.hang(None);
+    let engine = &service.usher.engine;
+    assert_eq!(engine.mint_ticket(mint(MINT), keyed(2)).await.unwrap(), token(MINT, "sat", 5, "minted-2"));
+    // With another body it is another job.
+    let other = MintTicket { amount: 6, ..mint(MINT) };
+    let refused = engine.mint_ticket(other, keyed(2)).await;
+    assert!(matches!(refused, Err(TicketCallError::Ticket(TicketError::OtherJob))), "{refused:?}");
+    // Without a key, each is a new one.
+    engine.mint_ticket(mint(MINT), None).await.unwrap();
+    assert_eq!(engine.mint_ticket(mint(MINT), None).await.unwrap(), token(MINT, "sat", 5, "minted-4"));
+    let nothing = MintTicket { amount: 0, ..mint(MINT) };
+    let refused = engine.mint_ticket(nothing, None).await;
+    assert!(matches!(refused, Err(TicketCallError::Start(StartError::Invalid(_)))), "{refused:?}");
+    assert_eq!(service.tickets.minted(), 4);
+    service.usher.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_quote_is_paid_once_whatever_happens() {
+    let lightning = Arc::new(FakeWallet::default());
+    let service = Service::start(Some(lightning.clone())).await;
+    service.tickets.charge(5_000, &lightning);
+    // The payment is under way when the process ends.
+    lightning.hang_pays(true);
+    let engine = service.usher.engine.clone();
+    let lost = tokio::spawn(async move { engine.mint_ticket(mint(MINT), keyed(1)).await });
+    until("it is paid", || lightning.sent() == [1]).await;
+    lost.abort();
+    lightning.hang_pays(false);
+    let service = service.restart(SECOND).await;
+    for _ in 0..2 {
+        let minted = service.usher.engine.mint_ticket(mint(MINT), keyed(1)).await.unwrap();
+        assert_eq!(minted, token(MINT, "sat", 5, "minted-1"));
+    }
+    assert_eq!((lightning.sent(), service.tickets.minted()), (vec![1], 1));
+    service.usher.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_quote_that_cannot_be_paid_gives_no_token() {
+    let lightning = Arc::new(FakeWallet::default());
+    let service = Service::start(None).await;
+    service.tickets.charge(5_000, &lightning);
+    let refused = service.usher.engine.mint_ticket(mint(MINT), keyed(1)).await;
+    assert!(matches!(refused, Err(TicketCallError::Start(StartError::NoLightning))), "{refused:?}");
+    assert_eq!(service.tickets.calls("abandon_quote").len(), 1);
+    service.usher.stop().await;
+
+    let service = Service::start(Some(lightning.clone())).await;
+    // Five sats are worth 5,000 millisats.
+    service.tickets.charge(5_001, &lightning);
+    let refused = service.usher.engine.mint_ticket(mint(MINT), keyed(1)).await;
+    let Err(TicketCallError::Ticket(TicketError::InvalidResponse(reason))) = refused else { panic!("{refused:?}") };
+    assert_eq!(reason, "it asks for 5001 millisats for 5 sat");
+    service.tickets.charge(200_000_000_000, &lightning);
+    let other_unit = MintTicket { unit: "multi".to_owned(), ..mint(MINT) };
+    let refused = service.usher.engine.mint_ticket(other_unit, keyed(2)).await;
+    assert!(matches!(refused, Err(TicketCallError::Start(StartError::Invalid(_)))), "{refused:?}");
+    assert_eq!(lightning.prepared(), 0, "nothing was paid");
+    service.tickets.charge(5_000, &lightning);
+    lightning.refuse(true);
+    let refused = service.usher.engine.mint_ticket(mint(MINT), keyed(3)).await;
+    assert!(matches!(refused, Err(TicketCallError::NotPaid { is_certain: true, .. })), "{refused:?}");
+    assert_eq!(service.tickets.minted(), 0);
+    assert_eq!(service.tickets.calls("abandon_quote").len(), 3, "nobody waits for the payment of these quotes");
+    service.usher.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn tickets_are_burnt_into_the_balance_and_taken_out_of_it() {
+    let service = Service::start(None).await;
+    let engine = &service.usher.engine;
+    let burn = |token: &Token| BurnTicket {
+        mint_url: MINT.to_owned(),
+        unit: "multi".to_owned(),
+        token: token.clone(),
+        auth: None,
+    };
+    for _ in 0..2 {
+        assert_eq!(engine.burn_ticket(burn(&ours()), keyed(1)).await.unwrap(), 2, "three without the fee, once");
+    }
+    let cases = [
+        (ours(), TokenFault::AlreadySpent),
+        (Token("nonsense".to_owned()), TokenFault::Malformed),
+        (token(OTHER_MINT, "multi", 3, "x"), TokenFault::OtherMint),
+    ];
+    for (token, fault) in cases {
+        match engine.burn_ticket(burn(&token), None).await {
+            Err(TicketCallError::Ticket(TicketError::Token(refused))) => assert_eq!(refused, fault),
+            other => panic!("{other:?}"),
+        }
+    }
+    assert_eq!(engine.ticket_balances().await.unwrap()[0].amount, 2);
+    let withdraw = || WithdrawTicket { mint_url: MINT.to_owned(), unit: "multi".to_owned(), amount: 2, auth: None };
+    let taken = engine.withdraw_ticket(withdraw(), keyed(2)).await.unwrap();
+    assert_eq!(taken, token(MINT, "multi", 2, "withdrawn"));
+    let refused = engine.withdraw_ticket(withdraw(), None).await;
+    assert!(
+        matches!(refused, Err(TicketCallError::Ticket(TicketError::InsufficientFunds { available: 0, needed: 2 }))),
+        "{refused:?}"
+    );
+    service.usher.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_ticket_is_sent_until_it_is_spent_also_after_restarts() {
+    let mut service = Service::start(None).await;
+    let stream = service.send(1, &ours()).await.unwrap();
+    let (message, ids) = service.usher.next_message().await;
+    assert_eq!((message.kind, &message.recipients), (29502, &vec![user(1).public_key()]));
+    assert_eq!(service.outgoing().await, [(stream, "sent".to_owned())]);
+
+    // Within the first minute it is the same event, also after a restart.
+    let mut service = service.restart(Duration::from_secs(10)).await;
+    assert_eq!(service.usher.next_message().await.1, ids);
+    assert_eq!(service.outgoing().await, [(stream, "sent".to_owned())]);
+
+    // The user comes a day later.
+    let mut service = service.restart(DAY).await;
+    pass(&service.usher, 700).await;
+    until("it is sent again", || service.sent().contains(&ours().0)).await;
+    service.tickets.spend(&ours());
+    pass(&service.usher, 1).await;
+    for _ in 0..40 {
+        service.usher.clock.turn(Duration::from_secs(60));
+        a_moment().await;
+    }
+    let data = service.last(stream, 1).await;
+    assert_eq!(data, json!({"status": "success", "amount": 3, "unit": "multi", "mint_url": MINT}));
+    assert_eq!(service.outgoing().await, []);
+    service.sent();
+    pass(&service.usher, 60).await;
+    assert_eq!(service.sent(), Vec::<String>::new(), "a spent token is not sent");
+    service.usher.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_token_goes_to_one_user() {
+    let service = Service::start(None).await;
+    let stream = service.send(1, &ours()).await.unwrap();
+    assert_eq!(service.send(1, &ours()).await.unwrap(), stream);
+    let Err(StartError::Invalid(errors)) = service.send(2, &ours()).await else { panic!("it was sent") };
+    assert_eq!(errors[0].pointer, "/token");
+    assert!(errors[0].detail.contains("another user"), "{errors:?}");
+    for bad in [Token("nonsense".to_owned()), token(MINT, "multi", 3, &"x".repeat(40_001))] {
+        let Err(StartError::Invalid(errors)) = service.send(3, &bad).await else { panic!("it was sent") };
+        assert_eq!(errors[0].pointer, "/token");
+    }
+    // Once it has expired it can be sent again, to anybody.
+    service.usher.clock.turn(7 * DAY);
+    assert_eq!(service.last(stream, 1).await["status"], "timeout");
+    let again = service.send(2, &ours()).await.unwrap();
+    assert_ne!(again, stream);
+    until("it is sent", || service.tickets.checks() > 0).await;
+    let outgoing = service.outgoing().await;
+    assert_eq!(outgoing.iter().map(|(id, _)| *id).collect::<Vec<_>>(), [again]);
+    service.usher.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_unclaimed_ticket_outlives_every_retention_and_can_be_reclaimed() {
+    let mut service = Service::start(None).await;
+    let stream = service.send(1, &ours()).await.unwrap();
+    service.usher.next_message().await;
+    service.usher.clock.turn(7 * DAY);
+    assert_eq!(service.last(stream, 1).await["status"], "timeout");
+    let service = service.restart(20 * DAY).await;
+    for _ in 0..20 {
+        service.usher.clock.turn(20 * DAY);
+        a_moment().await;
+    }
+    let service = service.restart(SECOND).await;
+    assert_eq!(service.outgoing().await, [(stream, "timeout".to_owned())]);
+    assert_eq!(service.last(stream, 1).await["status"], "timeout");
+    for _ in 0..2 {
+        assert_eq!(service.usher.engine.reclaim_ticket(stream, None, keyed(1)).await.unwrap(), 2);
+    }
+    assert_eq!((service.tickets.balance(), service.outgoing().await), (2, Vec::new()));
+    assert!(service.usher.engine.idempotency_record(&IdempotencyKey([1; 32])).await.unwrap().is_some());
+    // Then its retention begins.
+    for _ in 0..3 {
+        service.usher.clock.turn(20 * DAY);
+        a_moment().await;
+    }
+    let missing = service.usher.engine.reclaim_ticket(stream, None, None).await;
+    assert!(matches!(missing, Err(TicketCallError::NotFound)), "{missing:?}");
+    service.usher.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_kill_during_a_reclaim_loses_nothing_and_redeems_once() {
+    for done in [false, true] {
+        let mut service = Service::start(None).await;
+        let stream = service.send(1, &ours()).await.unwrap();
+        service.usher.next_message().await;
+        service.tickets.hang(Some((MINT, done)));
+        let engine = service.usher.engine.clone();
+        let lost = tokio::spawn(async move { engine.reclaim_ticket(stream, None, keyed(1)).await });
+        until("the mint is asked", || service.tickets.calls("redeem").len() == 1).await;
+        lost.abort();
+        service.tickets.hang(None);
+        let service = service.restart(SECOND).await;
+        // By itself, and for whoever asks again.
+        assert_eq!(service.last(stream, 1).await["reason"], "the token was reclaimed");
+        assert_eq!(service.usher.engine.reclaim_ticket(stream, None, keyed(1)).await.unwrap(), 2);
+        let jobs = service.tickets.calls("redeem");
+        assert!(jobs.iter().all(|job| *job == jobs[0]), "{jobs:?}");
+        assert_eq!(service.tickets.balance(), 2);
+        service.usher.stop().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_ticket_that_the_user_has_redeemed_cannot_be_reclaimed() {
+    let mut service = Service::start(None).await;
+    let stream = service.send(1, &ours()).await.unwrap();
+    service.usher.next_message().await;
+    service.tickets.spend(&ours());
+    for _ in 0..2 {
+        match service.usher.engine.reclaim_ticket(stream, None, None).await {
+            Err(TicketCallError::Ticket(TicketError::Token(TokenFault::AlreadySpent))) => {}
+            other => panic!("{other:?}"),
+        }
+    }
+    assert_eq!(service.last(stream, 1).await["status"], "success");
+    let missing = service.usher.engine.reclaim_ticket(StreamId::from_parts(1, [1; 10]), None, None).await;
+    assert!(matches!(missing, Err(TicketCallError::NotFound)), "{missing:?}");
+    service.usher.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_mint_that_hangs_holds_up_neither_another_mint_nor_a_payment() {
+    let lightning = Arc::new(FakeWallet::default());
+    let mut service = Service::start(Some(lightning.clone())).await;
+    service.tickets.hang(Some((MINT, false)));
+    for n in 0..100 {
+        let (_, request) = service.ask(true).await;
+        service.usher.receive(n, &user(1), gives(&request, &token(MINT, "multi", 2, &n.to_string()))).await;
+    }
+    until("the mint hangs", || service.tickets.calls("redeem").len() >= 16).await;
+    let minted = service.usher.engine.mint_ticket(mint(OTHER_MINT), None).await.unwrap();
+    assert_eq!(minted, token(OTHER_MINT, "sat", 5, "minted-1"));
+    let request = RequestTicket {
+        main_key: user(1).public_key(),
+        subkeys: Vec::new(),
+        mint_url: OTHER_MINT.to_owned(),
+        unit: "multi".to_owned(),
+        amount: 2,
+        redeem: true,
+        auth: None,
+        reference: None,
+        expires_at: None,
+    };
+    let other = service.usher.engine.request_ticket(request, None).await.unwrap();
+    let asked = loop {
+        let content: Value = serde_json::from_str(&service.usher.next_message().await.0.content).unwrap();
+        if content["mint_url"] == OTHER_MINT {
+            break content["request_id"].as_str().unwrap().to_owned();
+        }
+    };
+    service.usher.receive(200, &user(1), gives(&asked, &token(OTHER_MINT, "multi", 2, "x"))).await;
+    assert_eq!(service.last(other, 1).await["status"], "success");
+    let payment = SinglePaymentRequest { expires_at: None, ..common::paying::payment(None, 600) };
+    service.usher.engine.start_single_payment(payment, None).await.unwrap();
+    until("an invoice is made", || lightning.made().len() == 1).await;
+    assert_eq!(service.tickets.calls("redeem").len(), 17, "what runs at one mint is bounded");
+    service.usher.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn outgoing_tickets_are_paged() {
+    let service = Service::start(None).await;
+    let mut streams = Vec::new();
+    for n in 0..5 {
+        streams.push(service.send(1, &token(MINT, "multi", 3, &n.to_string())).await.unwrap());
+        service.usher.clock.turn(Duration::from_millis(1));
+    }
+    let mut listed = Vec::new();
+    let mut after = None;
+    loop {
+        let page = service.usher.engine.outgoing_tickets(after, 2).await.unwrap();
+        listed.extend(page.tickets.iter().map(|ticket| ticket.stream_id));
+        match page.next {
+            Some(next) => after = Some(next),
+            None => break,
+        }
+    }
+    assert_eq!(listed, streams);
+    let page = service.usher.engine.outgoing_tickets(None, 1).await.unwrap();
+    let ticket = &page.tickets[0];
+    assert_eq!((ticket.created_at, ticket.delivery.amount), (NOW.secs(), 3));
+    assert_eq!(ticket.delivery.expires_at, NOW.plus(7 * DAY).secs());
+    drop(service.store);
+    service.usher.stop().await;
+}

@@ -1,0 +1,267 @@
+//! Good and bad receivers: every post ends in time and reports its result.
+
+use crate::common;
+
+use std::time::Duration;
+
+use common::{LONG, NOW, Server, empty, event, no_answer, post, read_request, receiver, stream_id};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpListener;
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+use tokio::time::{sleep, timeout};
+use url::Url;
+use usher_engine::ports::{Posted, WebhookSender as _};
+
+/// A deadline for receivers that never answer.
+const SHORT: Duration = Duration::from_secs(2);
+
+#[tokio::test]
+async fn request_matches_the_documentation() {
+    let (server, mut received) = Server::answering(empty("200 OK", "set-cookie: a=b\r\n")).await;
+    let mut url = server.url.clone();
+    url.set_username("hook user").unwrap();
+    url.set_password(Some("pässword")).unwrap();
+    url.set_query(Some("token=t"));
+    let receiver = common::signing_receiver(&url, LONG, &["s"]);
+    for now in [NOW, NOW.plus(Duration::from_millis(61_999))] {
+        assert_eq!(receiver.post(stream_id(), &event(2), now).await, Posted::Accepted { http_status: 200 });
+    }
+
+    let (first, second) = (received.recv().await.unwrap(), received.recv().await.unwrap());
+    assert_eq!(first.line, "POST /hook?token=t HTTP/1.1");
+    assert_eq!(
+        String::from_utf8(first.body.clone()).unwrap(),
+        concat!(
+            r#"{"stream_id":"018bcfe5-6800-7bab-abab-abababababab","index":2,"type":"StatusUpdate","timestamp":1700000000,"#,
+            r#""data":{"status": "paid", "reason": "żółw 🐢 \"quoted\"", "preimage": "00"}}"#
+        )
+    );
+    assert_eq!(first.body, second.body);
+    let mut names: Vec<_> = first.headers.keys().map(String::as_str).collect();
+    names.sort_unstable();
+    assert_eq!(
+        names,
+        [
+            "accept",
+            "authorization",
+            "content-length",
+            "content-type",
+            "host",
+            "user-agent",
+            "webhook-id",
+            "webhook-signature",
+            "webhook-timestamp",
+            "x-service-event-id",
+            "x-service-signature",
+        ]
+    );
+    assert_eq!(first.headers["content-type"], "application/json");
+    assert_eq!(first.headers["authorization"], "Basic aG9vayB1c2VyOnDDpHNzd29yZA==");
+    assert_eq!(first.headers["user-agent"], concat!("Usher/", env!("CARGO_PKG_VERSION")));
+    let id = "018bcfe5-6800-7bab-abab-abababababab:2";
+    assert_eq!((first.headers["webhook-id"].as_str(), first.headers["x-service-event-id"].as_str()), (id, id));
+    assert_eq!(first.headers["webhook-timestamp"], "784111777");
+    assert_eq!(second.headers["webhook-timestamp"], "784111838");
+    assert_eq!(first.headers["x-service-signature"], second.headers["x-service-signature"]);
+    assert_ne!(first.headers["webhook-signature"], second.headers["webhook-signature"]);
+}
+
+#[tokio::test]
+async fn every_2xx_status_means_accepted() {
+    for status in [200, 201, 202, 204, 206, 299] {
+        let (server, _received) = Server::answering(empty(&format!("{status} Whatever"), "")).await;
+        assert_eq!(post(&server.url, LONG).await, Posted::Accepted { http_status: status });
+    }
+}
+
+#[tokio::test]
+async fn any_other_status_means_refused() {
+    let wait = |secs| Some(Duration::from_secs(secs));
+    for (answer, headers, status, reason, retry_after) in [
+        ("500 Oh no", "", 500, "the receiver answered 500 Internal Server Error", None),
+        ("429 Slow", "Retry-After: 120\r\n", 429, "the receiver answered 429 Too Many Requests", wait(120)),
+        ("429 Slow", "retry-after: 999999\r\n", 429, "the receiver answered 429 Too Many Requests", wait(86_400)),
+        (
+            "503 Later",
+            "Retry-After: Sun, 06 Nov 1994 08:50:37 GMT\r\n",
+            503,
+            "the receiver answered 503 Service Unavailable",
+            wait(60),
+        ),
+        ("503 Later", "Retry-After: soon\r\n", 503, "the receiver answered 503 Service Unavailable", None),
+        ("410 Gone", "", 410, "the receiver answered 410 Gone", None),
+        ("401 No", "Retry-After: 1\r\n", 401, "the receiver answered 401 Unauthorized", wait(1)),
+        ("304 Same", "", 304, "the receiver answered 304 Not Modified (redirects are not followed)", None),
+        ("101 Switching", "upgrade: x\r\n", 101, "the receiver answered 101 Switching Protocols", None),
+        ("799 What", "", 799, "the receiver answered 799", None),
+    ] {
+        let (server, _received) = Server::answering(empty(answer, headers)).await;
+        assert_eq!(
+            post(&server.url, LONG).await,
+            Posted::Refused { http_status: Some(status), reason: reason.to_owned(), retry_after },
+            "{answer}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn redirects_are_not_followed() {
+    let (elsewhere, _received) = Server::answering(empty("200 OK", "")).await;
+    for status in [301, 302, 303, 307, 308] {
+        let location = format!("location: {}\r\n", elsewhere.url);
+        let (server, _received) = Server::answering(empty(&format!("{status} There"), &location)).await;
+        let posted = post(&server.url, LONG).await;
+        assert!(matches!(posted, Posted::Refused { http_status: Some(found), .. } if found == status), "{posted:?}");
+    }
+    assert_eq!(elsewhere.connections(), 0);
+}
+
+#[tokio::test]
+async fn refused_connection_is_reported() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = Url::parse(&format!("http://{}/", listener.local_addr().unwrap())).unwrap();
+    drop(listener);
+    assert_eq!(no_answer(post(&url, LONG).await), "could not connect: connection refused");
+}
+
+#[tokio::test]
+async fn unresolvable_host_is_reported() {
+    // A label too long for any name server to be asked about.
+    let url = Url::parse(&format!("http://{}.invalid/", "a".repeat(70))).unwrap();
+    let reason = no_answer(post(&url, LONG).await);
+    assert!(reason.starts_with("could not connect: the host name could not be looked up ("), "{reason}");
+    assert!(!reason.contains("aaa"), "{reason}");
+}
+
+#[tokio::test]
+async fn slow_receiver_is_awaited() {
+    let server = Server::start(|mut stream| async move {
+        read_request(&mut stream).await;
+        sleep(Duration::from_millis(300)).await;
+        for part in [&b"HTTP/1.1 20"[..], b"0 OK\r\nconte", b"nt-length: 2\r\n\r\no", b"k"] {
+            stream.write_all(part).await.unwrap();
+            sleep(Duration::from_millis(20)).await;
+        }
+    })
+    .await;
+    assert_eq!(post(&server.url, LONG).await, Posted::Accepted { http_status: 200 });
+}
+
+#[tokio::test]
+async fn hanging_receiver_times_out_and_its_connection_is_closed() {
+    let (ended, mut connection_ended) = mpsc::unbounded_channel();
+    let server = Server::start(move |mut stream| {
+        let ended = ended.clone();
+        async move {
+            read_request(&mut stream).await;
+            let _ = stream.read(&mut [0; 1]).await;
+            let _ = ended.send(());
+        }
+    })
+    .await;
+    let receiver = receiver(&server.url, SHORT);
+    assert_eq!(no_answer(receiver.post(stream_id(), &event(0), NOW).await), "no answer within 2s");
+    timeout(LONG, connection_ended.recv()).await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn endless_heads_time_out_at_the_deadline() {
+    let mut posts = JoinSet::new();
+    for (start, again) in
+        [("HTTP/1.1 200 OK\r\n", "a"), ("HTTP/1.1 200 OK\r\n", "a: b\r\n"), ("", "HTTP/1.1 102 Processing\r\n\r\n")]
+    {
+        posts.spawn(async move {
+            let server = Server::start(move |mut stream| async move {
+                read_request(&mut stream).await;
+                let _ = stream.write_all(start.as_bytes()).await;
+                // Slowly: with the deadline counted from the last byte, this would be waited for without end.
+                while stream.write_all(again.as_bytes()).await.is_ok() {
+                    sleep(Duration::from_millis(40)).await;
+                }
+            })
+            .await;
+            timeout(LONG, post(&server.url, SHORT)).await.unwrap()
+        });
+    }
+    for posted in posts.join_all().await {
+        assert_eq!(no_answer(posted), "no answer within 2s");
+    }
+}
+
+#[tokio::test]
+async fn oversized_headers_are_refused() {
+    for part in ["a".repeat(1000), format!("a: {}\r\n", "b".repeat(1000)), "a: b\r\n".to_owned()] {
+        let part = part.repeat(100);
+        let server = Server::start(move |mut stream| {
+            let part = part.clone();
+            async move {
+                read_request(&mut stream).await;
+                let _ = stream.write_all(b"HTTP/1.1 200 OK\r\n").await;
+                while stream.write_all(part.as_bytes()).await.is_ok() {}
+            }
+        })
+        .await;
+        assert_eq!(no_answer(post(&server.url, LONG).await), "the answer's headers are too large");
+    }
+}
+
+#[tokio::test]
+async fn responses_that_are_not_http_are_refused() {
+    for garbage in [
+        &b"SSH-2.0-OpenSSH_9.2\r\n\r\n"[..],
+        b"\x15\x03\x01\x00\x02\x02\x46\r\n\r\n",
+        b"HTTP/1.1 2000 OK\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\ncontent-length: -1\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nbad header\r\n\r\n",
+        b"{\"ok\":true}\n\n\n\n\n",
+    ] {
+        let server = Server::closing_after(garbage).await;
+        assert_eq!(no_answer(post(&server.url, LONG).await), "the answer is not HTTP");
+    }
+}
+
+#[tokio::test]
+async fn connection_closed_before_the_response_is_reported() {
+    for start in [&b""[..], b"HTTP/1.1 200 OK\r\ncontent-le"] {
+        let server = Server::closing_after(start).await;
+        assert_eq!(no_answer(post(&server.url, LONG).await), "the receiver closed the connection before it answered");
+    }
+    let server = Server::start(|mut stream| async move {
+        read_request(&mut stream).await;
+        stream.set_zero_linger().unwrap();
+    })
+    .await;
+    assert_eq!(no_answer(post(&server.url, LONG).await), "the receiver broke the connection");
+}
+
+#[tokio::test]
+async fn broken_body_does_not_change_the_outcome() {
+    let accepted = Posted::Accepted { http_status: 200 };
+    for answer in [
+        &b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nhalf"[..],
+        b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\nhal",
+        b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nzzz\r\n",
+        b"HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-length: 5\r\n\r\nplain",
+        b"HTTP/1.1 200 OK\r\n\r\nuntil it closes",
+    ] {
+        let server = Server::closing_after(answer).await;
+        assert_eq!(post(&server.url, LONG).await, accepted);
+    }
+    let server = Server::closing_after(b"HTTP/1.1 500 No\r\ncontent-length: 100\r\n\r\nhalf").await;
+    assert!(matches!(post(&server.url, LONG).await, Posted::Refused { http_status: Some(500), .. }));
+}
+
+#[tokio::test]
+async fn slow_body_does_not_delay_the_result() {
+    let server = Server::start(|mut stream| async move {
+        read_request(&mut stream).await;
+        let _ = stream.write_all(b"HTTP/1.1 200 OK\r\n\r\n").await;
+        while stream.write_all(b".").await.is_ok() {
+            sleep(Duration::from_millis(50)).await;
+        }
+    })
+    .await;
+    let posted = timeout(LONG, post(&server.url, 10 * LONG)).await.unwrap();
+    assert_eq!(posted, Posted::Accepted { http_status: 200 });
+}

@@ -1,0 +1,182 @@
+//! Signatures verify with an independent library, and tampered ones do not.
+
+use crate::common;
+
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use common::{LONG, Request, Server, empty, event, signing_receiver, stream_id};
+use serde_json::{Value, json};
+use usher_engine::UnixMillis;
+use usher_engine::ports::{Posted, WebhookSender as _};
+
+const PLAIN: &str = "a secret of the operator's own choosing, żółw";
+const STANDARD_FORM: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
+
+/// A plain secret as one gives it to an off-the-shelf verifier.
+fn for_verifiers(text: &str) -> String {
+    format!("whsec_{}", STANDARD.encode(text))
+}
+
+fn now() -> UnixMillis {
+    UnixMillis(SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis().try_into().unwrap())
+}
+
+/// A request as it arrives, signed with `secrets` at `now`.
+async fn posted(secrets: &[&str], now: UnixMillis) -> Request {
+    let (server, mut received) = Server::answering(empty("204 No Content", "")).await;
+    let posted = signing_receiver(&server.url, LONG, secrets).post(stream_id(), &event(7), now).await;
+    assert_eq!(posted, Posted::Accepted { http_status: 204 });
+    received.recv().await.unwrap()
+}
+
+/// A case for the verifier: a request, and the secrets the two schemes expect.
+fn case(request: &Request, standard_secret: &str, service_secret: &str) -> Value {
+    json!({
+        "body": STANDARD.encode(&request.body),
+        "headers": request.headers,
+        "standard_secret": standard_secret,
+        "service_secret": service_secret,
+    })
+}
+
+fn python() -> PathBuf {
+    let installed = || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/tools/py/bin/python"));
+    std::env::var_os("USHER_TEST_PYTHON").map_or_else(installed, PathBuf::from)
+}
+
+/// Runs tests/verify.py: for each case its verdict on the two signatures, null for a valid one.
+fn verify(cases: &[Value]) -> Vec<(Value, Value)> {
+    let python = python();
+    let missing = |error: &dyn std::fmt::Display| -> ! {
+        panic!("no Python with standardwebhooks at {} ({error}): scripts/test installs it", python.display())
+    };
+    let mut child = Command::new(&python)
+        .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/verify.py"))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap_or_else(|error| missing(&error));
+    let mut input = child.stdin.take().unwrap();
+    // A Python that lacks the library ends before it reads; its exit status says more than the broken pipe.
+    let _ = input.write_all(&serde_json::to_vec(cases).unwrap());
+    drop(input);
+    let output = child.wait_with_output().unwrap();
+    if !output.status.success() {
+        missing(&output.status);
+    }
+    let answers: Vec<Value> = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(answers.len(), cases.len());
+    answers.iter().map(|answer| (answer["standard"].clone(), answer["service"].clone())).collect()
+}
+
+#[tokio::test]
+async fn signatures_verify_with_both_forms_of_secret() {
+    let plain = posted(&[PLAIN], now()).await;
+    let standard = posted(&[STANDARD_FORM], now()).await;
+    let answers = verify(&[
+        case(&plain, &for_verifiers(PLAIN), PLAIN),
+        // The specification's header is keyed with the text as configured, whatever its form.
+        case(&standard, STANDARD_FORM, STANDARD_FORM),
+    ]);
+    assert_eq!(answers, [(Value::Null, Value::Null), (Value::Null, Value::Null)]);
+}
+
+#[tokio::test]
+async fn during_rotation_both_secrets_verify() {
+    let request = posted(&[STANDARD_FORM, PLAIN], now()).await;
+    assert_eq!(request.headers["webhook-signature"].split(' ').count(), 2);
+    let answers = verify(&[
+        case(&request, STANDARD_FORM, STANDARD_FORM),
+        case(&request, &for_verifiers(PLAIN), PLAIN),
+        case(&request, &for_verifiers("another"), "another"),
+    ]);
+    let wrong = json!("No matching signature found");
+    // The specification's header has room for one signature: that of the newest secret.
+    assert_eq!(answers, [(Value::Null, Value::Null), (Value::Null, wrong.clone()), (wrong.clone(), wrong)]);
+}
+
+#[tokio::test]
+async fn secrets_are_replaced_between_posts() {
+    let (server, mut received) = Server::answering(empty("204 No Content", "")).await;
+    let receiver = signing_receiver(&server.url, LONG, &[PLAIN]);
+    receiver.set_secrets(&[STANDARD_FORM.into(), PLAIN.into()]).unwrap();
+    assert!(receiver.set_secrets(&["".into()]).is_err(), "not taken, and nothing changes");
+    receiver.post(stream_id(), &event(7), now()).await;
+    let both = received.recv().await.unwrap();
+    receiver.set_secrets(&[]).unwrap();
+    receiver.post(stream_id(), &event(7), now()).await;
+    let unsigned = received.recv().await.unwrap();
+    assert!(!unsigned.headers.contains_key("x-service-signature"));
+    let answers =
+        verify(&[case(&both, STANDARD_FORM, STANDARD_FORM), case(&both, &for_verifiers(PLAIN), STANDARD_FORM)]);
+    assert_eq!(answers, [(Value::Null, Value::Null), (Value::Null, Value::Null)]);
+}
+
+#[tokio::test]
+async fn tampered_requests_fail_verification() {
+    let request = posted(&[PLAIN], now()).await;
+    let secret = for_verifiers(PLAIN);
+    let with = |name: &str, value: String| {
+        let mut changed = request.clone();
+        changed.headers.insert(name.to_owned(), value).unwrap();
+        case(&changed, &secret, PLAIN)
+    };
+    let mut longer = request.clone();
+    longer.body.push(b' ');
+    let mut other = request.clone();
+    let at = other.body.windows(4).position(|four| four == b"paid").unwrap();
+    other.body[at] = b'P';
+    let second_later = request.headers["webhook-timestamp"].parse::<u64>().unwrap() + 1;
+
+    let answers = verify(&[
+        case(&request, &secret, PLAIN),
+        case(&longer, &secret, PLAIN),
+        case(&other, &secret, PLAIN),
+        with("webhook-timestamp", second_later.to_string()),
+        with("webhook-id", format!("{}:8", stream_id())),
+    ]);
+    let wrong = json!("No matching signature found");
+    assert_eq!(
+        answers,
+        [
+            (Value::Null, Value::Null),
+            (wrong.clone(), wrong.clone()),
+            (wrong.clone(), wrong.clone()),
+            // The specification's header covers the body alone.
+            (wrong.clone(), Value::Null),
+            (wrong, Value::Null),
+        ]
+    );
+}
+
+#[tokio::test]
+async fn signed_timestamp_is_the_time_of_the_attempt() {
+    let an_hour = Duration::from_secs(3600);
+    let old = posted(&[PLAIN], now().minus(an_hour)).await;
+    let early = posted(&[PLAIN], now().plus(an_hour)).await;
+    let fresh = posted(&[PLAIN], now()).await;
+    assert_eq!(old.body, fresh.body);
+    assert_eq!(old.headers["webhook-id"], fresh.headers["webhook-id"]);
+    let answers = verify(&[&old, &early, &fresh].map(|request| case(request, &for_verifiers(PLAIN), PLAIN)));
+    assert_eq!(
+        answers,
+        [
+            (json!("Message timestamp too old"), Value::Null),
+            (json!("Message timestamp too new"), Value::Null),
+            (Value::Null, Value::Null),
+        ]
+    );
+}
+
+#[tokio::test]
+async fn requests_without_a_secret_are_unsigned() {
+    let request = posted(&[], now()).await;
+    assert!(!request.headers.contains_key("x-service-signature"));
+    assert!(!request.headers.contains_key("webhook-signature"));
+    assert_eq!(request.headers["x-service-event-id"], format!("{}:7", stream_id()));
+}
