@@ -47,6 +47,7 @@ impl Inbox {
 
     async fn dispatch(&self, inbound: Inbound) {
         let Inbound { event_id, author, created_at, message, via } = inbound;
+        self.outbox.heard(author);
         // Read before the subscription is looked for: while the user is about to agree, one of the two finds it.
         let requests = match &message {
             WalletMessage::CloseSubscription(_) => self.index.with_participant(&author),

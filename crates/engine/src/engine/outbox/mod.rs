@@ -8,9 +8,13 @@
 //! Wallets recognise a repetition by the event's id: a fresh event prompts the user again and may pay again. So a message is
 //! the same event each time, for 90 seconds. The event follows from the message and its `made_at` (see `OutgoingMessage::made_at`),
 //! which the outbox has: nothing of it is kept in memory, and a restart changes nothing. After that, a fresh event is made,
-//! in case the answer to the first was lost, and is repeated in the same way. (The time of that one is in memory: a restart
-//! makes another.)
+//! in case the answer to the first was lost. (The time of that one is in memory: a restart makes another.)
+//!
+//! Deployed wallets reply to every copy, one after the other, and on relays that send no `OK` each reply takes them ten seconds.
+//! So the same event is not repeated to a wallet that was heard after it was sent: it is there, and its reply may wait behind
+//! others. A fresh event is sent to it nevertheless: what it said may have been about something else, and this request lost.
 
+mod heard_wallets;
 mod schedule;
 mod user_relays;
 
@@ -24,6 +28,7 @@ use tokio::sync::mpsc;
 use tracing::warn;
 use usher_protocol::{EventId, PublicKey};
 
+use self::heard_wallets::HeardWallets;
 use self::schedule::{LATE, MANY_CHARGES, after_restart, interval, is_current};
 use self::user_relays::UserRelayCache;
 use super::damage::Damage;
@@ -35,8 +40,11 @@ use super::timers::{Alarm, Timers};
 use crate::ports::{Clock, Messenger, OutboxMessage, OutgoingMessage, Randomness, Store, StoreError, Table};
 use crate::{StreamId, UnixMillis};
 
-/// Messages that wait to be sealed. When the queue is full, a message is left to its next repetition.
+/// Messages that wait to be sealed. When the queue is full, a message is sent [`SOON`].
 const QUEUE: usize = 4096;
+
+/// When a message is sent that could not be sent at once.
+const SOON: Duration = Duration::from_secs(2);
 
 /// Sent events that a device may still refer to (`Inbound` subkey proofs): 65,536 × about 100 bytes.
 const SENT_EVENTS: NonZeroUsize = NonZeroUsize::MIN.saturating_add(65_535);
@@ -71,6 +79,7 @@ pub(super) struct Outbox {
     parts: OutboxParts,
     queue: mpsc::Sender<SendJob>,
     sent: Mutex<LruCache<EventId, StreamId>>,
+    heard: HeardWallets,
     users: UserRelayCache,
 }
 
@@ -79,13 +88,14 @@ impl Outbox {
         let (queue, jobs) = mpsc::channel(QUEUE);
         let sent = Mutex::new(LruCache::new(SENT_EVENTS));
         let users = UserRelayCache::new(Arc::clone(&parts.store), Arc::clone(&parts.damage));
-        (Self { parts, queue, sent, users }, jobs)
+        (Self { parts, queue, sent, heard: HeardWallets::new(), users }, jobs)
     }
 
     /// Sends messages soon; never waits.
     pub(super) fn send(&self, id: StreamId, messages: Vec<OutboxMessage>) {
-        // When the queue is full they are not lost: the repetition reads the outbox.
-        let _ = self.queue.try_send(SendJob::New(id, messages));
+        if self.queue.try_send(SendJob::New(id, messages)).is_err() {
+            self.send_soon(id);
+        }
     }
 
     /// Sends a message that is not in the outbox. Sealing it takes some tens of microseconds.
@@ -103,6 +113,11 @@ impl Outbox {
     /// The operation that sent this event.
     pub(super) fn sender_of(&self, event: &EventId) -> Option<StreamId> {
         self.sent.lock().get(event).copied()
+    }
+
+    /// A message of this key has arrived, whatever it is about.
+    pub(super) fn heard(&self, author: PublicKey) {
+        self.heard.heard(author, self.parts.clock.now());
     }
 
     /// The user's relays have changed in the store.
@@ -126,6 +141,7 @@ impl Outbox {
 
     /// The clock was set back by `by`: moves the repetitions to when they would have been sent.
     pub(super) fn bring_forward(&self, by: Duration) {
+        self.heard.clear();
         self.parts.index.bring_resends_forward(by);
         self.parts.timers.bring_forward(Alarm::Resend, by);
     }
@@ -146,12 +162,15 @@ impl Outbox {
     /// Sends messages until the engine stops.
     pub(super) async fn run(self: Arc<Self>, mut jobs: mpsc::Receiver<SendJob>) {
         while let Some(Some(job)) = self.parts.tasks.unless_stopped(jobs.recv()).await {
-            let (id, result) = match job {
-                SendJob::New(id, messages) => (id, self.send_all(id, messages).await),
-                SendJob::Again(id) => (id, self.send_again(id).await),
+            let (id, is_new, result) = match job {
+                SendJob::New(id, messages) => (id, true, self.send_all(id, messages, false).await),
+                SendJob::Again(id) => (id, false, self.send_again(id).await),
             };
             if let Err(failure) = result {
                 warn!(stream_id = %id, error = ?failure, "a message waits for its next repetition");
+                if is_new {
+                    self.send_soon(id);
+                }
             }
         }
     }
@@ -170,10 +189,11 @@ impl Outbox {
     async fn send_again(&self, id: StreamId) -> Result<(), StoreError> {
         let charges = self.charges_like(id).await?;
         let now = self.parts.clock.now();
-        let mut again = None;
+        let (mut again, mut was_sent) = (None, false);
         self.parts.index.update(id, |stream| {
             // Otherwise the alarm is of messages that have been replaced.
             if stream.resend_at.is_some_and(|at| at <= now) {
+                was_sent = stream.attempts > 0;
                 stream.attempts = stream.attempts.saturating_add(1);
                 again = Some(now.plus(interval(stream.attempts, charges, &*self.parts.randomness)));
                 stream.resend_at = again;
@@ -202,7 +222,23 @@ impl Outbox {
             self.parts.timers.cancel(at, id, Alarm::Resend);
             return Ok(());
         }
-        self.send_all(id, messages).await
+        self.send_all(id, messages, was_sent).await
+    }
+
+    /// The operation's messages could not be sent: they are sent a moment later, and nobody has them yet.
+    fn send_soon(&self, id: StreamId) {
+        let at = self.parts.clock.now().plus(SOON);
+        let mut before = None;
+        self.parts.index.update(id, |stream| {
+            before = stream.resend_at;
+            if before.is_some() {
+                (stream.resend_at, stream.attempts) = (Some(at), 0);
+            }
+        });
+        if let Some(before) = before {
+            self.parts.timers.cancel(before, id, Alarm::Resend);
+            self.parts.timers.set(at, id, Alarm::Resend);
+        }
     }
 
     /// Postpones the repetition that was due `at` some time to the end of the `pause`; after it, repetitions are rare.
@@ -218,7 +254,9 @@ impl Outbox {
         }
     }
 
-    async fn send_all(&self, id: StreamId, messages: Vec<OutboxMessage>) -> Result<(), StoreError> {
+    /// Sends the operation's messages. If they `were_sent` before, the same event is not sent again to wallets that were heard
+    /// since.
+    async fn send_all(&self, id: StreamId, messages: Vec<OutboxMessage>, were_sent: bool) -> Result<(), StoreError> {
         let everybody = messages.last().map(|message| message.participants.clone()).unwrap_or_default();
         for mut message in messages {
             let now = self.parts.clock.now();
@@ -230,6 +268,11 @@ impl Outbox {
             if !is_current(message.made_at, now) {
                 message.made_at = self.renewed_at(id, now);
                 message.participants.clone_from(&everybody);
+            } else if were_sent {
+                message.recipients.retain(|key| !self.heard.heard_after(key, message.made_at));
+                if message.recipients.is_empty() {
+                    continue;
+                }
             }
             let relays = self.users.get(&message.main_key).await?;
             let message = OutgoingMessage {

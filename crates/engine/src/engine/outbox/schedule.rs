@@ -11,44 +11,43 @@ const SAME_EVENT: Duration = Duration::from_secs(90);
 /// An event whose `created_at` is later than this from now was made by a clock that was ahead: relays would refuse it.
 const CLOCK_TOLERANCE: Duration = Duration::from_secs(60);
 
-/// Seconds between two sendings; the last value repeats. A wallet that comes to the foreground waits a minute at most, and a
-/// request that lives five minutes is sent ten times, as three events.
+/// Seconds between two sendings, each about twice the one before; the last value repeats. So a request is sent after 0, 20, 56,
+/// 140, 320 and 680 s, and then every ten minutes: a subscription may be asked for during a year.
 ///
-/// Relays may refuse an ephemeral event that is older than 60 s (strfry does by default). So the first event is sent up to
-/// 54 s after it was made, the next sending, after 108 s, is a fresh event, and each of those is sent twice.
-const INTERVALS: [u64; 6] = [2, 4, 8, 15, 25, 54];
+/// Deployed wallets handle one message after the other, with 10 s for each on relays that send no `OK`, and reply to every
+/// copy. Copies that come faster than the replies only make the queue longer in which the replies wait. A login of 300 s is
+/// repeated three times: the fourth time would be after its end, whatever [`interval`] draws.
+///
+/// Relays may refuse an ephemeral event that is older than 60 s (strfry does by default). So the first event is sent for the
+/// last time less than 60 s after it was made. The next sending is a fresh event. From there on the intervals are longer than
+/// [`SAME_EVENT`], so each sending is a fresh event.
+const INTERVALS: [u64; 6] = [20, 36, 84, 180, 360, 600];
 
-/// After this many sendings, which is two hours, the interval is [`LATE_INTERVAL`].
-pub(super) const LATE: u8 = 135;
-
-/// Seconds between two late sendings: a subscription may be asked for during a year.
-const LATE_INTERVAL: u64 = 600;
+/// After this many sendings the interval is the last of [`INTERVALS`].
+pub(super) const LATE: u8 = 6;
 
 /// Most repetitions per second of charges that the service makes by itself, when very many are open at the same time: relays
 /// disconnect clients that flood them, and logins use the same relays.
 const CHARGES_PER_SECOND: usize = 20;
 
-/// More charges than this take longer than a minute at that rate.
-pub(super) const MANY_CHARGES: usize = 60 * CHARGES_PER_SECOND;
+/// More charges than this take longer than the first interval at that rate.
+pub(super) const MANY_CHARGES: usize = 20 * CHARGES_PER_SECOND;
 
 /// Repetitions per second right after a restart, when everything unanswered is sent again: relays disconnect clients that
 /// flood them.
 const AFTER_RESTART_PER_SECOND: u64 = 200;
 
-/// The time until a message that was sent `attempts` times is sent again: the interval ± 10 %, so that many messages
+/// The time until a message that was sent `attempts` times is sent again: the interval ± 5 %, so that many messages
 /// spread. `charges` is the number of charges that are sent like it, 0 for a message that a user waits for.
 pub(super) fn interval(attempts: u8, charges: usize, randomness: &dyn Randomness) -> Duration {
     let step = usize::from(attempts.max(1)) - 1;
-    let secs = match INTERVALS.get(step).or(INTERVALS.last()) {
-        Some(secs) if attempts < LATE => *secs,
-        _ => LATE_INTERVAL,
-    };
+    let secs = INTERVALS.get(step).or(INTERVALS.last()).copied().unwrap_or_default();
     let all = (charges / CHARGES_PER_SECOND) as u64;
     let secs = if charges > MANY_CHARGES { secs.max(all) } else { secs };
     let mut random = [0; 1];
     randomness.fill(&mut random);
-    let percent = 90 + u64::from(random[0]) * 20 / 255;
-    Duration::from_millis(secs * 10 * percent)
+    let permille = 950 + u64::from(random[0]) * 100 / 255;
+    Duration::from_millis(secs * permille)
 }
 
 /// The time after a restart at which the `nth` operation with messages sends them.
@@ -67,20 +66,37 @@ mod tests {
     use crate::testing::Always;
 
     #[test]
-    fn resend_intervals_grow() {
-        for (attempts, secs) in [(0, 2), (1, 2), (2, 4), (6, 54), (134, 54), (135, 600), (u8::MAX, 600)] {
-            assert_eq!(interval(attempts, 0, &Always(0)), Duration::from_millis(secs * 900), "{attempts}");
+    fn intervals_double_up_to_ten_minutes() {
+        for (attempts, secs) in [(0, 20), (1, 20), (2, 36), (3, 84), (5, 360), (6, 600), (7, 600), (u8::MAX, 600)] {
+            assert_eq!(interval(attempts, 0, &Always(0)), Duration::from_millis(secs * 950), "{attempts}");
             assert_eq!(
                 interval(attempts, MANY_CHARGES, &Always(255)),
-                Duration::from_millis(secs * 1100),
+                Duration::from_millis(secs * 1050),
                 "{attempts}"
             );
         }
-        let all: u64 = (1..LATE).map(|attempts| interval(attempts, 0, &Always(127)).as_secs()).sum();
-        assert!((6_600..7_200).contains(&all), "about two hours: {all}");
-        for (attempts, secs) in [(1, 500), (6, 500), (135, 600)] {
-            assert_eq!(interval(attempts, 10_000, &Always(0)), Duration::from_millis(secs * 900), "twenty a second");
+        for (attempts, secs) in [(1, 500), (5, 500), (6, 600)] {
+            assert_eq!(interval(attempts, 10_000, &Always(0)), Duration::from_millis(secs * 950), "twenty a second");
         }
+    }
+
+    /// Whatever is drawn: a login is sent four times, as two events, and no relay refuses one of them as too old.
+    #[test]
+    fn login_is_sent_as_one_event_within_a_minute_and_as_another_once() {
+        for random in [0, 127, 255] {
+            let mut sent_at = vec![Duration::ZERO];
+            for attempts in 1..=4 {
+                let last = sent_at[sent_at.len() - 1];
+                sent_at.push(last + interval(attempts, 0, &Always(random)));
+            }
+            let within = |from: u64, to: u64| {
+                let range = Duration::from_secs(from)..Duration::from_secs(to);
+                sent_at.iter().filter(|at| range.contains(at)).count()
+            };
+            assert_eq!((within(0, 59), within(0, 90), within(0, 300)), (3, 3, 4), "{sent_at:?}");
+        }
+        assert!(INTERVALS[3..].iter().all(|secs| Duration::from_secs(*secs) > SAME_EVENT));
+        assert_eq!(usize::from(LATE), INTERVALS.len());
     }
 
     #[test]

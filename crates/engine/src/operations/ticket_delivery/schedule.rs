@@ -31,8 +31,9 @@ const ROUNDS: [(Duration, Duration); 3] =
 /// The same for older ones. Whoever opens the wallet for half an hour gets the token.
 const LATE_ROUND: Duration = secs(30 * MINUTE);
 
-/// How long a round's event is sent again: six times in the first round, four times in others, of which a wallet takes one.
-const RESEND: [Duration; 2] = [secs(60), secs(20)];
+/// How long a round's event is sent again: three times in all in the first round, twice in others (see `engine/outbox`), of
+/// which a wallet takes one.
+const RESEND: [Duration; 2] = [secs(60), secs(30)];
 
 /// The checks of the round that began then.
 pub(super) fn checks_of_round(started_at: UnixMillis, round_at: UnixMillis) -> &'static [Duration] {
