@@ -69,7 +69,7 @@ async fn subscription_can_be_read_and_closed_in_the_gap() {
     assert_eq!(statuses(&usher, stream, 1).await, ["approved"]);
     next_message(&mut usher, "by_service", &[]).await;
     // And repeatedly for ten minutes.
-    pass(&usher, 10).await;
+    pass(&usher, 25).await;
     next_message(&mut usher, "by_service", &[]).await;
     assert_eq!((wallet.made().len(), usher.engine.open_streams()), (0, 1), "it is charged");
     usher.stop().await;

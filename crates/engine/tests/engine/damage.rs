@@ -195,7 +195,7 @@ async fn damaged_message_and_relays_do_not_affect_other_users() {
             repeated += 1;
         }
     }
-    assert!(repeated >= 3, "{repeated}");
+    assert!(repeated >= 2, "{repeated}");
     assert_eq!(found(&usher), [(Table::Outbox, a.to_string()), (Table::UserRelays, user(2).public_key().to_hex()),]);
     pass(&usher, 300).await;
     assert_eq!(statuses(&usher, a, 1).await, ["timeout"]);

@@ -189,7 +189,7 @@ async fn closed_subscription_sends_no_more_requests() {
     let mut usher = Running::start_paying(open(dir.path()), &wallet, options(), NOW, 1).await;
     subscribe(&mut usher, true, NOW.secs()).await;
     next_message(&mut usher, "invoice", &[]).await;
-    usher.clock.turn(Duration::from_secs(3));
+    usher.clock.turn(Duration::from_secs(21));
     next_message(&mut usher, "invoice", &[]).await;
     let close = CloseSubscription { subscription_id: "s".to_owned(), reason: None, by_service: false };
     usher.receive(1, &user(1), WalletMessage::CloseSubscription(close)).await;
