@@ -24,14 +24,17 @@ impl AgeClaim {
         }
     }
 
-    /// Whether the user is at least `minimum_age` years old on `today`; `None` when the claims do not say.
+    /// Whether the user is at least `minimum_age` years old on `today`; `None` when the claims do not say, or one of them has the
+    /// wrong type: a provider that mixes up types may mean something else.
     pub(crate) fn is_old_enough(&self, claims: &Value, minimum_age: u64, today: NaiveDate) -> Option<bool> {
         match self {
             Self::Named(name) => read(claims.get(name)?, minimum_age, today),
             Self::Standard => {
-                let birthdate = claims.get("birthdate").and_then(Value::as_str);
-                let by_date = birthdate.and_then(|date| reached(date, minimum_age, today));
-                match (by_date, by_thresholds(claims, minimum_age)) {
+                let by_date = match claims.get("birthdate") {
+                    None | Some(Value::Null) => None,
+                    Some(birthdate) => reached(birthdate.as_str()?, minimum_age, today),
+                };
+                match (by_date, by_thresholds(&thresholds(claims)?, minimum_age)) {
                     // The provider denies it, whatever the date says.
                     (Some(true), Some(false)) => Some(false),
                     (by_date, by_thresholds) => by_date.or(by_thresholds),
@@ -45,13 +48,9 @@ fn read(value: &Value, minimum_age: u64, today: NaiveDate) -> Option<bool> {
     match value {
         Value::Bool(is) => Some(*is),
         Value::Number(age) => by_years(age.as_u64()?, minimum_age),
-        Value::String(text) => match text.as_str() {
-            "true" => Some(true),
-            "false" => Some(false),
-            // Four digits are a year of birth.
-            age if age.len() < 4 => by_years(age.parse().ok()?, minimum_age),
-            date => reached(date, minimum_age, today),
-        },
+        // Four digits are a year of birth.
+        Value::String(age) if age.len() < 4 => by_years(age.parse().ok()?, minimum_age),
+        Value::String(date) => reached(date, minimum_age, today),
         _ => None,
     }
 }
@@ -61,15 +60,17 @@ fn by_years(age: u64, minimum_age: u64) -> Option<bool> {
     (age <= OLDEST).then_some(age >= minimum_age)
 }
 
-/// By `age_over_<years>`: a higher age that is reached, or a lower one that is not, says enough too.
-fn by_thresholds(claims: &Value, minimum_age: u64) -> Option<bool> {
-    let thresholds = claims.as_object()?.iter().filter_map(|(name, value)| {
-        let years: u64 = name.strip_prefix("age_over_")?.parse().ok()?;
-        let is = value.as_bool().or_else(|| value.as_str()?.parse().ok())?;
-        Some((years, is))
-    });
+/// The claims `age_over_<years>`; `None` when one is neither `true` nor `false`.
+fn thresholds(claims: &Value) -> Option<Vec<(u64, bool)>> {
+    let claims = claims.as_object()?.iter().filter(|(_, value)| !value.is_null());
+    let thresholds = claims.filter_map(|(name, value)| Some((name.strip_prefix("age_over_")?.parse().ok()?, value)));
+    thresholds.map(|(years, value)| Some((years, value.as_bool()?))).collect()
+}
+
+/// By thresholds: a higher age that is reached, or a lower one that is not, says enough too.
+fn by_thresholds(thresholds: &[(u64, bool)], minimum_age: u64) -> Option<bool> {
     let (mut passed, mut failed) = (None, None);
-    for (years, is) in thresholds {
+    for &(years, is) in thresholds {
         if is {
             passed = passed.max(Some(years));
         } else {
@@ -162,11 +163,16 @@ mod tests {
             (json!({ "age_over_21": false }), None),
             (json!({ "age_over_16": true }), None),
             (json!({ "age_over_16": false }), Some(false)),
-            (json!({ "age_over_18": "true" }), Some(true)),
+            (json!({ "age_over_18": "true" }), None),
+            (json!({ "age_over_18": "true", "birthdate": "1970-01-02" }), None),
+            (json!({ "age_over_18": true, "age_over_16": "true" }), None),
+            (json!({ "age_over_18": true, "birthdate": 19_700_102 }), None),
+            (json!({ "age_over_18": true, "birthdate": ["1970-01-02"] }), None),
+            (json!({ "age_over_18": true, "birthdate": null, "age_over_16": null }), Some(true)),
             (json!({ "age_over_18": true, "age_over_16": false }), None),
             (json!({ "age_over_20": false, "age_over_21": true }), None),
             (json!({ "age_over_18": true, "age_over_21": false }), Some(true)),
-            (json!({ "age_over_18": "false" }), Some(false)),
+            (json!({ "age_over_18": "false" }), None),
             (json!({ "age_over_18": "yes" }), None),
             (json!({ "age_over_18": "" }), None),
             (json!({ "age_over_18": 1 }), None),
@@ -189,7 +195,9 @@ mod tests {
         let claim = AgeClaim::Named("adult".to_owned());
         for (value, is) in [
             (json!(true), Some(true)),
-            (json!("false"), Some(false)),
+            (json!(false), Some(false)),
+            (json!("true"), None),
+            (json!("false"), None),
             (json!(18), Some(true)),
             (json!(17), Some(false)),
             (json!("18"), Some(true)),

@@ -52,6 +52,10 @@ const ALGORITHMS: [CoreJwsSigningAlgorithm; 8] = [
     CoreJwsSigningAlgorithm::EcdsaP384Sha384,
 ];
 
+/// What an ID token says about itself: everything else is about the user.
+const PROTOCOL_CLAIMS: [&str; 12] =
+    ["iss", "sub", "aud", "exp", "iat", "nonce", "auth_time", "acr", "amr", "azp", "at_hash", "c_hash"];
+
 /// How the provider is reached, and as whom.
 #[derive(Clone, Debug)]
 pub struct OidcOptions {
@@ -168,12 +172,13 @@ impl OidcVerifier {
         }
     }
 
+    /// The tokens for a code; `None` when a claim about the user has the wrong type, for which the library takes no ID token.
     async fn exchange(
         &self,
         metadata: &CoreProviderMetadata,
         code: String,
         memo: &Memo,
-    ) -> Result<CoreTokenResponse, AgeVerifierError> {
+    ) -> Result<Option<CoreTokenResponse>, AgeVerifierError> {
         let return_url = RedirectUrl::new(memo.return_url.clone()).map_err(|_| invalid("our own address"))?;
         let client =
             CoreClient::from_provider_metadata(metadata.clone(), self.client_id.clone(), self.client_secret.clone())
@@ -183,13 +188,24 @@ impl OidcVerifier {
             .exchange_code(AuthorizationCode::new(code))
             .map_err(|_| invalid("discovery: it has no token endpoint"))?
             .set_pkce_verifier(PkceCodeVerifier::new(memo.verifier.secret().clone()));
-        request.request_async(&self.client()).await.map_err(|error| match error {
-            openidconnect::RequestTokenError::Request(error) => error,
-            openidconnect::RequestTokenError::ServerResponse(_) => {
-                AgeVerifierError::Mismatch("the provider refuses the code")
+        match request.request_async(&self.client()).await {
+            Ok(tokens) => Ok(Some(tokens)),
+            Err(openidconnect::RequestTokenError::Request(error)) => Err(error),
+            Err(openidconnect::RequestTokenError::ServerResponse(_)) => {
+                Err(AgeVerifierError::Mismatch("the provider refuses the code"))
             }
-            _ => invalid("the token endpoint's response"),
-        })
+            Err(openidconnect::RequestTokenError::Parse(_, body)) if is_fine_without_user_claims(&body) => Ok(None),
+            Err(_) => Err(invalid("the token endpoint's response")),
+        }
+    }
+
+    fn tells_no_age(&self) -> AgeCheckResult {
+        tracing::warn!(
+            provider = self.name,
+            "the provider tells no age, or a claim has the wrong type: check verification.oidc.claim and \
+             verification.oidc.scopes"
+        );
+        AgeCheckResult::Failed { reason: "the provider tells no age" }
     }
 
     /// The claims of the ID token, when it is the provider's, for this client, and of this check.
@@ -330,7 +346,9 @@ impl AgeVerifier for OidcVerifier {
             (None, None) => Err(AgeVerifierError::Mismatch("there is no code")),
             (None, Some(code)) => {
                 let metadata = self.metadata(false).await?;
-                let tokens = self.exchange(&metadata, code, &memo).await?;
+                let Some(tokens) = self.exchange(&metadata, code, &memo).await? else {
+                    return Ok(self.tells_no_age());
+                };
                 let id_token = tokens.id_token().ok_or_else(|| invalid("there is no ID token"))?;
                 let access_token = tokens.access_token();
                 let claims = self.verified(Arc::clone(&metadata), id_token, access_token, &memo.nonce).await?;
@@ -344,13 +362,7 @@ impl AgeVerifier for OidcVerifier {
                 Ok(match is {
                     Some(true) => AgeCheckResult::Passed,
                     Some(false) => AgeCheckResult::Failed { reason: "the minimum age is not reached" },
-                    None => {
-                        tracing::warn!(
-                            provider = self.name,
-                            "the provider tells no age: check verification.oidc.claim and verification.oidc.scopes"
-                        );
-                        AgeCheckResult::Failed { reason: "the provider tells no age" }
-                    }
+                    None => self.tells_no_age(),
                 })
             }
         }
@@ -375,6 +387,21 @@ impl Returned {
         }
         returned
     }
+}
+
+/// Whether the token endpoint's response is right, apart from what the ID token says about the user.
+fn is_fine_without_user_claims(body: &[u8]) -> bool {
+    let without = || {
+        let mut response: Value = serde_json::from_slice(body).ok()?;
+        let mut parts: Vec<String> = response.get("id_token")?.as_str()?.split('.').map(str::to_owned).collect();
+        let payload = parts.get_mut(1)?;
+        let mut claims: Map<String, Value> = serde_json::from_slice(&URL_SAFE_NO_PAD.decode(&*payload).ok()?).ok()?;
+        claims.retain(|name, _| PROTOCOL_CLAIMS.contains(&name.as_str()));
+        *payload = URL_SAFE_NO_PAD.encode(serde_json::to_vec(&claims).ok()?);
+        *response.get_mut("id_token")? = parts.join(".").into();
+        serde_json::from_value::<CoreTokenResponse>(response).ok()
+    };
+    without().is_some()
 }
 
 /// Whether the provider has what a check needs.
