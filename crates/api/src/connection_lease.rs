@@ -16,27 +16,22 @@ use crate::connection_table::ConnectionPermit;
 pub(crate) struct ConnectionLease(Arc<Parts>);
 
 struct Parts {
-    router: Router,
+    api: Router,
     cut: CancellationToken,
     permit: ConnectionPermit,
     _open: TaskTrackerToken,
 }
 
 impl ConnectionLease {
-    /// A lease of `permit` under a server that serves `router`, knows by `open` that the connection is there, and closes it
+    /// A lease of `permit` under a server that serves `api`, knows by `open` that the connection is there, and closes it
     /// when `cut` is cancelled.
-    pub(crate) fn new(
-        router: Router,
-        cut: CancellationToken,
-        permit: ConnectionPermit,
-        open: TaskTrackerToken,
-    ) -> Self {
-        Self(Arc::new(Parts { router, cut, permit, _open: open }))
+    pub(crate) fn new(api: Router, cut: CancellationToken, permit: ConnectionPermit, open: TaskTrackerToken) -> Self {
+        Self(Arc::new(Parts { api, cut, permit, _open: open }))
     }
 
-    /// What the server serves.
-    pub(crate) fn router(&self) -> Router {
-        self.0.router.clone()
+    /// The API without the pages: those are for browsers, and opening one can take it from its user.
+    pub(crate) fn api(&self) -> Router {
+        self.0.api.clone()
     }
 
     /// Cancelled when the connection must end at once.

@@ -45,7 +45,7 @@ fn public(state: ApiState, trusted_proxies: TrustedProxies) -> Router {
 /// The whole API.
 ///
 /// Unknown paths need the token as well, so that unauthenticated peers learn nothing.
-fn api(state: ApiState) -> Router {
+pub(crate) fn api(state: ApiState) -> Router {
     let mut routers = AuthPolicy::ALL.map(|policy| (policy, Router::new()));
     for (policy, endpoint) in endpoints::groups().into_iter().flat_map(|group| group.endpoints) {
         if let Some((_, router)) = routers.iter_mut().find(|(of, _)| *of == policy) {

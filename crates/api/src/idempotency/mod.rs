@@ -9,6 +9,7 @@
 //!
 //! Only success is stored. An error changed nothing, so a repeated request may try again, also with a corrected body.
 
+mod fingerprint;
 mod key;
 
 use std::sync::Arc;
@@ -27,6 +28,7 @@ use tracing::Instrument as _;
 use usher_engine::ports::{IdempotencyKey, IdempotencyRecord};
 use usher_engine::{IdempotentRequest, RenderedResponse};
 
+use self::fingerprint::Fingerprint;
 pub(crate) use self::key::IDEMPOTENCY_KEY;
 use crate::ApiState;
 use crate::body;
@@ -43,7 +45,7 @@ pub(crate) struct IdempotencyContext(Arc<Call>);
 
 struct Call {
     key: IdempotencyKey,
-    fingerprint: [u8; 32],
+    fingerprint: Fingerprint,
     /// The response was rendered to be committed with the work.
     written: AtomicBool,
 }
@@ -54,7 +56,7 @@ impl IdempotencyContext {
         let call = [method.as_str(), path, key].join("\0");
         Self(Arc::new(Call {
             key: IdempotencyKey(Sha256::digest(call).into()),
-            fingerprint: Sha256::digest(body).into(),
+            fingerprint: Fingerprint::of(body),
             written: AtomicBool::new(false),
         }))
     }
@@ -70,7 +72,7 @@ impl IdempotencyContext {
         self,
         body: impl Fn(&T) -> B + Send + Sync + 'static,
     ) -> IdempotentRequest<T> {
-        let (key, fingerprint) = (self.0.key, self.0.fingerprint);
+        let (key, fingerprint) = (self.0.key, self.0.fingerprint.value);
         let render = Box::new(move |result: &T| {
             self.0.written.store(true, Ordering::Relaxed);
             RenderedResponse {
@@ -85,7 +87,7 @@ impl IdempotencyContext {
 
     /// The response if `answer` is stored under this key.
     fn replay(&self, answer: IdempotencyRecord) -> Response {
-        if answer.fingerprint != self.0.fingerprint {
+        if !self.0.fingerprint.matches(answer.fingerprint) {
             let detail = "the key was used within 24 hours for the same endpoint with another body; use a new one";
             return Problem::new(ErrorCode::IdempotencyKeyReused, detail).into_response();
         }
@@ -173,7 +175,7 @@ async fn keep(state: &ApiState, call: &IdempotencyContext, response: Response) -
     let kept = body.to_vec();
     let render =
         Box::new(move |_: &()| RenderedResponse { status, media_type: media_type.clone(), body: kept.clone() });
-    let once = IdempotentRequest { key: call.0.key, fingerprint: call.0.fingerprint, render };
+    let once = IdempotentRequest { key: call.0.key, fingerprint: call.0.fingerprint.value, render };
     match state.engine.keep_idempotency_record(&once, &()).await {
         Ok(()) => Response::from_parts(head, Body::from(body)),
         Err(error) => Problem::from(error).into_response(),

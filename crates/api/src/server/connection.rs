@@ -27,6 +27,8 @@ const BUFFER_BYTES: usize = 64 * 1024;
 /// What all connections have in common.
 pub(super) struct Connections {
     router: Router,
+    /// What requests over WebSockets reach.
+    api: Router,
     http: http1::Builder,
     first_request_timeout: Duration,
     write_timeout: Duration,
@@ -34,7 +36,7 @@ pub(super) struct Connections {
 }
 
 impl Connections {
-    pub(super) fn new(router: Router, options: &ServeOptions, stop: CancellationToken) -> Self {
+    pub(super) fn new(router: Router, api: Router, options: &ServeOptions, stop: CancellationToken) -> Self {
         let mut http = http1::Builder::new();
         http.timer(TokioTimer::new())
             .header_read_timeout(options.idle_timeout)
@@ -42,6 +44,7 @@ impl Connections {
             .max_header_size(options.header_bytes);
         Self {
             router,
+            api,
             http,
             first_request_timeout: options.first_request_timeout,
             write_timeout: options.write_timeout,
@@ -69,7 +72,7 @@ impl Connections {
         let has_requested = Arc::new(AtomicBool::new(false));
         let service = {
             let (router, has_requested) = (self.router.clone(), Arc::clone(&has_requested));
-            let lease = ConnectionLease::new(router.clone(), cut.clone(), place, open);
+            let lease = ConnectionLease::new(self.api.clone(), cut.clone(), place, open);
             service_fn(move |request: Request<Incoming>| {
                 has_requested.store(true, Ordering::Relaxed);
                 let mut request = request.map(Body::new);

@@ -43,11 +43,9 @@ pub async fn serve(
     let open = TaskTracker::new();
     let cut = CancellationToken::new();
     let refusals = Refusals::new(tasks.clone());
-    let connections = Connections::new(
-        router::router(state, options.surface, options.trusted_proxies.clone()),
-        &options,
-        stop.clone(),
-    );
+    let api = router::api(state.clone());
+    let router = router::router(state, options.surface, options.trusted_proxies.clone());
+    let connections = Connections::new(router, api, &options, stop.clone());
 
     let (mut full, mut evicted_line_at) = (false, None);
     while let Some((stream, peer)) = accept(&listener, &stop).await {

@@ -131,6 +131,8 @@ pub struct Builder {
     pub lightning: Option<LightningBackend>,
     /// The OpenID Connect provider.
     pub openid: Option<Arc<dyn OpenIdControl>>,
+    /// The pages for users' browsers.
+    pub pages: axum::Router,
 }
 
 pub struct TestApp {
@@ -222,7 +224,7 @@ impl Builder {
             tasks: tasks.clone(),
             stop: stop.clone(),
             openid: self.openid,
-            pages: axum::Router::new(),
+            pages: self.pages,
         });
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
@@ -262,6 +264,7 @@ impl TestApp {
             verification: VerificationRules::default(),
             lightning: None,
             openid: None,
+            pages: axum::Router::new(),
         }
     }
 

@@ -5,6 +5,9 @@ use std::time::Duration;
 
 use reqwest::Response;
 use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+use usher_engine::ports::IdempotencyKey;
+use usher_engine::{IdempotentRequest, RenderedResponse};
 
 use crate::app::{TestApp, eventually, key, within};
 use crate::faulty_store::Mode;
@@ -76,6 +79,67 @@ async fn key_is_bound_to_method_path_and_body() {
     // Other methods take none.
     let read = app.get("/version").header("idempotency-key", "no good key").send().await.unwrap();
     assert_eq!(read.status(), 200);
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn body_is_compared_by_its_value() {
+    let app = TestApp::start().await;
+    let key = key(9).to_hex();
+    let send = async |body: String| {
+        let request = app.post("/authenticate-key").header("idempotency-key", "k");
+        let response = request.header("content-type", "application/json").body(body).send().await.unwrap();
+        let replayed = response.headers().contains_key("idempotency-replayed");
+        (response.status().as_u16(), replayed, response.text().await.unwrap())
+    };
+    let (status, replayed, first) = send(format!(r#"{{"main_key":"{key}","subkeys":[]}}"#)).await;
+    assert_eq!((status, replayed), (200, false));
+    for same in [
+        format!(r#"{{"subkeys":[],"main_key":"{key}"}}"#),
+        format!("\r\n{{ \"main_key\" : \"{key}\",\t\"subkeys\" : [ ] }}\n"),
+        format!(r#"{{"\u006dain_key":"{key}","subkeys":[]}}"#),
+    ] {
+        assert_eq!(send(same.clone()).await, (200, true, first.clone()), "{same}");
+    }
+    let twice = send(format!(r#"{{"main_key":"{key}","main_key":"{key}","subkeys":[]}}"#)).await;
+    assert_eq!(twice.0, 409, "a repeated member: {twice:?}");
+    let open = app.engine.open_streams();
+    assert_eq!(send(format!(r#"{{"main_key":"{key}","subkeys":["{key}"]}}"#)).await.0, 409);
+    assert_eq!(app.engine.open_streams(), open);
+
+    let jwt = |hours: &str| format!(r#"{{"target_key":"{key}","duration_hours":{hours}}}"#);
+    let issue = async |hours| {
+        let request = app.post("/jwt/issue").header("idempotency-key", "k").header("content-type", "application/json");
+        request.body(jwt(hours)).send().await.unwrap().text().await.unwrap()
+    };
+    let first = issue("10").await;
+    assert_eq!((issue("10.0").await, issue("1e1").await), (first.clone(), first));
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn record_of_an_earlier_version_is_replayed() {
+    let app = TestApp::start().await;
+    let body = r#"{ "no_request": true }"#;
+    let stored = IdempotentRequest {
+        key: IdempotencyKey(Sha256::digest("POST\0/key-handshake\0k").into()),
+        // Of the bytes, as earlier versions stored it.
+        fingerprint: Sha256::digest(body).into(),
+        render: Box::new(|()| RenderedResponse {
+            status: 200,
+            media_type: "application/json".to_owned(),
+            body: b"{\"first\":true}".to_vec(),
+        }),
+    };
+    app.engine.keep_idempotency_record(&stored, &()).await.unwrap();
+    let open = app.engine.open_streams();
+    for (body, status) in [(body, 200), (r#"{"no_request":true}"#, 409), ("{}", 409)] {
+        let request = app.post("/key-handshake").header("idempotency-key", "k");
+        let response = request.header("content-type", "application/json").body(body).send().await.unwrap();
+        assert_eq!(response.status(), status, "{body}");
+        assert_eq!(response.text().await.unwrap() == "{\"first\":true}", status == 200, "{body}");
+    }
+    assert_eq!(app.engine.open_streams(), open, "nothing was done again");
     app.stop().await;
 }
 

@@ -17,7 +17,7 @@ const KEPT: Duration = Duration::from_secs(24 * 3600);
 pub struct IdempotentRequest<T> {
     /// Identifies the request.
     pub key: IdempotencyKey,
-    /// SHA-256 of the request's body.
+    /// See [`IdempotencyRecord::fingerprint`].
     pub fingerprint: [u8; 32],
     /// Writes the response.
     pub render: Box<dyn Fn(&T) -> RenderedResponse + Send + Sync>,

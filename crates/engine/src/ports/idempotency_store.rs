@@ -48,7 +48,7 @@ pub struct NewIdempotencyRecord {
 pub struct IdempotencyRecord {
     /// The request.
     pub key: IdempotencyKey,
-    /// SHA-256 of the request's body: the same key with another body is another request.
+    /// SHA-256 of what the request's body says, or of its bytes: the same key with another body is another request.
     pub fingerprint: [u8; 32],
     /// When the response was made.
     pub at: UnixMillis,

@@ -2,7 +2,12 @@
 
 use std::collections::HashSet;
 use std::num::NonZeroU32;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
+use axum::response::Html;
+use axum::{Router, routing};
+use reqwest::StatusCode;
 use serde_json::{Value, json};
 
 use super::client::Client;
@@ -75,6 +80,29 @@ async fn errors_match_http() {
     let answer = client.ask("request", wrong).await;
     assert_eq!(answer["error"]["request_id"], "order-42");
     assert_eq!(answer["error"]["errors"][1]["pointer"], "/subkeys/0", "into the call's body, as over HTTP");
+    drop(client);
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn pages_for_browsers_are_not_reached() {
+    let opened = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&opened);
+    let mut builder = TestApp::builder();
+    let page = async move || {
+        counted.fetch_add(1, Ordering::Relaxed);
+        Html("<!DOCTYPE html>")
+    };
+    builder.pages = Router::new().route("/login/{id}/{secret}", routing::get(page.clone()).post(page));
+    let app = builder.start().await;
+    let page = app.http.get(app.url("/login/a/b")).send().await.unwrap();
+    assert_eq!((page.status(), page.text().await.unwrap().as_str()), (StatusCode::OK, "<!DOCTYPE html>"));
+    let mut client = Client::open(&app).await;
+    for method in ["GET", "HEAD", "POST"] {
+        let answer = client.ask("request", json!({ "method": method, "path": "/login/a/b" })).await;
+        assert_eq!(answer["error"]["code"], "route_not_found", "{method}: {answer}");
+    }
+    assert_eq!(opened.load(Ordering::Relaxed), 1);
     drop(client);
     app.stop().await;
 }
@@ -206,6 +234,18 @@ async fn idempotency_key_is_shared_by_http_and_websocket() {
     });
     assert_eq!(client.ask("request", other).await["error"]["code"], "idempotency_key_reused");
     assert_eq!(app.engine.open_streams(), before + 1);
+
+    // Not in the order of their names, as most programs write them.
+    let text = format!(r#"{{"subkeys": [], "main_key": "{}"}}"#, key(9).to_hex());
+    let over_http = app.post("/authenticate-key").header("idempotency-key", "k");
+    let over_http = over_http.header("content-type", "application/json").body(text.clone()).send().await.unwrap();
+    let first: Value = over_http.json().await.unwrap();
+    client
+        .say_text(&format!(
+            r#"{{"id":"x","cmd":"request","params":{{"method":"POST","path":"/authenticate-key","body":{text},"headers":{{"Idempotency-Key":"k"}}}}}}"#
+        ))
+        .await;
+    assert_eq!(client.hear().await, json!({ "id": "x", "type": "success", "data": first, "replayed": true }));
     drop(client);
     app.stop().await;
 }

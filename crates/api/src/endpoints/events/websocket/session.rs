@@ -62,7 +62,7 @@ impl Session {
     pub(super) fn new(state: ApiState, lease: ConnectionLease, socket: Socket, peer: Option<IpAddr>) -> Self {
         let (engine, permits) = (state.engine.clone(), state.subscriptions.clone());
         let watches = StreamWatches::new(engine, permits, state.limits.subscriptions_per_socket);
-        let requests = Requests::new(state.clone(), lease.router());
+        let requests = Requests::new(state.clone(), lease.api());
         let ping_at = Instant::now() + state.limits.ping_interval;
         Self {
             state,
