@@ -22,12 +22,12 @@ pub use engine::{
     AgeCheckError, AgeCheckReturned, AgeCheckStarted, AuthenticateKey, BrowserLogin, BrowserLoginStarted, BurnTicket,
     CloseHandshakeError, DecisionError, Engine, EngineMetrics, EngineOptions, EngineParts, EventsError, FieldValues,
     HandshakePage, HandshakeState, HandshakeView, IdempotentRequest, KeyHandshakeRequest, KeyHandshakeStarted,
-    LightningBackend, Live, LiveEvent, LiveEvents, LoginPageError, LoginRequest, LoginStarted, LoginView, LoginVisit,
-    LoginWatch, MintTicket, OpenedLogin, OperationMetrics, OutgoingPage, OutgoingTicket, PageRules, PayInvoiceRequest,
-    PaymentRules, PaymentView, RecurringPaymentRequest, RenderedResponse, RequestInvoice, RequestTicket,
-    RequestVerificationToken, RetryError, ReusableHandshake, ReusablePage, ScanLimit, SendTicket, SignerView,
-    SinglePaymentRequest, SpendingRules, StartError, SubscriptionError, SubscriptionFilter, SubscriptionPage,
-    TicketCallError, VerificationRules, VerificationSessionStarted, VerificationView, WithdrawTicket,
+    LightningBackend, Live, LiveEvent, LiveEvents, LoginPageError, LoginPageWatch, LoginRequest, LoginStarted,
+    LoginView, LoginVisit, MintTicket, OpenedLogin, OperationMetrics, OutgoingPage, OutgoingTicket, PageRules,
+    PayInvoiceRequest, PaymentRules, PaymentView, RecurringPaymentRequest, RenderedResponse, RequestInvoice,
+    RequestTicket, RequestVerificationToken, RetryError, ReusableHandshake, ReusablePage, ScanLimit, SendTicket,
+    SignerView, SinglePaymentRequest, SpendingRules, StartError, SubscriptionError, SubscriptionFilter,
+    SubscriptionPage, TicketCallError, VerificationRules, VerificationSessionStarted, VerificationView, WithdrawTicket,
 };
 pub use event::{Event, EventPage, EventType};
 pub use event_data::EventData;

@@ -21,6 +21,7 @@ mod health;
 mod overhead_limiter;
 mod printable;
 mod reconnection;
+mod relay_host;
 mod timing;
 mod tls;
 
@@ -32,6 +33,7 @@ pub use health::{Health, Quality};
 pub use overhead_limiter::{Abuse, OverheadLimits};
 pub use printable::printable;
 pub use reconnection::{Pause, Reconnection};
+pub use relay_host::{Openings, PLAINEST, network_of, plainness, site};
 pub use timing::Timing;
 pub use tls::web_tls;
 pub use usher_address_guard as address_guard;

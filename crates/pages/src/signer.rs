@@ -90,7 +90,8 @@ pub(crate) async fn ask(State(pages): State<PagesState>, at: AtLogin, headers: H
     }
     let mut fields = url::form_urlencoded::parse(form.as_bytes());
     let signer = fields.find(|(name, _)| name == "address").map(|(_, value)| value.into_owned());
-    match pages.engine.ask_signer(at.login, &at.secret, at.browser.as_deref(), signer.as_deref()).await {
+    let browser = at.browser.as_deref();
+    match pages.engine.ask_signer(at.login, &at.secret, browser, signer.as_deref(), at.visitor).await {
         // The page shows the outcome, whichever it is.
         Ok(()) | Err(LoginPageError::Over) => page::see_other(&at.address),
         Err(error) => {

@@ -1,22 +1,16 @@
 //! Addresses of relays.
 
 use std::fmt;
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::IpAddr;
 use std::str::FromStr;
 
 use url::{Host, Url};
 use usher_nostr_connection::address_guard::is_public;
+use usher_nostr_connection::{plainness, site};
 
 /// Longest address of a relay in bytes. Real ones have 20 to 60. The limit keeps handshake URLs scannable, and small what a
 /// user can make us store.
 pub const MAX_ADDRESS_BYTES: usize = 256;
-
-/// The [plainness](RelayAddress::plainness) of an address that consists of a host only.
-pub(crate) const PLAINEST: u8 = 2;
-
-/// Labels below a country's top-level domain under which domains are registered: `example.co.uk`.
-const SHARED_SECOND_LEVEL: [&str; 15] =
-    ["ac", "co", "com", "edu", "gen", "go", "gob", "gov", "me", "mil", "ne", "net", "nom", "or", "org"];
 
 /// The normalised address of a relay: equal addresses are the same relay.
 ///
@@ -131,29 +125,14 @@ impl RelayAddress {
         self.url.host().unwrap_or(Host::Domain(""))
     }
 
-    /// Who runs the relay, as far as its name shows: the registered domain, or the network address. Without the list of
-    /// public suffixes this is a guess on the safe side: customers of one hosting provider may count as one.
+    /// Who runs the relay: see [`site`].
     pub(crate) fn site(&self) -> String {
-        let name = match self.host() {
-            Host::Domain(name) => name.trim_end_matches('.'),
-            Host::Ipv4(ip) => return network_of(IpAddr::V4(ip)).to_string(),
-            Host::Ipv6(ip) => return network_of(IpAddr::V6(ip)).to_string(),
-        };
-        let labels: Vec<&str> = name.split('.').collect();
-        let registrable = match labels.as_slice() {
-            [.., second, country] if country.len() == 2 && SHARED_SECOND_LEVEL.contains(second) => 3,
-            _ => 2,
-        };
-        labels.get(labels.len().saturating_sub(registrable)..).unwrap_or_default().join(".")
+        site(&self.url)
     }
 
-    /// How plain the address is. A relay without a path and on the usual port is more likely to be shared by many users.
+    /// How plain the address is: see [`plainness`].
     pub(crate) fn plainness(&self) -> u8 {
-        match (self.url.path(), self.url.query(), self.url.port()) {
-            ("/" | "", None, None) => PLAINEST,
-            ("/" | "", None, Some(_)) => 1,
-            _ => 0,
-        }
+        plainness(&self.url)
     }
 
     /// The port to connect to.
@@ -179,14 +158,6 @@ impl fmt::Display for RelayAddress {
 impl fmt::Debug for RelayAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Debug::fmt(&self.text, f)
-    }
-}
-
-/// What counts as one network address: for IPv6 the prefix that a provider assigns to one customer.
-pub(crate) fn network_of(ip: IpAddr) -> IpAddr {
-    match ip.to_canonical() {
-        IpAddr::V6(ip) => IpAddr::V6(Ipv6Addr::from_bits(ip.to_bits() & !u128::from(u64::MAX))),
-        ip => ip,
     }
 }
 

@@ -15,25 +15,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use lru::LruCache;
-use tokio::time::Instant;
 use usher_engine::UnixMillis;
+use usher_nostr_connection::{Openings, network_of};
 use usher_protocol::PublicKey;
-use usher_token_bucket::{Rate, TokenBucket};
 
 use crate::relay_address::RelayAddress;
-use crate::relay_address::{PLAINEST, network_of};
 use crate::relay_handle::RelayHandle;
 
 /// Users whose relays are counted. Relays of a forgotten user stay until no reply is awaited.
 const USERS: usize = 8192;
-
-/// Sites whose openings are counted: those at which relays were opened last.
-const SITES: usize = 4096;
-
-/// Relays opened at one site (for a plain address, at the relay itself) at once, and more each second: users who name
-/// relays that do not exist must not make us connect to somebody's host all day.
-const OPENINGS: u32 = 32;
-const OPENINGS_PER_SECOND: f64 = 0.5;
 
 /// Most users' relays that are other paths at one of the operator's relays: relays limit the connections of one
 /// client, and users must not use up ours.
@@ -48,7 +38,7 @@ pub(crate) struct RelaysInUse {
     of_users: HashMap<RelayAddress, UserRelay>,
     /// The relays of each user, the one used last at the end.
     by_user: LruCache<PublicKey, Vec<RelayAddress>>,
-    openings: LruCache<String, TokenBucket<Instant>>,
+    openings: Openings,
     bounds: Bounds,
     uses: u64,
 }
@@ -92,7 +82,7 @@ pub(crate) struct Used {
 
 impl RelaysInUse {
     pub(crate) fn new(bounds: Bounds) -> Self {
-        let (by_user, openings) = (cache(USERS), cache(SITES));
+        let (by_user, openings) = (cache(USERS), Openings::default());
         Self { configured: Vec::new(), of_users: HashMap::new(), by_user, openings, bounds, uses: 0 }
     }
 
@@ -236,11 +226,7 @@ impl RelaysInUse {
         {
             return false;
         }
-        let instant = Instant::now();
-        let fresh = || TokenBucket::new(Rate::per_second(OPENINGS, OPENINGS_PER_SECOND), instant);
-        // At a host that honest users use too, invented addresses must not count against the relay itself.
-        let opening = if address.plainness() == PLAINEST { address.to_string() } else { site.clone() };
-        if !self.openings.get_or_insert_mut_ref(&opening, fresh).has_one(instant) {
+        if !self.openings.has_one(address.url()) {
             return false;
         }
         let victim = if of_site >= self.bounds.per_host {
@@ -260,7 +246,7 @@ impl RelaysInUse {
             used.evicted += 1;
         }
         let room = victim.is_some() || (of_site < self.bounds.per_host && self.of_users.len() < self.bounds.in_all);
-        room && self.openings.get_mut(&opening).is_some_and(|openings| openings.take(instant))
+        room && self.openings.take(address.url()).is_ok()
     }
 
     /// Among the `considered` relays the one that is least missed: one on which no reply is awaited, else one that is

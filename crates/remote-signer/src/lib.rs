@@ -29,7 +29,6 @@ mod remote_signer;
 mod session;
 mod session_cipher;
 mod signed_event;
-mod waiting_list;
 
 pub use options::RemoteSignerOptions;
 pub use remote_signer::{NostrRemoteSigner, StartError};

@@ -15,13 +15,11 @@ pub struct RemoteSignerOptions {
     pub name: String,
     /// How a browser reaches the service's pages, as signers show it to their users.
     pub url: String,
-    /// Most sessions that wait for a signer to open an address of ours. Default 2,000.
-    pub invitations: usize,
-    /// Most sessions that wait for a signer whose address a user pasted. Default 128: their relays are users' choice, and
-    /// each may need a connection.
-    pub bunkers: usize,
     /// Most connections to relays that users or signers name. Default 512.
     pub user_connections: usize,
+    /// Most of these under one registered domain, whatever their paths and ports, and at one network address, whatever their
+    /// names. Default 8, as for users' relays.
+    pub user_connections_per_host: usize,
     /// The first pause before a request without a reply is repeated; it doubles up to eight times as long. Default 4 s.
     pub repeat_first: Duration,
     /// How long to wait for a signer's list of relays, which many signers do not have. Default 3 s.
@@ -41,9 +39,8 @@ impl RemoteSignerOptions {
             allow_private: false,
             name: String::new(),
             url: String::new(),
-            invitations: 2_000,
-            bunkers: 128,
             user_connections: 512,
+            user_connections_per_host: 8,
             repeat_first: Duration::from_secs(4),
             switch_within: Duration::from_secs(3),
             subscribe_within: Duration::from_secs(3),

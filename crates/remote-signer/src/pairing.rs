@@ -80,18 +80,13 @@ impl Pairing {
         Ok(pairing)
     }
 
-    /// Has an event signed. `on_connected` is called once, when the signer has shown itself.
-    pub(crate) async fn run(
-        mut self,
-        wanted: &WantedEvent,
-        on_connected: impl FnOnce(),
-    ) -> Result<SignedEvent, RemoteSignerError> {
+    /// Has an event signed.
+    pub(crate) async fn run(mut self, wanted: &WantedEvent) -> Result<SignedEvent, RemoteSignerError> {
         if self.session.signer.is_none() {
             self.wait_for_signer().await?;
         } else if !self.session.connected {
             self.connect().await?;
         }
-        on_connected();
         let user = match self.session.user {
             Some(user) => user,
             None => self.ask_for_user().await?,
@@ -261,7 +256,8 @@ impl Pairing {
     fn join_relays(&mut self) {
         for (url, trust) in self.session.relays(self.shared.user_trust()) {
             if !self.memberships.iter().any(|membership| membership.is_at(url)) {
-                let membership = self.shared.join(url, trust, self.keys.public_key(), self.sender.clone());
+                let key = self.keys.public_key();
+                let Some(membership) = self.shared.join(url, trust, key, self.sender.clone()) else { continue };
                 if let Some(signer) = self.session.signer {
                     membership.expect(signer);
                 }

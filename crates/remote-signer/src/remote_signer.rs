@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use usher_engine::ports::{
     Clock, InvalidSignerAddress, Randomness, RemoteSigner, RemoteSignerError, SignedEvent, SignerProgress,
-    SignerSession, WantedEvent,
+    SignerSession, SignerStage, WantedEvent,
 };
 use usher_nostr_connection::address_guard::Trust;
 use usher_nostr_connection::web_tls;
@@ -23,7 +23,6 @@ use crate::relay::Shared;
 use crate::relay_url;
 use crate::session::Session;
 use crate::session_cipher::SessionCipher;
-use crate::waiting_list::{Place, WaitingList};
 
 /// Most relays that an address of ours names: each makes its QR code larger.
 const MAX_RELAYS: usize = 3;
@@ -42,8 +41,6 @@ pub enum StartError {
 /// Remote signers that are reached over Nostr relays (NIP-46).
 pub struct NostrRemoteSigner {
     shared: Arc<Shared>,
-    invitations: Arc<WaitingList>,
-    bunkers: Arc<WaitingList>,
 }
 
 impl NostrRemoteSigner {
@@ -63,11 +60,10 @@ impl NostrRemoteSigner {
         let cipher = SessionCipher::of(service_key).ok_or(StartError::Cipher)?;
         let relays = options.relays.iter().filter_map(|relay| relay_url::parse(relay, Trust::Operator));
         let relays = relays.take(MAX_RELAYS).collect();
-        let (invitations, bunkers) = (WaitingList::new(options.invitations), WaitingList::new(options.bunkers));
-        let (tls, connections) = (web_tls()?, Mutex::default());
-        let shared =
-            Shared { options, cipher, tls, clock, randomness, tasks, stop, own_relays: relays, relays: connections };
-        Ok(Self { shared: Arc::new(shared), invitations, bunkers })
+        let tls = web_tls()?;
+        let (own_relays, relays, openings) = (relays, Mutex::default(), Mutex::default());
+        let shared = Shared { options, cipher, tls, clock, randomness, tasks, stop, own_relays, relays, openings };
+        Ok(Self { shared: Arc::new(shared) })
     }
 
     /// How many relays have a connection, or are being connected to.
@@ -100,6 +96,10 @@ impl RemoteSigner for NostrRemoteSigner {
         Some(invitation::address(&client, relays, &session.secret, &options.name, &options.url))
     }
 
+    fn stage(&self, session: &SignerSession) -> SignerStage {
+        self.shared.cipher.open(session).map_or(SignerStage::Connected, |session| session.stage())
+    }
+
     async fn sign(
         &self,
         session: SignerSession,
@@ -107,22 +107,10 @@ impl RemoteSigner for NostrRemoteSigner {
         progress: mpsc::Sender<SignerProgress>,
     ) -> Result<SignedEvent, RemoteSignerError> {
         let session = self.shared.cipher.open(&session)?;
-        let list = if session.is_from_user() { &self.bunkers } else { &self.invitations };
-        // Whoever has shown themselves displaces nobody, and is not displaced.
-        let place = (!session.connected).then(|| list.enter());
         let pairing = Pairing::new(Arc::clone(&self.shared), session, progress)?;
         tokio::select! {
-            signed = pairing.run(&wanted, || place.iter().for_each(Place::leave)) => signed,
-            () = displaced(place.as_ref()) => Err(RemoteSignerError::Busy),
+            signed = pairing.run(&wanted) => signed,
             () = self.shared.stop.cancelled() => Err(RemoteSignerError::Unusable),
         }
-    }
-}
-
-/// Returns when somebody else has taken the place.
-async fn displaced(place: Option<&Place>) {
-    match place {
-        Some(place) => place.displaced().await,
-        None => std::future::pending().await,
     }
 }

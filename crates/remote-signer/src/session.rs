@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use url::Url;
-use usher_engine::ports::{Randomness, RemoteSignerError};
+use usher_engine::ports::{Randomness, RemoteSignerError, SignerStage};
 use usher_nostr_connection::address_guard::Trust;
 use usher_protocol::{Keys, PublicKey, SecretKey};
 
@@ -86,9 +86,13 @@ impl Session {
         SecretKey::parse(&self.client_key).map(Keys::new).map_err(|_| RemoteSignerError::Unusable)
     }
 
-    /// Whether a user pasted the signer's address.
-    pub(crate) const fn is_from_user(&self) -> bool {
-        self.from_user
+    /// How far it is.
+    pub(crate) const fn stage(&self) -> SignerStage {
+        match (self.connected, self.from_user) {
+            (true, _) => SignerStage::Connected,
+            (false, true) => SignerStage::Pasted,
+            (false, false) => SignerStage::Shown,
+        }
     }
 
     /// The relays that our address names.

@@ -78,7 +78,7 @@ struct Unused {
 }
 
 /// A page waits for a login: it makes no room for others until this is dropped.
-pub struct LoginWatch {
+pub(super) struct LoginWatch {
     logins: BrowserLogins,
     id: StreamId,
 }

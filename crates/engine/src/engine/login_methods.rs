@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use usher_protocol::PublicKey;
 
-use super::{Engine, LoginPageError, LoginVisit, LoginWatch, OpenedLogin, StartError};
+use super::{Engine, LoginPageError, LoginPageWatch, LoginVisit, OpenedLogin, StartError};
 use crate::operations::LoginState;
 use crate::ports::StoreError;
 use crate::{StreamId, Visitor};
@@ -70,8 +70,9 @@ impl Engine {
         .await
     }
 
-    /// The page of a login waits for it until the result is dropped: until then it makes no room for other logins.
-    pub fn watch_login(&self, id: StreamId) -> LoginWatch {
+    /// The page of a login waits for it until the result is dropped: until then it makes no room for other logins, and its signer
+    /// is given up after those of logins whose pages do not wait.
+    pub fn watch_login(&self, id: StreamId) -> LoginPageWatch {
         self.logins.watch(id)
     }
 
@@ -100,7 +101,7 @@ impl Engine {
     }
 
     /// The user names their remote signer: by its `address` (`bunker://`), or, without one, by opening an address of ours
-    /// in it.
+    /// in it. How many signers are waited for at a time is bounded, in all and by `visitor`.
     ///
     /// # Errors
     /// [`LoginPageError`].
@@ -110,11 +111,12 @@ impl Engine {
         page_secret: &str,
         browser: Option<&str>,
         address: Option<&str>,
+        visitor: Visitor,
     ) -> Result<(), LoginPageError> {
         let (logins, secret, browser) = (Arc::clone(&self.logins), page_secret.to_owned(), browser.map(str::to_owned));
         let address = address.map(str::to_owned);
-        self.page_work(async move { logins.ask_signer(id, &secret, browser.as_deref(), address.as_deref()).await })
-            .await
+        let ask = async move { logins.ask_signer(id, &secret, browser.as_deref(), address.as_deref(), visitor).await };
+        self.page_work(ask).await
     }
 
     /// The user does not want to log in.

@@ -15,6 +15,7 @@ use super::handshake_urls::HandshakeUrls;
 use super::ids::Ids;
 use super::reusable_logins::ReusableLogins;
 use super::scan_limiter::ScanAdmission;
+use super::signer_queue::{SignerQueue, SignerWatch};
 use super::start::LoginVisit;
 use crate::operations::{
     AskSignerError, Effect, KeyHandshake, Login, LoginMethod, LoginOrigin, LoginOver, LoginState, Operation,
@@ -91,6 +92,12 @@ pub enum OpenedLogin {
     },
     /// There is no such login.
     NotFound,
+}
+
+/// The page of a login waits for it.
+pub struct LoginPageWatch {
+    _login: LoginWatch,
+    _signer: SignerWatch,
 }
 
 /// Why a request of a login's page was refused.
@@ -170,6 +177,7 @@ pub(super) struct Logins {
     pub(super) pages_url: String,
     /// Reaches users' remote signers.
     pub(super) signer: Option<Arc<dyn RemoteSigner>>,
+    pub(super) signers: Arc<SignerQueue>,
     pub(super) browser_logins: BrowserLogins,
     pub(super) reusable_logins: ReusableLogins,
     pub(super) scans: Arc<ScanAdmission>,
@@ -224,10 +232,11 @@ impl Logins {
     }
 
     /// See [`Engine::watch_login`](super::Engine::watch_login).
-    pub(super) fn watch(&self, id: StreamId) -> LoginWatch {
+    pub(super) fn watch(&self, id: StreamId) -> LoginPageWatch {
         // It is in one of the two, if in any.
         let visits = self.reusable_logins.unused();
-        if visits.has(id) { visits.watch(id) } else { self.browser_logins.watch(id) }
+        let login = if visits.has(id) { visits.watch(id) } else { self.browser_logins.watch(id) };
+        LoginPageWatch { _login: login, _signer: self.signers.watch(id) }
     }
 
     /// The reusable login with this page.
@@ -283,6 +292,7 @@ impl Logins {
                 }
                 self.browser_logins.seen(id);
                 self.reusable_logins.unused().seen(id);
+                self.signers.page_seen(id);
                 return Ok(self.page(id, &login, parent, None));
             }
             if !claims {
@@ -340,6 +350,7 @@ impl Logins {
         page_secret: &str,
         browser: Option<&str>,
         address: Option<&str>,
+        visitor: Visitor,
     ) -> Result<(), LoginPageError> {
         let now = self.clock.now();
         let signer = self.signer.as_ref().ok_or(RemoteSignerError::Unreachable)?;
@@ -348,7 +359,7 @@ impl Logins {
                 Some(address) => signer.accept(address)?,
                 None => signer.invite()?,
             };
-            Ok(login.ask_signer(session, self.challenge(id, login), now)?)
+            Ok(login.ask_signer(session, self.challenge(id, login), Some(visitor), now)?)
         })
         .await
     }

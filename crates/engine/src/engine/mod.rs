@@ -47,6 +47,7 @@ mod restore;
 mod reusable_handshakes;
 mod reusable_logins;
 mod scan_limiter;
+mod signer_places;
 mod signer_queue;
 mod spending_budget;
 mod start;
@@ -64,7 +65,6 @@ mod workers;
 
 use std::sync::Arc;
 
-pub use self::browser_logins::LoginWatch;
 use self::damage::Damage;
 pub use self::errors::{EventsError, StartError, TicketCallError};
 use self::event_feed::EventFeed;
@@ -76,7 +76,7 @@ use self::invoice_watcher::InvoiceWatcher;
 use self::lightning_metrics::LightningMetrics;
 pub use self::lightning_queue::LightningBackend;
 use self::logins::Logins;
-pub use self::logins::{LoginPageError, LoginView, OpenedLogin, ReusablePage, SignerView};
+pub use self::logins::{LoginPageError, LoginPageWatch, LoginView, OpenedLogin, ReusablePage, SignerView};
 use self::metrics::Metrics;
 pub use self::metrics::{EngineMetrics, OperationMetrics};
 use self::operation_pages::OperationPages;

@@ -1,28 +1,24 @@
 //! Asks users' remote signers for signatures, for operations.
 //!
-//! A request runs from the commit that asks for it until it has ended, the operation is over, or it is of no use any more. What
-//! happens meanwhile becomes inputs of the operation. If that is lost in a crash, the operation asks again.
+//! A request runs from the commit that asks for it until it has ended, the operation is over, or it is of no use any more; or
+//! until it makes room for another ([`SignerPlaces`]). What happens meanwhile becomes inputs of the operation. If that is lost in
+//! a crash, the operation asks again.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
 use tokio::sync::mpsc;
-use tokio_util::sync::CancellationToken;
 use tracing::debug;
 
 use super::inputs::Inputs;
+use super::signer_places::{NewRequest, SignerPlaces};
 use super::tasks::Tasks;
 use crate::StreamId;
 use crate::operations::{Input, SignerCall, SignerNews, SignerReport};
-use crate::ports::{Clock, RemoteSigner, RemoteSignerError, SignerProgress};
-
-/// Requests of a lane that run at the same time, also those whose signers have replied. Beyond, the oldest operation's ends:
-/// if newcomers were refused, whoever begins so many and never signs would lock everybody out.
-const CONCURRENT: usize = 4_096;
+use crate::ports::{Clock, RemoteSigner, RemoteSignerError, SignerProgress, SignerStage};
 
 /// Requests that take places from each other, and from no others.
-type Lane = BTreeMap<StreamId, Running>;
+type Lane = Mutex<SignerPlaces>;
 
 /// Progress that waits to be passed on.
 const PROGRESS: usize = 16;
@@ -34,16 +30,22 @@ pub(super) struct SignerQueue {
     clock: Arc<dyn Clock>,
     tasks: Tasks,
     /// To the signers that users name now. Anybody can begin a login.
-    named: Arc<Mutex<Lane>>,
+    named: Arc<Lane>,
     /// To the signers of earlier logins, which only the app has asked.
-    kept: Arc<Mutex<Lane>>,
+    kept: Arc<Lane>,
 }
 
-/// The request of an operation.
-struct Running {
-    number: u32,
-    /// Ends it when it is cancelled.
-    ended: CancellationToken,
+/// The page of a login waits: its request makes room after others.
+pub(super) struct SignerWatch {
+    lane: Arc<Lane>,
+    clock: Arc<dyn Clock>,
+    id: StreamId,
+}
+
+impl Drop for SignerWatch {
+    fn drop(&mut self) {
+        self.lane.lock().page_closed(self.id, self.clock.monotonic());
+    }
 }
 
 impl SignerQueue {
@@ -58,21 +60,19 @@ impl SignerQueue {
 
     /// Asks a signer; never waits. It takes the place of the operation's earlier request.
     pub(super) fn put(&self, id: StreamId, call: SignerCall) {
-        let (number, ended) = (call.number, CancellationToken::new());
+        let (number, visitor) = (call.number, call.visitor);
         let Some(signer) = self.signer.clone() else {
             return self.report_later(id, number, RemoteSignerError::Unreachable);
         };
-        let lane = if call.is_kept { &self.kept } else { &self.named };
-        let displaced = {
-            let mut running = lane.lock();
-            if let Some(earlier) = running.insert(id, Running { number, ended: ended.clone() }) {
-                earlier.ended.cancel();
-            }
-            if running.len() > CONCURRENT { running.pop_first() } else { None }
+        let (lane, stage) = if call.is_kept {
+            (&self.kept, SignerStage::Connected)
+        } else {
+            (&self.named, signer.stage(&call.session))
         };
-        if let Some((id, request)) = displaced {
-            request.ended.cancel();
-            self.report_later(id, request.number, RemoteSignerError::Busy);
+        let new = NewRequest { id, number, stage, visitor };
+        let (ended, displaced) = lane.lock().take(new, self.clock.monotonic());
+        for (id, number) in displaced {
+            self.report_later(id, number, RemoteSignerError::Busy);
         }
         let (inputs, tasks, clock) = (self.inputs.clone(), self.tasks.clone(), Arc::clone(&self.clock));
         let lane = Arc::clone(lane);
@@ -82,25 +82,31 @@ impl SignerQueue {
                 tokio::select! {
                     biased;
                     () = ended.cancelled() => {}
-                    () = ask(signer.as_ref(), &inputs, id, call) => {}
+                    () = ask(signer.as_ref(), &lane, &inputs, id, call) => {}
                     () = clock.sleep(left) => {}
                 }
             };
             tasks.unless_stopped(in_time).await;
-            let mut running = lane.lock();
-            if running.get(&id).is_some_and(|request| request.number == number) {
-                running.remove(&id);
-            }
+            lane.lock().ended(id, number);
         });
     }
 
     /// The operation is over.
     pub(super) fn end(&self, id: StreamId) {
         for lane in [&self.named, &self.kept] {
-            if let Some(request) = lane.lock().remove(&id) {
-                request.ended.cancel();
-            }
+            lane.lock().end(id);
         }
+    }
+
+    /// The page of a login was opened.
+    pub(super) fn page_seen(&self, id: StreamId) {
+        self.named.lock().page_seen(id, self.clock.monotonic());
+    }
+
+    /// The page of a login waits until the result is dropped.
+    pub(super) fn watch(&self, id: StreamId) -> SignerWatch {
+        self.named.lock().page_opened(id);
+        SignerWatch { lane: Arc::clone(&self.named), clock: Arc::clone(&self.clock), id }
     }
 
     fn report_later(&self, id: StreamId, number: u32, error: RemoteSignerError) {
@@ -110,7 +116,7 @@ impl SignerQueue {
 }
 
 /// Asks a signer until the end, and reports what happens.
-async fn ask(signer: &dyn RemoteSigner, inputs: &Inputs, id: StreamId, call: SignerCall) {
+async fn ask(signer: &dyn RemoteSigner, lane: &Lane, inputs: &Inputs, id: StreamId, call: SignerCall) {
     let number = call.number;
     let (sender, mut progress) = mpsc::channel::<SignerProgress>(PROGRESS);
     let mut signing = std::pin::pin!(signer.sign(call.session, call.wanted, sender));
@@ -118,7 +124,12 @@ async fn ask(signer: &dyn RemoteSigner, inputs: &Inputs, id: StreamId, call: Sig
         tokio::select! {
             // What happened before the end is reported before it.
             biased;
-            Some(news) = progress.recv() => report(inputs, id, number, SignerNews::Progress(news)).await,
+            Some(news) = progress.recv() => {
+                if matches!(news, SignerProgress::Connected(_)) {
+                    lane.lock().connected(id, number);
+                }
+                report(inputs, id, number, SignerNews::Progress(news)).await;
+            }
             result = &mut signing => {
                 while let Ok(news) = progress.try_recv() {
                     report(inputs, id, number, SignerNews::Progress(news)).await;
@@ -139,6 +150,7 @@ async fn report(inputs: &Inputs, id: StreamId, number: u32, news: SignerNews) {
 #[cfg(test)]
 mod tests {
     use async_trait::async_trait;
+    use tokio_util::sync::CancellationToken;
     use tokio_util::task::TaskTracker;
 
     use super::*;
@@ -146,6 +158,7 @@ mod tests {
     use crate::ports::{InvalidSignerAddress, SignedEvent, SignerSession, WantedEvent};
     use crate::testing::ManualClock;
 
+    const CONCURRENT: usize = 4_096;
     const NOW: UnixMillis = UnixMillis(1_800_000_000_000);
 
     /// Signers that never reply; counts those that are asked.
@@ -165,6 +178,10 @@ mod tests {
             None
         }
 
+        fn stage(&self, _: &SignerSession) -> SignerStage {
+            SignerStage::Connected
+        }
+
         async fn sign(
             &self,
             _: SignerSession,
@@ -178,7 +195,7 @@ mod tests {
 
     fn call(number: u32, until: UnixMillis) -> SignerCall {
         let wanted = WantedEvent { kind: 1, content: String::new(), tags: Vec::new() };
-        SignerCall { number, session: SignerSession(String::new()), wanted, until, is_kept: false }
+        SignerCall { number, session: SignerSession(String::new()), wanted, until, is_kept: false, visitor: None }
     }
 
     fn id(n: u64) -> StreamId {

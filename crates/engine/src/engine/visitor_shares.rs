@@ -24,6 +24,16 @@ const PROXY_SHARE: usize = 2;
 /// Visitors that hold no place and are remembered nevertheless.
 const MOST_WITHOUT_PLACE: usize = 10_000;
 
+/// How many of so many places one visitor may hold; `None` when the room is their limit.
+pub(super) fn share(visitor: Visitor, places: usize) -> Option<usize> {
+    let part = match visitor {
+        Visitor::Network(_) => NETWORK_SHARE,
+        Visitor::Proxy(_) => PROXY_SHARE,
+        Visitor::Loopback => return None,
+    };
+    Some((places / part).max(1))
+}
+
 /// The shares of all visitors.
 pub(super) struct VisitorShares {
     /// Places there are.
@@ -75,13 +85,8 @@ impl VisitorShares {
 
     /// Whether the visitor holds as many places as they may.
     pub(super) fn is_full(&self, visitor: Visitor) -> bool {
-        let part = match visitor {
-            Visitor::Network(_) => NETWORK_SHARE,
-            Visitor::Proxy(_) => PROXY_SHARE,
-            // The room is their limit.
-            Visitor::Loopback => return false,
-        };
-        self.visitors.get(&visitor).is_some_and(|share| share.held >= (self.most / part).max(1))
+        let most = share(visitor, self.most);
+        self.visitors.get(&visitor).is_some_and(|share| most.is_some_and(|most| share.held >= most))
     }
 
     /// The place of the visitor whose page was seen least recently and does not wait.

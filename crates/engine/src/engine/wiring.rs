@@ -231,6 +231,8 @@ impl Engine {
         });
         let webhooks = Arc::new(webhooks);
 
+        let signers =
+            Arc::new(SignerQueue::new(remote_signer.clone(), inputs.clone(), Arc::clone(&clock), tasks.clone()));
         let committer = Arc::new(Committer::new(
             Arc::clone(&store),
             Arc::clone(&damage),
@@ -248,12 +250,7 @@ impl Engine {
                 tickets: Arc::clone(&ticket_queue),
                 outgoing: Arc::clone(&outgoing),
                 age_checks: Arc::new(AgeCheckQueue::new(age_verifier.clone(), inputs.clone(), tasks.clone())),
-                signers: Arc::new(SignerQueue::new(
-                    remote_signer.clone(),
-                    inputs.clone(),
-                    Arc::clone(&clock),
-                    tasks.clone(),
-                )),
+                signers: Arc::clone(&signers),
                 browser_logins: browser_logins.clone(),
                 reusable_logins: reusable_logins.clone(),
                 webhooks: Arc::clone(&webhooks),
@@ -391,6 +388,7 @@ impl Engine {
             clock: Arc::clone(&clock),
             pages_url,
             signer: remote_signer,
+            signers,
             browser_logins: browser_logins.clone(),
             reusable_logins: reusable_logins.clone(),
             scans: Arc::clone(&scans),

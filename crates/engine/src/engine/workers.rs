@@ -459,7 +459,7 @@ mod tests {
             challenge_ttl: MINUTE,
             service_proof: None,
         });
-        login.ask_signer(signer_session(1), challenge.clone(), NOW).unwrap();
+        login.ask_signer(signer_session(1), challenge.clone(), None, NOW).unwrap();
         let change = Change::start(stream(2), Operation::Login(login), Vec::new());
         committer.commit(change, NOW, Cause::Request(None)).await.unwrap();
         // The same key has logged in there three times in this minute.

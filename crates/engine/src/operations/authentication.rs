@@ -116,7 +116,7 @@ impl Authentication {
 
     /// Also asks the remote signer that the user has logged in with before.
     pub fn ask_signer(&mut self, session: SignerSession, challenge: LoginChallenge) -> Effect {
-        self.signer.insert(Box::new(SignerRequest::to_kept(session, challenge))).ask(self.expires_at)
+        self.signer.insert(Box::new(SignerRequest::to_kept(session, challenge))).ask(self.expires_at, None)
     }
 
     /// The key that was asked for a proof.

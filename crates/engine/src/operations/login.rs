@@ -65,7 +65,7 @@ use super::{Effect, Input, SetBack, StateMachine, StepResult, millis};
 use crate::event::NewEvent;
 use crate::event_data::{EventData, KeyHandshakeData, LoginData};
 use crate::ports::{CorrelationKey, Kept, OperationKind, SignerSession, UserRelays, UserSigner};
-use crate::{OperationOutcome, StreamId, UnixMillis};
+use crate::{OperationOutcome, StreamId, UnixMillis, Visitor};
 
 /// What a login is started with.
 #[derive(Clone)]
@@ -425,7 +425,8 @@ impl Login {
         self.signer.as_ref()
     }
 
-    /// The user has named their remote signer: it is asked for this proof, and an earlier one is not any more.
+    /// The user, who is this visitor, has named their remote signer: it is asked for this proof, and an earlier one is not any
+    /// more.
     ///
     /// # Errors
     /// [`AskSignerError`].
@@ -433,6 +434,7 @@ impl Login {
         &mut self,
         session: SignerSession,
         challenge: LoginChallenge,
+        visitor: Option<Visitor>,
         now: UnixMillis,
     ) -> Result<Vec<Effect>, AskSignerError> {
         self.check_open(now).map_err(|LoginOver| AskSignerError::Over)?;
@@ -440,7 +442,7 @@ impl Login {
             return Err(AskSignerError::TooMany);
         }
         let request = SignerRequest::new(session, challenge, self.signer.as_ref());
-        let ask = request.ask(self.expires_at);
+        let ask = request.ask(self.expires_at, visitor);
         self.signer = Some(request);
         Ok(vec![ask])
     }

@@ -10,8 +10,8 @@ use usher_protocol::login_proof::{self, LoginChallenge, LoginProofError};
 use usher_protocol::{EventId, PublicKey};
 
 use super::Effect;
-use crate::UnixMillis;
 use crate::ports::{RemoteSignerError, SignedEvent, SignerProgress, SignerSession, WantedEvent};
+use crate::{UnixMillis, Visitor};
 
 /// A request to a remote signer.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -76,6 +76,8 @@ pub struct SignerCall {
     pub(crate) until: UnixMillis,
     /// Whether the session was kept from an earlier login.
     pub(crate) is_kept: bool,
+    /// Who has named the signer, as far as that is known: it is not stored.
+    pub(crate) visitor: Option<Visitor>,
 }
 
 /// What is reported of a request.
@@ -174,15 +176,15 @@ impl SignerRequest {
         }
         // No relay delivers yet, and what the signer asked its user to confirm was another request.
         self.status = SignerStatus::Starting;
-        Some(self.ask(until))
+        Some(self.ask(until, None))
     }
 
-    /// Asks the signer.
-    pub(super) fn ask(&self, until: UnixMillis) -> Effect {
+    /// Asks the signer, which this visitor has named.
+    pub(super) fn ask(&self, until: UnixMillis, visitor: Option<Visitor>) -> Effect {
         let tags = self.proof().tags().iter().map(|tag| tag.iter().map(|&text| text.to_owned()).collect()).collect();
         let wanted = WantedEvent { kind: login_proof::KIND, content: String::new(), tags };
         let (number, session, is_kept) = (self.number, self.session.clone(), self.is_kept);
-        Effect::AskSigner(Box::new(SignerCall { number, session, wanted, until, is_kept }))
+        Effect::AskSigner(Box::new(SignerCall { number, session, wanted, until, is_kept, visitor }))
     }
 
     /// Takes a report.

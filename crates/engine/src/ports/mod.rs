@@ -46,7 +46,8 @@ pub use openid_store::{
 pub use randomness::{OsRandomness, Randomness};
 pub use relay_control::{RelayChangeError, RelayControl, RelayInfo, RelayLinkState, RelayOrigin};
 pub use remote_signer::{
-    InvalidSignerAddress, RemoteSigner, RemoteSignerError, SignedEvent, SignerProgress, SignerSession, WantedEvent,
+    InvalidSignerAddress, RemoteSigner, RemoteSignerError, SignedEvent, SignerProgress, SignerSession, SignerStage,
+    WantedEvent,
 };
 pub use row_check::{CheckedRows, DamagedRow, RowPosition, Table};
 pub use settings::SettingStore;

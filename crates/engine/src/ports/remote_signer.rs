@@ -30,6 +30,9 @@ pub trait RemoteSigner: Send + Sync {
     /// The address (`nostrconnect://`) that the user opens in their signer; `None` when their signer is known. It is a secret.
     fn address(&self, session: &SignerSession) -> Option<String>;
 
+    /// How far a session is. One that is damaged is as good as connected: nothing is waited for.
+    fn stage(&self, session: &SignerSession) -> SignerStage;
+
     /// Asks the signer of `session` to sign an event, and returns what it signed: exactly what was asked for. Asks again
     /// while the signer does not reply, so there is no bound but the caller's: dropping the future ends it.
     ///
@@ -52,6 +55,17 @@ impl fmt::Debug for SignerSession {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("SignerSession(…)")
     }
+}
+
+/// How far a session is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SignerStage {
+    /// No signer has opened our address yet.
+    Shown,
+    /// The signer whose address the user pasted has not accepted the connection yet.
+    Pasted,
+    /// The signer has accepted the connection.
+    Connected,
 }
 
 /// An event that a signer is asked to sign. Its time is when the signer is first asked.

@@ -1,8 +1,10 @@
 //! The page of a login on which the user names a remote signer.
 
+use std::time::Duration;
+
 use axum::body::Body;
 use http::{Request, StatusCode};
-use usher_engine::{LoginRequest, LoginStarted};
+use usher_engine::{LoginRequest, LoginStarted, Visitor};
 
 use crate::fixture::{Pages, URL};
 
@@ -90,6 +92,36 @@ async fn only_the_browser_of_the_login_names_a_signer_and_not_without_end() {
         .unwrap();
     assert_eq!(pages.send(post(&path, own, FORM, BUNKER)).await.0, StatusCode::SEE_OTHER, "the page shows the outcome");
     assert_eq!(pages.send(get(&format!("{path}/signer"), own)).await.0, StatusCode::SEE_OTHER);
+    pages.stop().await;
+}
+
+#[tokio::test]
+async fn flood_of_one_address_ends_no_signer_of_another() {
+    let pages = Pages::start_at(None, None, &[RELAY]).await;
+    let ask = async |from: u8| {
+        let (login, cookie) = open(&pages).await;
+        let mut request = post(&path(&login), Some(&cookie), FORM, BUNKER);
+        request.extensions_mut().insert(Visitor::Network([10, 0, 0, from].into()));
+        assert_eq!(pages.send(request).await.0, StatusCode::SEE_OTHER);
+        (login, cookie)
+    };
+    let state = async |(login, cookie): &(LoginStarted, String)| {
+        let (_, _, html) = pages.send(get(&path(login), Some(cookie))).await;
+        html.split("data-state=\"").nth(1).unwrap().split('"').next().unwrap().to_owned()
+    };
+    let honest = ask(1).await;
+    let mut flood = Vec::new();
+    // More than all places for signers whose addresses were pasted.
+    for _ in 0..140 {
+        flood.push(ask(2).await);
+    }
+    for displaced in [0, 100] {
+        while state(&flood[displaced]).await != "waiting-signer-failed" {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    }
+    assert_ne!(state(&honest).await, "waiting-signer-failed");
+    assert_ne!(state(&flood[139]).await, "waiting-signer-failed");
     pages.stop().await;
 }
 

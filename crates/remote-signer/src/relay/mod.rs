@@ -1,8 +1,12 @@
 //! One connection per relay, shared by all pairings.
+//!
+//! Anybody can name relays, so they are limited as users' relays are (`usher-relays`): in all, by the registered domain of their
+//! names, by their network addresses, and in how often they are connected to.
 
 mod session;
 mod shared_relay;
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use nostr::{ClientMessage, Event, JsonUtil as _};
@@ -14,6 +18,7 @@ use tokio_util::task::TaskTracker;
 use url::Url;
 use usher_engine::ports::{Clock, Randomness};
 use usher_nostr_connection::address_guard::Trust;
+use usher_nostr_connection::{Openings, network_of, plainness, site};
 use usher_protocol::PublicKey;
 
 use crate::options::RemoteSignerOptions;
@@ -45,6 +50,8 @@ pub(crate) struct Shared {
     pub(crate) own_relays: Vec<Url>,
     /// The oldest first.
     pub(crate) relays: Mutex<Vec<Arc<SharedRelay>>>,
+    /// How often relays that users or signers name are connected to.
+    pub(crate) openings: Mutex<Openings>,
 }
 
 impl Shared {
@@ -53,40 +60,73 @@ impl Shared {
         if self.options.allow_private { Trust::Operator } else { Trust::User }
     }
 
-    /// Lets `received` have what this relay delivers for `key`, until the membership is dropped.
+    /// Lets `received` have what this relay delivers for `key`, until the membership is dropped. `None` when there are too many
+    /// relays at its site.
     pub(crate) fn join(
         self: &Arc<Self>,
         url: &Url,
         trust: Trust,
         key: PublicKey,
         received: mpsc::Sender<Received>,
-    ) -> Membership {
+    ) -> Option<Membership> {
         // Joining and leaving hold this lock, so that no relay ends while somebody joins it.
         let mut relays = self.relays.lock();
         let existing = relays.iter().find(|relay| relay.url == *url && relay.trust == trust && relay.has_room());
-        let relay = existing.cloned().unwrap_or_else(|| {
-            if !self.own_relays.contains(url) {
-                self.make_room(&mut relays);
+        let relay = if let Some(relay) = existing {
+            Arc::clone(relay)
+        } else {
+            if !self.is_own(url) && !self.make_room(url, &mut relays) {
+                return None;
             }
             let relay = Arc::new(SharedRelay::new(url.clone(), trust));
             relays.push(Arc::clone(&relay));
             self.tasks.spawn(shared_relay::run(Arc::clone(self), Arc::clone(&relay)));
             relay
-        });
+        };
         let number = relay.insert(key, Member::new(received));
-        Membership { relay, key, number }
+        Some(Membership { relay, key, number })
     }
 
-    /// Makes room for a relay that a user or a signer names: the one that the fewest wait on, and of these the oldest, goes. If
-    /// newcomers were refused, whoever names enough relays would lock everybody out.
-    fn make_room(&self, relays: &mut Vec<Arc<SharedRelay>>) {
-        let of_users = || relays.iter().enumerate().filter(|(_, relay)| !self.own_relays.contains(&relay.url));
-        if of_users().count() < self.options.user_connections {
-            return;
+    /// Whether it is one of the operator's relays, which have no limits.
+    fn is_own(&self, url: &Url) -> bool {
+        self.own_relays.contains(url)
+    }
+
+    /// Makes room for a relay that a user or a signer names: one that is down goes first, then the one that the fewest wait on,
+    /// and of these the oldest. If newcomers were refused, whoever names enough relays would lock everybody out. At one site,
+    /// the least plain goes first, and a relay makes no room for a less plain one: anybody can invent paths.
+    fn make_room(&self, url: &Url, relays: &mut Vec<Arc<SharedRelay>>) -> bool {
+        let (site, plainness_of_new) = (site(url), plainness(url));
+        let of_users = || relays.iter().enumerate().filter(|(_, relay)| !self.is_own(&relay.url));
+        let of_site = || of_users().filter(|(_, relay)| relay.site == site);
+        let claim = |relay: &SharedRelay| (relay.is_listening(), relay.len());
+        let victim = if of_site().count() >= self.options.user_connections_per_host {
+            let weaker = of_site().filter(|(_, relay)| plainness(&relay.url) <= plainness_of_new);
+            weaker.min_by_key(|(_, relay)| (plainness(&relay.url), claim(relay)))
+        } else if of_users().count() >= self.options.user_connections {
+            of_users().min_by_key(|(_, relay)| claim(relay))
+        } else {
+            return true;
+        };
+        let Some(index) = victim.map(|(index, _)| index) else { return false };
+        relays.remove(index).displaced.cancel();
+        true
+    }
+
+    /// Whether this relay may have a connection to this network address, at which there may be too many already.
+    fn admits(&self, relay: &Arc<SharedRelay>, ip: IpAddr) -> bool {
+        if self.is_own(&relay.url) {
+            return true;
         }
-        if let Some((index, _)) = of_users().min_by_key(|(_, relay)| relay.len()) {
-            relays.remove(index).displaced.cancel();
+        let network = network_of(ip);
+        let relays = self.relays.lock();
+        let others = relays.iter().filter(|other| !Arc::ptr_eq(other, relay) && !self.is_own(&other.url));
+        let admitted =
+            others.filter(|other| other.network() == Some(network)).count() < self.options.user_connections_per_host;
+        if admitted {
+            relay.connected_to(network);
         }
+        admitted
     }
 
     /// Ends a relay that nobody needs; false when somebody does.

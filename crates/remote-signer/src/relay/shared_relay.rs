@@ -1,8 +1,10 @@
 //! A relay: the pairings that wait on it, and the task that keeps it connected.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::net::IpAddr;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
+use std::time::Duration;
 
 use nostr::Event;
 use parking_lot::Mutex;
@@ -12,7 +14,9 @@ use tokio_util::sync::CancellationToken;
 use tracing::debug;
 use url::Url;
 use usher_nostr_connection::address_guard::Trust;
-use usher_nostr_connection::{ConnectionError, DialError, DialOptions, OverheadLimits, Quality, Reconnection, dial};
+use usher_nostr_connection::{
+    ConnectionError, DialError, DialOptions, OverheadLimits, Quality, Reconnection, dial, site,
+};
 use usher_protocol::PublicKey;
 use usher_token_bucket::{Rate, TokenBucket};
 
@@ -53,6 +57,10 @@ type Members = BTreeMap<(PublicKey, u64), Member>;
 pub(crate) struct SharedRelay {
     pub(super) url: Url,
     pub(super) trust: Trust,
+    /// Who runs it, as far as its name shows.
+    pub(super) site: String,
+    /// Where it is connected to.
+    network: Mutex<Option<IpAddr>>,
     members: Mutex<Members>,
     /// Pairings joined or left.
     pub(super) changed: Notify,
@@ -66,9 +74,9 @@ pub(crate) struct SharedRelay {
 
 impl SharedRelay {
     pub(super) fn new(url: Url, trust: Trust) -> Self {
-        let (members, outgoing) = (Mutex::default(), Mutex::default());
-        let displaced = CancellationToken::new();
-        Self { url, trust, members, changed: Notify::new(), outgoing, filled: Notify::new(), displaced }
+        let (network, members, outgoing) = (Mutex::default(), Mutex::default(), Mutex::default());
+        let (site, displaced) = (site(&url), CancellationToken::new());
+        Self { url, trust, site, network, members, changed: Notify::new(), outgoing, filled: Notify::new(), displaced }
     }
 
     pub(super) fn has_room(&self) -> bool {
@@ -78,6 +86,20 @@ impl SharedRelay {
     /// How many pairings wait.
     pub(super) fn len(&self) -> usize {
         self.members.lock().len()
+    }
+
+    /// Whether it is connected, and there is an open relay subscription.
+    pub(super) fn is_listening(&self) -> bool {
+        self.outgoing.lock().is_some()
+    }
+
+    /// The network address of its connection.
+    pub(super) fn network(&self) -> Option<IpAddr> {
+        *self.network.lock()
+    }
+
+    pub(super) fn connected_to(&self, network: IpAddr) {
+        *self.network.lock() = Some(network);
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -141,6 +163,7 @@ impl SharedRelay {
 
     /// The connection is lost.
     fn disconnected(&self) {
+        *self.network.lock() = None;
         *self.outgoing.lock() = None;
         self.members.lock().values_mut().for_each(|member| member.listening = false);
     }
@@ -184,6 +207,13 @@ pub(super) enum Ended {
 pub(super) async fn run(shared: Arc<Shared>, relay: Arc<SharedRelay>) {
     let mut reconnection = Reconnection::new(&shared.options.connection, Instant::now());
     loop {
+        let turn = if shared.is_own(&relay.url) { Ok(()) } else { shared.openings.lock().take(&relay.url) };
+        if let Err(wait) = turn {
+            if !rest(&shared, &relay, wait).await {
+                return;
+            }
+            continue;
+        }
         let (ended, quality) = tokio::select! {
             ended = connect_once(&shared, &relay) => ended,
             () = relay.displaced.cancelled() => return relay.disconnected(),
@@ -195,15 +225,22 @@ pub(super) async fn run(shared: Arc<Shared>, relay: Arc<SharedRelay>) {
         }
         // Only the host of its address: the rest may be a secret.
         debug!(relay = relay.url.host_str(), reason = %ended, "a relay of remote signers is down");
-        let pause = sleep(reconnection.after(quality, Instant::now()).duration());
-        tokio::pin!(pause);
-        loop {
-            tokio::select! {
-                () = &mut pause => break,
-                () = relay.changed.notified() => if shared.retire(&relay) { return },
-                () = relay.displaced.cancelled() => return,
-                () = shared.stop.cancelled() => return,
-            }
+        if !rest(&shared, &relay, reconnection.after(quality, Instant::now()).duration()).await {
+            return;
+        }
+    }
+}
+
+/// Waits before the next attempt; false when there is none, because nobody needs the relay any more.
+async fn rest(shared: &Arc<Shared>, relay: &Arc<SharedRelay>, pause: Duration) -> bool {
+    let pause = sleep(pause);
+    tokio::pin!(pause);
+    loop {
+        tokio::select! {
+            () = &mut pause => return true,
+            () = relay.changed.notified() => if shared.retire(relay) { return false },
+            () = relay.displaced.cancelled() => return false,
+            () = shared.stop.cancelled() => return false,
         }
     }
 }
@@ -220,7 +257,7 @@ async fn connect_once(shared: &Shared, relay: &Arc<SharedRelay>) -> (Ended, Opti
     let timing = &shared.options.connection;
     let (tls, max_message_bytes) = (&shared.tls, MAX_MESSAGE_BYTES);
     let options = DialOptions { trust: relay.trust, timing, tls, max_message_bytes, overhead, dialer: None };
-    match dial(&relay.url, &options, |_| true).await {
+    match dial(&relay.url, &options, |ip| shared.admits(relay, ip)).await {
         Ok(connection) => {
             let (ended, quality) = Session::new(shared, relay, connection).run().await;
             (ended, Some(quality))

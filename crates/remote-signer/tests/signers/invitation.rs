@@ -103,24 +103,6 @@ async fn relays_are_shared_and_left_when_nobody_waits() {
 }
 
 #[tokio::test]
-async fn too_many_invitations_displace_the_oldest_that_nobody_opened() {
-    let relay = EmbeddedRelay::start().await.unwrap();
-    let app = App::with(&[relay.url()], |options| options.invitations = 2);
-    let mut signer = NdkSigner::start(&[relay.url()]).await;
-    signer.ask_to_confirm("https://signer.example/confirm");
-    let (mut opened, address) = app.invite().await;
-    signer.open(&address);
-    opened.until(|progress| matches!(progress, SignerProgress::Confirm(_))).await;
-    let (first, _) = app.invite().await;
-    let (second, _) = app.invite().await;
-    let (third, _) = app.invite().await;
-    assert_eq!(first.end().await.err(), Some(RemoteSignerError::Busy));
-    assert!(second.is_running() && third.is_running());
-    signer.confirm();
-    opened.end().await.unwrap();
-}
-
-#[tokio::test]
 async fn damaged_session_and_missing_relays_are_errors() {
     let app = App::new(&[]);
     assert_eq!(app.signers.invite().err(), Some(RemoteSignerError::Unreachable));

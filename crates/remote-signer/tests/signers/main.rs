@@ -7,4 +7,5 @@ mod faulty_relays;
 mod fixture;
 mod hostile;
 mod invitation;
+mod relay_limits;
 mod scripted_signer;

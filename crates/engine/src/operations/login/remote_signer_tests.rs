@@ -19,7 +19,7 @@ fn challenge() -> LoginChallenge {
 }
 
 fn ask(login: &mut Login, n: u32) -> SignerCall {
-    call(login.ask_signer(session(n), challenge(), NOW).unwrap())
+    call(login.ask_signer(session(n), challenge(), None, NOW).unwrap())
 }
 
 fn call(effects: Vec<Effect>) -> SignerCall {
@@ -74,7 +74,7 @@ fn signature_of_a_remote_signer_logs_in_before_or_after_a_scan() {
         assert_eq!(login.state(), LoginState::Approved { main_key, method: LoginMethod::Signer, at: later });
         assert_eq!(login.signer(), None, "its session is kept elsewhere");
         assert_eq!(login.step(&signed(1, 3, &challenge(), NOW), later), StepResult::Ignored);
-        assert_eq!(login.ask_signer(session(3), challenge(), later), Err(AskSignerError::Over));
+        assert_eq!(login.ask_signer(session(3), challenge(), None, later), Err(AskSignerError::Over));
     }
 }
 
@@ -132,7 +132,7 @@ fn only_the_signer_that_was_named_last_counts_and_one_login_asks_a_few() {
     for late in [signed(earlier, 2, &challenge(), NOW), failed(earlier, RemoteSignerError::Busy)] {
         assert_eq!(login.step(&late, NOW), StepResult::Ignored);
     }
-    assert_eq!(login.ask_signer(session(99), challenge(), NOW), Err(AskSignerError::TooMany));
+    assert_eq!(login.ask_signer(session(99), challenge(), None, NOW), Err(AskSignerError::TooMany));
     assert_eq!(login.signer().unwrap().session(), &session(MAX_SIGNERS));
     login.step(&signed(MAX_SIGNERS, 2, &challenge(), NOW), NOW);
     assert!(matches!(login.state(), LoginState::Approved { .. }));

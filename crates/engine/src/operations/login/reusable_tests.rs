@@ -177,7 +177,7 @@ fn refusal_names_who_has_refused() {
     let mut login = visit();
     login.step(&handshake(&user(1), "token", &[]), NOW);
     let challenge = LoginChallenge { url: "https://shop.example/login/7".to_owned(), challenge: "c".to_owned() };
-    login.ask_signer(signer_session(1), challenge, NOW).unwrap();
+    login.ask_signer(signer_session(1), challenge, None, NOW).unwrap();
     let refused = RemoteSignerError::SignatureRefused { reason: "not now".to_owned(), session: None };
     let got = effects(login.step(&signer_failed(1, refused), NOW));
     assert_eq!(told(&got), [ended("declined", 1, "signer", Some("not now"))]);
@@ -226,7 +226,7 @@ fn proof_of_a_remote_signer_is_seen_before_it_is_taken() {
         login.proof_in(report, NOW).map(|(key, _)| key)
     };
     assert_eq!(proof_in(&login, &signer_signed(1, 2, &challenge, NOW)), None, "no signer is asked");
-    login.ask_signer(signer_session(1), challenge.clone(), NOW).unwrap();
+    login.ask_signer(signer_session(1), challenge.clone(), None, NOW).unwrap();
     assert_eq!(proof_in(&login, &signer_signed(1, 2, &challenge, NOW)), Some(user(2).public_key()));
     for other in [
         signer_signed(2, 2, &challenge, NOW),
@@ -241,7 +241,7 @@ fn proof_of_a_remote_signer_is_seen_before_it_is_taken() {
     let status = SignerStatus::Failed { fault: SignerFault::Busy };
     assert_eq!((login.state(), login.signer().unwrap().status()), (LoginState::Waiting, &status));
     assert_eq!(proof_in(&login, &signer_signed(1, 2, &challenge, NOW)), None);
-    login.ask_signer(signer_session(2), challenge.clone(), NOW).unwrap();
+    login.ask_signer(signer_session(2), challenge.clone(), None, NOW).unwrap();
     assert_eq!(proof_in(&login, &signer_signed(2, 2, &challenge, NOW)), Some(user(2).public_key()));
     login.step(&signer_signed(2, 2, &challenge, NOW), NOW);
     assert!(matches!(login.state(), LoginState::Approved { .. }));

@@ -1,0 +1,118 @@
+//! At whose host a relay is, and how often relays that users name are connected to there.
+//!
+//! Anybody can name relays that do not exist, at somebody else's host, and there must be few connections to it.
+
+use std::net::{IpAddr, Ipv6Addr};
+use std::num::NonZeroUsize;
+use std::time::Duration;
+
+use lru::LruCache;
+use tokio::time::Instant;
+use url::{Host, Url};
+use usher_token_bucket::{Rate, TokenBucket};
+
+/// The [plainness] of an address that consists of a host only.
+pub const PLAINEST: u8 = 2;
+
+/// Labels below a country's top-level domain under which domains are registered: `example.co.uk`.
+const SHARED_SECOND_LEVEL: [&str; 15] =
+    ["ac", "co", "com", "edu", "gen", "go", "gob", "gov", "me", "mil", "ne", "net", "nom", "or", "org"];
+
+/// Sites whose openings are counted: those at which relays were opened last.
+const SITES: usize = 4096;
+
+/// Relays opened at one site (for a plain address, at the relay itself) at once, and more each second: users who name
+/// relays that do not exist must not make us connect to somebody's host all day.
+const OPENINGS: u32 = 32;
+const OPENINGS_PER_SECOND: f64 = 0.5;
+
+/// Who runs the relay, as far as its name shows: the registered domain, or the network address. Without the list of
+/// public suffixes this is a guess on the safe side: customers of one hosting provider may count as one.
+pub fn site(url: &Url) -> String {
+    let name = match url.host().unwrap_or(Host::Domain("")) {
+        Host::Domain(name) => name.trim_end_matches('.'),
+        Host::Ipv4(ip) => return network_of(IpAddr::V4(ip)).to_string(),
+        Host::Ipv6(ip) => return network_of(IpAddr::V6(ip)).to_string(),
+    };
+    let labels: Vec<&str> = name.split('.').collect();
+    let registrable = match labels.as_slice() {
+        [.., second, country] if country.len() == 2 && SHARED_SECOND_LEVEL.contains(second) => 3,
+        _ => 2,
+    };
+    labels.get(labels.len().saturating_sub(registrable)..).unwrap_or_default().join(".")
+}
+
+/// What counts as one network address: for IPv6 the prefix that a provider assigns to one customer.
+pub fn network_of(ip: IpAddr) -> IpAddr {
+    match ip.to_canonical() {
+        IpAddr::V6(ip) => IpAddr::V6(Ipv6Addr::from_bits(ip.to_bits() & !u128::from(u64::MAX))),
+        ip => ip,
+    }
+}
+
+/// How plain the address is. A relay without a path and on the usual port is more likely to be shared by many users.
+pub fn plainness(url: &Url) -> u8 {
+    match (url.path(), url.query(), url.port()) {
+        ("/" | "", None, None) => PLAINEST,
+        ("/" | "", None, Some(_)) => 1,
+        _ => 0,
+    }
+}
+
+/// How often relays that users name may be opened, by site.
+#[derive(Debug)]
+pub struct Openings(LruCache<String, TokenBucket<Instant>>);
+
+impl Default for Openings {
+    fn default() -> Self {
+        // Does not allocate its whole capacity at once.
+        let mut buckets = LruCache::unbounded();
+        buckets.resize(NonZeroUsize::new(SITES).unwrap_or(NonZeroUsize::MIN));
+        Self(buckets)
+    }
+}
+
+impl Openings {
+    /// Whether this relay may be opened now.
+    pub fn has_one(&mut self, url: &Url) -> bool {
+        let now = Instant::now();
+        self.bucket(url, now).has_one(now)
+    }
+
+    /// Counts an opening of this relay.
+    ///
+    /// # Errors
+    /// After how long it may be opened.
+    pub fn take(&mut self, url: &Url) -> Result<(), Duration> {
+        let now = Instant::now();
+        self.bucket(url, now).try_take(now)
+    }
+
+    fn bucket(&mut self, url: &Url, now: Instant) -> &mut TokenBucket<Instant> {
+        // At a host that honest users use too, invented addresses must not count against the relay itself.
+        let key = if plainness(url) == PLAINEST { url.as_str().to_owned() } else { site(url) };
+        self.0.get_or_insert_mut(key, || TokenBucket::new(Rate::per_second(OPENINGS, OPENINGS_PER_SECOND), now))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn url(text: &str) -> Url {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn openings_of_a_site_are_counted_together_and_of_a_plain_relay_by_themselves() {
+        let mut openings = Openings::default();
+        let invented = |n: u32| url(&format!("wss://r{n}.example.com/{n}"));
+        let opened = (0..100).filter(|n| openings.take(&invented(*n)).is_ok()).count();
+        assert_eq!(opened, 32);
+        let wait = openings.take(&invented(7)).unwrap_err();
+        assert!(wait > Duration::from_millis(1_500) && wait <= Duration::from_secs(2), "{wait:?}");
+        assert!(!openings.has_one(&invented(8)) && openings.has_one(&url("wss://relay.example.com")));
+        assert_eq!((0..100).filter(|_| openings.take(&url("wss://relay.example.com")).is_ok()).count(), 32);
+        assert_eq!(openings.take(&url("wss://relay.example.org/x")), Ok(()));
+    }
+}

@@ -1,0 +1,113 @@
+//! Addresses of signers make few connections to any one host.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use tokio::io::AsyncReadExt as _;
+use tokio::net::TcpListener;
+use tokio::time::sleep;
+use usher_engine::ports::RemoteSignerError;
+use usher_sandbox::relay::EmbeddedRelay;
+use usher_test_tools::NdkSigner;
+
+use crate::fixture::{App, assert_signed};
+
+const KEY: &str = "b889ff5b1513b641e2a139f661a661364979c5beee91842f8f0ef42ab558e9d4";
+
+/// A server that is no relay. Counts the connections that it has had, and those that are open.
+struct Victim {
+    port: u16,
+    had: Arc<AtomicUsize>,
+    open: Arc<AtomicUsize>,
+}
+
+impl Victim {
+    /// `closes`: whether it closes every connection at once; otherwise it never replies.
+    async fn start(closes: bool) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let victim = Self { port: listener.local_addr().unwrap().port(), had: Arc::default(), open: Arc::default() };
+        let (had, open) = (Arc::clone(&victim.had), Arc::clone(&victim.open));
+        #[allow(clippy::disallowed_methods, reason = "it ends with the test's runtime")]
+        tokio::spawn(async move {
+            while let Ok((mut stream, _)) = listener.accept().await {
+                had.fetch_add(1, Ordering::Relaxed);
+                if closes {
+                    continue;
+                }
+                open.fetch_add(1, Ordering::Relaxed);
+                let open = Arc::clone(&open);
+                tokio::spawn(async move {
+                    while stream.read(&mut [0; 1024]).await.is_ok_and(|read| read > 0) {}
+                    open.fetch_sub(1, Ordering::Relaxed);
+                });
+            }
+        });
+        victim
+    }
+
+    /// The address of a signer with three paths of it.
+    fn bunker_url(&self, host: &str, n: usize) -> String {
+        let relays: String = (0..3).map(|path| format!("relay=ws://{host}:{}/{n}/{path}&", self.port)).collect();
+        format!("bunker://{KEY}?{relays}secret=s")
+    }
+}
+
+#[tokio::test]
+async fn many_addresses_that_name_one_host_connect_to_it_now_and_then() {
+    let victim = Victim::start(true).await;
+    let app = App::new(&[]);
+    let mut signing = Vec::new();
+    for n in 0..98 {
+        signing.push(app.accept(&victim.bunker_url("127.0.0.1", n)));
+        sleep(Duration::from_millis(20)).await;
+    }
+    sleep(Duration::from_secs(3)).await;
+    let had = victim.had.load(Ordering::Relaxed);
+    // 32, and one more every two seconds; on a slow machine the test takes longer.
+    assert!((8..60).contains(&had), "{had} connections");
+    assert!(app.signers.connections() <= 8, "{}", app.signers.connections());
+}
+
+#[tokio::test]
+async fn one_network_address_has_few_connections_whatever_the_names() {
+    let victim = Victim::start(false).await;
+    let app = App::new(&[]);
+    let mut signing = Vec::new();
+    for n in 0..4 {
+        signing.push(app.accept(&victim.bunker_url("127.0.0.1", n)));
+        signing.push(app.accept(&victim.bunker_url("localhost", n)));
+    }
+    // One that is closed at once may be open for a moment.
+    let mut open = usize::MAX;
+    for _ in 0..5 {
+        sleep(Duration::from_millis(500)).await;
+        open = open.min(victim.open.load(Ordering::Relaxed));
+    }
+    assert!((4..=8).contains(&open), "{open} connections");
+}
+
+#[tokio::test]
+async fn invented_paths_do_not_keep_users_from_a_relay() {
+    let relay = EmbeddedRelay::start().await.unwrap();
+    let app = App::new(&[]);
+    let signer = NdkSigner::start(&[relay.url()]).await;
+    let invented: String = (0..3).map(|n| format!("relay={}/{n}&", relay.url().trim_end_matches('/'))).collect();
+    let mut others = Vec::new();
+    for n in 0..6 {
+        let address = invented.replace('&', &format!("-{n}&"));
+        others.push(app.accept(&format!("bunker://{KEY}?{address}secret=s")));
+    }
+    let address = signer.bunker_url("s3cret");
+    assert_signed(&app.accept(&address).end().await.unwrap().event, &signer.key);
+}
+
+#[tokio::test]
+async fn less_plain_relay_of_a_full_site_is_refused() {
+    let app = App::with(&[], |options| options.user_connections_per_host = 1);
+    let plain = app.accept(&format!("bunker://{KEY}?relay=ws://127.0.0.1:9"));
+    sleep(Duration::from_millis(200)).await;
+    let invented = app.accept(&format!("bunker://{KEY}?relay=ws://127.0.0.1:9/x"));
+    assert_eq!(invented.end().await.err(), Some(RemoteSignerError::Unreachable));
+    assert!(plain.is_running());
+}
