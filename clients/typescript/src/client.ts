@@ -134,7 +134,7 @@ export class Usher {
 
   /**
    * Logs a user in: redirect their browser to `pageUrl`, or show `url` as a QR code; `result()` says who it is. With
-   * `return_url` the page leads back to your app. With `static_token` it is a `ReusableLogin`: of any number of users,
+   * `return_url` the page leads back to your app, which calls `redeemLogin`. With `static_token` it is a `ReusableLogin`: of any number of users,
    * with their events and no single result.
    */
   login(request: Schemas["LoginRequest"] & { static_token: string }, options?: CallOptions): Promise<ReusableLogin>;
@@ -149,6 +149,16 @@ export class Usher {
   /** Continues a login, for example after a restart of your app: `streamId` is that of the login. */
   resumeLogin(streamId: string): Login<undefined> {
     return new Login(this.#hub, streamId, undefined, undefined);
+  }
+
+  /**
+   * Redeems the code with which a login page has led a browser to your `return_url`: who has logged in. First check that this
+   * browser has begun the login `streamId`.
+   *
+   * @throws UsherError with the code `login_code_invalid`, `login_code_redeemed` or `login_code_expired`: log nobody in.
+   */
+  redeemLogin(streamId: string, code: string, options?: CallOptions): Promise<Schemas["LoginRedeemed"]> {
+    return this.#http.call("POST", `/login/${segment(streamId)}/redeem`, { code }, options);
   }
 
   /** Creates a handshake URL, single-use or reusable (`static_token`). A key that is told is not proven yet. */

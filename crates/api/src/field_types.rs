@@ -72,6 +72,9 @@ pub(crate) struct RelayUrl;
 /// A text on one line, of at most `N` characters; its use decides whether it may have spaces.
 pub(crate) struct OneLine<const N: usize>;
 
+/// Any text: the engine compares it with one that it knows.
+pub(crate) struct AnyText;
+
 /// A name on one line without spaces.
 pub(crate) struct UserName;
 
@@ -276,6 +279,8 @@ field_type!(
     },
     string().pattern(Some("^(approve|reject)$")).examples([json!("approve")])
 );
+
+field_type!(AnyText, String, field_reader::text, string());
 
 field_type!(Jwt, String, field_reader::text, string().format(format("jwt")).max_length(Some(8192)));
 

@@ -141,19 +141,20 @@ pub struct KeyHandshakeData {
 /// `timeout`).
 #[derive(Clone, Default, Serialize, ToSchema)]
 pub struct LoginData {
-    /// Grant access only on `approved`.
-    #[schema(pattern = "^(approved|declined|timeout|error)$", example = "approved")]
+    /// Grant access only on `approved`. `user_approved` is intermediate, on streams of `POST /login` with `return_url`: who
+    /// the user is becomes known when your app redeems the code (`POST /login/{stream_id}/redeem`).
+    #[schema(pattern = "^(user_approved|approved|declined|timeout|error)$", example = "approved")]
     pub status: String,
-    /// The key that responded, itself or through a subkey; with `approved` and `declined`, and always on streams of reusable
-    /// logins.
+    /// The key that responded, itself or through a subkey; with `approved` and `declined`, and on streams of reusable logins
+    /// always but with `user_approved`.
     #[schema(
         nullable = false,
         pattern = "^[0-9a-f]{64}$",
         example = "7e7e9c42a91bfef19fa929e5fda1b72e0ebc1a4c1141673e2794234d86addf4e"
     )]
     pub main_key: Option<String>,
-    /// What the user has proven the key with, or was asked with; with `approved` on streams of `POST /login`, and always on
-    /// those of reusable logins: `wallet`, `extension` (NIP-07) or `signer` (NIP-46).
+    /// What the user has proven the key with, or was asked with; with `user_approved` and `approved` on streams of
+    /// `POST /login`, and always on those of reusable logins: `wallet`, `extension` (NIP-07) or `signer` (NIP-46).
     #[schema(nullable = false, pattern = "^(wallet|extension|signer)$", example = "extension")]
     pub method: Option<String>,
     /// The permissions that the wallet grants, in its own words; with `approved`.

@@ -24,9 +24,9 @@ pub use engine::{
     HandshakePage, HandshakeState, HandshakeView, IdempotentRequest, KeyHandshakeRequest, KeyHandshakeStarted,
     LightningBackend, Live, LiveEvent, LiveEvents, LoginPageError, LoginPageWatch, LoginRequest, LoginStarted,
     LoginView, LoginVisit, MintTicket, OpenedLogin, OperationMetrics, OutgoingPage, OutgoingTicket, PageRules,
-    PayInvoiceRequest, PaymentRules, PaymentView, RecurringPaymentRequest, RenderedResponse, RequestInvoice,
-    RequestTicket, RequestVerificationToken, RetryError, ReusableHandshake, ReusablePage, ScanLimit, SendTicket,
-    SignerView, SinglePaymentRequest, SpendingRules, StartError, SubscriptionError, SubscriptionFilter,
+    PayInvoiceRequest, PaymentRules, PaymentView, RecurringPaymentRequest, RedeemError, RenderedResponse,
+    RequestInvoice, RequestTicket, RequestVerificationToken, RetryError, ReusableHandshake, ReusablePage, ScanLimit,
+    SendTicket, SignerView, SinglePaymentRequest, SpendingRules, StartError, SubscriptionError, SubscriptionFilter,
     SubscriptionPage, TicketCallError, VerificationRules, VerificationSessionStarted, VerificationView, WithdrawTicket,
 };
 pub use event::{Event, EventPage, EventType};

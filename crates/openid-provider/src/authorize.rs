@@ -4,11 +4,13 @@
 //! While the client or its redirect URI is not known to be right, errors are pages: a redirect would lead users wherever an
 //! attacker wants.
 
+use axum::Extension;
 use axum::body::Bytes;
 use axum::extract::{RawQuery, State};
 use axum::response::Response;
 use http::header::SET_COOKIE;
 use http::{HeaderMap, HeaderValue};
+use usher_engine::Visitor;
 use usher_engine::ports::{OpenIdConsent, OpenIdRecord, OpenIdRecordId, OpenIdStep, OpenIdUse, StoreError};
 
 use crate::authorization_request::{AuthorizationRequest, Interaction, OAuthError};
@@ -30,10 +32,13 @@ const UNAVAILABLE: OAuthError = OAuthError::new("temporarily_unavailable", "too 
 pub(crate) async fn by_get(
     State(provider): State<SharedProvider>,
     RawQuery(query): RawQuery,
+    visitor: Option<Extension<Visitor>>,
     headers: HeaderMap,
 ) -> Response {
     let parameters = Parameters::parse(query.unwrap_or_default().as_bytes());
-    match provider.authorize(&parameters, &headers).await {
+    // Without a server in front, as in tests, everybody is here.
+    let visitor = visitor.map_or(Visitor::Loopback, |Extension(visitor)| visitor);
+    match provider.authorize(&parameters, visitor, &headers).await {
         Ok(response) => response,
         Err(error) => provider.error_page(&headers, error),
     }
@@ -50,7 +55,12 @@ pub(crate) async fn by_post(State(provider): State<SharedProvider>, headers: Hea
 }
 
 impl Provider {
-    async fn authorize(&self, parameters: &Parameters, headers: &HeaderMap) -> Result<Response, PageError> {
+    async fn authorize(
+        &self,
+        parameters: &Parameters,
+        visitor: Visitor,
+        headers: &HeaderMap,
+    ) -> Result<Response, PageError> {
         let client = parameters.get("client_id").map_err(|_| PageError::Request)?;
         let client = client.and_then(|id| self.clients.get(id)).ok_or(PageError::Client)?;
         let redirect_uri = parameters.get("redirect_uri").map_err(|_| PageError::Request)?;
@@ -82,7 +92,7 @@ impl Provider {
             None if interaction.silent || !visit::is_seen(headers) => {
                 Ok(redirect::to(&self.address_with_error(&request, LOGIN_REQUIRED)))
             }
-            None => self.begin_login(client, request, expected, headers).await,
+            None => self.begin_login(client, request, expected, visitor, headers).await,
         }
     }
 
@@ -112,14 +122,15 @@ impl Provider {
         client: &Client,
         request: AuthorizationRequest,
         expected: Option<String>,
+        visitor: Visitor,
         headers: &HeaderMap,
     ) -> Result<Response, PageError> {
         // It is never closed.
         let _turn = self.beginning.acquire().await.ok();
         let secret = self.new_secret();
         let continue_url = format!("{}/oauth/login-return?request={}", self.options.issuer, secret.expose());
-        let begun = self.logins.begin(BeginLogin { client_name: client.name.clone(), continue_url }, headers).await;
-        let begun = match begun {
+        let login = BeginLogin { client_name: client.name.clone(), continue_url, visitor };
+        let begun = match self.logins.begin(login, headers).await {
             Ok(begun) => begun,
             Err(LoginError::Busy) => return Ok(redirect::to(&self.address_with_error(&request, UNAVAILABLE))),
             Err(error) => return Err(error.into()),

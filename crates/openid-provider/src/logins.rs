@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use http::HeaderMap;
-use usher_engine::UnixMillis;
+use usher_engine::{UnixMillis, Visitor};
 use usher_protocol::PublicKey;
 
 /// Begins logins and knows their outcomes.
@@ -32,6 +32,8 @@ pub struct BeginLogin {
     pub client_name: String,
     /// Where the login page leads at its end: an address of this service, with a query.
     pub continue_url: String,
+    /// Whose browser it is, for the limits of logins that anybody can begin.
+    pub visitor: Visitor,
 }
 
 /// A login that has begun.

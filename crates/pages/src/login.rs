@@ -165,7 +165,7 @@ pub(crate) async fn events(State(pages): State<PagesState>, at: AtLogin) -> Resp
         Box::pin(async move {
             match engine.open_login(login, &secret, browser.as_deref(), false).await {
                 Ok(OpenedLogin::Page { view, .. }) => {
-                    let is_final = view.state.is_over();
+                    let is_final = !view.state.is_open();
                     let scan = (view.is_visit && !is_final).then_some(SCAN_EVERY);
                     let check_after = view.signer.as_ref().map(|_| SIGNER_EVERY).or(scan);
                     Some(Shown { word: word(&view), is_final, check_after })
@@ -206,7 +206,7 @@ fn show_login(pages: &PagesState, at: &AtLogin, view: &LoginView) -> Response {
     let texts = at.texts;
     let service = pages.service_name.as_deref().unwrap_or(texts.this_service);
     let asker = view.client_name.as_deref().unwrap_or(service);
-    let open = !view.state.is_over();
+    let open = view.state.is_open();
     let start_again = view.start_again.as_ref().map(|page| at.page_of(pages, page.login, &page.page_secret));
     page::render(
         StatusCode::OK,
@@ -222,7 +222,7 @@ fn show_login(pages: &PagesState, at: &AtLogin, view: &LoginView) -> Response {
             },
             tone: match view.state {
                 LoginState::Waiting | LoginState::Asking => "",
-                LoginState::Approved { .. } => "passed",
+                LoginState::Proven { .. } | LoginState::Approved { .. } => "passed",
                 LoginState::Declined | LoginState::Expired => "failed",
             },
             state: &word(view),
@@ -237,7 +237,7 @@ fn show_login(pages: &PagesState, at: &AtLogin, view: &LoginView) -> Response {
             time_left: &texts.time_left(view.time_left),
             return_url: view.return_url.as_deref().filter(|_| !open),
             start_again: start_again.as_deref().map(|address| match view.state {
-                LoginState::Approved { .. } => (texts.login.new_login, address),
+                LoginState::Proven { .. } | LoginState::Approved { .. } => (texts.login.new_login, address),
                 _ => (texts.login.start_again, address),
             }),
         },
@@ -249,7 +249,8 @@ fn word(view: &LoginView) -> String {
     let login = match view.state {
         LoginState::Waiting => "waiting",
         LoginState::Asking => "asking",
-        LoginState::Approved { .. } => "approved",
+        // The page leads on at once; only the app knows the rest.
+        LoginState::Proven { .. } | LoginState::Approved { .. } => "approved",
         LoginState::Declined => "declined",
         LoginState::Expired => "expired",
     };
@@ -263,6 +264,7 @@ const fn by_state(texts: &LoginStatusTexts, state: LoginState) -> &'static str {
     match state {
         LoginState::Waiting => texts.waiting,
         LoginState::Asking => texts.asking,
+        LoginState::Proven { .. } => texts.proven,
         LoginState::Approved { .. } => texts.approved,
         LoginState::Declined => texts.declined,
         LoginState::Expired => texts.expired,

@@ -38,8 +38,8 @@ pub(crate) struct EngineLogins {
 #[async_trait]
 impl Logins for EngineLogins {
     async fn begin(&self, login: BeginLogin, headers: &HeaderMap) -> Result<LoginStarted, LoginError> {
-        let BeginLogin { client_name, continue_url } = login;
-        let started = self.engine.start_browser_login(BrowserLogin { client_name, continue_url }).await;
+        let BeginLogin { client_name, continue_url, visitor } = login;
+        let started = self.engine.start_browser_login(BrowserLogin { client_name, continue_url, visitor }).await;
         let started = started.map_err(|error| match error {
             StartError::TooManyOpen => LoginError::Busy,
             error => LoginError::Store(error.into()),
@@ -60,7 +60,8 @@ impl Logins for EngineLogins {
         let state = self.engine.login_state(login, &browser).await;
         Ok(match state.map_err(|error| LoginError::Store(error.into()))? {
             None => LoginOutcome::OtherBrowser,
-            Some(LoginState::Waiting | LoginState::Asking) => LoginOutcome::Pending,
+            // It is never `Proven`: it has no code.
+            Some(LoginState::Waiting | LoginState::Asking | LoginState::Proven { .. }) => LoginOutcome::Pending,
             Some(LoginState::Approved { main_key, method, at }) => {
                 LoginOutcome::Approved { main_key, method: method.as_str().to_owned(), at }
             }

@@ -55,6 +55,12 @@ pub enum ErrorCode {
     SessionDecided,
     /// Nobody decided the verification session in time.
     SessionExpired,
+    /// It is not the code of this login, or the login has none.
+    LoginCodeInvalid,
+    /// The code of the login was redeemed before.
+    LoginCodeRedeemed,
+    /// The code of the login was not redeemed in time.
+    LoginCodeExpired,
     /// The body is larger than the limit.
     BodyTooLarge,
     /// The body is not `application/json`, or is compressed.
@@ -96,7 +102,7 @@ pub enum ErrorCode {
 
 impl ErrorCode {
     /// Every code.
-    pub const ALL: [Self; 41] = [
+    pub const ALL: [Self; 44] = [
         Self::MalformedJson,
         Self::MalformedRequest,
         Self::JwtInvalid,
@@ -120,6 +126,9 @@ impl ErrorCode {
         Self::TokenAlreadySpent,
         Self::SessionDecided,
         Self::SessionExpired,
+        Self::LoginCodeInvalid,
+        Self::LoginCodeRedeemed,
+        Self::LoginCodeExpired,
         Self::BodyTooLarge,
         Self::UnsupportedMediaType,
         Self::InvalidRequest,
@@ -162,6 +171,9 @@ impl ErrorCode {
             Self::RemoteSignerNotFound => "remote_signer_not_found",
             Self::SessionDecided => "session_decided",
             Self::SessionExpired => "session_expired",
+            Self::LoginCodeInvalid => "login_code_invalid",
+            Self::LoginCodeRedeemed => "login_code_redeemed",
+            Self::LoginCodeExpired => "login_code_expired",
             Self::MethodNotAllowed => "method_not_allowed",
             Self::BodyTimeout => "body_timeout",
             Self::IdempotencyKeyReused => "idempotency_key_reused",
@@ -208,9 +220,13 @@ impl ErrorCode {
             Self::EventsRemoved => StatusCode::GONE,
             Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
             Self::BodyTimeout => StatusCode::REQUEST_TIMEOUT,
-            Self::IdempotencyKeyReused | Self::TokenAlreadySpent | Self::SessionDecided | Self::SessionExpired => {
-                StatusCode::CONFLICT
-            }
+            Self::IdempotencyKeyReused
+            | Self::TokenAlreadySpent
+            | Self::SessionDecided
+            | Self::SessionExpired
+            | Self::LoginCodeInvalid
+            | Self::LoginCodeRedeemed
+            | Self::LoginCodeExpired => StatusCode::CONFLICT,
             Self::BodyTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
             Self::UnsupportedMediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             Self::InvalidRequest => StatusCode::UNPROCESSABLE_ENTITY,
@@ -251,6 +267,9 @@ impl ErrorCode {
             Self::RemoteSignerNotFound => "No such remote signer",
             Self::SessionDecided => "The verification session is decided",
             Self::SessionExpired => "The verification session has expired",
+            Self::LoginCodeInvalid => "The code of the login is wrong",
+            Self::LoginCodeRedeemed => "The code of the login was redeemed",
+            Self::LoginCodeExpired => "The code of the login has expired",
             Self::MethodNotAllowed => "The path does not support this method",
             Self::BodyTimeout => "The body did not arrive in time",
             Self::IdempotencyKeyReused => "The idempotency key belongs to another request",

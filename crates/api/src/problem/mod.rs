@@ -17,7 +17,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use usher_engine::ports::StoreError;
 use usher_engine::{
-    CloseHandshakeError, DecisionError, EventsError, FieldError, RetryError, StartError, SubscriptionError,
+    CloseHandshakeError, DecisionError, EventsError, FieldError, RedeemError, RetryError, StartError, SubscriptionError,
 };
 use utoipa::ToSchema;
 
@@ -268,6 +268,28 @@ impl From<DecisionError> for Problem {
             // Only idempotent requests get this, and they look up the stored response.
             DecisionError::Repeated => Self::overloaded("the same request is being processed"),
             DecisionError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<RedeemError> for Problem {
+    fn from(error: RedeemError) -> Self {
+        match error {
+            RedeemError::NotFound => {
+                Self::new(ErrorCode::StreamNotFound, "there is no such login, or it was removed after its retention")
+            }
+            RedeemError::NoCode => Self::new(
+                ErrorCode::LoginCodeInvalid,
+                "the login has no code, because it was begun without return_url: read its stream",
+            ),
+            RedeemError::Wrong => Self::new(ErrorCode::LoginCodeInvalid, "it is not the code of this login"),
+            RedeemError::Redeemed => Self::new(ErrorCode::LoginCodeRedeemed, "the code was redeemed before"),
+            RedeemError::Expired => {
+                Self::new(ErrorCode::LoginCodeExpired, "the code was not redeemed in time: begin another login")
+            }
+            // Only idempotent requests get this, and they look up the stored response.
+            RedeemError::Repeated => Self::overloaded("the same request is being processed"),
+            RedeemError::Store(error) => error.into(),
         }
     }
 }

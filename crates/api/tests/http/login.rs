@@ -171,7 +171,7 @@ async fn every_response_has_a_request_id() {
 async fn login_is_handshake_and_authentication_in_one() {
     let app = TestApp::start().await;
     let user = key(7);
-    let response = app.post("/login").json(&json!({ "return_url": "https://app.example/login" })).send().await.unwrap();
+    let response = app.post("/login").json(&json!({})).send().await.unwrap();
     assert_eq!(response.status(), 200);
     let started: Value = response.json().await.unwrap();
     let (stream, url) = (started["stream_id"].as_str().unwrap(), started["url"].as_str().unwrap());
@@ -191,9 +191,83 @@ async fn login_is_handshake_and_authentication_in_one() {
 }
 
 #[tokio::test]
+async fn login_that_leads_back_is_redeemed_once_by_the_code_of_its_page() {
+    let app = TestApp::start().await;
+    let user = key(7);
+    let response = app.post("/login").json(&json!({ "return_url": "https://app.example/login" })).send().await.unwrap();
+    let started: Value = response.json().await.unwrap();
+    let (stream, url) = (started["stream_id"].as_str().unwrap(), started["url"].as_str().unwrap());
+    let redeem_at = |stream: &str| app.post(&format!("/login/{stream}/redeem"));
+    let refused = async |request: reqwest::RequestBuilder| -> (u16, Value) {
+        let response = request.send().await.unwrap();
+        (response.status().as_u16(), response.json::<Value>().await.unwrap()["code"].clone())
+    };
+    let invalid = (409, json!("login_code_invalid"));
+    assert_eq!(refused(redeem_at(stream).json(&json!({ "code": "x" }))).await, invalid, "nobody has approved");
+    app.scan(url.split("token=").nth(1).unwrap().split('&').next().unwrap(), user).await;
+    let challenge = app.challenge_to(user).await;
+    app.approve(&challenge, user, Some("a.b.c")).await;
+    let page: Value = app.get(&format!("/events/{stream}?after=1&wait=60")).send().await.unwrap().json().await.unwrap();
+    assert_eq!(page["done"], false);
+    assert_eq!(page["events"][0]["data"], json!({ "status": "user_approved", "method": "wallet" }));
+
+    let secret = started["page_url"].as_str().unwrap().rsplit('/').next().unwrap();
+    let opened = app.engine.open_login(stream.parse().unwrap(), secret, None, true).await.unwrap();
+    let usher_engine::OpenedLogin::Page { view, .. } = opened else { panic!("no page") };
+    let back = view.return_url.unwrap();
+    let code = back.strip_prefix(&format!("https://app.example/login?stream_id={stream}&code=")).unwrap();
+    for wrong in ["", "x", "äöü\u{0}", &code[1..], &"9".repeat(10_000)] {
+        assert_eq!(refused(redeem_at(stream).json(&json!({ "code": wrong }))).await, invalid, "{wrong}");
+    }
+    for wrong in [json!({}), json!({ "code": null }), json!({ "code": 1 })] {
+        assert_eq!(refused(redeem_at(stream).json(&wrong)).await, (422, json!("invalid_request")), "{wrong}");
+    }
+    let not_found = (404, json!("stream_not_found"));
+    let (handshake, _) = app.handshake(json!({})).await;
+    for other in ["01934b1c-8a34-7f3e-a1a5-0c6b1f0e9d11", "subscriptions", "x", handshake.as_str()] {
+        assert_eq!(refused(redeem_at(other).json(&json!({ "code": code }))).await, not_found, "{other}");
+    }
+    let body = json!({ "code": code });
+    for replayed in [false, true, true] {
+        let response = redeem_at(stream).header("idempotency-key", stream).json(&body).send().await.unwrap();
+        assert_eq!(response.status(), 200);
+        assert_eq!(response.headers().contains_key("idempotency-replayed"), replayed);
+        let redeemed: Value = response.json().await.unwrap();
+        assert_eq!(redeemed, json!({ "main_key": user.to_hex(), "method": "wallet" }));
+    }
+    assert_eq!(refused(redeem_at(stream).json(&body)).await, (409, json!("login_code_redeemed")));
+    let page: Value = app.get(&format!("/events/{stream}?after=2")).send().await.unwrap().json().await.unwrap();
+    assert_eq!(page["done"], true);
+    let approved = json!({
+        "status": "approved", "main_key": user.to_hex(), "method": "wallet",
+        "granted_permissions": ["name"], "session_token": "a.b.c",
+    });
+    assert_eq!(page["events"][0]["data"], approved);
+    assert_eq!(page["events"].as_array().unwrap().len(), 1);
+
+    let plain: Value = app.post("/login").json(&json!({})).send().await.unwrap().json().await.unwrap();
+    let response = redeem_at(plain["stream_id"].as_str().unwrap()).json(&body).send().await.unwrap();
+    assert_eq!(response.status(), 409);
+    let problem: Value = response.json().await.unwrap();
+    assert!(problem["detail"].as_str().unwrap().contains("without return_url"), "{problem}");
+    app.stop().await;
+}
+
+#[tokio::test]
 async fn login_returns_to_allowed_addresses_only_and_once_per_key() {
     let app = TestApp::start().await;
-    for wrong in ["https://evil.example/login", "https://app.example/", "javascript:alert(1)", "", "/login"] {
+    for wrong in [
+        "https://evil.example/login",
+        "https://app.example/",
+        "javascript:alert(1)",
+        "",
+        "/login",
+        "https://app.example/login/..%2fother",
+        "https://app.example/login\n",
+        "https://app.example/login#top",
+        "https://app.example/login?stream_id=1",
+        "https://app.example/login?code=1",
+    ] {
         let response = app.post("/login").json(&json!({ "return_url": wrong })).send().await.unwrap();
         assert_eq!(response.status(), 422, "{wrong}");
         let problem: Value = response.json().await.unwrap();

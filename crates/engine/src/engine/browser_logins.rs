@@ -3,9 +3,9 @@
 //!
 //! Anybody can begin one, so their number is bounded: when there are as many as there may be, the one whose page was seen
 //! least recently makes room. One whose page waits over an open connection never does, so a flood of requests does not end
-//! the login of a user who has its page open. Nor does one whose page was seen a moment ago, at a reusable login: it may be
-//! without JavaScript, or on a phone that shows the wallet just now. When there is none that may end, another cannot begin.
-//! At a reusable login, each visitor has a part of the room at most ([`VisitorShares`]).
+//! the login of a user who has its page open. Nor does one whose page was seen a moment ago: it may be without JavaScript, or
+//! on a phone that shows the wallet just now. When there is none that may end, another cannot begin. Each visitor has a part
+//! of the room at most ([`VisitorShares`]), and makes room among their own logins first.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
@@ -26,7 +26,7 @@ const SHARE: usize = 4;
 /// How many logins that ended without an event are remembered for their removal, in times the most that are open.
 const MOST_ENDED: usize = 8;
 
-/// How long a login at a reusable login makes no room after its page was last seen, or has waited. A page without JavaScript
+/// How long a login makes no room after its page was last seen, or has waited. A page without JavaScript
 /// loads itself every 5 s; this is for a phone that shows the wallet meanwhile. So long is the whole room in use at least, and
 /// where everybody has the same address, a flood lets in 20,000 people in this time, some of whom are no part of it.
 const GRACE: Duration = Duration::from_secs(90);
@@ -41,8 +41,6 @@ pub(super) struct BrowserLogins(Arc<Inner>);
 
 struct Inner {
     clock: Arc<dyn Clock>,
-    /// How long one makes no room after it was seen.
-    grace: Duration,
     table: Mutex<Table>,
 }
 
@@ -84,20 +82,15 @@ pub(super) struct LoginWatch {
 }
 
 impl BrowserLogins {
-    /// Those of other protocols; `max_open` is the number of operations that may be open.
+    /// `max_open` is the number of operations that may be open.
     pub(super) fn new(max_open: usize, clock: Arc<dyn Clock>) -> Self {
-        Self::with_most(MOST.min(max_open / SHARE).max(1), Duration::ZERO, clock)
+        Self::with_most(MOST.min(max_open / SHARE).max(1), clock)
     }
 
-    /// Those at reusable logins.
-    pub(super) fn at_reusable(max_open: usize, clock: Arc<dyn Clock>) -> Self {
-        Self::with_most(MOST.min(max_open / SHARE).max(1), GRACE, clock)
-    }
-
-    fn with_most(most: usize, grace: Duration, clock: Arc<dyn Clock>) -> Self {
+    fn with_most(most: usize, clock: Arc<dyn Clock>) -> Self {
         let (unused, idle, ended) = (HashMap::new(), BTreeMap::new(), VecDeque::new());
         let table = Table { most, visitors: VisitorShares::new(most), seen: 0, unused, idle, ended };
-        Self(Arc::new(Inner { clock, grace, table: Mutex::new(table) }))
+        Self(Arc::new(Inner { clock, table: Mutex::new(table) }))
     }
 
     /// Which logins must end so that this visitor may begin another.
@@ -112,7 +105,7 @@ impl BrowserLogins {
             NoRoom { is_of_visitor, retry_after: retry_after.clamp(SOONEST, LATEST) }
         };
         table.visitors.begin(visitor, now).map_err(|wait| no_room(true, wait))?;
-        let chosen = table.choose(visitor, now, self.0.grace);
+        let chosen = table.choose(visitor, now);
         if chosen.is_err() {
             table.visitors.give_back(visitor);
         }
@@ -200,17 +193,17 @@ impl Table {
     }
 
     /// Which logins must end so that this visitor may begin another; otherwise whether others may, and when there may be room.
-    fn choose(&mut self, visitor: Visitor, now: Duration, grace: Duration) -> Result<Vec<StreamId>, (bool, Duration)> {
+    fn choose(&mut self, visitor: Visitor, now: Duration) -> Result<Vec<StreamId>, (bool, Duration)> {
         let mut chosen = Vec::new();
         if self.visitors.is_full(visitor) {
             let oldest = self.visitors.oldest_idle(visitor);
             // Behind a proxy that hides them, they are not one network.
             let is_of_visitor = matches!(visitor, Visitor::Network(_));
-            chosen.push(self.end_idle(oldest, now, grace).map_err(|wait| (is_of_visitor, wait))?);
+            chosen.push(self.end_idle(oldest, now).map_err(|wait| (is_of_visitor, wait))?);
         }
         while self.unused.len() >= self.most {
             let oldest = self.idle.first_key_value().map(|(seen, _)| *seen);
-            match self.end_idle(oldest, now, grace) {
+            match self.end_idle(oldest, now) {
                 Ok(id) => chosen.push(id),
                 Err(wait) if chosen.is_empty() => return Err((false, wait)),
                 Err(_) => break,
@@ -220,10 +213,10 @@ impl Table {
     }
 
     /// Removes a login that makes room, if it was not seen a moment ago; otherwise says when it will do so.
-    fn end_idle(&mut self, seen: Option<u64>, now: Duration, grace: Duration) -> Result<StreamId, Duration> {
-        let id = seen.and_then(|seen| self.idle.get(&seen)).copied().ok_or(grace)?;
+    fn end_idle(&mut self, seen: Option<u64>, now: Duration) -> Result<StreamId, Duration> {
+        let id = seen.and_then(|seen| self.idle.get(&seen)).copied().ok_or(GRACE)?;
         let seen_at = self.unused.get(&id).map_or(now, |unused| unused.seen_at);
-        match grace.checked_sub(now.saturating_sub(seen_at)) {
+        match GRACE.checked_sub(now.saturating_sub(seen_at)) {
             None | Some(Duration::ZERO) => {
                 self.remove(id);
                 Ok(id)

@@ -8,8 +8,10 @@ use std::time::Duration;
 
 use usher_protocol::PublicKey;
 
-use super::{Engine, LoginPageError, LoginPageWatch, LoginVisit, OpenedLogin, StartError};
-use crate::operations::LoginState;
+use super::{
+    Engine, IdempotentRequest, LoginPageError, LoginPageWatch, LoginVisit, OpenedLogin, RedeemError, StartError,
+};
+use crate::operations::{LoginRedeemed, LoginState};
 use crate::ports::StoreError;
 use crate::{StreamId, Visitor};
 
@@ -52,14 +54,14 @@ impl Engine {
         cookies: &[(StreamId, String)],
         visitor: Visitor,
     ) -> Result<LoginVisit, LoginPageError> {
-        self.logins.check_reusable(reusable, page_secret).await?;
+        let return_url = self.logins.check_reusable(reusable, page_secret).await?;
         if let Some(own) = self.logins.own_visit(reusable, cookies).await? {
             return Ok(own);
         }
         let (logins, starter) = (Arc::clone(&self.logins), Arc::clone(&self.starter));
         self.page_work(async move {
             logins.make_room_for_visit(visitor).await?;
-            let started = starter.start_login_visit(reusable).await.map_err(|error| match error {
+            let started = starter.start_login_visit(reusable, return_url).await.map_err(|error| match error {
                 StartError::TooManyOpen => LoginPageError::Busy { retry_after: RETRY_AFTER },
                 StartError::Store(error) => LoginPageError::Store(error),
                 _ => LoginPageError::Store(StoreError::Unreadable("a new login")),
@@ -117,6 +119,20 @@ impl Engine {
         let address = address.map(str::to_owned);
         let ask = async move { logins.ask_signer(id, &secret, browser.as_deref(), address.as_deref(), visitor).await };
         self.page_work(ask).await
+    }
+
+    /// The app redeems the code that a browser has brought it from the page of the login `stream`, or of a login at this
+    /// reusable one: it learns who has logged in, and the stream gets `approved`.
+    ///
+    /// # Errors
+    /// [`RedeemError`].
+    pub async fn redeem_login(
+        &self,
+        stream: StreamId,
+        code: &str,
+        once: Option<IdempotentRequest<LoginRedeemed>>,
+    ) -> Result<LoginRedeemed, RedeemError> {
+        self.logins.redeem(stream, code, once).await
     }
 
     /// The user does not want to log in.

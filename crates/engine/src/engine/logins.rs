@@ -16,7 +16,7 @@ use super::ids::Ids;
 use super::reusable_logins::ReusableLogins;
 use super::scan_limiter::ScanAdmission;
 use super::signer_queue::{SignerQueue, SignerWatch};
-use super::start::LoginVisit;
+use super::start::{LoginVisit, PageRules};
 use crate::operations::{
     AskSignerError, Effect, KeyHandshake, Login, LoginMethod, LoginOrigin, LoginOver, LoginState, Operation,
     SignerStatus,
@@ -173,8 +173,7 @@ pub(super) struct Logins {
     pub(super) urls: Arc<HandshakeUrls>,
     pub(super) ids: Ids,
     pub(super) clock: Arc<dyn Clock>,
-    /// How a browser reaches the pages, without a trailing slash.
-    pub(super) pages_url: String,
+    pub(super) pages: PageRules,
     /// Reaches users' remote signers.
     pub(super) signer: Option<Arc<dyn RemoteSigner>>,
     pub(super) signers: Arc<SignerQueue>,
@@ -191,10 +190,10 @@ struct Parent {
 }
 
 impl Logins {
-    /// Ends unused logins of browsers, if there are too many for another; returns where their pages would have led.
-    pub(super) async fn make_room(&self) -> Result<Vec<String>, StartError> {
-        let chosen =
-            self.browser_logins.make_room(Visitor::Loopback).map_err(|NoRoom { .. }| StartError::TooManyOpen)?;
+    /// Ends unused logins of browsers, if there are too many for another of this visitor; returns where their pages would have
+    /// led.
+    pub(super) async fn make_room(&self, visitor: Visitor) -> Result<Vec<String>, StartError> {
+        let chosen = self.browser_logins.make_room(visitor).map_err(|NoRoom { .. }| StartError::TooManyOpen)?;
         Ok(self.end_all_unused(chosen).await?)
     }
 
@@ -206,6 +205,11 @@ impl Logins {
     }
 
     /// The login of a visitor has begun, for which room was made.
+    pub(super) fn browser_login_begun(&self, id: StreamId, visitor: Visitor) {
+        self.browser_logins.begun_by(id, visitor);
+    }
+
+    /// The login of a visitor at a reusable login has begun, for which room was made.
     pub(super) fn visit_begun(&self, id: StreamId, visitor: Visitor) {
         self.reusable_logins.unused().begun_by(id, visitor);
     }
@@ -239,15 +243,19 @@ impl Logins {
         LoginPageWatch { _login: login, _signer: self.signers.watch(id) }
     }
 
-    /// The reusable login with this page.
+    /// Where the pages at the reusable login with this page lead to at the end.
     ///
     /// # Errors
     /// [`LoginPageError::NotFound`], [`LoginPageError::Over`] when it is closed, or the store's.
-    pub(super) async fn check_reusable(&self, id: StreamId, page_secret: &str) -> Result<(), LoginPageError> {
+    pub(super) async fn check_reusable(
+        &self,
+        id: StreamId,
+        page_secret: &str,
+    ) -> Result<Option<String>, LoginPageError> {
         match self.find_reusable(id, page_secret).await? {
             None => Err(LoginPageError::NotFound),
             Some(Parent { is_closed: true, .. }) => Err(LoginPageError::Over),
-            Some(_) => Ok(()),
+            Some(parent) => Ok(parent.return_url),
         }
     }
 
@@ -298,6 +306,10 @@ impl Logins {
             if !claims {
                 return Ok(OpenedLogin::Unclaimed);
             }
+            if login.state().is_over() {
+                // It was used without its page, and belongs to no browser any more.
+                return Ok(self.page(id, &login, parent, None));
+            }
             let new_browser = self.ids.token();
             login.bind(new_browser.clone());
             let page = self.page(id, &login, parent, Some(new_browser));
@@ -338,7 +350,7 @@ impl Logins {
     ) -> Result<bool, StoreError> {
         let login = self.find_page(id, page_secret).await?.map(|(_, login)| login);
         let is_open = |login: &Login| {
-            !login.state().is_over() && login.browser().is_some_and(|owner| is_same_secret(owner, browser))
+            login.state().is_open() && login.browser().is_some_and(|owner| is_same_secret(owner, browser))
         };
         Ok(self.signer.is_some() && login.as_ref().is_some_and(is_open))
     }
@@ -421,7 +433,7 @@ impl Logins {
             return Err(LoginPageError::Elsewhere);
         }
         let is_cut_off = self.parent(&login).await?.is_some_and(|parent| parent.cuts_off(&login));
-        if login.state().is_over() || is_cut_off {
+        if !login.state().is_open() || is_cut_off {
             return Err(LoginPageError::Over);
         }
         Ok((revision, login))
@@ -431,8 +443,7 @@ impl Logins {
         let now = self.clock.now();
         let is_visit = parent.is_some();
         let is_cut_off = parent.as_ref().is_some_and(|parent| parent.cuts_off(login));
-        let return_url = parent.as_ref().and_then(|parent| parent.return_url.clone());
-        let start_again = parent.and_then(Parent::open_page).filter(|_| login.state().is_over());
+        let start_again = parent.and_then(Parent::open_page).filter(|_| !login.state().is_open());
         let view = LoginView {
             state: if is_cut_off { LoginState::Expired } else { login.state() },
             wallet_url: self.urls.url(login.token(), false),
@@ -441,7 +452,7 @@ impl Logins {
                 LoginOrigin::Client { name } => Some(name.clone()),
                 LoginOrigin::App | LoginOrigin::Reusable { .. } => None,
             },
-            return_url: return_url.or_else(|| login.return_url().map(str::to_owned)),
+            return_url: self.return_url(id, login),
             time_left: login.expires_at().since(now),
             offers_signers: self.signer.is_some(),
             is_visit,
@@ -455,7 +466,7 @@ impl Logins {
     }
 
     fn challenge(&self, id: StreamId, login: &Login) -> LoginChallenge {
-        let url = format!("{}/login/{id}", self.pages_url);
+        let url = format!("{}/login/{id}", self.pages.url);
         LoginChallenge { url, challenge: login.signer_challenge().to_owned() }
     }
 
@@ -498,6 +509,12 @@ impl Logins {
         Ok(found.filter(|(handshake, _)| is_page(handshake)).map(|(_, parent)| parent))
     }
 
+    /// Whether a reusable login is closed; `None` if this is none.
+    pub(super) async fn is_closed(&self, id: StreamId) -> Result<Option<bool>, StoreError> {
+        let found = self.read_reusable(id).await?.filter(|(handshake, _)| handshake.login().is_some());
+        Ok(found.map(|(_, parent)| parent.is_closed))
+    }
+
     async fn read_reusable(&self, id: StreamId) -> Result<Option<(KeyHandshake, Parent)>, StoreError> {
         match self.damage.readable(id).await? {
             Some((stored, Operation::KeyHandshake(handshake))) => {
@@ -511,7 +528,7 @@ impl Logins {
     }
 
     /// The login and its revision, also when it is over.
-    async fn find(&self, id: StreamId) -> Result<Option<(u64, Login)>, StoreError> {
+    pub(super) async fn find(&self, id: StreamId) -> Result<Option<(u64, Login)>, StoreError> {
         match self.damage.readable(id).await? {
             Some((stored, Operation::Login(login))) if stored.kind == OperationKind::Login => {
                 Ok(Some((stored.revision, login)))

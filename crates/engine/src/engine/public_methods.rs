@@ -109,8 +109,8 @@ impl Engine {
 
     /// Starts a login of the user of a browser that is here already. The caller gives the browser its cookie.
     ///
-    /// As anybody can start one, they are bounded: another in which nobody has named a key may have to end for it. Those that
-    /// end so, or by themselves, have no events.
+    /// As anybody can start one, they are bounded, in all and by visitor: another in which nobody has named a key may have to
+    /// end for it. Those that end so, or by themselves, have no events.
     ///
     /// # Errors
     /// [`StartError`].
@@ -118,8 +118,10 @@ impl Engine {
         // On a task of its own, as for pages: the browser may disconnect.
         let (logins, starter) = (Arc::clone(&self.logins), Arc::clone(&self.starter));
         let started = async move {
-            let replaced = logins.make_room().await?;
+            let visitor = request.visitor;
+            let replaced = logins.make_room(visitor).await?;
             let started = starter.start_browser_login(request).await?;
+            logins.browser_login_begun(started.stream_id, visitor);
             Ok(BrowserLoginStarted { replaced, ..started })
         };
         self.tasks.run_to_end(started).await.unwrap_or(Err(StartError::Store(StoreError::Closed)))

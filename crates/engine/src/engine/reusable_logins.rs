@@ -77,7 +77,7 @@ impl ReusableLogins {
     /// `max_open` is the number of operations that may be open.
     pub(super) fn new(max_open: usize, clock: Arc<dyn Clock>) -> Self {
         Self(Arc::new(Inner {
-            unused: BrowserLogins::at_reusable(max_open, clock),
+            unused: BrowserLogins::new(max_open, clock),
             open: Mutex::default(),
             most: (max_open / SHARE).max(1),
             waits: Mutex::default(),

@@ -156,7 +156,7 @@ impl Engine {
         let (timers, index, metrics) = (Arc::<Timers>::default(), Arc::<Index>::default(), Arc::<Metrics>::default());
         let damage = Arc::new(Damage::new(Arc::clone(&store)));
         let budget = Arc::new(SpendingBudget::new(options.payments.spending));
-        let pages_url = options.pages.url.clone();
+        let page_rules = options.pages.clone();
         let ids = Ids::new(Arc::clone(&clock), Arc::clone(&randomness));
         let capacity = Capacity::new(Arc::clone(&index), options.max_open_streams);
         let browser_logins = BrowserLogins::new(options.max_open_streams, Arc::clone(&clock));
@@ -367,7 +367,7 @@ impl Engine {
             damage: Arc::clone(&damage),
             committer: Arc::clone(&committer),
             verifier: age_verifier,
-            pages_url: pages_url.clone(),
+            pages_url: page_rules.url.clone(),
             ids: ids.clone(),
             clock: Arc::clone(&clock),
             tasks: tasks.clone(),
@@ -386,7 +386,7 @@ impl Engine {
             urls,
             ids,
             clock: Arc::clone(&clock),
-            pages_url,
+            pages: page_rules,
             signer: remote_signer,
             signers,
             browser_logins: browser_logins.clone(),

@@ -10,6 +10,16 @@
 //! waiting, asking ──expired───────────────▶ over       StatusUpdate {status: timeout}
 //! ```
 //!
+//! A login of the app that leads back to it (`return_url`) is approved only when the app redeems the code that its page gives
+//! to the browser (`redemption.rs`): whoever began the login in the app may be another than who approved it. Before that, no
+//! event says that the key is proven.
+//!
+//! ```text
+//! waiting, asking ──the key is proven─────▶ proven     StatusUpdate {status: user_approved, method}
+//! proven ──the app redeems the code───────▶ over       StatusUpdate {status: approved, main_key, method}
+//! proven ──five minutes───────────────────▶ over       StatusUpdate {status: timeout}
+//! ```
+//!
 //! A login that anybody can begin ([`LoginOrigin::is_public`]) tells the app nothing before somebody has named a key: the app has
 //! not asked for it. When it ends while it is waiting, there is no event, and `engine/browser_logins.rs` may end it earlier to
 //! make room for others.
@@ -42,9 +52,11 @@
 //! | while asking | as in `authentication` |
 //! | before a proof is committed | its signer was not told that it was accepted; the user tries again |
 //! | while a remote signer is asked | it is asked again, in the same session |
+//! | before a redemption is committed | the code is as good as before; after it, a repeated request gets the stored response |
 //! | after the last event | the page shows the outcome |
 
 mod origin;
+mod redemption;
 
 use std::fmt;
 use std::time::Duration;
@@ -57,6 +69,8 @@ use usher_protocol::subkey::SubkeyProof;
 use usher_protocol::{EventId, PublicKey};
 
 pub use self::origin::LoginOrigin;
+use self::redemption::Grant;
+pub use self::redemption::{LoginRedeemed, RedeemFault};
 use super::authentication::{Authentication, Reply};
 use super::key_handshake::usable_relays;
 use super::note::Note;
@@ -133,6 +147,16 @@ pub enum LoginState {
         #[serde(with = "millis")]
         at: UnixMillis,
     },
+    /// The user holds this key, and the app has not redeemed the code yet.
+    Proven {
+        /// The key.
+        main_key: PublicKey,
+        /// What it was proven with.
+        method: LoginMethod,
+        /// When.
+        #[serde(with = "millis")]
+        at: UnixMillis,
+    },
     /// The user does not want to log in.
     Declined,
     /// Nobody did in time.
@@ -140,9 +164,14 @@ pub enum LoginState {
 }
 
 impl LoginState {
+    /// Whether the user can still log in.
+    pub const fn is_open(self) -> bool {
+        matches!(self, Self::Waiting | Self::Asking)
+    }
+
     /// Whether nothing will change it.
     pub const fn is_over(self) -> bool {
-        !matches!(self, Self::Waiting | Self::Asking)
+        !self.is_open() && !matches!(self, Self::Proven { .. })
     }
 }
 
@@ -185,6 +214,9 @@ pub struct Login {
     /// The request to the remote signer that the user has named last, until the login is over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     signer: Option<SignerRequest>,
+    /// What the wallet has granted, until the app redeems the code.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    grant: Option<Grant>,
     #[serde(flatten)]
     state: LoginState,
 }
@@ -204,23 +236,24 @@ impl StateMachine for Login {
         match input {
             _ if self.state.is_over() => StepResult::Ignored,
             Input::Timer if now >= self.expires_at => {
-                let told = (!self.is_unused())
-                    .then(|| self.tell_outcome("timeout", "nobody logged in in time", LoginMethod::Wallet, now));
+                let told = (!self.is_unused()).then(|| self.tell_timeout(now));
                 self.end(LoginState::Expired);
                 StepResult::Stepped(told.into_iter().chain([Effect::Finish]).collect())
             }
             // Between expiry and the timer, everything is ignored.
             _ if now >= self.expires_at => StepResult::Ignored,
+            Input::Note(Note::Close) if self.origin.reusable().is_some() => {
+                self.end(LoginState::Expired);
+                StepResult::Stepped(vec![Effect::Finish])
+            }
+            // The user is done.
+            _ if !self.state.is_open() => StepResult::Ignored,
             Input::Wallet { author, message: WalletMessage::KeyHandshake(handshake), .. }
                 if self.state == LoginState::Waiting && self.is_named_by(&handshake.token) =>
             {
                 StepResult::Stepped(self.scanned(*author, &handshake.preferred_relays, now))
             }
             Input::Signer(report) => self.signer_reported(report, now),
-            Input::Note(Note::Close) if self.origin.reusable().is_some() => {
-                self.end(LoginState::Expired);
-                StepResult::Stepped(vec![Effect::Finish])
-            }
             Input::Resumed => match self.signer.as_mut().and_then(|signer| signer.ask_again(self.expires_at)) {
                 Some(ask) => StepResult::Stepped(vec![ask]),
                 None => StepResult::Ignored,
@@ -233,8 +266,11 @@ impl StateMachine for Login {
         (!self.state.is_over()).then_some(self.expires_at)
     }
 
-    fn clock_set_back(&mut self, set_back: SetBack, _: UnixMillis) {
-        set_back.expiry(&mut self.expires_at);
+    fn clock_set_back(&mut self, set_back: SetBack, now: UnixMillis) {
+        match self.state {
+            LoginState::Proven { .. } => set_back.pause(&mut self.expires_at, now),
+            _ => set_back.expiry(&mut self.expires_at),
+        }
         if let Some(asked) = &mut self.asked {
             asked.clock_set_back(set_back);
         }
@@ -245,9 +281,11 @@ impl StateMachine for Login {
             LoginState::Approved { .. } => OperationOutcome::Approved,
             // In a login that nobody has begun, "declined" says no more than that the page was left.
             LoginState::Declined if self.asked.is_some() => OperationOutcome::Declined,
-            LoginState::Waiting | LoginState::Asking | LoginState::Declined | LoginState::Expired => {
-                OperationOutcome::Timeout
-            }
+            LoginState::Waiting
+            | LoginState::Asking
+            | LoginState::Proven { .. }
+            | LoginState::Declined
+            | LoginState::Expired => OperationOutcome::Timeout,
         }
     }
 
@@ -281,6 +319,7 @@ impl Login {
             service_proof: terms.service_proof,
             asked: None,
             signer: None,
+            grant: None,
             state: LoginState::Waiting,
         }
     }
@@ -344,12 +383,12 @@ impl Login {
 
     /// Whether somebody has named a key.
     pub const fn has_user(&self) -> bool {
-        self.asked.is_some() || matches!(self.state, LoginState::Approved { .. })
+        self.asked.is_some() || matches!(self.state, LoginState::Proven { .. } | LoginState::Approved { .. })
     }
 
-    /// The key that was asked for a proof.
+    /// The key that is asked for a proof.
     pub fn asked_key(&self) -> Option<PublicKey> {
-        self.asked.as_ref().map(Authentication::asked_key)
+        self.asked.as_ref().filter(|_| !matches!(self.state, LoginState::Proven { .. })).map(Authentication::asked_key)
     }
 
     /// Ends it in favour of others; `None` when somebody has named a key.
@@ -386,7 +425,6 @@ impl Login {
         let other = asked.filter(|asked| *asked != main_key);
         let other = other
             .map(|_| self.tell_outcome("declined", "another key logged in on the same page", LoginMethod::Wallet, now));
-        self.end(LoginState::Approved { main_key, method, at: now });
         let handshake = KeyHandshakeData { main_key: main_key.to_hex(), preferred_relays: Vec::new() };
         let approved = LoginData {
             status: "approved".to_owned(),
@@ -396,13 +434,10 @@ impl Login {
         };
         let handshake = (asked != Some(main_key)).then(|| self.tell(&EventData::KeyHandshake(handshake), now));
         let handshake = handshake.into_iter().chain(self.supersede_others(main_key));
-        let approved = [
-            // The user is known from now on; relays that are known stay.
-            Effect::RememberRelays(UserRelays { main_key, relays: Vec::new() }),
-            self.tell(&EventData::Login(approved), now),
-            Effect::Finish,
-        ];
-        Ok(other.into_iter().chain(handshake).chain(approved).collect())
+        // The user is known from now on; relays that are known stay.
+        let known = Effect::RememberRelays(UserRelays { main_key, relays: Vec::new() });
+        let proven = self.proven(main_key, method, approved, now);
+        Ok(other.into_iter().chain(handshake).chain([known]).chain(proven).collect())
     }
 
     /// The user says on the page that they do not want to log in.
@@ -475,7 +510,7 @@ impl Login {
     }
 
     fn check_open(&self, now: UnixMillis) -> Result<(), LoginOver> {
-        if self.state.is_over() || now >= self.expires_at { Err(LoginOver) } else { Ok(()) }
+        if self.state.is_open() && now < self.expires_at { Ok(()) } else { Err(LoginOver) }
     }
 
     /// Whether the token that a wallet sends is this login's: some wallets send it as it is encoded in the URL.
@@ -497,11 +532,16 @@ impl Login {
         }
     }
 
-    /// The event of an end that no reply of a wallet has brought. At a reusable login it names the key that was asked.
+    /// The event of an end that no reply of a wallet has brought. At a reusable login it names the key that was asked, or is
+    /// proven.
     fn tell_outcome(&self, status: &str, reason: &str, method: LoginMethod, now: UnixMillis) -> Effect {
         let mut data = LoginData { status: status.to_owned(), reason: Some(reason.to_owned()), ..LoginData::default() };
         if self.reusable().is_some() {
-            data.main_key = self.asked.as_ref().map(|asked| asked.asked_key().to_hex());
+            let key = match self.state {
+                LoginState::Proven { main_key, .. } => Some(main_key),
+                _ => self.asked.as_ref().map(Authentication::asked_key),
+            };
+            data.main_key = key.map(|key| key.to_hex());
             data.method = Some(method.as_str().to_owned());
         }
         self.tell(&EventData::Login(data), now)
@@ -559,21 +599,23 @@ impl Login {
                     if asked != main_key && self.reusable().is_some() {
                         effects.extend(self.tell_owner(main_key, now));
                     }
-                    self.end(LoginState::Approved { main_key, method, at: now });
                     effects.extend(self.supersede_others(main_key));
+                    effects.extend(self.proven(main_key, method, data, now));
                 } else {
                     if self.reusable().is_some() {
                         data.main_key = Some(asked.to_hex());
                     }
                     self.end(LoginState::Declined);
+                    effects.extend([self.tell(&EventData::Login(data), now), Effect::Finish]);
                 }
-                effects.extend([self.tell(&EventData::Login(data), now), Effect::Finish]);
                 StepResult::Stepped(effects)
             }
         }
     }
 }
 
+#[cfg(test)]
+mod redemption_tests;
 #[cfg(test)]
 mod remote_signer_tests;
 #[cfg(test)]

@@ -37,7 +37,9 @@ pub use conversation::MAX_SUBKEYS;
 pub use invoice_request::{InvoiceRequest, InvoiceTerms};
 pub(crate) use key_handshake::usable_relays;
 pub use key_handshake::{KeyHandshake, LoginUrl};
-pub use login::{AskSignerError, Login, LoginMethod, LoginOrigin, LoginOver, LoginState, LoginTerms};
+pub use login::{
+    AskSignerError, Login, LoginMethod, LoginOrigin, LoginOver, LoginRedeemed, LoginState, LoginTerms, RedeemFault,
+};
 pub use note::{Asked, ChargeEnd, Charged, Note};
 pub use payment::{Charge, Payment, PaymentProgress, PaymentTerms, SubscriptionLink};
 pub use recurring_request::{RecurringRequest, RecurringTerms};

@@ -77,6 +77,7 @@ pub(crate) const ENGLISH: Texts = Texts {
         status: LoginStatusTexts {
             waiting: "Waiting for you to log in.",
             asking: "Please approve the login in your wallet.",
+            proven: "You have confirmed your key. Continue to finish the login.",
             approved: "You are logged in. You can close this page.",
             declined: "You did not log in.",
             expired: "The time for this login is over. Return to the app to start a new one.",
@@ -84,6 +85,7 @@ pub(crate) const ENGLISH: Texts = Texts {
         titles: LoginStatusTexts {
             waiting: "Log in",
             asking: "Approve the login",
+            proven: "Key confirmed",
             approved: "Logged in",
             declined: "Not logged in",
             expired: "The login has expired",

@@ -81,6 +81,7 @@ pub(crate) const GERMAN: Texts = Texts {
         status: LoginStatusTexts {
             waiting: "Bitte melden Sie sich an.",
             asking: "Bitte bestätigen Sie die Anmeldung in Ihrem Wallet.",
+            proven: "Sie haben Ihren Schlüssel bestätigt. Fahren Sie fort, um die Anmeldung abzuschließen.",
             approved: "Sie sind angemeldet. Sie können diese Seite schließen.",
             declined: "Sie haben sich nicht angemeldet.",
             expired: "Die Zeit für diese Anmeldung ist abgelaufen. Kehren Sie zur App zurück, um eine neue zu beginnen.",
@@ -88,6 +89,7 @@ pub(crate) const GERMAN: Texts = Texts {
         titles: LoginStatusTexts {
             waiting: "Anmelden",
             asking: "Anmeldung bestätigen",
+            proven: "Schlüssel bestätigt",
             approved: "Angemeldet",
             declined: "Nicht angemeldet",
             expired: "Anmeldung abgelaufen",

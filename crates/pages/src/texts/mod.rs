@@ -153,6 +153,7 @@ pub(crate) struct HandshakeTexts {
 pub(crate) struct LoginStatusTexts {
     pub(crate) waiting: &'static str,
     pub(crate) asking: &'static str,
+    pub(crate) proven: &'static str,
     pub(crate) approved: &'static str,
     pub(crate) declined: &'static str,
     pub(crate) expired: &'static str,

@@ -78,6 +78,7 @@ pub(crate) const SPANISH: Texts = Texts {
         status: LoginStatusTexts {
             waiting: "Esperando a que inicie sesión.",
             asking: "Apruebe el inicio de sesión en su cartera.",
+            proven: "Ha confirmado su clave. Continúe para terminar de iniciar sesión.",
             approved: "Ha iniciado sesión. Puede cerrar esta página.",
             declined: "No ha iniciado sesión.",
             expired: "El tiempo de este inicio de sesión ha terminado. Vuelva a la aplicación para empezar otro.",
@@ -85,6 +86,7 @@ pub(crate) const SPANISH: Texts = Texts {
         titles: LoginStatusTexts {
             waiting: "Iniciar sesión",
             asking: "Apruebe el inicio de sesión",
+            proven: "Clave confirmada",
             approved: "Sesión iniciada",
             declined: "Sesión no iniciada",
             expired: "El inicio de sesión ha caducado",

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use http::StatusCode;
 use http_body_util::BodyExt as _;
-use usher_engine::{BrowserLogin, BrowserLoginStarted, LoginRequest};
+use usher_engine::{BrowserLogin, BrowserLoginStarted, LoginRequest, StartError, Visitor};
 
 use crate::fixture::{Pages, URL};
 use crate::login::{get, post, proof, sign, user};
@@ -12,9 +12,14 @@ use crate::login::{get, post, proof, sign, user};
 /// A quarter of `max_open_streams` of the fixture.
 const MOST: usize = 25;
 
-async fn begin(pages: &Pages, number: usize) -> BrowserLoginStarted {
+async fn begin_as(pages: &Pages, number: usize, visitor: Visitor) -> Result<BrowserLoginStarted, StartError> {
     let continue_url = format!("{URL}/oauth/login-return?request={number}");
-    pages.engine.start_browser_login(BrowserLogin { client_name: "Gitea".to_owned(), continue_url }).await.unwrap()
+    let login = BrowserLogin { client_name: "Gitea".to_owned(), continue_url, visitor };
+    pages.engine.start_browser_login(login).await
+}
+
+async fn begin(pages: &Pages, number: usize) -> BrowserLoginStarted {
+    begin_as(pages, number, Visitor::Loopback).await.unwrap()
 }
 
 fn path(login: &BrowserLoginStarted) -> String {
@@ -30,11 +35,46 @@ async fn page(pages: &Pages, login: &BrowserLoginStarted) -> (StatusCode, String
     (status, html)
 }
 
+/// The user's phone shows the wallet, so no page waits.
+#[tokio::test]
+async fn flood_of_one_visitor_does_not_end_the_login_of_another_whose_page_is_in_the_background() {
+    let pages = Pages::start(None).await;
+    let [flooder, user] = [1, 2].map(|n| Visitor::Network([192, 0, 2, n].into()));
+    let honest = begin_as(&pages, 0, user).await.unwrap();
+    assert_eq!(page(&pages, &honest).await.0, StatusCode::OK);
+    let (mut begun, mut refused) = (0, 0);
+    for second in 0..100 {
+        for number in 0..10 {
+            match begin_as(&pages, 1 + second * 10 + number, flooder).await {
+                Ok(_) => begun += 1,
+                Err(StartError::TooManyOpen) => refused += 1,
+                Err(error) => panic!("{error}"),
+            }
+        }
+        pages.clock.turn(Duration::from_secs(1));
+    }
+    // An eighth of the room, and again after 90 s, in place of its own.
+    assert_eq!((begun, refused), (2 * (MOST / 8), 1_000 - 2 * (MOST / 8)));
+    let html = page(&pages, &honest).await.1;
+    let signed = sign(&self::user(), &proof(&html));
+    let proven = pages.send(post(&format!("{}/extension", path(&honest)), Some(&cookie(&honest)), signed)).await;
+    assert_eq!(proven.0, StatusCode::NO_CONTENT);
+
+    // Nobody knows who comes: what was seen a moment ago stays, and what is beyond the room is refused.
+    let seen = begin(&pages, 2_000).await;
+    for number in 2_001..2_100 {
+        let _ = begin_as(&pages, number, Visitor::Loopback).await;
+    }
+    assert_eq!(page(&pages, &seen).await.0, StatusCode::OK);
+    assert!(matches!(begin_as(&pages, 2_100, Visitor::Loopback).await, Err(StartError::TooManyOpen)));
+    pages.stop().await;
+}
+
 #[tokio::test]
 async fn flood_of_logins_ends_neither_one_whose_page_waits_nor_other_operations() {
     let pages = Pages::start(None).await;
     let (honest, forgotten) = (begin(&pages, 0).await, begin(&pages, 1).await);
-    let html = page(&pages, &honest).await.1;
+    assert_eq!(page(&pages, &honest).await.0, StatusCode::OK);
     let mut waits =
         pages.open_body(get(&format!("{}/events", path(&honest)), Some(&cookie(&honest)))).await.into_body();
     let mut next = async || {
@@ -44,13 +84,17 @@ async fn flood_of_logins_ends_neither_one_whose_page_waits_nor_other_operations(
     assert_eq!(next().await.as_deref(), Some("data: waiting\n\n"));
     let mut flood = Vec::new();
     let mut replaced = Vec::new();
-    for number in 2..200 {
+    for number in 2..120 {
+        if number % (MOST - 1) == 1 {
+            // The others make room.
+            pages.clock.turn(Duration::from_secs(90));
+        }
         let login = begin(&pages, number).await;
         replaced.extend(login.replaced.clone());
         flood.push(login);
     }
     // Each is named once, the oldest first.
-    let expected = 1..200 - MOST + 1;
+    let expected = 1..120 - MOST + 1;
     assert_eq!(replaced, expected.map(|n| format!("{URL}/oauth/login-return?request={n}")).collect::<Vec<_>>());
     assert_eq!(page(&pages, &forgotten).await.0, StatusCode::NOT_FOUND);
     let mut open = 0;
@@ -62,7 +106,7 @@ async fn flood_of_logins_ends_neither_one_whose_page_waits_nor_other_operations(
         pages.engine.start_login(LoginRequest::default(), None).await.unwrap();
     }
 
-    let signed = sign(&user(), &proof(&html));
+    let signed = sign(&user(), &proof(&page(&pages, &honest).await.1));
     let proven = pages.send(post(&format!("{}/extension", path(&honest)), Some(&cookie(&honest)), signed)).await;
     assert_eq!(proven.0, StatusCode::NO_CONTENT);
     assert_eq!(next().await.as_deref(), Some("data: approved\n\n"));

@@ -12,18 +12,18 @@ use usher_protocol::{Keys, SecretKey};
 
 use crate::fixture::{NOW, Pages, URL};
 
-const RETURN_URL: &str = "https://app.example/done?from=usher";
+pub(crate) const RETURN_URL: &str = "https://app.example/done?from=usher";
 
 pub(crate) fn user() -> Keys {
     Keys::new(SecretKey::from_slice(&[7; 32]).unwrap())
 }
 
-async fn start(pages: &Pages, return_url: Option<&str>) -> LoginStarted {
+pub(crate) async fn start(pages: &Pages, return_url: Option<&str>) -> LoginStarted {
     let request = LoginRequest { return_url: return_url.map(str::to_owned), static_token: None };
     pages.engine.start_login(request, None).await.unwrap()
 }
 
-fn path(login: &LoginStarted) -> String {
+pub(crate) fn path(login: &LoginStarted) -> String {
     login.page_url.strip_prefix(URL).unwrap().to_owned()
 }
 
@@ -38,7 +38,7 @@ pub(crate) fn post(path: &str, cookie: Option<&str>, body: String) -> Request<Bo
 }
 
 /// Opens the page as its first browser; returns the browser's cookie and the event to sign.
-async fn open(pages: &Pages, login: &LoginStarted) -> (String, Value) {
+pub(crate) async fn open(pages: &Pages, login: &LoginStarted) -> (String, Value) {
     let (status, headers, html) = pages.get(&path(login)).await;
     assert_eq!(status, 200, "{html}");
     let cookie = headers["set-cookie"].to_str().unwrap().split(';').next().unwrap().to_owned();
@@ -68,7 +68,12 @@ pub(crate) fn sign(keys: &Keys, proof: &Value) -> String {
     .as_json()
 }
 
-async fn events(pages: &Pages, login: &LoginStarted) -> Vec<Event> {
+/// The code in the address to which the page leads.
+pub(crate) fn code(html: &str) -> String {
+    html.split("code=").nth(1).unwrap().split('"').next().unwrap().to_owned()
+}
+
+pub(crate) async fn events(pages: &Pages, login: &LoginStarted) -> Vec<Event> {
     pages.engine.events(login.stream_id, 0, 10).await.unwrap().events
 }
 
@@ -106,14 +111,15 @@ async fn user_logs_in_with_an_extension_and_returns_to_the_app() {
         data,
         [
             json!({ "main_key": main_key, "preferred_relays": [] }),
-            json!({ "status": "approved", "main_key": main_key, "method": "extension" }),
+            json!({ "status": "user_approved", "method": "extension" }),
         ]
     );
 
     let (status, headers, html) = pages.send(get(&path(&login), Some(cookie))).await;
     assert_eq!(status, 200);
-    let target = format!("https://app.example/done?from=usher&#38;stream_id={}", login.stream_id);
-    assert!(html.contains("You are logged in.") && html.contains(&format!("href=\"{target}\"")), "{html}");
+    let code = code(&html);
+    let target = format!("https://app.example/done?from=usher&#38;stream_id={}&#38;code={code}", login.stream_id);
+    assert!(html.contains("You have confirmed your key.") && html.contains(&format!("href=\"{target}\"")), "{html}");
     assert!(html.contains(&format!("<meta http-equiv=\"refresh\" content=\"0;url={target}\">")), "{html}");
     assert!(!html.contains("<script") && !html.contains("data-proof") && !headers.contains_key("set-cookie"), "{html}");
     // The same event again, or another one: this login is over.
@@ -254,7 +260,7 @@ async fn user_declines_or_does_nothing() {
         (StatusCode::SEE_OTHER, &format!("/usher{}", path(&declined)).parse().unwrap())
     );
     let html = pages.send(get(&path(&declined), Some(&cookie))).await.2;
-    assert!(html.contains("You did not log in.") && html.contains("stream_id="), "{html}");
+    assert!(html.contains("You did not log in.") && html.contains("stream_id=") && !html.contains("code="), "{html}");
     let late = post(&format!("{}/extension", path(&declined)), Some(&cookie), sign(&user(), &unsigned));
     assert_eq!(pages.send(late).await.0, StatusCode::CONFLICT);
 

@@ -9,6 +9,7 @@ mod crowds;
 mod fixture;
 mod handshake;
 mod login;
+mod login_codes;
 mod remote_signer;
 mod reusable_login;
 mod session;

@@ -7,6 +7,7 @@ mod forget_remote_signer;
 mod get_profile;
 mod issue_jwt;
 mod list_key_handshakes;
+mod redeem_login;
 mod resolve_nip05;
 mod start_login;
 mod verify_jwt;
@@ -18,6 +19,7 @@ use crate::endpoint_group::EndpointGroup;
 pub(super) fn group() -> EndpointGroup {
     EndpointGroup::new("Login", "Learn a user's Nostr key, and have the user prove that they hold it.")
         .endpoint(routes!(start_login::start_login))
+        .endpoint(routes!(redeem_login::redeem_login))
         .endpoint(routes!(create_key_handshake::create_key_handshake))
         .endpoint(routes!(authenticate_key::authenticate_key))
         .endpoint(routes!(list_key_handshakes::list_key_handshakes))

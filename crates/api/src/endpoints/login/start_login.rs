@@ -18,8 +18,9 @@ use crate::tasks;
 request_body! {
     /// Starts a login. Every field is optional, and so is the body.
     pub(crate) struct Body = "LoginRequest", example { "return_url": "https://app.example/login" } {
-        /// Where the login page leads the user's browser at the end, with `stream_id` in the query. It must be under one of
-        /// `pages.return_urls`.
+        /// Where the login page leads the user's browser at the end, with `stream_id` in the query, and with the `code` that you
+        /// redeem (`POST /login/{stream_id}/redeem`). It must be under one of `pages.return_urls`, and have no fragment and no
+        /// `stream_id` or `code` in its query.
         return_url: Nullable<WebUrl>,
         /// Makes the login reusable, for a poster, a table or a door: `url` and `page_url` are for any number of users, the same
         /// token always has the same stream and URLs, and the stream never ends. Anybody who knows the token can make `url`:
@@ -67,8 +68,12 @@ impl Started {
 /// `{main_key, preferred_relays}` and then a `StatusUpdate` `{status: "approved", main_key, method}`, or `declined`, or
 /// `timeout`. Grant access only on `approved`. A wallet that opens `url` gets its challenge by itself.
 ///
+/// With `return_url`, `approved` follows only when your app redeems the code that the page gives to the user's browser
+/// (`POST /login/{stream_id}/redeem`); before that the stream has `user_approved` without a key. Use it for sessions in browsers:
+/// without it, nobody knows whether the browser that has begun the login is that of the user who has approved it.
+///
 /// With a `static_token` the login is reusable: everything happens as events on its one stream, a `KeyHandshake` for each user
-/// and then a `StatusUpdate`, always with `main_key` and `method`, because users interleave. It tells you *who* logged in, not in
+/// and then a `StatusUpdate`, with `main_key` and `method`, because users interleave. It tells you *who* logged in, not in
 /// which browser: use it where the place decides, such as a door, and a login without it for sessions in browsers.
 /// `GET /key-handshake` lists it, and `DELETE /key-handshake/{stream_id}` closes it.
 #[utoipa::path(

@@ -29,18 +29,19 @@ impl BrowserLogins {
     }
 }
 
-/// Those of another protocol.
-fn full(most: u64) -> BrowserLogins {
-    let logins = BrowserLogins::with_most(usize::try_from(most).unwrap(), Duration::ZERO, clock());
+/// As many as there may be, none of which was seen in the last 90 s.
+fn full(most: u64) -> (BrowserLogins, Arc<ManualClock>) {
+    let (logins, clock) = with_most(usize::try_from(most).unwrap());
     for n in 1..=most {
         assert_eq!(logins.begin(n, Visitor::Loopback), Ok(Vec::new()));
     }
-    logins
+    clock.turn(GRACE);
+    (logins, clock)
 }
 
-fn at_reusable(most: usize) -> (BrowserLogins, Arc<ManualClock>) {
+fn with_most(most: usize) -> (BrowserLogins, Arc<ManualClock>) {
     let clock = clock();
-    (BrowserLogins::with_most(most, GRACE, clock.clone()), clock)
+    (BrowserLogins::with_most(most, clock.clone()), clock)
 }
 
 const fn full_for(seconds: u64) -> Result<Vec<StreamId>, NoRoom> {
@@ -53,28 +54,32 @@ const fn refused_for(seconds: u64) -> Result<Vec<StreamId>, NoRoom> {
 
 #[test]
 fn least_recently_seen_login_makes_room() {
-    let logins = full(3);
+    let (logins, clock) = full(3);
     logins.seen(id(1));
     assert_eq!(logins.room(), Ok(vec![id(2)]));
     logins.add(id(4));
     assert_eq!(logins.room(), Ok(vec![id(3)]));
     logins.add(id(5));
+    clock.turn(GRACE);
     assert_eq!(logins.room(), Ok(vec![id(1)]));
 }
 
 #[test]
 fn login_whose_page_waits_never_makes_room() {
-    let logins = full(3);
+    let (logins, clock) = full(3);
     let (first, again) = (logins.watch(id(1)), logins.watch(id(1)));
     for n in 4..1_000 {
+        clock.turn(GRACE);
         let chosen = logins.room().unwrap();
         assert!(chosen.len() == 1 && !chosen.contains(&id(1)), "{chosen:?}");
         logins.add(id(n));
     }
     drop(first);
+    clock.turn(GRACE);
     assert!(!logins.room().unwrap().contains(&id(1)), "another page still waits");
     logins.add(id(1_000));
     drop(again);
+    clock.turn(GRACE);
     // From now on it is the one that was seen last.
     assert_eq!(logins.room(), Ok(vec![id(999)]));
     assert_eq!(logins.room(), Ok(Vec::new()));
@@ -86,7 +91,7 @@ fn login_whose_page_waits_never_makes_room() {
 
 #[test]
 fn nobody_makes_room_when_all_pages_wait() {
-    let logins = full(2);
+    let (logins, _) = full(2);
     let watches = [logins.watch(id(1)), logins.watch(id(2))];
     assert!(logins.room().is_err());
     logins.remove(id(2));
@@ -97,7 +102,7 @@ fn nobody_makes_room_when_all_pages_wait() {
 /// A page without JavaScript, which loads itself, and one on a phone that shows the wallet meanwhile.
 #[test]
 fn login_whose_page_was_seen_a_moment_ago_makes_no_room() {
-    let (logins, clock) = at_reusable(3);
+    let (logins, clock) = with_most(3);
     for n in 1..=3 {
         assert_eq!(logins.begin(n, Visitor::Loopback), Ok(Vec::new()));
     }
@@ -119,7 +124,7 @@ fn login_whose_page_was_seen_a_moment_ago_makes_no_room() {
 
 #[test]
 fn one_address_takes_a_part_of_the_room_and_makes_room_for_itself() {
-    let (logins, clock) = at_reusable(80);
+    let (logins, clock) = with_most(80);
     for n in 1..=10 {
         assert_eq!(logins.begin(n, network(1)), Ok(Vec::new()));
     }
@@ -145,7 +150,7 @@ fn one_address_takes_a_part_of_the_room_and_makes_room_for_itself() {
 /// What was measured: 860 logins a second from one address, which is not that of a proxy.
 #[test]
 fn flood_from_one_address_neither_locks_others_out_nor_ends_their_logins() {
-    let (logins, clock) = at_reusable(MOST);
+    let (logins, clock) = with_most(MOST);
     let (mut begun, mut refused) = (0, 0);
     for second in 0..600 {
         let honest = 1_000_000 + second;
@@ -166,7 +171,7 @@ fn flood_from_one_address_neither_locks_others_out_nor_ends_their_logins() {
 #[test]
 fn flood_of_nobody_knows_whom_lets_others_in_after_a_while_and_ends_no_login_that_is_used() {
     for (everybody, room) in [(Visitor::Loopback, MOST), (Visitor::Proxy([10, 0, 0, 1].into()), MOST / 2)] {
-        let (logins, clock) = at_reusable(MOST);
+        let (logins, clock) = with_most(MOST);
         let used = 9_000_000;
         logins.begin(used, everybody).unwrap();
         let mut begun = 0;
@@ -185,7 +190,7 @@ fn flood_of_nobody_knows_whom_lets_others_in_after_a_while_and_ends_no_login_tha
 
 #[test]
 fn logins_that_ended_unused_are_remembered_until_they_are_removed() {
-    let logins = full(3);
+    let (logins, _) = full(3);
     logins.remove(id(1));
     logins.end(id(1), UnixMillis(5));
     logins.end(id(2), UnixMillis(10));
@@ -204,10 +209,12 @@ fn logins_that_ended_unused_are_remembered_until_they_are_removed() {
 #[test]
 fn they_leave_room_for_other_operations() {
     for (max_open, most) in [(1, 1), (8, 2), (1_000_000, MOST)] {
-        let logins = BrowserLogins::new(max_open, clock());
+        let clock = clock();
+        let logins = BrowserLogins::new(max_open, clock.clone());
         for n in 0..most as u64 {
             assert_eq!(logins.begin(n, Visitor::Loopback), Ok(Vec::new()), "{max_open}");
         }
+        clock.turn(GRACE);
         assert_eq!(logins.room(), Ok(vec![id(0)]), "{max_open}");
     }
 }

@@ -78,6 +78,10 @@ impl AfterCommit {
             for call in step.signer_calls {
                 self.signers.put(id, call);
             }
+            if matches!(&step.operation, Operation::Login(login) if !login.state().is_open()) {
+                // It waits for the app: no signer is asked any more.
+                self.signers.end(id);
+            }
             if step.looks_up {
                 self.watcher.look_up_soon(id, now);
             }

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use super::static_token::Wanted;
 use super::{IdempotentRequest, Starter};
-use crate::StreamId;
 use crate::engine::StartError;
 use crate::operations::{KeyHandshake, Login, LoginOrigin, LoginTerms, LoginUrl, Operation};
+use crate::{StreamId, Visitor};
 
 /// Asks for a login.
 #[derive(Clone, Debug, Default)]
@@ -51,6 +51,8 @@ pub struct BrowserLogin {
     pub client_name: String,
     /// Where the page leads to at the end: an address of this service's own.
     pub continue_url: String,
+    /// Whose browser it is.
+    pub visitor: Visitor,
 }
 
 /// A login of a browser that is here already.
@@ -102,7 +104,7 @@ impl Starter {
             return if opened.is_new { Ok(started) } else { self.respond(once, started).await };
         }
         let stream_id = self.ids.stream_id();
-        let return_url = self.rules.pages.return_url(request.return_url.as_deref(), stream_id)?;
+        let return_url = self.rules.pages.login_return_url(request.return_url.as_deref(), stream_id)?;
         let terms = LoginTerms { return_url, ..self.new_logins.terms(LoginOrigin::App) };
         let started = LoginStarted {
             stream_id,
@@ -130,11 +132,15 @@ impl Starter {
         Ok(BrowserLoginStarted { stream_id, page_url, browser, replaced: Vec::new() })
     }
 
-    /// Starts a browser's own login at a reusable login.
-    pub(in crate::engine) async fn start_login_visit(&self, reusable: StreamId) -> Result<LoginVisit, StartError> {
+    /// Starts a browser's own login at a reusable login, whose pages lead to `return_url` at the end.
+    pub(in crate::engine) async fn start_login_visit(
+        &self,
+        reusable: StreamId,
+        return_url: Option<String>,
+    ) -> Result<LoginVisit, StartError> {
         let (login, browser) = (self.ids.stream_id(), self.ids.token());
         let origin = LoginOrigin::Reusable { stream: reusable };
-        let terms = LoginTerms { browser: Some(browser.clone()), ..self.new_logins.terms(origin) };
+        let terms = LoginTerms { browser: Some(browser.clone()), return_url, ..self.new_logins.terms(origin) };
         let page_secret = terms.page_secret.clone();
         self.create_new(login, Operation::Login(Login::start(terms)), Vec::new(), None).await?;
         Ok(LoginVisit { login, page_secret, new_browser: Some((browser, self.rules.handshake_ttl)) })

@@ -74,7 +74,7 @@ impl Starter {
                 Ok(KeyHandshake::reusable(token.to_owned(), no_request.unwrap_or_default()))
             }
             Wanted::Login { return_url } => {
-                let return_url = self.rules.pages.return_url(return_url.as_deref(), stream_id)?;
+                let return_url = self.rules.pages.login_return_url(return_url.as_deref(), stream_id)?;
                 let login = LoginUrl::new(stream_id, self.ids.token());
                 Ok(KeyHandshake::reusable_login(token.to_owned(), login).returning_to(return_url))
             }
@@ -121,7 +121,7 @@ impl Starter {
                 }
             }
             (Wanted::Login { return_url }, Some(_)) => {
-                let wanted = self.rules.pages.return_url(return_url.as_deref(), stream_id)?;
+                let wanted = self.rules.pages.login_return_url(return_url.as_deref(), stream_id)?;
                 if wanted.is_some_and(|wanted| open.return_url() != Some(&wanted)) {
                     let detail = "this static token was opened with another return_url, or without one";
                     return Err(StartError::invalid("/return_url", detail));

@@ -7,7 +7,7 @@ use usher_sandbox::relay::EmbeddedRelay;
 use usher_sandbox::wallet::Policy;
 use usher_test_tools::Browser;
 
-use crate::harness::{Api, LONG, TestUsher, wallet_for};
+use crate::harness::{Api, CallError, LONG, TestUsher, wallet_for};
 
 pub(super) struct Login {
     pub(super) stream: String,
@@ -76,7 +76,7 @@ async fn a_user_logs_in_with_an_extension() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_user_logs_in_with_a_wallet_and_returns_to_the_app() {
-    let (_relay, usher) = service().await;
+    let (_relay, mut usher) = service().await;
     let api = usher.api();
     let login = start(&api, json!({ "return_url": "http://127.0.0.1:9/app/done" })).await;
     let mut browser = Browser::start().await;
@@ -90,20 +90,38 @@ async fn a_user_logs_in_with_a_wallet_and_returns_to_the_app() {
     let request = wallet.next_request(LONG).await.expect("the challenge comes by itself");
     browser.until(&state_is("asking")).await;
     wallet.approve(&request).unwrap();
-    let returned = format!("http://127.0.0.1:9/app/done?stream_id={}", login.stream);
-    wait_for_request(&mut browser, &returned).await;
+    let returned = format!("http://127.0.0.1:9/app/done?stream_id={}&code=", login.stream);
+    let returned = wait_for_request(&mut browser, &returned).await;
+    let code = returned.rsplit('=').next().unwrap().to_owned();
+    let (said, done) = api.events(&login.stream).await;
+    assert_eq!((said[1].data.clone(), done), (json!({ "status": "user_approved", "method": "wallet" }), false));
+
+    // Also after the service was killed, before the redemption and after it.
+    usher.restart().await;
+    let path = format!("/login/{}/redeem", login.stream);
+    let wrong = api.post(&path, &json!({ "code": "x" })).await;
+    assert!(matches!(wrong, Err(CallError::Status(409, problem)) if problem["code"] == "login_code_invalid"));
+    let (redeemed, _) = api.post_once(&path, &login.stream, &json!({ "code": code })).await.unwrap();
+    assert_eq!(redeemed, json!({ "main_key": wallet.main_key().to_hex(), "method": "wallet" }));
+    usher.restart().await;
+    let again = api.post_once(&path, &login.stream, &json!({ "code": code })).await.unwrap();
+    assert_eq!(again, (redeemed, true));
+    let twice = api.post(&path, &json!({ "code": code })).await;
+    assert!(matches!(twice, Err(CallError::Status(409, problem)) if problem["code"] == "login_code_redeemed"));
+    assert!(!usher.log().contains(&code), "the code stays out of the log");
     let event = api.finished(&login.stream).await.pop().unwrap();
     assert_eq!((event.status(), &event.data["method"]), ("approved", &json!("wallet")));
     let referrers: Vec<_> = browser.requests().filter(|request| request["url"] == returned.as_str()).collect();
     assert!(referrers.iter().all(|request| request["headers"]["Referer"].is_null()), "{referrers:?}");
 }
 
-pub(super) async fn wait_for_request(browser: &mut Browser, url: &str) {
+/// The first address that the browser has requested and that begins so.
+pub(super) async fn wait_for_request(browser: &mut Browser, url: &str) -> String {
     for _ in 0..600 {
         // Also reads what the browser has reported meanwhile.
         browser.until("true").await;
-        if browser.requested().contains(&url) {
-            return;
+        if let Some(requested) = browser.requested().into_iter().find(|requested| requested.starts_with(url)) {
+            return requested.to_owned();
         }
         tokio::time::sleep(std::time::Duration::from_millis(100)).await;
     }
@@ -149,6 +167,19 @@ async fn nobody_logs_in_with_the_page_or_the_signature_of_another_login() {
     victims_browser.until("document.body?.innerText.includes('This login was opened elsewhere')").await;
     is_for_everybody(&mut victims_browser).await;
     assert_eq!(victims_browser.evaluate("document.querySelector('#extension, .qr, form')").await, Value::Null);
+
+    // Or sends the address of a login that leads back to the app, without opening it: the victim's browser has the code.
+    let begun = start(&api, json!({ "return_url": "http://127.0.0.1:9/app/done" })).await;
+    victims_browser.open(&begun.page_url).await;
+    victims_browser.until(&format!("document.querySelector('{EXTENSION_BUTTON}') !== null")).await;
+    victims_browser.click(EXTENSION_BUTTON).await;
+    let returned = format!("http://127.0.0.1:9/app/done?stream_id={}&code=", begun.stream);
+    wait_for_request(&mut victims_browser, &returned).await;
+    attackers_browser.open(&begun.page_url).await;
+    attackers_browser.until("document.body?.innerText.includes('This login was opened elsewhere')").await;
+    assert!(!attackers_browser.requested().iter().any(|url| url.starts_with(&returned)));
+    let (said, done) = api.events(&begun.stream).await;
+    assert_eq!((said[1].data.clone(), done), (json!({ "status": "user_approved", "method": "extension" }), false));
 
     // What the victim signs for a login at one service is no login at another: not for somebody else's page there.
     let theirs = start(&other_usher.api(), json!({})).await;

@@ -24,7 +24,7 @@ async fn service() -> (EmbeddedRelay, TestUsher) {
 /// The events of one user, each in one word.
 fn of_user(events: &[Event], wallet: &Wallet) -> Vec<String> {
     let main_key = wallet.main_key().to_hex();
-    let of_user = events.iter().filter(|event| event.main_key() == main_key);
+    let of_user = events.iter().filter(|event| event.data["main_key"] == main_key);
     of_user.map(|event| if event.kind == "KeyHandshake" { "named" } else { event.status() }.to_owned()).collect()
 }
 
@@ -172,15 +172,25 @@ async fn each_browser_at_the_page_logs_its_own_user_in() {
     extension.until(&format!("document.querySelector('{EXTENSION_BUTTON}') !== null")).await;
     extension.click(EXTENSION_BUTTON).await;
 
-    let returned = format!("http://127.0.0.1:9/app?stream_id={}", door.stream);
+    let returned = format!("http://127.0.0.1:9/app?stream_id={}&code=", door.stream);
+    let mut codes = Vec::new();
     for browser in [&mut extension, &mut scanned] {
-        super::on_the_page::wait_for_request(browser, &returned).await;
+        let url = super::on_the_page::wait_for_request(browser, &returned).await;
+        codes.push(url[returned.len()..].to_owned());
     }
-    let events = api.at_least(&door.stream, 4).await;
+    // Who is in which browser is known when the app redeems the codes.
+    assert_eq!(of_user(&api.at_least(&door.stream, 4).await, &wallet), ["named"]);
+    let path = format!("/login/{}/redeem", door.stream);
+    let redeemed = api.post(&path, &json!({ "code": codes[1] })).await.unwrap();
+    assert_eq!(redeemed, json!({ "main_key": wallet.main_key().to_hex(), "method": "wallet" }));
+    let redeemed = api.post(&path, &json!({ "code": codes[0] })).await.unwrap();
+    assert_eq!(redeemed, json!({ "main_key": keys.public_key().to_hex(), "method": "extension" }));
+    let events = api.at_least(&door.stream, 6).await;
     assert_eq!(of_user(&events, &wallet), ["named", "approved"]);
-    let own: Vec<_> = events.iter().filter(|event| event.main_key() == keys.public_key().to_hex()).collect();
+    let own: Vec<_> = events.iter().filter(|event| event.data["main_key"] == keys.public_key().to_hex()).collect();
     assert_eq!(own.len(), 2);
     assert_eq!((own[1].status(), &own[1].data["method"]), ("approved", &json!("extension")));
+    assert!(codes.iter().all(|code| !usher.log().contains(&**code)), "the codes stay out of the log");
     assert!(!api.events(&door.stream).await.1);
     let secret = door.page_url.rsplit('/').next().unwrap();
     assert!(!usher.log().contains(secret), "the secret stays out of the log");

@@ -162,6 +162,19 @@ public final class Usher implements AutoCloseable {
     }
 
     /**
+     * Redeems the code with which a login page has led a browser to your app. First check that this browser has begun the
+     * login. If it fails with {@code login_code_invalid}, {@code login_code_redeemed} or {@code login_code_expired}, log
+     * nobody in.
+     *
+     * @param streamId {@code stream_id} in the query: that of the login
+     * @param code {@code code} in the query
+     * @return who has logged in
+     */
+    public Call<LoginRedeemed> redeemLogin(String streamId, String code) {
+        return api.redeemLogin(streamId, RedeemLoginRequest.of(code));
+    }
+
+    /**
      * Asks a user whose key you know to prove it: logs them in without a URL.
      *
      * @param mainKey the user's key

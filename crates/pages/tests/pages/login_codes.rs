@@ -1,0 +1,159 @@
+//! The page gives a code to the browser that it belongs to, and the app redeems it.
+
+use std::time::Duration;
+
+use http::StatusCode;
+use serde_json::{Value, json};
+use usher_engine::operations::{LoginMethod, LoginRedeemed};
+use usher_engine::{LoginRequest, LoginStarted, RedeemError, StreamId};
+use usher_protocol::{Keys, SecretKey};
+
+use crate::fixture::Pages;
+use crate::login::{RETURN_URL, code, events, get, open, path, post, proof, sign, start, user};
+use crate::reusable_login::Visitor;
+
+async fn data(pages: &Pages, stream: StreamId) -> Vec<Value> {
+    let events = pages.engine.events(stream, 0, 100).await.unwrap().events;
+    events.iter().map(|event| serde_json::from_str(&event.data).unwrap()).collect()
+}
+
+/// Logs in with the browser extension of `keys` in the first browser; returns its cookie.
+async fn approve(pages: &Pages, login: &LoginStarted, keys: &Keys) -> String {
+    let (cookie, unsigned) = open(pages, login).await;
+    let signed = sign(keys, &unsigned);
+    let proven = pages.send(post(&format!("{}/extension", path(login)), Some(&cookie), signed)).await;
+    assert_eq!(proven.0, StatusCode::NO_CONTENT);
+    cookie
+}
+
+async fn redeem(pages: &Pages, stream: StreamId, code: &str) -> Result<LoginRedeemed, RedeemError> {
+    pages.engine.redeem_login(stream, code, None).await
+}
+
+/// An attacker begins a login in the app and sends its address to somebody, without opening it.
+#[tokio::test]
+async fn who_begins_a_login_that_somebody_else_approves_learns_nothing() {
+    let pages = Pages::start(None).await;
+    let login = start(&pages, Some(RETURN_URL)).await;
+    let victim = approve(&pages, &login, &user()).await;
+    // What the attacker's app session can see: no key that is proven.
+    let said = data(&pages, login.stream_id).await;
+    assert_eq!(said[1..], [json!({ "status": "user_approved", "method": "extension" })]);
+    assert!(!pages.engine.events(login.stream_id, 0, 10).await.unwrap().done);
+    let (status, _, html) = pages.get(&path(&login)).await;
+    assert!(status == StatusCode::FORBIDDEN && !html.contains("code="), "{html}");
+    let state = pages.send(get(&format!("{}/events", path(&login)), None)).await;
+    assert!(state.0 == StatusCode::NO_CONTENT && state.2.is_empty());
+    // The victim's browser has the code, and shows it again when the page is loaded again.
+    let (first, again) =
+        (pages.send(get(&path(&login), Some(&victim))).await.2, pages.send(get(&path(&login), Some(&victim))).await.2);
+    assert_eq!(code(&first), code(&again));
+    assert_eq!(code(&first).len(), 32);
+    pages.stop().await;
+}
+
+#[tokio::test]
+async fn code_is_redeemed_once_and_a_wrong_one_changes_nothing() {
+    let pages = Pages::start(None).await;
+    let (login, other) = (start(&pages, Some(RETURN_URL)).await, start(&pages, Some(RETURN_URL)).await);
+    let cookie = approve(&pages, &login, &user()).await;
+    let others = approve(&pages, &other, &Keys::new(SecretKey::from_slice(&[8; 32]).unwrap())).await;
+    let right = code(&pages.send(get(&path(&login), Some(&cookie))).await.2);
+    let of_other = code(&pages.send(get(&path(&other), Some(&others))).await.2);
+    for wrong in [of_other.as_str(), "", "x", &right.to_uppercase(), &format!("{}.{right}", login.stream_id)] {
+        assert!(matches!(redeem(&pages, login.stream_id, wrong).await, Err(RedeemError::Wrong)), "{wrong}");
+    }
+    assert_eq!(events(&pages, &login).await.len(), 2);
+    let main_key = user().public_key();
+    let expected = LoginRedeemed { main_key, method: LoginMethod::Extension };
+    assert_eq!(redeem(&pages, login.stream_id, &right).await.unwrap(), expected);
+    let approved = json!({ "status": "approved", "main_key": main_key.to_hex(), "method": "extension" });
+    assert_eq!(data(&pages, login.stream_id).await[2], approved);
+    assert!(pages.engine.events(login.stream_id, 0, 10).await.unwrap().done);
+    assert!(matches!(redeem(&pages, login.stream_id, &right).await, Err(RedeemError::Redeemed)));
+    assert!(matches!(redeem(&pages, login.stream_id, "x").await, Err(RedeemError::Wrong)));
+    assert_eq!(events(&pages, &login).await.len(), 3);
+
+    pages.clock.turn(Duration::from_secs(301));
+    let page = pages.engine.wait_events(other.stream_id, 2, 1, Duration::from_secs(60)).await.unwrap();
+    let timeout = json!({ "status": "timeout", "reason": "the app did not redeem the code in time" });
+    assert_eq!(serde_json::from_str::<Value>(&page.events[0].data).unwrap(), timeout);
+    assert!(matches!(redeem(&pages, other.stream_id, &of_other).await, Err(RedeemError::Expired)));
+    let html = pages.send(get(&path(&other), Some(&others))).await.2;
+    assert!(html.contains("The time for this login is over.") && !html.contains("code="), "{html}");
+    pages.stop().await;
+}
+
+#[tokio::test]
+async fn only_logins_that_lead_back_have_a_code() {
+    let pages = Pages::start(None).await;
+    let (plain, declined, waiting) =
+        (start(&pages, None).await, start(&pages, Some(RETURN_URL)).await, start(&pages, Some(RETURN_URL)).await);
+    let cookie = approve(&pages, &plain, &user()).await;
+    let html = pages.send(get(&path(&plain), Some(&cookie))).await.2;
+    assert!(html.contains("You are logged in.") && !html.contains("code="), "{html}");
+    assert_eq!(data(&pages, plain.stream_id).await[1]["status"], "approved");
+    assert!(matches!(redeem(&pages, plain.stream_id, "x").await, Err(RedeemError::NoCode)));
+    let (cookie, _) = open(&pages, &declined).await;
+    pages.send(post(&format!("{}/decline", path(&declined)), Some(&cookie), String::new())).await;
+    for login in [&declined, &waiting] {
+        assert!(matches!(redeem(&pages, login.stream_id, "x").await, Err(RedeemError::Wrong)));
+    }
+    let session = pages.open().await;
+    for other in [StreamId::from_parts(1, [1; 10]), session.session_id, StreamId::SUBSCRIPTIONS] {
+        assert!(matches!(redeem(&pages, other, "x").await, Err(RedeemError::NotFound)));
+    }
+    pages.stop().await;
+}
+
+#[tokio::test]
+async fn each_browser_at_a_reusable_login_has_its_own_code() {
+    let pages = Pages::start(None).await;
+    let door = |return_url: Option<&str>, token: &str| LoginRequest {
+        return_url: return_url.map(str::to_owned),
+        static_token: Some(token.to_owned()),
+    };
+    let poster = pages.engine.start_login(door(Some(RETURN_URL), "door"), None).await.unwrap();
+    let plain = pages.engine.start_login(door(None, "table"), None).await.unwrap();
+    let keys: Vec<Keys> = [7, 8].map(|n| Keys::new(SecretKey::from_slice(&[n; 32]).unwrap())).to_vec();
+    let mut codes = Vec::new();
+    for keys in &keys {
+        let visitor = Visitor::at(&pages, &poster).await;
+        let signed = sign(keys, &proof(&visitor.open(&pages).await.1));
+        assert_eq!(visitor.prove(&pages, &visitor.cookie, signed).await, StatusCode::NO_CONTENT);
+        let html = visitor.open(&pages).await.1;
+        let back = format!("stream_id={}&#38;code={}", poster.stream_id, code(&html));
+        assert!(html.contains(&back) && html.contains("New login"), "{html}");
+        codes.push(code(&html));
+    }
+    assert_ne!(codes[0], codes[1]);
+    let statuses = async || -> Vec<Value> {
+        data(&pages, poster.stream_id).await.into_iter().filter(|data| data.get("status").is_some()).collect()
+    };
+    let said = json!({ "status": "user_approved", "method": "extension" });
+    assert_eq!(statuses().await, [said.clone(), said]);
+    for wrong in [codes[0].replace('.', ""), codes[0].split('.').nth(1).unwrap().to_owned(), "a.b".to_owned()] {
+        assert!(matches!(redeem(&pages, poster.stream_id, &wrong).await, Err(RedeemError::Wrong)), "{wrong}");
+    }
+    assert!(matches!(redeem(&pages, plain.stream_id, &codes[0]).await, Err(RedeemError::Wrong)));
+    let own: StreamId = codes[0].split('.').next().unwrap().parse().unwrap();
+    assert!(matches!(redeem(&pages, own, &codes[0]).await, Err(RedeemError::NotFound)));
+    // In the other order than that of the logins.
+    for n in [1, 0] {
+        let redeemed = redeem(&pages, poster.stream_id, &codes[n]).await.unwrap();
+        assert_eq!(redeemed, LoginRedeemed { main_key: keys[n].public_key(), method: LoginMethod::Extension });
+        let main_key = keys[n].public_key().to_hex();
+        let approved = json!({ "status": "approved", "main_key": main_key, "method": "extension" });
+        assert_eq!(statuses().await.last(), Some(&approved));
+        assert!(matches!(redeem(&pages, poster.stream_id, &codes[n]).await, Err(RedeemError::Redeemed)));
+    }
+    // Closed before the app redeems.
+    let late = Visitor::at(&pages, &poster).await;
+    let signed = sign(&Keys::new(SecretKey::from_slice(&[9; 32]).unwrap()), &proof(&late.open(&pages).await.1));
+    assert_eq!(late.prove(&pages, &late.cookie, signed).await, StatusCode::NO_CONTENT);
+    let of_late = code(&late.open(&pages).await.1);
+    pages.engine.close_key_handshake(poster.stream_id).await.unwrap();
+    assert!(matches!(redeem(&pages, poster.stream_id, &of_late).await, Err(RedeemError::Expired)));
+    assert_eq!(statuses().await.len(), 5);
+    pages.stop().await;
+}
