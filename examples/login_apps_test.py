@@ -76,11 +76,30 @@ class Browser:
     def start_login(self):
         status, body = self.visit("POST", "/login", **{"X-Requested-By": "app"})
         assert status == 200, (status, body)
-        return json.loads(body)["url"]
+        return LoginPage(json.loads(body)["page_url"], self.token)
 
-    def result(self):
-        status, body = self.visit("GET", "/login/result")
-        return status, json.loads(body).get("status")
+
+class LoginPage:
+    """The page of a login, in a browser without JavaScript."""
+
+    def __init__(self, address, token):
+        parts = urllib.parse.urlsplit(address)
+        self.path, self.browser = parts.path, Browser(f"http://{parts.netloc}", token)
+        status, self.body = self.browser.visit("GET", self.path, **{"Sec-Fetch-Dest": "document"})
+        assert status == 200, self.body
+
+    def wallet_url(self):
+        return html.unescape(re.search('href="(nostr[^"]*)"', self.body).group(1))
+
+    def leads_to(self):
+        """The path at which the app gets the browser back."""
+        end = time.monotonic() + PATIENCE
+        while not (found := re.search('content="0;url=([^"]*)"', self.body)):
+            assert time.monotonic() < end, self.body
+            time.sleep(0.1)
+            self.body = self.browser.visit("GET", self.path, **{"Sec-Fetch-Dest": "document"})[1]
+        parts = urllib.parse.urlsplit(html.unescape(found.group(1)))
+        return f"{parts.path}?{parts.query}"
 
 
 def check(url, token, wallet):
@@ -88,29 +107,27 @@ def check(url, token, wallet):
     user = Browser(url, token)
     assert "Log in" in user.visit("GET", "/")[1]
     assert user.visit("POST", "/login")[0] == 403, "a form of another site starts no login"
-    assert user.result()[0] == 404
-    opened = user.start_login()
-    assert opened.startswith("nostr+walletconnect://")
-    outcome = []
-    waiting = threading.Thread(target=lambda: outcome.append(user.result()))
-    waiting.start()
-    wallet("open", opened)
-    assert "session" not in user.cookies and "Log in" in user.visit("GET", "/")[1], "a handshake is not a login"
-    assert Browser(url, token).result()[0] == 404, "another browser is not logged in"
+    page = user.start_login()
+    wallet("open", page.wallet_url())
     wallet("approve")
-    waiting.join(PATIENCE)
-    assert outcome == [(200, "approved")], outcome
+    back = page.leads_to()
+    assert "code=" in back and "session" not in user.cookies, "nobody is logged in before the code is redeemed"
+    other = Browser(url, token)
+    other.start_login()
+    for stranger in [Browser(url, token), other]:
+        stranger.visit("GET", back)
+        assert "session" not in stranger.cookies, "another browser is not logged in"
+    assert user.visit("GET", back)[0] == 303
     key = re.search("[0-9a-f]{64}", wallet("show")).group()
     assert key in user.visit("GET", "/")[1], "the key is the user's id"
-    assert user.cookies["session"] != user.cookies["login"] and user.result()[0] == 404, "a login is used once"
+    assert user.cookies["session"] not in back
     refused = Browser(url, token)
-    opened = refused.start_login()
-    waiting = threading.Thread(target=lambda: outcome.append(refused.result()))
-    waiting.start()
-    wallet("open", opened)
+    page = refused.start_login()
+    wallet("open", page.wallet_url())
     wallet("decline", "--reason", "no")
-    waiting.join(PATIENCE)
-    assert outcome[1:] == [(200, "declined")], outcome
+    back = page.leads_to()
+    assert "code=" not in back
+    refused.visit("GET", back)
     assert "session" not in refused.cookies and "Log in" in refused.visit("GET", "/")[1]
 
 
@@ -158,8 +175,7 @@ def commands(app, port):
         yield folder / "app.py", [os.environ["OIDC_PYTHON"], "-m", "flask", "run", "--port", str(port)]
         return
     if app == "fastapi-login":
-        # It prints its address itself.
-        yield folder / "app.py", [os.environ["FASTAPI_PYTHON"], "-m", "uvicorn", "app:app", "--port", "0"]
+        yield folder / "app.py", [os.environ["FASTAPI_PYTHON"], "-m", "uvicorn", "app:app", "--port", str(port)]
     else:
         source = folder / "src/main/java/login/App.java"
         yield source, ["java", "-cp", "target/classes:target/lib/*", "login.App"]
@@ -169,7 +185,8 @@ def commands(app, port):
 def main():
     with tempfile.TemporaryDirectory(prefix="usher-examples-") as folder:
         port, client_secret = free_port(), secrets.token_hex(32)
-        start_dev = lambda: Program(USHER, "dev", "--data-dir", folder, "--port", "0", "--relay-port", "0")
+        start_dev = lambda: Program(USHER, "dev", "--data-dir", folder, "--port", "0", "--relay-port", "0",
+                                    SERVICE__PAGES__RETURN_URLS=f"http://127.0.0.1:{port}/")
         dev = start_dev()
         try:
             if "oidc" in sys.argv:
@@ -193,7 +210,7 @@ def main():
             for app in sys.argv[1:]:
                 for source, command in commands(app, port):
                     assert len(source.read_text().splitlines()) < LONGEST, f"{source} is too long for an example"
-                    program = Program(*command, folder=HERE / app, USHER_URL=base, USHER_TOKEN=token, PORT="0",
+                    program = Program(*command, folder=HERE / app, USHER_URL=base, USHER_TOKEN=token, PORT=str(port),
                                       CLIENT_SECRET=client_secret)
                     try:
                         (check_oidc if app == "oidc" else check)(program.wait_for(r"(http://127\.0\.0\.1:[0-9]+)"), token, wallet)

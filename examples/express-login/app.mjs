@@ -1,15 +1,16 @@
 // A site with a login by Nostr key, and an article that costs 10 sats. `npm install`, set USHER_TOKEN, `node app.mjs`.
+// Usher leads users back here: start it with SERVICE__PAGES__RETURN_URLS=http://127.0.0.1:8080/
 import { randomUUID } from "node:crypto";
 import express from "express";
 import { expressWebhookHandler, Usher } from "usher-client";
 
 // The token can do everything in your name: it stays on the server, and no browser ever gets it.
 const usher = new Usher({ url: process.env.USHER_URL ?? "http://127.0.0.1:3000", token: process.env.USHER_TOKEN });
+const PORT = process.env.PORT ?? 8080;
 const ARTICLE = { amount: 10_000, description: "Article: How to bake bread" };
 
 // A real app keeps these in its database.
 const sessions = new Map(); // session cookie → main_key, the user's id
-const logins = new Map(); // login cookie → the result that this browser waits for
 const payments = new Map(); // main_key → the status of the payment that is under way
 const readers = new Set(); // main_keys that have paid
 
@@ -36,30 +37,21 @@ app.use((request, response, next) => {
 app.use(express.static("public"));
 app.get("/me", (request, response) => response.json({ main_key: user(request) ?? null }));
 
-// 1. The browser asks for a login, and shows its URL to the user.
+// 1. The browser asks for a login, and goes to its page. A real app limits how often each address may ask.
 app.post("/login", async (request, response) => {
-  // Anybody can ask, without a login: this bounds the memory. A real app also limits how often each address may ask.
-  if (logins.size >= 1000) return response.sendStatus(503);
-  const login = await usher.login();
-  const id = randomUUID();
-  const result = login.result().catch(() => ({ data: { status: "failed" } }));
-  logins.set(id, result);
-  setTimeout(() => logins.delete(id), 20 * 60_000).unref();
-  response.cookie("login", id, options); // Only the browser that asked for this login is logged in by it.
-  response.json({ url: login.url });
+  const login = await usher.login({ return_url: `http://127.0.0.1:${PORT}/login/done` });
+  response.cookie("login", login.streamId, options); // Only the browser that asked for this login is logged in by it.
+  response.json({ page_url: login.pageUrl });
 });
 
-// 2. It waits until the user has approved in their wallet.
-app.get("/login/result", async (request, response) => {
-  const id = cookie(request, "login");
-  if (!logins.has(id)) return response.sendStatus(404);
-  const { data } = await logins.get(id);
-  if (data.status === "approved" && logins.delete(id)) {
-    const session = randomUUID(); // The session begins after `approved`, with a new id: `main_key` is the user's id.
-    sessions.set(session, data.main_key);
-    response.cookie("session", session, options);
-  }
-  response.json({ status: data.status });
+// 2. The page leads it back here, with a code if the user has approved.
+app.get("/login/done", async (request, response) => {
+  const { stream_id, code } = request.query;
+  if (!code || stream_id !== cookie(request, "login")) return response.redirect("/");
+  const { main_key } = await usher.redeemLogin(stream_id, code, { idempotencyKey: stream_id });
+  const session = randomUUID(); // The session begins now, with a new id: `main_key` is the user's id.
+  sessions.set(session, main_key);
+  response.clearCookie("login", options).cookie("session", session, options).redirect("/");
 });
 
 /** Asks the user for the payment, and waits for its end. */
@@ -92,6 +84,6 @@ app.get("/article", (request, response) => {
   response.send("Flour, water, salt, time.");
 });
 
-const server = app.listen(process.env.PORT ?? 8080, "127.0.0.1", () => {
+const server = app.listen(PORT, "127.0.0.1", () => {
   console.log(`http://127.0.0.1:${server.address().port}`);
 });

@@ -1,42 +1,33 @@
-"""A site with a login by Nostr key, over plain HTTP: no client of Usher. Set USHER_TOKEN, then `uvicorn app:app`."""
+"""A site with a login by Nostr key, over plain HTTP: no client of Usher. Set USHER_TOKEN, then `uvicorn app:app --port 8080`.
 
-import asyncio
+Usher leads users back here: start it with SERVICE__PAGES__RETURN_URLS=http://127.0.0.1:8080/
+"""
+
 import os
 import secrets
 
 import httpx
-from fastapi import Cookie, FastAPI, Header, HTTPException, Response
-from fastapi.responses import HTMLResponse
+from fastapi import Cookie, FastAPI, Header, HTTPException
+from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse
 
 # The token can do everything in your name: it stays on the server, and no browser ever gets it.
 usher = httpx.AsyncClient(
     base_url=os.environ.get("USHER_URL", "http://127.0.0.1:3000"),
     headers={"Authorization": f"Bearer {os.environ['USHER_TOKEN']}"},
     timeout=60,
-    limits=httpx.Limits(max_connections=None),  # Each login that is waited for needs one.
 )
+HOME = f"http://127.0.0.1:{os.environ.get('PORT', '8080')}"
+COOKIE = {"httponly": True, "samesite": "lax"}  # And `secure=True` behind TLS.
 app = FastAPI()
 
 # A real app keeps these in its database.
 sessions: dict[str, str] = {}  # session cookie → main_key, the user's id
-logins: dict[str, asyncio.Task] = {}  # login cookie → the outcome that this browser waits for
 
 
-async def start(path: str, body: dict, idempotency_key: str) -> dict:
-    """Starts an operation. With one key for one intention, a repeated request starts nothing twice."""
+async def post(path: str, body: dict, idempotency_key: str) -> dict:
+    """With one key for one intention, a repeated request does nothing twice."""
     response = await usher.post(path, json=body, headers={"Idempotency-Key": idempotency_key})
     return response.raise_for_status().json()
-
-
-async def last_event(stream_id: str) -> dict:
-    """Waits for the end of an operation. Long polls: each keeps the request open until an event arrives."""
-    after, event = 0, {}
-    while True:
-        response = await usher.get(f"/events/{stream_id}", params={"after": after, "wait": 30})
-        page = response.raise_for_status().json()
-        after, event = page["next"], (page["events"] or [event])[-1]
-        if page["done"]:
-            return event
 
 
 @app.get("/", response_class=HTMLResponse)
@@ -45,47 +36,32 @@ async def home(session: str = Cookie("")) -> str:
 
 
 @app.post("/login")
-async def login(response: Response, x_requested_by: str = Header("")) -> dict:
-    """1. The browser asks for a login, and shows its URL to the user."""
+async def login(x_requested_by: str = Header("")) -> JSONResponse:
+    """1. The browser asks for a login, and goes to its page. A real app limits how often each address may ask."""
     if x_requested_by != "app":  # Forms of other sites cannot set this header.
         raise HTTPException(403)
-    if len(logins) >= 1000:  # Anybody can ask: this bounds the memory. A real app also limits each address.
-        raise HTTPException(503)
-    login_id = secrets.token_urlsafe()  # Only the browser that asked for this login is logged in by it.
-    handshake = await start("/key-handshake", {}, login_id)
-    logins[login_id] = asyncio.create_task(proof_of_key(handshake["stream_id"], login_id))
-    asyncio.get_running_loop().call_later(1200, logins.pop, login_id, None)
-    response.set_cookie("login", login_id, httponly=True, samesite="lax", max_age=1200)  # And `secure=True` behind TLS.
-    return {"url": handshake["url"]}
+    started = await post("/login", {"return_url": f"{HOME}/login/done"}, secrets.token_urlsafe())
+    response = JSONResponse({"page_url": started["page_url"]})
+    # Only the browser that asked for this login is logged in by it.
+    response.set_cookie("login", started["stream_id"], **COOKIE)
+    return response
 
 
-async def proof_of_key(handshake: str, login_id: str) -> dict:
-    """2. Waits until the user has opened the URL, and has then approved in their wallet."""
-    if (event := await last_event(handshake)).get("type") != "KeyHandshake":
-        return {"status": "timeout"}  # Nobody opened it in time.
-    # A handshake is not a login: it tells which key the user has. Now they prove it.
-    key = {"main_key": event["data"]["main_key"], "subkeys": []}
-    operation = await start("/authenticate-key", key, f"{login_id}-challenge")
-    return (await last_event(operation["stream_id"]))["data"]
+@app.get("/login/done")
+async def done(stream_id: str = "", code: str = "", login: str = Cookie("")) -> RedirectResponse:
+    """2. The page leads the browser back here, with a code if the user has approved."""
+    response = RedirectResponse("/", 303)
+    if code and stream_id == login:
+        user = await post(f"/login/{stream_id}/redeem", {"code": code}, stream_id)
+        session = secrets.token_urlsafe()  # The session begins now, with a new id.
+        sessions[session] = user["main_key"]
+        response.delete_cookie("login", **COOKIE)
+        response.set_cookie("session", session, **COOKIE)
+    return response
 
 
-@app.get("/login/result")
-async def result(response: Response, login: str = Cookie("")) -> dict:
-    """3. The browser waits for that, however often it asks."""
-    if login not in logins:
-        raise HTTPException(404)
-    proof = await asyncio.shield(logins[login])
-    if proof["status"] == "approved" and logins.pop(login, None):
-        session = secrets.token_urlsafe()  # The session begins after `approved`, with a new id.
-        sessions[session] = proof["main_key"]
-        response.set_cookie("session", session, httponly=True, samesite="lax")
-    return {"status": proof["status"]}
-
-
-PAGE = """<!doctype html><title>Log in</title><button>Log in</button><p id="out"></p><script>
+PAGE = """<!doctype html><title>Log in</title><button>Log in</button><script>
 document.querySelector("button").onclick = async () => {
   const asked = await fetch("/login", { method: "POST", headers: { "x-requested-by": "app" } });
-  out.textContent = "Open this in your wallet: " + (await asked.json()).url; // A real app shows a QR code.
-  const { status } = await (await fetch("/login/result")).json();
-  status === "approved" ? location.reload() : (out.textContent = status);
+  location.href = (await asked.json()).page_url;
 };</script>"""

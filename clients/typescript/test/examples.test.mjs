@@ -8,13 +8,14 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { Usher } from "../dist/esm/index.js";
-import { PATIENCE, run, Service, until } from "./support/service.mjs";
+import { freePort, PATIENCE, run, Service, until } from "./support/service.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const examples = fileURLToPath(new URL("../../../examples", import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), "usher-examples-"));
 const running = [];
 let service;
+let appPort;
 
 before(async () => {
   // What `npm install` would do, but with this package, and without a registry.
@@ -27,7 +28,8 @@ before(async () => {
   mkdirSync(installed, { recursive: true });
   await run("tar", ["-xzf", join(folder, filename), "-C", installed, "--strip-components=1"]);
   symlinkSync(join(root, "node_modules", "express"), join(folder, "node_modules", "express"));
-  service = await Service.start();
+  appPort = await freePort();
+  service = await Service.start(`[pages]\nreturn_urls = ["http://127.0.0.1:${appPort}/"]\n`);
 });
 
 after(async () => {
@@ -69,48 +71,65 @@ for (const [name, program] of [
 /** The `Set-Cookie` headers of a response; `getSetCookie` is not in the Node.js 18 of Debian. */
 const setCookies = (response) => (response.headers.get("set-cookie") ?? "").split(/, (?=[^;,=]+=)/).filter(Boolean);
 
-test("express-login: a login, and an article that is paid for", async () => {
-  const { url } = await start("express-login", "app.mjs");
-  const jar = new Map();
-  const visit = async (method, path, headers = { "x-requested-by": "app" }) => {
-    const cookies = [...jar].map(([name, value]) => `${name}=${value}`).join("; ");
-    const response = await fetch(url + path, { method, headers: { ...headers, cookie: cookies } });
+/** A browser of express-login; it goes through the login page without JavaScript. */
+class Browser {
+  jar = new Map();
+
+  async visit(address, method = "GET", headers = {}) {
+    const cookies = [...this.jar].map(([name, value]) => `${name}=${value}`).join("; ");
+    const response = await fetch(address, { method, headers: { ...headers, cookie: cookies }, redirect: "manual" });
     for (const set of setCookies(response)) {
       assert.match(set, /HttpOnly/);
       const [name, value] = set.split(";")[0].split("=");
-      jar.set(name, value);
+      this.jar.set(name, value);
     }
     const text = await response.text();
     assert.ok(!text.includes(service.token), "the token reached a browser");
     return { status: response.status, text };
-  };
-  assert.equal((await visit("GET", "/article")).status, 401);
-  assert.equal((await visit("POST", "/login", {})).status, 403);
-  const login = JSON.parse((await visit("POST", "/login")).text);
-  assert.equal(jar.has("session"), false, "no session before `approved`");
-  const other = await fetch(`${url}/login/result`);
-  assert.equal(other.status, 404, "another browser is not logged in");
-  const result = visit("GET", "/login/result");
-  await service.wallet("login", login.url);
-  assert.deepEqual(JSON.parse((await result).text), { status: "approved" });
-  assert.ok(jar.has("session"));
-  assert.equal((await visit("GET", "/article")).status, 402);
-  const bought = visit("POST", "/buy");
+  }
+
+  /** Begins a login, and has the user's wallet say this to it; returns the address to which the page leads. */
+  async logIn(url, answer) {
+    const { page_url } = JSON.parse((await this.visit(`${url}/login`, "POST", OURS)).text);
+    const page = async () => (await this.visit(page_url, "GET", { "sec-fetch-dest": "document" })).text;
+    await service.wallet("open", unescape(/href="(nostr[^"]*)"/.exec(await page())[1]));
+    await service.wallet(answer);
+    return unescape(await until(async () => /content="0;url=([^"]*)"/.exec(await page())?.[1], "the way back"));
+  }
+}
+
+let site;
+const expressLogin = () => (site ??= start("express-login", "app.mjs", { PORT: appPort }));
+const OURS = { "x-requested-by": "app" };
+const unescape = (text) => text.replaceAll("&#38;", "&");
+
+test("express-login: a login, and an article that is paid for", async () => {
+  const { url } = await expressLogin();
+  const user = new Browser();
+  assert.equal((await user.visit(`${url}/article`)).status, 401);
+  assert.equal((await user.visit(`${url}/login`, "POST")).status, 403);
+  const back = await user.logIn(url, "approve");
+  assert.match(back, /code=/);
+  const other = new Browser();
+  await other.visit(back);
+  assert.equal(other.jar.has("session"), false, "another browser is not logged in");
+  assert.equal(user.jar.has("session"), false, "no session before the code is redeemed");
+  assert.equal((await user.visit(back)).status, 302);
+  assert.ok(user.jar.has("session"));
+  assert.equal((await user.visit(`${url}/article`)).status, 402);
+  const bought = user.visit(`${url}/buy`, "POST", OURS);
   await service.wallet("approve");
   assert.deepEqual(JSON.parse((await bought).text), { status: "paid" });
-  assert.match((await visit("GET", "/article")).text, /Flour/);
+  assert.match((await user.visit(`${url}/article`)).text, /Flour/);
 });
 
 test("express-login: who declines has no session", async () => {
-  const { url } = await start("express-login", "app.mjs");
-  const started = await fetch(`${url}/login`, { method: "POST", headers: { "x-requested-by": "app" } });
-  const cookie = setCookies(started)[0].split(";")[0];
-  const result = fetch(`${url}/login/result`, { headers: { cookie } });
-  await service.wallet("open", (await started.json()).url);
-  await service.wallet("decline");
-  const response = await result;
-  assert.deepEqual(await response.json(), { status: "declined" });
-  assert.deepEqual(setCookies(response), []);
+  const { url } = await expressLogin();
+  const user = new Browser();
+  const back = await user.logIn(url, "decline");
+  assert.doesNotMatch(back, /code=/);
+  assert.equal((await user.visit(back)).status, 302);
+  assert.equal(user.jar.has("session"), false);
 });
 
 test("ticket-gate: tickets are minted, sent, scanned and burned once", async () => {

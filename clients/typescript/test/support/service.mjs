@@ -44,7 +44,7 @@ export async function until(condition, what) {
  * A port that nobody listens on, below the range of outgoing connections: one of that range may be gone while the service
  * starts again.
  */
-async function freePort() {
+export async function freePort() {
   for (let attempt = 1; ; attempt++) {
     const server = createServer();
     try {

@@ -1,4 +1,5 @@
 // A site with a login. `mvn compile`, set USHER_URL and USHER_TOKEN, `java -cp 'target/classes:target/lib/*' login.App`.
+// Usher leads users back here: start it with SERVICE__PAGES__RETURN_URLS=http://127.0.0.1:8080/
 package login;
 
 import com.sun.net.httpserver.*;
@@ -9,13 +10,14 @@ import java.util.*;
 import java.util.concurrent.*;
 import java.util.regex.*;
 import usher.client.*;
+import usher.client.model.*;
 
 public final class App {
     // The token can do everything in your name: it stays on the server, and no browser ever gets it.
     private final Usher usher = Usher.connect(System.getenv("USHER_URL"), System.getenv("USHER_TOKEN"));
     // A real app keeps its sessions in a database.
     private final Map<String, String> sessions = new ConcurrentHashMap<>(); // session cookie → main key: the user's id
-    private final Map<String, Call<LoginResult>> logins = new ConcurrentHashMap<>(); // login cookie → its result; anybody can ask, so 1000 at most
+    private static final String PORT = System.getenv().getOrDefault("PORT", "8080");
 
     private record Response(int status, String body, String... cookie) {}
 
@@ -24,43 +26,38 @@ public final class App {
         boolean ours = "app".equals(request.getRequestHeaders().getFirst("X-Requested-By"));
         return switch (request.getRequestMethod() + " " + request.getRequestURI().getPath()) {
             case "GET /" -> new Response(200, page(sessions.get(cookie(request, "session"))));
-            case "POST /login" -> !ours ? new Response(403, "") : logins.size() < 1000 ? login() : new Response(503, "");
-            case "GET /login/result" -> result(cookie(request, "login"));
+            case "POST /login" -> ours ? login() : new Response(403, "");
+            case "GET /login/done" -> done(request.getRequestURI().getQuery(), cookie(request, "login"));
             default -> new Response(404, "");
         };
     }
 
-    /** 1. The browser asks for a login, and shows its URL to the user. */
+    /** 1. The browser asks for a login, and goes to its page. A real app limits how often each address may ask. */
     private Response login() {
-        LoginOperation login = usher.login().await();
-        String id = UUID.randomUUID().toString(); // Only the browser that asked for this login is logged in by it.
-        logins.put(id, login.result());
-        CompletableFuture.delayedExecutor(20, TimeUnit.MINUTES).execute(() -> logins.remove(id));
-        return new Response(200, "{\"url\":\"" + login.url() + "\"}", "login", id);
+        LoginRequest back = LoginRequest.of().withReturnUrl("http://127.0.0.1:" + PORT + "/login/done");
+        LoginOperation login = usher.login(back, CallOptions.DEFAULT).await();
+        // Only the browser that asked for this login is logged in by it.
+        return new Response(200, "{\"page_url\":\"" + login.pageUrl() + "\"}", "login", login.streamId());
     }
 
-    /** 2. It waits until the user has approved in their wallet. The session begins after that, with a new id. */
-    private Response result(String id) {
-        Call<LoginResult> login = logins.get(id);
-        if (login == null) {
-            return new Response(404, "{\"status\":\"unknown\"}");
+    /** 2. The page leads it back here, with a code if the user has approved. The session begins now, with a new id. */
+    private Response done(String query, String login) {
+        Matcher found = Pattern.compile("stream_id=([0-9a-f-]+)&code=([0-9a-f]+)").matcher(query == null ? "" : query);
+        if (!found.matches() || !found.group(1).equals(login)) {
+            return new Response(303, "");
         }
-        if (login.await() instanceof LoginResult.Approved approved && logins.remove(id) != null) {
-            String session = UUID.randomUUID().toString();
-            sessions.put(session, approved.mainKey());
-            return new Response(200, "{\"status\":\"approved\"}", "session", session);
-        }
-        return new Response(200, "{\"status\":\"declined\"}");
+        LoginRedeemed user = usher.redeemLogin(login, found.group(2)).await();
+        String session = UUID.randomUUID().toString();
+        sessions.put(session, user.mainKey());
+        return new Response(303, "", "session", session);
     }
 
     private static String page(String user) {
         return user != null ? "<!doctype html><title>Hello</title><p>Hello " + user : """
-                <!doctype html><title>Log in</title><button>Log in</button><p id="out"></p><script>
+                <!doctype html><title>Log in</title><button>Log in</button><script>
                 document.querySelector("button").onclick = async () => {
                   const asked = await fetch("/login", { method: "POST", headers: { "x-requested-by": "app" } });
-                  out.textContent = "Open this in your wallet: " + (await asked.json()).url; // A real app shows a QR code.
-                  const { status } = await (await fetch("/login/result")).json();
-                  status === "approved" ? location.reload() : (out.textContent = status);
+                  location.href = (await asked.json()).page_url;
                 };</script>""";
     }
 
@@ -75,13 +72,16 @@ public final class App {
             Response response;
             try {
                 response = respond(exchange);
-            } catch (UsherException error) { // Nobody approved in time, or the service is away.
-                response = new Response(502, "{\"status\":\"failed\"}");
+            } catch (UsherException error) { // The code is wrong or too old, or the service is away.
+                response = new Response(502, "Please log in again.");
             }
             byte[] body = response.body().getBytes(StandardCharsets.UTF_8);
             exchange.getResponseHeaders().set("Content-Type", response.body().startsWith("{") ? "application/json" : "text/html");
             if (response.cookie().length > 0) { // Add `; Secure` behind TLS.
                 exchange.getResponseHeaders().set("Set-Cookie", String.join("=", response.cookie()) + "; HttpOnly; SameSite=Lax; Path=/");
+            }
+            if (response.status() == 303) {
+                exchange.getResponseHeaders().set("Location", "/");
             }
             exchange.sendResponseHeaders(response.status(), body.length == 0 ? -1 : body.length);
             exchange.getResponseBody().write(body);
@@ -89,8 +89,7 @@ public final class App {
     }
 
     public static void main(String... args) throws IOException {
-        String port = System.getenv().getOrDefault("PORT", "8080");
-        HttpServer server = HttpServer.create(new InetSocketAddress("127.0.0.1", Integer.parseInt(port)), 0);
+        HttpServer server = HttpServer.create(new InetSocketAddress("127.0.0.1", Integer.parseInt(PORT)), 0);
         server.setExecutor(Executors.newCachedThreadPool());
         server.createContext("/", new App()::handle);
         server.start();
