@@ -1,7 +1,6 @@
 //! The codes of logins that wallets approve (`usher-pages` tests those of browser extensions).
-#![allow(clippy::disallowed_methods, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-mod common;
+use crate::common;
 
 use common::reusable::{approved, challenge_for, events, named, page_secret, request, scan, visit, wallet_url};
 use common::{NOW, Running, approval, handshake, open, options, token, user};
