@@ -1,24 +1,30 @@
-// Logs in with a browser extension (NIP-07), when there is one. Extensions appear shortly after the page has loaded.
-const section = document.getElementById("extension");
-const status = document.getElementById("status");
-const button = section.querySelector("button");
-const loadedAt = performance.now();
+// Logs in with a browser extension (NIP-07), when there is one.
+import { load } from "./wait.js";
 
-async function logIn() {
-  button.disabled = true;
-  status.textContent = section.dataset.asking;
-  try {
-    status.textContent = await prove();
-  } finally {
-    button.disabled = false;
-  }
+/// When the event to sign was served.
+let servedAt = Date.now();
+
+/// Extensions appear some time after the page has loaded, and may be unlocked later.
+function offer() {
+  const section = document.getElementById("extension");
+  if (section) section.hidden = typeof window.nostr?.signEvent !== "function";
 }
 
-/// Returns what to tell the user; the page reloads by itself once the login is done.
-async function prove() {
+async function logIn(section, button) {
+  const status = document.getElementById("status");
+  button.disabled = true;
+  status.textContent = section.dataset.asking;
+  const said = await prove(section);
+  // The login may have ended in another way while the extension asked.
+  if (section.isConnected && said) status.textContent = said;
+  button.disabled = false;
+}
+
+/// Returns what to tell the user, if it failed.
+async function prove(section) {
   const proof = JSON.parse(section.dataset.proof);
   // The service's clock, not this device's.
-  proof.created_at += Math.floor((performance.now() - loadedAt) / 1000);
+  proof.created_at += Math.floor((Date.now() - servedAt) / 1000);
   let event;
   try {
     event = await window.nostr.signEvent(proof);
@@ -31,19 +37,20 @@ async function prove() {
       headers: { "content-type": "application/json" },
       body: JSON.stringify(event),
     });
-    return response.ok ? section.dataset.asking : await response.text();
+    if (!response.ok) return await response.text();
   } catch {
     return section.dataset.failed;
   }
+  load();
 }
 
-function look(left) {
-  if (window.nostr) {
-    section.hidden = false;
-    button.addEventListener("click", logIn);
-  } else if (left > 0) {
-    setTimeout(look, 50, left - 1);
-  }
-}
-
-look(40);
+document.addEventListener("click", (event) => {
+  const button = event.target.closest("#extension button");
+  if (button) logIn(button.closest("section"), button);
+});
+document.addEventListener("shown", () => {
+  servedAt = Date.now();
+  offer();
+});
+offer();
+setInterval(offer, 250);

@@ -14,6 +14,11 @@ pub(crate) async fn wait_script() -> Response {
     script(include_str!("../assets/wait.js"))
 }
 
+/// `GET /pages/assets/clock.js`
+pub(crate) async fn clock_script() -> Response {
+    script(include_str!("../assets/clock.js"))
+}
+
 /// `GET /pages/assets/login.js`
 pub(crate) async fn login_script() -> Response {
     script(include_str!("../assets/login.js"))

@@ -19,19 +19,22 @@ const LOGIN: &str = "usher_login_";
 pub(crate) enum Visit {
     /// A browser, for its user to see.
     User,
+    /// The script of a page of this service, which loads its own page again.
+    Script,
     /// A browser that does not say why (before 2023, or without TLS), or a program that shows or checks links.
     Unknown,
     /// Nobody will see it.
     Nobody,
 }
 
-/// What loads a page (Fetch Metadata Request Headers, section 2.1).
+/// What loads a page (Fetch Metadata Request Headers, sections 2.1 and 2.3).
 pub(crate) fn visit(method: &Method, headers: &HeaderMap) -> Visit {
     if method == Method::HEAD || is_prefetch(headers) {
         return Visit::Nobody;
     }
     match headers.get("sec-fetch-dest").map(http::HeaderValue::as_bytes) {
         Some(b"document") => Visit::User,
+        Some(b"empty") if headers.get("sec-fetch-site").is_some_and(|site| site == "same-origin") => Visit::Script,
         Some(_) => Visit::Nobody,
         None => Visit::Unknown,
     }

@@ -39,7 +39,8 @@ struct HandshakePage<'a> {
     live: bool,
     url: &'a str,
     qr: Option<Qr>,
-    time_left: Option<&'a str>,
+    /// In seconds, and as a text.
+    time_left: Option<(u64, &'a str)>,
     /// Where the page leads to at the end.
     return_url: Option<&'a str>,
 }
@@ -86,7 +87,7 @@ pub(crate) async fn show(
 fn show_handshake(pages: &PagesState, texts: &Texts, address: &str, view: &HandshakeView) -> Response {
     let service = pages.service_name.as_deref().unwrap_or(texts.this_service);
     let live = view.state == HandshakeState::Waiting;
-    let time_left = view.time_left.map(|left| texts.time_left(left));
+    let time_left = view.time_left.map(|left| (left.as_secs(), texts.time_left(left)));
     page::render(
         StatusCode::OK,
         &HandshakePage {
@@ -108,7 +109,7 @@ fn show_handshake(pages: &PagesState, texts: &Texts, address: &str, view: &Hands
             live,
             url: &view.url,
             qr: live.then(|| Qr::of(&view.url)).flatten(),
-            time_left: time_left.as_deref(),
+            time_left: time_left.as_ref().map(|(seconds, text)| (*seconds, text.as_str())),
             return_url: view.return_url.as_deref(),
         },
     )

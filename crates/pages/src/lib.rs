@@ -15,6 +15,7 @@
 //! | `/verify/{session_id}/{secret}`, `…/events` | the page of a verification session, and its state |
 //! | `/verify/{session_id}/{secret}/start` | begins the check of a provider (POST) |
 //! | `/verify/return` | where the provider sends the browser back to |
+//! | `/pages/none` | says that there is no such page, for browsers that ask for another path |
 //! | `/pages/assets/…` | style sheet and scripts |
 //!
 //! The listener around this router limits connections and time, and keeps addresses out of the log: they contain secrets.
@@ -119,8 +120,10 @@ pub fn router(engine: Arc<Engine>, options: PagesOptions) -> Router {
         .route("/verify/{session_id}/{secret}/events", get(keyed_page::events::<VerificationView>))
         .route("/verify/{session_id}/{secret}/start", post(age_check::begin))
         .route("/verify/return", get(age_check::end))
+        .route("/pages/none", get(page::none))
         .route("/pages/assets/page.css", get(assets::style))
         .route("/pages/assets/wait.js", get(assets::wait_script))
+        .route("/pages/assets/clock.js", get(assets::clock_script))
         .route("/pages/assets/login.js", get(assets::login_script))
         .route("/pages/assets/payment.js", get(assets::payment_script))
         .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))

@@ -51,6 +51,7 @@ struct LoginPage<'a> {
     /// The remote signer that was named last.
     signer: Option<SignerPart<'a>>,
     learns_heading: &'a str,
+    seconds_left: u64,
     time_left: &'a str,
     /// Where the page leads to at the end.
     return_url: Option<&'a str>,
@@ -81,6 +82,8 @@ pub(crate) async fn show(State(pages): State<PagesState>, at: AtLogin, method: M
         Visit::User => true,
         // Without TLS no browser says that it shows the page.
         Visit::Unknown => !pages.url.starts_with("https://"),
+        // The page that the browser has already.
+        Visit::Script => false,
         Visit::Nobody => return page::no_visit(),
     };
     open(&pages, &at, claims, &headers, |view| show_login(&pages, &at, view)).await
@@ -234,6 +237,7 @@ fn show_login(pages: &PagesState, at: &AtLogin, view: &LoginView) -> Response {
             offers_signers: view.offers_signers,
             signer: view.signer.as_ref().map(|signer| SignerPart::of(signer, &texts.login)),
             learns_heading: &fill(texts.login.learns_heading, &[("service", asker)]),
+            seconds_left: view.time_left.as_secs(),
             time_left: &texts.time_left(view.time_left),
             return_url: view.return_url.as_deref().filter(|_| !open),
             start_again: start_again.as_deref().map(|address| match view.state {

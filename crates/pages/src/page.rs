@@ -1,12 +1,15 @@
 //! What all pages have in common.
 
 use askama::Template;
+use axum::extract::State;
 use axum::response::{Html, IntoResponse as _, Redirect, Response};
 use http::header::{
     CACHE_CONTROL, CONTENT_SECURITY_POLICY, REFERRER_POLICY, RETRY_AFTER, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
 };
 use http::{HeaderName, HeaderValue, StatusCode};
 
+use crate::PagesState;
+use crate::language::Language;
 use crate::texts::{Message, Texts};
 
 /// The page loads from this service alone, sends forms to this service alone, and cannot be framed. `data:` is for the empty
@@ -67,6 +70,11 @@ pub(crate) fn render(status: StatusCode, page: &impl Template) -> Response {
 /// its user opens it.
 pub(crate) fn no_visit() -> Response {
     (HEADERS, StatusCode::SERVICE_UNAVAILABLE).into_response()
+}
+
+/// `GET /pages/none`: says that there is no such page.
+pub(crate) async fn none(State(pages): State<PagesState>, Language(texts): Language) -> Response {
+    message(StatusCode::NOT_FOUND, texts, &pages.base, &texts.no_page, Next::Nothing)
 }
 
 /// Leads the browser to another page of ours, by GET.

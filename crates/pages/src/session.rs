@@ -36,7 +36,8 @@ struct SessionPage<'a> {
     tone: &'a str,
     checked: &'a str,
     checker: &'a str,
-    time_left: Option<&'a str>,
+    /// In seconds, and as a text.
+    time_left: Option<(u64, &'a str)>,
     /// The state in one word.
     state: &'a str,
     /// Whether the state will change.
@@ -118,7 +119,8 @@ fn show_session(
         (VerificationState::Open, None) => texts.titles.waiting,
         (state, _) => by_state(&texts.titles, state),
     };
-    let time_left = texts.time_left(view.time_left);
+    let reloads = button.is_none() || provider.is_none();
+    let time_left = if reloads { texts.time_left(view.time_left) } else { texts.time_left_when_loaded(view.time_left) };
     page::render(
         StatusCode::OK,
         &SessionPage {
@@ -141,9 +143,9 @@ fn show_session(
             },
             checked: &fill(texts.checked, &[("age", &age)]),
             checker: &checker,
-            time_left: open.then_some(time_left.as_str()),
+            time_left: open.then_some((view.time_left.as_secs(), time_left.as_str())),
             state: word(view.state),
-            reloads: button.is_none() || provider.is_none(),
+            reloads,
             live: is_live(view.state),
         },
     )

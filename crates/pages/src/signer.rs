@@ -13,7 +13,7 @@ use crate::PagesState;
 use crate::at_login::{AtLogin, other_type};
 use crate::page::{self, Next};
 use crate::qr::Qr;
-use crate::texts::{LoginTexts, Texts};
+use crate::texts::{LoginTexts, Message, Texts};
 
 #[derive(Template)]
 #[template(path = "signer.html")]
@@ -22,6 +22,8 @@ struct SignerPage<'a> {
     base: &'a str,
     /// The path of the login's page.
     address: &'a str,
+    /// The address that the user has typed, and what is wrong with it.
+    refused: Option<(&'a str, &'a Message)>,
 }
 
 /// The request to a signer, as the login's page shows it.
@@ -74,9 +76,7 @@ pub(crate) async fn show(State(pages): State<PagesState>, at: AtLogin) -> Respon
     // The first browser is the one that opens the login's page.
     let Some(browser) = &at.browser else { return page::see_other(&at.address) };
     match pages.engine.may_ask_signer(at.login, &at.secret, browser).await {
-        Ok(true) => {
-            page::render(StatusCode::OK, &SignerPage { texts: at.texts, base: &pages.base, address: &at.address })
-        }
+        Ok(true) => form_page(StatusCode::OK, &pages, &at, None),
         // The login's page says why.
         Ok(false) => page::see_other(&at.address),
         Err(error) => at.unavailable(&error),
@@ -92,12 +92,16 @@ pub(crate) async fn ask(State(pages): State<PagesState>, at: AtLogin, headers: H
     let signer = fields.find(|(name, _)| name == "address").map(|(_, value)| value.into_owned());
     let browser = at.browser.as_deref();
     match pages.engine.ask_signer(at.login, &at.secret, browser, signer.as_deref(), at.visitor).await {
-        // The page shows the outcome, whichever it is.
-        Ok(()) | Err(LoginPageError::Over) => page::see_other(&at.address),
+        // The part of the page that is about the signer.
+        Ok(()) => page::see_other(&format!("{}#with-signer", at.address)),
+        // The page shows the outcome.
+        Err(LoginPageError::Over) => page::see_other(&at.address),
         Err(error) => {
             let (status, said) = at.refusal(&error);
             match error {
-                LoginPageError::Signer(_) => at.message(status, said, Next::Back(&format!("{}/signer", at.address))),
+                LoginPageError::Signer(_) => {
+                    form_page(status, &pages, &at, Some((signer.as_deref().unwrap_or_default(), said)))
+                }
                 LoginPageError::NoSigner(_) | LoginPageError::TooManySigners => {
                     at.message(status, said, Next::Back(&at.address))
                 }
@@ -105,4 +109,8 @@ pub(crate) async fn ask(State(pages): State<PagesState>, at: AtLogin, headers: H
             }
         }
     }
+}
+
+fn form_page(status: StatusCode, pages: &PagesState, at: &AtLogin, refused: Option<(&str, &Message)>) -> Response {
+    page::render(status, &SignerPage { texts: at.texts, base: &pages.base, address: &at.address, refused })
 }

@@ -1,6 +1,6 @@
 //! Pages that wait: the state of an operation as server-sent events, for the page's script.
 //!
-//! Each event is the state as one word. The script reloads the page when the word is another than the one that is shown.
+//! Each event is the state as one word. The script loads the page again when the word is another than the one that is shown.
 
 use std::convert::Infallible;
 use std::time::Duration;

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::{SinkExt as _, StreamExt as _};
@@ -14,14 +15,13 @@ use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
 /// Longer than anything takes, on any machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// One browser with one page, and cookies of its own; it ends with this.
+/// A tab of a browser with cookies of its own; the browser ends with its last tab.
 pub struct Browser {
-    _process: Process,
+    process: Arc<Process>,
     socket: WebSocketStream<MaybeTlsStream<TcpStream>>,
     next_id: u64,
     events: Vec<Value>,
     has_javascript: bool,
-    _profile: TempDir,
 }
 
 impl Browser {
@@ -43,23 +43,34 @@ impl Browser {
             .stderr(Stdio::null())
             .spawn()
             .unwrap_or_else(|error| panic!("no browser at {chromium:?} ({error}): scripts/test installs chromium"));
-        let process = Process(process);
-        let file = profile.path().join("DevToolsActivePort");
-        let http = reqwest::Client::builder().no_proxy().timeout(PATIENCE).build().unwrap();
-        let socket = within(async {
+        let process = Process { child: process, profile, http: http_client() };
+        let url = within(async {
             loop {
-                let port = std::fs::read_to_string(&file).unwrap_or_default();
-                if let Some((port, _)) = port.split_once('\n')
-                    && let Some(url) = page(&http, port).await
-                {
-                    return tokio_tungstenite::connect_async(url).await.unwrap().0;
+                if let Some(url) = process.first_page().await {
+                    return url;
                 }
                 tokio::time::sleep(Duration::from_millis(50)).await;
             }
         })
         .await;
-        let mut browser =
-            Self { _process: process, socket, next_id: 0, events: Vec::new(), has_javascript: true, _profile: profile };
+        Self::drive(Arc::new(process), &url).await
+    }
+
+    /// Another tab of the same browser, in front of this one, which is hidden then.
+    pub async fn another_tab(&self) -> Self {
+        let url = self.process.new_page().await.expect("a new tab");
+        Self::drive(Arc::clone(&self.process), &url).await
+    }
+
+    /// Brings the tab to the front, and hides the others.
+    pub async fn bring_to_front(&mut self) {
+        self.command("Page.bringToFront", json!({})).await;
+    }
+
+    /// Drives the page that is driven at this address.
+    async fn drive(process: Arc<Process>, url: &str) -> Self {
+        let socket = within(tokio_tungstenite::connect_async(url)).await.unwrap().0;
+        let mut browser = Self { process, socket, next_id: 0, events: Vec::new(), has_javascript: true };
         for domain in ["Page", "Runtime", "Log", "Network"] {
             browser.command(&format!("{domain}.enable"), json!({})).await;
         }
@@ -237,22 +248,46 @@ impl Browser {
 }
 
 /// Ends with its last user, also when that panics.
-struct Process(Child);
+struct Process {
+    child: Child,
+    profile: TempDir,
+    http: reqwest::Client,
+}
+
+impl Process {
+    /// The address at which the browser is asked for its pages.
+    fn address(&self, path: &str) -> Option<String> {
+        let port = std::fs::read_to_string(self.profile.path().join("DevToolsActivePort")).ok()?;
+        Some(format!("http://127.0.0.1:{}/json/{path}", port.split_once('\n')?.0))
+    }
+
+    /// The address at which the browser's first page is driven.
+    async fn first_page(&self) -> Option<String> {
+        let targets: Value = self.http.get(self.address("list")?).send().await.ok()?.json().await.ok()?;
+        driven_at(targets.as_array()?.iter().find(|target| target["type"] == "page")?)
+    }
+
+    /// Opens another page; the address at which it is driven.
+    async fn new_page(&self) -> Option<String> {
+        driven_at(&self.http.put(self.address("new?about:blank")?).send().await.ok()?.json().await.ok()?)
+    }
+}
+
+fn driven_at(target: &Value) -> Option<String> {
+    Some(target["webSocketDebuggerUrl"].as_str()?.to_owned())
+}
+
+fn http_client() -> reqwest::Client {
+    reqwest::Client::builder().no_proxy().timeout(PATIENCE).build().unwrap()
+}
 
 impl Drop for Process {
     fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 }
 
 async fn within<F: Future>(future: F) -> F::Output {
     tokio::time::timeout(PATIENCE, future).await.expect("the browser takes too long")
-}
-
-/// The address at which the browser's page is driven.
-async fn page(http: &reqwest::Client, port: &str) -> Option<String> {
-    let targets: Value = http.get(format!("http://127.0.0.1:{port}/json/list")).send().await.ok()?.json().await.ok()?;
-    let page = targets.as_array()?.iter().find(|target| target["type"] == "page")?;
-    Some(page["webSocketDebuggerUrl"].as_str()?.to_owned())
 }

@@ -22,6 +22,9 @@ pub(crate) const ENGLISH: Texts = Texts {
     time_left: "You have {minutes} minutes left.",
     one_minute_left: "You have one minute left.",
     seconds_left: "You have less than a minute left.",
+    countdown: "Time left: {time}",
+    left_when_loaded: "Time left when this page was loaded: {time}",
+    connection_lost: "The connection is lost. Connecting again …",
     reload: "Check again",
     start: "Start the check",
     start_again: "Start the check again",
@@ -55,6 +58,7 @@ pub(crate) const ENGLISH: Texts = Texts {
         heading: "This link is not valid",
         message: "It is incomplete, or it has expired. Return to the app to start a new check.",
     },
+    no_page: Message { heading: "There is no such page", message: "Check the address, or return to the app." },
     unavailable: Message { heading: "The service is not available", message: "Please try again in a moment." },
     nothing_to_check: Message { heading: "There is nothing to check", message: "This check is over." },
     too_often: Message {
@@ -141,6 +145,7 @@ pub(crate) const ENGLISH: Texts = Texts {
             heading: "Too many remote signers",
             message: "This login has asked too many signers. Log in in another way, or return to the app to start a new one.",
         },
+        done_elsewhere: "You have logged in in another tab. You can close this page, or log in here too.",
         learns_heading: "What {service} learns",
         learns: "Your public key. Your secret key stays with you.",
         cancel: "Do not log in",
@@ -210,7 +215,6 @@ pub(crate) const ENGLISH: Texts = Texts {
         invoice: "Invoice",
         copy: "Copy the invoice",
         copied: "Copied",
-        countdown: "Time left: {time}",
         not_found: Message {
             heading: "There is no such payment",
             message: "The address is not complete, or the payment is long over.",

@@ -22,6 +22,9 @@ pub(crate) const GERMAN: Texts = Texts {
     time_left: "Sie haben noch {minutes} Minuten.",
     one_minute_left: "Sie haben noch eine Minute.",
     seconds_left: "Sie haben weniger als eine Minute.",
+    countdown: "Verbleibende Zeit: {time}",
+    left_when_loaded: "Verbleibende Zeit beim Laden dieser Seite: {time}",
+    connection_lost: "Die Verbindung ist unterbrochen. Sie wird wiederhergestellt …",
     reload: "Erneut nachsehen",
     start: "Prüfung beginnen",
     start_again: "Prüfung neu beginnen",
@@ -55,6 +58,10 @@ pub(crate) const GERMAN: Texts = Texts {
     not_found: Message {
         heading: "Dieser Link ist ungültig",
         message: "Er ist unvollständig oder abgelaufen. Kehren Sie zur App zurück, um eine neue Prüfung zu beginnen.",
+    },
+    no_page: Message {
+        heading: "Diese Seite gibt es nicht",
+        message: "Prüfen Sie die Adresse, oder kehren Sie zur App zurück.",
     },
     unavailable: Message {
         heading: "Der Dienst ist nicht erreichbar",
@@ -147,6 +154,7 @@ pub(crate) const GERMAN: Texts = Texts {
             message: "Diese Anmeldung hat zu viele Signer gefragt. Melden Sie sich auf anderem Weg an, oder kehren Sie zur App \
                       zurück, um eine neue zu beginnen.",
         },
+        done_elsewhere: "Sie haben sich in einem anderen Tab angemeldet. Sie können diese Seite schließen oder sich auch hier anmelden.",
         learns_heading: "Was {service} erfährt",
         learns: "Ihren öffentlichen Schlüssel. Ihr geheimer Schlüssel bleibt bei Ihnen.",
         cancel: "Nicht anmelden",
@@ -221,7 +229,6 @@ pub(crate) const GERMAN: Texts = Texts {
         invoice: "Rechnung",
         copy: "Rechnung kopieren",
         copied: "Kopiert",
-        countdown: "Verbleibende Zeit: {time}",
         not_found: Message {
             heading: "Diese Zahlung gibt es nicht",
             message: "Die Adresse ist unvollständig, oder die Zahlung ist längst vorbei.",

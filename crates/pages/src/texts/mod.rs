@@ -27,6 +27,12 @@ pub(crate) struct Texts {
     pub(crate) time_left: &'static str,
     pub(crate) one_minute_left: &'static str,
     pub(crate) seconds_left: &'static str,
+    /// With seconds, by the page's script.
+    pub(crate) countdown: &'static str,
+    /// On a page that does not reload without JavaScript.
+    pub(crate) left_when_loaded: &'static str,
+    /// While the page's script does not reach the service.
+    pub(crate) connection_lost: &'static str,
     pub(crate) reload: &'static str,
     pub(crate) start: &'static str,
     pub(crate) start_again: &'static str,
@@ -39,6 +45,8 @@ pub(crate) struct Texts {
     pub(crate) status: StatusTexts,
     pub(crate) titles: StatusTexts,
     pub(crate) not_found: Message,
+    /// For another path.
+    pub(crate) no_page: Message,
     pub(crate) unavailable: Message,
     pub(crate) nothing_to_check: Message,
     pub(crate) too_often: Message,
@@ -86,6 +94,8 @@ pub(crate) struct LoginTexts {
     pub(crate) signer_unreachable: Message,
     pub(crate) signer_too_often: Message,
     pub(crate) too_often: Message,
+    /// The user has logged in in another tab of the same browser.
+    pub(crate) done_elsewhere: &'static str,
     pub(crate) learns_heading: &'static str,
     pub(crate) learns: &'static str,
     pub(crate) cancel: &'static str,
@@ -121,7 +131,6 @@ pub(crate) struct PaymentTexts {
     pub(crate) invoice: &'static str,
     pub(crate) copy: &'static str,
     pub(crate) copied: &'static str,
-    pub(crate) countdown: &'static str,
     pub(crate) not_found: Message,
 }
 
@@ -211,6 +220,12 @@ impl Texts {
             1 => self.one_minute_left.to_owned(),
             minutes => fill(self.time_left, &[("minutes", &minutes.to_string())]),
         }
+    }
+
+    /// How long something was still possible when the page was loaded: true for as long as the page is shown.
+    pub(crate) fn time_left_when_loaded(&self, left: Duration) -> String {
+        let seconds = left.as_secs();
+        fill(self.left_when_loaded, &[("time", &format!("{}:{:02}", seconds / 60, seconds % 60))])
     }
 }
 

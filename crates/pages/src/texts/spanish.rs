@@ -22,6 +22,9 @@ pub(crate) const SPANISH: Texts = Texts {
     time_left: "Le quedan {minutes} minutos.",
     one_minute_left: "Le queda un minuto.",
     seconds_left: "Le queda menos de un minuto.",
+    countdown: "Tiempo restante: {time}",
+    left_when_loaded: "Tiempo restante al cargar esta página: {time}",
+    connection_lost: "Se ha perdido la conexión. Conectando de nuevo …",
     reload: "Comprobar de nuevo",
     start: "Empezar la comprobación",
     start_again: "Empezar de nuevo la comprobación",
@@ -55,6 +58,9 @@ pub(crate) const SPANISH: Texts = Texts {
     not_found: Message {
         heading: "Este enlace no es válido",
         message: "Está incompleto o ha caducado. Vuelva a la aplicación para empezar otra comprobación.",
+    },
+    no_page: Message {
+        heading: "Esta página no existe", message: "Compruebe la dirección o vuelva a la aplicación."
     },
     unavailable: Message { heading: "El servicio no está disponible", message: "Inténtelo de nuevo en un momento." },
     nothing_to_check: Message { heading: "No hay nada que comprobar", message: "Esta comprobación ha terminado." },
@@ -143,6 +149,7 @@ pub(crate) const SPANISH: Texts = Texts {
             message: "Este inicio de sesión ha preguntado a demasiados firmantes. Inicie sesión de otra manera, o vuelva a la \
                       aplicación para empezar otro.",
         },
+        done_elsewhere: "Ha iniciado sesión en otra pestaña. Puede cerrar esta página o iniciar sesión también aquí.",
         learns_heading: "Qué recibe {service}",
         learns: "Su clave pública. Su clave secreta se queda con usted.",
         cancel: "No iniciar sesión",
@@ -215,7 +222,6 @@ pub(crate) const SPANISH: Texts = Texts {
         invoice: "Factura",
         copy: "Copiar la factura",
         copied: "Copiada",
-        countdown: "Tiempo restante: {time}",
         not_found: Message {
             heading: "Este pago no existe",
             message: "La dirección está incompleta, o el pago terminó hace tiempo.",

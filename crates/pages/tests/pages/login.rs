@@ -131,6 +131,30 @@ async fn user_logs_in_with_an_extension_and_returns_to_the_app() {
 }
 
 #[tokio::test]
+async fn own_script_loads_the_page_again_and_others_do_not() {
+    let pages = Pages::start(None).await;
+    let login = start(&pages, None).await;
+    let load = |from: &'static str, cookie: Option<&str>| {
+        let request = Request::get(path(&login)).header("sec-fetch-dest", "empty").header("sec-fetch-site", from);
+        cookie
+            .into_iter()
+            .fold(request, |request, cookie| request.header("cookie", cookie))
+            .body(Body::empty())
+            .unwrap()
+    };
+    let (_, headers, html) = pages.send(load("same-origin", None)).await;
+    assert!(!headers.contains_key("set-cookie") && !html.contains("data-proof"), "a script takes no page: {html}");
+    let (cookie, _) = open(&pages, &login).await;
+    let (status, _, html) = pages.send(load("same-origin", Some(&cookie))).await;
+    assert_eq!(status, 200);
+    assert!(html.contains("data-proof") && html.contains(r#"<meta name="generator" content="Usher">"#), "{html}");
+    for from in ["same-site", "cross-site", "none"] {
+        assert_eq!(pages.send(load(from, Some(&cookie))).await.0, StatusCode::SERVICE_UNAVAILABLE);
+    }
+    pages.stop().await;
+}
+
+#[tokio::test]
 async fn page_belongs_to_the_browser_that_opens_it_first() {
     let pages = Pages::start(None).await;
     let (login, other_login) = (start(&pages, None).await, start(&pages, None).await);

@@ -51,11 +51,13 @@ async fn user_names_a_signer_and_the_page_says_how_far_it_is() {
     let (status, headers, _) = pages.send(post(&path, cookie, FORM, "")).await;
     assert_eq!(
         (status, headers["location"].to_str().unwrap()),
-        (StatusCode::SEE_OTHER, format!("/usher{path}").as_str())
+        (StatusCode::SEE_OTHER, format!("/usher{path}#with-signer").as_str())
     );
     let (_, _, html) = pages.send(get(&path, cookie)).await;
     assert!(html.contains("data-state=\"waiting-signer-starting\""), "{html}");
     assert!(html.contains("Anderen Remote-Signer verwenden"), "{html}");
+    let places = ["id=\"with-signer\"", "<details>", "aria-label=\"QR-Code"].map(|part| html.find(part));
+    assert!(places.is_sorted() && places[0].is_some() && places[2].is_some(), "what was chosen comes first: {html}");
     assert!(!html.contains("nostrconnect://"), "no relay delivers yet");
     pages.stop().await;
 }
@@ -71,11 +73,19 @@ async fn only_the_browser_of_the_login_names_a_signer_and_not_without_end() {
         assert_eq!(pages.send(get(&format!("{path}/signer"), cookie)).await.0, StatusCode::SEE_OTHER);
     }
     assert_eq!(pages.send(post(&path, own, "text/plain", BUNKER)).await.0, StatusCode::UNSUPPORTED_MEDIA_TYPE);
-    for wrong in ["address=", "address=nonsense", "address=bunker%3A%2F%2Fx", &BUNKER.replace("ws%3A", "https%3A")] {
+    for (wrong, typed) in [
+        ("address=", ""),
+        ("address=nonsense", "nonsense"),
+        ("address=bunker%3A%2F%2Fx", "bunker://x"),
+        ("address=%22%3E%3Cb%3E", "&#34;&#62;&#60;b&#62;"),
+    ] {
         let (status, _, html) = pages.send(post(&path, own, FORM, wrong)).await;
         assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY, "{wrong}");
-        assert!(html.contains(&format!("href=\"/usher{path}/signer\"")), "{html}");
+        assert!(html.contains(&format!("name=\"address\" value=\"{typed}\" aria-invalid")), "{html}");
+        assert!(html.contains(&format!("action=\"/usher{path}/signer\"")), "{html}");
     }
+    let no_relay = BUNKER.replace("ws%3A", "https%3A");
+    assert_eq!(pages.send(post(&path, own, FORM, &no_relay)).await.0, StatusCode::UNPROCESSABLE_ENTITY);
     for attempt in 0..12 {
         let (status, _, html) = pages.send(post(&path, own, FORM, BUNKER)).await;
         if attempt < 10 {

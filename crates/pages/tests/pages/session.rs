@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use axum::body::Body;
+use http::Request;
 use usher_engine::operations::AgeDecision;
 
 use crate::fixture::{Pages, path};
@@ -20,7 +22,7 @@ async fn the_page_says_what_is_checked_by_whom_and_that_nothing_is_kept() {
         "You have 15 minutes left.",
         r#"<html lang="en">"#,
         r#"role="status" aria-live="polite""#,
-        r#"<noscript><meta http-equiv="refresh" content="5"></noscript>"#,
+        r#"<noscript><meta http-equiv="refresh" content="5;url=/usher/verify/"#,
         r#"href="/usher/pages/assets/page.css""#,
         r#"name="viewport" content="width=device-width, initial-scale=1""#,
     ] {
@@ -32,7 +34,7 @@ async fn the_page_says_what_is_checked_by_whom_and_that_nothing_is_kept() {
     assert_eq!(headers["referrer-policy"], "no-referrer");
     assert_eq!(headers["cache-control"], "no-store");
     assert!(!headers.contains_key("set-cookie"));
-    for asset in ["page.css", "wait.js", "login.js", "payment.js"] {
+    for asset in ["page.css", "wait.js", "clock.js", "login.js", "payment.js"] {
         let (status, headers, content) = pages.get(&format!("/pages/assets/{asset}")).await;
         assert_eq!(status, 200);
         assert_eq!(headers["x-content-type-options"], "nosniff");
@@ -67,6 +69,17 @@ async fn the_page_shows_the_outcome_and_stops_reloading() {
         assert!(!html.contains("refresh") && !html.contains("<script"), "{html}");
         assert!(!html.contains("minutes left") && !html.contains("a private remark"), "{html}");
     }
+    pages.stop().await;
+}
+
+#[tokio::test]
+async fn another_path_is_a_page_in_the_language_of_the_browser() {
+    let pages = Pages::start(None).await;
+    let request = Request::get("/pages/none").header("accept-language", "es").body(Body::empty()).unwrap();
+    let (status, headers, html) = pages.send(request).await;
+    assert_eq!(status, 404);
+    assert!(html.contains("Esta página no existe") && html.contains("/usher/pages/assets/page.css"), "{html}");
+    assert!(headers.contains_key("content-security-policy"));
     pages.stop().await;
 }
 

@@ -9,6 +9,7 @@ mod remote_signers;
 mod reusable;
 mod reusable_pages;
 mod stream_readers;
+mod waiting_page;
 
 use std::time::Duration;
 

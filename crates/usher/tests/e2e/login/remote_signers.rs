@@ -108,8 +108,6 @@ async fn a_signer_that_refuses_is_no_login() {
         name_signer(&mut browser, nonsense).await;
         browser.until("document.body?.innerText.includes('This is not the address of a signer')").await;
         is_for_everybody(&mut browser).await;
-        browser.click("a.button").await;
-        browser.until(&format!("document.querySelector('{ADDRESS}') !== null")).await;
         browser.open(&login.page_url).await;
     }
     signer.refuse("connect");

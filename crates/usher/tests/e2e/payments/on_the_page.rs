@@ -143,10 +143,11 @@ async fn the_browsers_own_wallet_refuses_lies_and_pays() {
     browser.run_on_every_page(WEBLN).await;
     browser.open(&page_url).await;
     let invoice = invoice(&mut browser).await;
-    let button = "#webln:not([hidden]) button:not([disabled])";
+    let button = "#own-wallet:not([hidden]) button:not([disabled])";
     browser.until(&format!("document.querySelector('{button}') !== null")).await;
     is_for_everybody(&mut browser).await;
-    let refused = "document.getElementById('status').textContent === document.getElementById('webln').dataset.refused";
+    let refused =
+        "document.getElementById('status').textContent === document.getElementById('own-wallet').dataset.refused";
 
     // The user denies the wallet to the page, or the payment.
     browser.evaluate("sessionStorage.denied = 'yes'").await;
@@ -174,6 +175,21 @@ async fn the_browsers_own_wallet_refuses_lies_and_pays() {
     browser.until("window.asked !== undefined").await;
     fixture.network.open_account("somebody", 10_000_000).pay(&invoice, None).unwrap();
     browser.until("location.href.startsWith('http://127.0.0.1:9/app') || location.protocol === 'chrome-error:'").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_browser_without_a_wallet_offers_none() {
+    let fixture = service().await;
+    let user = fixture.user(Policy::silent()).await;
+    let (_, page_url) = ask(&fixture, &user, 300).await;
+    let mut browser = Browser::start().await;
+    browser.open(&page_url).await;
+    invoice(&mut browser).await;
+    browser.until("!document.getElementById('copy').hidden").await;
+    tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+    let text = browser.evaluate("document.body.innerText").await;
+    assert!(!text.as_str().unwrap().contains("this browser’s wallet"), "{text}");
+    assert_eq!(browser.evaluate("typeof window.webln").await, json!("undefined"));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -216,6 +232,14 @@ async fn pages_have_a_listener_of_their_own_without_the_api() {
     for path in ["/health", "/version", "/events/subscriptions", "/docs", "/metrics", "/ws", "/", "/login"] {
         let response = api.http.get(format!("{pages}{path}")).bearer_auth(&api.token).send().await.unwrap();
         assert_eq!(response.status(), 404, "{path}");
+    }
+    for (path, language, said) in [("/", "en", "There is no such page"), ("/login/", "de", "Diese Seite gibt es nicht")]
+    {
+        let request = api.http.get(format!("{pages}{path}")).header("accept", "text/html,*/*;q=0.8");
+        let response = request.header("accept-language", language).send().await.unwrap();
+        assert_eq!(response.status(), 404);
+        assert!(response.headers()["content-type"].to_str().unwrap().starts_with("text/html"), "{path}");
+        assert!(response.text().await.unwrap().contains(said), "{path}");
     }
     let posted = api.http.post(format!("{pages}/login")).bearer_auth(&api.token).send().await.unwrap();
     assert_eq!(posted.status(), 404);
