@@ -1,7 +1,13 @@
 //! The router: all endpoints, with the middleware around them.
 
+use axum::body::Body;
+use axum::extract::Request;
 use axum::middleware::from_fn_with_state;
+use axum::response::{IntoResponse as _, Response};
 use axum::{Extension, Router};
+use http::header::ACCEPT;
+use http::{HeaderValue, Method, Uri};
+use tower::ServiceExt as _;
 use utoipa::openapi::OpenApi;
 
 use crate::auth::AuthPolicy;
@@ -36,10 +42,13 @@ fn pages(state: ApiState, trusted_proxies: TrustedProxies) -> Router {
 
 /// The pages and the service's own name, for a listener that is reached from the internet.
 fn public(state: ApiState, trusted_proxies: TrustedProxies) -> Router {
-    let pages = state.pages.clone().layer(from_fn_with_state(trusted_proxies, visitor::identify));
+    let all_pages = state.pages.clone();
+    let pages = all_pages.clone().layer(from_fn_with_state(trusted_proxies, visitor::identify));
     let context = Context { state: state.clone(), policy: AuthPolicy::Public };
     let name = endpoints::own_name().with_state(state).method_not_allowed_fallback(method_not_allowed);
-    name.merge(pages).fallback(nothing_here).layer(from_fn_with_state(context, middleware::handle))
+    name.merge(pages)
+        .fallback(move |request| nothing_here(all_pages, request))
+        .layer(from_fn_with_state(context, middleware::handle))
 }
 
 /// The whole API.
@@ -69,8 +78,20 @@ async fn route_not_found() -> Problem {
     Problem::new(ErrorCode::RouteNotFound, "there is no such path; `/docs` and docs/api.md list all paths")
 }
 
-async fn nothing_here() -> Problem {
-    Problem::new(ErrorCode::RouteNotFound, "there is no such page")
+/// A page for a browser, JSON for everybody else.
+async fn nothing_here(pages: Router, request: Request) -> Response {
+    let accepts_html = |value: &HeaderValue| value.to_str().is_ok_and(|value| value.contains("text/html"));
+    let is_browser = request.method() == Method::GET && request.headers().get_all(ACCEPT).iter().any(accepts_html);
+    if !is_browser {
+        return Problem::new(ErrorCode::RouteNotFound, "there is no such page").into_response();
+    }
+    let mut page = Request::new(Body::empty());
+    *page.uri_mut() = Uri::from_static("/pages/none");
+    *page.headers_mut() = request.headers().clone();
+    match pages.oneshot(page).await {
+        Ok(response) => response,
+        Err(never) => match never {},
+    }
 }
 
 async fn method_not_allowed() -> Problem {
