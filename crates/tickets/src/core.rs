@@ -40,7 +40,7 @@ pub(crate) struct Core {
     pub(crate) store: Arc<dyn TicketStore>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) options: TicketOptions,
-    pub(crate) seeds: Arc<Seeds>,
+    pub(crate) seeds: Seeds,
     /// The service's own key, to which tokens may be locked.
     pub(crate) key: SecretKey,
     pub(crate) mints: Mints,
@@ -299,6 +299,11 @@ impl Core {
     }
 
     /// Prepares outputs with the next counters. The caller holds [`Mint::preparing`] until it has committed the advance.
+    ///
+    /// Before the first ones since the start, the mint is asked which counters it has signed outputs of: the record may be
+    /// an old copy, or a new one after the old one was lost. Those counters are skipped, because their outputs are tickets
+    /// that somebody holds already. A mint that claims too much costs some of the counters of its own keyset, and nothing
+    /// else.
     pub(crate) async fn prepare(
         &self,
         mint: &Mint,
@@ -309,14 +314,16 @@ impl Core {
     ) -> Result<(Outputs, CounterAdvance), Refusal> {
         let (mint_url, name) = (mint.address.as_str().to_owned(), keyset.id.to_string());
         let from = self.store.ticket_counter(&mint_url, &name).await?;
-        if from == 0 && self.is_used(mint, keyset, auth).await? {
-            return Err(Refusal::Failure(Failure::Refused(format!(
-                "this service's key was used with it before, under another address, or in a record that is lost: use that \
-                 address, or run `usher tickets restore {mint_url}` first"
-            ))));
-        }
-        let (seeds, id, keys) = (Arc::clone(&self.seeds), keyset.id, Arc::clone(keys));
-        let (outputs, to) = blocking(move || Outputs::prepare(&seeds, id, &keys, from, &totals)).await?;
+        let first = match mint.first_unused(keyset.id) {
+            Some(known) => known.max(from),
+            None => {
+                let found = self.find_first_unused(mint, keyset, from, auth).await?;
+                mint.remember_first_unused(keyset.id, found);
+                found
+            }
+        };
+        let (seeds, id, keys) = (self.seeds.of(&mint.address), keyset.id, Arc::clone(keys));
+        let (outputs, to) = blocking(move || Outputs::prepare(&seeds, id, &keys, first, &totals)).await?;
         Ok((outputs, CounterAdvance { mint_url, keyset: name, from, to }))
     }
 

@@ -28,15 +28,16 @@ pub(crate) struct Attempts {
     pub(crate) looks: usize,
     /// The mint has refused the job's auth token: the next attempt shows a newer one.
     pub(crate) auth_refused: bool,
+    /// The outputs are new ones already, because the mint claimed to have signed those before them.
+    pub(crate) has_skipped: bool,
 }
 
 impl Attempts {
     /// Of outputs that were prepared just now.
     pub(crate) const NONE: Self =
-        Self { uncertain: false, any: false, refused_since: None, looks: 0, auth_refused: false };
+        Self { uncertain: false, any: false, refused_since: None, looks: 0, auth_refused: false, has_skipped: false };
     /// Of outputs that were read from the store.
-    pub(crate) const UNKNOWN: Self =
-        Self { uncertain: true, any: true, refused_since: None, looks: 0, auth_refused: false };
+    pub(crate) const UNKNOWN: Self = Self { uncertain: true, any: true, ..Self::NONE };
 }
 
 /// The result of an attempt.

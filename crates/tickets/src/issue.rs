@@ -125,16 +125,10 @@ impl Core {
                 None => return self.signed_or_lost(entry, job, minting, &mint, FORGOTTEN).await,
             }
         }
-        if attempts.any
-            && let Some(signatures) = self.restore_outputs(&mint, &minting.outputs, auth).await?
-        {
-            return self.finish_mint(entry, job, minting, &mint, signatures).await;
-        }
         if !minting.terms.repeatable && !entry.is_awaited() && entry.is_expected() {
             // The caller pays the quote, and comes back.
             return Ok(Attempt::Later(LOOK));
         }
-        let is_first = !attempts.any;
         attempts.any = true;
         let blinded = self.blinded(&minting.outputs).await?;
         edge!("tickets-before-mint");
@@ -150,24 +144,27 @@ impl Core {
         };
         edge!("tickets-after-failed-mint");
         attempts.uncertain |= !error.is_definite();
-        if is_first
-            && error.concerns_outputs()
-            && mint.client.quote_state(&minting.quote, auth).await?.state != QuoteState::Issued
-        {
-            return self.fail(job, Failure::Refused(SIGNED_BEFORE.to_owned()), true).await;
-        }
-        if let Some(signatures) = self.restore_outputs(&mint, &minting.outputs, auth).await? {
-            return self.finish_mint(entry, job, minting, &mint, signatures).await;
-        }
+        // Signatures are taken only once the quote is issued: until then they are of another request (see `swap`).
         match self.state_of_quote(&mint, minting).await? {
             Some(QuoteState::Unpaid) => return self.await_payment(entry, job, minting, attempts).await,
             Some(QuoteState::Issued) => return self.signed_or_lost(entry, job, minting, &mint, ISSUED).await,
             Some(QuoteState::Paid) => {}
             None => return self.signed_or_lost(entry, job, minting, &mint, FORGOTTEN).await,
         }
-        if error.concerns_keyset()
-            && let Some(anew) = self.mint_anew(job, minting, &mint, attempts).await?
-        {
+        if error.concerns_outputs() && self.is_settled(attempts) {
+            mint.forget_first_unused(minting.outputs.keyset);
+            if attempts.has_skipped {
+                return self.fail(job, Failure::Refused(SIGNED_BEFORE.to_owned()), true).await;
+            }
+            let anew = self.mint_anew(job, minting, &mint).await?;
+            *attempts = Attempts { has_skipped: true, ..Attempts::NONE };
+            return Ok(anew);
+        }
+        let unit = normal_unit(&minting.terms.unit);
+        if error.concerns_keyset() && self.has_other_keyset(&mint, &unit, minting.outputs.keyset).await? {
+            let anew = self.mint_anew(job, minting, &mint).await?;
+            // The quote is looked at again, because it was paid.
+            *attempts = Attempts { has_skipped: attempts.has_skipped, ..Attempts::NONE };
             return Ok(anew);
         }
         let MintError::Refused(refusal) = &error else { return Err(error.into()) };
@@ -252,19 +249,10 @@ impl Core {
         self.end(entry, job, ending, mint_url, &unit, &kept, false).await
     }
 
-    /// Prepares new outputs in the same job: the mint no longer signs with the keyset, and has signed nothing. `None` if
-    /// it has no other one for them.
-    async fn mint_anew(
-        &self,
-        job: &Job,
-        minting: &Minting,
-        mint: &Mint,
-        attempts: &mut Attempts,
-    ) -> Result<Option<Attempt>, Halt> {
+    /// Prepares new outputs in the same job: the mint no longer signs with the keyset, or has signed the old outputs for
+    /// another request. It has signed nothing for this one.
+    async fn mint_anew(&self, job: &Job, minting: &Minting, mint: &Mint) -> Result<Attempt, Halt> {
         let unit = normal_unit(&minting.terms.unit);
-        if !self.has_other_keyset(mint, &unit, minting.outputs.keyset).await? {
-            return Ok(None);
-        }
         let (info, keys) = self.keyset_for_outputs(mint, &unit).await?;
         let _preparing = mint.preparing.lock().await;
         let totals = vec![(minting.terms.amount, Owner::Holder)];
@@ -276,9 +264,7 @@ impl Core {
         edge!("tickets-before-new-outputs");
         let revision = self.commit(commit).await?.map_err(stale)?;
         edge!("tickets-after-new-outputs");
-        // The quote is looked at again, because it was paid.
-        *attempts = Attempts::NONE;
-        Ok(Some(Attempt::Anew(Job { id: job.id, revision, record: Arc::new(record) })))
+        Ok(Attempt::Anew(Job { id: job.id, revision, record: Arc::new(record) }))
     }
 }
 

@@ -22,7 +22,7 @@ pub(crate) const FRESH: Duration = Duration::from_secs(5 * 60);
 const AGAIN: Duration = Duration::from_secs(3);
 
 /// Most keysets of a mint that are looked at.
-const MAX_KEYSETS: usize = 1000;
+pub(crate) const MAX_KEYSETS: usize = 1000;
 
 /// Most keysets whose keys are kept in memory (about 8 KB each).
 const MAX_KEYS: usize = 64;

@@ -19,17 +19,19 @@
 //!
 //! Each arrow is one transaction. An attempt of a mint or a swap is:
 //!
-//! 1. If an earlier attempt may have reached the mint: ask for the signatures of the outputs (NUT-09). All: go to 4.
+//! 1. If an earlier attempt may have reached the mint: ask whether the inputs are spent, or the quote is issued, and for the
+//!    signatures of the outputs (NUT-09). All: go to 4.
 //! 2. Send the request, always with the same outputs.
-//! 3. On *any* error ask for the signatures again. All: go on. None: whether the job can still be done, was undone by
-//!    somebody else, or must be tried again follows from the states of its inputs (NUT-07) or of its quote.
+//! 3. On *any* error ask again. All: go on. None: whether the job can still be done, was undone by somebody else, or must be
+//!    tried again follows from the states of its inputs (NUT-07) or of its quote. While inputs are unspent, or the quote is
+//!    not issued, signatures are of another request, and are not taken.
 //! 4. Verify amount, keyset and DLEQ proof of every signature.
 //! 5. One transaction: proofs added, own inputs removed, the token's text stored, the job ended.
 //!
 //! A job fails only when its outputs have no signature and either an input is spent, and there is still no signature after
 //! that was seen, or the mint refuses the request and no earlier attempt can still have an effect. New outputs are prepared
-//! (in the same job) only when the mint has retired the keyset, has signed none of the old ones, and the inputs are
-//! unspent.
+//! (in the same job) only when the mint has retired the keyset, or has signed the old ones for another request, has signed
+//! none for this one, and the inputs are unspent.
 //!
 //! | crash … | what resume does |
 //! | --- | --- |
@@ -53,10 +55,14 @@
 //!
 //! # Seeds
 //!
-//! Secrets are derived (NUT-13) from two seeds that come of the service's Nostr secret key: one for the wallet's own proofs,
-//! one for tokens that are handed out. A restore finds the first, and never takes back the second from those who hold it.
-//! Before a keyset's first use the mint is asked whether it has signed outputs of these seeds before: then the record was
-//! lost, and must be restored first.
+//! Secrets are derived (NUT-13) from seeds that come of the service's Nostr secret key and the mint's address: what one mint is
+//! shown is of no use at another, also if it publishes the other one's keys. Each mint has two seeds: one for the wallet's
+//! own proofs, one for tokens that are handed out. A restore finds the first, and never takes back the second from those who
+//! hold it.
+//!
+//! Before the first outputs of a keyset since the start, the mint is asked which of the next ones it has signed: the record may
+//! be an old copy, or a new one after the old one was lost. Those counters are skipped. A mint that refuses outputs because
+//! it has signed them, while nothing was done for the job, is asked again, once, and the job gets new outputs.
 //!
 //! # Bounds
 //!
@@ -95,7 +101,7 @@ mod transport;
 mod wallet;
 
 pub use options::TicketOptions;
-pub use restore::{RestoreError, RestoredTickets};
+pub use restore::{RestoreError, RestoredTickets, SecretsOf};
 pub use token::read_token;
 pub use transport::{BrokenOff, MintTransport};
 pub use wallet::{CashuWallet, InvalidKey, MintStatus};

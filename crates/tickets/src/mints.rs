@@ -3,13 +3,14 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use cashu::Id;
 use parking_lot::Mutex;
 use tokio::sync::Semaphore;
 
 use crate::TicketOptions;
 use crate::client::{HttpClient, MintClient};
 use crate::failure::{Failure, Refusal};
-use crate::keysets::Keysets;
+use crate::keysets::{Keysets, MAX_KEYSETS};
 use crate::mint_address::MintAddress;
 use crate::states::StateQueue;
 
@@ -26,6 +27,28 @@ pub(crate) struct Mint {
     /// Held from reading a counter, or choosing own proofs, to the commit that uses them.
     pub(crate) preparing: tokio::sync::Mutex<()>,
     pub(crate) states: StateQueue,
+    /// Of each keyset, the first counter of which the mint has signed nothing: what it was asked since the start.
+    first_unused: Mutex<HashMap<Id, u32>>,
+}
+
+impl Mint {
+    /// The first counter of which the mint has signed nothing, if it was asked.
+    pub(crate) fn first_unused(&self, keyset: Id) -> Option<u32> {
+        self.first_unused.lock().get(&keyset).copied()
+    }
+
+    pub(crate) fn remember_first_unused(&self, keyset: Id, first: u32) {
+        let mut known = self.first_unused.lock();
+        if known.len() >= MAX_KEYSETS {
+            known.clear();
+        }
+        known.insert(keyset, first);
+    }
+
+    /// The mint says that it has signed outputs that were never sent: it is asked again before the next ones.
+    pub(crate) fn forget_first_unused(&self, keyset: Id) {
+        self.first_unused.lock().remove(&keyset);
+    }
 }
 
 /// All mints in use.
@@ -80,6 +103,7 @@ impl Mints {
             address: address.clone(),
             keysets: Keysets::new(client.clone()),
             states: StateQueue::default(),
+            first_unused: Mutex::default(),
             client,
             slots: Semaphore::new(self.requests_per_mint),
             preparing: tokio::sync::Mutex::default(),

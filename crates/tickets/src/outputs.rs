@@ -6,11 +6,14 @@ use cashu::secret::Secret;
 use cashu::{BlindSignature, BlindedMessage, Id, Keys, Proof, ProofDleq};
 use serde::{Deserialize, Serialize};
 
-use crate::seed::{Owner, Seeds};
+use crate::seed::{MintSeeds, Owner};
 use crate::token::amount;
 
 /// Most outputs of a request.
 pub(crate) const MAX_OUTPUTS: usize = 500;
+
+/// How many counters a keyset has: NUT-13 has 31 bits for them.
+pub(crate) const COUNTERS: u32 = 1 << 31;
 
 /// Outputs of one keyset. They are stored before the mint sees them: from them alone the proofs can be made at any later
 /// time, whatever happens to the response.
@@ -61,7 +64,7 @@ pub(crate) fn split(total: u64, keys: &Keys) -> Result<Vec<u64>, OutputError> {
 impl Outputs {
     /// Prepares outputs for these totals, with the counters from `counter` on; returns the next unused counter too.
     pub(crate) fn prepare(
-        seeds: &Seeds,
+        seeds: &MintSeeds,
         keyset: Id,
         keys: &Keys,
         counter: u32,
@@ -77,8 +80,7 @@ impl Outputs {
         // In ascending order, so that their order does not tell which are change (NUT-03).
         amounts.sort_by_key(|(amount, _)| *amount);
         let count = u32::try_from(amounts.len()).map_err(|_| OutputError::Amount)?;
-        // NUT-13 has 31 bits for the counter.
-        let next = counter.checked_add(count).filter(|next| *next < 1 << 31).ok_or(OutputError::Counters)?;
+        let next = counter.checked_add(count).filter(|next| *next < COUNTERS).ok_or(OutputError::Counters)?;
         let derive = |(counter, (amount, owner)): (u32, (u64, Owner))| {
             let seed = seeds.of(owner);
             let secret = Secret::from_seed(seed, keyset, counter).map_err(|_| OutputError::Derivation)?;
@@ -90,7 +92,13 @@ impl Outputs {
     }
 
     /// One output for each counter from `from` to `to`, whose amounts are not known: for a restore (NUT-09).
-    pub(crate) fn unknown(seeds: &Seeds, keyset: Id, from: u32, to: u32, owner: Owner) -> Result<Self, OutputError> {
+    pub(crate) fn unknown(
+        seeds: &MintSeeds,
+        keyset: Id,
+        from: u32,
+        to: u32,
+        owner: Owner,
+    ) -> Result<Self, OutputError> {
         let seed = seeds.of(owner);
         let derive = |counter| {
             let secret = Secret::from_seed(seed, keyset, counter).map_err(|_| OutputError::Derivation)?;
@@ -187,7 +195,7 @@ mod tests {
     #[test]
     fn only_the_right_signatures_become_proofs() {
         let (keys, secret) = keys(&[1, 2, 4, 8]);
-        let seeds = Seeds::derive(&[1; 32]);
+        let seeds = crate::seed::Seeds::new(&[1; 32]).of_any_mint();
         let (outputs, next) =
             Outputs::prepare(&seeds, id(), &keys, 7, &[(5, Owner::Holder), (8, Owner::Wallet)]).unwrap();
         assert_eq!((next, outputs.totals()), (10, vec![(5, Owner::Holder), (8, Owner::Wallet)]));

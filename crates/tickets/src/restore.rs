@@ -1,6 +1,7 @@
 //! Restoring the balance at a mint with the service's key alone (NUT-09, NUT-13).
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
 
 use cashu::{KeySetInfo, Proof, State};
 use usher_engine::ports::{CounterAdvance, MintAuthToken, StoreError, TicketError, TicketJobId};
@@ -11,14 +12,21 @@ use crate::drive::wrong;
 use crate::failure::Refusal;
 use crate::job::{Ending, Job, Kind, Record, Stage, plain_commit};
 use crate::keysets::FRESH;
+use crate::mint_address::{MintAddress, normal_unit};
 use crate::mint_error::MintError;
 use crate::mints::Mint;
-use crate::outputs::Outputs;
-use crate::own_proof;
-use crate::seed::Owner;
+use crate::outputs::{COUNTERS, Outputs};
+use crate::seed::{MintSeeds, Owner};
+use crate::{own_proof, token};
 
 /// How many counters are looked at with one request. Each has two outputs: one of each seed.
 const BATCH: u32 = 100;
+
+/// The same before the first use of a keyset since the start, with the outputs of both seeds in one request.
+const LOOKED_AT: u32 = 50;
+
+/// Most requests of such a look-up. After it the mint itself refuses what it has signed, and the next look-up goes on.
+const LOOKS: usize = 64;
 
 /// After so many batches without a signature there are no more (as other wallets do it).
 const EMPTY_BATCHES: u32 = 3;
@@ -26,12 +34,27 @@ const EMPTY_BATCHES: u32 = 3;
 /// Most counters of a keyset that are looked at.
 const MAX_COUNTERS: u32 = 100_000;
 
+/// Which secrets a restore looks for. They follow from the service's key and the address under which the service used the
+/// mint, so both are needed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum SecretsOf {
+    /// Those that the service uses at the mint's address.
+    #[default]
+    ThisAddress,
+    /// Those that it used at this address: the mint was there before it moved. Only its operator can know that this is the
+    /// same mint: another one would learn the secrets of the first one's tickets.
+    FormerAddress(String),
+    /// Those of development builds before 0.1.0, which were the same at all mints. Here, too, the operator must be sure that
+    /// the tickets are of this mint.
+    AnyAddress,
+}
+
 /// What was restored in one unit.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RestoredTickets {
     /// The unit.
     pub unit: String,
-    /// What joined the balance, in the unit.
+    /// What joined the balance, in the unit. What the record has already is not counted.
     pub amount: u64,
     /// How many proofs that are.
     pub proofs: usize,
@@ -46,12 +69,15 @@ pub struct RestoredTickets {
 /// Why nothing was restored.
 #[derive(Debug, thiserror::Error)]
 pub enum RestoreError {
-    /// The record of this mint is in use. A restore would bring back proofs that were spent or handed out meanwhile.
+    /// Jobs at this mint are not finished. They may add the same proofs themselves.
     #[error(
-        "the ticket wallet has used this mint before ({0}); a restore is only possible into an empty record, \
-         for example after the database was lost"
+        "the ticket wallet has unfinished jobs at this mint: start the service, and restore when they have finished \
+         (usher_ticket_jobs_unfinished)"
     )]
-    InUse(&'static str),
+    Unfinished,
+    /// The database was used by somebody else at the same time.
+    #[error("the record of this mint was changed meanwhile; try again")]
+    Changed,
     /// The mint or the store failed. What was restored of other keysets until then stays; a repeated restore continues.
     #[error(transparent)]
     Ticket(#[from] TicketError),
@@ -88,11 +114,11 @@ impl From<StoreError> for RestoreError {
 
 impl CashuWallet {
     /// Restores the wallet's own balance at this mint, in all units, from the service's key: for `usher tickets restore
-    /// <mint>`, after the database was lost.
+    /// <mint>`, after the database was lost, or an old copy took its place.
     ///
-    /// The record of this mint must be empty: no counter used, no proof, no unfinished job. It takes one request for each
-    /// 100 counters that were used, and three more, for each keyset of the mint. If it is interrupted, it can be repeated,
-    /// and continues with the keysets that are left. The wallet need not be [started](Self::start).
+    /// What the mint has signed for the balance, what is not spent and what the record lacks joins the record. There must
+    /// be no unfinished job at this mint. It takes two requests for each 100 counters that were used, and six more, for each
+    /// keyset of the mint. It can be repeated. The wallet need not be [started](Self::start).
     ///
     /// Tokens that were handed out are not restored: they belong to those who hold them.
     ///
@@ -101,19 +127,27 @@ impl CashuWallet {
     pub async fn restore(
         &self,
         mint_url: &str,
+        secrets: &SecretsOf,
         auth: Option<&MintAuthToken>,
     ) -> Result<Vec<RestoredTickets>, RestoreError> {
         let core = &self.core;
         let mint = core.mints.get(mint_url)?;
+        let seeds = Arc::new(match secrets {
+            SecretsOf::ThisAddress => core.seeds.of(&mint.address),
+            SecretsOf::FormerAddress(former) => core.seeds.of(&core.mints.check(former)?),
+            SecretsOf::AnyAddress => core.seeds.of_any_mint(),
+        });
         let list = mint.keysets.list(core.clock.monotonic(), FRESH).await?;
         let _preparing = mint.preparing.lock().await;
-        let left = core.keysets_to_restore(&mint, &list).await?;
+        core.check_that_jobs_have_finished(&mint).await?;
         mint.keysets.support().await?;
+        let mut seen = HashSet::new();
         let mut restored = BTreeMap::new();
-        for info in left {
-            let unit = info.unit.to_string();
+        for info in list.iter().filter(|info| seen.insert(info.id)) {
+            let unit = normal_unit(&info.unit.to_string());
             let of_unit = restored.entry(unit.clone()).or_insert(RestoredTickets { unit, ..Default::default() });
-            core.restore_keyset(&mint, &info, auth, of_unit).await?;
+            let of_keyset = RestoredKeyset { mint: &mint, info, auth, seeds: Arc::clone(&seeds) };
+            core.restore_keyset(&of_keyset, *secrets == SecretsOf::ThisAddress, of_unit).await?;
         }
         if let Some(auth) = auth {
             core.tokens.keep(&mint.address, auth).await;
@@ -122,72 +156,74 @@ impl CashuWallet {
     }
 }
 
+/// A keyset, and the seeds of what is looked for in it.
+struct RestoredKeyset<'a> {
+    mint: &'a Mint,
+    info: &'a KeySetInfo,
+    auth: Option<&'a MintAuthToken>,
+    seeds: Arc<MintSeeds>,
+}
+
 impl Core {
-    /// The keysets that were not restored yet.
-    async fn keysets_to_restore(&self, mint: &Mint, list: &[KeySetInfo]) -> Result<Vec<KeySetInfo>, RestoreError> {
-        let mint_url = mint.address.as_str();
+    async fn check_that_jobs_have_finished(&self, mint: &Mint) -> Result<(), RestoreError> {
         let mut after = None;
         loop {
             let page = self.store.unfinished_ticket_jobs(after, 256).await?;
-            let Some(last) = page.last() else { break };
+            let Some(last) = page.last() else { return Ok(()) };
             after = Some(*last);
             for id in page {
                 let job = self.store.ticket_job(id).await?.as_ref().map(Job::read).transpose()?;
-                if job.is_some_and(|job| job.mint_url().is_some_and(|url| url == mint_url)) {
-                    return Err(RestoreError::InUse("it has unfinished jobs"));
+                if job.is_some_and(|job| job.mint_url().is_some_and(|url| is_address(url, mint))) {
+                    return Err(RestoreError::Unfinished);
                 }
             }
         }
-        let mut left: Vec<KeySetInfo> = Vec::new();
-        let mut is_continued = false;
-        for info in list {
-            if self.store.ticket_job(restore_id(mint_url, info)).await?.is_some() {
-                is_continued = true;
-            } else if self.store.ticket_counter(mint_url, &info.id.to_string()).await? > 0 {
-                return Err(RestoreError::InUse("counters of its keysets are used"));
-            } else if left.iter().all(|other| other.id != info.id) {
-                left.push(info.clone());
-            }
-        }
-        if !is_continued && self.store.ticket_balances().await?.iter().any(|balance| balance.mint_url == mint_url) {
-            return Err(RestoreError::InUse("there is a balance"));
-        }
-        Ok(left)
     }
 
+    /// Restores what is missing of one keyset. `are_counters` says whether the counters looked at are those that the record
+    /// uses from now on.
     async fn restore_keyset(
         &self,
-        mint: &Mint,
-        info: &KeySetInfo,
-        auth: Option<&MintAuthToken>,
+        of: &RestoredKeyset<'_>,
+        are_counters: bool,
         restored: &mut RestoredTickets,
     ) -> Result<(), RestoreError> {
+        let RestoredKeyset { mint, info, auth, .. } = of;
+        let mint_url = mint.address.as_str().to_owned();
+        let used = self.store.ticket_counter(&mint_url, &info.id.to_string()).await?;
         let keys = mint.keysets.keys(info).await?;
         let mut rows = Vec::new();
         let mut pending = 0_u64;
-        let (mut next, mut from, mut empty) = (0, 0, 0);
-        while empty < EMPTY_BATCHES && from < MAX_COUNTERS {
+        let (mut next, mut from, mut empty) = (used, 0, 0);
+        // Counters that the record knows as used may have signatures after any gap.
+        while (empty < EMPTY_BATCHES || are_counters && from < used) && from < MAX_COUNTERS {
             let to = from + BATCH;
-            let own = self.signed_outputs(mint, info, from, to, Owner::Wallet, auth).await?;
-            let others = self.signed_outputs(mint, info, from, to, Owner::Holder, auth).await?;
+            let own = self.signed_outputs(of, from, to, Owner::Wallet).await?;
+            let others = self.signed_outputs(of, from, to, Owner::Holder).await?;
             empty = if own.is_empty() && others.is_empty() { empty + 1 } else { 0 };
-            next = own.last_counter(from).max(others.last_counter(from)).map_or(next, |last| last + 1);
+            let last = own.last_counter(from).max(others.last_counter(from));
+            if let Some(last) = last.filter(|_| are_counters) {
+                next = next.max(last + 1);
+            }
             restored.handed_out += others.signatures.len();
             from = to;
             if own.is_empty() {
                 continue;
             }
-            let keys = std::sync::Arc::clone(&keys);
+            let keys = Arc::clone(&keys);
             let work = move || Ok(own.outputs.unblind(own.signatures, &keys));
             let proofs = blocking(work).await.map_err(|error| wrong(&error.to_string()))?.map_err(wrong)?;
-            let proofs: Vec<Proof> = proofs.into_iter().map(|(_, proof)| proof).collect();
+            let proofs = self.missing(proofs.into_iter().map(|(_, proof)| proof).collect()).await?;
             let ys = proofs.iter().map(Proof::y).collect::<Result<Vec<_>, _>>();
             let ys = ys.map_err(|_| wrong("a restored proof has no point"))?;
-            let states = mint.client.check_state(ys, auth).await?;
+            if ys.is_empty() {
+                continue;
+            }
+            let states = mint.client.check_state(ys, *auth).await?;
             for (proof, state) in proofs.iter().zip(states) {
                 match state.state {
                     State::Unspent | State::Reserved => {
-                        rows.push(own_proof::row(mint.address.as_str(), &restored.unit, proof)?);
+                        rows.push(own_proof::row(&mint_url, &restored.unit, proof)?);
                     }
                     State::Pending | State::PendingSpent => {
                         pending = pending.saturating_add(proof.amount.into());
@@ -197,15 +233,16 @@ impl Core {
             }
         }
         restored.pending = restored.pending.saturating_add(pending);
-        if next == 0 || pending > 0 {
+        if pending > 0 || (rows.is_empty() && next == used) {
             return Ok(());
         }
         let amount = rows.iter().map(|row| row.amount).fold(0, u64::saturating_add);
         let stage = Stage::Ended(Ending::Amount(amount));
         let record = Record { kind: Kind::Restore, fingerprint: String::new(), stage };
-        let mint_url = mint.address.as_str().to_owned();
-        let mut commit = plain_commit(restore_id(&mint_url, info), 0, self.now(), &record)?;
-        commit.counter = Some(CounterAdvance { mint_url, keyset: info.id.to_string(), from: 0, to: next });
+        let id = restore_id(&mint_url, info);
+        let revision = self.store.ticket_job(id).await?.map_or(0, |job| job.revision);
+        let mut commit = plain_commit(id, revision, self.now(), &record)?;
+        commit.counter = Some(CounterAdvance { mint_url, keyset: info.id.to_string(), from: used, to: next });
         let proofs = rows.len();
         commit.add = rows;
         match self.commit(commit).await? {
@@ -214,43 +251,73 @@ impl Core {
                 restored.proofs += proofs;
                 Ok(())
             }
-            Err(_) => Err(RestoreError::InUse("it was used meanwhile")),
+            Err(_) => Err(RestoreError::Changed),
         }
     }
 
-    /// Whether the mint has signed outputs of the first counters of a keyset: then this key was used with it before. Looked
-    /// at before a keyset's first use: the same outputs again would be tokens that others hold already, and after it the
-    /// balance could not be restored any more.
-    pub(crate) async fn is_used(
+    /// Those of these proofs that the record does not have.
+    async fn missing(&self, proofs: Vec<Proof>) -> Result<Vec<Proof>, RestoreError> {
+        let id = |proof: &Proof| proof.y().map(|y| token::proof_id(&y)).map_err(|_| wrong("a proof has no point"));
+        let ids = proofs.iter().map(id).collect::<Result<Vec<_>, _>>()?;
+        let stored: HashSet<_> = self.store.proofs(&ids).await?.into_iter().map(|stored| stored.id).collect();
+        let missing = ids.iter().zip(proofs).filter(|(id, _)| !stored.contains(id));
+        Ok(missing.map(|(_, proof)| proof).collect())
+    }
+
+    /// The first counter from `from` on behind those of which the mint says that it has signed outputs.
+    pub(crate) async fn find_first_unused(
         &self,
         mint: &Mint,
         info: &KeySetInfo,
+        from: u32,
         auth: Option<&MintAuthToken>,
-    ) -> Result<bool, Refusal> {
-        for owner in [Owner::Wallet, Owner::Holder] {
-            let (seeds, id) = (std::sync::Arc::clone(&self.seeds), info.id);
-            let blinded = blocking(move || Outputs::unknown(&seeds, id, 0, BATCH, owner)?.blinded()).await?;
-            if !mint.client.restore(blinded, auth).await?.is_empty() {
-                return Ok(true);
+    ) -> Result<u32, Refusal> {
+        let mut first = from;
+        let mut at = from;
+        for _ in 0..LOOKS {
+            let to = at.saturating_add(LOOKED_AT).min(COUNTERS);
+            let (seeds, id) = (self.seeds.of(&mint.address), info.id);
+            let work = move || {
+                let mut outputs = Outputs::unknown(&seeds, id, at, to, Owner::Wallet)?.blinded()?;
+                outputs.extend(Outputs::unknown(&seeds, id, at, to, Owner::Holder)?.blinded()?);
+                Ok(outputs)
+            };
+            let outputs = blocking(work).await?;
+            if outputs.is_empty() {
+                break;
             }
+            let counters = (at..to).chain(at..to);
+            let counters: HashMap<_, _> =
+                outputs.iter().map(|output| output.blinded_secret.to_bytes()).zip(counters).collect();
+            let signed = mint.client.restore(outputs, auth).await?;
+            let signed = signed.iter().filter_map(|(output, _)| counters.get(&output.blinded_secret.to_bytes()));
+            let Some(last) = signed.max() else { break };
+            (first, at) = (last + 1, to);
         }
-        Ok(false)
+        if first > from {
+            tracing::warn!(
+                mint = mint.address.as_str(),
+                keyset = %info.id,
+                counters = first - from,
+                "the mint has signed more for this service's key than the database knows, as after a lost database or an \
+                 old copy: its counters are skipped; `usher tickets restore` adds what is missing in the balance",
+            );
+        }
+        Ok(first)
     }
 
     /// Which outputs of these counters the mint has signed, with its signatures.
     async fn signed_outputs(
         &self,
-        mint: &Mint,
-        info: &KeySetInfo,
+        of: &RestoredKeyset<'_>,
         from: u32,
         to: u32,
         owner: Owner,
-        auth: Option<&MintAuthToken>,
     ) -> Result<SignedOutputs, RestoreError> {
-        let (seeds, id) = (std::sync::Arc::clone(&self.seeds), info.id);
+        let (seeds, id) = (Arc::clone(&of.seeds), of.info.id);
         let outputs = blocking(move || Outputs::unknown(&seeds, id, from, to, owner)).await.map_err(Refusal::from)?;
         let blinded = self.blinded(&outputs).await?;
-        let restored = mint.client.restore(blinded.clone(), auth).await?;
+        let restored = of.mint.client.restore(blinded.clone(), of.auth).await?;
         let mut signed: HashMap<_, _> =
             restored.into_iter().map(|(output, signature)| (output.blinded_secret.to_bytes(), signature)).collect();
         let signatures: Vec<_> =
@@ -278,6 +345,11 @@ impl SignedOutputs {
     fn last_counter(&self, from: u32) -> Option<u32> {
         self.last.map(|last| from + last)
     }
+}
+
+/// Whether a stored address is that of this mint: jobs have addresses as callers wrote them.
+fn is_address(stored: &str, mint: &Mint) -> bool {
+    MintAddress::parse(stored).is_ok_and(|stored| stored == mint.address)
 }
 
 /// The job that records the restore of a keyset.

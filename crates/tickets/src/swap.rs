@@ -24,7 +24,7 @@ use crate::token;
 /// surely been processed.
 const LATE_EFFECTS: Duration = Duration::from_secs(5 * 60);
 
-/// Its signatures of new outputs are of another wallet's job: taking them would hand out what others hold already.
+/// Why a job ends whose outputs the mint claims to have signed for another request, also after they were made anew.
 pub(crate) const SIGNED_BEFORE: &str = "it has signed these outputs before: another service uses the same key with it";
 
 impl Core {
@@ -66,8 +66,14 @@ impl Core {
             // Nothing was done, and nothing can be asked with this token either. With another one it can be tried again.
             return self.fail(job, Failure::Refused(refusal.text.clone()), true).await;
         }
-        if is_first && error.concerns_outputs() && !self.is_any_spent(&mint, swapping).await? {
-            return self.fail(job, Failure::Refused(SIGNED_BEFORE.to_owned()), true).await;
+        if error.concerns_outputs() && self.is_settled(attempts) && !self.is_any_spent(&mint, swapping).await? {
+            mint.forget_first_unused(swapping.outputs.keyset);
+            if attempts.has_skipped {
+                return self.fail(job, Failure::Refused(SIGNED_BEFORE.to_owned()), true).await;
+            }
+            let anew = self.swap_anew(job, swapping, &mint).await?;
+            *attempts = Attempts { has_skipped: true, ..Attempts::NONE };
+            return Ok(anew);
         }
         if let Some(signatures) = self.restored(&mint, &swapping.outputs, swapping).await? {
             return self.finish_swap(entry, job, swapping, &mint, signatures).await;
@@ -90,15 +96,13 @@ impl Core {
             }
             TokenState::Unspent => {}
         }
-        if error.concerns_keyset()
-            && let Some(anew) = self.swap_anew(job, swapping, &mint, attempts).await?
-        {
+        if error.concerns_keyset() && self.has_other_keyset(&mint, &swapping.unit, swapping.outputs.keyset).await? {
+            let anew = self.swap_anew(job, swapping, &mint).await?;
+            *attempts = Attempts { has_skipped: attempts.has_skipped, ..Attempts::NONE };
             return Ok(anew);
         }
         let MintError::Refused(refusal) = &error else { return Err(error.into()) };
-        let now = self.clock.monotonic();
-        let since = *attempts.refused_since.get_or_insert(now);
-        if attempts.uncertain && now.saturating_sub(since) < LATE_EFFECTS {
+        if !self.is_settled(attempts) {
             return Err(error.into());
         }
         edge!("tickets-before-failure");
@@ -109,20 +113,34 @@ impl Core {
         self.fail(job, Failure::Refused(refusal.text.clone()), true).await
     }
 
+    /// Whether no earlier attempt can still have an effect, now that the mint has refused one.
+    pub(crate) fn is_settled(&self, attempts: &mut Attempts) -> bool {
+        let now = self.clock.monotonic();
+        let since = *attempts.refused_since.get_or_insert(now);
+        !attempts.uncertain || now.saturating_sub(since) >= LATE_EFFECTS
+    }
+
     /// Whether the mint says that an input is spent, or is being spent.
     async fn is_any_spent(&self, mint: &Mint, swapping: &Swapping) -> Result<bool, Halt> {
         let states = mint.client.check_state(swapping.ys()?, swapping.auth.as_ref()).await?;
         Ok(together(states.iter().map(|state| state.state)) != TokenState::Unspent)
     }
 
-    /// The signatures of all outputs, if the mint has signed them.
+    /// The signatures of all outputs, if the mint has signed them for this swap.
+    ///
+    /// While all inputs are unspent, it has signed them for another request: one that this record does not know, because
+    /// it is an old copy. Taking those signatures would hand out what somebody holds already.
     async fn restored(
         &self,
         mint: &Mint,
         outputs: &Outputs,
         swapping: &Swapping,
     ) -> Result<Option<Vec<BlindSignature>>, Halt> {
-        self.restore_outputs(mint, outputs, swapping.auth.as_ref()).await
+        let signatures = self.restore_outputs(mint, outputs, swapping.auth.as_ref()).await?;
+        if signatures.is_some() && !self.is_any_spent(mint, swapping).await? {
+            return Ok(None);
+        }
+        Ok(signatures)
     }
 
     /// Makes proofs of the signatures and ends the job.
@@ -202,18 +220,9 @@ impl Core {
         Ok(Attempt::Changed(Job { id: job.id, revision, record: Arc::new(record) }))
     }
 
-    /// Prepares new outputs in the same job: the mint no longer signs with the keyset, has signed nothing, and the inputs
-    /// are unspent. `None` if it has no other keyset for them: then this is a refusal like any other.
-    async fn swap_anew(
-        &self,
-        job: &Job,
-        swapping: &Swapping,
-        mint: &Mint,
-        attempts: &mut Attempts,
-    ) -> Result<Option<Attempt>, Halt> {
-        if !self.has_other_keyset(mint, &swapping.unit, swapping.outputs.keyset).await? {
-            return Ok(None);
-        }
+    /// Prepares new outputs in the same job: the mint no longer signs with the keyset, or has signed the old outputs for
+    /// another request. It has signed nothing for this one, and the inputs are unspent.
+    async fn swap_anew(&self, job: &Job, swapping: &Swapping, mint: &Mint) -> Result<Attempt, Halt> {
         let list = mint.keysets.list(self.clock.monotonic(), crate::keysets::FRESH).await?;
         let rest = token::sum(&swapping.inputs).saturating_sub(crate::keysets::fee(&list, &swapping.inputs));
         let old = swapping.outputs.totals();
@@ -222,15 +231,15 @@ impl Core {
             // What was promised to the caller stays; the change is what is left.
             (Kind::Withdraw, _) => {
                 let Some(change) = rest.checked_sub(handed_out) else {
-                    return self.fail(job, Failure::Refused("its fee has risen".to_owned()), true).await.map(Some);
+                    return self.fail(job, Failure::Refused("its fee has risen".to_owned()), true).await;
                 };
                 vec![(handed_out, Owner::Holder), (change, Owner::Wallet)]
             }
             _ if rest == 0 => {
-                return self.fail(job, Failure::Refused("its fee takes all of it".to_owned()), true).await.map(Some);
+                return self.fail(job, Failure::Refused("its fee takes all of it".to_owned()), true).await;
             }
             (Kind::Verify, _) if rest < handed_out => {
-                return self.fail(job, Failure::Refused("its fee has risen".to_owned()), true).await.map(Some);
+                return self.fail(job, Failure::Refused("its fee has risen".to_owned()), true).await;
             }
             (Kind::Verify, _) => vec![(rest, Owner::Holder)],
             _ => vec![(rest, Owner::Wallet)],
@@ -251,8 +260,7 @@ impl Core {
         edge!("tickets-before-new-outputs");
         let revision = self.commit(commit).await?.map_err(stale)?;
         edge!("tickets-after-new-outputs");
-        *attempts = Attempts::NONE;
-        Ok(Some(Attempt::Anew(Job { id: job.id, revision, record: Arc::new(record) })))
+        Ok(Attempt::Anew(Job { id: job.id, revision, record: Arc::new(record) }))
     }
 
     /// The mint says that some of the wallet's own proofs are spent, though not by this job: they leave the balance, and the

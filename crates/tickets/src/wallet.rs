@@ -52,7 +52,7 @@ impl CashuWallet {
             tokens: MintTokens::new(Arc::clone(&store)),
             store,
             clock,
-            seeds: Arc::new(Seeds::derive(secret_key)),
+            seeds: Seeds::new(secret_key),
             key: SecretKey::from_slice(secret_key).map_err(|_| InvalidKey)?,
             mints: Mints::new(&options),
             options,

@@ -238,17 +238,25 @@ impl fmt::Debug for ListenCommand {
 pub enum TicketsCommand {
     /// Prints the balances: amount, unit and mint, one per line.
     Balances,
-    /// Gets the balance at a mint back after the database was lost: everything that the mint has signed for the service's key
-    /// and that is not spent.
+    /// Gets the balance at a mint back after the database was lost, or an old copy took its place: what the mint has signed
+    /// for the service's key, and what is neither spent nor in the database.
     ///
-    /// It needs nostr.private_key and nothing else. It refuses to run if the database knows the mint already, because it
-    /// would bring back what was handed out.
+    /// It needs nostr.private_key and the address under which the service has used the mint, and nothing else. It refuses to
+    /// run while jobs at the mint are not finished.
     Restore {
         /// The mint's address.
         mint_url: String,
         /// The file that holds the token by which the mint knows the service, if the mint wants one.
         #[arg(long, value_name = "FILE")]
         static_token_file: Option<PathBuf>,
+        /// The address under which the service has used this mint before the mint moved. Be sure that it is the same mint:
+        /// another one could spend the balance.
+        #[arg(long, value_name = "URL")]
+        former_address: Option<String>,
+        /// Looks for the tickets of development builds before 0.1.0, whose secrets were the same at all mints. Be sure that
+        /// the service had its balance at this mint: another one could spend it.
+        #[arg(long, conflicts_with = "former_address")]
+        development_build: bool,
     },
 }
 

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 /// The base point of secp256k1: a valid point that signs nothing.
-const SOME_POINT: &str = "0279be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798";
+pub(super) const SOME_POINT: &str = "0279be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798";
 
 /// How a response is not true. Where the response has nothing of the kind, it stays as it is.
 #[derive(Clone, Debug, PartialEq)]

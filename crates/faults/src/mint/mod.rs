@@ -1,11 +1,13 @@
-//! Cashu mints that fail, hang, lie or forget: a proxy in front of an honest one.
+//! Cashu mints that fail, hang, lie or forget: a proxy in front of an honest one. And one that pretends to be another one.
 
 mod false_responses;
 mod fault;
 mod faulty_mint;
+mod hostile_mint;
 mod route;
 
 pub use false_responses::FalseResponse;
 pub use fault::{Fault, Garbage};
 pub use faulty_mint::{FaultyMint, MintCall};
+pub use hostile_mint::HostileMint;
 pub use route::MintRoute;

@@ -30,6 +30,7 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
     Migration { version: 11, sql: include_str!("../../migrations/sqlite/0011_tickets.sql") },
     Migration { version: 12, sql: include_str!("../../migrations/sqlite/0012_openid.sql") },
     Migration { version: 13, sql: include_str!("../../migrations/sqlite/0013_user_signers.sql") },
+    Migration { version: 14, sql: include_str!("../../migrations/sqlite/0014_ticket_secrets_per_mint.sql") },
 ];
 
 /// Why a database was not brought to the schema.
@@ -169,6 +170,7 @@ mod tests {
         "9b99b776771bdeb51837a92e6c6b29bacf8b61ce7cc9337b91903c3f8ea3a9ae",
         "bf3d1cbf28ca112151d9edbf9969cdf9c2d1c66d83087e45b629b9fdb6459839",
         "05dec09f302db7eac8f8e91916dc4281a2fc62dc32f30fa371d9996bbda2cd9a",
+        "e4fa40bff5bf2cb3496fbb4198affc5e63f57b1f7c653ace348bbb309abe22e0",
     ];
 
     #[test]
@@ -209,6 +211,25 @@ mod tests {
         for version in 1..MIGRATIONS.len() {
             assert_eq!(schema_from(version), schema_from(MIGRATIONS.len()), "from {version}");
         }
+    }
+
+    /// Of the secrets that are derived for each mint's address none was used. A row must stay for each keyset.
+    #[test]
+    fn counters_begin_again_with_the_secrets_of_each_mint() {
+        let mut connection = Connection::open_in_memory().unwrap();
+        migrate(&mut connection, &MIGRATIONS[..13]).unwrap();
+        let old = "INSERT INTO ticket_counters VALUES ('https://m', '00a', 57), ('https://n', '00a', 0)";
+        connection.execute_batch(old).unwrap();
+        migrate(&mut connection, MIGRATIONS).unwrap();
+        let counters = |sql| connection.query_row(sql, [], |row| row.get::<_, u32>(0)).unwrap();
+        assert_eq!(counters("SELECT count(*) FROM ticket_counters WHERE next = 0"), 2);
+        // Only once.
+        connection.execute_batch("UPDATE ticket_counters SET next = 3").unwrap();
+        migrate(&mut connection, MIGRATIONS).unwrap();
+        assert_eq!(
+            connection.query_row("SELECT sum(next) FROM ticket_counters", [], |row| row.get::<_, u32>(0)),
+            Ok(6)
+        );
     }
 
     #[test]

@@ -24,7 +24,7 @@ pub(crate) struct World {
     pub(crate) mint: Mint,
     pub(crate) url: String,
     pub(crate) store: Arc<SqliteStore>,
-    _folder: TempDir,
+    folder: TempDir,
 }
 
 impl World {
@@ -35,7 +35,7 @@ impl World {
     pub(crate) async fn with(options: MintOptions) -> Self {
         let mint = Mint::start(options).await.unwrap();
         let (store, folder) = new_store();
-        Self { url: mint.url(), mint, store, _folder: folder }
+        Self { url: mint.url(), mint, store, folder }
     }
 
     /// A wallet on the store, started.
@@ -81,6 +81,16 @@ impl World {
         let balances = wallet.balances().await.unwrap();
         let mut of_unit = balances.iter().filter(|balance| balance.unit == unit && balance.mint_url == self.url);
         of_unit.next().map_or(0, |balance| balance.amount)
+    }
+
+    /// A copy of the store as it is now. No wallet may be using it.
+    pub(crate) fn copy_of_store(&self) -> (Arc<SqliteStore>, TempDir) {
+        let copy = tempfile::tempdir().unwrap();
+        for file in std::fs::read_dir(self.folder.path()).unwrap().map(Result::unwrap) {
+            std::fs::copy(file.path(), copy.path().join(file.file_name())).unwrap();
+        }
+        let store = SqliteStore::open(&copy.path().join("usher.db"), SqliteOptions::default()).unwrap();
+        (Arc::new(store), copy)
     }
 
     pub(crate) async fn totals(&self, unit: &str) -> MintTotals {

@@ -3,10 +3,12 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods, reason = "tests")]
 
 mod basics;
+mod development_builds;
 mod faulty_mints;
 mod fixture;
 mod fuzz_targets;
 mod given_up;
+mod hostile_mints;
 mod mint_tokens;
 mod quotes;
 mod restoring;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use usher_engine::ports::{MintAuthToken, SystemClock, TicketBalance, TicketStore as _};
 use usher_protocol::mint_url;
 use usher_store::{OpenError, SqliteOptions, SqliteStore};
-use usher_tickets::RestoredTickets;
+use usher_tickets::{RestoredTickets, SecretsOf};
 
 use super::environment::{load_in_time, source};
 use crate::cli::TicketsCommand;
@@ -37,8 +37,13 @@ pub fn run(command: &TicketsCommand, data_dir: Option<PathBuf>) -> Result<(), Fa
     let text = runtime.block_on(async {
         match command {
             TicketsCommand::Balances => balances(config, &source).await,
-            TicketsCommand::Restore { mint_url, static_token_file } => {
-                restore(config, &source, mint_url, static_token_file.as_deref()).await
+            TicketsCommand::Restore { mint_url, static_token_file, former_address, development_build } => {
+                let secrets = match former_address {
+                    Some(former) => SecretsOf::FormerAddress(address(former)?),
+                    None if *development_build => SecretsOf::AnyAddress,
+                    None => SecretsOf::ThisAddress,
+                };
+                restore(config, &source, mint_url, &secrets, static_token_file.as_deref()).await
             }
         }
     })?;
@@ -60,14 +65,25 @@ async fn balances(config: &Config, source: &Source) -> Result<String, Failure> {
     Ok(lines(&balances))
 }
 
-async fn restore(config: &Config, source: &Source, mint: &str, token_file: Option<&Path>) -> Result<String, Failure> {
-    let mint = mint_url::normalize(mint)
-        .ok_or_else(|| Failure::usage("the mint must be an http(s) URL without credentials, query and fragment"))?;
+/// The normal form of a mint's address.
+fn address(text: &str) -> Result<String, Failure> {
+    mint_url::normalize(text)
+        .ok_or_else(|| Failure::usage("the mint must be an http(s) URL without credentials, query and fragment"))
+}
+
+async fn restore(
+    config: &Config,
+    source: &Source,
+    mint: &str,
+    secrets: &SecretsOf,
+    token_file: Option<&Path>,
+) -> Result<String, Failure> {
+    let mint = address(mint)?;
     let auth = token_file.map(mint_token).transpose()?;
     make_data_dir(&source.data_dir)?;
     let store = open_store(config, source)?;
     let wallet = ticket_wallet::open(config, &identity(config)?.keys, Arc::clone(&store), Arc::new(SystemClock))?;
-    let restored = wallet.restore(&mint, auth.as_ref()).await;
+    let restored = wallet.restore(&mint, secrets, auth.as_ref()).await;
     wallet.close().await;
     store.close().await;
     let restored = restored?;
@@ -84,7 +100,10 @@ async fn restore(config: &Config, source: &Source, mint: &str, token_file: Optio
         }
     }
     if balances.is_empty() {
-        tell(&format!("usher: {mint} holds nothing for this key"));
+        tell(&format!(
+            "usher: {mint} holds nothing for this key that the database lacks; if the service has used this mint under \
+             another address, name it with --former-address"
+        ));
     }
     Ok(lines(&balances))
 }
