@@ -126,6 +126,7 @@ impl<'a> Protocol<'a> {
         };
         protocol.subscribe(now);
         handle.publications.begin();
+        handle.queue.drop_copies();
         protocol
     }
 

@@ -9,7 +9,8 @@ use usher_engine::UnixMillis;
 
 use crate::send_queue::Outgoing;
 
-/// Older events have been repeated since: the engine repeats an unanswered request after 60 s ± 20 % at the latest.
+/// Relays may refuse older events (strfry does after 60 s). A request that was sent earlier reaches an added relay when the
+/// engine repeats it.
 const KEPT_FOR: Duration = Duration::from_secs(75);
 
 /// Most events kept, and most bytes. Others reach an added relay when they are repeated.

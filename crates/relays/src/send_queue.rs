@@ -1,7 +1,7 @@
 //! The queue of events waiting for one relay.
 
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap, VecDeque};
+use std::collections::{BinaryHeap, HashMap, HashSet, VecDeque};
 use std::time::Duration;
 
 use parking_lot::Mutex;
@@ -147,6 +147,23 @@ impl SendQueue {
             dropped += 1;
         }
         dropped + inner.drop_held(|event| now.saturating_duration_since(event.made) > self.fresh_for)
+    }
+
+    /// Keeps only the latest copy of each event: the engine repeats an event while its relay is away, and wallets reply to
+    /// each copy.
+    pub(crate) fn drop_copies(&self) {
+        let mut inner = self.inner.lock();
+        let (mut ids, mut bytes) = (HashSet::new(), 0);
+        let mut kept: VecDeque<_> = VecDeque::with_capacity(inner.waiting.len());
+        for event in std::mem::take(&mut inner.waiting).into_iter().rev() {
+            if ids.insert(event.id) {
+                kept.push_front(event);
+            } else {
+                bytes += event.frame.len();
+            }
+        }
+        inner.waiting = kept;
+        inner.bytes = inner.bytes.saturating_sub(bytes);
     }
 
     /// Drops everything.
@@ -295,6 +312,19 @@ mod tests {
                 None => return left,
             }
         }
+    }
+
+    #[test]
+    fn of_copies_the_latest_is_kept() {
+        let now = Instant::now();
+        let queue = SendQueue::new(100, 10_000, Duration::from_secs(60));
+        for (number, age) in [(1, 50), (2, 40), (1, 20), (3, 10), (1, 0)] {
+            queue.push(event(number, 10, now + Duration::from_secs(100 - age)));
+        }
+        queue.drop_copies();
+        assert_eq!((queue.len(), queue.inner.lock().bytes), (3, 30));
+        // The first copy would be too old.
+        assert_eq!(numbers(&queue, now + Duration::from_secs(115)), [2, 3, 1]);
     }
 
     #[test]
