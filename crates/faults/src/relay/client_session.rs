@@ -32,6 +32,7 @@ pub(super) struct Session {
     challenged: bool,
     authenticated: bool,
     window: (Instant, u32),
+    loses_next: bool,
 }
 
 impl Session {
@@ -46,6 +47,7 @@ impl Session {
             challenged: false,
             authenticated: false,
             window,
+            loses_next: false,
         }
     }
 
@@ -95,7 +97,10 @@ impl Session {
         }
         let silent = quirks.no_ok_for_ephemeral && event.kind.is_ephemeral();
         let id = event.id;
+        let loses_next = !self.loses_next;
+        let is_lost = quirks.loses_every_second && std::mem::replace(&mut self.loses_next, loses_next);
         let (status, reason) = match quirks.lie_ok {
+            _ if is_lost => (true, ""),
             Some(LieOk::AcceptAndDrop) => (true, ""),
             Some(LieOk::RefuseAndForward) => {
                 self.state.publish(&Published::new(event));

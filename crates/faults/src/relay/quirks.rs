@@ -44,6 +44,8 @@ pub struct Quirks {
     pub duplicate_and_delay: Option<Duration>,
     /// Sends a junk frame on each connection at this interval: wrong JSON, wrong messages, binary, huge, deeply nested.
     pub garbage: Option<Duration>,
+    /// Takes every second event of each connection, the second one first, and forwards it to nobody.
+    pub loses_every_second: bool,
     /// Lies in its OKs.
     pub lie_ok: Option<LieOk>,
     /// Closes each subscription (CLOSED) this long after it was opened; the connection stays.
@@ -73,6 +75,7 @@ impl Default for Quirks {
             drop_every: None,
             duplicate_and_delay: None,
             garbage: None,
+            loses_every_second: false,
             lie_ok: None,
             close_subscriptions_after: None,
             latency: Duration::ZERO,

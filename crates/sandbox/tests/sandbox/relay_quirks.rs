@@ -52,6 +52,26 @@ async fn forgets_no_ephemeral() {
 }
 
 #[tokio::test]
+async fn loses_every_second() {
+    let relay = QuirkyRelay::start(Quirks { loses_every_second: true, ..Quirks::default() }).await.unwrap();
+    let key = key();
+    let mut reader = Raw::connect(relay.url()).await;
+    reader.subscribe("s", &key).await;
+    for _ in 0..2 {
+        let mut writer = Raw::connect(relay.url()).await;
+        let events: Vec<_> = (0..4).map(|n| event_to(&key, 27001, &n.to_string())).collect();
+        for event in &events {
+            writer.publish(event).await;
+            assert_eq!(writer.next().await, json!(["OK", event.id.to_hex(), true, ""]));
+        }
+        for arrived in [&events[0], &events[2]] {
+            assert_eq!(reader.next().await, json!(["EVENT", "s", as_value(arrived)]));
+        }
+    }
+    reader.silent().await;
+}
+
+#[tokio::test]
 async fn max_subscriptions() {
     let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();
     let mut client = Raw::connect(relay.url()).await;
