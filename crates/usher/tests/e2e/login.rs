@@ -107,8 +107,8 @@ async fn nobody_answers() {
 async fn a_late_answer_still_counts() {
     let (_relay, usher) = service().await;
     let api = usher.api();
-    // Later than the first repetitions of the challenge.
-    let wallet = wallet_for(Policy::auto_approve().after(Duration::from_secs(7))).await;
+    // Later than the first repetition of the challenge.
+    let wallet = wallet_for(Policy::auto_approve().after(Duration::from_secs(25))).await;
     let handshake = api.handshake(json!({})).await;
     introduce(&api, &wallet, &handshake, User::Once).await;
     let event = api.outcome(&api.authenticate(&wallet.main_key(), &[]).await).await;

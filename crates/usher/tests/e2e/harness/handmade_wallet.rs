@@ -93,7 +93,8 @@ impl HandmadeWallet {
         }
     }
 
-    fn read_challenge(&self, event: &Event) -> Option<AuthChallenge> {
+    /// The challenge in an event, if it is one for this key.
+    pub(crate) fn read_challenge(&self, event: &Event) -> Option<AuthChallenge> {
         if event.kind.as_u16() != kind::AUTH_CHALLENGE {
             return None;
         }

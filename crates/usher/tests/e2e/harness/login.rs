@@ -20,7 +20,7 @@ pub(crate) async fn wallet_for(policy: Policy) -> Wallet {
 pub(crate) enum User {
     /// Opens the URL once: it has to work.
     Once,
-    /// Opens the URL again now and then.
+    /// Opens the URL again now and then, and starts another login when one has no result.
     Stubborn,
 }
 
@@ -53,7 +53,16 @@ pub(crate) async fn login(api: &Api, user: User) -> PublicKey {
     let wallet = wallet_for(Policy::auto_approve()).await;
     let handshake = api.handshake(json!({})).await;
     introduce(api, &wallet, &handshake, user).await;
-    let stream = api.authenticate(&wallet.main_key(), &[]).await;
+    let mut stream = api.authenticate(&wallet.main_key(), &[]).await;
+    if user == User::Stubborn {
+        for _ in 0..8 {
+            let page = api.try_events(&stream, 0, LONGEST_WAIT / 2).await.expect("events");
+            if page.done {
+                break;
+            }
+            stream = api.authenticate(&wallet.main_key(), &[]).await;
+        }
+    }
     let event = api.outcome(&stream).await;
     assert_eq!((event.status(), event.main_key()), ("approved", wallet.main_key().to_hex().as_str()));
     wallet.stop().await;
