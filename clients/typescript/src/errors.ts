@@ -7,7 +7,7 @@ import type { UsherEvent } from "./events.js";
  * - `NOT_CONNECTED`: the service cannot be reached, or the client was closed.
  * - `CONNECTION_TIMEOUT`: the time that the call was given has passed.
  * - `CONNECTION_CLOSED`: the connection broke before the response was complete.
- * - `AUTH_FAILED`: the token, or the signature of a webhook, is not valid.
+ * - `AUTH_FAILED`: the token, a JWT or the signature of a webhook is not valid.
  * - `SERVER_ERROR`: the service responded with an error ({@link UsherError.problem}), or an operation ended with one.
  * - `UNEXPECTED_RESPONSE`: the response is not from Usher, for example a proxy's page.
  * - `PARSE_ERROR`: the response is cut off or is not what Usher sends.

@@ -1,10 +1,13 @@
 import { equalInConstantTime, fromBase64Url, fromHex, sha256, toHex, utf8 } from "./crypto.js";
+import { UsherError } from "./errors.js";
 import { isPublicKey, verifyEcdsa } from "./secp256k1.js";
 
 /** Seconds by which the issuer's clock may be ahead, as for `POST /jwt/verify`. */
 const LEEWAY = 30;
 /** The longest token, in characters. */
 const LONGEST = 8 * 1024;
+/** Arrays and objects within each other, in the header and in the claims. */
+const DEEPEST = 127;
 
 /** What a JWT says. */
 export interface JwtClaims {
@@ -17,34 +20,61 @@ export interface JwtClaims {
 }
 
 /** A JWT is not valid: `jwt_expired` when nothing but its time is wrong, otherwise `jwt_invalid`. */
-export class JwtError extends Error {
+export class JwtError extends UsherError {
   override readonly name = "JwtError";
-  readonly code: "jwt_invalid" | "jwt_expired";
+  /** As the code of the problem with which `POST /jwt/verify` responds. */
+  readonly reason: "jwt_invalid" | "jwt_expired";
 
-  constructor(code: "jwt_invalid" | "jwt_expired", message: string) {
-    super(message);
-    this.code = code;
+  constructor(reason: "jwt_invalid" | "jwt_expired", message: string) {
+    super("AUTH_FAILED", message);
+    this.reason = reason;
   }
 }
 
 const invalid = (why: string) => new JwtError("jwt_invalid", `the JWT is not valid: ${why}`);
 
+/** The texts, with the colon after a name, the brackets and the numbers of JSON. */
+const JSON_TOKENS = /("(?:[^"\\]|\\.)*")(\s*:)?|[[{]|[\]}]|-?\d[^\s,\]}]*/g;
+
+/** Whether the service refuses JSON that `JSON.parse` takes. */
+function isRefused(json: string): boolean {
+  const names = new Set<string>();
+  let depth = 0;
+  for (const [token, text, colon] of json.matchAll(JSON_TOKENS)) {
+    if (text !== undefined) {
+      const value = JSON.parse(text) as string;
+      // Half of a surrogate pair is no character.
+      if (/\p{Surrogate}/u.test(value)) return true;
+      // RFC 7515 section 4, RFC 7519 section 4: no member twice.
+      if (colon === undefined || depth > 1) continue;
+      if (names.has(value)) return true;
+      names.add(value);
+    } else if (token === "{" || token === "[") {
+      if (++depth > DEEPEST) return true;
+    } else if (token === "}" || token === "]") depth--;
+    else if (!Number.isFinite(Number(token))) return true;
+  }
+  return false;
+}
+
 function object(part: string | undefined): Record<string, unknown> {
   try {
     const bytes = fromBase64Url(part ?? "");
-    const value: unknown =
-      bytes && JSON.parse(new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes));
-    if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
+    const json = bytes && new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+    const value: unknown = json && JSON.parse(json);
+    if (json && typeof value === "object" && value !== null && !Array.isArray(value) && !isRefused(json))
+      return value as Record<string, unknown>;
   } catch {
     // As below.
   }
   throw invalid("it is malformed");
 }
 
-/** Unix seconds: a number, which may have a fraction (RFC 7519, NumericDate). */
+/** Unix seconds: a number, which may have a fraction (RFC 7519, NumericDate), rounded down. */
 function time(value: unknown, name: string): number | undefined {
-  if (value === undefined || value === null) return undefined;
-  if (typeof value === "number" && Number.isFinite(value)) return Math.floor(value);
+  if (value === undefined) return undefined;
+  const seconds = typeof value === "number" ? Math.floor(value) : NaN;
+  if (Number.isSafeInteger(seconds)) return seconds;
   throw invalid(`its ${name} is no time`);
 }
 
@@ -67,6 +97,7 @@ export async function verifyJwtLocally(
   if (parts.length !== 3 || token.length > LONGEST) throw invalid("it is malformed");
   const [header, claims] = [object(parts[0]), object(parts[1])];
   if (header.alg !== "ES256K") throw invalid("its algorithm is not ES256K");
+  // Whatever it is: an empty one and `null` are no valid list of extensions.
   if ("crit" in header) throw invalid("it has critical extensions");
   const digest = await sha256(utf8(`${parts[0]}.${parts[1]}`));
   if (!verifyEcdsa(fromBase64Url(parts[2] ?? "") ?? new Uint8Array(), digest, key))

@@ -93,12 +93,12 @@ export function isPublicKey(bytes: Uint8Array): boolean {
 
 /**
  * Whether `signature` (r and s, 64 bytes) is one of the 32 bytes of `digest` by a BIP-340 key: the point with this x and
- * even y. A high s is refused, like Bitcoin and Nostr libraries do: anybody can derive it from the low one.
+ * even y. Either s is valid, as RFC 8812 has it: the high one of a signature and the low one.
  */
 export function verifyEcdsa(signature: Uint8Array, digest: Uint8Array, publicKey: Uint8Array): boolean {
   if (signature.length !== 64 || digest.length !== 32 || publicKey.length !== 32) return false;
   const [r, s, x] = [toNumber(signature.subarray(0, 32)), toNumber(signature.subarray(32)), toNumber(publicKey)];
-  if (r === 0n || r >= N || s === 0n || s > N / 2n) return false;
+  if (r === 0n || r >= N || s === 0n || s >= N) return false;
   const key = pointOf(x);
   if (!key) return false;
   const inverse = power(s, N - 2n, N);

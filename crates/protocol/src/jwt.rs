@@ -1,21 +1,25 @@
 //! JSON Web Tokens over Nostr keys (docs/api.md, JWTs): ES256K, the BIP-340 key taken with even Y.
 //!
-//! The library checks the signature and the algorithm. It leaves the times to its caller (a token hours past its `exp`
-//! passes unless one asks), so they are checked here, always, and against the time that is passed in.
+//! What is valid is decided here and in no library: the clients decide the same (docs/api.md states the rules, and
+//! clients/test-vectors/jwts.json has a case for each).
 
 use std::fmt;
 use std::sync::LazyLock;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use chrono::{DateTime, Utc};
 use jwt_compact::alg::Es256k;
-use jwt_compact::{AlgorithmExt as _, Claims, Header, UntrustedToken, ValidationError};
-use nostr::secp256k1::{self, Parity};
+use jwt_compact::{AlgorithmExt as _, Claims, Header};
+use nostr::secp256k1::ecdsa::Signature;
+use nostr::secp256k1::{self, Message, Parity};
 use nostr::{Keys, PublicKey};
-use serde::de::IgnoredAny;
+use serde::de::{Deserializer, Error as _, MapAccess, Visitor};
 use serde::{Deserialize, Serialize};
-use sha2::Sha256;
+use serde_json::{Map, Value};
+use sha2::{Digest as _, Sha256};
 
-use crate::wire;
+use crate::{keys, wire};
 
 /// Longest token that is looked at, in bytes.
 pub const MAX_TOKEN_BYTES: usize = 8 * 1024;
@@ -23,6 +27,9 @@ pub const MAX_TOKEN_BYTES: usize = 8 * 1024;
 /// By how much the issuer's clock may be ahead of ours, in seconds: a token is often verified in the second it is made.
 /// There is no such grace for `exp`.
 pub const CLOCK_SKEW_SECS: u64 = 30;
+
+/// The largest time, and the negative of the smallest: 2^53 - 1, what every JSON library reads exactly (RFC 8259 section 6).
+const MAX_TIME: f64 = 9_007_199_254_740_991.0;
 
 /// The claims of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,15 +84,37 @@ pub enum VerifyError {
 /// The algorithm holds a context of the curve library, which is costly to make.
 static ES256K: LazyLock<Es256k<Sha256>> = LazyLock::new(Es256k::default);
 
-/// The header's field that a reader must heed: it names extensions that change what the token means (RFC 7515, 4.1.11).
-#[derive(Clone, Debug, Deserialize)]
-struct Critical {
-    #[serde(default)]
-    crit: Option<IgnoredAny>,
+/// The members of a header or of claims: an object that has no member twice (RFC 7515 section 4, RFC 7519 section 4).
+struct Members(Map<String, Value>);
+
+impl<'de> Deserialize<'de> for Members {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(MembersVisitor)
+    }
+}
+
+struct MembersVisitor;
+
+impl<'de> Visitor<'de> for MembersVisitor {
+    type Value = Members;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Members, A::Error> {
+        let mut members = Map::new();
+        while let Some((name, value)) = entries.next_entry()? {
+            if members.insert(name, value).is_some() {
+                return Err(A::Error::custom("a repeated member"));
+            }
+        }
+        Ok(Members(members))
+    }
 }
 
 /// The claim beside the standard ones.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize)]
 struct Target {
     #[serde(with = "wire::public_key")]
     target_key: PublicKey,
@@ -147,43 +176,70 @@ pub fn verify(token: &str, issuer: &PublicKey, now: u64) -> Result<Token, Verify
     if token.len() > MAX_TOKEN_BYTES {
         return Err(VerifyError::Malformed);
     }
-    let untrusted = UntrustedToken::<Critical>::try_from(token).map_err(|_| VerifyError::Malformed)?;
-    if untrusted.header().other_fields.crit.is_some() {
+    let (text, signature) = token.rsplit_once('.').ok_or(VerifyError::Malformed)?;
+    let (header, claims) = text.split_once('.').ok_or(VerifyError::Malformed)?;
+    if claims.contains('.') {
         return Err(VerifyError::Malformed);
     }
-    let signed = ES256K.validator::<Target>(&key).validate(&untrusted).map_err(|e| match e {
-        ValidationError::AlgorithmMismatch { .. } => VerifyError::Algorithm,
-        ValidationError::InvalidSignature
-        | ValidationError::InvalidSignatureLen { .. }
-        | ValidationError::MalformedSignature(_) => VerifyError::Signature,
-        _ => VerifyError::Malformed,
-    })?;
-    if !has_low_s(untrusted.signature_bytes()) {
-        return Err(VerifyError::Signature);
+    let header = members(header)?;
+    match header.get("alg").and_then(Value::as_str) {
+        Some("ES256K") => {}
+        Some(_) => return Err(VerifyError::Algorithm),
+        None => return Err(VerifyError::Malformed),
     }
-    let claims = signed.claims();
-    let expires_at = secs(claims.expiration.ok_or(VerifyError::NoExpiry)?);
-    let not_before = claims.not_before.map(secs);
-    let issued_at = claims.issued_at.map(secs);
+    // It names extensions that a reader must understand (RFC 7515, 4.1.11), and we know none. An empty one, or `null`, is no
+    // valid list of names either.
+    if header.contains_key("crit") {
+        return Err(VerifyError::Malformed);
+    }
+    check_signature(text, &decode(signature)?, &key)?;
+    read_claims(&members(claims)?, now)
+}
+
+/// Checks a signature over `text`.
+///
+/// RFC 8812 takes either of the two values that S can have, and common libraries make both. The curve library takes the low
+/// one.
+fn check_signature(text: &str, signature: &[u8], key: &secp256k1::PublicKey) -> Result<(), VerifyError> {
+    let mut signature = Signature::from_compact(signature).map_err(|_| VerifyError::Signature)?;
+    signature.normalize_s();
+    let digest = Message::from_digest(Sha256::digest(text).into());
+    nostr::SECP256K1.verify_ecdsa(&digest, &signature, key).map_err(|_| VerifyError::Signature)
+}
+
+/// Reads the claims of a token that is signed, and checks its times.
+fn read_claims(claims: &Map<String, Value>, now: u64) -> Result<Token, VerifyError> {
+    let target_key = claims.get("target_key").and_then(Value::as_str).ok_or(VerifyError::Malformed)?;
+    let target_key = keys::parse_public_key(target_key).map_err(|_| VerifyError::Malformed)?;
+    let (expires_at, not_before) = (time(claims, "exp")?, time(claims, "nbf")?);
+    let issued_at = time(claims, "iat")?;
+    let expires_at = expires_at.ok_or(VerifyError::NoExpiry)?;
     if expires_at <= now {
         return Err(VerifyError::Expired);
     }
     if not_before.is_some_and(|from| from > now.saturating_add(CLOCK_SKEW_SECS)) {
         return Err(VerifyError::NotYetValid);
     }
-    Ok(Token { target_key: claims.custom.target_key, issued_at, not_before, expires_at })
+    Ok(Token { target_key, issued_at, not_before, expires_at })
 }
 
-/// Whether a signature is the one of the two forms that Bitcoin and Nostr libraries make and take.
-///
-/// From a signature anybody can make the other one (S negated), without the key: a token would have two texts, and a list
-/// of tokens that are used up or revoked would miss one.
-fn has_low_s(signature: &[u8]) -> bool {
-    secp256k1::ecdsa::Signature::from_compact(signature).is_ok_and(|signature| {
-        let mut low = signature;
-        low.normalize_s();
-        low == signature
-    })
+/// The bytes of base64url without padding, in the one text that stands for them.
+fn decode(part: &str) -> Result<Vec<u8>, VerifyError> {
+    URL_SAFE_NO_PAD.decode(part).map_err(|_| VerifyError::Malformed)
+}
+
+/// Reads a header or claims.
+fn members(part: &str) -> Result<Map<String, Value>, VerifyError> {
+    serde_json::from_slice(&decode(part)?).map(|Members(members)| members).map_err(|_| VerifyError::Malformed)
+}
+
+/// Unix seconds of a claim, rounded down (RFC 7519, NumericDate); times before 1970 are 0.
+fn time(claims: &Map<String, Value>, name: &str) -> Result<Option<u64>, VerifyError> {
+    let Some(value) = claims.get(name) else { return Ok(None) };
+    let secs = value.as_f64().map(f64::floor).filter(|secs| secs.abs() <= MAX_TIME).ok_or(VerifyError::Malformed)?;
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a whole number from 0 to 2^53 - 1")]
+    let secs = secs.max(0.0) as u64;
+    Ok(Some(secs))
 }
 
 /// The secret key whose point has even Y: the one that BIP-340 signs with.
@@ -197,9 +253,4 @@ fn even_secret(keys: &Keys) -> secp256k1::SecretKey {
 
 fn date(unix_secs: u64) -> Result<DateTime<Utc>, IssueError> {
     i64::try_from(unix_secs).ok().and_then(|secs| DateTime::from_timestamp(secs, 0)).ok_or(IssueError::Time)
-}
-
-/// Unix seconds; times before 1970 are 0.
-fn secs(date: DateTime<Utc>) -> u64 {
-    u64::try_from(date.timestamp()).unwrap_or(0)
 }

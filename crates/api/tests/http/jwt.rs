@@ -2,6 +2,8 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::{Value, json};
 use usher_engine::ports::Clock as _;
 use usher_protocol::jwt;
@@ -146,6 +148,27 @@ async fn all_invalid_fields_are_reported_together() {
         let answer: Value = response.json().await.unwrap();
         assert_eq!(answer["errors"][0]["detail"], "must be an integer from 1 to 8760");
     }
+    app.stop().await;
+}
+
+/// Half of the signatures of OpenSSL, which PyJWT signs with, have a high S.
+#[tokio::test]
+async fn signatures_of_an_independent_library_verify_with_either_s() {
+    let app = TestApp::start().await;
+    app.turn_to_the_present();
+    let now = app.now();
+    let claims = json!({ "iat": now, "nbf": now, "exp": now + HOUR, "target_key": key(7).to_hex() });
+    let case = json!({ "algorithm": "ES256K", "secret": keys(6).secret_key().to_secret_hex(), "claims": claims });
+    let answer = python_checks::run("independent_jwt.py", &json!({ "sign": vec![case; 40], "verify": [] }));
+    let (mut low, mut high) = (0, 0);
+    for token in answer["signed"].as_array().unwrap() {
+        let token = token.as_str().unwrap();
+        let signature = URL_SAFE_NO_PAD.decode(token.rsplit_once('.').unwrap().1).unwrap();
+        // Half of the order begins with 7f ff ff ff …
+        *(if signature[32] < 0x80 { &mut low } else { &mut high }) += 1;
+        assert_eq!(app.verify(6, token).await, verified(), "{token}");
+    }
+    assert!(low > 0 && high > 0, "{low} low, {high} high: forty of one kind are a matter of chance once in 10^12 runs");
     app.stop().await;
 }
 

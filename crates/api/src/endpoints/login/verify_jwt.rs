@@ -77,6 +77,7 @@ pub(crate) struct Verified {
 /// Verifies that a JWT is signed by a key and valid now.
 ///
 /// The algorithm must be ES256K and `exp` must be present. `nbf`, if present, may be at most 30 seconds in the future.
+/// `docs/api.md` has all rules.
 #[utoipa::path(
     post,
     path = "/jwt/verify",

@@ -16,7 +16,7 @@ public class UsherException extends RuntimeException {
         CONNECTION_TIMEOUT,
         /** The connection broke and could not be made again, or the call was cancelled. */
         CONNECTION_CLOSED,
-        /** The service does not accept the token. */
+        /** The service does not accept the token; or a webhook or a JWT is not valid. */
         AUTH_FAILED,
         /** The response is not one of the service's: something else answers at its address. */
         UNEXPECTED_RESPONSE,

@@ -8,8 +8,11 @@ import com.fasterxml.jackson.core.StreamReadConstraints;
 import com.fasterxml.jackson.core.StreamReadFeature;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -20,18 +23,27 @@ import usher.client.UsherException;
 public final class Json {
     /** Deeper than anything that the service sends. */
     private static final int DEPTH = 64;
+    /** How deep the parts of a JWT may be. */
+    private static final int JWT_DEPTH = 127;
+    /** No part of a JWT is longer. */
+    private static final int JWT_LENGTH = 8 * 1024;
 
-    private static final JsonFactory FACTORY = JsonFactory.builder()
-            .enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION)
-            // An error may quote what could not be read, and that may be a secret.
-            .disable(StreamReadFeature.INCLUDE_SOURCE_IN_LOCATION)
-            .streamReadConstraints(StreamReadConstraints.builder()
-                    .maxNestingDepth(DEPTH)
-                    .maxNumberLength(400)
-                    .build())
-            .build();
+    private static final JsonFactory FACTORY = factory(DEPTH, 400, true);
+    private static final JsonFactory JWT_FACTORY = factory(JWT_DEPTH, JWT_LENGTH, false);
 
     private Json() {}
+
+    private static JsonFactory factory(int depth, int numberLength, boolean strictDuplicates) {
+        return JsonFactory.builder()
+                .configure(StreamReadFeature.STRICT_DUPLICATE_DETECTION, strictDuplicates)
+                // An error may quote what could not be read, and that may be a secret.
+                .disable(StreamReadFeature.INCLUDE_SOURCE_IN_LOCATION)
+                .streamReadConstraints(StreamReadConstraints.builder()
+                        .maxNestingDepth(depth)
+                        .maxNumberLength(numberLength)
+                        .build())
+                .build();
+    }
 
     /**
      * Reads one JSON object.
@@ -56,6 +68,58 @@ public final class Json {
         return JsonObject.of(members, what);
     }
 
+    /**
+     * Reads the header or the claims of a JWT by the service's rules: UTF-8 without a byte order mark, and no member twice.
+     *
+     * @throws UsherException {@code PARSE_ERROR}
+     */
+    public static Map<String, @Nullable Object> jwtPart(byte[] bytes) {
+        Map<String, @Nullable Object> members = new HashMap<>();
+        // From bytes, the library would also read UTF-16 and skip a byte order mark.
+        try (JsonParser parser = JWT_FACTORY.createParser(utf8(bytes))) {
+            if (parser.nextToken() != JsonToken.START_OBJECT) {
+                throw notJson("a part of the JWT");
+            }
+            for (String name = parser.nextFieldName(); name != null; name = parser.nextFieldName()) {
+                parser.nextToken();
+                if (members.containsKey(name)) {
+                    throw notJson("a part of the JWT");
+                }
+                members.put(wellFormed(name), value(parser));
+            }
+            if (parser.nextToken() != null) {
+                throw notJson("a part of the JWT");
+            }
+        } catch (IOException error) {
+            throw notJson("a part of the JWT");
+        }
+        return members;
+    }
+
+    private static String utf8(byte[] bytes) throws IOException {
+        // A new decoder refuses what is malformed.
+        String text = StandardCharsets.UTF_8.newDecoder().decode(ByteBuffer.wrap(bytes)).toString();
+        if (text.startsWith("\uFEFF")) {
+            throw new IOException("a byte order mark");
+        }
+        return text;
+    }
+
+    /** Refuses half of a surrogate pair, which is no character. */
+    private static String wellFormed(String text) throws IOException {
+        if (text.codePoints().anyMatch(point -> point >= Character.MIN_SURROGATE && point <= Character.MAX_SURROGATE)) {
+            throw new IOException("half of a surrogate pair");
+        }
+        return text;
+    }
+
+    private static Double finite(double number) throws IOException {
+        if (!Double.isFinite(number)) {
+            throw new IOException("a number beyond all numbers");
+        }
+        return number;
+    }
+
     private static UsherException notJson(String what) {
         return new UsherException(UsherException.Code.PARSE_ERROR, what + " is not JSON");
     }
@@ -70,7 +134,7 @@ public final class Json {
                 Map<String, @Nullable Object> members = new LinkedHashMap<>();
                 for (String name = parser.nextFieldName(); name != null; name = parser.nextFieldName()) {
                     parser.nextToken();
-                    members.put(name, value(parser));
+                    members.put(wellFormed(name), value(parser));
                 }
                 yield Collections.unmodifiableMap(members);
             }
@@ -81,11 +145,11 @@ public final class Json {
                 }
                 yield Collections.unmodifiableList(items);
             }
-            case VALUE_STRING -> parser.getText();
+            case VALUE_STRING -> wellFormed(parser.getText());
             case VALUE_NUMBER_INT -> parser.getNumberType() == JsonParser.NumberType.BIG_INTEGER
-                    ? (Object) parser.getDoubleValue()
+                    ? (Object) finite(parser.getDoubleValue())
                     : (Object) parser.getLongValue();
-            case VALUE_NUMBER_FLOAT -> parser.getDoubleValue();
+            case VALUE_NUMBER_FLOAT -> finite(parser.getDoubleValue());
             case VALUE_TRUE -> true;
             case VALUE_FALSE -> false;
             case VALUE_NULL -> null;

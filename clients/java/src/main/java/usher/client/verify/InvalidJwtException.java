@@ -1,13 +1,15 @@
 package usher.client.verify;
 
-/** A JWT is not valid: do not believe it. */
-public final class InvalidJwtException extends RuntimeException {
+import usher.client.UsherException;
+
+/** A JWT is not valid: do not believe it. Its code is {@link UsherException.Code#AUTH_FAILED}. */
+public final class InvalidJwtException extends UsherException {
     private static final long serialVersionUID = 1;
     /** Whether only its time is over. */
     private final boolean expired;
 
     InvalidJwtException(String message, boolean expired) {
-        super(message);
+        super(Code.AUTH_FAILED, message);
         this.expired = expired;
     }
 

@@ -7,10 +7,10 @@ import java.time.Clock;
 import java.util.Base64;
 import java.util.HexFormat;
 import java.util.Locale;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import usher.client.UsherException;
 import usher.client.internal.Json;
-import usher.client.internal.JsonObject;
 
 /**
  * Verifies JWTs of {@code POST /jwt/issue}, or of a user's wallet, without asking the service: ES256K (RFC 8812) with a
@@ -21,6 +21,8 @@ public final class JwtVerifier {
     private static final long LEEWAY_SECONDS = 30;
 
     private static final int LONGEST = 8 * 1024;
+    /** What every JSON library reads exactly. */
+    private static final double LATEST = (1L << 53) - 1;
 
     private final byte[] publicKey;
     private final Clock clock;
@@ -79,33 +81,31 @@ public final class JwtVerifier {
         if (parts.length != 3) {
             throw invalid("a JWT has three parts");
         }
-        JsonObject head = object(parts[0]);
-        if (!"ES256K".equals(head.members().get("alg")) || head.members().containsKey("crit")) {
+        Map<String, @Nullable Object> head = members(parts[0]);
+        // Whatever `crit` is: an empty one and null are no valid list of extensions.
+        if (!"ES256K".equals(head.get("alg")) || head.containsKey("crit")) {
             throw invalid("its algorithm must be ES256K, without critical extensions");
         }
         byte[] hash = sha256((parts[0] + "." + parts[1]).getBytes(StandardCharsets.US_ASCII));
         if (!Secp256k1.verify(publicKey, hash, decode(parts[2]))) {
             throw invalid("it is not signed by the key");
         }
-        return claims(object(parts[1]));
+        return claims(members(parts[1]));
     }
 
-    private Verified claims(JsonObject claims) {
-        Verified verified;
-        try {
-            Long expiresAt = time(claims, "exp");
-            if (expiresAt == null) {
-                throw invalid("it has no exp");
-            }
-            // Either case is accepted, and answered in lower case.
-            String targetKey = claims.string("target_key").toLowerCase(Locale.ROOT);
-            verified = new Verified(targetKey, expiresAt, time(claims, "iat"), time(claims, "nbf"));
-        } catch (UsherException error) {
-            throw invalid("its claims are not those of a JWT about a key");
+    private Verified claims(Map<String, @Nullable Object> claims) {
+        Long expiresAt = time(claims, "exp");
+        if (expiresAt == null) {
+            throw invalid("it has no exp");
         }
-        if (!verified.targetKey().matches("[0-9a-f]{64}") || !Secp256k1.isPublicKey(verified.targetKey())) {
+        if (!(claims.get("target_key") instanceof String targetKey)
+                || !targetKey.matches("[0-9a-fA-F]{64}")
+                || !Secp256k1.isPublicKey(targetKey)) {
             throw invalid("its target_key is no key");
         }
+        // Either case is accepted, and answered in lower case.
+        Verified verified = new Verified(
+                targetKey.toLowerCase(Locale.ROOT), expiresAt, time(claims, "iat"), time(claims, "nbf"));
         long now = clock.instant().getEpochSecond();
         if (verified.expiresAt() <= now) {
             throw new InvalidJwtException("it has expired", true);
@@ -117,21 +117,22 @@ public final class JwtVerifier {
         return verified;
     }
 
-    /** Unix seconds: a number, which may have a fraction (RFC 7519, NumericDate). */
-    private static @Nullable Long time(JsonObject claims, String name) {
-        Object value = claims.members().get(name);
-        if (value == null) {
+    /** Unix seconds: a number, which may have a fraction (RFC 7519, NumericDate), rounded down. */
+    private static @Nullable Long time(Map<String, @Nullable Object> claims, String name) {
+        if (!claims.containsKey(name)) {
             return null;
         }
-        if (!(value instanceof Number number) || !Double.isFinite(number.doubleValue())) {
+        if (!(claims.get(name) instanceof Number number) || Math.abs(Math.floor(number.doubleValue())) > LATEST) {
             throw invalid("its " + name + " is no time");
         }
         return (long) Math.floor(number.doubleValue());
     }
 
-    private static JsonObject object(String part) {
+    private static Map<String, @Nullable Object> members(String part) {
         try {
-            return Json.object(decode(part), "a part of the JWT");
+            return Json.jwtPart(decode(part));
+        } catch (InvalidJwtException error) {
+            throw error;
         } catch (UsherException error) {
             throw invalid("its parts are not JSON");
         }

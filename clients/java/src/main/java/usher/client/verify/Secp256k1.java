@@ -89,7 +89,7 @@ final class Secp256k1 {
     }
 
     /**
-     * Whether a signature is valid, with a low S as wallets and the service make them.
+     * Whether a signature is valid. Either S is, as RFC 8812 has it: the high one of a signature and the low one.
      *
      * @param publicKey 32 bytes: the x of a point with even y
      * @param hash of the message
@@ -102,7 +102,7 @@ final class Secp256k1 {
         Point key = withEvenY(new BigInteger(1, publicKey));
         BigInteger r = new BigInteger(1, signature, 0, 32);
         BigInteger s = new BigInteger(1, signature, 32, 32);
-        if (key == null || r.signum() == 0 || r.compareTo(N) >= 0 || s.signum() == 0 || s.compareTo(N.shiftRight(1)) > 0) {
+        if (key == null || r.signum() == 0 || r.compareTo(N) >= 0 || s.signum() == 0 || s.compareTo(N) >= 0) {
             return false;
         }
         BigInteger inverse = s.modInverse(N);

@@ -1,7 +1,12 @@
 package usher.client.webhook;
 
-/** A post is not from the service, or it is too old. Nothing in it may be believed: respond with 401. */
-public final class InvalidWebhookException extends RuntimeException {
+import usher.client.UsherException;
+
+/**
+ * A post is not from the service, or it is too old. Nothing in it may be believed: respond with 401. Its code is {@link
+ * UsherException.Code#AUTH_FAILED}.
+ */
+public final class InvalidWebhookException extends UsherException {
     private static final long serialVersionUID = 1;
 
     /** What is wrong. */
@@ -18,7 +23,7 @@ public final class InvalidWebhookException extends RuntimeException {
     private final Reason reason;
 
     InvalidWebhookException(Reason reason, String message) {
-        super(message);
+        super(Code.AUTH_FAILED, message);
         this.reason = reason;
     }
 
