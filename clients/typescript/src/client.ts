@@ -1,16 +1,10 @@
 import { UsherError } from "./errors.js";
-import type {
-  Failed,
-  InvoiceResult,
-  LoginResult,
-  PaymentProgress,
-  PaymentResult,
-  SubscriptionClosedEvent,
-  SubscriptionPaymentEvent,
-  SubscriptionResult,
-  TicketResult,
-  UsherEvent,
-  UserRejected,
+import {
+  type OperationKind,
+  type SubscriptionClosedEvent,
+  type SubscriptionPaymentEvent,
+  toEvent,
+  type UsherEvent,
 } from "./events.js";
 import type { components } from "./generated/schemas.js";
 import { type CallOptions, Http } from "./http.js";
@@ -19,6 +13,7 @@ import {
   KeyHandshake,
   Login,
   Operation,
+  type Operations,
   Payment,
   ReusableLogin,
   SentTicket,
@@ -72,9 +67,16 @@ function query(values: Record<string, string | number | undefined>): string {
   return pairs.length === 0 ? "" : `?${pairs.map(([name, value]) => `${name}=${segment(String(value))}`).join("&")}`;
 }
 
-/** Gives requests the defaults of `subkeys` and `currency`. */
-const withSubkeys = <T extends object>(body: T) => ({ subkeys: [], ...body });
-const priced = <T extends object>(body: T) => ({ subkeys: [], currency: "millisats", ...body });
+/** Gives requests the defaults of `subkeys` and `currency`, which an undefined one has as well. */
+const withSubkeys = <T extends { subkeys?: string[] | undefined }>(body: T) => ({
+  ...body,
+  subkeys: body.subkeys === undefined ? [] : body.subkeys,
+});
+const withCurrency = <T extends { currency?: string | undefined }>(body: T) => ({
+  ...body,
+  currency: body.currency === undefined ? "millisats" : body.currency,
+});
+const priced = <T extends { subkeys?: string[]; currency?: string }>(body: T) => withCurrency(withSubkeys(body));
 
 /**
  * A client of one Usher. Make one for your app and share it.
@@ -188,8 +190,8 @@ export class Usher {
   authenticateKey(
     request: Defaults<Schemas["AuthenticateKeyRequest"], "subkeys">,
     options?: CallOptions,
-  ): Promise<Operation<LoginResult | Failed, LoginResult>> {
-    return this.#start("/authenticate-key", withSubkeys(request), options);
+  ): Promise<Operations["authentication"]> {
+    return this.#start("authentication", "/authenticate-key", withSubkeys(request), options);
   }
 
   /** Issues a JWT about a key. */
@@ -231,11 +233,8 @@ export class Usher {
   }
 
   /** Pays an invoice: from the wallet of `main_key`, or without it from the service's own Lightning backend. */
-  payInvoice(
-    request: Schemas["PayInvoiceRequest"],
-    options?: CallOptions,
-  ): Promise<Operation<PaymentResult | PaymentProgress | Failed, PaymentResult>> {
-    return this.#start("/invoices/pay", request, options);
+  payInvoice(request: Schemas["PayInvoiceRequest"], options?: CallOptions): Promise<Operations["payment"]> {
+    return this.#start("payment", "/invoices/pay", request, options);
   }
 
   /** Asks a user for an invoice. */
@@ -246,10 +245,11 @@ export class Usher {
       content: Defaults<Schemas["InvoiceRequestContent"], "currency">;
     },
     options?: CallOptions,
-  ): Promise<Operation<InvoiceResult | Failed, InvoiceResult>> {
+  ): Promise<Operations["invoice_request"]> {
     return this.#start(
+      "invoice_request",
       "/invoices/request",
-      withSubkeys({ ...request, content: { currency: "millisats", ...request.content } }),
+      withSubkeys({ ...request, content: withCurrency(request.content) }),
       options,
     );
   }
@@ -294,8 +294,8 @@ export class Usher {
   requestSubscription(
     request: Defaults<Schemas["RecurringPaymentRequest"], "subkeys" | "currency">,
     options?: CallOptions,
-  ): Promise<Operation<SubscriptionResult | UserRejected | Failed, SubscriptionResult>> {
-    return this.#start("/payments/recurring", priced(request), options);
+  ): Promise<Operations["subscription"]> {
+    return this.#start("subscription", "/payments/recurring", priced(request), options);
   }
 
   /** Closes a subscription. */
@@ -368,8 +368,8 @@ export class Usher {
   requestTicket(
     request: Defaults<Schemas["TicketRequest"], "subkeys">,
     options?: CallOptions,
-  ): Promise<Operation<TicketResult | Failed, TicketResult>> {
-    return this.#start("/cashu/request", withSubkeys(request), options);
+  ): Promise<Operations["ticket"]> {
+    return this.#start("ticket", "/cashu/request", withSubkeys(request), options);
   }
 
   /** Mints a ticket: `{token}`. */
@@ -443,30 +443,43 @@ export class Usher {
   requestVerificationToken(
     request: Defaults<Schemas["VerificationTokenRequest"], "subkeys">,
     options?: CallOptions,
-  ): Promise<Operation<TicketResult | Failed, TicketResult>> {
-    return this.#start("/verification/token", withSubkeys(request), options);
+  ): Promise<Operations["ticket"]> {
+    return this.#start("ticket", "/verification/token", withSubkeys(request), options);
   }
 
   // Receive events
 
-  /** An operation that was started before, here or elsewhere, by its stream. */
+  /**
+   * Continues an operation that was started before, here or elsewhere. `kind` says what it is, and so which event is its
+   * result: `usher.resume("payment", streamId)`.
+   */
+  resume<K extends OperationKind>(kind: K, streamId: string): Operations[K] {
+    return new Operation<UsherEvent, UsherEvent>(this.#hub, streamId, kind) as unknown as Operations[K];
+  }
+
+  /**
+   * An operation of any kind, by its stream. Its result is the event with which any operation but a key handshake ends:
+   * `KeyHandshake` is none, because logins have it too, and its key is not proven.
+   */
   operation<E extends UsherEvent = UsherEvent, R extends UsherEvent = E>(streamId: string): Operation<E, R> {
     return new Operation<E, R>(this.#hub, streamId);
   }
 
   /** Reads one page of a stream. `wait`: seconds that the service may wait for an event. */
-  readEvents(
+  async readEvents(
     streamId: string,
     page: { after?: number; limit?: number; wait?: number } = {},
     options?: CallOptions,
-  ): Promise<Schemas["EventPage"]> {
-    return this.#http.call(
+  ): Promise<Omit<Schemas["EventPage"], "events"> & { events: UsherEvent[] }> {
+    const read = await this.#http.call<Schemas["EventPage"]>(
       "GET",
       `/events/${segment(streamId)}${query(page)}`,
       undefined,
       options,
       40_000 + (page.wait ?? 0) * 1000,
     );
+    if (!Array.isArray(read.events)) throw new UsherError("PARSE_ERROR", "the response is not a page of events");
+    return { ...read, events: read.events.map((event) => toEvent(event, streamId)) };
   }
 
   /** Lists webhook deliveries: by default those that failed. */
@@ -565,13 +578,14 @@ export class Usher {
     return this.#http.call("GET", "/openapi.json", undefined, options);
   }
 
-  async #start<E extends UsherEvent, R extends UsherEvent>(
+  async #start<K extends OperationKind>(
+    kind: K,
     path: string,
     body: object,
     options?: CallOptions,
-  ): Promise<Operation<E, R>> {
+  ): Promise<Operations[K]> {
     const { stream_id } = await this.#started<Schemas["StreamStarted"]>(path, body, options);
-    return new Operation<E, R>(this.#hub, stream_id);
+    return this.resume(kind, stream_id);
   }
 
   /** Starts an operation: a response without a stream is none of Usher's. */

@@ -6,6 +6,7 @@ import type { UsherEvent } from "./events.js";
  *
  * - `NOT_CONNECTED`: the service cannot be reached, or the client was closed.
  * - `CONNECTION_TIMEOUT`: the time that the call was given has passed.
+ * - `RESULT_TIMEOUT`: the `timeout` of `result()` or `events()` has passed. The operation goes on.
  * - `CONNECTION_CLOSED`: the connection broke before the response was complete.
  * - `AUTH_FAILED`: the token, a JWT or the signature of a webhook is not valid.
  * - `SERVER_ERROR`: the service responded with an error ({@link UsherError.problem}), or an operation ended with one.
@@ -15,6 +16,7 @@ import type { UsherEvent } from "./events.js";
 export type UsherErrorCode =
   | "NOT_CONNECTED"
   | "CONNECTION_TIMEOUT"
+  | "RESULT_TIMEOUT"
   | "CONNECTION_CLOSED"
   | "AUTH_FAILED"
   | "UNEXPECTED_RESPONSE"

@@ -83,18 +83,45 @@ export type UsherEvent =
 /** What an event means to somebody who waits for the result of an operation. */
 export type Meaning = "progress" | "result" | "failure";
 
-const RESULTS: ReadonlySet<unknown> = new Set(["KeyHandshake", "Subscription", "InvoiceResponse"]);
-const TICKET: ReadonlySet<unknown> = new Set(["success", "insufficient_funds", "rejected"]);
-const FINAL: ReadonlySet<unknown> = new Set(["approved", "declined", "paid", "user_rejected"]);
+/** What an operation is. It decides which events are its result. */
+export type OperationKind =
+  | "login"
+  | "authentication"
+  | "key_handshake"
+  | "payment"
+  | "invoice_request"
+  | "subscription"
+  | "ticket";
 
-/** What an event means to somebody who waits for the result: `progress`, the `result`, or a `failure`. */
-export function meaningOf(event: UsherEvent): Meaning {
-  if (RESULTS.has(event.type)) return "result";
-  if (event.type === "CashuResponse") return TICKET.has(event.data.status) ? "result" : "progress";
-  if (event.type !== "StatusUpdate") return "progress";
-  const { status } = event.data;
-  if (status === "timeout" || status === "error") return "failure";
-  return FINAL.has(status) ? "result" : "progress";
+const LOGIN = ["StatusUpdate approved", "StatusUpdate declined"];
+const REJECTED = "StatusUpdate user_rejected";
+
+/** The types of the events that are results, with a status where it decides. */
+const RESULTS: Record<OperationKind, readonly string[]> = {
+  login: LOGIN,
+  authentication: LOGIN,
+  key_handshake: ["KeyHandshake"],
+  payment: ["StatusUpdate paid", REJECTED],
+  invoice_request: ["InvoiceResponse", REJECTED],
+  subscription: ["Subscription", REJECTED],
+  ticket: ["CashuResponse success", "CashuResponse insufficient_funds", "CashuResponse rejected"],
+};
+/** The results of an operation of any kind. Not `KeyHandshake`: a login has this event as well, and its key is not proven. */
+const ANY: readonly string[] = Object.entries(RESULTS).flatMap(([kind, results]) =>
+  kind === "key_handshake" ? [] : results,
+);
+
+/**
+ * What an event means to somebody who waits for the result: `progress`, the `result`, or a `failure`.
+ *
+ * @param kind what the operation is. Without it, `KeyHandshake` is `progress`.
+ */
+export function meaningOf(event: UsherEvent, kind?: OperationKind): Meaning {
+  const { status } = event.data as { status?: unknown };
+  if (event.type === "StatusUpdate" && (status === "timeout" || status === "error")) return "failure";
+  const results = kind === undefined ? ANY : RESULTS[kind];
+  const isResult = results.includes(event.type) || results.includes(`${event.type} ${String(status)}`);
+  return isResult ? "result" : "progress";
 }
 
 /**

@@ -81,7 +81,10 @@ export class Http {
     timeout = this.#options.timeout,
   ): Promise<T> {
     this.onRequest();
-    const deadline = new Deadline(options.signal, options.timeout ?? timeout, `${method} ${path}`);
+    const deadline = new Deadline(options.signal, options.timeout ?? timeout, (timeout) => {
+      const message = `${method} ${path}: no response within ${timeout} ms`;
+      return new UsherError("CONNECTION_TIMEOUT", message, { temporary: true });
+    });
     try {
       deadline.signal.throwIfAborted();
       const headers: Record<string, string> = { accept: "application/json" };

@@ -15,6 +15,7 @@ export {
   Login,
   ReusableLogin,
   Operation,
+  type Operations,
   Payment,
   SentTicket,
   VerificationSession,

@@ -1,10 +1,13 @@
 import { OperationError } from "./errors.js";
 import {
   meaningOf,
+  type InvoiceResult,
   type KeyHandshakeEvent,
   type LoginResult,
+  type OperationKind,
   type PaymentProgress,
   type PaymentResult,
+  type SubscriptionResult,
   type TicketResult,
   type UsherEvent,
   type Failed,
@@ -16,38 +19,41 @@ import { EventIterator, type ReadOptions } from "./reading/iterator.js";
 export type ResultOptions = Pick<ReadOptions, "signal" | "timeout">;
 
 /**
- * The event that an operation ends with; events of the type `not` are not it.
+ * The event that an operation ends with.
  *
  * Money, or a ticket, may arrive after `timeout`, `error` or `user_rejected`. So these count only when no later event is
  * there, which the end of the stream tells.
  */
-async function resultOf<R extends UsherEvent>(events: AsyncIterable<UsherEvent>, not?: string): Promise<R> {
+async function resultOf<R extends UsherEvent>(events: AsyncIterable<UsherEvent>, kind?: OperationKind): Promise<R> {
   let last: UsherEvent | undefined;
   try {
     for await (const event of events) {
-      if (event.type === not || meaningOf(event) === "progress") continue;
+      const meaning = meaningOf(event, kind);
+      if (meaning === "progress") continue;
       last = event;
-      if (meaningOf(event) === "result" && (event.data as { status?: unknown }).status !== "user_rejected") break;
+      if (meaning === "result" && (event.data as { status?: unknown }).status !== "user_rejected") break;
     }
   } catch (error) {
     if (!last) throw error;
   }
-  if (last && meaningOf(last) === "result") return last as R;
+  if (last && meaningOf(last, kind) === "result") return last as R;
   throw last ? new OperationError((last as Failed).data.status, last) : new OperationError("closed");
 }
 
 /**
  * An operation that the service has started. It goes on without this object, and over restarts of both sides: keep
- * `streamId`, and `usher.operation(streamId)` continues.
+ * `streamId`, and `usher.resume(kind, streamId)` continues.
  */
 export class Operation<E extends UsherEvent = UsherEvent, R extends UsherEvent = E> implements AsyncIterable<E> {
   /** The stream of its events. */
   readonly streamId: string;
   readonly #hub: Hub;
+  readonly #kind: OperationKind | undefined;
 
-  constructor(hub: Hub, streamId: string) {
+  constructor(hub: Hub, streamId: string, kind?: OperationKind) {
     this.#hub = hub;
     this.streamId = streamId;
+    this.#kind = kind;
   }
 
   /** Its events as they happen, from the first, or from `after`, until nothing more will happen. */
@@ -63,9 +69,10 @@ export class Operation<E extends UsherEvent = UsherEvent, R extends UsherEvent =
    * Waits for the result: the event that the operation ends with.
    *
    * @throws OperationError when it ends with `timeout` or `error`, or is closed.
+   * @throws UsherError `RESULT_TIMEOUT` when the `timeout` passes before. The operation goes on.
    */
   result(options: ResultOptions = {}): Promise<R> {
-    return resultOf<R>(this.events(options));
+    return resultOf<R>(this.events(options), this.#kind);
   }
 }
 
@@ -77,7 +84,7 @@ export class KeyHandshake extends Operation<KeyHandshakeEvent | Failed, KeyHands
   readonly pageUrl: string;
 
   constructor(hub: Hub, started: { stream_id: string; url: string; page_url: string }) {
-    super(hub, started.stream_id);
+    super(hub, started.stream_id, "key_handshake");
     this.url = started.url;
     this.pageUrl = started.page_url;
   }
@@ -89,7 +96,7 @@ export class SentTicket extends Operation<TicketResult | Failed, TicketResult> {
   readonly status: string;
 
   constructor(hub: Hub, started: { stream_id: string; status: string }) {
-    super(hub, started.stream_id);
+    super(hub, started.stream_id, "ticket");
     this.status = started.status;
   }
 }
@@ -107,7 +114,7 @@ export class VerificationSession extends Operation<TicketResult | Failed, Ticket
     hub: Hub,
     started: { stream_id: string; session_id: string; session_url: string; ephemeral_npub: string; expires_at: number },
   ) {
-    super(hub, started.stream_id);
+    super(hub, started.stream_id, "ticket");
     this.sessionId = started.session_id;
     this.sessionUrl = started.session_url;
     this.ephemeralNpub = started.ephemeral_npub;
@@ -121,7 +128,7 @@ export class Payment extends Operation<PaymentResult | PaymentProgress | Failed,
   readonly pageUrl: string;
 
   constructor(hub: Hub, started: { stream_id: string; page_url: string }) {
-    super(hub, started.stream_id);
+    super(hub, started.stream_id, "payment");
     this.pageUrl = started.page_url;
   }
 }
@@ -137,7 +144,7 @@ export class Login<Url extends string | undefined = string> extends Operation<
   readonly pageUrl: Url;
 
   constructor(hub: Hub, streamId: string, url: Url, pageUrl: Url) {
-    super(hub, streamId);
+    super(hub, streamId, "login");
     this.url = url;
     this.pageUrl = pageUrl;
   }
@@ -148,7 +155,7 @@ export class Login<Url extends string | undefined = string> extends Operation<
    * @throws OperationError when nobody responded in time, or the login failed.
    */
   override result(options: ResultOptions = {}): Promise<LoginResult> {
-    return resultOf<LoginResult>(this.events(options), "KeyHandshake");
+    return super.result(options);
   }
 }
 
@@ -160,7 +167,7 @@ export class ReusableLogin extends Operation<KeyHandshakeEvent | LoginResult | F
   readonly pageUrl: string;
 
   constructor(hub: Hub, started: { stream_id: string; url: string; page_url: string }) {
-    super(hub, started.stream_id);
+    super(hub, started.stream_id, "login");
     this.url = started.url;
     this.pageUrl = started.page_url;
   }
@@ -169,4 +176,22 @@ export class ReusableLogin extends Operation<KeyHandshakeEvent | LoginResult | F
   override result(): Promise<never> {
     return Promise.reject(new TypeError("a reusable login has many users and no single result: read its events"));
   }
+}
+
+/** The operations that `usher.resume` continues, by what they are. */
+export interface Operations {
+  /** `usher.login` */
+  login: Operation<KeyHandshakeEvent | LoginResult | Failed, LoginResult>;
+  /** `usher.authenticateKey` */
+  authentication: Operation<LoginResult | Failed, LoginResult>;
+  /** `usher.keyHandshake`: its key is not proven. */
+  key_handshake: Operation<KeyHandshakeEvent | Failed, KeyHandshakeEvent>;
+  /** `usher.requestPayment` and `usher.payInvoice` */
+  payment: Operation<PaymentResult | PaymentProgress | Failed, PaymentResult>;
+  /** `usher.requestInvoice` */
+  invoice_request: Operation<InvoiceResult | Failed, InvoiceResult>;
+  /** `usher.requestSubscription` */
+  subscription: Operation<SubscriptionResult | Failed, SubscriptionResult>;
+  /** `usher.requestTicket`, `usher.sendTicket`, and what verifies ages */
+  ticket: Operation<TicketResult | Failed, TicketResult>;
 }

@@ -1,4 +1,4 @@
-import { UsherError } from "./errors.js";
+import type { UsherError } from "./errors.js";
 
 /** The longest time of a timer: longer ones would fire at once. */
 const LONGEST = 2 ** 31 - 1;
@@ -47,8 +47,8 @@ export class Deadline {
   readonly #caller: AbortSignal | undefined;
   readonly #stop: () => void;
 
-  /** `timeout` in milliseconds; without one, only the caller's signal ends it. */
-  constructor(signal: AbortSignal | undefined, timeout: number | undefined, what: string) {
+  /** `timeout` in milliseconds; without one, only the caller's signal ends it. `late` is the error once it has passed. */
+  constructor(signal: AbortSignal | undefined, timeout: number | undefined, late: (timeout: number) => UsherError) {
     if (timeout !== undefined && !(timeout >= 0)) throw new TypeError("timeout must be a number of milliseconds");
     this.#caller = signal;
     this.#stop = () => this.#controller.abort(signal?.reason);
@@ -57,14 +57,12 @@ export class Deadline {
     signal?.addEventListener("abort", this.#stop, { once: true });
     if (timeout !== undefined && timeout <= LONGEST) {
       this.#timer = setTimeout(() => {
-        this.#controller.abort(
-          new UsherError("CONNECTION_TIMEOUT", `${what}: no response within ${timeout} ms`, { temporary: true }),
-        );
+        this.#controller.abort(late(timeout));
       }, timeout);
     }
   }
 
-  /** Aborts with the caller's reason, or with an {@link UsherError} `CONNECTION_TIMEOUT`. */
+  /** Aborts with the caller's reason, or when the time has passed. */
   get signal(): AbortSignal {
     return this.#controller.signal;
   }

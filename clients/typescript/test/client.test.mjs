@@ -172,7 +172,7 @@ test("a call that takes too long is CONNECTION_TIMEOUT", () =>
     async ({ url }) => {
       await assert.rejects(client(url).version({ timeout: 50 }), code("CONNECTION_TIMEOUT"));
       await assert.rejects(client(url, { timeout: 50 }).version(), code("CONNECTION_TIMEOUT"));
-      await assert.rejects(client(url).operation("s").result({ timeout: 50 }), code("CONNECTION_TIMEOUT"));
+      await assert.rejects(client(url).operation("s").result({ timeout: 50 }), code("RESULT_TIMEOUT"));
     },
   ));
 
@@ -207,6 +207,82 @@ test("a response without a stream is a PARSE_ERROR", () =>
       ]) {
         await assert.rejects(call(client(url)), code("PARSE_ERROR"));
       }
+    },
+  ));
+
+test("a field that is undefined has its default", () =>
+  withServer(
+    (_, response) => json(response, { stream_id: "s", page_url: "p" }),
+    async ({ url, requests }) => {
+      const usher = client(url);
+      const nothing = { subkeys: undefined, currency: undefined };
+      await usher.requestPayment({ main_key: "k", amount: 1, description: "Tea", ...nothing });
+      await usher.requestSubscription({ main_key: "k", amount: 1, description: "Club", ...nothing });
+      await usher.requestInvoice({ recipient_key: "k", subkeys: undefined, content: { amount: 1, ...nothing } });
+      const [payment, subscription, invoice] = requests.map(({ body }) => JSON.parse(body));
+      for (const { subkeys, currency } of [payment, subscription, { ...invoice, ...invoice.content }])
+        assert.deepEqual([subkeys, currency], [[], "millisats"]);
+      await usher.requestPayment({ main_key: "k", amount: 1, description: "Tea", currency: "eur", subkeys: ["s"] });
+      const { subkeys, currency } = JSON.parse(requests.at(-1).body);
+      assert.deepEqual([subkeys, currency], [["s"], "eur"]);
+    },
+  ));
+
+const told = { ...event(0, undefined, "KeyHandshake"), data: { main_key: "somebody's", preferred_relays: [] } };
+
+for (const transport of ["poll", "feed"]) {
+  test(`the result of a login is never the key that was told, by ${transport}`, async () => {
+    for (const [last, status] of [
+      ["declined", "declined"],
+      ["approved", "approved"],
+      ["timeout", undefined],
+    ]) {
+      const events = [told, event(1, last)];
+      await withServer(
+        (request, response) => {
+          if (request.url !== "/events") return json(response, page(events, 0, true));
+          response.writeHead(200, { "content-type": "text/event-stream" });
+          for (const event of events) response.write(`data: ${JSON.stringify({ stream_id: "s", ...event })}\n\n`);
+        },
+        async ({ url }) => {
+          const usher = client(url, { transport });
+          for (const operation of [usher.operation("s"), usher.resume("login", "s"), usher.resumeLogin("s")]) {
+            if (status) assert.equal((await operation.result()).data.status, status);
+            else await assert.rejects(operation.result(), OperationError);
+          }
+        },
+      );
+    }
+  });
+}
+
+test("an event of another kind of operation is no result", async () => {
+  const subscribed = { ...event(0, "approved", "Subscription"), data: { status: "approved", main_key: "k" } };
+  for (const [kind, events] of [
+    ["login", [told]],
+    ["login", [subscribed]],
+    ["login", [event(0, "paid")]],
+    ["payment", [event(0, "approved")]],
+    [undefined, [told]],
+  ]) {
+    await withServer(
+      (_, response) => json(response, page(events, 0, true)),
+      async ({ url }) => {
+        const usher = client(url);
+        const operation = kind ? usher.resume(kind, "s") : usher.operation("s");
+        await assert.rejects(operation.result(), (thrown) => thrown.status === "closed", `${kind} ${events[0].type}`);
+      },
+    );
+  }
+});
+
+test("a handshake that is resumed as one has the key that was told", () =>
+  withServer(
+    (_, response) => json(response, page([told], 0, true)),
+    async ({ url }) => {
+      assert.equal((await client(url).resume("key_handshake", "s").result()).data.main_key, "somebody's");
+      const { events, done } = await client(url).readEvents("s");
+      assert.deepEqual([events, done], [[{ stream_id: "s", ...told }], true]);
     },
   ));
 

@@ -60,7 +60,8 @@ for (const [name, file, load] of [
 
 test("it compiles in strict TypeScript, for either kind of module, and so do the examples of the documents", async () => {
   const program = `
-    import { OperationError, Usher, verifyWebhook, type PaymentResult, type UsherEvent } from "usher-client";
+    import { JwtError, OperationError, Usher, UsherError, verifyWebhook } from "usher-client";
+    import type { PaymentResult, UsherEvent } from "usher-client";
     export async function main(): Promise<string> {
       const usher = new Usher({ url: "http://127.0.0.1:3000", token: () => "t" });
       const login = await usher.login();
@@ -78,6 +79,22 @@ test("it compiles in strict TypeScript, for either kind of module, and so do the
       await usher.requestPayment({ main_key, description: "Tea" });
       const event: UsherEvent = await verifyWebhook("", {}, "secret");
       if (event.type === "SubscriptionClosed") return event.data.subscription_id;
+      const resumed = await usher.resume("payment", "s").result();
+      if (resumed.data.status === "paid") return resumed.data.preimage ?? "";
+      // @ts-expect-error: a payment has no such result
+      if (resumed.data.status === "approved") return "";
+      // @ts-expect-error: an undefined amount is no amount
+      await usher.requestPayment({ main_key, amount: undefined, description: "Tea", currency: undefined });
+      for (const event of (await usher.readEvents("s")).events) {
+        if (event.type === "KeyHandshake") return event.data.main_key;
+        if (event.type === "InvoiceResponse") return event.data.invoice;
+      }
+      for await (const event of usher.operation("s")) {
+        if (event.type === "CashuResponse" && event.data.status === "success") return event.data.mint_url ?? "";
+      }
+      const timedOut = (error: unknown) => error instanceof UsherError && error.code === "RESULT_TIMEOUT";
+      const expired = (error: unknown) => error instanceof JwtError && error.reason === "jwt_expired";
+      if (timedOut(expired)) return "";
       const profile = await usher.profile(main_key);
       // @ts-expect-error: there may be none
       profile.name;

@@ -131,8 +131,9 @@ export class LiveFeed implements Transport {
     }
     const cursors = this.#cursors.of(event.stream_id);
     const complete = cursors.map((cursor) => cursor.offer(event)).every(Boolean);
-    // Only a page tells that a stream has ended.
-    if (cursors.length > 0 && (!complete || meaningOf(event) !== "progress")) this.#readPage(event.stream_id);
+    // Only a page tells that a stream has ended. A handshake may end with its first event.
+    const mayEnd = event.type === "KeyHandshake" || meaningOf(event) !== "progress";
+    if (cursors.length > 0 && (!complete || mayEnd)) this.#readPage(event.stream_id);
   }
 
   #readAllPages(): void {

@@ -1,3 +1,4 @@
+import { UsherError } from "../errors.js";
 import type { UsherEvent } from "../events.js";
 import { Deadline } from "../time.js";
 import { Cursor } from "./cursor.js";
@@ -12,7 +13,7 @@ export interface ReadOptions {
   after?: number | undefined;
   /** Ends the reading; it then throws the signal's reason. */
   signal?: AbortSignal | undefined;
-  /** Milliseconds after which it throws `CONNECTION_TIMEOUT`. By default it waits for as long as the operation takes. */
+  /** Milliseconds after which it throws `RESULT_TIMEOUT`. By default it waits for as long as the operation takes. */
   timeout?: number | undefined;
 }
 
@@ -33,7 +34,9 @@ export class EventIterator<E extends UsherEvent> implements AsyncIterableIterato
     this.#hub = hub;
     this.#streamId = streamId;
     this.#next = after;
-    this.#deadline = new Deadline(options.signal, options.timeout, `stream ${streamId}`);
+    this.#deadline = new Deadline(options.signal, options.timeout, (timeout) => {
+      return new UsherError("RESULT_TIMEOUT", `stream ${streamId}: not at its end within ${timeout} ms`);
+    });
     const { signal } = this.#deadline;
     const stop = () => this.#finish({ error: signal.reason });
     if (signal.aborted) stop();

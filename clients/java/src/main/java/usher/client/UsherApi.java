@@ -262,7 +262,7 @@ public final class UsherApi {
      * Verifies that a JWT is signed by a key and valid now.
      *
      * <p>The algorithm must be ES256K and {@code exp} must be present. {@code nbf}, if present, may be at most 30
-     * seconds in the future.
+     * seconds in the future. {@code docs/api.md} has all rules.
      *
      * <p>{@code POST /jwt/verify}
      *
