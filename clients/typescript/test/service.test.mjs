@@ -74,6 +74,7 @@ test("the events of a login, and the same login awaited elsewhere", async () => 
     ["KeyHandshake", "StatusUpdate"],
   );
   assert.deepEqual(await result, events[1], "one challenge, however often it is awaited");
+  assert.deepEqual(await elsewhere.operation(started.streamId).result(within), events[1]);
   elsewhere.close();
 });
 
@@ -104,6 +105,7 @@ test("a login that the user declines", async () => {
   await service.wallet("decline", "--reason", "not now");
   const { data } = await result;
   assert.deepEqual([data.status, data.reason], ["declined", "not now"]);
+  assert.deepEqual((await usher.operation(challenge.streamId).result(within)).data, data);
 });
 
 test("a payment: its events, its proof, and the webhook", async () => {

@@ -17,14 +17,21 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Call<T> extends CompletableFuture<T> {
     private final Executor executor;
+    /** What it is when {@link #orTimeout} ends it. */
+    private final UsherException.Code late;
 
     Call(Executor executor) {
+        this(executor, UsherException.Code.CONNECTION_TIMEOUT);
+    }
+
+    Call(Executor executor, UsherException.Code late) {
         this.executor = executor;
+        this.late = late;
     }
 
     @Override
     public <U> CompletableFuture<U> newIncompleteFuture() {
-        return new Call<>(executor);
+        return new Call<>(executor, late);
     }
 
     @Override
@@ -43,7 +50,7 @@ public final class Call<T> extends CompletableFuture<T> {
         try {
             return get();
         } catch (ExecutionException error) {
-            throw failure(error);
+            throw failure(error, late);
         } catch (InterruptedException error) {
             cancel(true);
             Thread.currentThread().interrupt();
@@ -65,7 +72,7 @@ public final class Call<T> extends CompletableFuture<T> {
                     if (error == null) {
                         callback.done(value, null);
                     } else {
-                        callback.done(null, failure(error));
+                        callback.done(null, failure(error, late));
                     }
                 },
                 executor);
@@ -74,6 +81,10 @@ public final class Call<T> extends CompletableFuture<T> {
 
     /** The error as this client's own. */
     static UsherException failure(Throwable error) {
+        return failure(error, UsherException.Code.CONNECTION_TIMEOUT);
+    }
+
+    private static UsherException failure(Throwable error, UsherException.Code late) {
         Throwable cause = error;
         while ((cause instanceof CompletionException || cause instanceof ExecutionException) && cause.getCause() != null) {
             cause = cause.getCause();
@@ -85,7 +96,7 @@ public final class Call<T> extends CompletableFuture<T> {
             return new UsherException(UsherException.Code.CONNECTION_CLOSED, "the call was cancelled", null, null, cause);
         }
         if (cause instanceof TimeoutException) {
-            return new UsherException(UsherException.Code.CONNECTION_TIMEOUT, "no result in time", null, null, cause);
+            return new UsherException(late, "no result in time", null, null, cause);
         }
         return new UsherException(
                 UsherException.Code.UNEXPECTED_RESPONSE, "the call failed: " + cause, null, null, cause);

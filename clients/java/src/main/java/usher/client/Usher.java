@@ -471,7 +471,7 @@ public final class Usher implements AutoCloseable {
     }
 
     private <R> Call<R> await(String streamId, Operation.OperationKindReader<R> reader) {
-        Call<R> call = new Call<>(transport.executor);
+        Call<R> call = new Call<>(transport.executor, UsherException.Code.RESULT_TIMEOUT);
         Watcher watcher = new Watcher(streamId, 0, false, new Operation.Result<>(call, reader));
         call.whenComplete((result, error) -> hub.unwatch(watcher));
         hub.watch(watcher);

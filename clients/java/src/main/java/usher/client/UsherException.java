@@ -14,6 +14,8 @@ public class UsherException extends RuntimeException {
         NOT_CONNECTED,
         /** No response came in time. The request may have taken effect: repeat it with the same idempotency key. */
         CONNECTION_TIMEOUT,
+        /** The time that the app gave {@link Operation#result} with {@code orTimeout} has passed. The operation goes on. */
+        RESULT_TIMEOUT,
         /** The connection broke and could not be made again, or the call was cancelled. */
         CONNECTION_CLOSED,
         /** The service does not accept the token; or a webhook or a JWT is not valid. */

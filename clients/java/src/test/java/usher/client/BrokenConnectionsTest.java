@@ -15,6 +15,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.condition.EnabledIf;
 import usher.client.UsherException.Code;
 import usher.client.model.AuthenticateKeyRequest;
 import usher.client.model.Event;
@@ -22,6 +23,7 @@ import usher.client.model.KeyHandshakeRequest;
 import usher.client.model.SinglePaymentRequest;
 
 /** Waiting for events while connections break, the service is killed, or no WebSocket passes. */
+@EnabledIf(value = "usher.client.TestService#hasProgram", disabledReason = "no program: set USHER_BINARY")
 @Timeout(240)
 class BrokenConnectionsTest {
     private TestService service;

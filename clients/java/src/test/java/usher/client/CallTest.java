@@ -114,6 +114,19 @@ class CallTest {
     }
 
     @Test
+    void aTimeoutOfAResultHasACodeOfItsOwn() throws Exception {
+        try (ServerSocket silent = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
+                Usher usher = Usher.connect("http://127.0.0.1:" + silent.getLocalPort(), "t")) {
+            Call<PaymentResult> call = usher.resume(OperationKind.PAYMENT, "s").result();
+            LinkedBlockingQueue<UsherException> told = new LinkedBlockingQueue<>();
+            call.onDone((value, error) -> told.add(error));
+            call.orTimeout(300, TimeUnit.MILLISECONDS);
+            assertEquals(Code.RESULT_TIMEOUT, assertThrows(UsherException.class, call::await).code());
+            assertEquals(Code.RESULT_TIMEOUT, told.poll(60, TimeUnit.SECONDS).code());
+        }
+    }
+
+    @Test
     void aServiceOfAnotherVersionIsWarnedOfOnce() throws Exception {
         LinkedBlockingQueue<String> logged = new LinkedBlockingQueue<>();
         Handler handler = new Handler() {

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
+import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.DynamicTest;
@@ -21,6 +22,7 @@ import usher.client.model.OtherData;
 
 class EventVectorsTest {
     private static final Map<String, OperationKind<?>> KINDS = Map.of(
+            "login", OperationKind.AUTHENTICATION,
             "authentication", OperationKind.AUTHENTICATION,
             "payment", OperationKind.PAYMENT,
             "subscription", OperationKind.SUBSCRIPTION,
@@ -69,7 +71,8 @@ class EventVectorsTest {
             } catch (OperationFailedException failure) {
                 return;
             }
-            boolean approved = vector.string("operation").equals("authentication") && vector.string("name").equals("approved");
+            boolean approved = List.of("login", "authentication").contains(vector.string("operation"))
+                    && vector.string("name").equals("approved");
             assertEquals(approved, result instanceof LoginResult.Approved, vector.string("name"));
         });
     }

@@ -25,6 +25,7 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.condition.EnabledIf;
 import usher.client.UsherException.Code;
 import usher.client.model.*;
 import usher.client.verify.JwtVerifier;
@@ -33,6 +34,7 @@ import usher.client.webhook.WebhookHandler;
 import usher.client.webhook.WebhookVerifier;
 
 /** The client, the real service, and a user with the reference wallet. */
+@EnabledIf(value = "usher.client.TestService#hasProgram", disabledReason = "no program: set USHER_BINARY")
 @Timeout(180)
 class RealServiceTest {
     private static final String SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";

@@ -24,6 +24,15 @@ final class TestService implements AutoCloseable {
     private static final String BINARY = System.getenv()
             .getOrDefault("USHER_BINARY", Vectors.REPOSITORY.resolve("target/debug/usher").toString());
 
+    /** Whether there is a program, or one is named: a named one that is missing is an error and no reason to skip tests. */
+    static boolean hasProgram() {
+        boolean has = System.getenv("USHER_BINARY") != null || Files.isExecutable(Path.of(BINARY));
+        if (!has) {
+            System.err.println("tests with the service are SKIPPED: build it (cargo build -p usher -p usher-mint) or set USHER_BINARY");
+        }
+        return has;
+    }
+
     /** Longer than anything takes, on any machine. */
     static final long LONG_SECONDS = 90;
 
