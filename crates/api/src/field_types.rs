@@ -280,7 +280,7 @@ field_type!(
     string().pattern(Some("^(approve|reject)$")).examples([json!("approve")])
 );
 
-field_type!(AnyText, String, field_reader::text, string());
+field_type!(AnyText, String, field_reader::text, string().max_length(Some(8192)));
 
 field_type!(Jwt, String, field_reader::text, string().format(format("jwt")).max_length(Some(8192)));
 

@@ -248,7 +248,7 @@ export interface components {
          * @description The `code` of an error: stable, for programs to branch on.
          * @enum {string}
          */
-        ErrorCode: "malformed_json" | "malformed_request" | "jwt_invalid" | "jwt_expired" | "unauthorized" | "route_not_found" | "stream_not_found" | "events_removed" | "delivery_not_found" | "profile_not_found" | "session_not_found" | "subscription_not_found" | "relay_not_found" | "channel_not_found" | "consent_not_found" | "signing_key_not_found" | "remote_signer_not_found" | "method_not_allowed" | "body_timeout" | "idempotency_key_reused" | "token_already_spent" | "session_decided" | "session_expired" | "body_too_large" | "unsupported_media_type" | "invalid_request" | "upgrade_required" | "rate_limited" | "budget_exhausted" | "internal_error" | "overloaded" | "storage_unavailable" | "no_relay_connected" | "wallet_not_configured" | "verification_not_configured" | "oidc_not_configured" | "wallet_error" | "wallet_timeout" | "mint_error" | "mint_timeout" | "deadline_exceeded";
+        ErrorCode: "malformed_json" | "malformed_request" | "jwt_invalid" | "jwt_expired" | "unauthorized" | "route_not_found" | "stream_not_found" | "events_removed" | "delivery_not_found" | "profile_not_found" | "session_not_found" | "subscription_not_found" | "relay_not_found" | "channel_not_found" | "consent_not_found" | "signing_key_not_found" | "remote_signer_not_found" | "method_not_allowed" | "body_timeout" | "idempotency_key_reused" | "token_already_spent" | "session_decided" | "session_expired" | "login_code_invalid" | "login_code_redeemed" | "login_code_expired" | "body_too_large" | "unsupported_media_type" | "invalid_request" | "upgrade_required" | "rate_limited" | "budget_exhausted" | "internal_error" | "overloaded" | "storage_unavailable" | "no_relay_connected" | "wallet_not_configured" | "verification_not_configured" | "oidc_not_configured" | "wallet_error" | "wallet_timeout" | "mint_error" | "mint_timeout" | "deadline_exceeded";
         /**
          * @description An event of a stream; it never changes once it has been read.
          */
@@ -618,11 +618,11 @@ export interface components {
              */
             granted_permissions?: string[];
             /**
-             * @description The key that responded, itself or through a subkey; with `approved` and `declined`, and always on streams of reusable logins.
+             * @description The key that responded, itself or through a subkey; with `approved` and `declined`, and on streams of reusable logins always but with `user_approved`.
              */
             main_key?: string;
             /**
-             * @description What the user has proven the key with, or was asked with; with `approved` on streams of `POST /login`, and always on those of reusable logins: `wallet`, `extension` (NIP-07) or `signer` (NIP-46).
+             * @description What the user has proven the key with, or was asked with; with `user_approved` and `approved` on streams of `POST /login`, and always on those of reusable logins: `wallet`, `extension` (NIP-07) or `signer` (NIP-46).
              */
             method?: string;
             /** @description The reason; in the user's words with `declined`. */
@@ -630,9 +630,22 @@ export interface components {
             /** @description The session token of the wallet, possibly a JWT (`POST /jwt/verify`); with `approved`. */
             session_token?: string;
             /**
-             * @description Grant access only on `approved`.
+             * @description Grant access only on `approved`. `user_approved` is intermediate, on streams of `POST /login` with `return_url`: who the user is becomes known when your app redeems the code (`POST /login/{stream_id}/redeem`).
              */
             status: string;
+        };
+        /**
+         * @description Who has logged in.
+         */
+        LoginRedeemed: {
+            /**
+             * @description The user's key, which they have proven: their id in your app.
+             */
+            main_key: string;
+            /**
+             * @description What they have proven it with: `wallet`, `extension` (NIP-07) or `signer` (NIP-46).
+             */
+            method: string;
         };
         /**
          * @description Starts a login. Every field is optional, and so is the body.
@@ -640,7 +653,7 @@ export interface components {
         LoginRequest: {
             /**
              * Format: web-url
-             * @description Where the login page leads the user's browser at the end, with `stream_id` in the query. It must be under one of `pages.return_urls`.
+             * @description Where the login page leads the user's browser at the end, with `stream_id` in the query, and with the `code` that you redeem (`POST /login/{stream_id}/redeem`). It must be under one of `pages.return_urls`, and have no fragment and no `stream_id` or `code` in its query.
              */
             return_url?: string | null;
             /** @description Makes the login reusable, for a poster, a table or a door: `url` and `page_url` are for any number of users, the same token always has the same stream and URLs, and the stream never ends. Anybody who knows the token can make `url`: choose it like a name on a poster, or at random if only those who see the code may use it. */
@@ -1154,6 +1167,13 @@ export interface components {
             request_id?: string;
             /** @description Keys that may respond for it without a proof of delegation; usually none, at most 8. */
             subkeys: string[];
+        };
+        /**
+         * @description Redeems the code of a login.
+         */
+        RedeemLoginRequest: {
+            /** @description `code` in the query with which the login page has led the user's browser to your `return_url`. Any text may be sent; one that is not the code of this login is a 409. */
+            code: string;
         };
         /**
          * @description A relay and the state of its connection.

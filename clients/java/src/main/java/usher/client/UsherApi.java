@@ -41,11 +41,16 @@ public final class UsherApi {
      * {status: "approved", main_key, method}}, or {@code declined}, or {@code timeout}. Grant access only on {@code
      * approved}. A wallet that opens {@code url} gets its challenge by itself.
      *
+     * <p>With {@code return_url}, {@code approved} follows only when your app redeems the code that the page gives to
+     * the user's browser ({@code POST /login/{stream_id}/redeem}); before that the stream has {@code user_approved}
+     * without a key. Use it for sessions in browsers: without it, nobody knows whether the browser that has begun the
+     * login is that of the user who has approved it.
+     *
      * <p>With a {@code static_token} the login is reusable: everything happens as events on its one stream, a {@code
-     * KeyHandshake} for each user and then a {@code StatusUpdate}, always with {@code main_key} and {@code method},
-     * because users interleave. It tells you *who* logged in, not in which browser: use it where the place decides,
-     * such as a door, and a login without it for sessions in browsers. {@code GET /key-handshake} lists it, and {@code
-     * DELETE /key-handshake/{stream_id}} closes it.
+     * KeyHandshake} for each user and then a {@code StatusUpdate}, with {@code main_key} and {@code method}, because
+     * users interleave. It tells you *who* logged in, not in which browser: use it where the place decides, such as a
+     * door, and a login without it for sessions in browsers. {@code GET /key-handshake} lists it, and {@code DELETE
+     * /key-handshake/{stream_id}} closes it.
      *
      * <p>{@code POST /login}
      *
@@ -56,6 +61,40 @@ public final class UsherApi {
     public Call<LoginStarted> startLogin(LoginRequest request, CallOptions options) {
         return transport.call(Request.of("POST", "/login").body(Encoders.loginRequest(request)), options,
                 Decoders::loginStarted);
+    }
+
+    /**
+     * Redeems the code that a login page has given to the user's browser.
+     *
+     * <p>{@code POST /login/{stream_id}/redeem}
+     *
+     * @param streamId The {@code stream_id} of {@code POST /login}, which is in the query beside the code.
+     * @param request Redeems the code of a login.
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<LoginRedeemed> redeemLogin(String streamId, RedeemLoginRequest request) {
+        return redeemLogin(streamId, request, CallOptions.DEFAULT);
+    }
+
+    /**
+     * Redeems the code that a login page has given to the user's browser.
+     *
+     * <p>For logins with {@code return_url}: the page leads the browser to your app with {@code stream_id} and {@code
+     * code} in the query. First check that this browser has begun the login {@code stream_id}, by your own session;
+     * then redeem the code, and start the session of this browser for {@code main_key}. The stream gets {@code
+     * approved} at the same moment. The code is good for one redemption, within five minutes of the user's approval; a
+     * wrong one changes nothing. A repeated request with the same {@code Idempotency-Key} gets the same response.
+     *
+     * <p>{@code POST /login/{stream_id}/redeem}
+     *
+     * @param streamId The {@code stream_id} of {@code POST /login}, which is in the query beside the code.
+     * @param request Redeems the code of a login.
+     * @param options how to call
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<LoginRedeemed> redeemLogin(String streamId, RedeemLoginRequest request, CallOptions options) {
+        return transport.call(Request.of("POST", "/login/{stream_id}/redeem",
+                streamId).body(Encoders.redeemLoginRequest(request)), options, Decoders::loginRedeemed);
     }
 
     /**

@@ -162,6 +162,12 @@ public final class Decoders {
                 json.string("text"));
     }
 
+    public static LoginRedeemed loginRedeemed(JsonObject json) {
+        return new LoginRedeemed(
+                json.string("main_key"),
+                json.string("method"));
+    }
+
     public static LoginStarted loginStarted(JsonObject json) {
         return new LoginStarted(
                 json.string("stream_id"),

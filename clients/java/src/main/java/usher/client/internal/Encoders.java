@@ -173,6 +173,12 @@ public final class Encoders {
         return members.map();
     }
 
+    public static Map<String, Object> redeemLoginRequest(RedeemLoginRequest value) {
+        Members members = new Members();
+        members.put("code", value.code());
+        return members.map();
+    }
+
     public static Map<String, Object> relayRequest(RelayRequest value) {
         Members members = new Members();
         members.put("relay", value.relay());

@@ -6,8 +6,9 @@ import org.jspecify.annotations.Nullable;
 /**
  * Starts a login. Every field is optional, and so is the body.
  *
- * @param returnUrl Where the login page leads the user's browser at the end, with {@code stream_id} in the query. It
- *     must be under one of {@code pages.return_urls}.
+ * @param returnUrl Where the login page leads the user's browser at the end, with {@code stream_id} in the query, and
+ *     with the {@code code} that you redeem ({@code POST /login/{stream_id}/redeem}). It must be under one of {@code
+ *     pages.return_urls}, and have no fragment and no {@code stream_id} or {@code code} in its query.
  * @param staticToken Makes the login reusable, for a poster, a table or a door: {@code url} and {@code page_url} are
  *     for any number of users, the same token always has the same stream and URLs, and the stream never ends. Anybody
  *     who knows the token can make {@code url}: choose it like a name on a poster, or at random if only those who see
@@ -26,8 +27,9 @@ public record LoginRequest(@Nullable String returnUrl, @Nullable String staticTo
     /**
      * Returns a copy with another {@code returnUrl}.
      *
-     * @param returnUrl Where the login page leads the user's browser at the end, with {@code stream_id} in the query.
-     *     It must be under one of {@code pages.return_urls}.
+     * @param returnUrl Where the login page leads the user's browser at the end, with {@code stream_id} in the query,
+     *     and with the {@code code} that you redeem ({@code POST /login/{stream_id}/redeem}). It must be under one of
+     *     {@code pages.return_urls}, and have no fragment and no {@code stream_id} or {@code code} in its query.
      * @return the copy
      */
     public LoginRequest withReturnUrl(@Nullable String returnUrl) {

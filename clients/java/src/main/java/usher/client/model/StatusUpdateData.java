@@ -13,9 +13,9 @@ import org.jspecify.annotations.Nullable;
  * @param grantedPermissions The permissions that the wallet grants, in its own words; with {@code approved}.
  * @param mainKey On a login: the key that responded, itself or through a subkey; with {@code approved} and {@code
  *     declined}.
- * @param method What the user has proven the key with, or was asked with; with {@code approved} on streams of {@code
- *     POST /login}, and always on those of reusable logins: {@code wallet}, {@code extension} (NIP-07) or {@code
- *     signer} (NIP-46).
+ * @param method What the user has proven the key with, or was asked with; with {@code user_approved} and {@code
+ *     approved} on streams of {@code POST /login}, and always on those of reusable logins: {@code wallet}, {@code
+ *     extension} (NIP-07) or {@code signer} (NIP-46).
  * @param reason Why; in the user's words if the user refused.
  * @param sessionToken The session token of the wallet, possibly a JWT ({@code POST /jwt/verify}); with {@code
  *     approved}.
@@ -55,9 +55,9 @@ public record StatusUpdateData(
      * @param grantedPermissions The permissions that the wallet grants, in its own words; with {@code approved}.
      * @param mainKey On a login: the key that responded, itself or through a subkey; with {@code approved} and {@code
      *     declined}.
-     * @param method What the user has proven the key with, or was asked with; with {@code approved} on streams of
-     *     {@code POST /login}, and always on those of reusable logins: {@code wallet}, {@code extension} (NIP-07) or
-     *     {@code signer} (NIP-46).
+     * @param method What the user has proven the key with, or was asked with; with {@code user_approved} and {@code
+     *     approved} on streams of {@code POST /login}, and always on those of reusable logins: {@code wallet}, {@code
+     *     extension} (NIP-07) or {@code signer} (NIP-46).
      * @param reason Why; in the user's words if the user refused.
      * @param sessionToken The session token of the wallet, possibly a JWT ({@code POST /jwt/verify}); with {@code
      *     approved}.

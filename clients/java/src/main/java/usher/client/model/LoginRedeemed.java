@@ -1,0 +1,10 @@
+// Written by clients/java/generate from docs/openapi.json; do not edit.
+package usher.client.model;
+
+/**
+ * Who has logged in.
+ *
+ * @param mainKey The user's key, which they have proven: their id in your app.
+ * @param method What they have proven it with: {@code wallet}, {@code extension} (NIP-07) or {@code signer} (NIP-46).
+ */
+public record LoginRedeemed(String mainKey, String method) {}
