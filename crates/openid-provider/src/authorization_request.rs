@@ -8,9 +8,14 @@ use crate::parameters::{Parameters, Repeated};
 /// Scopes that mean something here; others are ignored (section 3.1.2.1).
 pub(crate) const SCOPES: [&str; 4] = ["openid", "profile", "email", "offline_access"];
 
-/// Longest `state` and `nonce`, in bytes.
-const MAX_STATE_BYTES: usize = 4096;
-const MAX_NONCE_BYTES: usize = 1024;
+/// Longest `state` and `nonce`, in bytes: they are stored.
+const MAX_BYTES: usize = 1024;
+
+/// Whether a `state` or `nonce` is short and has printable ASCII alone (RFC 6749 appendix A.5). Stored as JSON, a control
+/// character would take six times its size.
+fn is_fit(value: &str) -> bool {
+    value.len() <= MAX_BYTES && value.bytes().all(|byte| matches!(byte, b' '..=b'~'))
+}
 
 /// Where a response goes, and what it must say.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -70,7 +75,7 @@ impl From<Repeated> for OAuthError {
 impl AuthorizationRequest {
     /// The response's address and what it says; the rest of the request is not read yet.
     pub(crate) fn empty(client: &Client, redirect_uri: &str, parameters: &Parameters) -> Self {
-        let state = parameters.get("state").ok().flatten().filter(|state| state.len() <= MAX_STATE_BYTES);
+        let state = parameters.get("state").ok().flatten().filter(|state| is_fit(state));
         Self {
             client_id: client.id.clone(),
             redirect_uri: redirect_uri.to_owned(),
@@ -92,8 +97,8 @@ impl AuthorizationRequest {
                 return Err(error);
             }
         }
-        if parameters.get("state")?.is_some_and(|state| state.len() > MAX_STATE_BYTES) {
-            return Err(OAuthError::invalid_request("state is longer than 4096 bytes"));
+        if parameters.get("state")?.is_some_and(|state| !is_fit(state)) {
+            return Err(OAuthError::invalid_request("state must be at most 1024 printable ASCII characters"));
         }
         match parameters.get("response_type")? {
             Some("code") => {}
@@ -108,8 +113,8 @@ impl AuthorizationRequest {
             return Err(OAuthError::new("invalid_scope", "scope must contain openid"));
         }
         self.nonce = parameters.get("nonce")?.map(str::to_owned);
-        if self.nonce.as_ref().is_some_and(|nonce| nonce.len() > MAX_NONCE_BYTES) {
-            return Err(OAuthError::invalid_request("nonce is longer than 1024 bytes"));
+        if self.nonce.as_ref().is_some_and(|nonce| !is_fit(nonce)) {
+            return Err(OAuthError::invalid_request("nonce must be at most 1024 printable ASCII characters"));
         }
         self.code_challenge = code_challenge(client, parameters)?;
         Ok((self, interaction(parameters)?))

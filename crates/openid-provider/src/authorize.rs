@@ -4,6 +4,9 @@
 //! While the client or its redirect URI is not known to be right, errors are pages: a redirect would lead users wherever an
 //! attacker wants.
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use axum::Extension;
 use axum::body::Bytes;
 use axum::extract::{RawQuery, State};
@@ -11,9 +14,12 @@ use axum::response::Response;
 use http::header::SET_COOKIE;
 use http::{HeaderMap, HeaderValue};
 use usher_engine::Visitor;
-use usher_engine::ports::{OpenIdConsent, OpenIdRecord, OpenIdRecordId, OpenIdStep, OpenIdUse, StoreError};
+use usher_engine::ports::{
+    NewOpenIdConsent, OpenIdConsent, OpenIdRecord, OpenIdRecordId, OpenIdStep, OpenIdUse, StoreError,
+};
 
 use crate::authorization_request::{AuthorizationRequest, Interaction, OAuthError};
+use crate::bounds;
 use crate::client::Client;
 use crate::logins::{BeginLogin, LoginError};
 use crate::page::PageError;
@@ -38,9 +44,20 @@ pub(crate) async fn by_get(
     let parameters = Parameters::parse(query.unwrap_or_default().as_bytes());
     // Without a server in front, as in tests, everybody is here.
     let visitor = visitor.map_or(Visitor::Loopback, |Extension(visitor)| visitor);
-    match provider.authorize(&parameters, visitor, &headers).await {
-        Ok(response) => response,
-        Err(error) => provider.error_page(&headers, error),
+    // It is never closed.
+    let turn = Arc::clone(&provider.beginning).acquire_owned().await.ok();
+    // On a task of its own: a browser that disconnects would leave a login without its request, which nothing counts.
+    let work = {
+        let (provider, headers) = (Arc::clone(&provider), headers.clone());
+        async move {
+            let _turn = turn;
+            provider.authorize(&parameters, &headers, visitor).await
+        }
+    };
+    match provider.tasks.spawn(work).await {
+        Ok(Ok(response)) => response,
+        Ok(Err(error)) => provider.error_page(&headers, error),
+        Err(error) => provider.error_page(&headers, PageError::Unavailable(error.into())),
     }
 }
 
@@ -58,13 +75,13 @@ impl Provider {
     async fn authorize(
         &self,
         parameters: &Parameters,
-        visitor: Visitor,
         headers: &HeaderMap,
+        visitor: Visitor,
     ) -> Result<Response, PageError> {
         let client = parameters.get("client_id").map_err(|_| PageError::Request)?;
         let client = client.and_then(|id| self.clients.get(id)).ok_or(PageError::Client)?;
         let redirect_uri = parameters.get("redirect_uri").map_err(|_| PageError::Request)?;
-        let redirect_uri = redirect_uri.filter(|uri| client.redirect_uris.iter().any(|known| known == uri));
+        let redirect_uri = redirect_uri.filter(|uri| client.may_redirect_to(uri));
         let redirect_uri = redirect_uri.ok_or(PageError::RedirectUri)?;
 
         let unread = AuthorizationRequest::empty(client, redirect_uri, parameters);
@@ -88,11 +105,11 @@ impl Provider {
                 && is_recent(&interaction, &session.user, self.now_secs())
         });
         match session {
-            Some(session) => self.with_session(request, &interaction, session).await,
+            Some(session) => self.with_session(request, &interaction, session, &bounds::listed(visitor)).await,
             None if interaction.silent || !visit::is_seen(headers) => {
                 Ok(redirect::to(&self.address_with_error(&request, LOGIN_REQUIRED)))
             }
-            None => self.begin_login(client, request, expected, visitor, headers).await,
+            None => self.begin_login(client, request, expected, headers, visitor).await,
         }
     }
 
@@ -102,6 +119,7 @@ impl Provider {
         request: AuthorizationRequest,
         interaction: &Interaction,
         session: Session,
+        visitor: &str,
     ) -> Result<Response, PageError> {
         if interaction.consent || !self.has_agreed(&request, &session.user).await? {
             if interaction.silent {
@@ -109,11 +127,11 @@ impl Provider {
             }
             let secret = self.new_secret();
             let content = Content::Consent { request, session: records::hex(session.id), user: session.user };
-            self.store.add_openid_records(vec![self.record(&secret, &content, INTERACTION_TTL)]).await?;
+            self.add(self.record(&secret, &content, INTERACTION_TTL, visitor)).await?;
             return Ok(redirect::to(&self.consent_address(secret.expose())));
         }
-        let (code, record) = self.new_code(&request, session.user);
-        self.store.add_openid_records(vec![record]).await?;
+        let (code, record) = self.new_code(&request, session.user, visitor);
+        self.add(record).await?;
         Ok(redirect::to(&self.address_with_code(&request, code.expose())))
     }
 
@@ -122,11 +140,9 @@ impl Provider {
         client: &Client,
         request: AuthorizationRequest,
         expected: Option<String>,
-        visitor: Visitor,
         headers: &HeaderMap,
+        visitor: Visitor,
     ) -> Result<Response, PageError> {
-        // It is never closed.
-        let _turn = self.beginning.acquire().await.ok();
         let secret = self.new_secret();
         let continue_url = format!("{}/oauth/login-return?request={}", self.options.issuer, secret.expose());
         let login = BeginLogin { client_name: client.name.clone(), continue_url, visitor };
@@ -136,9 +152,11 @@ impl Provider {
             Err(error) => return Err(error.into()),
         };
         let content = Content::Login { request, login_id: begun.login_id, page_url: begun.page_url.clone(), expected };
-        self.store.add_openid_records(vec![self.record(&secret, &content, INTERACTION_TTL)]).await?;
-        for replaced in begun.replaced.iter().filter_map(|address| request_in(address)) {
-            self.store.remove_openid_record(records::record_id(&replaced)).await?;
+        self.add(self.record(&secret, &content, INTERACTION_TTL, &bounds::listed(visitor))).await?;
+        let replaced = begun.replaced.iter().filter_map(|address| request_in(address));
+        let replaced: Vec<_> = replaced.map(|secret| records::record_id(&secret)).collect();
+        if !replaced.is_empty() {
+            self.store.drop_openid_records(replaced).await?;
         }
         let mut response = redirect::to(&begun.page_url);
         for cookie in begun.set_cookies.into_iter().filter_map(|cookie| HeaderValue::try_from(cookie).ok()) {
@@ -156,11 +174,16 @@ impl Provider {
     }
 
     /// A new code, and its record.
-    pub(crate) fn new_code(&self, request: &AuthorizationRequest, user: User) -> (records::Secret, OpenIdRecord) {
+    pub(crate) fn new_code(
+        &self,
+        request: &AuthorizationRequest,
+        user: User,
+        visitor: &str,
+    ) -> (records::Secret, OpenIdRecord) {
         let secret = self.new_secret();
         let grant = Grant { client_id: request.client_id.clone(), user, scopes: request.scopes.clone() };
         let content = Content::Code { grant, request: request.clone() };
-        let mut record = self.record(&secret, &content, CODE_TTL);
+        let mut record = self.record(&secret, &content, CODE_TTL, visitor);
         record.grant = Some(self.new_grant_id());
         (secret, record)
     }
@@ -170,12 +193,26 @@ impl Provider {
         &self,
         id: OpenIdRecordId,
         add: Vec<OpenIdRecord>,
-        consent: Option<OpenIdConsent>,
+        consent: Option<NewOpenIdConsent>,
     ) -> Result<(), PageError> {
-        match self.store.use_openid_record(OpenIdStep { id, add, consent }).await? {
+        match self.use_once(id, Duration::ZERO, add, consent).await? {
             OpenIdUse::Done => Ok(()),
-            OpenIdUse::UsedBefore | OpenIdUse::Unknown => Err(PageError::Over),
+            OpenIdUse::UsedBefore | OpenIdUse::UsedJustNow | OpenIdUse::Unknown => Err(PageError::Over(None)),
         }
+    }
+
+    /// Uses a record that can be used once.
+    pub(crate) async fn use_once(
+        &self,
+        id: OpenIdRecordId,
+        grace: Duration,
+        add: Vec<OpenIdRecord>,
+        consent: Option<NewOpenIdConsent>,
+    ) -> Result<OpenIdUse, StoreError> {
+        for record in &add {
+            self.make_room(record.quota, &record.visitor).await?;
+        }
+        self.store.use_openid_record(OpenIdStep { id, at: self.clock.now(), grace, add, consent }).await
     }
 
     /// Where the user is asked to agree.

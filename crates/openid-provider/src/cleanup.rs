@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
+use crate::bounds::login_of;
 use crate::provider::SharedProvider;
 
 /// How often.
@@ -26,9 +27,14 @@ pub(crate) async fn run(provider: SharedProvider, stop: CancellationToken) {
             );
         }
         match provider.store.remove_openid_records(clock.now().minus(KEPT), BATCH).await {
-            // There may be more.
-            Ok(BATCH) => continue,
-            Ok(_) => {}
+            Ok(removed) => {
+                let logins: Vec<_> = removed.iter().filter_map(|data| login_of(data)).collect();
+                provider.forget_logins(logins).await;
+                if removed.len() == BATCH {
+                    // There may be more.
+                    continue;
+                }
+            }
             Err(error) => {
                 tracing::warn!(%error, "expired records of the OpenID Connect provider could not be removed; retrying in 10 min");
             }

@@ -24,7 +24,8 @@ pub struct Client {
     pub secret: Option<ClientSecret>,
     /// What users are shown.
     pub name: String,
-    /// Where users may be sent back to, compared character by character.
+    /// Where users may be sent back to, compared character by character; for a public client, the port of a loopback address may be
+    /// any.
     pub redirect_uris: Vec<String>,
     /// Where users may be sent after they have logged out.
     pub post_logout_redirect_uris: Vec<String>,
@@ -38,6 +39,19 @@ impl Client {
     /// Whether it must prove with PKCE (RFC 7636) that it began the request itself.
     pub(crate) const fn needs_pkce(&self) -> bool {
         self.require_pkce || self.secret.is_none()
+    }
+
+    /// Whether users may be sent back to this address.
+    ///
+    /// A public client on the user's device listens on a port that it cannot know before: on loopback it may be any (RFC 8252
+    /// section 7.3). Everything else is compared character by character.
+    pub(crate) fn may_redirect_to(&self, uri: &str) -> bool {
+        let is_known = self.redirect_uris.iter().any(|known| known == uri);
+        is_known
+            || self.secret.is_none()
+                && without_loopback_port(uri).is_some_and(|asked| {
+                    self.redirect_uris.iter().any(|known| without_loopback_port(known) == Some(asked))
+                })
     }
 
     /// Checks everything that can be said without the other clients.
@@ -106,6 +120,18 @@ pub fn check_redirect_uri(uri: &str) -> Result<(), ClientError> {
         scheme => scheme.contains('.'),
     };
     if is_allowed { Ok(()) } else { Err(ClientError::RedirectUri) }
+}
+
+/// What is before and after the port of an address of loopback.
+fn without_loopback_port(uri: &str) -> Option<(&str, &str)> {
+    let (host, rest) =
+        ["http://127.0.0.1", "http://[::1]"].into_iter().find_map(|host| Some((host, uri.strip_prefix(host)?)))?;
+    let end = rest.find(['/', '?']).unwrap_or(rest.len());
+    let (port, rest) = rest.split_at(end);
+    let is_port = |port: &str| {
+        !port.starts_with('0') && port.bytes().all(|byte| byte.is_ascii_digit()) && port.parse::<u16>().is_ok()
+    };
+    (port.is_empty() || port.strip_prefix(':').is_some_and(is_port)).then_some((host, rest))
 }
 
 fn is_loopback(url: &Url) -> bool {

@@ -9,16 +9,19 @@ use http::HeaderMap;
 use usher_engine::ports::{OpenIdConsent, OpenIdRecordId};
 
 use crate::authorization_request::{AuthorizationRequest, OAuthError};
+use crate::bounds;
 use crate::page::PageError;
 use crate::parameters::Parameters;
 use crate::provider::{Provider, SharedProvider};
-use crate::records::{self, Content, User};
+use crate::records::{self, Content, Found, User};
 
 const DENIED: OAuthError = OAuthError::new("access_denied", "the user has not agreed");
 
 /// A question that this browser may answer.
 struct Question {
     id: OpenIdRecordId,
+    /// Who has begun the request.
+    visitor: String,
     request: AuthorizationRequest,
     user: User,
 }
@@ -50,10 +53,14 @@ pub(crate) async fn decide(State(provider): State<SharedProvider>, headers: Head
 
 impl Provider {
     async fn question(&self, secret: &str, headers: &HeaderMap) -> Result<Question, PageError> {
-        let found = self.find(secret).await?.filter(|found| !found.expired && !found.used).ok_or(PageError::Over)?;
-        let Content::Consent { request, session, user } = found.content else { return Err(PageError::Over) };
+        let Found { id, visitor, content, used, expired, .. } =
+            self.find(secret).await?.ok_or(PageError::Over(None))?;
+        let Content::Consent { request, session, user } = content else { return Err(PageError::Over(None)) };
+        if used || expired {
+            return Err(PageError::Over(Some(request)));
+        }
         match self.session(headers).await? {
-            Some(current) if records::hex(current.id) == session => Ok(Question { id: found.id, request, user }),
+            Some(current) if records::hex(current.id) == session => Ok(Question { id, visitor, request, user }),
             _ => Err(PageError::OtherBrowser),
         }
     }
@@ -61,7 +68,7 @@ impl Provider {
     /// Where the browser goes after the decision.
     async fn decided(&self, parameters: &Parameters, headers: &HeaderMap) -> Result<String, PageError> {
         let secret = parameters.get("request").ok().flatten().unwrap_or_default();
-        let Question { id, request, user } = self.question(secret, headers).await?;
+        let Question { id, visitor, request, user } = self.question(secret, headers).await?;
         match parameters.get("decision").ok().flatten() {
             Some("allow") => {
                 let consent = OpenIdConsent {
@@ -70,8 +77,8 @@ impl Provider {
                     scopes: request.scopes.clone(),
                     at: self.clock.now(),
                 };
-                let (code, record) = self.new_code(&request, user);
-                self.consume(id, vec![record], Some(consent)).await?;
+                let (code, record) = self.new_code(&request, user, &visitor);
+                self.consume(id, vec![record], Some(bounds::bounded(consent, &visitor))).await?;
                 Ok(self.address_with_code(&request, code.expose()))
             }
             Some("deny") => {

@@ -1,17 +1,31 @@
 //! `/oauth/end-session`: logs the browser out of this service (OpenID Connect RP-Initiated Logout 1.0).
 //!
 //! With an ID token of the user who is logged in, at once; otherwise the user is asked, because any site can lead a browser
-//! here.
+//! here. What the user confirms with is made of the session's secret, so no other site can send it. And a form of another site
+//! comes without the session's cookie (`SameSite=Lax`), but the browser would obey a response that deletes it: only a session that
+//! was found is ended.
 
 use axum::body::Bytes;
 use axum::extract::{RawQuery, State};
 use axum::response::Response;
 use http::HeaderMap;
+use subtle::ConstantTimeEq as _;
 
+use crate::client::Client;
 use crate::page::PageError;
 use crate::parameters::Parameters;
 use crate::provider::{Provider, SharedProvider};
 use crate::redirect;
+use crate::session::Session;
+
+/// What a client wants.
+struct LogoutRequest<'a> {
+    client: Option<&'a Client>,
+    /// The main key in hex of the user who is to be logged out, by an ID token.
+    subject: Option<String>,
+    /// Where the user goes then.
+    target: Option<String>,
+}
 
 /// `GET /oauth/end-session`
 pub(crate) async fn by_get(
@@ -20,33 +34,57 @@ pub(crate) async fn by_get(
     headers: HeaderMap,
 ) -> Response {
     let parameters = Parameters::parse(query.unwrap_or_default().as_bytes());
-    provider
-        .end_session(&parameters, &headers, false)
-        .await
-        .unwrap_or_else(|error| provider.error_page(&headers, error))
+    provider.end_session(&parameters, &headers).await.unwrap_or_else(|error| provider.error_page(&headers, error))
 }
 
 /// `POST /oauth/end-session`, also of the page that asks.
 ///
-/// The form of another site comes without the session's cookie (`SameSite=Lax`) and can end nothing: it becomes a GET.
+/// Without the confirmation, it becomes a GET.
 pub(crate) async fn by_post(State(provider): State<SharedProvider>, headers: HeaderMap, body: Bytes) -> Response {
     let Some(parameters) = Parameters::form(&headers, &body) else {
         return provider.error_page(&headers, PageError::Request);
     };
-    let confirmed = parameters.get("confirmed").ok().flatten() == Some("yes");
-    if !confirmed {
-        return redirect::to(&format!("{}?{}", provider.path("/oauth/end-session"), parameters.to_query()));
-    }
-    provider.end_session(&parameters, &headers, true).await.unwrap_or_else(|error| provider.error_page(&headers, error))
+    provider.confirmed(&parameters, &headers).await.unwrap_or_else(|error| provider.error_page(&headers, error))
 }
 
 impl Provider {
-    async fn end_session(
-        &self,
-        parameters: &Parameters,
-        headers: &HeaderMap,
-        confirmed: bool,
-    ) -> Result<Response, PageError> {
+    async fn confirmed(&self, parameters: &Parameters, headers: &HeaderMap) -> Result<Response, PageError> {
+        let given = parameters.get("confirmation").ok().flatten().unwrap_or_default();
+        let session = self.session(headers).await?;
+        let session = session.filter(|session| session.confirmation.as_bytes().ct_eq(given.as_bytes()).into());
+        let Some(session) = session else {
+            return Ok(redirect::to(&format!("{}?{}", self.path("/oauth/end-session"), parameters.to_query())));
+        };
+        let LogoutRequest { target, .. } = self.logout_request(parameters)?;
+        // The form of our own page: a redirect of it to the client is bound by the page's policy, a link is not.
+        let response = match &target {
+            Some(target) => self.leaving_page(headers, target),
+            None => self.logged_out_page(headers),
+        };
+        self.ended(session, response).await
+    }
+
+    async fn end_session(&self, parameters: &Parameters, headers: &HeaderMap) -> Result<Response, PageError> {
+        let LogoutRequest { client, subject, target } = self.logout_request(parameters)?;
+        let response = match &target {
+            Some(target) => redirect::to(target),
+            None => self.logged_out_page(headers),
+        };
+        match self.session(headers).await? {
+            None => Ok(response),
+            Some(session) if subject.as_ref() == Some(&session.user.subject) => self.ended(session, response).await,
+            Some(session) => Ok(self.logout_page(headers, client, parameters, &session.confirmation)),
+        }
+    }
+
+    /// Ends the session; the response takes it from the browser.
+    async fn ended(&self, session: Session, mut response: Response) -> Result<Response, PageError> {
+        self.store.drop_openid_records(vec![session.id]).await?;
+        self.clear_session(&mut response);
+        Ok(response)
+    }
+
+    fn logout_request(&self, parameters: &Parameters) -> Result<LogoutRequest<'_>, PageError> {
         let get = |name| parameters.get(name).map_err(|_| PageError::Request);
         let hint = get("id_token_hint")?.and_then(|hint| self.read_hint(hint));
         let hinted = hint.as_ref().map(|hint| hint.client_id.as_str());
@@ -73,20 +111,6 @@ impl Provider {
                 })
             }
         };
-        if let Some(session) = self.session(headers).await? {
-            let is_expected = hint.is_some_and(|hint| hint.subject == session.user.subject);
-            if !confirmed && !is_expected {
-                return Ok(self.logout_page(headers, client, parameters));
-            }
-            self.store.remove_openid_record(session.id).await?;
-        }
-        let mut response = match &target {
-            // The form of our own page: a redirect of it to the client is bound by the page's policy, a link is not.
-            Some(target) if confirmed => self.leaving_page(headers, target),
-            Some(target) => redirect::to(target),
-            None => self.logged_out_page(headers),
-        };
-        self.clear_session(&mut response);
-        Ok(response)
+        Ok(LogoutRequest { client, subject: hint.map(|hint| hint.subject), target })
     }
 }

@@ -14,6 +14,8 @@
 //! | `/oauth/userinfo` | `userinfo` |
 //! | `/oauth/end-session` | `end_session` |
 //!
+//! What anybody can make the provider store is bounded (`bounds`).
+//!
 //! Everything that a browser or a client holds is a random secret, of which only the hash is stored (`records`): an
 //! authorization request that waits for the login, one that waits for consent, a session, a code, tokens. A step that
 //! consumes one and makes the next is one transaction, so that nothing can be used twice, also after a crash. The records:
@@ -28,6 +30,7 @@
 
 mod authorization_request;
 mod authorize;
+mod bounds;
 mod claims;
 mod cleanup;
 mod client;

@@ -35,23 +35,31 @@ pub(crate) async fn show(
 
 impl Provider {
     async fn end_login(&self, secret: &str, headers: &HeaderMap) -> Result<Response, PageError> {
-        let found = self.find(secret).await?.filter(|found| !found.expired && !found.used);
-        let Some(Found { id, content: Content::Login { request, login_id, page_url, expected }, .. }) = found else {
-            return Err(PageError::Over);
+        let Some(Found { id, visitor, content, used, expired, .. }) = self.find(secret).await? else {
+            return Err(PageError::Over(None));
         };
-        match self.logins.outcome(&login_id, headers).await? {
-            LoginOutcome::OtherBrowser => Err(PageError::OtherBrowser),
-            LoginOutcome::Pending => Ok(redirect::to(&page_url)),
-            LoginOutcome::Declined => self.refuse(id, &request, DECLINED).await,
-            LoginOutcome::TimedOut => self.refuse(id, &request, TIMED_OUT).await,
+        let Content::Login { request, login_id, page_url, expected: wanted } = content else {
+            return Err(PageError::Over(None));
+        };
+        if used || expired {
+            return Err(PageError::Over(Some(request)));
+        }
+        let response = match self.logins.outcome(&login_id, headers).await? {
+            LoginOutcome::OtherBrowser => return Err(PageError::OtherBrowser),
+            LoginOutcome::Pending => return Ok(redirect::to(&page_url)),
+            LoginOutcome::Declined => self.refuse(id, &request, DECLINED).await?,
+            LoginOutcome::TimedOut => self.refuse(id, &request, TIMED_OUT).await?,
             LoginOutcome::Approved { main_key, method, at } => {
                 let user = User { subject: main_key.to_hex(), method, auth_time: records::secs(at) };
-                if expected.is_some_and(|expected| expected != user.subject) {
-                    return self.refuse(id, &request, OTHER_USER).await;
+                if wanted.is_some_and(|wanted| wanted != user.subject) {
+                    self.refuse(id, &request, OTHER_USER).await?
+                } else {
+                    self.logged_in(id, request, user, &visitor).await?
                 }
-                self.logged_in(id, request, user).await
             }
-        }
+        };
+        self.forget_logins(vec![login_id]).await;
+        Ok(response)
     }
 
     /// Ends a request with an error for the client.
@@ -71,16 +79,17 @@ impl Provider {
         id: OpenIdRecordId,
         request: AuthorizationRequest,
         user: User,
+        visitor: &str,
     ) -> Result<Response, PageError> {
         let session = self.new_secret();
-        let session_record = self.new_session(&session, &user);
+        let session_record = self.new_session(&session, &user, visitor);
         let (next, address) = if self.has_agreed(&request, &user).await? {
-            let (code, record) = self.new_code(&request, user);
+            let (code, record) = self.new_code(&request, user, visitor);
             (record, self.address_with_code(&request, code.expose()))
         } else {
             let secret = self.new_secret();
             let content = Content::Consent { request, session: records::hex(session.id()), user };
-            (self.record(&secret, &content, INTERACTION_TTL), self.consent_address(secret.expose()))
+            (self.record(&secret, &content, INTERACTION_TTL, visitor), self.consent_address(secret.expose()))
         };
         self.consume(id, vec![session_record, next], None).await?;
         let mut response = redirect::to(&address);

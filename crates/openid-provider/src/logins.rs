@@ -18,6 +18,15 @@ pub trait Logins: Send + Sync {
     /// [`LoginError`].
     async fn begin(&self, login: BeginLogin, headers: &HeaderMap) -> Result<LoginStarted, LoginError>;
 
+    /// Whether the user of a login is at it: its page waits over an open connection, or somebody has named a key.
+    fn waits(&self, login_id: &str) -> bool;
+
+    /// Removes a login, also one that has not ended: nobody asks for its outcome any more.
+    ///
+    /// # Errors
+    /// [`LoginError`].
+    async fn forget(&self, login_id: &str) -> Result<(), LoginError>;
+
     /// The outcome of a login, for the browser that sends these headers.
     ///
     /// # Errors

@@ -11,7 +11,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use usher_engine::ports::StoreError;
 use usher_protocol::keys::{npub, parse_public_key};
 
-use crate::authorization_request::AuthorizationRequest;
+use crate::authorization_request::{AuthorizationRequest, OAuthError};
 use crate::client::Client;
 use crate::logins::LoginError;
 use crate::parameters::Parameters;
@@ -23,6 +23,8 @@ use crate::texts::{self, Message, Texts};
 /// frame could make users agree without knowing. `data:` is for the empty icon.
 const POLICY: &str = "default-src 'none'; style-src 'self'; img-src data:; base-uri 'none'; form-action 'self'; \
                       frame-ancestors 'none'";
+
+const OVER: OAuthError = OAuthError::new("access_denied", "the login is over");
 
 /// What every response says that a browser shows or follows.
 pub(crate) const HEADERS: [(HeaderName, HeaderValue); 6] = [
@@ -44,8 +46,8 @@ pub(crate) enum PageError {
     Client,
     /// The address to lead the user back to is not one of the client's.
     RedirectUri,
-    /// The request is over, or never was.
-    Over,
+    /// The request is over, or never was. If it is known, the page leads on to its app.
+    Over(Option<AuthorizationRequest>),
     /// Another browser has begun it.
     OtherBrowser,
     /// The store failed.
@@ -84,6 +86,7 @@ struct LogoutPage<'a> {
     base: &'a str,
     action: &'a str,
     question: &'a str,
+    confirmation: &'a str,
     fields: &'a [(&'a str, &'a str)],
 }
 
@@ -102,6 +105,8 @@ struct MessagePage<'a> {
     base: &'a str,
     heading: &'a str,
     message: &'a str,
+    /// A way on: its text and its address.
+    link: Option<(&'a str, &'a str)>,
 }
 
 impl Provider {
@@ -112,7 +117,8 @@ impl Provider {
             PageError::Request => (StatusCode::BAD_REQUEST, &texts.bad_request),
             PageError::Client => (StatusCode::BAD_REQUEST, &texts.unknown_client),
             PageError::RedirectUri => (StatusCode::BAD_REQUEST, &texts.wrong_redirect_uri),
-            PageError::Over => (StatusCode::NOT_FOUND, &texts.over),
+            PageError::Over(None) => (StatusCode::NOT_FOUND, &texts.over),
+            PageError::Over(Some(request)) => return self.over_page(texts, &request),
             PageError::OtherBrowser => (StatusCode::FORBIDDEN, &texts.other_browser),
             PageError::Unavailable(error) => {
                 tracing::error!(error = &*error as &dyn std::error::Error, "an OpenID Connect login could not go on");
@@ -120,6 +126,20 @@ impl Provider {
             }
         };
         self.message_page(status, texts, message)
+    }
+
+    /// Says that the request is over, and leads on to the app: whoever goes back in the browser comes here.
+    fn over_page(&self, texts: &Texts, request: &AuthorizationRequest) -> Response {
+        // An app's own scheme has no pages: such an app gets a response to its request, as it expects one.
+        let address = match url::Url::parse(&request.redirect_uri) {
+            Ok(url) if matches!(url.scheme(), "http" | "https") => format!("{}/", url.origin().ascii_serialization()),
+            _ => self.address_with_error(request, OVER),
+        };
+        let name = self.clients.get(&request.client_id).map_or(request.client_id.as_str(), |client| &client.name);
+        let link = texts.go_to.replace("{client}", name);
+        let Message { heading, message } = texts.over;
+        let page = MessagePage { texts, base: &self.base, heading, message, link: Some((&link, &address)) };
+        render(StatusCode::NOT_FOUND, &page)
     }
 
     /// Says that the user is logged out.
@@ -174,6 +194,7 @@ impl Provider {
         headers: &HeaderMap,
         client: Option<&Client>,
         parameters: &Parameters,
+        confirmation: &str,
     ) -> Response {
         let texts = texts(headers);
         let kept = ["client_id", "post_logout_redirect_uri", "state"];
@@ -186,7 +207,14 @@ impl Provider {
         let action = self.path("/oauth/end-session");
         render(
             StatusCode::OK,
-            &LogoutPage { texts, base: &self.base, action: &action, question: &question, fields: &fields },
+            &LogoutPage {
+                texts,
+                base: &self.base,
+                action: &action,
+                question: &question,
+                confirmation,
+                fields: &fields,
+            },
         )
     }
 
@@ -198,7 +226,7 @@ impl Provider {
 
     fn message_page(&self, status: StatusCode, texts: &Texts, message: &Message) -> Response {
         let Message { heading, message } = *message;
-        render(status, &MessagePage { texts, base: &self.base, heading, message })
+        render(status, &MessagePage { texts, base: &self.base, heading, message, link: None })
     }
 }
 

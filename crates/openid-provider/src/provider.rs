@@ -7,7 +7,7 @@ use std::time::Duration;
 use axum::extract::DefaultBodyLimit;
 use axum::routing::{get, post};
 use axum::{Router, middleware};
-use tokio::sync::Semaphore;
+use tokio::sync::{Mutex, Semaphore};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use usher_engine::ports::{Clock, Directory, OpenIdKeyError, OpenIdStore, Randomness};
@@ -70,7 +70,11 @@ pub(crate) struct Provider {
     pub(crate) randomness: Arc<dyn Randomness>,
     pub(crate) keys: SigningKeys,
     /// Logins that may begin now.
-    pub(crate) beginning: Semaphore,
+    pub(crate) beginning: Arc<Semaphore>,
+    /// Requests that change something and must not be cut off.
+    pub(crate) tasks: TaskTracker,
+    /// Held by who removes what is too much.
+    pub(crate) making_room: Mutex<()>,
 }
 
 impl OpenIdProvider {
@@ -99,7 +103,9 @@ impl OpenIdProvider {
             clock,
             randomness,
             keys,
-            beginning: Semaphore::new(BEGINNING),
+            beginning: Arc::new(Semaphore::new(BEGINNING)),
+            tasks: tasks.clone(),
+            making_room: Mutex::new(()),
         });
         tasks.spawn(cleanup::run(Arc::clone(&provider), stop));
         Ok(Self(provider))

@@ -85,6 +85,8 @@ impl Grant {
 /// A record that was found by its secret.
 pub(crate) struct Found {
     pub(crate) id: OpenIdRecordId,
+    /// Who has caused it.
+    pub(crate) visitor: String,
     pub(crate) grant_id: Option<OpenIdGrantId>,
     pub(crate) content: Content,
     pub(crate) used: bool,
@@ -131,8 +133,8 @@ impl Provider {
         bytes
     }
 
-    /// A record that this secret finds from now on.
-    pub(crate) fn record(&self, secret: &Secret, content: &Content, ttl: Duration) -> OpenIdRecord {
+    /// A record that this secret finds from now on, for whom is listed as `visitor`.
+    pub(crate) fn record(&self, secret: &Secret, content: &Content, ttl: Duration, visitor: &str) -> OpenIdRecord {
         let (client_id, subject) = match content {
             Content::Login { request, .. } => (Some(&request.client_id), None),
             Content::Consent { request, user, .. } => (Some(&request.client_id), Some(&user.subject)),
@@ -141,15 +143,19 @@ impl Provider {
                 (Some(&grant.client_id), Some(&grant.user.subject))
             }
         };
+        // Writing plain data into memory does not fail.
+        let data = serde_json::to_string(content).unwrap_or_default();
         OpenIdRecord {
             id: secret.id(),
             grant: None,
             client_id: client_id.cloned(),
             subject: subject.cloned(),
-            // Writing plain data into memory does not fail.
-            data: serde_json::to_string(content).unwrap_or_default(),
             expires_at: self.clock.now().plus(ttl),
             used: false,
+            quota: content.quota(),
+            visitor: visitor.to_owned(),
+            bytes: content.bytes(&data),
+            data,
         }
     }
 
@@ -165,7 +171,8 @@ impl Provider {
         let content = serde_json::from_str(&record.data)
             .map_err(|_| StoreError::Unreadable("a record of the OpenID Connect provider"))?;
         let expired = record.expires_at <= self.clock.now();
-        Ok(Some(Found { id: record.id, grant_id: record.grant, content, used: record.used, expired }))
+        let OpenIdRecord { id, visitor, grant, used, .. } = record;
+        Ok(Some(Found { id, visitor, grant_id: grant, content, used, expired }))
     }
 
     /// The current time in Unix seconds.

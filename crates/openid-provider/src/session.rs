@@ -1,8 +1,11 @@
 //! The session of a browser whose user has logged in: further apps need no new login.
 
 use axum::response::Response;
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64URL;
 use http::header::{COOKIE, SET_COOKIE};
 use http::{HeaderMap, HeaderValue};
+use sha2::{Digest as _, Sha256};
 use usher_engine::ports::{OpenIdRecord, OpenIdRecordId, StoreError};
 
 use crate::provider::Provider;
@@ -17,6 +20,8 @@ const PLAIN_COOKIE_NAME: &str = "usher_session";
 /// A session that is valid now.
 pub(crate) struct Session {
     pub(crate) id: OpenIdRecordId,
+    /// What the page that asks whether to log out sends back: no other site can know it.
+    pub(crate) confirmation: String,
     pub(crate) user: User,
 }
 
@@ -26,15 +31,15 @@ impl Provider {
         let Some(secret) = cookie(headers, self.session_cookie().0) else { return Ok(None) };
         let found = self.find(secret).await?.filter(|found| !found.expired);
         Ok(found.and_then(|found| match found.content {
-            Content::Session(user) => Some(Session { id: found.id, user }),
+            Content::Session(user) => Some(Session { id: found.id, confirmation: confirmation(secret), user }),
             _ => None,
         }))
     }
 
     /// The record of a new session. A login always makes a new one: one that somebody has placed into the browser before is
     /// worth nothing.
-    pub(crate) fn new_session(&self, secret: &Secret, user: &User) -> OpenIdRecord {
-        self.record(secret, &Content::Session(user.clone()), self.options.session_ttl)
+    pub(crate) fn new_session(&self, secret: &Secret, user: &User, visitor: &str) -> OpenIdRecord {
+        self.record(secret, &Content::Session(user.clone()), self.options.session_ttl, visitor)
     }
 
     /// Gives the browser a session.
@@ -59,6 +64,11 @@ impl Provider {
             response.headers_mut().append(SET_COOKIE, cookie);
         }
     }
+}
+
+/// It says nothing about the secret.
+fn confirmation(secret: &str) -> String {
+    BASE64URL.encode(Sha256::digest(format!("log out {secret}")))
 }
 
 fn cookie<'a>(headers: &'a HeaderMap, cookie_name: &str) -> Option<&'a str> {

@@ -1,7 +1,10 @@
 //! `POST /oauth/token`: a code, or a refresh token, becomes tokens.
 //!
 //! A code and a refresh token can be used once. Whoever uses one again has stolen it, or was stolen from: all tokens of its
-//! grant are revoked (RFC 9700 sections 2.1.1 and 2.2.2).
+//! grant are revoked (RFC 9700 sections 2.1.1 and 2.2.2). Only when a refresh token is used twice within 10 s, the second use is
+//! an error and nothing else.
+
+use std::time::Duration;
 
 use axum::body::Bytes;
 use axum::extract::State;
@@ -12,7 +15,7 @@ use http::header::{CACHE_CONTROL, CONTENT_TYPE, PRAGMA, WWW_AUTHENTICATE, X_CONT
 use http::{HeaderMap, HeaderValue, StatusCode};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
-use usher_engine::ports::{OpenIdKeyError, OpenIdStep, OpenIdUse, StoreError};
+use usher_engine::ports::{OpenIdKeyError, OpenIdUse, StoreError};
 
 use crate::authorization_request::OAuthError;
 use crate::client::Client;
@@ -28,6 +31,13 @@ const INVALID_CODE: OAuthError = OAuthError::new(
 );
 const INVALID_REFRESH_TOKEN: OAuthError =
     OAuthError::new("invalid_grant", "the refresh token is not valid for this client, revoked or expired");
+
+const USED_JUST_NOW: OAuthError =
+    OAuthError::new("invalid_grant", "the refresh token was used a moment ago: use the one that came of it");
+
+/// For how long after its first use a refresh token may be used again without harm, but in vain: an app may send two requests at
+/// the same time. A thief gains nothing: who comes second gets no tokens.
+const PARALLEL_REFRESH: Duration = Duration::from_secs(10);
 
 enum Failure {
     OAuth(OAuthError),
@@ -115,7 +125,7 @@ impl Provider {
             return Err(INVALID_CODE.into());
         }
         let scopes = grant.scopes.clone();
-        self.issue(client, &found, grant, scopes, request.nonce.as_deref(), INVALID_CODE).await
+        self.issue(client, &found, grant, scopes, request.nonce.as_deref()).await
     }
 
     async fn use_refresh_token(&self, client: &Client, parameters: &Parameters) -> Result<Value, Failure> {
@@ -132,7 +142,7 @@ impl Provider {
             Some(asked) if asked.split(' ').all(|scope| grant.has(scope)) => asked.to_owned(),
             Some(_) => return Err(OAuthError::new("invalid_scope", "scope has more than was granted").into()),
         };
-        self.issue(client, &found, grant, scopes, None, INVALID_REFRESH_TOKEN).await
+        self.issue(client, &found, grant, scopes, None).await
     }
 
     /// Uses the record that was found and issues tokens, in one transaction.
@@ -143,8 +153,11 @@ impl Provider {
         grant: &Grant,
         scopes: String,
         nonce: Option<&str>,
-        invalid: OAuthError,
     ) -> Result<Value, Failure> {
+        let (invalid, grace) = match found.content {
+            Content::RefreshToken(_) => (INVALID_REFRESH_TOKEN, PARALLEL_REFRESH),
+            _ => (INVALID_CODE, Duration::ZERO),
+        };
         // One that was used before is used again, however late, so that its grant is revoked.
         if found.expired && !found.used {
             return Err(invalid.into());
@@ -156,17 +169,18 @@ impl Provider {
         if accessible.has("openid") {
             response["id_token"] = self.id_token(&accessible, nonce, access.expose(), client.algorithm)?.into();
         }
-        let mut add = vec![self.record(&access, &Content::AccessToken(accessible), ACCESS_TTL)];
+        let mut add = vec![self.record(&access, &Content::AccessToken(accessible), ACCESS_TTL, &found.visitor)];
         if grant.has("offline_access") {
             let refresh = self.new_secret();
             response["refresh_token"] = refresh.expose().into();
-            add.push(self.record(&refresh, &Content::RefreshToken(grant.clone()), REFRESH_TTL));
+            add.push(self.record(&refresh, &Content::RefreshToken(grant.clone()), REFRESH_TTL, &found.visitor));
         }
         for record in &mut add {
             record.grant = found.grant_id;
         }
-        match self.store.use_openid_record(OpenIdStep { id: found.id, add, consent: None }).await? {
+        match self.use_once(found.id, grace, add, None).await? {
             OpenIdUse::Done => Ok(response),
+            OpenIdUse::UsedJustNow => Err(USED_JUST_NOW.into()),
             OpenIdUse::UsedBefore => {
                 tracing::warn!(client = client.id, "a code or refresh token was used twice: its tokens are revoked");
                 Err(invalid.into())

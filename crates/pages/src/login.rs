@@ -169,7 +169,8 @@ pub(crate) async fn events(State(pages): State<PagesState>, at: AtLogin) -> Resp
             match engine.open_login(login, &secret, browser.as_deref(), false).await {
                 Ok(OpenedLogin::Page { view, .. }) => {
                     let is_final = !view.state.is_open();
-                    let scan = (view.is_visit && !is_final).then_some(SCAN_EVERY);
+                    // These have no events of their own.
+                    let scan = ((view.is_visit || view.client_name.is_some()) && !is_final).then_some(SCAN_EVERY);
                     let check_after = view.signer.as_ref().map(|_| SIGNER_EVERY).or(scan);
                     Some(Shown { word: word(&view), is_final, check_after })
                 }

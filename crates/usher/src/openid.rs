@@ -27,7 +27,7 @@ pub(crate) fn options(config: &Config, pages_url: &str) -> Option<OpenIdOptions>
     })
 }
 
-/// Logins are operations of the engine: durable, and in the event feed from the moment when a user has named their key.
+/// Logins are operations of the engine: durable until their outcome was used.
 pub(crate) struct EngineLogins {
     /// The engine.
     pub(crate) engine: Arc<Engine>,
@@ -50,6 +50,15 @@ impl Logins for EngineLogins {
             set_cookies: login_cookies(&self.pages_url, started.stream_id, &started.browser, LIFETIME, headers),
             replaced: started.replaced,
         })
+    }
+
+    fn waits(&self, login_id: &str) -> bool {
+        login_id.parse().is_ok_and(|login| self.engine.is_browser_login_in_use(login))
+    }
+
+    async fn forget(&self, login_id: &str) -> Result<(), LoginError> {
+        let Ok(login) = login_id.parse::<StreamId>() else { return Ok(()) };
+        self.engine.forget_browser_login(login).await.map_err(|error| LoginError::Store(error.into()))
     }
 
     async fn outcome(&self, login_id: &str, headers: &HeaderMap) -> Result<LoginOutcome, LoginError> {

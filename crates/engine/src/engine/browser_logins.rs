@@ -137,6 +137,11 @@ impl BrowserLogins {
         self.0.table.lock().unused.contains_key(&id)
     }
 
+    /// Whether this login is one of them and no page waits for it.
+    pub(super) fn is_idle(&self, id: StreamId) -> bool {
+        self.0.table.lock().unused.get(&id).is_some_and(|unused| unused.watchers == 0)
+    }
+
     /// The page of a login was opened.
     pub(super) fn seen(&self, id: StreamId) {
         self.change(id, |_| {});

@@ -166,6 +166,22 @@ impl Engine {
         self.logins.forget_signer(main_key).await
     }
 
+    /// Whether the user of a login that a browser has begun is at it: its page waits over an open connection, or somebody has
+    /// named a key. After a restart, all that are open are taken for such.
+    pub fn is_browser_login_in_use(&self, id: StreamId) -> bool {
+        self.index.get(id).is_some_and(|open| !open.done) && !self.logins.browser_logins.is_idle(id)
+    }
+
+    /// Removes a login that a browser has begun ([`start_browser_login`](Self::start_browser_login)): its outcome was used, or
+    /// nobody will ask for it any more. One that is open ends.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn forget_browser_login(&self, id: StreamId) -> Result<(), StoreError> {
+        let logins = Arc::clone(&self.logins);
+        self.tasks.run_to_end(async move { logins.forget(id).await }).await.unwrap_or(Err(StoreError::Closed))
+    }
+
     /// How far a login is, for the browser that it belongs to; `None` for all others.
     ///
     /// # Errors

@@ -399,6 +399,23 @@ impl Logins {
         Ok(owned.map(|login| login.state()))
     }
 
+    /// See [`Engine::forget_browser_login`](super::Engine::forget_browser_login).
+    pub(super) async fn forget(&self, id: StreamId) -> Result<(), StoreError> {
+        loop {
+            let Some((revision, mut login)) = self.find(id).await? else { return Ok(()) };
+            if !login.is_of_other_app() {
+                return Ok(());
+            }
+            let is_over = match login.forget() {
+                None => true,
+                Some(effects) => self.commit(id, revision, login, effects).await?,
+            };
+            if is_over {
+                return self.store.remove_without_events(vec![id]).await;
+            }
+        }
+    }
+
     /// Changes the login of a page for the browser that it belongs to.
     async fn change(
         &self,

@@ -110,7 +110,8 @@ impl Engine {
     /// Starts a login of the user of a browser that is here already. The caller gives the browser its cookie.
     ///
     /// As anybody can start one, they are bounded, in all and by visitor: another in which nobody has named a key may have to
-    /// end for it. Those that end so, or by themselves, have no events.
+    /// end for it. None of them has events. When its outcome was used, the caller has it removed
+    /// ([`forget_browser_login`](Self::forget_browser_login)).
     ///
     /// # Errors
     /// [`StartError`].

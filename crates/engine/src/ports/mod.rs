@@ -41,7 +41,8 @@ pub use lightning_node::{
 pub use messenger::{Inbound, Messenger, OutgoingMessage, Via};
 pub use openid_control::{OpenIdControl, OpenIdKey, OpenIdKeyError};
 pub use openid_store::{
-    OpenIdConsent, OpenIdGrantId, OpenIdRecord, OpenIdRecordId, OpenIdStep, OpenIdStore, OpenIdUse,
+    NewOpenIdConsent, OldOpenIdRecord, OpenIdConsent, OpenIdGrantId, OpenIdQuota, OpenIdRecord, OpenIdRecordId,
+    OpenIdStep, OpenIdStore, OpenIdUse,
 };
 pub use randomness::{OsRandomness, Randomness};
 pub use relay_control::{RelayChangeError, RelayControl, RelayInfo, RelayLinkState, RelayOrigin};

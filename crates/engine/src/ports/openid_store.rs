@@ -1,6 +1,7 @@
 //! The port that keeps the records of the OpenID Connect provider.
 
 use std::fmt;
+use std::time::Duration;
 
 use async_trait::async_trait;
 
@@ -23,8 +24,22 @@ pub trait OpenIdStore: SettingStore {
     /// Uses a record that can be used once, and writes what comes of it, in one transaction.
     async fn use_openid_record(&self, step: OpenIdStep) -> Result<OpenIdUse, StoreError>;
 
-    /// Removes a record, if it is there.
-    async fn remove_openid_record(&self, id: OpenIdRecordId) -> Result<(), StoreError>;
+    /// Removes those of these records that are there.
+    async fn drop_openid_records(&self, ids: Vec<OpenIdRecordId>) -> Result<(), StoreError>;
+
+    /// Makes these records the newest of all, in this order: see [`openid_records_over`](Self::openid_records_over).
+    async fn renew_openid_records(&self, ids: Vec<OpenIdRecordId>) -> Result<(), StoreError>;
+
+    /// What must be removed so that the records of this quota, and of this visitor if one is named, take no more than `most`
+    /// bytes: first those that were used, the oldest first, then the others, the oldest first. At most `limit`, and none if they
+    /// take no more.
+    async fn openid_records_over(
+        &self,
+        quota: OpenIdQuota,
+        visitor: Option<&str>,
+        most: u64,
+        limit: usize,
+    ) -> Result<Vec<OldOpenIdRecord>, StoreError>;
 
     /// What this user has agreed to give this client.
     async fn openid_consent(&self, client_id: &str, subject: &str) -> Result<Option<OpenIdConsent>, StoreError>;
@@ -39,8 +54,9 @@ pub trait OpenIdStore: SettingStore {
     /// Removes a consent, and with it all records of this client and user; returns whether there was one.
     async fn revoke_openid_consent(&self, client_id: &str, subject: &str) -> Result<bool, StoreError>;
 
-    /// Removes records that expired before `before`, the oldest first, at most `limit`; returns how many.
-    async fn remove_openid_records(&self, before: UnixMillis, limit: usize) -> Result<usize, StoreError>;
+    /// Removes records that expired before `before`, the oldest first, at most `limit`; returns the content of each, empty if it
+    /// cannot be read.
+    async fn remove_openid_records(&self, before: UnixMillis, limit: usize) -> Result<Vec<String>, StoreError>;
 }
 
 /// Identifies a record: the SHA-256 of the secret that finds it.
@@ -55,6 +71,15 @@ impl fmt::Debug for OpenIdRecordId {
 
 /// Identifies a grant: a code and all tokens that come of it.
 pub type OpenIdGrantId = [u8; 16];
+
+/// What a record counts towards: each is bounded apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OpenIdQuota {
+    /// Requests until the client has tokens: anybody can begin one.
+    Requests,
+    /// Sessions and tokens: anybody with a key can have them.
+    Grants,
+}
 
 /// A record of the provider.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -73,6 +98,21 @@ pub struct OpenIdRecord {
     pub expires_at: UnixMillis,
     /// Whether it has been used.
     pub used: bool,
+    /// What it counts towards.
+    pub quota: OpenIdQuota,
+    /// Who has caused it; it is listed under this text.
+    pub visitor: String,
+    /// What it counts as: about the bytes that it takes, with everything that belongs to it.
+    pub bytes: u64,
+}
+
+/// A record that must be removed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OldOpenIdRecord {
+    /// The hash of its secret.
+    pub id: OpenIdRecordId,
+    /// Its content as JSON; empty if it cannot be read.
+    pub data: String,
 }
 
 /// What a use of a record changes.
@@ -80,10 +120,27 @@ pub struct OpenIdRecord {
 pub struct OpenIdStep {
     /// The record that is used.
     pub id: OpenIdRecordId,
+    /// When.
+    pub at: UnixMillis,
+    /// For how long after its first use another one is [`OpenIdUse::UsedJustNow`].
+    pub grace: Duration,
     /// Records to add.
     pub add: Vec<OpenIdRecord>,
     /// A consent to store in place of the last one of the same client and user.
-    pub consent: Option<OpenIdConsent>,
+    pub consent: Option<NewOpenIdConsent>,
+}
+
+/// A consent to store. The oldest ones make room for it.
+#[derive(Clone, Debug)]
+pub struct NewOpenIdConsent {
+    /// The consent.
+    pub consent: OpenIdConsent,
+    /// Who gives it; it is listed under this text.
+    pub visitor: String,
+    /// How many there may be of this visitor.
+    pub most_of_visitor: usize,
+    /// How many there may be in all.
+    pub most: usize,
 }
 
 /// The result of an [`OpenIdStep`].
@@ -91,6 +148,8 @@ pub struct OpenIdStep {
 pub enum OpenIdUse {
     /// It is used now, and everything is on disk.
     Done,
+    /// It had been used a moment ago, within [`OpenIdStep::grace`]; nothing was changed.
+    UsedJustNow,
     /// It had been used before: somebody has its secret who should not. All records of its grant have been removed, and
     /// nothing was added.
     UsedBefore,

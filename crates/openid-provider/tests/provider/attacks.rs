@@ -49,6 +49,61 @@ async fn redirect_uris_are_compared_exactly() {
     assert!(fixture.logins.begun.lock().is_empty());
 }
 
+/// A native app listens on a port that it cannot know before (RFC 8252 section 7.3).
+#[tokio::test]
+async fn public_clients_have_any_port_of_loopback() {
+    let fixture = Fixture::start().await;
+    let begin = async |client: &str, uri: &str| {
+        let path = authorize_with(&[("client_id", client), ("redirect_uri", uri)]);
+        let mut browser = fixture.browser();
+        (browser.get(&fixture, &path).await, browser)
+    };
+    for uri in
+        ["http://127.0.0.1/cb", "http://127.0.0.1:1/cb", "http://127.0.0.1:51004/cb", "http://[::1]:65535/cb?a=1"]
+    {
+        let (begun, mut browser) = begin("native", uri).await;
+        assert!(begun.location().contains("/login/"), "{uri}: {begun:?}");
+        fixture.approve(1);
+        let asked = browser.get(&fixture, &fixture.login_return()).await;
+        let code = match asked.parameter("code") {
+            Some(code) => code,
+            None => browser.allow(&fixture, &asked).await,
+        };
+        let form = |uri| {
+            [
+                ("grant_type", "authorization_code"),
+                ("code", code.as_str()),
+                ("redirect_uri", uri),
+                ("code_verifier", VERIFIER),
+            ]
+        };
+        let other = fixture.token("native", None, &form("http://127.0.0.1:2/cb")).await;
+        assert_eq!(other.json()["error"], "invalid_grant", "it is compared with that of the request");
+        assert_eq!(fixture.token("native", None, &form(uri)).await.status, StatusCode::OK, "{uri}");
+    }
+    for uri in [
+        "http://127.0.0.1:0/cb",
+        "http://127.0.0.1:65536/cb",
+        "http://127.0.0.1:080/cb",
+        "http://127.0.0.1:/cb",
+        "http://127.0.0.1:+80/cb",
+        "http://127.0.0.1:80@evil.example/cb",
+        "http://127.0.0.1.evil.example/cb",
+        "http://127.0.0.1:80/cb/",
+        "http://127.0.0.1:80/cb?a=1",
+        "http://127.0.0.2:80/cb",
+        "http://[::1]:80/cb",
+        "https://127.0.0.1:80/cb",
+        "http://localhost:80/cb",
+    ] {
+        begin("native", uri).await.0.is_page(StatusCode::BAD_REQUEST);
+    }
+    // Not for an app with a secret, nor for the address of another kind.
+    begin("server", "http://127.0.0.1:81/cb").await.0.is_page(StatusCode::BAD_REQUEST);
+    assert!(begin("server", "http://127.0.0.1:80/cb").await.0.location().contains("/login/"));
+    begin("native", "https://native.example:444/cb").await.0.is_page(StatusCode::BAD_REQUEST);
+}
+
 #[tokio::test]
 async fn bad_requests_are_told_to_the_app_that_sent_them() {
     let fixture = Fixture::start().await;

@@ -43,6 +43,29 @@ async fn refusal_is_told_to_the_app_and_not_remembered() {
     assert_eq!(fixture.consents().await, []);
 }
 
+/// "Back" after the decision shows the question's address again.
+#[tokio::test]
+async fn answered_question_leads_on_to_the_app() {
+    let fixture = Fixture::start().await;
+    let mut browser = fixture.browser();
+    browser.get(&fixture, &authorize_with(&[])).await;
+    fixture.approve(1);
+    let back = fixture.login_return();
+    let asked = browser.get(&fixture, &back).await;
+    browser.allow(&fixture, &asked).await;
+    let form = [("request", asked.parameter("request").unwrap()), ("decision", "allow".to_owned())];
+    let form = form.each_ref().map(|(name, value)| (*name, value.as_str()));
+    for page in [
+        browser.get(&fixture, asked.location()).await,
+        browser.post(&fixture, "/oauth/consent", &form).await,
+        browser.get(&fixture, &back).await,
+    ] {
+        page.is_page(StatusCode::NOT_FOUND);
+        assert!(page.body.contains("<a class=\"button\" href=\"https://shop.example/\""), "{}", page.body);
+        assert!(page.body.contains("Go to The &#60;shop&#62;"), "{}", page.body);
+    }
+}
+
 #[tokio::test]
 async fn each_app_and_each_further_scope_is_asked_for() {
     let fixture = Fixture::start().await;

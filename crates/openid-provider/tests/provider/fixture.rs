@@ -1,6 +1,6 @@
 //! A provider, a browser without JavaScript, and a client written by hand.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,12 +20,12 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tower::ServiceExt as _;
 use url::Url;
-use usher_engine::UnixMillis;
 use usher_engine::ports::{
     Directory, LookUpError, Nip05, Nip05Answer, OpenIdConsent, OpenIdStore as _, Profile, ProfileChange, PublishError,
     WellKnown,
 };
 use usher_engine::testing::{ManualClock, SeededRandomness};
+use usher_engine::{UnixMillis, Visitor};
 use usher_openid_provider::{
     Algorithm, BeginLogin, Client, ClientSecret, LoginError, LoginOutcome, LoginStarted, Logins, OpenIdOptions,
     OpenIdParts, OpenIdProvider,
@@ -52,6 +52,10 @@ pub(crate) struct TestLogins {
     pub(crate) busy: Mutex<bool>,
     /// The addresses of logins that end for the next one.
     pub(crate) replaced: Mutex<Vec<String>>,
+    /// Logins that are not forgotten.
+    pub(crate) kept: Mutex<BTreeSet<String>>,
+    /// Logins whose pages are open.
+    pub(crate) open_pages: Mutex<BTreeSet<String>>,
 }
 
 #[async_trait]
@@ -63,12 +67,22 @@ impl Logins for TestLogins {
         let mut begun = self.begun.lock();
         begun.push(login);
         let login_id = format!("login-{}", begun.len());
+        self.kept.lock().insert(login_id.clone());
         Ok(LoginStarted {
             page_url: format!("{ISSUER}/login/{login_id}"),
             set_cookies: vec![format!("of_{login_id}=1; Path=/usher; HttpOnly; SameSite=Lax; Secure")],
             login_id,
             replaced: std::mem::take(&mut self.replaced.lock()),
         })
+    }
+
+    fn waits(&self, login_id: &str) -> bool {
+        self.open_pages.lock().contains(login_id)
+    }
+
+    async fn forget(&self, login_id: &str) -> Result<(), LoginError> {
+        self.kept.lock().remove(login_id);
+        Ok(())
     }
 
     async fn outcome(&self, login_id: &str, headers: &HeaderMap) -> Result<LoginOutcome, LoginError> {
@@ -138,6 +152,21 @@ fn clients() -> Vec<Client> {
         client("shop", Some(SECRET)),
         Client { require_pkce: false, ..client("gitea", Some("gitea-secret-gitea-secret-gitea-sec")) },
         Client { algorithm: Algorithm::Es256, ..client("spa", None) },
+        Client {
+            redirect_uris: [
+                "http://127.0.0.1/cb",
+                "http://[::1]:8080/cb?a=1",
+                "http://localhost/cb",
+                "https://native.example/cb",
+            ]
+            .map(str::to_owned)
+            .to_vec(),
+            ..client("native", None)
+        },
+        Client {
+            redirect_uris: vec!["http://127.0.0.1:80/cb".to_owned()],
+            ..client("server", Some("server-secret-server-secret-server-s"))
+        },
     ]
 }
 
@@ -227,8 +256,11 @@ impl Fixture {
 
     /// Ends the newest login.
     pub(crate) fn decide(&self, outcome: LoginOutcome) {
-        let login = format!("login-{}", self.logins.begun.lock().len());
-        self.logins.outcomes.lock().insert(login, outcome);
+        self.decide_nth(self.logins.begun.lock().len(), outcome);
+    }
+
+    pub(crate) fn decide_nth(&self, number: usize, outcome: LoginOutcome) {
+        self.logins.outcomes.lock().insert(format!("login-{number}"), outcome);
     }
 
     pub(crate) fn approve(&self, number: u8) {
@@ -341,6 +373,14 @@ pub(crate) struct Browser {
 }
 
 impl Browser {
+    /// A request from this address.
+    pub(crate) async fn get_from(&mut self, fixture: &Fixture, visitor: Visitor, path: &str) -> Reply {
+        let path = path.strip_prefix(ISSUER).or(path.strip_prefix("/usher")).unwrap_or(path);
+        let cookies: Vec<_> = self.cookies.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let request = Request::get(path).header("cookie", cookies.join("; ")).extension(visitor);
+        fixture.send(request.body(Body::empty()).unwrap()).await
+    }
+
     pub(crate) async fn get(&mut self, fixture: &Fixture, path: &str) -> Reply {
         self.send(fixture, Method::GET, path, String::new()).await
     }

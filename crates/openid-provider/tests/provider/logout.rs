@@ -47,15 +47,46 @@ async fn without_one_the_user_is_asked() {
     page.is_page(StatusCode::OK);
     assert!(page.body.contains("The &#60;shop&#62; wants to log you out."), "{}", page.body);
     assert!(browser.cookies.contains_key("__Host-usher_session"));
-    // A form of another site has no cookies, and ends nothing.
-    let mut other_site = fixture.browser();
-    other_site.post(&fixture, "/oauth/end-session", &[("confirmed", "yes")]).await.is_page(StatusCode::OK);
-    assert!(browser.get(&fixture, &authorize_with(&[])).await.parameter("code").is_some());
-    let form = [parameters[0], parameters[1], ("confirmed", "yes")];
+    let confirmation = confirmation(&page.body);
+    let form = [parameters[0], parameters[1], ("confirmation", confirmation.as_str())];
     let left = browser.post(&fixture, "/oauth/end-session", &form).await;
     left.is_page(StatusCode::OK);
     assert!(left.body.contains(&format!("href=\"{BYE}\"")), "{}", left.body);
     assert!(!browser.cookies.contains_key("__Host-usher_session"));
+}
+
+/// What the button of the page confirms with.
+fn confirmation(page: &str) -> String {
+    let field = page.split("name=\"confirmation\" value=\"").nth(1).unwrap_or_else(|| panic!("no field: {page}"));
+    field.split('"').next().unwrap().to_owned()
+}
+
+/// A form of another site is sent without cookies, and the browser obeys the response all the same: it must delete none.
+#[tokio::test]
+async fn other_sites_log_nobody_out() {
+    let fixture = Fixture::start().await;
+    let (mut browser, _) = logged_in(&fixture).await;
+    let mut other = fixture.browser();
+    other.get(&fixture, &authorize_with(&[])).await;
+    fixture.approve(2);
+    other.get(&fixture, &fixture.login_return()).await;
+    let of_other = confirmation(&other.get(&fixture, &end_session(&[])).await.body);
+    for field in [("confirmed", "yes"), ("confirmation", "yes"), ("confirmation", of_other.as_str())] {
+        let reply = fixture.browser().post(&fixture, "/oauth/end-session", &[field]).await;
+        assert!(!reply.headers.contains_key("set-cookie"), "{field:?}: {reply:?}");
+        // From a page of the same site it comes with the cookie: then the user is asked.
+        let asked = browser.post(&fixture, "/oauth/end-session", &[field]).await;
+        assert_eq!(asked.status, StatusCode::SEE_OTHER, "{field:?}: {asked:?}");
+        let page = browser.get(&fixture, asked.location()).await;
+        assert!(page.body.contains("<form"), "{field:?}: {page:?}");
+        assert!(browser.get(&fixture, &authorize_with(&[])).await.parameter("code").is_some());
+    }
+    // The other one's own confirmation still is one.
+    other.post(&fixture, "/oauth/end-session", &[("confirmation", &of_other)]).await.is_page(StatusCode::OK);
+    assert!(other.cookies.get("__Host-usher_session").is_none());
+    // Nor does a link delete anything where there is no session.
+    let reply = fixture.browser().get(&fixture, &end_session(&[])).await;
+    assert!(!reply.headers.contains_key("set-cookie"), "{reply:?}");
 }
 
 #[tokio::test]

@@ -3,6 +3,7 @@
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)] // a test's helpers too
 
 mod attacks;
+mod bounds;
 mod consent;
 mod fixture;
 mod input;

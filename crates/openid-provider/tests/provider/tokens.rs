@@ -68,9 +68,37 @@ async fn refresh_tokens_rotate_and_a_second_use_revokes_the_family() {
     assert_eq!(fixture.userinfo(access).await.status, StatusCode::OK);
 
     // A thief, or the victim of one, uses the first again.
+    fixture.clock.turn(Duration::from_secs(10));
     assert_eq!(fixture.refresh(first["refresh_token"].as_str().unwrap()).await.json()["error"], "invalid_grant");
     assert_eq!(fixture.userinfo(access).await.status, StatusCode::UNAUTHORIZED);
     assert_eq!(fixture.refresh(second["refresh_token"].as_str().unwrap()).await.json()["error"], "invalid_grant");
+}
+
+/// Two requests of one app refresh at the same time: the tokens of the one that came first stay.
+#[tokio::test]
+async fn parallel_refresh_revokes_nothing() {
+    let fixture = Fixture::start().await;
+    let first = fixture.tokens(&mut fixture.browser()).await;
+    let token = first["refresh_token"].as_str().unwrap();
+    let (a, b) = tokio::join!(fixture.refresh(token), fixture.refresh(token));
+    let (won, lost) = if a.status == StatusCode::OK { (a, b) } else { (b, a) };
+    assert_eq!((lost.status, &lost.json()["error"]), (StatusCode::BAD_REQUEST, &json!("invalid_grant")));
+    fixture.clock.turn(Duration::from_millis(9_900));
+    assert_eq!(fixture.refresh(token).await.json()["error"], "invalid_grant");
+    // Another client has no part in it.
+    let form = [("grant_type", "refresh_token"), ("refresh_token", token)];
+    assert_eq!(fixture.token("spa", None, &form).await.json()["error"], "invalid_grant");
+    let access = won.json()["access_token"].as_str().unwrap().to_owned();
+    assert_eq!(fixture.userinfo(&access).await.status, StatusCode::OK);
+    let next = fixture.refresh(won.json()["refresh_token"].as_str().unwrap()).await;
+    assert_eq!(next.status, StatusCode::OK, "{next:?}");
+
+    // Later it is somebody who should not have it.
+    fixture.clock.turn(Duration::from_millis(100));
+    assert_eq!(fixture.refresh(token).await.json()["error"], "invalid_grant");
+    assert_eq!(fixture.userinfo(&access).await.status, StatusCode::UNAUTHORIZED);
+    let next = next.json()["refresh_token"].as_str().unwrap().to_owned();
+    assert_eq!(fixture.refresh(&next).await.json()["error"], "invalid_grant");
 }
 
 #[tokio::test]

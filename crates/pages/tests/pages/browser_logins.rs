@@ -110,7 +110,7 @@ async fn flood_of_logins_ends_neither_one_whose_page_waits_nor_other_operations(
     let proven = pages.send(post(&format!("{}/extension", path(&honest)), Some(&cookie(&honest)), signed)).await;
     assert_eq!(proven.0, StatusCode::NO_CONTENT);
     assert_eq!(next().await.as_deref(), Some("data: approved\n\n"));
-    assert_eq!(pages.engine.events(honest.stream_id, 0, 10).await.unwrap().events.len(), 2);
+    assert!(pages.engine.events(honest.stream_id, 0, 10).await.unwrap().events.is_empty(), "it is of another app");
     pages.stop().await;
 }
 

@@ -199,6 +199,9 @@ macro_rules! store_conformance {
                 one_of_two_concurrent_uses_wins
                 consents_are_kept_and_revoked
                 expired_openid_records_are_removed_in_batches
+                openid_records_are_bounded_in_bytes
+                second_use_within_the_grace_is_harmless
+                consents_are_bounded
             }
             tickets {
                 job_is_created_and_stepped

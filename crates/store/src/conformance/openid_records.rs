@@ -1,7 +1,11 @@
 //! Records of the OpenID Connect provider: each secret that can be used once is used once.
 
+use std::time::Duration;
+
 use usher_engine::UnixMillis;
-use usher_engine::ports::{OpenIdConsent, OpenIdRecord, OpenIdRecordId, OpenIdStep, OpenIdUse};
+use usher_engine::ports::{
+    NewOpenIdConsent, OpenIdConsent, OpenIdQuota, OpenIdRecord, OpenIdRecordId, OpenIdStep, OpenIdUse,
+};
 
 use super::{Subject, race};
 
@@ -18,6 +22,9 @@ fn record(number: u8, grant: Option<u8>) -> OpenIdRecord {
         data: format!("{{\"number\":{number},\"text\":\"'; \u{1F511}\"}}"),
         expires_at: UnixMillis(1000 + u64::from(number)),
         used: false,
+        quota: OpenIdQuota::Grants,
+        visitor: "network 192.0.2.1".to_owned(),
+        bytes: 100,
     }
 }
 
@@ -31,7 +38,14 @@ fn consent(client_id: &str, subject: &str, scopes: &str) -> OpenIdConsent {
 }
 
 fn step(of: u8, add: Vec<OpenIdRecord>, consent: Option<OpenIdConsent>) -> OpenIdStep {
-    OpenIdStep { id: id(of), add, consent }
+    let most = 1000;
+    let consent = consent.map(|consent| NewOpenIdConsent {
+        consent,
+        visitor: "network 192.0.2.1".to_owned(),
+        most_of_visitor: most,
+        most,
+    });
+    OpenIdStep { id: id(of), at: UnixMillis(5_000), grace: Duration::ZERO, add, consent }
 }
 
 /// Records with and without the fields that may be missing, also after the store was opened again.
@@ -48,8 +62,8 @@ pub async fn openid_records_round_trip(mut subject: impl Subject) {
     let newer = OpenIdRecord { data: "{}".to_owned(), ..record(1, None) };
     store.add_openid_records(vec![newer.clone()]).await.unwrap();
     assert_eq!(store.openid_record(id(1)).await.unwrap(), Some(newer));
-    store.remove_openid_record(id(1)).await.unwrap();
-    store.remove_openid_record(id(1)).await.unwrap();
+    store.drop_openid_records(vec![id(1), id(3)]).await.unwrap();
+    store.drop_openid_records(vec![id(1)]).await.unwrap();
     assert_eq!(store.openid_record(id(1)).await.unwrap(), None);
 }
 
@@ -137,10 +151,100 @@ pub async fn expired_openid_records_are_removed_in_batches(subject: impl Subject
     let store = subject.store();
     store.add_openid_records((1..=5).map(|number| record(number, None)).collect()).await.unwrap();
     let before = UnixMillis(1004);
-    assert_eq!(store.remove_openid_records(before, 2).await.unwrap(), 2);
+    let data = |number| record(number, None).data;
+    assert_eq!(store.remove_openid_records(before, 2).await.unwrap(), [data(1), data(2)]);
     assert_eq!(store.openid_record(id(2)).await.unwrap(), None);
     assert_eq!(store.openid_record(id(3)).await.unwrap(), Some(record(3, None)));
-    assert_eq!(store.remove_openid_records(before, 2).await.unwrap(), 1);
-    assert_eq!(store.remove_openid_records(before, 2).await.unwrap(), 0);
+    assert_eq!(store.remove_openid_records(before, 2).await.unwrap(), [data(3)]);
+    assert!(store.remove_openid_records(before, 2).await.unwrap().is_empty());
     assert_eq!(store.openid_record(id(4)).await.unwrap(), Some(record(4, None)));
+}
+
+/// What must go is counted by quota and visitor, also after the store was opened again; used ones first, then the oldest.
+pub async fn openid_records_are_bounded_in_bytes(mut subject: impl Subject) {
+    let store = subject.store();
+    let of = |number, visitor: &str, bytes| OpenIdRecord { visitor: visitor.to_owned(), bytes, ..record(number, None) };
+    let request = OpenIdRecord { quota: OpenIdQuota::Requests, bytes: 1_000, ..record(9, None) };
+    store.add_openid_records(vec![of(1, "a", 10), of(2, "b", 20), of(3, "a", 30), of(4, "b", 40)]).await.unwrap();
+    store.add_openid_records(vec![request]).await.unwrap();
+    // Replaced, removed and used: what is counted is what is there.
+    store.add_openid_records(vec![of(1, "a", 11), of(5, "a", 500)]).await.unwrap();
+    store.drop_openid_records(vec![id(5), id(5)]).await.unwrap();
+    assert_eq!(store.use_openid_record(step(4, vec![of(6, "b", 60)], None)).await.unwrap(), OpenIdUse::Done);
+    drop(store);
+    subject.reopen().await;
+    let store = subject.store();
+    let over = async |quota, visitor, most, limit| {
+        let over = store.openid_records_over(quota, visitor, most, limit).await.unwrap();
+        over.into_iter().map(|old| old.id.0[0]).collect::<Vec<_>>()
+    };
+    // Of a: 3 (30), 1 (11, added anew). Of b: 4 (40, used), 2 (20), 6 (60).
+    let grants = OpenIdQuota::Grants;
+    assert_eq!(over(grants, Some("a"), 41, 9).await, [0_u8; 0]);
+    assert_eq!(over(grants, Some("a"), 40, 9).await, [3]);
+    assert_eq!(over(grants, Some("a"), 11, 9).await, [3]);
+    assert_eq!(over(grants, Some("a"), 10, 9).await, [3, 1]);
+    assert_eq!(over(grants, Some("a"), 0, 1).await, [3]);
+    assert_eq!(over(grants, Some("b"), 60, 9).await, [4, 2]);
+    assert_eq!(over(grants, Some("c"), 0, 9).await, [0_u8; 0]);
+    assert_eq!(over(grants, None, 161, 9).await, [0_u8; 0]);
+    assert_eq!(over(grants, None, 0, 9).await, [4, 2, 3, 1, 6]);
+    assert_eq!(over(OpenIdQuota::Requests, None, 999, 9).await, [9]);
+    store.renew_openid_records(vec![id(2), id(3), id(7)]).await.unwrap();
+    assert_eq!(over(grants, None, 0, 9).await, [4, 1, 6, 2, 3]);
+    assert_eq!(store.openid_record(id(2)).await.unwrap(), Some(of(2, "b", 20)));
+    let data = store.openid_records_over(grants, Some("a"), 0, 1).await.unwrap().remove(0).data;
+    assert_eq!(data, record(1, None).data);
+
+    // Removed with a consent, and by their time.
+    assert!(!store.revoke_openid_consent("shop", "aa").await.unwrap());
+    assert_eq!(over(grants, None, 0, 9).await, [0_u8; 0]);
+    assert_eq!(over(OpenIdQuota::Requests, None, 0, 9).await, [0_u8; 0]);
+    store.add_openid_records(vec![of(1, "a", 10), of(2, "a", 20)]).await.unwrap();
+    assert_eq!(store.remove_openid_records(UnixMillis(1_002), 9).await.unwrap().len(), 1);
+    assert_eq!(over(grants, Some("a"), 19, 9).await, [2]);
+    assert_eq!(over(grants, Some("a"), 20, 9).await, [0_u8; 0]);
+}
+
+/// A second use within the grace changes nothing.
+pub async fn second_use_within_the_grace_is_harmless(mut subject: impl Subject) {
+    let store = subject.store();
+    store.add_openid_records(vec![record(1, Some(9))]).await.unwrap();
+    let at = |at| OpenIdStep {
+        at: UnixMillis(at),
+        grace: Duration::from_millis(100),
+        ..step(1, vec![record(2, Some(9))], Some(consent("shop", "aa", "openid")))
+    };
+    assert_eq!(store.use_openid_record(OpenIdStep { consent: None, ..at(5_000) }).await.unwrap(), OpenIdUse::Done);
+    drop(store);
+    subject.reopen().await;
+    let store = subject.store();
+    // Also when the clock was set back.
+    for again in [5_000, 5_099, 4_000] {
+        assert_eq!(store.use_openid_record(at(again)).await.unwrap(), OpenIdUse::UsedJustNow, "{again}");
+    }
+    assert_eq!(store.openid_consent("shop", "aa").await.unwrap(), None);
+    assert!(store.openid_record(id(2)).await.unwrap().is_some());
+    assert_eq!(store.use_openid_record(at(5_100)).await.unwrap(), OpenIdUse::UsedBefore);
+    assert_eq!(store.openid_record(id(2)).await.unwrap(), None);
+}
+
+/// The oldest of the visitor make room, then the oldest of all.
+pub async fn consents_are_bounded(subject: impl Subject) {
+    let store = subject.store();
+    let agree = async |number: u8, visitor: &str, user: &str| {
+        store.add_openid_records(vec![record(number, None)]).await.unwrap();
+        let consent = OpenIdConsent { at: UnixMillis(u64::from(number)), ..consent("shop", user, "openid") };
+        let new = NewOpenIdConsent { consent, visitor: visitor.to_owned(), most_of_visitor: 2, most: 3 };
+        let used = store.use_openid_record(OpenIdStep { consent: Some(new), ..step(number, Vec::new(), None) }).await;
+        assert_eq!(used.unwrap(), OpenIdUse::Done);
+        let all = store.openid_consents(None, 10).await.unwrap();
+        all.into_iter().map(|consent| consent.subject).collect::<Vec<_>>().concat()
+    };
+    assert_eq!(agree(1, "honest", "a").await, "a");
+    assert_eq!(agree(2, "flood", "b").await, "ab");
+    assert_eq!(agree(3, "flood", "c").await, "abc");
+    assert_eq!(agree(4, "flood", "d").await, "acd");
+    assert_eq!(agree(5, "flood", "c").await, "acd", "replaced");
+    assert_eq!(agree(6, "other", "e").await, "cde");
 }

@@ -4,7 +4,8 @@ use async_trait::async_trait;
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 use usher_engine::UnixMillis;
 use usher_engine::ports::{
-    OpenIdConsent, OpenIdGrantId, OpenIdRecord, OpenIdRecordId, OpenIdStep, OpenIdStore, OpenIdUse, StoreError,
+    NewOpenIdConsent, OldOpenIdRecord, OpenIdConsent, OpenIdGrantId, OpenIdQuota, OpenIdRecord, OpenIdRecordId,
+    OpenIdStep, OpenIdStore, OpenIdUse, StoreError,
 };
 
 use super::failure::{During as _, SqliteFailure};
@@ -24,15 +25,34 @@ impl OpenIdStore for SqliteStore {
         self.write(move |connection| use_once(connection, &step)).await
     }
 
-    async fn remove_openid_record(&self, id: OpenIdRecordId) -> Result<(), StoreError> {
+    async fn drop_openid_records(&self, ids: Vec<OpenIdRecordId>) -> Result<(), StoreError> {
+        self.write(move |connection| ids.iter().try_for_each(|id| remove(connection, *id))).await
+    }
+
+    async fn renew_openid_records(&self, ids: Vec<OpenIdRecordId>) -> Result<(), StoreError> {
         self.write(move |connection| {
-            connection
-                .prepare_cached("DELETE FROM openid_records WHERE id = ?1")
-                .and_then(|mut statement| statement.execute([id.0]))
-                .during("remove a record of the OpenID Connect provider")
-                .map(|_| ())
+            ids.iter().try_for_each(|id| {
+                connection
+                    .prepare_cached(
+                        "UPDATE openid_records SET rowid = (SELECT max(rowid) + 1 FROM openid_records) WHERE id = ?1",
+                    )
+                    .and_then(|mut statement| statement.execute([id.0]))
+                    .during("renew a record of the OpenID Connect provider")
+                    .map(|_| ())
+            })
         })
         .await
+    }
+
+    async fn openid_records_over(
+        &self,
+        quota: OpenIdQuota,
+        visitor: Option<&str>,
+        most: u64,
+        limit: usize,
+    ) -> Result<Vec<OldOpenIdRecord>, StoreError> {
+        let visitor = visitor.map(str::to_owned);
+        self.read(move |connection| records_over(connection, quota, visitor.as_deref(), most, limit)).await
     }
 
     async fn openid_consent(&self, client_id: &str, subject: &str) -> Result<Option<OpenIdConsent>, StoreError> {
@@ -75,16 +95,19 @@ impl OpenIdStore for SqliteStore {
         self.write(move |connection| revoke(connection, &client_id, &subject)).await
     }
 
-    async fn remove_openid_records(&self, before: UnixMillis, limit: usize) -> Result<usize, StoreError> {
+    async fn remove_openid_records(&self, before: UnixMillis, limit: usize) -> Result<Vec<String>, StoreError> {
         self.write(move |connection| retention::remove_openid_records(connection, before, limit)).await
     }
 }
 
 fn add(connection: &Connection, record: &OpenIdRecord) -> Result<(), SqliteFailure> {
+    // No `INSERT OR REPLACE`: what that removes, no trigger counts.
+    remove(connection, record.id)?;
     connection
         .prepare_cached(
-            "INSERT OR REPLACE INTO openid_records (id, grant_id, client_id, subject, data, expires_at, used)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+            "INSERT INTO openid_records
+                 (id, grant_id, client_id, subject, data, expires_at, used, quota, visitor, bytes)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
         )
         .and_then(|mut statement| {
             statement.execute(params![
@@ -95,16 +118,84 @@ fn add(connection: &Connection, record: &OpenIdRecord) -> Result<(), SqliteFailu
                 record.data,
                 codec::time(record.expires_at),
                 record.used,
+                quota_code(record.quota),
+                record.visitor,
+                codec::integer(record.bytes),
             ])
         })
         .during("store a record of the OpenID Connect provider")
         .map(|_| ())
 }
 
+fn remove(connection: &Connection, id: OpenIdRecordId) -> Result<(), SqliteFailure> {
+    connection
+        .prepare_cached("DELETE FROM openid_records WHERE id = ?1")
+        .and_then(|mut statement| statement.execute([id.0]))
+        .during("remove a record of the OpenID Connect provider")
+        .map(|_| ())
+}
+
+const fn quota_code(quota: OpenIdQuota) -> u8 {
+    match quota {
+        OpenIdQuota::Requests => 0,
+        OpenIdQuota::Grants => 1,
+    }
+}
+
+/// Under which the bytes of all visitors are counted.
+const ALL: &str = "*";
+
+const OLDEST: &str = "SELECT id, data, bytes FROM openid_records INDEXED BY openid_records_oldest
+     WHERE quota = ?1 ORDER BY used DESC, rowid LIMIT ?2";
+
+const OLDEST_OF: &str = "SELECT id, data, bytes FROM openid_records INDEXED BY openid_records_oldest_of
+     WHERE quota = ?1 AND visitor = ?3 ORDER BY used DESC, rowid LIMIT ?2";
+
+fn records_over(
+    connection: &Connection,
+    quota: OpenIdQuota,
+    visitor: Option<&str>,
+    most: u64,
+    limit: usize,
+) -> Result<Vec<OldOpenIdRecord>, SqliteFailure> {
+    const DURING: &str = "bound the records of the OpenID Connect provider";
+    let quota = quota_code(quota);
+    let bytes: i64 = connection
+        .prepare_cached("SELECT bytes FROM openid_sizes WHERE quota = ?1 AND visitor = ?2")
+        .and_then(|mut statement| {
+            statement.query_row(params![quota, visitor.unwrap_or(ALL)], |row| row.get(0)).optional()
+        })
+        .during(DURING)?
+        .unwrap_or_default();
+    let mut too_many = bytes.saturating_sub(codec::integer(most));
+    if too_many <= 0 {
+        return Ok(Vec::new());
+    }
+    let mut statement = connection.prepare_cached(visitor.map_or(OLDEST, |_| OLDEST_OF)).during(DURING)?;
+    let limit = codec::limit(limit);
+    let mut rows = match visitor {
+        None => statement.query(params![quota, limit]),
+        Some(visitor) => statement.query(params![quota, limit, visitor]),
+    }
+    .during(DURING)?;
+    let mut over = Vec::new();
+    while too_many > 0
+        && let Some(row) = rows.next().during(DURING)?
+    {
+        let id = OpenIdRecordId(row.get(0).during(DURING)?);
+        too_many = too_many.saturating_sub(row.get(2).during(DURING)?);
+        over.push(OldOpenIdRecord { id, data: row.get(1).unwrap_or_default() });
+    }
+    Ok(over)
+}
+
 fn get(connection: &Connection, id: OpenIdRecordId) -> Result<Option<OpenIdRecord>, SqliteFailure> {
     const DURING: &str = "read a record of the OpenID Connect provider";
     connection
-        .prepare_cached("SELECT grant_id, client_id, subject, data, expires_at, used FROM openid_records WHERE id = ?1")
+        .prepare_cached(
+            "SELECT grant_id, client_id, subject, data, expires_at, used, quota, visitor, bytes FROM openid_records
+             WHERE id = ?1",
+        )
         .during(DURING)?
         .query_row([id.0], |row| Ok(stored(row, id, DURING)))
         .optional()
@@ -112,7 +203,8 @@ fn get(connection: &Connection, id: OpenIdRecordId) -> Result<Option<OpenIdRecor
         .transpose()
 }
 
-/// What a row holds: `grant_id`, `client_id`, `subject`, `data`, `expires_at` and `used`, from the first column on.
+/// What a row holds: `grant_id`, `client_id`, `subject`, `data`, `expires_at`, `used`, `quota`, `visitor` and `bytes`, from the first
+/// column on.
 pub(crate) fn stored(row: &Row<'_>, id: OpenIdRecordId, during: &'static str) -> Result<OpenIdRecord, SqliteFailure> {
     let data: String = row.get(3).during(during)?;
     if !codec::is_json(&data) {
@@ -126,6 +218,9 @@ pub(crate) fn stored(row: &Row<'_>, id: OpenIdRecordId, during: &'static str) ->
         data,
         expires_at: UnixMillis(row.get(4).during(during)?),
         used: row.get(5).during(during)?,
+        quota: if row.get(6).during(during)? { OpenIdQuota::Grants } else { OpenIdQuota::Requests },
+        visitor: row.get(7).during(during)?,
+        bytes: row.get(8).during(during)?,
     })
 }
 
@@ -135,13 +230,18 @@ pub(crate) fn stored_consent(row: &Row<'_>) -> rusqlite::Result<OpenIdConsent> {
 
 fn use_once(connection: &Connection, step: &OpenIdStep) -> Result<OpenIdUse, SqliteFailure> {
     const DURING: &str = "use a record of the OpenID Connect provider";
-    let found: Option<(Option<OpenIdGrantId>, bool)> = connection
-        .prepare_cached("SELECT grant_id, used FROM openid_records WHERE id = ?1")
-        .and_then(|mut statement| statement.query_row([step.id.0], |row| Ok((row.get(0)?, row.get(1)?))).optional())
+    let found: Option<(Option<OpenIdGrantId>, bool, Option<i64>)> = connection
+        .prepare_cached("SELECT grant_id, used, used_at FROM openid_records WHERE id = ?1")
+        .and_then(|mut statement| {
+            statement.query_row([step.id.0], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).optional()
+        })
         .during(DURING)?;
     match found {
         None => return Ok(OpenIdUse::Unknown),
-        Some((grant, true)) => {
+        Some((_, true, Some(used_at))) if codec::time(step.at.minus(step.grace)) < used_at => {
+            return Ok(OpenIdUse::UsedJustNow);
+        }
+        Some((grant, true, _)) => {
             if let Some(grant) = grant {
                 connection
                     .prepare_cached("DELETE FROM openid_records WHERE grant_id = ?1")
@@ -150,27 +250,50 @@ fn use_once(connection: &Connection, step: &OpenIdStep) -> Result<OpenIdUse, Sql
             }
             return Ok(OpenIdUse::UsedBefore);
         }
-        Some((_, false)) => {}
+        Some((_, false, _)) => {}
     }
     connection
-        .prepare_cached("UPDATE openid_records SET used = TRUE WHERE id = ?1")
-        .and_then(|mut statement| statement.execute([step.id.0]))
+        .prepare_cached("UPDATE openid_records SET used = TRUE, used_at = ?2 WHERE id = ?1")
+        .and_then(|mut statement| statement.execute(params![step.id.0, codec::time(step.at)]))
         .during(DURING)?;
     for record in &step.add {
         add(connection, record)?;
     }
-    if let Some(consent) = &step.consent {
-        connection
-            .prepare_cached(
-                "INSERT OR REPLACE INTO openid_consents (client_id, subject, scopes, at) VALUES (?1, ?2, ?3, ?4)",
-            )
-            .and_then(|mut statement| {
-                let at = codec::time(consent.at);
-                statement.execute(params![consent.client_id, consent.subject, consent.scopes, at])
-            })
-            .during(DURING)?;
+    if let Some(new) = &step.consent {
+        agree(connection, new)?;
     }
     Ok(OpenIdUse::Done)
+}
+
+const OLD_CONSENTS: &str = "DELETE FROM openid_consents WHERE (client_id, subject) IN (
+     SELECT client_id, subject FROM openid_consents INDEXED BY openid_consents_oldest
+     ORDER BY at DESC LIMIT -1 OFFSET ?1)";
+
+const OLD_CONSENTS_OF: &str = "DELETE FROM openid_consents WHERE (client_id, subject) IN (
+     SELECT client_id, subject FROM openid_consents INDEXED BY openid_consents_oldest_of WHERE visitor = ?2
+     ORDER BY at DESC LIMIT -1 OFFSET ?1)";
+
+fn agree(connection: &Connection, new: &NewOpenIdConsent) -> Result<(), SqliteFailure> {
+    const DURING: &str = "store a consent";
+    let NewOpenIdConsent { consent, visitor, most_of_visitor, most } = new;
+    connection
+        .prepare_cached(
+            "INSERT OR REPLACE INTO openid_consents (client_id, subject, scopes, at, visitor) VALUES (?1, ?2, ?3, ?4, ?5)",
+        )
+        .and_then(|mut statement| {
+            let at = codec::time(consent.at);
+            statement.execute(params![consent.client_id, consent.subject, consent.scopes, at, visitor])
+        })
+        .during(DURING)?;
+    connection
+        .prepare_cached(OLD_CONSENTS_OF)
+        .and_then(|mut statement| statement.execute(params![codec::limit(*most_of_visitor), visitor]))
+        .during(DURING)?;
+    connection
+        .prepare_cached(OLD_CONSENTS)
+        .and_then(|mut statement| statement.execute([codec::limit(*most)]))
+        .during(DURING)?;
+    Ok(())
 }
 
 fn revoke(connection: &Connection, client_id: &str, subject: &str) -> Result<bool, SqliteFailure> {

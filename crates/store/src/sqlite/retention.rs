@@ -186,15 +186,20 @@ pub(super) fn remove_openid_records(
     connection: &Connection,
     before: UnixMillis,
     limit: usize,
-) -> Result<usize, SqliteFailure> {
-    forget(
-        connection,
-        "DELETE FROM openid_records WHERE id IN
-             (SELECT id FROM openid_records WHERE expires_at < ?1 ORDER BY expires_at, id LIMIT ?2)",
-        before,
-        limit,
-        "remove expired records of the OpenID Connect provider",
-    )
+) -> Result<Vec<String>, SqliteFailure> {
+    connection
+        .prepare_cached(
+            "DELETE FROM openid_records WHERE id IN
+                 (SELECT id FROM openid_records WHERE expires_at < ?1 ORDER BY expires_at, id LIMIT ?2)
+             RETURNING data",
+        )
+        .and_then(|mut statement| {
+            let removed = statement.query_map(params![codec::time(before), codec::limit(limit)], |row| {
+                Ok(row.get(0).unwrap_or_default())
+            })?;
+            removed.collect()
+        })
+        .during("remove expired records of the OpenID Connect provider")
 }
 
 /// Runs a statement that deletes rows older than `before`, at most `limit` of them.

@@ -31,6 +31,7 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
     Migration { version: 12, sql: include_str!("../../migrations/sqlite/0012_openid.sql") },
     Migration { version: 13, sql: include_str!("../../migrations/sqlite/0013_user_signers.sql") },
     Migration { version: 14, sql: include_str!("../../migrations/sqlite/0014_ticket_secrets_per_mint.sql") },
+    Migration { version: 15, sql: include_str!("../../migrations/sqlite/0015_openid_bounds.sql") },
 ];
 
 /// Why a database was not brought to the schema.
@@ -171,6 +172,7 @@ mod tests {
         "bf3d1cbf28ca112151d9edbf9969cdf9c2d1c66d83087e45b629b9fdb6459839",
         "05dec09f302db7eac8f8e91916dc4281a2fc62dc32f30fa371d9996bbda2cd9a",
         "e4fa40bff5bf2cb3496fbb4198affc5e63f57b1f7c653ace348bbb309abe22e0",
+        "5eac263c32e4ba7411c340abe5065ca6da49f7e22e3542e6b8bc35c9bd93c238",
     ];
 
     #[test]

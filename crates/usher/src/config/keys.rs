@@ -249,8 +249,9 @@ configuration! {
         /// free port.
         listen_port: Option<Whole<0, 65535>>;
         /// The addresses of your reverse proxies. Usher believes their `X-Forwarded-For` header, to limit how many logins
-        /// one address may begin on the page of a reusable login, and with OpenID Connect. Make sure that the proxy sets the
-        /// header: otherwise anybody can send one. Without this, all users behind a proxy share one limit.
+        /// one address may begin on the page of a reusable login and with OpenID Connect, and what it may make the OpenID
+        /// Connect provider store. Make sure that the proxy sets the header: otherwise anybody can send one. Without this, all
+        /// users behind a proxy share one limit.
         trusted_proxies: ProxyNetworks = "[]";
     }
 

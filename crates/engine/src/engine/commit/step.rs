@@ -47,11 +47,18 @@ pub(super) struct Announced {
     pub(super) queue: StreamId,
 }
 
+/// Whether the app is concerned. A login of another protocol is between the user and another app, and anybody can complete as many
+/// as they like, each with a new key: nothing stays of it, and its stream has no events.
+const fn is_of_app(operation: &Operation) -> bool {
+    !matches!(operation, Operation::Login(login) if login.is_of_other_app())
+}
+
 impl Step {
     /// The step, the relays of users to remember, and the events for the reserved stream.
     pub(super) fn of(change: Change, now: UnixMillis) -> (Self, Vec<UserRelays>, Vec<Announced>) {
         let Change { id, operation, effects, expected, claims } = change;
         let queue = operation.announcement_queue();
+        let is_of_app = is_of_app(&operation);
         let mut step = Self {
             id,
             operation,
@@ -74,6 +81,9 @@ impl Step {
         let (mut user_relays, mut announced) = (Vec::new(), Vec::new());
         for effect in effects {
             match effect {
+                // See `is_of_app`.
+                Effect::Emit(_) | Effect::KeepSigner(_) if !is_of_app => {}
+                Effect::RememberRelays(user) if !is_of_app && user.relays.is_empty() => {}
                 Effect::Emit(event) => step.events.push(event),
                 Effect::Send(message) => step.messages.push(OutboxMessage { made_at: now, ..message }),
                 Effect::SendAlso(message) => step.added.push(OutboxMessage { made_at: now, ..message }),

@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::{Login, LoginState};
 use crate::StreamId;
+use crate::operations::Effect;
 
 /// Who has asked for a login.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -10,7 +12,7 @@ use crate::StreamId;
 pub enum LoginOrigin {
     /// The app, for one user of its own.
     App,
-    /// A browser, on its way to this app by another protocol (OpenID Connect).
+    /// A browser, on its way to this app by another protocol (OpenID Connect): the service's own app learns nothing of it.
     Client {
         /// Who asks for the login, as the page tells the user.
         name: String,
@@ -34,6 +36,21 @@ impl LoginOrigin {
             Self::Reusable { stream } => Some(*stream),
             Self::App | Self::Client { .. } => None,
         }
+    }
+}
+
+impl Login {
+    /// Whether another app has asked for it, by another protocol: then it has no events.
+    pub const fn is_of_other_app(&self) -> bool {
+        matches!(self.origin, LoginOrigin::Client { .. })
+    }
+
+    /// Ends it because nobody will ask for its outcome; `None` when it has ended.
+    pub fn forget(&mut self) -> Option<Vec<Effect>> {
+        (!self.state.is_over()).then(|| {
+            self.end(LoginState::Expired);
+            vec![Effect::Finish]
+        })
     }
 }
 

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use async_trait::async_trait;
 use usher_engine::UnixMillis;
 use usher_engine::ports::{
-    OpenIdConsent, OpenIdRecord, OpenIdRecordId, OpenIdStep, OpenIdStore, OpenIdUse, StoreError,
+    NewOpenIdConsent, OldOpenIdRecord, OpenIdConsent, OpenIdQuota, OpenIdRecord, OpenIdRecordId, OpenIdStep,
+    OpenIdStore, OpenIdUse, StoreError,
 };
 
 use super::{Model, oldest};
@@ -13,13 +14,46 @@ use super::{Model, oldest};
 #[derive(Default)]
 pub(super) struct OpenIdRows {
     records: BTreeMap<OpenIdRecordId, OpenIdRecord>,
-    consents: BTreeMap<(String, String), OpenIdConsent>,
+    /// The ids, the oldest first.
+    order: Vec<OpenIdRecordId>,
+    used_at: BTreeMap<OpenIdRecordId, UnixMillis>,
+    /// Each with its visitor.
+    consents: BTreeMap<(String, String), (OpenIdConsent, String)>,
+}
+
+impl OpenIdRows {
+    fn add(&mut self, records: Vec<OpenIdRecord>) {
+        for record in records {
+            self.renew(record.id);
+            self.used_at.remove(&record.id);
+            self.records.insert(record.id, record);
+        }
+    }
+
+    fn renew(&mut self, id: OpenIdRecordId) {
+        self.order.retain(|other| *other != id);
+        self.order.push(id);
+    }
+
+    fn agree(&mut self, new: NewOpenIdConsent) {
+        let NewOpenIdConsent { consent, visitor, most_of_visitor, most } = new;
+        let key = (consent.client_id.clone(), consent.subject.clone());
+        self.consents.insert(key, (consent, visitor.clone()));
+        for (of, most) in [(Some(visitor), most_of_visitor), (None, most)] {
+            let of = |(_, visitor): &&(OpenIdConsent, String)| of.as_ref().is_none_or(|of| of == visitor);
+            let mut newest: Vec<_> = self.consents.values().filter(of).map(|(consent, _)| consent.clone()).collect();
+            newest.sort_by_key(|consent| std::cmp::Reverse(consent.at));
+            for old in newest.into_iter().skip(most) {
+                self.consents.remove(&(old.client_id, old.subject));
+            }
+        }
+    }
 }
 
 #[async_trait]
 impl OpenIdStore for Model {
     async fn add_openid_records(&self, records: Vec<OpenIdRecord>) -> Result<(), StoreError> {
-        self.rows.lock().openid.records.extend(records.into_iter().map(|record| (record.id, record)));
+        self.rows.lock().openid.add(records);
         Ok(())
     }
 
@@ -31,27 +65,62 @@ impl OpenIdStore for Model {
         let rows = &mut self.rows.lock().openid;
         let Some(record) = rows.records.get_mut(&step.id) else { return Ok(OpenIdUse::Unknown) };
         if record.used {
+            if rows.used_at.get(&step.id).is_some_and(|used_at| step.at.minus(step.grace) < *used_at) {
+                return Ok(OpenIdUse::UsedJustNow);
+            }
             if let Some(grant) = record.grant {
                 rows.records.retain(|_, record| record.grant != Some(grant));
             }
             return Ok(OpenIdUse::UsedBefore);
         }
         record.used = true;
-        rows.records.extend(step.add.into_iter().map(|record| (record.id, record)));
+        rows.used_at.insert(step.id, step.at);
+        rows.add(step.add);
         if let Some(consent) = step.consent {
-            rows.consents.insert((consent.client_id.clone(), consent.subject.clone()), consent);
+            rows.agree(consent);
         }
         Ok(OpenIdUse::Done)
     }
 
-    async fn remove_openid_record(&self, id: OpenIdRecordId) -> Result<(), StoreError> {
-        self.rows.lock().openid.records.remove(&id);
+    async fn drop_openid_records(&self, ids: Vec<OpenIdRecordId>) -> Result<(), StoreError> {
+        self.rows.lock().openid.records.retain(|id, _| !ids.contains(id));
         Ok(())
+    }
+
+    async fn renew_openid_records(&self, ids: Vec<OpenIdRecordId>) -> Result<(), StoreError> {
+        let rows = &mut self.rows.lock().openid;
+        ids.into_iter().for_each(|id| rows.renew(id));
+        Ok(())
+    }
+
+    async fn openid_records_over(
+        &self,
+        quota: OpenIdQuota,
+        visitor: Option<&str>,
+        most: u64,
+        limit: usize,
+    ) -> Result<Vec<OldOpenIdRecord>, StoreError> {
+        let rows = &self.rows.lock().openid;
+        let all = rows.order.iter().filter_map(|id| rows.records.get(id));
+        let mut counted: Vec<_> = all
+            .filter(|record| record.quota == quota && visitor.is_none_or(|visitor| visitor == record.visitor))
+            .collect();
+        counted.sort_by_key(|record| !record.used);
+        let mut left: u64 = counted.iter().map(|record| record.bytes).sum();
+        let mut over = Vec::new();
+        for record in counted.into_iter().take(limit) {
+            if left <= most {
+                break;
+            }
+            left -= record.bytes;
+            over.push(OldOpenIdRecord { id: record.id, data: record.data.clone() });
+        }
+        Ok(over)
     }
 
     async fn openid_consent(&self, client_id: &str, subject: &str) -> Result<Option<OpenIdConsent>, StoreError> {
         let key = (client_id.to_owned(), subject.to_owned());
-        Ok(self.rows.lock().openid.consents.get(&key).cloned())
+        Ok(self.rows.lock().openid.consents.get(&key).map(|(consent, _)| consent.clone()))
     }
 
     async fn openid_consents(
@@ -61,7 +130,7 @@ impl OpenIdStore for Model {
     ) -> Result<Vec<OpenIdConsent>, StoreError> {
         let rows = self.rows.lock();
         let later = rows.openid.consents.iter().filter(|(key, _)| after.as_ref().is_none_or(|after| *key > after));
-        Ok(later.take(limit).map(|(_, consent)| consent.clone()).collect())
+        Ok(later.take(limit).map(|(_, (consent, _))| consent.clone()).collect())
     }
 
     async fn revoke_openid_consent(&self, client_id: &str, subject: &str) -> Result<bool, StoreError> {
@@ -72,12 +141,9 @@ impl OpenIdStore for Model {
         Ok(rows.consents.remove(&(client_id.to_owned(), subject.to_owned())).is_some())
     }
 
-    async fn remove_openid_records(&self, before: UnixMillis, limit: usize) -> Result<usize, StoreError> {
+    async fn remove_openid_records(&self, before: UnixMillis, limit: usize) -> Result<Vec<String>, StoreError> {
         let rows = &mut self.rows.lock().openid;
         let old = oldest(rows.records.values().map(|record| (record.expires_at, record.id)), before, limit);
-        for id in &old {
-            rows.records.remove(id);
-        }
-        Ok(old.len())
+        Ok(old.iter().filter_map(|id| rows.records.remove(id)).map(|record| record.data).collect())
     }
 }

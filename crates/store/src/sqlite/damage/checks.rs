@@ -32,12 +32,12 @@ pub(super) const CHECKS: [Check; 15] = [
     },
     Check {
         table: Table::OpenIdRecords,
-        columns: "grant_id, client_id, subject, data, expires_at, used",
+        columns: "grant_id, client_id, subject, data, expires_at, used, quota, visitor, bytes, used_at",
         from: "openid_records",
         key: Key::Bytes("id"),
         read: |row| {
-            openid_records::stored(row, OpenIdRecordId(row.get(6).during(DURING)?), DURING)?;
-            times(row, &[4]).map(|()| Vec::new())
+            openid_records::stored(row, OpenIdRecordId(row.get(10).during(DURING)?), DURING)?;
+            times(row, &[4, 9]).map(|()| Vec::new())
         },
     },
     Check {

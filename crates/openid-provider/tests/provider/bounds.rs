@@ -1,0 +1,158 @@
+//! What anybody can make the provider store, and how it ends.
+
+use http::StatusCode;
+use usher_engine::Visitor;
+use usher_engine::ports::{OpenIdQuota, OpenIdStore as _};
+use usher_openid_provider::LoginOutcome;
+
+use crate::fixture::{Browser, CALLBACK, Fixture, authorize_with};
+
+const MEBIBYTE: u64 = 1024 * 1024;
+
+fn network(number: u8) -> Visitor {
+    Visitor::Network([192, 0, 2, number].into())
+}
+
+/// A request as large as it can be.
+fn large() -> String {
+    let quotes = "\"".repeat(1_024);
+    authorize_with(&[("state", &quotes), ("nonce", &quotes)])
+}
+
+async fn begin(fixture: &Fixture, visitor: Visitor, path: &str) -> Browser {
+    let mut browser = fixture.browser();
+    let begun = browser.get_from(fixture, visitor, path).await;
+    assert!(begun.location().contains("/login/"), "{begun:?}");
+    let number = fixture.logins.begun.lock().len();
+    browser.cookies.insert(format!("of_login-{number}"), "1".to_owned());
+    browser
+}
+
+/// Whether all that counts here, or all of this visitor, takes no more than this.
+async fn fits(fixture: &Fixture, quota: OpenIdQuota, visitor: Option<&str>, most: u64) -> bool {
+    fixture.store.openid_records_over(quota, visitor, most, 1).await.unwrap().is_empty()
+}
+
+/// One address cannot take the place of others, and nobody can take more than there is; also after a restart.
+#[tokio::test]
+async fn flood_of_requests_ends_the_oldest_of_its_own_address() {
+    let mut fixture = Fixture::start().await;
+    let mut honest = begin(&fixture, network(1), &authorize_with(&[])).await;
+    let honest_return = fixture.login_return();
+    let mut flooding = begin(&fixture, network(2), &large()).await;
+    let flood_return = fixture.login_return();
+    let before = fixture.database().len() as u64;
+    for round in 0..3 {
+        for _ in 0..400 {
+            begin(&fixture, network(2), &large()).await;
+        }
+        assert!(fits(&fixture, OpenIdQuota::Requests, Some("network 192.0.2.2"), 2 * MEBIBYTE).await, "{round}");
+        fixture.restart().await;
+    }
+    assert!(!fits(&fixture, OpenIdQuota::Requests, Some("network 192.0.2.2"), MEBIBYTE).await, "it is not empty");
+    // The database has a log of some MB as well.
+    let grown = fixture.database().len() as u64 - before;
+    assert!(grown < 10 * MEBIBYTE, "{grown}");
+    // What is removed takes its login along.
+    let kept = fixture.logins.kept.lock().len();
+    assert!((200..400).contains(&kept), "{kept}");
+    flooding.get(&fixture, &flood_return).await.is_page(StatusCode::NOT_FOUND);
+    fixture.decide_nth(1, LoginOutcome::Declined);
+    let told = honest.get(&fixture, &honest_return).await;
+    assert_eq!(told.parameter("error").as_deref(), Some("access_denied"), "{told:?}");
+}
+
+/// Without a key: begin and cancel. What is over goes before what is not.
+#[tokio::test]
+async fn cancelled_logins_make_room_first() {
+    let fixture = Fixture::start().await;
+    let mut waiting = begin(&fixture, network(2), &large()).await;
+    let waiting_return = fixture.login_return();
+    for _ in 0..700 {
+        let mut browser = begin(&fixture, network(2), &large()).await;
+        fixture.decide(LoginOutcome::Declined);
+        let told = browser.get(&fixture, &fixture.login_return()).await;
+        assert_eq!(told.parameter("error").as_deref(), Some("access_denied"), "{told:?}");
+    }
+    assert_eq!(fixture.logins.kept.lock().len(), 1, "a used login leaves nothing");
+    assert!(fits(&fixture, OpenIdQuota::Requests, Some("network 192.0.2.2"), 2 * MEBIBYTE).await);
+    let page = waiting.get(&fixture, &waiting_return).await;
+    assert!(page.location().ends_with("/login/login-1"), "{page:?}");
+}
+
+/// Behind a proxy that names nobody everybody is one visitor: who is at the page stays.
+#[tokio::test]
+async fn login_whose_page_is_open_is_the_last_to_go() {
+    let fixture = Fixture::start().await;
+    let mut honest = begin(&fixture, network(2), &authorize_with(&[])).await;
+    let honest_return = fixture.login_return();
+    fixture.logins.open_pages.lock().insert("login-1".to_owned());
+    for _ in 0..1_200 {
+        begin(&fixture, network(2), &large()).await;
+    }
+    assert!(fits(&fixture, OpenIdQuota::Requests, Some("network 192.0.2.2"), 2 * MEBIBYTE).await);
+    assert!(honest.get(&fixture, &honest_return).await.location().ends_with("/login/login-1"));
+}
+
+/// With a key: a session begins request after request. Their codes and questions are bounded like those without.
+#[tokio::test]
+async fn sessions_do_not_lift_the_bound() {
+    let fixture = Fixture::start().await;
+    let mut browser = fixture.browser();
+    fixture.code(&mut browser).await;
+    let mut codes = Vec::new();
+    for number in 0..1_400 {
+        let prompt = if number % 2 == 0 { "consent" } else { "" };
+        let path = format!("{}&prompt={prompt}", large());
+        codes.push(browser.get_from(&fixture, network(3), &path).await.parameter("code"));
+    }
+    assert!(fits(&fixture, OpenIdQuota::Requests, Some("network 192.0.2.3"), 2 * MEBIBYTE).await);
+    assert!(fits(&fixture, OpenIdQuota::Requests, None, 3 * MEBIBYTE).await);
+    let newest = codes.into_iter().flatten().next_back().unwrap();
+    let tokens = fixture.redeem(&newest).await;
+    assert_eq!(tokens.status, StatusCode::OK, "{tokens:?}");
+    // Tokens count where their code was asked for.
+    assert!(!fits(&fixture, OpenIdQuota::Grants, Some("network 192.0.2.3"), 0).await);
+}
+
+/// A login whose user never came back goes with its request.
+#[tokio::test]
+async fn expired_request_takes_its_login_along() {
+    let mut fixture = Fixture::start().await;
+    begin(&fixture, network(2), &authorize_with(&[])).await;
+    fixture.approve(1);
+    fixture.clock.turn(std::time::Duration::from_secs(100 * 60));
+    fixture.restart().await;
+    for _ in 0..100 {
+        if fixture.logins.kept.lock().is_empty() {
+            return;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    }
+    panic!("the login stayed");
+}
+
+/// `state` and `nonce` come back as they were sent, so they are stored: at most 1,024 bytes of printable ASCII.
+#[tokio::test]
+async fn state_and_nonce_are_short_and_printable() {
+    let fixture = Fixture::start().await;
+    let (fits, long) = ("~ ".repeat(512), "x".repeat(1_025));
+    for name in ["state", "nonce"] {
+        let begun = fixture.browser().get(&fixture, &authorize_with(&[(name, &fits)])).await;
+        assert!(begun.location().contains("/login/"), "{name}: {begun:?}");
+        for value in [long.as_str(), "\u{1}", "a\nb", "\u{7f}", "ü"] {
+            let refused = fixture.browser().get(&fixture, &authorize_with(&[(name, value)])).await;
+            assert_eq!(refused.status, StatusCode::SEE_OTHER);
+            assert!(
+                refused.location().starts_with(&format!("{CALLBACK}?error=invalid_request&")),
+                "{name}: {refused:?}"
+            );
+            let state = refused.parameter("state");
+            assert_eq!(
+                state.as_deref(),
+                (name == "nonce").then_some("the state"),
+                "what is refused does not come back"
+            );
+        }
+    }
+}
