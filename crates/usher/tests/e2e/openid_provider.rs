@@ -1,6 +1,8 @@
 //! Apps of other implementations (npm `openid-client`, PyPI `Authlib`) log users in through the service, in a real browser
 //! (Debian's chromium), with an extension of another implementation (npm `nostr-tools`).
 
+use std::time::{Duration, Instant};
+
 use serde_json::{Value, json};
 use usher_protocol::{Keys, PublicKey};
 use usher_sandbox::relay::EmbeddedRelay;
@@ -109,6 +111,12 @@ async fn logs_in_refreshes_and_passes_at_once(library: Library, client: Value) -
 
     let refreshed = fixture.app.ask(&json!({ "refresh": result["tokens"]["refresh_token"] }));
     assert_eq!(refreshed["claims"]["sub"], result["claims"]["sub"], "{refreshed}");
+    // As a parallel request of the app would: that is no theft.
+    let parallel = fixture.app.ask(&json!({ "refresh": result["tokens"]["refresh_token"] }));
+    assert_eq!(parallel["error"], "invalid_grant", "{parallel}");
+    let refreshed = fixture.app.ask(&json!({ "refresh": refreshed["tokens"]["refresh_token"] }));
+    assert_eq!(refreshed["claims"]["sub"], result["claims"]["sub"], "{refreshed}");
+    let used_at = Instant::now();
 
     // The browser is logged in and has agreed: the second login asks nothing, also after a crash.
     fixture.usher.restart().await;
@@ -116,7 +124,8 @@ async fn logs_in_refreshes_and_passes_at_once(library: Library, client: Value) -
     let again = fixture.done().await;
     assert_eq!(again["claims"]["auth_time"], result["claims"]["auth_time"]);
 
-    // A token that was used before takes its family along.
+    // A token that was used some time ago takes its family along.
+    tokio::time::sleep(Duration::from_secs(11).saturating_sub(used_at.elapsed())).await;
     let replayed = fixture.app.ask(&json!({ "refresh": result["tokens"]["refresh_token"] }));
     assert_eq!(replayed["error"], "invalid_grant", "{replayed}");
     let stolen = fixture.app.ask(&json!({ "refresh": refreshed["tokens"]["refresh_token"] }));
@@ -146,7 +155,9 @@ async fn app_with_authlib_logs_a_user_in() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn public_app_logs_a_user_in_and_out() {
-    let mut fixture = Fixture::start(Library::OpenidClient, json!({ "public": true })).await;
+    // Its port is another one each time (RFC 8252 section 7.3).
+    let any_port = json!({ "public": true, "redirect_uris": ["http://127.0.0.1/callback"] });
+    let mut fixture = Fixture::start(Library::OpenidClient, any_port).await;
     let result = fixture.login().await;
     let ended = fixture.app.ask(&json!({ "end_session": result["tokens"]["id_token"] }));
     fixture.browser.open(ended["address"].as_str().unwrap()).await;
@@ -161,6 +172,57 @@ async fn public_app_logs_a_user_in_and_out() {
     fixture.browser.open(&format!("{}/login?prompt=none", fixture.app.address)).await;
     fixture.browser.until("document.querySelector('#failed') !== null").await;
     assert_eq!(fixture.app.result()["error"], "login_required");
+}
+
+/// What the user leaves behind: "Back" leads on, another site cannot log the user out, and the login has no stream.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn used_login_is_over_for_everybody() {
+    let mut fixture = Fixture::start(Library::OpenidClient, json!({})).await;
+    fixture.open_login().await;
+    fixture.browser.until(&format!("document.querySelector('{EXTENSION_BUTTON}') !== null")).await;
+    let page = fixture.browser.evaluate("location.pathname").await;
+    let stream = page.as_str().unwrap().split('/').nth(2).unwrap().to_owned();
+    let api = fixture.usher.api();
+    let events = format!("{}/events/{stream}", api.base);
+    let status = async || api.http.get(&events).bearer_auth(&api.token).send().await.unwrap().status();
+    assert_eq!(status().await, 200);
+    fixture.click_extension().await;
+    fixture.agree().await;
+    fixture.done().await;
+    assert_eq!(status().await, 404, "its stream is gone");
+
+    fixture.browser.evaluate("history.back()").await;
+    fixture.browser.until("document.body?.innerText.includes('This login is over')").await;
+    assert_eq!(fixture.browser.accessibility_faults().await, [] as [&str; 0]);
+    assert_eq!(fixture.browser.overflow().await, json!(0));
+    let link = fixture.browser.evaluate("document.querySelector('a.button').href").await;
+    assert_eq!(link, format!("{}/", fixture.app.address));
+    let text = fixture.browser.evaluate("document.querySelector('a.button').innerText").await;
+    assert_eq!(text, "Go to The App");
+
+    // A page of another site: the browser sends no cookie with its form.
+    let bye = format!("{}/bye", fixture.app.address.replace("127.0.0.1", "localhost"));
+    for field in ["confirmed", "confirmation"] {
+        fixture.browser.open(&bye).await;
+        fixture.browser.until("document.querySelector('#bye') !== null").await;
+        let form = format!(
+            "document.body.innerHTML = '<form method=post action={:?}><input name={field} value=yes></form>'; \
+             document.forms[0].submit()",
+            format!("{}/oauth/end-session", api.base)
+        );
+        fixture.browser.evaluate(&form).await;
+        fixture.browser.until("document.querySelector('input[name=confirmation][type=hidden]') !== null").await;
+        fixture.open_login().await;
+        fixture.done().await;
+    }
+    // The user's own answer counts.
+    fixture.browser.open(&format!("{}/oauth/end-session", api.base)).await;
+    fixture.browser.until("document.querySelector('form button') !== null").await;
+    fixture.browser.click("form button").await;
+    fixture.browser.until("document.body?.innerText.includes('You are logged out')").await;
+    fixture.open_login().await;
+    fixture.click_extension().await;
+    fixture.done().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
