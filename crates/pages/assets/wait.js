@@ -95,7 +95,11 @@ function show(page) {
   for (const element of page.querySelectorAll("noscript")) element.remove();
   document.title = page.title;
   const wasLogin = document.getElementById("elsewhere") !== null;
+  // What the user has chosen; its code comes later.
+  const chosen = document.getElementById(location.hash.slice(1));
+  const hadCode = chosen?.querySelector(".qr");
   update(document.body, page.body);
+  if (!hadCode && chosen?.querySelector(".qr")) chosen.scrollIntoView();
   document.dispatchEvent(new Event("shown"));
   const { next, state } = document.body.dataset;
   if (wasLogin && state === "approved") channel?.postMessage(location.pathname);

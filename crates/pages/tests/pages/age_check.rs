@@ -158,6 +158,8 @@ async fn a_check_without_a_result_can_be_begun_again_but_not_for_ever() {
     assert_eq!(come_back(&pages, &way, &cookie).await, (303, format!("{}?incomplete", page(&session))));
     let html = pages.get(&format!("{}?incomplete", path(&session))).await.2;
     assert!(html.contains("The check was not completed.") && html.contains("Start the check"), "{html}");
+    // It does not load itself anew without JavaScript, so it says when that was true.
+    assert!(html.contains(">Time left when this page was loaded: 15:00<") && !html.contains("refresh"), "{html}");
     *verifier.result.lock() = Ok(AgeCheckResult::Cancelled);
     let (cookie, way) = begin(&pages, &verifier, &session).await;
     assert_eq!(come_back(&pages, &way, &cookie).await.1, format!("{}?incomplete", page(&session)));

@@ -77,7 +77,9 @@ async fn a_restart_behind_a_proxy_loses_no_page() {
     let login = start(&api, json!({})).await;
     let mut browser = Browser::start().await;
     browser.open(&login.page_url).await;
-    browser.until(&state_is("waiting")).await;
+    // Its scripts have loaded.
+    browser.until("document.getElementById('countdown')?.textContent.startsWith('Time left: ')").await;
+    browser.until("document.readyState === 'complete'").await;
     browser.evaluate(MARK).await;
 
     usher.kill();
