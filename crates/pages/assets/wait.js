@@ -158,6 +158,11 @@ document.addEventListener("visibilitychange", () => {
   else if (!document.hidden && failures > 0) load();
   else if (!document.hidden) look();
 });
+// The page that follows a form shows the outcome.
+document.addEventListener("submit", () => {
+  stop();
+  loads += 1;
+});
 // Connections that a page keeps must not outlive it in the browser's memory of pages.
 addEventListener("pagehide", stop);
 addEventListener("pageshow", (event) => event.persisted && load());
