@@ -121,17 +121,17 @@ async fn flood_of_one_address_ends_no_signer_of_another() {
     };
     let honest = ask(1).await;
     let mut flood = Vec::new();
-    // More than all places for signers whose addresses were pasted.
-    for _ in 0..140 {
+    // An address has 16 places for signers whose addresses were pasted.
+    for _ in 0..60 {
         flood.push(ask(2).await);
     }
-    for displaced in [0, 100] {
+    for displaced in [0, 40] {
         while state(&flood[displaced]).await != "waiting-signer-failed" {
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
     }
     assert_ne!(state(&honest).await, "waiting-signer-failed");
-    assert_ne!(state(&flood[139]).await, "waiting-signer-failed");
+    assert_ne!(state(&flood[59]).await, "waiting-signer-failed");
     pages.stop().await;
 }
 
