@@ -41,9 +41,9 @@ fn add(value: &Value, hash: &mut Sha256) {
         Value::Number(number) => hash.update(spelling(number)),
         Value::Array(items) => {
             hash.update("[");
-            for item in items {
+            for (n, item) in items.iter().enumerate() {
+                hash.update(if n > 0 { "," } else { "" });
                 add(item, hash);
-                hash.update(",");
             }
             hash.update("]");
         }
@@ -51,11 +51,11 @@ fn add(value: &Value, hash: &mut Sha256) {
             let mut members: Vec<_> = members.iter().collect();
             members.sort_unstable_by_key(|(name, _)| *name);
             hash.update("{");
-            for (name, value) in members {
+            for (n, (name, value)) in members.into_iter().enumerate() {
+                hash.update(if n > 0 { "," } else { "" });
                 hash.update(Value::from(name.as_str()).to_string());
                 hash.update(":");
                 add(value, hash);
-                hash.update(",");
             }
             hash.update("}");
         }
