@@ -210,7 +210,8 @@ impl Provider {
         consent: Option<NewOpenIdConsent>,
     ) -> Result<OpenIdUse, StoreError> {
         for record in &add {
-            self.make_room(record.quota, &record.visitor).await?;
+            let coming = add.iter().filter(|other| other.quota == record.quota).map(|other| other.bytes).sum();
+            self.make_room(record.quota, &record.visitor, coming).await?;
         }
         self.store.use_openid_record(OpenIdStep { id, at: self.clock.now(), grace, add, consent }).await
     }

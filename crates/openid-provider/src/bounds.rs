@@ -87,13 +87,13 @@ pub(crate) fn bounded(consent: OpenIdConsent, visitor: &str) -> NewOpenIdConsent
 impl Provider {
     /// Stores a record.
     pub(crate) async fn add(&self, record: OpenIdRecord) -> Result<(), StoreError> {
-        self.make_room(record.quota, &record.visitor).await?;
+        self.make_room(record.quota, &record.visitor, record.bytes).await?;
         self.store.add_openid_records(vec![record]).await
     }
 
-    /// Removes what is too much of one quota, before records of this visitor are added. Not afterwards: a browser that disconnects
-    /// in between would leave it undone. So those that are added at this moment may be too many.
-    pub(crate) async fn make_room(&self, quota: OpenIdQuota, visitor: &str) -> Result<(), StoreError> {
+    /// Removes what is too much of one quota, before records of this visitor with so many bytes are added. Not afterwards: a browser
+    /// that disconnects in between would leave it undone. So those that others add at this moment may be too many.
+    pub(crate) async fn make_room(&self, quota: OpenIdQuota, visitor: &str, coming: u64) -> Result<(), StoreError> {
         let most = match quota {
             OpenIdQuota::Requests => MOST_REQUESTS,
             OpenIdQuota::Grants => MOST_GRANTS,
@@ -102,7 +102,7 @@ impl Provider {
         let _turn = self.making_room.lock().await;
         for (of, most) in [(Some(visitor), part(visitor, most)), (None, most)] {
             for round in 0.. {
-                let over = self.store.openid_records_over(quota, of, most, BATCH).await?;
+                let over = self.store.openid_records_over(quota, of, most.saturating_sub(coming), BATCH).await?;
                 if over.is_empty() {
                     break;
                 }

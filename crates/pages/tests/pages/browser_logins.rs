@@ -143,3 +143,24 @@ async fn login_in_which_nobody_named_a_key_leaves_no_event_and_is_removed() {
     }
     pages.stop().await;
 }
+
+#[tokio::test]
+async fn forgotten_login_leaves_no_stream() {
+    let pages = Pages::start(None).await;
+    let (open, approved) = (begin(&pages, 0).await, begin(&pages, 1).await);
+    let of_app = pages.engine.start_login(LoginRequest::default(), None).await.unwrap().stream_id;
+    let signed = sign(&user(), &proof(&page(&pages, &approved).await.1));
+    let proven = pages.send(post(&format!("{}/extension", path(&approved)), Some(&cookie(&approved)), signed)).await;
+    assert_eq!(proven.0, StatusCode::NO_CONTENT);
+    assert!(page(&pages, &approved).await.1.contains("request=1"), "it leads on");
+    for id in [open.stream_id, approved.stream_id, open.stream_id, of_app] {
+        pages.engine.forget_browser_login(id).await.unwrap();
+    }
+    for login in [&open, &approved] {
+        assert!(pages.engine.events(login.stream_id, 0, 10).await.is_err());
+        assert_eq!(page(&pages, login).await.0, StatusCode::NOT_FOUND);
+        assert!(!pages.engine.is_browser_login_in_use(login.stream_id));
+    }
+    assert!(!pages.engine.events(of_app, 0, 10).await.unwrap().done, "that of the app stays");
+    pages.stop().await;
+}
