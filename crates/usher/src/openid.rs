@@ -53,7 +53,7 @@ impl Logins for EngineLogins {
     }
 
     fn waits(&self, login_id: &str) -> bool {
-        login_id.parse().is_ok_and(|login| self.engine.is_browser_login_in_use(login))
+        login_id.parse::<StreamId>().is_ok_and(|login| self.engine.is_browser_login_in_use(login))
     }
 
     async fn forget(&self, login_id: &str) -> Result<(), LoginError> {
