@@ -115,6 +115,7 @@ def check(url, token, wallet):
     other = Browser(url, token)
     other.start_login()
     for stranger in [Browser(url, token), other]:
+        assert stranger.visit("GET", "/login/done?code=x")[0] == 303
         stranger.visit("GET", back)
         assert "session" not in stranger.cookies, "another browser is not logged in"
     assert user.visit("GET", back)[0] == 303

@@ -47,7 +47,7 @@ app.post("/login", async (request, response) => {
 // 2. The page leads it back here, with a code if the user has approved.
 app.get("/login/done", async (request, response) => {
   const { stream_id, code } = request.query;
-  if (!code || stream_id !== cookie(request, "login")) return response.redirect("/");
+  if (!code || !stream_id || stream_id !== cookie(request, "login")) return response.redirect("/");
   const { main_key } = await usher.redeemLogin(stream_id, code, { idempotencyKey: stream_id });
   const session = randomUUID(); // The session begins now, with a new id: `main_key` is the user's id.
   sessions.set(session, main_key);

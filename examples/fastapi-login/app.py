@@ -51,7 +51,7 @@ async def login(x_requested_by: str = Header("")) -> JSONResponse:
 async def done(stream_id: str = "", code: str = "", login: str = Cookie("")) -> RedirectResponse:
     """2. The page leads the browser back here, with a code if the user has approved."""
     response = RedirectResponse("/", 303)
-    if code and stream_id == login:
+    if code and login and stream_id == login:
         user = await post(f"/login/{stream_id}/redeem", {"code": code}, stream_id)
         session = secrets.token_urlsafe()  # The session begins now, with a new id.
         sessions[session] = user["main_key"]
