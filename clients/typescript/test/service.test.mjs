@@ -238,7 +238,7 @@ test("a JWT of the service, verified by it and locally", async () => {
   const key = keyOf(service.output.match(/npub1[0-9a-z]+/)[0]);
   assert.equal((await verifyJwtLocally(token, key)).target_key, user);
   assert.equal((await usher.verifyJwt({ public_key: key, token })).target_key, user);
-  await assert.rejects(verifyJwtLocally(token, user), { code: "jwt_invalid" });
+  await assert.rejects(verifyJwtLocally(token, user), { code: "AUTH_FAILED", reason: "jwt_invalid" });
 });
 
 /** The key of an npub (NIP-19; the checksum is not checked). */
