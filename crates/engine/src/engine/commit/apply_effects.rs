@@ -155,7 +155,7 @@ impl AfterCommit {
 
     fn finish(&self, step: &Step, next_index: u64, now: UnixMillis) {
         let (id, events) = (step.id, &step.events);
-        if next_index == events.len() as u64 {
+        if !events.is_empty() && next_index == events.len() as u64 {
             // All of the stream's events are of this step.
             let whole: Vec<Event> = (0..).zip(events).map(|(index, event)| event.clone().at_index(index)).collect();
             self.feed.keep_finished(id, &whole);
