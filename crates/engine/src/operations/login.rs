@@ -216,7 +216,7 @@ pub struct Login {
     signer: Option<SignerRequest>,
     /// What the wallet has granted, until the app redeems the code.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    grant: Option<Grant>,
+    grant: Option<Box<Grant>>,
     #[serde(flatten)]
     state: LoginState,
 }

@@ -66,7 +66,7 @@ impl Login {
         match self.state {
             LoginState::Proven { main_key, method, at } if now < self.expires_at => {
                 let Grant { permissions, session_token } =
-                    self.grant.take().unwrap_or(Grant { permissions: None, session_token: None });
+                    self.grant.take().map_or(Grant { permissions: None, session_token: None }, |grant| *grant);
                 let approved = LoginData {
                     status: "approved".to_owned(),
                     main_key: Some(main_key.to_hex()),
@@ -100,7 +100,7 @@ impl Login {
         self.end(LoginState::Proven { main_key, method, at: now });
         self.expires_at = now.plus(REDEEM_WITHIN);
         let (permissions, session_token) = (approved.granted_permissions, approved.session_token);
-        self.grant = Some(Grant { permissions, session_token });
+        self.grant = Some(Box::new(Grant { permissions, session_token }));
         let said = LoginData {
             status: "user_approved".to_owned(),
             method: Some(method.as_str().to_owned()),
