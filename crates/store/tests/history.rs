@@ -14,8 +14,8 @@ use tempfile::TempDir;
 use usher_engine::event::{EventType, NewEvent};
 use usher_engine::ports::{
     Commit, Committed, CorrelationKey, CounterAdvance, DeliveryAttempt, DeliveryStatus, NewIdempotencyRecord,
-    OperationKind, OutboxChange, Revision, State, Store, StoreError, TicketCommit, TicketCommitted, TicketStore as _,
-    UserRelays,
+    OperationKind, OutboxChange, ProofId, Revision, State, Store, StoreError, TicketCommit, TicketCommitted,
+    TicketStore as _, UserRelays,
 };
 use usher_engine::{StreamId, UnixMillis};
 use usher_protocol::message::PaymentHash;
@@ -58,6 +58,7 @@ enum Change {
     Set(&'static str, Option<String>),
     Remove(What, UnixMillis, usize),
     RemoveEvents(StreamId, UnixMillis, usize),
+    ReturnSetAside(Vec<ProofId>),
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -90,6 +91,7 @@ impl Change {
             }
             Self::Keep(record) => store.add_idempotency_record(record).await.map(usize::from),
             Self::Set(name, value) => store.set_setting(name, value.as_deref()).await.map(|()| 0),
+            Self::ReturnSetAside(ids) => store.return_set_aside(&ids).await,
             Self::RemoveEvents(stream, before, limit) => store.remove_events(stream, before, limit).await,
             Self::Remove(What::Finished, before, limit) => store.remove_finished(before, limit).await,
             Self::Remove(What::Inbound, before, limit) => store.forget_inbound(before, limit).await,
@@ -145,6 +147,7 @@ fn change() -> impl Strategy<Value = Change> {
     ];
     let position = || (0..STREAMS, 0..5_u64);
     prop_oneof![
+        2 => vec(0..PROOFS, 1..3).prop_map(|ids| Change::ReturnSetAside(ids.into_iter().map(proof_id).collect())),
         8 => (position(), 0..40_u64, prop::sample::select(&DeliveryStatus::ALL[..])).prop_map(
             |((stream, index), at, status)| {
                 Change::Attempt(DeliveryAttempt { status, ..refused(stream_id(stream), index, at) })
@@ -240,7 +243,8 @@ fn ticket_draft() -> impl Strategy<Value = TicketDraft> {
     let amount = prop_oneof![8 => 0..20_u64, 2 => Just(i64::MAX.unsigned_abs()), 1 => Just(u64::MAX)];
     let add = prop_oneof![2 => Just(Vec::new()), 2 => vec((0..PROOFS, amount), 1..3)];
     let unit = prop::sample::select(&UNITS[..]);
-    let flags = (prop::bool::weighted(0.1), prop::bool::weighted(0.15), prop::bool::weighted(0.15));
+    let set_aside = prop_oneof![4 => Just(Vec::new()), 1 => vec(0..PROOFS, 1..3)];
+    let flags = (prop::bool::weighted(0.1), prop::bool::weighted(0.15), prop::bool::weighted(0.15), set_aside);
     let changes = (option::of(keyset.clone()), proofs(), proofs(), (add, keyset, unit), flags);
     (off, job, changes).prop_map(|(off, (number, at, state, finished), changes)| {
         let (counter, claims, reserve, (add, (mint_url, _), unit), flags) = changes;
@@ -259,6 +263,7 @@ fn ticket_draft() -> impl Strategy<Value = TicketDraft> {
             release_claims: flags.0,
             add: add.into_iter().map(|(number, amount)| proof(number, mint_url, unit, amount)).collect(),
             reserve: reserve.into_iter().map(proof_id).collect(),
+            set_aside: flags.3.into_iter().map(proof_id).collect(),
             release_reserved: flags.1,
             remove_reserved: flags.2,
             ..ticket_step(number, 0)

@@ -32,6 +32,9 @@ const PAYMENT_TIME: Duration = Duration::from_secs(120);
 /// How long a caller to whom the token was promised waits for its commit.
 const COMMIT_WAIT: Duration = Duration::from_secs(10);
 
+/// How long a caller waits for a job whose inputs the mint holds as pending: the mint may be working on its request.
+const PENDING_WAIT: Duration = Duration::from_secs(5);
+
 /// How long a caller waits until the job of a quote that nobody will pay has ended.
 const ABANDON_WAIT: Duration = Duration::from_secs(5);
 
@@ -199,6 +202,7 @@ impl Core {
             }
         }
         let mut deadline = tokio::time::Instant::now() + limit;
+        let mut was_pending = false;
         loop {
             let now = progress.borrow_and_update().clone();
             match now {
@@ -208,7 +212,11 @@ impl Core {
                     return Ok(Got::PaymentNeeded { invoice, expires_at });
                 }
                 Progress::Stopped => return Err(TicketError::TimedOut),
-                Progress::PaymentNeeded { .. } | Progress::Working(_) => {}
+                Progress::Pending if !was_pending => {
+                    was_pending = true;
+                    deadline = deadline.min(tokio::time::Instant::now() + PENDING_WAIT);
+                }
+                Progress::PaymentNeeded { .. } | Progress::Pending | Progress::Working(_) => {}
             }
             let changed = tokio::time::timeout_at(deadline, progress.changed()).await;
             match changed {
@@ -227,6 +235,7 @@ impl Core {
                             Ok(Got::PaymentNeeded { invoice, expires_at })
                         }
                         Progress::Working(Some(failure)) => Err(failure.of_unfinished_job()),
+                        Progress::Pending => Err(TicketError::Pending),
                         Progress::Working(None) | Progress::Stopped => Err(TicketError::TimedOut),
                     };
                 }
@@ -250,13 +259,21 @@ impl Core {
         };
         let Some(entry) = entry else { return Ok(false) };
         let mut progress = entry.progress();
+        let was_pending = matches!(*progress.borrow_and_update(), Progress::Pending);
         entry.nudge.notify_one();
         drop(entry);
-        let ended = progress.wait_for(|progress| matches!(progress, Progress::Ended(_) | Progress::Stopped));
+        if was_pending {
+            // It asks the mint at once.
+            let _ = tokio::time::timeout(PENDING_WAIT, progress.changed()).await;
+        }
+        let is_over =
+            |progress: &Progress| matches!(progress, Progress::Ended(_) | Progress::Stopped | Progress::Pending);
+        let ended = progress.wait_for(is_over);
         match tokio::time::timeout_at(deadline, ended).await {
             Ok(Ok(progress)) => match &*progress {
                 Progress::Ended(Ok(Ending::Failed { .. }) | Err(_)) => Ok(false),
                 Progress::Ended(Ok(_)) => Ok(true),
+                Progress::Pending => Err(Refusal::Pending),
                 _ => Err(Refusal::Failure(Failure::TimedOut)),
             },
             Ok(Err(_)) | Err(_) => Err(Refusal::Failure(Failure::TimedOut)),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use usher_engine::ports::TicketConflict;
+use usher_engine::ports::{ProofId, TicketConflict};
 
 use crate::core::{Core, Halt, Start};
 use crate::failure::{Failure, Refusal};
@@ -11,6 +11,7 @@ use crate::job::{Ending, Job, Record, Stage, plain_commit};
 use crate::jobs::{Entry, Progress};
 use crate::mint_address::MintAddress;
 use crate::mint_error::MintError;
+use crate::pending::Pending;
 
 /// The pause after the first attempt that failed; it doubles with each.
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
@@ -30,12 +31,21 @@ pub(crate) struct Attempts {
     pub(crate) auth_refused: bool,
     /// The outputs are new ones already, because the mint claimed to have signed those before them.
     pub(crate) has_skipped: bool,
+    /// Set while the mint holds the inputs as pending.
+    pub(crate) pending: Option<Pending>,
 }
 
 impl Attempts {
     /// Of outputs that were prepared just now.
-    pub(crate) const NONE: Self =
-        Self { uncertain: false, any: false, refused_since: None, looks: 0, auth_refused: false, has_skipped: false };
+    pub(crate) const NONE: Self = Self {
+        uncertain: false,
+        any: false,
+        refused_since: None,
+        looks: 0,
+        auth_refused: false,
+        has_skipped: false,
+        pending: None,
+    };
     /// Of outputs that were read from the store.
     pub(crate) const UNKNOWN: Self = Self { uncertain: true, any: true, ..Self::NONE };
 }
@@ -48,6 +58,8 @@ pub(crate) enum Attempt {
     Anew(Job),
     /// The mint waits for a payment: look again after a pause, or when somebody asks.
     Later(Duration),
+    /// The mint holds the inputs as pending ([`Attempts::pending`]).
+    Pending,
 }
 
 impl Core {
@@ -96,6 +108,11 @@ impl Core {
                     self.pause(entry, wait).await?;
                     continue;
                 }
+                Ok(Attempt::Pending) => {
+                    entry.report(Progress::Pending);
+                    self.pause(entry, self.until_look(&attempts)).await?;
+                    continue;
+                }
                 Err(halt) => halt,
             };
             let is_stale = matches!(halt, Halt::Stale);
@@ -129,7 +146,7 @@ impl Core {
         match &job.record.stage {
             Stage::Intent(terms) => self.quote(entry, job, terms).await,
             Stage::Quoted(minting) => self.issue(entry, job, minting, attempts).await,
-            Stage::Swapping(swapping) => self.swap(entry, job, swapping, attempts).await,
+            Stage::Swapping(swapping) => self.swap_unless_pending(entry, job, swapping, attempts).await,
             Stage::Ended(_) => Err(Halt::Stale),
         }
     }
@@ -165,10 +182,22 @@ impl Core {
 
     /// Ends the job as failed, and gives up what it holds.
     pub(crate) async fn fail(&self, job: &Job, failure: Failure, again: bool) -> Result<Attempt, Halt> {
+        self.fail_with(job, failure, again, Vec::new()).await
+    }
+
+    /// The same, with own proofs that are set aside.
+    pub(crate) async fn fail_with(
+        &self,
+        job: &Job,
+        failure: Failure,
+        again: bool,
+        set_aside: Vec<ProofId>,
+    ) -> Result<Attempt, Halt> {
         let record = Record { stage: Stage::Ended(Ending::Failed { failure, again }), ..(*job.record).clone() };
         let mut commit = plain_commit(job.id, job.revision, self.now(), &record)?;
         commit.release_claims = true;
         commit.release_reserved = true;
+        commit.set_aside = set_aside;
         let revision = self.commit(commit).await?.map_err(stale)?;
         Ok(Attempt::Changed(Job { id: job.id, revision, record: Arc::new(record) }))
     }

@@ -19,6 +19,8 @@ pub(crate) enum Failure {
     InvalidResponse(String),
     Unreachable(String),
     TimedOut,
+    /// Its inputs were pending at the mint for so long that it was given up.
+    Pending,
 }
 
 impl From<MintError> for Failure {
@@ -43,7 +45,7 @@ impl Failure {
             }
             Self::AddressNotAllowed(reason) => TicketError::Unreachable(reason),
             // Not reached: they end a job.
-            Self::AlreadySpent | Self::Forged => TicketError::TimedOut,
+            Self::AlreadySpent | Self::Forged | Self::Pending => TicketError::TimedOut,
             failure @ (Self::InvalidResponse(_) | Self::Unreachable(_) | Self::TimedOut) => failure.into(),
         }
     }
@@ -59,6 +61,7 @@ impl From<Failure> for TicketError {
             Failure::InvalidResponse(reason) => Self::InvalidResponse(reason),
             Failure::Unreachable(reason) => Self::Unreachable(reason),
             Failure::TimedOut => Self::TimedOut,
+            Failure::Pending => Self::Token(TokenFault::Pending),
         }
     }
 }
@@ -68,7 +71,12 @@ impl From<Failure> for TicketError {
 pub(crate) enum Refusal {
     Token(TokenFault),
     Failure(Failure),
-    InsufficientFunds { available: u64, needed: u64 },
+    InsufficientFunds {
+        available: u64,
+        needed: u64,
+    },
+    /// Another job of the wallet spends the token, and the mint has not decided about it.
+    Pending,
     Overloaded,
     Store(Arc<StoreError>),
 }
@@ -103,6 +111,7 @@ impl From<Refusal> for TicketError {
             Refusal::Token(fault) => Self::Token(fault),
             Refusal::Failure(failure) => failure.into(),
             Refusal::InsufficientFunds { available, needed } => Self::InsufficientFunds { available, needed },
+            Refusal::Pending => Self::Pending,
             Refusal::Overloaded => Self::Overloaded,
             Refusal::Store(error) => Self::Store(match &*error {
                 StoreError::Unreadable(what) => StoreError::Unreadable(what),

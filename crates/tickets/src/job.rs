@@ -267,6 +267,7 @@ pub(crate) fn plain_commit(
         release_claims: false,
         add: Vec::new(),
         reserve: Vec::new(),
+        set_aside: Vec::new(),
         release_reserved: false,
         remove_reserved: false,
     })

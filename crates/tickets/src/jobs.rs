@@ -13,6 +13,10 @@ use usher_engine::ports::{MintAuthToken, TicketJobId};
 use crate::failure::{Failure, Refusal};
 use crate::job::Ending;
 
+/// How many jobs of one mint may wait for it or for payments, for each that may work: a mint that never decides does not
+/// take the places of others.
+const PARKED: usize = 4;
+
 /// How far a running job is.
 #[derive(Clone)]
 pub(crate) enum Progress {
@@ -20,6 +24,8 @@ pub(crate) enum Progress {
     Working(Option<Failure>),
     /// The mint waits for the payment of its quote.
     PaymentNeeded { invoice: String, expires_at: Option<UnixMillis> },
+    /// The mint holds its inputs as pending.
+    Pending,
     /// Its task has stopped, because the wallet closes. It continues at the next start.
     Stopped,
     /// It has ended, or was not started.
@@ -35,7 +41,8 @@ pub(crate) struct Entry {
     /// Somebody asked for the job: the next attempt is due now.
     pub(crate) nudge: Notify,
     waiters: Mutex<Waiters>,
-    /// It waits for a payment, which may take as long as it likes.
+    /// It waits for a payment, or until the mint has decided about its inputs: both may take as long as they like. So does a
+    /// job that was stored, until its mint has been asked.
     parked: AtomicBool,
     /// Nobody will pay its quote.
     quote_abandoned: AtomicBool,
@@ -58,8 +65,18 @@ impl Entry {
     }
 
     pub(crate) fn report(&self, progress: Progress) {
-        self.parked.store(matches!(progress, Progress::PaymentNeeded { .. }), Ordering::Relaxed);
+        match progress {
+            Progress::PaymentNeeded { .. } | Progress::Pending => self.parked.store(true, Ordering::Relaxed),
+            Progress::Working(None) => self.parked.store(false, Ordering::Relaxed),
+            // A request that fails does not end what it waits for.
+            Progress::Working(Some(_)) | Progress::Stopped | Progress::Ended(_) => {}
+        }
         self.progress.send_replace(progress);
+    }
+
+    /// Whether it waits for somebody, and takes no place of those that work.
+    pub(crate) fn is_parked(&self) -> bool {
+        self.parked.load(Ordering::Relaxed)
     }
 
     /// Whether its result is known.
@@ -192,8 +209,12 @@ impl Jobs {
             return Ok(None);
         }
         if let Some(limits) = limits {
-            let of_mint = |entry: &&Arc<Entry>| entry.mint_url == mint_url && !entry.parked.load(Ordering::Relaxed);
-            if jobs.len() >= limits.in_all || jobs.values().filter(of_mint).count() >= limits.per_mint {
+            let of_mint = jobs.values().filter(|entry| entry.mint_url == mint_url);
+            let (parked, working): (Vec<_>, Vec<_>) = of_mint.partition(|entry| entry.is_parked());
+            if jobs.len() >= limits.in_all
+                || working.len() >= limits.per_mint
+                || parked.len() >= limits.per_mint.saturating_mul(PARKED)
+            {
                 return Err(Refusal::Overloaded);
             }
         }
@@ -204,7 +225,7 @@ impl Jobs {
             progress: watch::Sender::new(Progress::Working(None)),
             nudge: Notify::new(),
             waiters: Mutex::default(),
-            parked: AtomicBool::new(false),
+            parked: AtomicBool::new(limits.is_none()),
             quote_abandoned: AtomicBool::new(false),
             offered_auth: Mutex::default(),
         });

@@ -42,6 +42,9 @@
 //! | at `Quoted` or `Swapping`, after the mint has signed | gets the signatures (NUT-09), verifies and stores them |
 //! | at `Swapping`, before the mint has processed the request | sends it, with the stored outputs |
 //! | before new outputs of a new keyset are stored | the old ones are sent; the mint refuses; new ones are prepared |
+//! | while the mint holds the inputs as pending | asks for their states; the rest as above |
+//! | before own proofs are set aside | the job goes on: they are found spent again |
+//! | before proofs that were set aside come back | the next check asks again |
 //! | before the last transaction | gets the signatures again |
 //! | after it | nothing; the same id gives the stored result |
 //!
@@ -52,6 +55,19 @@
 //!
 //! A proof of somebody else is *claimed* by the job that spends it: of two jobs for one token the second waits for the
 //! first, and then finds the token spent. Proofs of the wallet's own are *reserved*. Both happen in the first transaction.
+//!
+//! # Pending
+//!
+//! A token whose proofs the mint calls pending *before* anything was sent is refused: somebody else is spending it, nothing is
+//! stored, and no counter is used. Inputs that become pending later may be so because of the job's own request. Such a job
+//! leaves its place to others, asks for the states of its inputs together with the others, less and less often, and tries
+//! again when the mint has decided. It is given up only if each of its requests was refused, after five minutes; as long as
+//! one may have an effect, it waits.
+//!
+//! # Set aside
+//!
+//! Nothing is removed on a mint's word alone. Own proofs that the mint calls spent, although no job of the wallet has spent
+//! them, are *set aside*: they are in no balance, and come back when the mint says that they are unspent.
 //!
 //! # Seeds
 //!
@@ -88,10 +104,12 @@ mod mints;
 mod options;
 mod outputs;
 mod own_proof;
+mod pending;
 mod receive;
 mod restore;
 mod seed;
 mod selection;
+mod set_aside;
 mod signatures;
 mod state_requests;
 mod states;
@@ -102,6 +120,7 @@ mod wallet;
 
 pub use options::TicketOptions;
 pub use restore::{RestoreError, RestoredTickets, SecretsOf};
+pub use set_aside::SetAsideCheck;
 pub use token::read_token;
 pub use transport::{BrokenOff, MintTransport};
 pub use wallet::{CashuWallet, InvalidKey, MintStatus};

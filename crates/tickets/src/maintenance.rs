@@ -1,4 +1,4 @@
-//! What is done from time to time: finished jobs are removed, many small proofs become few, and own proofs leave keysets
+//! What is done from time to time: finished jobs are removed, mints are asked about proofs that are set aside, many small proofs become few, and own proofs leave keysets
 //! that the mint has retired or that expire.
 
 use std::collections::HashMap;
@@ -44,7 +44,10 @@ impl Core {
             pause = self.options.maintenance_interval;
             self.remove_finished().await;
             tokio::select! {
-                () = self.renew_all() => {}
+                () = async {
+                    self.ask_about_set_aside().await;
+                    self.renew_all().await;
+                } => {}
                 () = self.closing.cancelled() => return,
             }
         }
@@ -74,7 +77,7 @@ impl Core {
                 return;
             }
         };
-        for balance in balances {
+        for balance in balances.into_iter().filter(|balance| balance.amount > 0) {
             let Ok(mint) = self.mints.get(&balance.mint_url) else { continue };
             if let Err(error) = self.renew(&mint, &balance.unit).await {
                 let (mint, unit) = (&balance.mint_url, &balance.unit);

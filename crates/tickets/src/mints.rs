@@ -24,6 +24,8 @@ pub(crate) struct Mint {
     pub(crate) keysets: Keysets,
     /// Requests of jobs that may run at once: a mint that hangs holds up nobody but its own jobs.
     pub(crate) slots: Semaphore,
+    /// Held by a job that is tried although its inputs are pending: many of them do not hold up those that work.
+    pub(crate) trying: Semaphore,
     /// Held from reading a counter, or choosing own proofs, to the commit that uses them.
     pub(crate) preparing: tokio::sync::Mutex<()>,
     pub(crate) states: StateQueue,
@@ -106,6 +108,7 @@ impl Mints {
             first_unused: Mutex::default(),
             client,
             slots: Semaphore::new(self.requests_per_mint),
+            trying: Semaphore::new(1),
             preparing: tokio::sync::Mutex::default(),
         });
         mints.insert(address, Arc::clone(&mint));

@@ -17,7 +17,6 @@ use crate::mint_address::{MintAddress, normal_unit};
 use crate::mints::Mint;
 use crate::outputs::OutputError;
 use crate::seed::Owner;
-use crate::states::together;
 use crate::token::{self, ReadToken};
 
 /// How often a step is tried again because something changed meanwhile.
@@ -62,6 +61,7 @@ impl Core {
             return Err(Refusal::Token(TokenFault::TooLittle { amount, at_least }).into());
         }
         mint.keysets.support().await.map_err(Refusal::from)?;
+        self.refuse_spent(entry, mint, terms, &claims, ys.clone()).await?;
         let owner = if is_verify { Owner::Holder } else { Owner::Wallet };
         let mut claims = claims;
         if is_verify {
@@ -107,6 +107,30 @@ impl Core {
         Err(Refusal::Overloaded.into())
     }
 
+    /// Refuses a token that the mint says somebody has spent, or is spending, before anything is stored for it and a counter
+    /// is used. What is pending now is so because of somebody else, or of another job of ours, whose result decides.
+    async fn refuse_spent(
+        self: &Arc<Self>,
+        entry: &Entry,
+        mint: &Arc<Mint>,
+        terms: &ReceiveTerms,
+        claims: &[ProofId],
+        ys: Vec<cashu::PublicKey>,
+    ) -> Result<(), Refusal> {
+        let state = self.state_once(mint, ys, terms.auth.as_ref()).await?;
+        if state == TokenState::Unspent {
+            return Ok(());
+        }
+        for claim in claims {
+            if let Some(other) = self.store.proof_claim(*claim).await?
+                && other != entry.id
+            {
+                self.wait_for_claim(other).await?;
+            }
+        }
+        unspent(state)
+    }
+
     /// Checks a token against its mint's keysets, and the DLEQ proofs that it has.
     async fn check(&self, entry: &Entry, mint: &Mint, token: &ReadToken) -> Result<Checked, Halt> {
         let _slot = mint.slots.acquire().await.map_err(|_| Halt::Stopped)?;
@@ -130,7 +154,7 @@ impl Core {
     async fn verify_as_it_is(
         self: &Arc<Self>,
         entry: &Entry,
-        mint: &Mint,
+        mint: &Arc<Mint>,
         terms: &ReceiveTerms,
         claims: &[ProofId],
         ys: Vec<cashu::PublicKey>,
@@ -143,16 +167,11 @@ impl Core {
                 self.wait_for_claim(other).await?;
             }
         }
-        let states = {
-            let _slot = mint.slots.acquire().await.map_err(|_| Halt::Stopped)?;
-            mint.client.check_state(ys, terms.auth.as_ref()).await.map_err(Refusal::from)?
-        };
+        let state = self.state_once(mint, ys, terms.auth.as_ref()).await?;
         if let Some(auth) = &terms.auth {
             self.tokens.keep(&mint.address, auth).await;
         }
-        if together(states.iter().map(|state| state.state)) != TokenState::Unspent {
-            return Err(Refusal::Token(TokenFault::AlreadySpent).into());
-        }
+        unspent(state)?;
         let claims: Vec<_> = claims.iter().copied().map(as_verified).collect();
         for _ in 0..TRIES {
             edge!("tickets-before-verified");
@@ -175,6 +194,15 @@ impl Core {
             return Err(Refusal::Token(TokenFault::AlreadySpent));
         }
         Ok(())
+    }
+}
+
+/// Refuses any other state.
+fn unspent(state: TokenState) -> Result<(), Refusal> {
+    match state {
+        TokenState::Unspent => Ok(()),
+        TokenState::Pending => Err(TokenFault::Pending.into()),
+        TokenState::Spent => Err(TokenFault::AlreadySpent.into()),
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use cashu::PublicKey;
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
-use usher_engine::ports::TokenState;
+use usher_engine::ports::{MintAuthToken, TokenState};
 
 use crate::failure::Refusal;
 use crate::mint_error::MintError;
@@ -29,31 +29,36 @@ struct Waiting {
 
 pub(crate) struct Question {
     pub(crate) ys: Vec<PublicKey>,
+    /// What the mint is shown; otherwise the token that it accepted last.
+    pub(crate) auth: Option<MintAuthToken>,
     pub(crate) reply: oneshot::Sender<Result<TokenState, MintError>>,
 }
 
 impl StateQueue {
-    /// Adds a question. True if the caller must start [`Core::send_all`].
+    /// Adds a question. True if the caller must have all of them sent.
     pub(crate) fn ask(
         &self,
         ys: Vec<PublicKey>,
+        auth: Option<MintAuthToken>,
     ) -> Result<(oneshot::Receiver<Result<TokenState, MintError>>, bool), Refusal> {
         let mut waiting = self.0.lock();
         if waiting.questions.len() >= MAX_WAITING {
             return Err(Refusal::Overloaded);
         }
         let (reply, receiver) = oneshot::channel();
-        waiting.questions.push_back(Question { ys, reply });
+        waiting.questions.push_back(Question { ys, auth, reply });
         Ok((receiver, !std::mem::replace(&mut waiting.is_running, true)))
     }
 
-    /// The next batch; none when there is nothing to ask, and then nobody sends any more.
+    /// The next batch, of those who show the mint the same; none when there is nothing to ask, and then nobody sends any
+    /// more.
     pub(crate) fn next(&self) -> Vec<Question> {
         let mut waiting = self.0.lock();
-        let mut batch = Vec::new();
+        let mut batch: Vec<Question> = Vec::new();
         let mut size = 0;
         while let Some(question) = waiting.questions.front() {
-            if !batch.is_empty() && size + question.ys.len() > MAX_BATCH {
+            let other_auth = batch.first().is_some_and(|first| first.auth != question.auth);
+            if other_auth || !batch.is_empty() && size + question.ys.len() > MAX_BATCH {
                 break;
             }
             size += question.ys.len();

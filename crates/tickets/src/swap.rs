@@ -4,10 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use cashu::{BlindSignature, Proof};
-use usher_engine::ports::{TicketJobId, TokenState};
+use usher_engine::ports::TokenState;
 
 use crate::core::{Core, Halt, edge};
-use crate::create::ids;
 use crate::drive::{Attempt, Attempts, stale, wrong};
 use crate::failure::{Failure, Refusal};
 use crate::job::{Ending, Job, Kind, Record, Stage, Swapping, plain_commit};
@@ -22,7 +21,7 @@ use crate::token;
 
 /// How long a mint must refuse before it is believed although an earlier attempt had no response: by then that one has
 /// surely been processed.
-const LATE_EFFECTS: Duration = Duration::from_secs(5 * 60);
+pub(crate) const LATE_EFFECTS: Duration = Duration::from_secs(5 * 60);
 
 /// Why a job ends whose outputs the mint claims to have signed for another request, also after they were made anew.
 pub(crate) const SIGNED_BEFORE: &str = "it has signed these outputs before: another service uses the same key with it";
@@ -80,7 +79,18 @@ impl Core {
         }
         let states = mint.client.check_state(swapping.ys()?, swapping.auth.as_ref()).await?;
         match together(states.iter().map(|state| state.state)) {
-            TokenState::Pending => return Err(error.into()),
+            TokenState::Pending => {
+                let now = self.clock.monotonic();
+                if matches!(error, MintError::Refused(_))
+                    && !attempts.uncertain
+                    && now.saturating_sub(*attempts.refused_since.get_or_insert(now)) >= LATE_EFFECTS
+                {
+                    // It is not our request that the mint works on.
+                    edge!("tickets-before-failure");
+                    return self.fail(job, Failure::Pending, true).await;
+                }
+                return Ok(self.is_pending(attempts));
+            }
             TokenState::Spent => {
                 // Whether it was us is known only now: the mint marks inputs as spent after it has kept its signatures.
                 if let Some(signatures) = self.restored(&mint, &swapping.outputs, swapping).await? {
@@ -92,7 +102,7 @@ impl Core {
                 }
                 let spent = |state: &&cashu::ProofState| state.state == cashu::State::Spent;
                 let spent = states.iter().filter(spent).map(|state| token::proof_id(&state.y)).collect();
-                return self.drop_spent(job, swapping, spent).await;
+                return self.set_aside(job, swapping, spent).await;
             }
             TokenState::Unspent => {}
         }
@@ -261,47 +271,6 @@ impl Core {
         let revision = self.commit(commit).await?.map_err(stale)?;
         edge!("tickets-after-new-outputs");
         Ok(Attempt::Anew(Job { id: job.id, revision, record: Arc::new(record) }))
-    }
-
-    /// The mint says that some of the wallet's own proofs are spent, though not by this job: they leave the balance, and the
-    /// others become free again.
-    async fn drop_spent(
-        &self,
-        job: &Job,
-        swapping: &Swapping,
-        spent: Vec<usher_engine::ports::ProofId>,
-    ) -> Result<Attempt, Halt> {
-        let amounts: u64 = ids(swapping)?
-            .iter()
-            .zip(&swapping.inputs)
-            .filter(|(id, _)| spent.contains(id))
-            .map(|(_, proof)| u64::from(proof.amount))
-            .sum();
-        tracing::error!(
-            mint = swapping.mint_url,
-            unit = swapping.unit,
-            amount = amounts,
-            "the mint says that proofs of the ticket wallet are spent, which the wallet has not spent; they are removed",
-        );
-        let failure =
-            Failure::Refused("some of the wallet's proofs are spent; they were removed, try again".to_owned());
-        let failed = self.fail(job, failure, true).await?;
-        let mut of = Vec::new();
-        spent.iter().for_each(|id| of.extend(id.0));
-        let id = TicketJobId::derive("spent", &of);
-        let ending = Stage::Ended(Ending::Amount(0));
-        let record = Record { kind: Kind::Renew, fingerprint: String::new(), stage: ending };
-        let mut reserve = plain_commit(id, 0, self.now(), &record)?;
-        reserve.reserve = spent;
-        let mut remove = plain_commit(id, 1, self.now(), &record)?;
-        remove.remove_reserved = true;
-        for commit in [reserve, remove] {
-            if let Err(conflict) = self.commit(commit).await? {
-                // They are found again by the next job that wants to spend them.
-                tracing::warn!(?conflict, "spent proofs of the ticket wallet could not be removed");
-            }
-        }
-        Ok(failed)
     }
 }
 

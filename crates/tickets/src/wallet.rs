@@ -15,7 +15,7 @@ use usher_engine::ports::{
 
 use crate::TicketOptions;
 use crate::core::{Core, Got};
-use crate::failure::{Failure, Refusal};
+use crate::failure::Failure;
 use crate::job::{Ending, Job, Terms};
 use crate::jobs::Jobs;
 use crate::mint_tokens::MintTokens;
@@ -190,21 +190,9 @@ impl TicketWallet for CashuWallet {
         let token = token::read(token)?;
         let ys = token.ys()?;
         let mint = self.core.mints.get(token.mint.as_str())?;
-        let (reply, must_send) = mint.states.ask(ys)?;
-        if must_send {
-            let core = Arc::clone(&self.core);
-            self.core.tasks.spawn(async move {
-                let aborting = core.aborting.clone();
-                tokio::select! {
-                    () = core.send_all(mint) => {}
-                    () = aborting.cancelled() => {}
-                }
-            });
-        }
-        match tokio::time::timeout(self.core.options.wait, reply).await {
-            Ok(Ok(Ok(state))) => Ok(state),
-            Ok(Ok(Err(error))) => Err(Refusal::from(error).into()),
-            Ok(Err(_)) | Err(_) => Err(Failure::TimedOut.into()),
+        match tokio::time::timeout(self.core.options.wait, self.core.state_once(&mint, ys, None)).await {
+            Ok(state) => Ok(state?),
+            Err(_) => Err(Failure::TimedOut.into()),
         }
     }
 

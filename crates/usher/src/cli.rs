@@ -238,6 +238,12 @@ impl fmt::Debug for ListenCommand {
 pub enum TicketsCommand {
     /// Prints the balances: amount, unit and mint, one per line.
     Balances,
+    /// Asks the mints about tickets that are set aside, because a mint said that they are spent although the service has not
+    /// spent them. What is unspent comes back into the balance. Prints what is still set aside: amount, unit and mint, one per
+    /// line.
+    ///
+    /// The running service asks as well, every hour.
+    Check,
     /// Gets the balance at a mint back after the database was lost, or an old copy took its place: what the mint has signed
     /// for the service's key, and what is neither spent nor in the database.
     ///

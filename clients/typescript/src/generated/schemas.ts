@@ -248,7 +248,7 @@ export interface components {
          * @description The `code` of an error: stable, for programs to branch on.
          * @enum {string}
          */
-        ErrorCode: "malformed_json" | "malformed_request" | "jwt_invalid" | "jwt_expired" | "unauthorized" | "route_not_found" | "stream_not_found" | "events_removed" | "delivery_not_found" | "profile_not_found" | "session_not_found" | "subscription_not_found" | "relay_not_found" | "channel_not_found" | "consent_not_found" | "signing_key_not_found" | "remote_signer_not_found" | "method_not_allowed" | "body_timeout" | "idempotency_key_reused" | "token_already_spent" | "session_decided" | "session_expired" | "login_code_invalid" | "login_code_redeemed" | "login_code_expired" | "body_too_large" | "unsupported_media_type" | "invalid_request" | "upgrade_required" | "rate_limited" | "budget_exhausted" | "internal_error" | "overloaded" | "storage_unavailable" | "no_relay_connected" | "wallet_not_configured" | "verification_not_configured" | "oidc_not_configured" | "wallet_error" | "wallet_timeout" | "mint_error" | "mint_timeout" | "deadline_exceeded";
+        ErrorCode: "malformed_json" | "malformed_request" | "jwt_invalid" | "jwt_expired" | "unauthorized" | "route_not_found" | "stream_not_found" | "events_removed" | "delivery_not_found" | "profile_not_found" | "session_not_found" | "subscription_not_found" | "relay_not_found" | "channel_not_found" | "consent_not_found" | "signing_key_not_found" | "remote_signer_not_found" | "method_not_allowed" | "body_timeout" | "idempotency_key_reused" | "token_already_spent" | "token_pending" | "session_decided" | "session_expired" | "login_code_invalid" | "login_code_redeemed" | "login_code_expired" | "body_too_large" | "unsupported_media_type" | "invalid_request" | "upgrade_required" | "rate_limited" | "budget_exhausted" | "internal_error" | "overloaded" | "storage_unavailable" | "no_relay_connected" | "wallet_not_configured" | "verification_not_configured" | "oidc_not_configured" | "wallet_error" | "wallet_timeout" | "mint_error" | "mint_timeout" | "deadline_exceeded";
         /**
          * @description An event of a stream; it never changes once it has been read.
          */
@@ -1578,6 +1578,11 @@ export interface components {
              * @description The mint.
              */
             mint_url: string;
+            /**
+             * Format: int64
+             * @description How much is set aside, in the unit: the mint says that it is spent, and the service has not spent it. It is not in `amount`, and comes back when the mint says that it is unspent. Left out when it is 0.
+             */
+            set_aside?: number | null;
             /**
              * @description The unit.
              */

@@ -51,6 +51,8 @@ pub enum ErrorCode {
     IdempotencyKeyReused,
     /// The Cashu token is spent already.
     TokenAlreadySpent,
+    /// The mint holds the Cashu token as pending: it is being spent, and it is not known yet by whom.
+    TokenPending,
     /// The verification session is decided already.
     SessionDecided,
     /// Nobody decided the verification session in time.
@@ -102,7 +104,7 @@ pub enum ErrorCode {
 
 impl ErrorCode {
     /// Every code.
-    pub const ALL: [Self; 44] = [
+    pub const ALL: [Self; 45] = [
         Self::MalformedJson,
         Self::MalformedRequest,
         Self::JwtInvalid,
@@ -124,6 +126,7 @@ impl ErrorCode {
         Self::BodyTimeout,
         Self::IdempotencyKeyReused,
         Self::TokenAlreadySpent,
+        Self::TokenPending,
         Self::SessionDecided,
         Self::SessionExpired,
         Self::LoginCodeInvalid,
@@ -178,6 +181,7 @@ impl ErrorCode {
             Self::BodyTimeout => "body_timeout",
             Self::IdempotencyKeyReused => "idempotency_key_reused",
             Self::TokenAlreadySpent => "token_already_spent",
+            Self::TokenPending => "token_pending",
             Self::BodyTooLarge => "body_too_large",
             Self::UnsupportedMediaType => "unsupported_media_type",
             Self::InvalidRequest => "invalid_request",
@@ -222,6 +226,7 @@ impl ErrorCode {
             Self::BodyTimeout => StatusCode::REQUEST_TIMEOUT,
             Self::IdempotencyKeyReused
             | Self::TokenAlreadySpent
+            | Self::TokenPending
             | Self::SessionDecided
             | Self::SessionExpired
             | Self::LoginCodeInvalid
@@ -274,6 +279,7 @@ impl ErrorCode {
             Self::BodyTimeout => "The body did not arrive in time",
             Self::IdempotencyKeyReused => "The idempotency key belongs to another request",
             Self::TokenAlreadySpent => "The token is already spent",
+            Self::TokenPending => "The token is pending at its mint",
             Self::BodyTooLarge => "The body is too large",
             Self::UnsupportedMediaType => "The body is not application/json",
             Self::InvalidRequest => "Some fields are wrong",

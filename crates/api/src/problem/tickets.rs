@@ -32,6 +32,11 @@ impl From<TicketError> for Problem {
                 Self::new(ErrorCode::MintError, format!("the mint cannot be reached: {reason}"))
             }
             TicketError::TimedOut => Self::mint_timeout(),
+            TicketError::Pending => Self::new(
+                ErrorCode::TokenPending,
+                "it is pending at the mint, perhaps because of this request; the work goes on: repeat the request with its \
+                 Idempotency-Key",
+            ),
             TicketError::InsufficientFunds { available, needed } => Self::invalid_field(
                 "/amount",
                 format!("the balance is {available}; with the mint's fee {needed} is needed (GET /cashu/balances)"),
@@ -50,7 +55,13 @@ impl From<TokenFault> for Problem {
     fn from(fault: TokenFault) -> Self {
         let pointer = match &fault {
             TokenFault::AlreadySpent => {
-                return Self::new(ErrorCode::TokenAlreadySpent, "the token is spent, or is being spent right now");
+                return Self::new(ErrorCode::TokenAlreadySpent, "the token is spent");
+            }
+            TokenFault::Pending => {
+                return Self::new(
+                    ErrorCode::TokenPending,
+                    "the token is pending at the mint: somebody else is spending it; nothing was done",
+                );
             }
             TokenFault::OtherMint => "/mint_url",
             TokenFault::OtherUnit => "/unit",
@@ -88,6 +99,7 @@ mod tests {
             (TokenFault::Locked, ErrorCode::InvalidRequest, Some("/token")),
             (TokenFault::Forged, ErrorCode::InvalidRequest, Some("/token")),
             (TokenFault::AlreadySpent, ErrorCode::TokenAlreadySpent, None),
+            (TokenFault::Pending, ErrorCode::TokenPending, None),
         ] {
             let problem = Problem::from(TicketError::Token(fault.clone()));
             assert_eq!(problem.code(), code, "{fault:?}");
@@ -105,6 +117,7 @@ mod tests {
             (TicketError::InvalidResponse("no signatures".to_owned()), ErrorCode::MintError),
             (TicketError::Unreachable("refused".to_owned()), ErrorCode::MintError),
             (TicketError::TimedOut, ErrorCode::MintTimeout),
+            (TicketError::Pending, ErrorCode::TokenPending),
             (TicketError::InsufficientFunds { available: 1, needed: 2 }, ErrorCode::InvalidRequest),
             (TicketError::OtherJob, ErrorCode::IdempotencyKeyReused),
             (TicketError::Overloaded, ErrorCode::Overloaded),

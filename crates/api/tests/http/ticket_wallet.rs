@@ -129,6 +129,6 @@ impl TicketWallet for ScriptedTicketWallet {
     }
 
     async fn balances(&self) -> Result<Vec<TicketBalance>, StoreError> {
-        Ok(vec![TicketBalance { mint_url: MINT.to_owned(), unit: UNIT.to_owned(), amount: 42 }])
+        Ok(vec![TicketBalance { mint_url: MINT.to_owned(), unit: UNIT.to_owned(), amount: 42, set_aside: 0 }])
     }
 }

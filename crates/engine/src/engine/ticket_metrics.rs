@@ -41,6 +41,7 @@ impl TicketMetrics {
                 TicketError::InvalidResponse(_)
                 | TicketError::Unreachable(_)
                 | TicketError::TimedOut
+                | TicketError::Pending
                 | TicketError::Store(_),
             ) => 3,
             Some(

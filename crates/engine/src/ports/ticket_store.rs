@@ -37,16 +37,22 @@ pub trait TicketStore: SettingStore {
     /// keyset is: the counter is lost, and the same secrets must not be used again.
     async fn ticket_counter(&self, mint_url: &str, keyset: &str) -> Result<u32, StoreError>;
 
-    /// Proofs of this mint and unit that no job has reserved, smallest amount first, at most `limit`. Damaged ones are left
+    /// Proofs of this mint and unit that no job has reserved and that are not set aside, smallest amount first, at most `limit`. Damaged ones are left
     /// out, so that the others can be spent.
     async fn free_proofs(&self, mint_url: &str, unit: &str, limit: usize) -> Result<Vec<StoredProof>, StoreError>;
 
-    /// These proofs, as far as they are stored, reserved or not, in the order of `ids`; an error when one is damaged.
+    /// These proofs, as far as they are stored, reserved, set aside or not, in the order of `ids`; an error when one is damaged.
     async fn proofs(&self, ids: &[ProofId]) -> Result<Vec<StoredProof>, StoreError>;
 
-    /// Sums of the proofs that no job has reserved, by mint and unit, in that order; none that is 0. A sum above `u64::MAX`
+    /// Sums of the proofs that no job has reserved, by mint and unit, in that order. A sum above `u64::MAX`
     /// is `u64::MAX`: a mint can sign any amount, and must not hide the balances at others.
     async fn ticket_balances(&self) -> Result<Vec<TicketBalance>, StoreError>;
+
+    /// Proofs that are set aside, in the order of their ids, after `after`, at most `limit`. Damaged ones are left out.
+    async fn set_aside_proofs(&self, after: Option<ProofId>, limit: usize) -> Result<Vec<StoredProof>, StoreError>;
+
+    /// Those of these proofs that are set aside are free again; returns how many.
+    async fn return_set_aside(&self, ids: &[ProofId]) -> Result<usize, StoreError>;
 
     /// Removes jobs that were finished before `before`, the oldest first, with their claims, at most `limit`; returns how
     /// many. A job that still has proofs reserved stays.
@@ -87,6 +93,9 @@ pub struct TicketCommit {
     pub add: Vec<StoredProof>,
     /// Own proofs that the job will spend; a conflict when one is not there or is reserved, also by the job itself.
     pub reserve: Vec<ProofId>,
+    /// Proofs that the job had reserved before this step and that are set aside: kept, and neither free nor reserved, until
+    /// [`return_set_aside`](TicketStore::return_set_aside). A conflict when the job has not reserved one.
+    pub set_aside: Vec<ProofId>,
     /// Makes all proofs that the job had reserved before this step free again: it failed, and they are not spent.
     pub release_reserved: bool,
     /// Removes all proofs that the job had reserved before this step: they are spent. Stronger than `release_reserved`.
@@ -124,7 +133,8 @@ pub enum TicketConflict {
     Counter,
     /// This job claimed one of the proofs.
     Claimed(TicketJobId),
-    /// An own proof is gone or reserved, or one to be added is there already.
+    /// An own proof is gone, reserved or set aside, one to be set aside is not reserved by the job, or one to be added is
+    /// there already.
     Proof,
     /// The amount of a proof to be added is above `i64::MAX`, which no store can keep.
     Amount,

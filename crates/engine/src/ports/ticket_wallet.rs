@@ -224,6 +224,8 @@ pub struct TicketBalance {
     pub unit: String,
     /// How much can be spent, in the unit.
     pub amount: u64,
+    /// How much is set aside, in the unit: the mint calls it spent, although the wallet has not spent it. Not in `amount`.
+    pub set_aside: u64,
 }
 
 /// What is wrong with a token.
@@ -266,9 +268,12 @@ pub enum TokenFault {
     /// A proof contains the same secret twice, a wrong signature or a wrong DLEQ proof.
     #[error("the mint has not signed it")]
     Forged,
-    /// It is spent, or is being spent.
+    /// It is spent.
     #[error("it is already spent")]
     AlreadySpent,
+    /// Somebody else is spending it at this moment: the mint may call it spent or unspent later.
+    #[error("it is pending at the mint: somebody is spending it")]
+    Pending,
 }
 
 /// Why the ticket wallet did not do it.
@@ -292,6 +297,9 @@ pub enum TicketError {
     /// There was no result in time. The job goes on.
     #[error("the mint did not respond in time")]
     TimedOut,
+    /// The mint holds what the job spends as pending (NUT-07), perhaps because of the job's own request. The job goes on.
+    #[error("it is pending at the mint, which has not decided yet whether it is spent")]
+    Pending,
     /// The wallet's balance does not cover it. Definite.
     #[error("the ticket wallet holds {available}, which does not cover {needed} with the mint's fee")]
     InsufficientFunds {
@@ -321,9 +329,12 @@ impl TicketError {
             | Self::Refused(_)
             | Self::InsufficientFunds { .. }
             | Self::OtherJob => true,
-            Self::InvalidResponse(_) | Self::Unreachable(_) | Self::TimedOut | Self::Overloaded | Self::Store(_) => {
-                false
-            }
+            Self::InvalidResponse(_)
+            | Self::Unreachable(_)
+            | Self::TimedOut
+            | Self::Pending
+            | Self::Overloaded
+            | Self::Store(_) => false,
         }
     }
 }

@@ -1,5 +1,7 @@
 //! False responses of a mint.
 
+use std::collections::HashMap;
+
 use serde_json::{Value, json};
 
 /// The base point of secp256k1: a valid point that signs nothing.
@@ -22,6 +24,8 @@ pub enum FalseResponse {
     NoDleq,
     /// Every proof has this state: `SPENT`, `UNSPENT`, `PENDING` or something else (NUT-07).
     ProofState(&'static str),
+    /// These proofs, by their points Y in hex, have these states.
+    StatesOf(HashMap<String, &'static str>),
     /// A state for one proof fewer than was asked for.
     FewerStates,
     /// Nothing was ever signed (NUT-09).
@@ -57,6 +61,11 @@ impl FalseResponse {
                 }
             }),
             Self::ProofState(state) => each(body, "states", |proof| proof["state"] = json!(state)),
+            Self::StatesOf(states) => each(body, "states", |proof| {
+                if let Some(state) = proof["Y"].as_str().and_then(|y| states.get(y)) {
+                    proof["state"] = json!(state);
+                }
+            }),
             Self::FewerStates => shorten(body, "states"),
             Self::NothingToRestore => *body = json!({ "outputs": [], "signatures": [] }),
             Self::QuoteState(state) => body["state"] = json!(state),

@@ -1,6 +1,6 @@
 //! A proxy in front of a mint that injects faults.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::convert::Infallible;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -72,6 +72,8 @@ struct Faults {
     lasting: BTreeMap<MintRoute, Fault>,
     /// For the next requests of a route, one after the other; `None` lets one through.
     next: BTreeMap<MintRoute, VecDeque<Option<Fault>>>,
+    /// Proofs with a false state: secrets by their points Y in hex.
+    held: HashMap<String, (String, &'static str)>,
 }
 
 impl Faults {
@@ -80,6 +82,13 @@ impl Faults {
             Some(next) => next,
             None => self.lasting.get(&route).cloned(),
         }
+    }
+
+    /// Whether a request swaps one of the proofs with a false state; their state.
+    fn held_input(&self, body: &Value) -> Option<&'static str> {
+        let inputs = body["inputs"].as_array()?;
+        let is_input = |secret: &str| inputs.iter().any(|input| input["secret"] == secret);
+        self.held.values().find(|(secret, _)| is_input(secret)).map(|(_, state)| *state)
     }
 }
 
@@ -150,6 +159,18 @@ impl FaultyMint {
         self.proxy.faults.lock().next.entry(route).or_default().push_back(None);
     }
 
+    /// These proofs, each with its point Y in hex and its secret, have this state (NUT-07) from now on, and swaps of them are
+    /// refused. `PENDING`: as if somebody paid an invoice with them that nobody settles. `SPENT`: a lie.
+    pub fn hold(&self, proofs: impl IntoIterator<Item = (String, String)>, state: &'static str) {
+        let held = proofs.into_iter().map(|(y, secret)| (y, (secret, state)));
+        self.proxy.faults.lock().held.extend(held);
+    }
+
+    /// Nothing lasting goes wrong with new requests of this route.
+    pub fn clear(&self, route: MintRoute) {
+        self.proxy.faults.lock().lasting.remove(&route);
+    }
+
     /// Removes all faults for new requests. Requests that already hang keep hanging.
     pub fn heal(&self) {
         *self.proxy.faults.lock() = Faults::default();
@@ -208,6 +229,9 @@ impl Proxy {
             fault: fault.clone(),
         });
         let forward = || self.forward(&head, body.clone());
+        if fault.is_none() && matches!(route, MintRoute::Swap | MintRoute::CheckState) {
+            return self.with_held(route, &body, forward()).await;
+        }
         match fault {
             None => forward().await,
             Some(Fault::Refuse { status, code, detail }) => Ok(refusal(status, code, &detail)),
@@ -243,6 +267,27 @@ impl Proxy {
                 response.headers_mut().insert(header::LOCATION, location);
                 Ok(response)
             }
+        }
+    }
+
+    /// The response to a swap or a state check, as the proofs with a false state have it.
+    async fn with_held(
+        &self,
+        route: MintRoute,
+        body: &Bytes,
+        forward: impl Future<Output = io::Result<Response<Body>>>,
+    ) -> io::Result<Response<Body>> {
+        let request = serde_json::from_slice(body).unwrap_or(Value::Null);
+        let (held, states) = {
+            let faults = self.faults.lock();
+            let states: HashMap<_, _> = faults.held.iter().map(|(y, (_, state))| (y.clone(), *state)).collect();
+            (faults.held_input(&request), states)
+        };
+        match held {
+            Some("PENDING") => Ok(refusal(400, 11002, "Token is pending")),
+            Some(_) => Ok(refusal(400, 11001, "Token is already spent")),
+            None if states.is_empty() || route == MintRoute::Swap => forward.await,
+            None => falsified(forward.await?, &FalseResponse::StatesOf(states)).await,
         }
     }
 

@@ -367,6 +367,18 @@ impl TicketStore for Disk {
         wait(self.inner.ticket_balances())
     }
 
+    async fn set_aside_proofs(&self, after: Option<ProofId>, limit: usize) -> Result<Vec<StoredProof>, StoreError> {
+        self.read().await;
+        wait(self.inner.set_aside_proofs(after, limit))
+    }
+
+    async fn return_set_aside(&self, ids: &[ProofId]) -> Result<usize, StoreError> {
+        self.write().await?;
+        let returned = wait(self.inner.return_set_aside(ids))?;
+        self.written().await;
+        Ok(returned)
+    }
+
     async fn remove_ticket_jobs(&self, before: UnixMillis, limit: usize) -> Result<usize, StoreError> {
         self.write().await?;
         wait(self.inner.remove_ticket_jobs(before, limit))

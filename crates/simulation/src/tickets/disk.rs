@@ -82,6 +82,14 @@ impl TicketStore for Disk {
         self.inner.ticket_balances().await
     }
 
+    async fn set_aside_proofs(&self, after: Option<ProofId>, limit: usize) -> Result<Vec<StoredProof>, StoreError> {
+        self.inner.set_aside_proofs(after, limit).await
+    }
+
+    async fn return_set_aside(&self, ids: &[ProofId]) -> Result<usize, StoreError> {
+        self.inner.return_set_aside(ids).await
+    }
+
     async fn remove_ticket_jobs(&self, before: UnixMillis, limit: usize) -> Result<usize, StoreError> {
         self.inner.remove_ticket_jobs(before, limit).await
     }

@@ -180,6 +180,7 @@ pub fn ticket_step(number: u64, revision: u64) -> TicketCommit {
         release_claims: false,
         add: Vec::new(),
         reserve: Vec::new(),
+        set_aside: Vec::new(),
         release_reserved: false,
         remove_reserved: false,
     }

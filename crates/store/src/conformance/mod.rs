@@ -212,6 +212,7 @@ macro_rules! store_conformance {
                 a_counter_that_is_lost_is_no_counter_of_0
                 claimed_proof_names_its_job
                 proofs_are_added_reserved_released_and_removed
+                proofs_are_set_aside_and_returned
                 proofs_are_read_by_id
                 free_proofs_are_listed_by_amount
                 proof_is_never_stored_or_reserved_twice

@@ -40,6 +40,7 @@ struct Tickets {
     free: Vec<Vec<StoredProof>>,
     counters: Vec<u32>,
     balances: Vec<TicketBalance>,
+    set_aside: Vec<StoredProof>,
 }
 
 impl Tickets {
@@ -65,6 +66,7 @@ impl Tickets {
             free,
             counters,
             balances: store.ticket_balances().await.unwrap(),
+            set_aside: store.set_aside_proofs(None, usize::MAX).await.unwrap(),
         }
     }
 }

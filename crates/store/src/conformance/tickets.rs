@@ -176,6 +176,53 @@ pub async fn proofs_are_added_reserved_released_and_removed(subject: impl Subjec
     assert!(store.proofs(&both).await.unwrap().is_empty());
 }
 
+/// They are kept, and are nobody's, until they are returned.
+pub async fn proofs_are_set_aside_and_returned(subject: impl Subject) {
+    let store = subject.store();
+    let add = vec![sats(1, 1), sats(2, 2), sats(3, 4), proof(4, MINT, "multi", 5)];
+    done(&*store, TicketCommit { add: add.clone(), ..ticket_step(1, 0) }).await;
+    let some = [1, 2, 4].map(proof_id).to_vec();
+    done(&*store, TicketCommit { reserve: some.clone(), ..ticket_step(2, 0) }).await;
+    // Only what the job itself has reserved before, and once.
+    for (number, revision, set_aside) in [(1, 1, vec![1]), (2, 1, vec![3]), (2, 1, vec![9]), (2, 1, vec![1, 1])] {
+        let set_aside = set_aside.into_iter().map(proof_id).collect();
+        let commit = TicketCommit { set_aside, release_reserved: true, ..ticket_step(number, revision) };
+        assert_eq!(conflict(&*store, commit).await, TicketConflict::Proof);
+    }
+    let mut aside = [1, 4].map(proof_id);
+    aside.sort_unstable();
+    let failed =
+        TicketCommit { set_aside: aside.to_vec(), release_reserved: true, finished: true, ..ticket_step(2, 1) };
+    done(&*store, failed).await;
+    assert_eq!(free(&*store).await, [2, 3].map(proof_id), "the others are free again");
+    assert_eq!(store.proofs(&[proof_id(1)]).await.unwrap(), add[..1], "they are there");
+    let listed = async |after, limit| {
+        let proofs = store.set_aside_proofs(after, limit).await.unwrap();
+        proofs.into_iter().map(|proof| proof.id).collect::<Vec<_>>()
+    };
+    assert_eq!(listed(None, 9).await, aside);
+    assert_eq!((listed(None, 1).await, listed(Some(aside[0]), 9).await), (vec![aside[0]], vec![aside[1]]));
+    let sums = async || {
+        let balances = store.ticket_balances().await.unwrap();
+        balances.into_iter().map(|of| (of.unit, of.amount, of.set_aside)).collect::<Vec<_>>()
+    };
+    assert_eq!(sums().await, [("multi".to_owned(), 0, 5), ("sat".to_owned(), 6, 1)]);
+    let refused = [
+        TicketCommit { reserve: vec![proof_id(1)], ..ticket_step(3, 0) },
+        TicketCommit { add: vec![sats(1, 1)], ..ticket_step(3, 0) },
+        TicketCommit { set_aside: vec![proof_id(1)], ..ticket_step(2, 2) },
+    ];
+    for commit in refused {
+        assert_eq!(conflict(&*store, commit).await, TicketConflict::Proof);
+    }
+    // Its job is over, and may be removed; they stay.
+    assert_eq!(store.remove_ticket_jobs(UnixMillis(u64::MAX >> 2), 9).await.unwrap(), 1);
+    assert_eq!(store.return_set_aside(&[1, 3, 9].map(proof_id)).await.unwrap(), 1, "the others are not set aside");
+    assert_eq!(store.return_set_aside(&[proof_id(1)]).await.unwrap(), 0);
+    assert_eq!(free(&*store).await, [1, 2, 3].map(proof_id));
+    assert_eq!((listed(None, 9).await, sums().await[1].1), (vec![proof_id(4)], 7));
+}
+
 /// Each of them once, as it is asked for; unknown ones are left out.
 pub async fn proofs_are_read_by_id(subject: impl Subject) {
     let store = subject.store();
@@ -241,6 +288,7 @@ pub async fn balances_are_sums_of_free_proofs(subject: impl Subject) {
         mint_url: mint_url.to_owned(),
         unit: unit.to_owned(),
         amount,
+        set_aside: 0,
     };
     let all = [balance(other, "sat", 6), balance(MINT, "multi", 5), balance(MINT, "sat", 7)];
     assert_eq!(store.ticket_balances().await.unwrap(), all);

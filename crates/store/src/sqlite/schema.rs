@@ -32,6 +32,7 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
     Migration { version: 13, sql: include_str!("../../migrations/sqlite/0013_user_signers.sql") },
     Migration { version: 14, sql: include_str!("../../migrations/sqlite/0014_ticket_secrets_per_mint.sql") },
     Migration { version: 15, sql: include_str!("../../migrations/sqlite/0015_openid_bounds.sql") },
+    Migration { version: 16, sql: include_str!("../../migrations/sqlite/0016_set_aside_tickets.sql") },
 ];
 
 /// Why a database was not brought to the schema.

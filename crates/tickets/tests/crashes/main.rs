@@ -8,4 +8,5 @@
 mod fixture;
 
 mod fail_points;
+mod hostile_mint;
 mod kills;

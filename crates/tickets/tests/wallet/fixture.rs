@@ -98,6 +98,14 @@ impl World {
     }
 }
 
+/// A world whose mint is behind a proxy that makes it fail.
+pub(crate) async fn faulty_world() -> (World, usher_faults::mint::FaultyMint) {
+    let mut world = World::new().await;
+    let proxy = usher_faults::mint::FaultyMint::start(world.url.clone()).await.unwrap();
+    world.url = proxy.url();
+    (world, proxy)
+}
+
 pub(crate) fn new_store() -> (Arc<SqliteStore>, TempDir) {
     let folder = tempfile::tempdir().unwrap();
     let store = SqliteStore::open(&folder.path().join("usher.db"), SqliteOptions::default()).unwrap();
@@ -145,6 +153,27 @@ pub(crate) async fn settled(wallet: &CashuWallet) {
         }
     };
     tokio::time::timeout(LONG, settled).await.expect("all jobs end");
+}
+
+/// The points Y of a token's proofs in hex, each with its secret.
+pub(crate) fn points(token: &Token) -> Vec<(String, String)> {
+    use std::str::FromStr as _;
+    let parsed = cashu::TokenV4::from_str(&token.0).unwrap();
+    let secrets = parsed.token.iter().flat_map(|part| &part.proofs).map(|proof| &proof.secret);
+    secrets
+        .map(|secret| (cashu::dhke::hash_to_curve(secret.as_bytes()).unwrap().to_hex(), secret.to_string()))
+        .collect()
+}
+
+/// The points Y of the wallet's own proofs in hex, smallest amount first, each with its secret.
+pub(crate) async fn own_points(world: &World, unit: &str) -> Vec<(String, String)> {
+    use usher_engine::ports::TicketStore as _;
+    let proofs = world.store.free_proofs(&world.url, unit, 100).await.unwrap();
+    let point = |proof: &usher_engine::ports::StoredProof| {
+        let parsed: cashu::Proof = serde_json::from_str(&proof.proof).unwrap();
+        (parsed.y().unwrap().to_hex(), parsed.secret.to_string())
+    };
+    proofs.iter().map(point).collect()
 }
 
 /// The token without its DLEQ proofs: only a swap shows whether it is real.

@@ -10,5 +10,7 @@ mod fuzz_targets;
 mod given_up;
 mod hostile_mints;
 mod mint_tokens;
+mod pending;
 mod quotes;
 mod restoring;
+mod set_aside;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use usher_engine::ports::{MintAuthToken, SystemClock, TicketBalance, TicketStore as _};
 use usher_protocol::mint_url;
 use usher_store::{OpenError, SqliteOptions, SqliteStore};
-use usher_tickets::{RestoredTickets, SecretsOf};
+use usher_tickets::{RestoredTickets, SecretsOf, SetAsideCheck};
 
 use super::environment::{load_in_time, source};
 use crate::cli::TicketsCommand;
@@ -37,6 +37,7 @@ pub fn run(command: &TicketsCommand, data_dir: Option<PathBuf>) -> Result<(), Fa
     let text = runtime.block_on(async {
         match command {
             TicketsCommand::Balances => balances(config, &source).await,
+            TicketsCommand::Check => check(config, &source).await,
             TicketsCommand::Restore { mint_url, static_token_file, former_address, development_build } => {
                 let secrets = match former_address {
                     Some(former) => SecretsOf::FormerAddress(address(former)?),
@@ -51,18 +52,39 @@ pub fn run(command: &TicketsCommand, data_dir: Option<PathBuf>) -> Result<(), Fa
 }
 
 async fn balances(config: &Config, source: &Source) -> Result<String, Failure> {
-    let path = source.data_dir.join(config.database.path.as_str());
-    if !path.exists() {
-        return Err(Failure::said(format!("there is no database at {}", path.display())));
-    }
-    let store = open_store(config, source)?;
+    let store = open_existing(config, source)?;
     let balances = store.ticket_balances().await;
     store.close().await;
     let balances = balances?;
     if balances.is_empty() {
         tell("usher: the ticket wallet is empty");
     }
-    Ok(lines(&balances))
+    for TicketBalance { mint_url, unit, set_aside, .. } in balances.iter().filter(|balance| balance.set_aside > 0) {
+        tell(&format!(
+            "usher: {set_aside} {unit} {mint_url} are set aside, because the mint says that they are spent, and this service \
+             has not spent them: `usher tickets check` asks the mint again"
+        ));
+    }
+    Ok(lines(&balances, |balance| balance.amount))
+}
+
+async fn check(config: &Config, source: &Source) -> Result<String, Failure> {
+    let store = open_existing(config, source)?;
+    let wallet = ticket_wallet::open(config, &identity(config)?.keys, Arc::clone(&store), Arc::new(SystemClock))?;
+    let checked = wallet.check_set_aside().await;
+    wallet.close().await;
+    store.close().await;
+    let SetAsideCheck { returned, set_aside, not_asked } = checked?;
+    for TicketBalance { mint_url, unit, amount, .. } in &returned {
+        tell(&format!("usher: {amount} {unit} {mint_url} are unspent: they are back in the balance"));
+    }
+    for mint_url in &not_asked {
+        tell(&format!("usher: {mint_url} did not respond, or refused; try again later"));
+    }
+    if set_aside.is_empty() {
+        tell("usher: nothing is set aside");
+    }
+    Ok(lines(&set_aside, |balance| balance.set_aside))
 }
 
 /// The normal form of a mint's address.
@@ -96,7 +118,7 @@ async fn restore(
             ));
         }
         if amount > 0 {
-            balances.push(TicketBalance { mint_url: mint.clone(), unit, amount });
+            balances.push(TicketBalance { mint_url: mint.clone(), unit, amount, set_aside: 0 });
         }
     }
     if balances.is_empty() {
@@ -105,7 +127,7 @@ async fn restore(
              another address, name it with --former-address"
         ));
     }
-    Ok(lines(&balances))
+    Ok(lines(&balances, |balance| balance.amount))
 }
 
 /// The token in a file, without line breaks at its end.
@@ -133,10 +155,20 @@ fn open_store(config: &Config, source: &Source) -> Result<Arc<SqliteStore>, Fail
     }
 }
 
-/// Amount, unit and mint.
-fn lines(balances: &[TicketBalance]) -> String {
+/// The database, if there is one.
+fn open_existing(config: &Config, source: &Source) -> Result<Arc<SqliteStore>, Failure> {
+    let path = source.data_dir.join(config.database.path.as_str());
+    if !path.exists() {
+        return Err(Failure::said(format!("there is no database at {}", path.display())));
+    }
+    open_store(config, source)
+}
+
+/// Amount, unit and mint, of those that have an amount.
+fn lines(balances: &[TicketBalance], amount: fn(&TicketBalance) -> u64) -> String {
     let mut text = String::new();
-    for TicketBalance { mint_url, unit, amount } in balances {
+    for balance in balances.iter().filter(|balance| amount(balance) > 0) {
+        let (amount, TicketBalance { mint_url, unit, .. }) = (amount(balance), balance);
         // Writing to a string does not fail.
         let _ = writeln!(text, "{amount} {unit} {mint_url}");
     }

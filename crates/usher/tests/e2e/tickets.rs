@@ -2,6 +2,7 @@
 
 mod balances_command;
 mod fixture;
+mod hostile_mint;
 mod kills;
 mod nutshell;
 mod paid_quotes;

@@ -73,7 +73,9 @@ impl Burned {
     request_body = Body,
     responses(
         (status = 200, description = "The ticket is redeemed.", body = Burned),
-        (status = 409, description = "`token_already_spent`: Somebody has redeemed it already, perhaps you."),
+        (status = 409, description = "`token_already_spent`: Somebody has redeemed it already, perhaps you.\n\n\
+            `token_pending`: The mint holds it as pending. Do not accept it yet; repeat the request with the same \
+            `Idempotency-Key` until the mint has decided."),
         (status = 422, description = "`invalid_request`: Some fields are wrong; or the token is malformed, forged, locked to \
             somebody else or worth less than the fee (`/token`), of another mint (`/mint_url`), or in another unit \
             (`/unit`)."),

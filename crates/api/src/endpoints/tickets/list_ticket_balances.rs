@@ -30,11 +30,16 @@ pub(crate) struct Balance {
     /// How much can be spent, in the unit.
     #[schema(example = 42)]
     amount: u64,
+    /// How much is set aside, in the unit: the mint says that it is spent, and the service has not spent it. It is not in
+    /// `amount`, and comes back when the mint says that it is unspent. Left out when it is 0.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(example = 21)]
+    set_aside: Option<u64>,
 }
 
 impl From<TicketBalance> for Balance {
-    fn from(TicketBalance { mint_url, unit, amount }: TicketBalance) -> Self {
-        Self { mint_url, unit, amount }
+    fn from(TicketBalance { mint_url, unit, amount, set_aside }: TicketBalance) -> Self {
+        Self { mint_url, unit, amount, set_aside: Some(set_aside).filter(|amount| *amount > 0) }
     }
 }
 

@@ -74,7 +74,9 @@ impl Reclaimed {
         (status = 200, description = "The ticket is redeemed into the service's own balance.", body = Reclaimed),
         (status = 404, description = "`stream_not_found`: No ticket was sent with this stream, or it was removed after \
             `streams.retention_days`."),
-        (status = 409, description = "`token_already_spent`: The user has redeemed it."),
+        (status = 409, description = "`token_already_spent`: The user has redeemed it.\n\n\
+            `token_pending`: The mint holds it as pending, for example because the user is redeeming it. Repeat the \
+            request later."),
         (status = 502, description = "`mint_error`: The mint refuses, cannot be reached, or its response is invalid."),
         (status = 503, description = "`storage_unavailable`: The database is unavailable.\n\n\
             `overloaded`: Too many tickets wait for their mints."),

@@ -223,7 +223,7 @@ impl TicketWallet for FakeTickets {
 
     async fn balances(&self) -> Result<Vec<TicketBalance>, StoreError> {
         let amount = self.books.lock().balance;
-        Ok(vec![TicketBalance { mint_url: MINT.to_owned(), unit: "multi".to_owned(), amount }])
+        Ok(vec![TicketBalance { mint_url: MINT.to_owned(), unit: "multi".to_owned(), amount, set_aside: 0 }])
     }
 }
 

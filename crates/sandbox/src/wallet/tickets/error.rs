@@ -1,6 +1,6 @@
 //! Errors of the user's tickets.
 
-use usher_engine::ports::{StoreError, TicketError};
+use usher_engine::ports::{StoreError, TicketError, TokenFault};
 
 /// Why the wallet could not receive or give a ticket.
 #[derive(Debug, thiserror::Error)]
@@ -38,6 +38,8 @@ impl TicketsError {
     /// Whether another attempt gives the same error: nothing was changed, and nothing is under way.
     pub const fn is_definite(&self) -> bool {
         match self {
+            // Whoever is spending it may fail.
+            Self::Ticket(TicketError::Token(TokenFault::Pending)) => false,
             Self::Ticket(error) => matches!(
                 error,
                 TicketError::Token(_)

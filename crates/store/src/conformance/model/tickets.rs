@@ -19,6 +19,8 @@ pub(super) struct Tickets {
     /// Each with the job that has reserved it.
     proofs: BTreeMap<ProofId, (StoredProof, Option<TicketJobId>)>,
     counters: BTreeMap<(String, String), u32>,
+    /// Proofs that are set aside.
+    aside: BTreeSet<ProofId>,
 }
 
 impl Tickets {
@@ -60,7 +62,12 @@ impl Tickets {
         }
         let mut seen = BTreeSet::new();
         let mut is_new = |id: &ProofId| seen.insert(*id);
-        let is_free = |id| self.proofs.get(id).is_some_and(|(_, reserved)| reserved.is_none());
+        let is_free =
+            |id| self.proofs.get(id).is_some_and(|(_, reserved)| reserved.is_none()) && !self.aside.contains(id);
+        let is_own = |id| self.proofs.get(id).is_some_and(|(_, reserved)| *reserved == Some(commit.job));
+        if !commit.set_aside.iter().all(|id| is_new(id) && is_own(id)) {
+            return Ok(Some(TicketConflict::Proof));
+        }
         if !commit.reserve.iter().all(|id| is_new(id) && is_free(id))
             || !commit.add.iter().all(|proof| is_new(&proof.id) && !self.proofs.contains_key(&proof.id))
         {
@@ -77,6 +84,12 @@ impl Tickets {
         self.claims.extend(commit.claims.into_iter().map(|proof| (proof, job)));
         if let Some(advance) = commit.counter {
             self.counters.insert((advance.mint_url, advance.keyset), advance.to);
+        }
+        for id in commit.set_aside {
+            if let Some((_, reserved)) = self.proofs.get_mut(&id) {
+                *reserved = None;
+                self.aside.insert(id);
+            }
         }
         if commit.remove_reserved {
             self.proofs.retain(|_, (_, reserved)| *reserved != Some(job));
@@ -130,7 +143,10 @@ impl TicketStore for Model {
 
     async fn free_proofs(&self, mint_url: &str, unit: &str, limit: usize) -> Result<Vec<StoredProof>, StoreError> {
         let rows = self.rows.lock();
-        let free = rows.tickets.proofs.values().filter(|(_, reserved)| reserved.is_none()).map(|(proof, _)| proof);
+        let is_free = |(proof, reserved): &&(StoredProof, Option<TicketJobId>)| {
+            reserved.is_none() && !rows.tickets.aside.contains(&proof.id)
+        };
+        let free = rows.tickets.proofs.values().filter(is_free).map(|(proof, _)| proof);
         let mut free: Vec<_> = free.filter(|proof| proof.mint_url == mint_url && proof.unit == unit).cloned().collect();
         free.sort_by_key(|proof| (proof.amount, proof.id));
         free.truncate(limit);
@@ -144,13 +160,32 @@ impl TicketStore for Model {
 
     async fn ticket_balances(&self) -> Result<Vec<TicketBalance>, StoreError> {
         let rows = self.rows.lock();
-        let mut sums = BTreeMap::<_, u64>::new();
+        let mut sums = BTreeMap::<_, [u64; 2]>::new();
         for (proof, _) in rows.tickets.proofs.values().filter(|(_, reserved)| reserved.is_none()) {
-            let sum = sums.entry((proof.mint_url.clone(), proof.unit.clone())).or_default();
+            let sums = sums.entry((proof.mint_url.clone(), proof.unit.clone())).or_default();
+            let [free, aside] = sums;
+            let sum = if rows.tickets.aside.contains(&proof.id) { aside } else { free };
             *sum = sum.saturating_add(proof.amount);
         }
-        sums.retain(|_, sum| *sum > 0);
-        Ok(sums.into_iter().map(|((mint_url, unit), amount)| TicketBalance { mint_url, unit, amount }).collect())
+        sums.retain(|_, sums| *sums != [0, 0]);
+        let balances = sums.into_iter().map(|((mint_url, unit), [amount, set_aside])| TicketBalance {
+            mint_url,
+            unit,
+            amount,
+            set_aside,
+        });
+        Ok(balances.collect())
+    }
+
+    async fn set_aside_proofs(&self, after: Option<ProofId>, limit: usize) -> Result<Vec<StoredProof>, StoreError> {
+        let tickets = &self.rows.lock().tickets;
+        let aside = tickets.aside.iter().filter(|id| after.is_none_or(|after| **id > after)).take(limit);
+        Ok(aside.filter_map(|id| tickets.proofs.get(id)).map(|(proof, _)| proof.clone()).collect())
+    }
+
+    async fn return_set_aside(&self, ids: &[ProofId]) -> Result<usize, StoreError> {
+        let tickets = &mut self.rows.lock().tickets;
+        Ok(ids.iter().filter(|id| tickets.aside.remove(*id)).count())
     }
 
     async fn remove_ticket_jobs(&self, before: UnixMillis, limit: usize) -> Result<usize, StoreError> {

@@ -3,7 +3,9 @@
 use std::collections::HashSet;
 
 use rusqlite::{Connection, params};
-use usher_engine::ports::{CounterAdvance, ProofId, StoredProof, TicketCommit, TicketCommitted, TicketConflict};
+use usher_engine::ports::{
+    CounterAdvance, ProofId, StoredProof, TicketCommit, TicketCommitted, TicketConflict, TicketJobId,
+};
 
 use super::super::codec;
 use super::super::failure::{During as _, SqliteFailure};
@@ -37,6 +39,11 @@ fn conflict(connection: &Connection, commit: &TicketCommit) -> Result<Option<Tic
         }
     }
     let mut seen = HashSet::new();
+    for id in &commit.set_aside {
+        if !seen.insert(*id) || !is_reserved_by(connection, *id, commit.job)? {
+            return Ok(Some(TicketConflict::Proof));
+        }
+    }
     for id in &commit.reserve {
         if !seen.insert(*id) || !is_free(connection, *id)? {
             return Ok(Some(TicketConflict::Proof));
@@ -53,9 +60,16 @@ fn conflict(connection: &Connection, commit: &TicketCommit) -> Result<Option<Tic
 
 fn is_free(connection: &Connection, id: ProofId) -> Result<bool, SqliteFailure> {
     connection
-        .prepare_cached("SELECT 1 FROM ticket_proofs WHERE id = ?1 AND job IS NULL")
+        .prepare_cached("SELECT 1 FROM ticket_proofs WHERE id = ?1 AND job IS NULL AND set_aside = 0")
         .and_then(|mut statement| statement.exists([id.0]))
         .during("look for a free proof")
+}
+
+fn is_reserved_by(connection: &Connection, id: ProofId, job: TicketJobId) -> Result<bool, SqliteFailure> {
+    connection
+        .prepare_cached("SELECT 1 FROM ticket_proofs WHERE id = ?1 AND job = ?2")
+        .and_then(|mut statement| statement.exists(params![id.0, job.0]))
+        .during("look for a reserved proof")
 }
 
 fn is_stored(connection: &Connection, id: ProofId) -> Result<bool, SqliteFailure> {
@@ -78,6 +92,11 @@ fn write(connection: &Connection, commit: &TicketCommit) -> Result<(), SqliteFai
     if let Some(advance) = &commit.counter {
         advance_counter(connection, advance)?;
     }
+    for id in &commit.set_aside {
+        const SET_ASIDE: &str = "UPDATE ticket_proofs SET job = NULL, set_aside = 1 WHERE id = ?1 AND job = ?2";
+        let changed = execute(connection, SET_ASIDE, params![id.0, job], "set a proof aside")?;
+        SqliteFailure::unless_one("set a proof aside", changed)?;
+    }
     if commit.remove_reserved {
         const REMOVE: &str = "DELETE FROM ticket_proofs WHERE job IS NOT NULL AND job = ?1";
         execute(connection, REMOVE, params![job], "remove reserved proofs")?;
@@ -86,7 +105,7 @@ fn write(connection: &Connection, commit: &TicketCommit) -> Result<(), SqliteFai
         execute(connection, RELEASE, params![job], "release reserved proofs")?;
     }
     for id in &commit.reserve {
-        const RESERVE: &str = "UPDATE ticket_proofs SET job = ?2 WHERE id = ?1 AND job IS NULL";
+        const RESERVE: &str = "UPDATE ticket_proofs SET job = ?2 WHERE id = ?1 AND job IS NULL AND set_aside = 0";
         let changed = execute(connection, RESERVE, params![id.0, job], "reserve a proof")?;
         SqliteFailure::unless_one("reserve a proof", changed)?;
     }
@@ -94,6 +113,16 @@ fn write(connection: &Connection, commit: &TicketCommit) -> Result<(), SqliteFai
         add(connection, proof)?;
     }
     put_job(connection, commit)
+}
+
+/// See [`TicketStore::return_set_aside`](usher_engine::ports::TicketStore::return_set_aside).
+pub(super) fn return_set_aside(connection: &Connection, ids: &[ProofId]) -> Result<usize, SqliteFailure> {
+    const RETURN: &str = "UPDATE ticket_proofs SET set_aside = 0 WHERE id = ?1 AND set_aside = 1";
+    let mut returned = 0;
+    for id in ids {
+        returned += execute(connection, RETURN, params![id.0], "return a proof that was set aside")?;
+    }
+    Ok(returned)
 }
 
 fn advance_counter(connection: &Connection, advance: &CounterAdvance) -> Result<(), SqliteFailure> {

@@ -54,6 +54,15 @@ impl TicketStore for SqliteStore {
         self.read(read::balances).await
     }
 
+    async fn set_aside_proofs(&self, after: Option<ProofId>, limit: usize) -> Result<Vec<StoredProof>, StoreError> {
+        self.read(move |connection| read::set_aside(connection, after, limit)).await
+    }
+
+    async fn return_set_aside(&self, ids: &[ProofId]) -> Result<usize, StoreError> {
+        let ids = ids.to_vec();
+        self.write(move |connection| commit::return_set_aside(connection, &ids)).await
+    }
+
     async fn remove_ticket_jobs(&self, before: UnixMillis, limit: usize) -> Result<usize, StoreError> {
         self.write(move |connection| retention::remove_ticket_jobs(connection, before, limit)).await
     }

@@ -1,6 +1,6 @@
 //! Reads of the ticket wallet's records.
 
-use rusqlite::{Connection, OptionalExtension as _, Row, params};
+use rusqlite::{Connection, OptionalExtension as _, Row, Rows, params};
 use usher_engine::UnixMillis;
 use usher_engine::ports::{ProofId, State, StoredProof, StoredTicketJob, TicketBalance, TicketJobId};
 
@@ -111,15 +111,38 @@ pub(super) fn free_proofs(
     let mut statement = connection
         .prepare_cached(
             "SELECT id, mint_url, unit, amount, proof FROM ticket_proofs INDEXED BY ticket_proofs_free
-             WHERE job IS NULL AND mint_url = ?1 AND unit = ?2 ORDER BY amount, id",
+             WHERE job IS NULL AND set_aside = 0 AND mint_url = ?1 AND unit = ?2 ORDER BY amount, id",
         )
         .during(DURING)?;
-    let mut rows = statement.query([mint_url, unit]).during(DURING)?;
+    let rows = statement.query([mint_url, unit]).during(DURING)?;
+    readable(rows, limit, DURING)
+}
+
+/// See [`TicketStore::set_aside_proofs`](usher_engine::ports::TicketStore::set_aside_proofs).
+pub(super) fn set_aside(
+    connection: &Connection,
+    after: Option<ProofId>,
+    limit: usize,
+) -> Result<Vec<StoredProof>, SqliteFailure> {
+    const DURING: &str = "list the proofs that are set aside";
+    let after = after.as_ref().map_or(&[][..], |id| &id.0[..]);
+    let mut statement = connection
+        .prepare_cached(
+            "SELECT id, mint_url, unit, amount, proof FROM ticket_proofs INDEXED BY ticket_proofs_set_aside
+             WHERE set_aside = 1 AND id > ?1 ORDER BY id",
+        )
+        .during(DURING)?;
+    let rows = statement.query([after]).during(DURING)?;
+    readable(rows, limit, DURING)
+}
+
+/// The first rows that can be read.
+fn readable(mut rows: Rows<'_>, limit: usize, during: &'static str) -> Result<Vec<StoredProof>, SqliteFailure> {
     let mut proofs = Vec::new();
     while proofs.len() < limit
-        && let Some(row) = rows.next().during(DURING)?
+        && let Some(row) = rows.next().during(during)?
     {
-        match stored_proof(row, DURING) {
+        match stored_proof(row, during) {
             Ok(proof) => proofs.push(proof),
             // It cannot be spent; the check of all rows reports it. The others can.
             Err(SqliteFailure::Unreadable(_)) => {}
@@ -150,9 +173,13 @@ pub(in crate::sqlite) fn balances(connection: &Connection) -> Result<Vec<TicketB
     const DURING: &str = "sum up the proofs";
     let mut statement = connection
         .prepare_cached(
-            "SELECT mint_url, unit, sum(amount >> 32), sum(amount & 4294967295)
-             FROM ticket_proofs INDEXED BY ticket_proofs_free
-             WHERE job IS NULL AND amount > 0 GROUP BY mint_url, unit ORDER BY mint_url, unit",
+            "SELECT mint_url, unit, sum(high), sum(low), sum(high_aside), sum(low_aside) FROM (
+                 SELECT mint_url, unit, amount >> 32 AS high, amount & 4294967295 AS low, 0 AS high_aside, 0 AS low_aside
+                 FROM ticket_proofs INDEXED BY ticket_proofs_free WHERE job IS NULL AND set_aside = 0 AND amount > 0
+                 UNION ALL
+                 SELECT mint_url, unit, 0, 0, amount >> 32, amount & 4294967295
+                 FROM ticket_proofs INDEXED BY ticket_proofs_set_aside WHERE set_aside = 1 AND amount > 0
+             ) GROUP BY mint_url, unit ORDER BY mint_url, unit",
         )
         .during(DURING)?;
     let mut rows = statement.query([]).during(DURING)?;
@@ -169,11 +196,14 @@ pub(in crate::sqlite) fn balances(connection: &Connection) -> Result<Vec<TicketB
 }
 
 fn balance(row: &Row<'_>, during: &'static str) -> Result<TicketBalance, SqliteFailure> {
-    let (high, low): (u64, u64) = (row.get(2).during(during)?, row.get(3).during(during)?);
-    let sum = (u128::from(high) << 32) + u128::from(low);
+    let sum = |high, low| {
+        let (high, low): (u64, u64) = (row.get(high).during(during)?, row.get(low).during(during)?);
+        Ok(u64::try_from((u128::from(high) << 32) + u128::from(low)).unwrap_or(u64::MAX))
+    };
     Ok(TicketBalance {
         mint_url: row.get(0).during(during)?,
         unit: row.get(1).during(during)?,
-        amount: u64::try_from(sum).unwrap_or(u64::MAX),
+        amount: sum(2, 3)?,
+        set_aside: sum(4, 5)?,
     })
 }

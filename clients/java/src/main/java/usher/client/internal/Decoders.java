@@ -416,7 +416,8 @@ public final class Decoders {
         return new TicketBalance(
                 json.string("mint_url"),
                 json.string("unit"),
-                json.integer("amount"));
+                json.integer("amount"),
+                json.optionalInteger("set_aside"));
     }
 
     public static TicketBalances ticketBalances(JsonObject json) {

@@ -1,0 +1,116 @@
+//! Jobs whose inputs a mint holds as pending (NUT-07): they leave their places to others, and ask again together.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use usher_engine::ports::TokenState;
+
+use crate::core::{Core, Halt};
+use crate::drive::{Attempt, Attempts};
+use crate::job::{Job, Swapping};
+use crate::jobs::{Entry, Progress};
+use crate::mint_error::MintError;
+use crate::swap::LATE_EFFECTS;
+
+/// The shortest pause between two looks.
+const FIRST_LOOK: Duration = Duration::from_secs(1);
+
+/// Since when the inputs of a job are pending, on the monotonic clock. Not stored: after a restart it begins again.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pending {
+    since: Duration,
+    /// When the job was tried last.
+    tried_at: Duration,
+}
+
+impl Pending {
+    /// Whether the job is to be tried although its inputs are pending: after five minutes, and again at each doubled age.
+    fn is_due(&self, now: Duration) -> bool {
+        let age = now.saturating_sub(self.since);
+        now.saturating_sub(self.tried_at) >= LATE_EFFECTS.max(age / 2)
+    }
+}
+
+impl Core {
+    /// Tries a swap that may have been tried before, unless the mint holds its inputs as pending.
+    pub(crate) async fn swap_unless_pending(
+        self: &Arc<Self>,
+        entry: &Arc<Entry>,
+        job: &Job,
+        swapping: &Swapping,
+        attempts: &mut Attempts,
+    ) -> Result<Attempt, Halt> {
+        if !attempts.any {
+            return self.swap(entry, job, swapping, attempts).await;
+        }
+        let mint = self.mints.get(&swapping.mint_url)?;
+        let now = self.clock.monotonic();
+        if let Some(pending) = &mut attempts.pending
+            && pending.is_due(now)
+        {
+            // The mint may have its signatures all the same, or swap what it calls pending.
+            pending.tried_at = now;
+            let _turn = mint.trying.acquire().await.map_err(|_| Halt::Stopped)?;
+            return self.swap(entry, job, swapping, attempts).await;
+        }
+        match self.state(&mint, swapping.ys()?, swapping.auth.as_ref()).await {
+            Ok(TokenState::Pending) => Ok(self.is_pending(attempts)),
+            Ok(TokenState::Unspent | TokenState::Spent) => {
+                attempts.pending = None;
+                if entry.is_parked() {
+                    entry.report(Progress::Working(None));
+                }
+                self.swap(entry, job, swapping, attempts).await
+            }
+            // Nothing new is known.
+            Err(Halt::Mint(_) | Halt::Refused(_)) if attempts.pending.is_some() => Ok(Attempt::Pending),
+            Err(Halt::Refused(_)) => Err(MintError::TimedOut.into()),
+            Err(halt) => Err(halt),
+        }
+    }
+
+    /// The inputs are pending.
+    pub(crate) fn is_pending(&self, attempts: &mut Attempts) -> Attempt {
+        let now = self.clock.monotonic();
+        attempts.pending.get_or_insert(Pending { since: now, tried_at: now });
+        Attempt::Pending
+    }
+
+    /// How long until the mint is asked again: longer the longer it has not decided, and at instants that jobs share, so that
+    /// their questions are one request.
+    pub(crate) fn until_look(&self, attempts: &Attempts) -> Duration {
+        let now = self.clock.monotonic();
+        let age = attempts.pending.map_or(Duration::ZERO, |pending| now.saturating_sub(pending.since));
+        until_look(now, age, self.options.longest_pause)
+    }
+}
+
+fn until_look(now: Duration, age: Duration, longest: Duration) -> Duration {
+    let octave = age.as_secs().max(FIRST_LOOK.as_secs()).ilog2().min(31);
+    let step = Duration::from_secs(1 << octave).min(longest.max(FIRST_LOOK)).as_millis();
+    let left = step - now.as_millis() % step;
+    Duration::from_millis(u64::try_from(left).unwrap_or(u64::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn looks_are_shared_and_become_rare() {
+        let longest = Duration::from_secs(600);
+        let at = |now: u64, age: u64| {
+            let now = Duration::from_millis(now);
+            now + until_look(now, Duration::from_secs(age), longest)
+        };
+        assert_eq!(at(10_300, 0), at(10_900, 1));
+        assert_eq!(at(10_300, 4), at(11_900, 7));
+        assert_eq!(at(0, 100_000), longest);
+        let (mut now, mut looks) = (300, 0);
+        while now < 24 * 3600 * 1000 {
+            now = u64::try_from(at(now, now / 1000).as_millis()).unwrap();
+            looks += 1;
+        }
+        assert!(looks < 170, "{looks} in a day");
+    }
+}

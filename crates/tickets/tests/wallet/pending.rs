@@ -1,0 +1,125 @@
+//! Tokens that a mint holds as pending: they stop nothing else, and nothing is lost.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::task::JoinSet;
+use usher_engine::ports::{TicketError, TicketJobId, TicketWallet as _, Token, TokenFault, TokenState};
+use usher_faults::mint::{Fault, MintRoute};
+use usher_tickets::CashuWallet;
+
+use crate::fixture::{World, faulty_world, id, points, settled, without_dleq};
+
+/// Tokens that are pending.
+const TOKENS: usize = 12;
+
+async fn wallet(world: &World, max_jobs_per_mint: usize) -> Arc<CashuWallet> {
+    let change = |options: &mut usher_tickets::TicketOptions| {
+        options.request_timeout = Duration::from_secs(5);
+        options.max_jobs_per_mint = max_jobs_per_mint;
+    };
+    Arc::new(world.wallet_with(change).await)
+}
+
+async fn tokens(world: &World, wallet: &CashuWallet) -> Vec<Token> {
+    let mut tokens = Vec::new();
+    for _ in 0..TOKENS {
+        tokens.push(world.token(wallet, "multi", 3).await);
+    }
+    settled(wallet).await;
+    tokens
+}
+
+/// Redeems each, all at the same time.
+fn redeem_all(
+    world: &World,
+    wallet: &Arc<CashuWallet>,
+    tokens: &[Token],
+) -> JoinSet<(TicketJobId, Token, Result<u64, TicketError>)> {
+    let mut redeeming = JoinSet::new();
+    for token in tokens.iter().cloned() {
+        let (wallet, terms, job) = (Arc::clone(wallet), world.receive_terms(&token, "multi", 0), id());
+        redeeming.spawn(async move { (job, token, wallet.redeem(job, &terms).await) });
+    }
+    redeeming
+}
+
+/// Somebody else has begun to spend them, and does not finish.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_token_that_somebody_is_spending_is_refused_and_takes_no_place() {
+    let (world, proxy) = faulty_world().await;
+    let wallet = wallet(&world, TOKENS).await;
+    let stuck = tokens(&world, &wallet).await;
+    let good = world.token(&wallet, "multi", 5).await;
+    settled(&wallet).await;
+    stuck.iter().for_each(|token| proxy.hold(points(token), "PENDING"));
+    let before = proxy.calls().len();
+    let results = redeem_all(&world, &wallet, &stuck).join_all().await;
+    for (_, _, result) in &results {
+        assert!(matches!(result, Err(TicketError::Token(TokenFault::Pending))), "{result:?}");
+    }
+    let asked = proxy.calls().len() - before;
+    assert!(asked <= TOKENS, "{asked} requests");
+    for given in [stuck[0].clone(), without_dleq(&stuck[1])] {
+        let verified = wallet.verify(id(), &world.receive_terms(&given, "multi", 3)).await;
+        assert!(matches!(verified, Err(TicketError::Token(TokenFault::Pending))), "{verified:?}");
+    }
+    settled(&wallet).await;
+    assert_eq!(wallet.redeem(id(), &world.receive_terms(&good, "multi", 5)).await.unwrap(), 5);
+    // Nothing was done, so that it can be done with the same id when whoever spent it did not.
+    proxy.heal();
+    for (job, token, _) in &results {
+        assert_eq!(wallet.redeem(*job, &world.receive_terms(token, "multi", 0)).await.unwrap(), 3);
+    }
+    assert_eq!(world.balance(&wallet, "multi").await, 5 + 3 * TOKENS as u64);
+    wallet.close().await;
+}
+
+/// The responses to our own requests are lost, and then the mint calls the proofs pending. The jobs wait until it decides,
+/// also after a restart, and stop nothing else.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn jobs_whose_own_requests_are_pending_leave_their_places_and_ask_together() {
+    for lost in [Fault::Drop, Fault::ActAndDrop] {
+        let (world, proxy) = faulty_world().await;
+        let first = wallet(&world, TOKENS).await;
+        let stuck = tokens(&world, &first).await;
+        let good = [world.token(&first, "multi", 5).await, world.token(&first, "multi", 6).await];
+        settled(&first).await;
+        proxy.set(MintRoute::Swap, lost.clone());
+        proxy.set(MintRoute::Restore, Fault::Refuse { status: 500, code: 0, detail: "busy".to_owned() });
+        let redeeming = redeem_all(&world, &first, &stuck);
+        while proxy.count(MintRoute::Swap) < TOKENS {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        stuck.iter().for_each(|token| proxy.hold(points(token), "PENDING"));
+        for (_, _, result) in redeeming.join_all().await {
+            assert!(matches!(result, Err(TicketError::Pending)), "{lost:?} {result:?}");
+        }
+        proxy.clear(MintRoute::Swap);
+        let redeemed = first.redeem(id(), &world.receive_terms(&good[0], "multi", 5)).await;
+        assert!(matches!(redeemed, Ok(5)), "{lost:?} {redeemed:?}");
+        first.close().await;
+
+        // After a restart they wait as well, and none asks for itself.
+        let before = proxy.calls().len();
+        let second = wallet(&world, TOKENS / 2).await;
+        let redeemed = second.redeem(id(), &world.receive_terms(&good[1], "multi", 6)).await;
+        assert!(matches!(redeemed, Ok(6)), "{lost:?} {redeemed:?}");
+        tokio::time::sleep(Duration::from_secs(3)).await;
+        assert_eq!(second.unfinished_jobs(), TOKENS, "they are not given up");
+        let asked = proxy.calls().len() - before;
+        assert!(asked < 2 * TOKENS, "{asked} requests for {TOKENS} tokens, and for one that is redeemed");
+        let again = second.redeem(id(), &world.receive_terms(&stuck[0], "multi", 0)).await;
+        assert!(matches!(again, Err(TicketError::Pending)), "{lost:?} {again:?}");
+
+        proxy.heal();
+        settled(&second).await;
+        let balance = 5 + 6 + 3 * TOKENS as u64;
+        assert_eq!(world.balance(&second, "multi").await, balance, "{lost:?}");
+        assert_eq!(world.totals("multi").await.outstanding(), balance, "{lost:?}");
+        for token in &stuck {
+            assert_eq!(second.token_state(token).await.unwrap(), TokenState::Spent);
+        }
+        second.close().await;
+    }
+}
