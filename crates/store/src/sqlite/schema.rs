@@ -174,6 +174,7 @@ mod tests {
         "05dec09f302db7eac8f8e91916dc4281a2fc62dc32f30fa371d9996bbda2cd9a",
         "e4fa40bff5bf2cb3496fbb4198affc5e63f57b1f7c653ace348bbb309abe22e0",
         "5eac263c32e4ba7411c340abe5065ca6da49f7e22e3542e6b8bc35c9bd93c238",
+        "0af8b376fa02215d677dca3013c3057975f5dda6626a27a4c1002a357ccf682a",
     ];
 
     #[test]

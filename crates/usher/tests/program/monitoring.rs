@@ -16,7 +16,7 @@ const ALARMS: &str = include_str!("../../../../packaging/prometheus/usher.rules.
 const OPERATIONS: &str = include_str!("../../../../docs/operations.md");
 
 /// The database of a release: with tickets, whose balance has a metric only if there is one.
-const DATABASE: &[u8] = include_bytes!("../../store/tests/databases/0.1.0-schema-11.db");
+const DATABASE: &[u8] = include_bytes!("../../../store/tests/databases/0.1.0-schema-11.db");
 
 /// The metrics of a service that has everything that metrics tell of: a webhook, a Lightning node and tickets. The node waits
 /// for its chain source.
