@@ -209,7 +209,7 @@ mod tests {
         for n in 1_176..1_301 {
             places.page_opened(id(n));
         }
-        let more: Vec<_> = (2_001..2_005).flat_map(|n| {
+        let more = (2_001..2_005).flat_map(|n| {
             let displaced = ask(&mut places, n, SignerStage::Pasted, network(n));
             places.page_opened(id(n));
             displaced

@@ -59,6 +59,7 @@ async fn their_jobs_finish_with_the_secrets_that_were_stored_and_their_tickets_a
         reserve: Vec::new(),
         release_reserved: false,
         remove_reserved: false,
+        set_aside: Vec::new(),
     };
     assert!(matches!(world.store.commit_tickets(commit).await, Ok(TicketCommitted::Done(_))));
 

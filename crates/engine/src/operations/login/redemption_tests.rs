@@ -59,7 +59,7 @@ fn app_learns_who_the_user_is_when_it_redeems_the_code() {
 fn extension_and_remote_signer_are_redeemed_too() {
     let challenge = LoginChallenge { url: "https://shop.example/login/7".to_owned(), challenge: "c".to_owned() };
     let mut by_signer = returning();
-    by_signer.ask_signer(signer_session(1), challenge.clone(), NOW).unwrap();
+    by_signer.ask_signer(signer_session(1), challenge.clone(), None, NOW).unwrap();
     let proven = effects(by_signer.step(&signer_signed(1, 2, &challenge, NOW), NOW));
     assert_eq!(events(&proven), [handshake_event(2, &[]), said("user_approved", "signer")]);
     let mut by_extension = returning();
