@@ -88,9 +88,20 @@ impl Openings {
         self.bucket(url, now).try_take(now)
     }
 
+    /// Counts a connection to this network address for the site of this relay, and says whether there may be one: any number of
+    /// names of one site may lead to one address.
+    pub fn take_at(&mut self, network: IpAddr, url: &Url) -> bool {
+        let now = Instant::now();
+        self.keyed(format!("{network} {}", site(url)), now).take(now)
+    }
+
     fn bucket(&mut self, url: &Url, now: Instant) -> &mut TokenBucket<Instant> {
         // At a host that honest users use too, invented addresses must not count against the relay itself.
         let key = if plainness(url) == PLAINEST { url.as_str().to_owned() } else { site(url) };
+        self.keyed(key, now)
+    }
+
+    fn keyed(&mut self, key: String, now: Instant) -> &mut TokenBucket<Instant> {
         self.0.get_or_insert_mut(key, || TokenBucket::new(Rate::per_second(OPENINGS, OPENINGS_PER_SECOND), now))
     }
 }
@@ -114,5 +125,10 @@ mod tests {
         assert!(!openings.has_one(&invented(8)) && openings.has_one(&url("wss://relay.example.com")));
         assert_eq!((0..100).filter(|_| openings.take(&url("wss://relay.example.com")).is_ok()).count(), 32);
         assert_eq!(openings.take(&url("wss://relay.example.org/x")), Ok(()));
+        // Plain names of one site that lead to one address.
+        let victim = IpAddr::from([192, 0, 2, 1]);
+        let reached = (0..100).filter(|n| openings.take_at(victim, &url(&format!("wss://r{n}.example.com")))).count();
+        assert_eq!(reached, 32);
+        assert!(openings.take_at(victim, &url("wss://relay.example.net")), "another site at the same address");
     }
 }

@@ -19,7 +19,6 @@ use usher_engine::ports::{
 };
 
 use crate::authorization_request::{AuthorizationRequest, Interaction, OAuthError};
-use crate::bounds;
 use crate::client::Client;
 use crate::logins::{BeginLogin, LoginError};
 use crate::page::PageError;
@@ -105,7 +104,9 @@ impl Provider {
                 && is_recent(&interaction, &session.user, self.now_secs())
         });
         match session {
-            Some(session) => self.with_session(request, &interaction, session, &bounds::listed(visitor)).await,
+            Some(session) => {
+                self.with_session(request, &interaction, session, &self.options.visitor_key.listed(visitor)).await
+            }
             None if interaction.silent || !visit::is_seen(headers) => {
                 Ok(redirect::to(&self.address_with_error(&request, LOGIN_REQUIRED)))
             }
@@ -152,7 +153,7 @@ impl Provider {
             Err(error) => return Err(error.into()),
         };
         let content = Content::Login { request, login_id: begun.login_id, page_url: begun.page_url.clone(), expected };
-        self.add(self.record(&secret, &content, INTERACTION_TTL, &bounds::listed(visitor))).await?;
+        self.add(self.record(&secret, &content, INTERACTION_TTL, &self.options.visitor_key.listed(visitor))).await?;
         let replaced = begun.replaced.iter().filter_map(|address| request_in(address));
         let replaced: Vec<_> = replaced.map(|secret| records::record_id(&secret)).collect();
         if !replaced.is_empty() {

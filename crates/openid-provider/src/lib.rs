@@ -54,6 +54,7 @@ mod token;
 mod userinfo;
 mod visit;
 
+pub use bounds::VisitorKey;
 pub use client::{Client, ClientError, ClientSecret, check_redirect_uri};
 pub use keys::{Algorithm, SigningKeys};
 pub use logins::{BeginLogin, LoginError, LoginOutcome, LoginStarted, Logins};

@@ -12,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use usher_engine::ports::{Clock, Directory, OpenIdKeyError, OpenIdStore, Randomness};
 
+use crate::bounds::VisitorKey;
 use crate::client::Client;
 use crate::keys::SigningKeys;
 use crate::logins::Logins;
@@ -36,6 +37,8 @@ pub struct OpenIdOptions {
     /// For how long a browser stays logged in, so that further apps need no new login; at least a few minutes, in which the
     /// user agrees.
     pub session_ttl: Duration,
+    /// Hides the addresses of visitors in the database.
+    pub visitor_key: VisitorKey,
 }
 
 /// What the provider uses.

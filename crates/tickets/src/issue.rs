@@ -18,7 +18,7 @@ use crate::mint_address::normal_unit;
 use crate::mint_error::MintError;
 use crate::mints::Mint;
 use crate::seed::Owner;
-use crate::swap::SIGNED_BEFORE;
+use crate::swap::{SIGNED_BEFORE, no_new_outputs};
 
 /// Longest quote id, in bytes.
 const MAX_QUOTE_BYTES: usize = 256;
@@ -143,7 +143,10 @@ impl Core {
             Err(error) => error,
         };
         edge!("tickets-after-failed-mint");
-        attempts.uncertain |= !error.is_definite();
+        if !error.is_definite() {
+            // What was asked before says nothing about this request.
+            (attempts.uncertain, attempts.refused_since) = (true, None);
+        }
         // Signatures are taken only once the quote is issued: until then they are of another request (see `swap`).
         match self.state_of_quote(&mint, minting).await? {
             Some(QuoteState::Unpaid) => return self.await_payment(entry, job, minting, attempts).await,
@@ -153,7 +156,8 @@ impl Core {
         }
         if error.concerns_outputs() && self.is_settled(attempts) {
             mint.forget_first_unused(minting.outputs.keyset);
-            if attempts.has_skipped {
+            // A quote that was paid is worth more look-ups: each skips thousands of counters.
+            if attempts.has_skipped && !self.is_patient(minting) {
                 return self.fail(job, Failure::Refused(SIGNED_BEFORE.to_owned()), true).await;
             }
             let anew = self.mint_anew(job, minting, &mint).await?;
@@ -168,12 +172,16 @@ impl Core {
             return Ok(anew);
         }
         let MintError::Refused(refusal) = &error else { return Err(error.into()) };
-        let patience = if minting.unpaid_seen { PAID_PATIENCE } else { Duration::ZERO };
-        let age = Duration::from_secs(self.now().secs().saturating_sub(minting.quoted_at));
-        if attempts.uncertain || age < patience {
+        if attempts.uncertain || self.is_patient(minting) {
             return Err(error.into());
         }
         self.fail(job, Failure::Refused(refusal.text.clone()), true).await
+    }
+
+    /// Whether the quote was paid for this job not so long ago: then the job goes on.
+    fn is_patient(&self, minting: &Minting) -> bool {
+        let age = Duration::from_secs(self.now().secs().saturating_sub(minting.quoted_at));
+        minting.unpaid_seen && age < PAID_PATIENCE
     }
 
     /// The quote is not paid.
@@ -253,10 +261,11 @@ impl Core {
     /// another request. It has signed nothing for this one.
     async fn mint_anew(&self, job: &Job, minting: &Minting, mint: &Mint) -> Result<Attempt, Halt> {
         let unit = normal_unit(&minting.terms.unit);
-        let (info, keys) = self.keyset_for_outputs(mint, &unit).await?;
+        let (info, keys) = self.keyset_for_outputs(mint, &unit).await.map_err(no_new_outputs)?;
         let _preparing = mint.preparing.lock().await;
         let totals = vec![(minting.terms.amount, Owner::Holder)];
-        let (outputs, counter) = self.prepare(mint, &info, &keys, totals, minting.terms.auth.as_ref()).await?;
+        let prepared = self.prepare(mint, &info, &keys, totals, minting.terms.auth.as_ref()).await;
+        let (outputs, counter) = prepared.map_err(no_new_outputs)?;
         let stage = Stage::Quoted(Box::new(Minting { outputs, ..minting.clone() }));
         let record = Record { stage, ..(*job.record).clone() };
         let mut commit = plain_commit(job.id, job.revision, self.now(), &record)?;

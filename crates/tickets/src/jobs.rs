@@ -13,9 +13,13 @@ use usher_engine::ports::{MintAuthToken, TicketJobId};
 use crate::failure::{Failure, Refusal};
 use crate::job::Ending;
 
-/// How many jobs of one mint may wait for it or for payments, for each that may work: a mint that never decides does not
-/// take the places of others.
+/// How many jobs of one mint may wait for it to decide, for each that may work: a mint that never decides does not take the
+/// places of others.
 const PARKED: usize = 4;
+
+/// When there are as many jobs as there may be in all, a mint of which fewer than one part in so many of them wait can still have
+/// another.
+const FAIR: usize = 64;
 
 /// How far a running job is.
 #[derive(Clone)]
@@ -211,9 +215,12 @@ impl Jobs {
         if let Some(limits) = limits {
             let of_mint = jobs.values().filter(|entry| entry.mint_url == mint_url);
             let (parked, working): (Vec<_>, Vec<_>) = of_mint.partition(|entry| entry.is_parked());
-            if jobs.len() >= limits.in_all
+            let pending = parked.iter().filter(|entry| matches!(*entry.progress.borrow(), Progress::Pending)).count();
+            let busy = jobs.values().filter(|entry| !entry.is_parked()).count();
+            if busy >= limits.in_all
+                || jobs.len() >= limits.in_all && parked.len() >= limits.in_all / FAIR
                 || working.len() >= limits.per_mint
-                || parked.len() >= limits.per_mint.saturating_mul(PARKED)
+                || pending >= limits.per_mint.saturating_mul(PARKED)
             {
                 return Err(Refusal::Overloaded);
             }

@@ -56,7 +56,6 @@ impl Core {
         match self.state(&mint, swapping.ys()?, swapping.auth.as_ref()).await {
             Ok(TokenState::Pending) => Ok(self.is_pending(attempts)),
             Ok(TokenState::Unspent | TokenState::Spent) => {
-                attempts.pending = None;
                 if entry.is_parked() {
                     entry.report(Progress::Working(None));
                 }

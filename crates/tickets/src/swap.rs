@@ -57,7 +57,10 @@ impl Core {
             Err(error) => error,
         };
         edge!("tickets-after-failed-swap");
-        attempts.uncertain |= !error.is_definite();
+        if !error.is_definite() {
+            // What was asked before says nothing about this request.
+            (attempts.uncertain, attempts.refused_since) = (true, None);
+        }
         if let MintError::Refused(refusal) = &error
             && is_first
             && error.concerns_auth()
@@ -255,14 +258,8 @@ impl Core {
             _ => vec![(rest, Owner::Wallet)],
         };
         let _preparing = mint.preparing.lock().await;
-        let (outputs, counter) = match self.outputs_anew(mint, &swapping.unit, totals, swapping.auth.as_ref()).await {
-            Ok(prepared) => prepared,
-            Err(Refusal::Failure(failure)) => {
-                // The mint has no keyset of this unit any more, or did not respond: the next attempt sees.
-                return Err(wrong(&format!("no new outputs: {failure:?}")).into());
-            }
-            Err(refusal) => return Err(refusal_of_store(refusal)),
-        };
+        let prepared = self.outputs_anew(mint, &swapping.unit, totals, swapping.auth.as_ref()).await;
+        let (outputs, counter) = prepared.map_err(no_new_outputs)?;
         let stage = Stage::Swapping(Box::new(Swapping { outputs, ..swapping.clone() }));
         let record = Record { stage, ..(*job.record).clone() };
         let mut commit = plain_commit(job.id, job.revision, self.now(), &record)?;
@@ -271,6 +268,14 @@ impl Core {
         let revision = self.commit(commit).await?.map_err(stale)?;
         edge!("tickets-after-new-outputs");
         Ok(Attempt::Anew(Job { id: job.id, revision, record: Arc::new(record) }))
+    }
+}
+
+/// Why a job that needs new outputs waits: it goes on when the mint or the store is well again.
+pub(crate) fn no_new_outputs(refusal: Refusal) -> Halt {
+    match refusal {
+        Refusal::Failure(failure) => wrong(&format!("no new outputs: {failure:?}")).into(),
+        other => refusal_of_store(other),
     }
 }
 

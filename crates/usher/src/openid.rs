@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use http::HeaderMap;
 use usher_engine::operations::LoginState;
 use usher_engine::{BrowserLogin, Engine, StartError, StreamId};
-use usher_openid_provider::{BeginLogin, LoginError, LoginOutcome, LoginStarted, Logins, OpenIdOptions};
+use usher_openid_provider::{BeginLogin, LoginError, LoginOutcome, LoginStarted, Logins, OpenIdOptions, VisitorKey};
 use usher_pages::{cookie, login_cookie_name, login_cookies};
 
 use crate::config::Config;
@@ -16,7 +16,7 @@ use crate::config::Config;
 const LIFETIME: Duration = Duration::from_secs(3600);
 
 /// The provider's options; `None` when no client is configured.
-pub(crate) fn options(config: &Config, pages_url: &str) -> Option<OpenIdOptions> {
+pub(crate) fn options(config: &Config, pages_url: &str, visitor_key: &[u8; 32]) -> Option<OpenIdOptions> {
     let provider = &config.openid_provider;
     let clients = provider.clients.as_ref()?;
     Some(OpenIdOptions {
@@ -24,6 +24,7 @@ pub(crate) fn options(config: &Config, pages_url: &str) -> Option<OpenIdOptions>
         clients: clients.clients().to_vec(),
         email_domain: provider.email_domain.as_ref().map(|domain| domain.as_str().to_ascii_lowercase()),
         session_ttl: Duration::from_secs(provider.session_hours.get() * 3600),
+        visitor_key: VisitorKey::new(visitor_key),
     })
 }
 

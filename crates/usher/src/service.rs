@@ -149,7 +149,9 @@ impl Service {
         let options = pages(config, pages_url.clone(), http.stop.clone());
         let mut pages = usher_pages::router(Arc::clone(&engine), options);
         let mut provider = None;
-        if let Some(options) = openid::options(config, &pages_url) {
+        if let Some(options) =
+            openid::options(config, &pages_url, &derived_key(&identity, "usher: addresses of visitors"))
+        {
             let logins = Arc::new(EngineLogins { engine: Arc::clone(&engine), pages_url });
             let parts = OpenIdParts {
                 store: store.clone(),
@@ -401,15 +403,15 @@ fn engine_options(config: &Config, identity: &Identity, pages_url: &str) -> Engi
         pages: PageRules {
             url: pages_url.to_owned(),
             return_urls: config.pages.return_urls.urls().to_vec(),
-            key: page_key(identity),
+            key: derived_key(identity, "usher: secrets of pages"),
         },
     }
 }
 
-/// What the secrets of pages are made with: the same as long as the service keeps its key.
-fn page_key(identity: &Identity) -> [u8; 32] {
+/// A secret for this use: the same as long as the service keeps its key.
+fn derived_key(identity: &Identity, purpose: &str) -> [u8; 32] {
     let key = identity.keys.secret_key().to_secret_bytes();
-    Sha256::new().chain_update(b"usher: secrets of pages").chain_update(key).finalize().into()
+    Sha256::new().chain_update(purpose).chain_update(key).finalize().into()
 }
 
 fn verification(config: &Config) -> VerificationRules {

@@ -69,6 +69,8 @@ struct Unused {
     seen: u64,
     /// When, on the monotonic clock.
     seen_at: Duration,
+    /// Whether its page was.
+    opened: bool,
     /// Who has begun it.
     visitor: Option<Visitor>,
     /// How many pages wait for it.
@@ -117,7 +119,7 @@ impl BrowserLogins {
         let seen_at = self.0.clock.monotonic();
         let mut table = self.0.table.lock();
         let seen = table.next();
-        table.unused.insert(id, Unused { seen, seen_at, visitor: None, watchers: 0 });
+        table.unused.insert(id, Unused { seen, seen_at, opened: false, visitor: None, watchers: 0 });
         table.idle.insert(seen, id);
     }
 
@@ -137,19 +139,25 @@ impl BrowserLogins {
         self.0.table.lock().unused.contains_key(&id)
     }
 
-    /// Whether this login is one of them and no page waits for it.
+    /// Whether this login is one of them, no page waits for it, and none was seen a moment ago.
     pub(super) fn is_idle(&self, id: StreamId) -> bool {
-        self.0.table.lock().unused.get(&id).is_some_and(|unused| unused.watchers == 0)
+        let now = self.0.clock.monotonic();
+        let is_idle =
+            |unused: &Unused| unused.watchers == 0 && !(unused.opened && now.saturating_sub(unused.seen_at) < GRACE);
+        self.0.table.lock().unused.get(&id).is_some_and(is_idle)
     }
 
     /// The page of a login was opened.
     pub(super) fn seen(&self, id: StreamId) {
-        self.change(id, |_| {});
+        self.change(id, |unused| unused.opened = true);
     }
 
     /// The page of a login waits for it.
     pub(super) fn watch(&self, id: StreamId) -> LoginWatch {
-        self.change(id, |unused| unused.watchers += 1);
+        self.change(id, |unused| {
+            unused.opened = true;
+            unused.watchers += 1;
+        });
         LoginWatch { logins: self.clone(), id }
     }
 

@@ -47,7 +47,10 @@ impl Inbox {
 
     async fn dispatch(&self, inbound: Inbound) {
         let Inbound { event_id, author, created_at, message, via } = inbound;
-        self.outbox.heard(author);
+        // A copy over another relay says nothing about what the wallet has received since.
+        if !via.copy {
+            self.outbox.heard(author);
+        }
         // Read before the subscription is looked for: while the user is about to agree, one of the two finds it.
         let requests = match &message {
             WalletMessage::CloseSubscription(_) => self.index.with_participant(&author),

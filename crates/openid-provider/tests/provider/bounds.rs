@@ -5,7 +5,7 @@ use usher_engine::Visitor;
 use usher_engine::ports::{OpenIdQuota, OpenIdStore as _};
 use usher_openid_provider::LoginOutcome;
 
-use crate::fixture::{Browser, CALLBACK, Fixture, authorize_with};
+use crate::fixture::{Browser, CALLBACK, Fixture, authorize_with, listed};
 
 const MEBIBYTE: u64 = 1024 * 1024;
 
@@ -46,10 +46,10 @@ async fn flood_of_requests_ends_the_oldest_of_its_own_address() {
         for _ in 0..400 {
             begin(&fixture, network(2), &large()).await;
         }
-        assert!(fits(&fixture, OpenIdQuota::Requests, Some("network 192.0.2.2"), 2 * MEBIBYTE).await, "{round}");
+        assert!(fits(&fixture, OpenIdQuota::Requests, Some(&listed(network(2))), 2 * MEBIBYTE).await, "{round}");
         fixture.restart().await;
     }
-    assert!(!fits(&fixture, OpenIdQuota::Requests, Some("network 192.0.2.2"), MEBIBYTE).await, "it is not empty");
+    assert!(!fits(&fixture, OpenIdQuota::Requests, Some(&listed(network(2))), MEBIBYTE).await, "it is not empty");
     // The database has a log of some MB as well.
     let grown = fixture.database().len() as u64 - before;
     assert!(grown < 10 * MEBIBYTE, "{grown}");
@@ -75,7 +75,7 @@ async fn cancelled_logins_make_room_first() {
         assert_eq!(told.parameter("error").as_deref(), Some("access_denied"), "{told:?}");
     }
     assert_eq!(fixture.logins.kept.lock().len(), 1, "a used login leaves nothing");
-    assert!(fits(&fixture, OpenIdQuota::Requests, Some("network 192.0.2.2"), 2 * MEBIBYTE).await);
+    assert!(fits(&fixture, OpenIdQuota::Requests, Some(&listed(network(2))), 2 * MEBIBYTE).await);
     let page = waiting.get(&fixture, &waiting_return).await;
     assert!(page.location().ends_with("/login/login-1"), "{page:?}");
 }
@@ -90,7 +90,7 @@ async fn login_whose_page_is_open_is_the_last_to_go() {
     for _ in 0..1_200 {
         begin(&fixture, network(2), &large()).await;
     }
-    assert!(fits(&fixture, OpenIdQuota::Requests, Some("network 192.0.2.2"), 2 * MEBIBYTE).await);
+    assert!(fits(&fixture, OpenIdQuota::Requests, Some(&listed(network(2))), 2 * MEBIBYTE).await);
     assert!(honest.get(&fixture, &honest_return).await.location().ends_with("/login/login-1"));
 }
 
@@ -106,13 +106,13 @@ async fn sessions_do_not_lift_the_bound() {
         let path = format!("{}&prompt={prompt}", large());
         codes.push(browser.get_from(&fixture, network(3), &path).await.parameter("code"));
     }
-    assert!(fits(&fixture, OpenIdQuota::Requests, Some("network 192.0.2.3"), 2 * MEBIBYTE).await);
+    assert!(fits(&fixture, OpenIdQuota::Requests, Some(&listed(network(3))), 2 * MEBIBYTE).await);
     assert!(fits(&fixture, OpenIdQuota::Requests, None, 3 * MEBIBYTE).await);
     let newest = codes.into_iter().flatten().next_back().unwrap();
     let tokens = fixture.redeem(&newest).await;
     assert_eq!(tokens.status, StatusCode::OK, "{tokens:?}");
     // Tokens count where their code was asked for.
-    assert!(!fits(&fixture, OpenIdQuota::Grants, Some("network 192.0.2.3"), 0).await);
+    assert!(!fits(&fixture, OpenIdQuota::Grants, Some(&listed(network(3))), 0).await);
 }
 
 /// A login whose user never came back goes with its request.

@@ -28,7 +28,7 @@ use usher_engine::testing::{ManualClock, SeededRandomness};
 use usher_engine::{UnixMillis, Visitor};
 use usher_openid_provider::{
     Algorithm, BeginLogin, Client, ClientSecret, LoginError, LoginOutcome, LoginStarted, Logins, OpenIdOptions,
-    OpenIdParts, OpenIdProvider,
+    OpenIdParts, OpenIdProvider, VisitorKey,
 };
 use usher_protocol::{EventId, Keys, PublicKey, SecretKey};
 use usher_store::{SqliteOptions, SqliteStore};
@@ -186,6 +186,15 @@ fn open(folder: &Path) -> Arc<SqliteStore> {
     Arc::new(SqliteStore::open(&folder.join("test.sqlite"), SqliteOptions::default()).unwrap())
 }
 
+fn visitor_key() -> VisitorKey {
+    VisitorKey::new(&[7; 32])
+}
+
+/// What the records of this visitor are listed under.
+pub(crate) fn listed(visitor: Visitor) -> String {
+    visitor_key().listed(visitor)
+}
+
 async fn start(
     store: &Arc<SqliteStore>,
     logins: &Arc<TestLogins>,
@@ -199,6 +208,7 @@ async fn start(
         clients: clients(),
         email_domain: Some("users.example".to_owned()),
         session_ttl: Duration::from_secs(8 * 3600),
+        visitor_key: visitor_key(),
     };
     let parts = OpenIdParts {
         store: store.clone(),

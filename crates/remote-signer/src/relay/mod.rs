@@ -92,14 +92,15 @@ impl Shared {
         self.own_relays.contains(url)
     }
 
-    /// Makes room for a relay that a user or a signer names: one that is down goes first, then the one that the fewest wait on,
+    /// Makes room for a relay that a user or a signer names: one that could not be reached goes first, then one that is still being
+    /// connected to, then the one that the fewest wait on,
     /// and of these the oldest. If newcomers were refused, whoever names enough relays would lock everybody out. At one site,
     /// the least plain goes first, and a relay makes no room for a less plain one: anybody can invent paths.
     fn make_room(&self, url: &Url, relays: &mut Vec<Arc<SharedRelay>>) -> bool {
         let (site, plainness_of_new) = (site(url), plainness(url));
         let of_users = || relays.iter().enumerate().filter(|(_, relay)| !self.is_own(&relay.url));
         let of_site = || of_users().filter(|(_, relay)| relay.site == site);
-        let claim = |relay: &SharedRelay| (relay.is_listening(), relay.len());
+        let claim = |relay: &SharedRelay| (relay.is_listening(), !relay.has_failed(), relay.len());
         let victim = if of_site().count() >= self.options.user_connections_per_host {
             let weaker = of_site().filter(|(_, relay)| plainness(&relay.url) <= plainness_of_new);
             weaker.min_by_key(|(_, relay)| (plainness(&relay.url), claim(relay)))
@@ -121,8 +122,9 @@ impl Shared {
         let network = network_of(ip);
         let relays = self.relays.lock();
         let others = relays.iter().filter(|other| !Arc::ptr_eq(other, relay) && !self.is_own(&other.url));
-        let admitted =
-            others.filter(|other| other.network() == Some(network)).count() < self.options.user_connections_per_host;
+        let admitted = others.filter(|other| other.network() == Some(network)).count()
+            < self.options.user_connections_per_host
+            && self.openings.lock().take_at(network, &relay.url);
         if admitted {
             relay.connected_to(network);
         }

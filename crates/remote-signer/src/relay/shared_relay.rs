@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::net::IpAddr;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use nostr::Event;
@@ -68,6 +69,8 @@ pub(crate) struct SharedRelay {
     outgoing: Mutex<Option<VecDeque<String>>>,
     /// Something waits to be sent.
     pub(super) filled: Notify,
+    /// The last attempt to connect has failed, or the connection has ended.
+    failed: AtomicBool,
     /// Another relay has taken its place: nobody is reached over this one any more.
     pub(super) displaced: CancellationToken,
 }
@@ -76,7 +79,8 @@ impl SharedRelay {
     pub(super) fn new(url: Url, trust: Trust) -> Self {
         let (network, members, outgoing) = (Mutex::default(), Mutex::default(), Mutex::default());
         let (site, displaced) = (site(&url), CancellationToken::new());
-        Self { url, trust, site, network, members, changed: Notify::new(), outgoing, filled: Notify::new(), displaced }
+        let (changed, filled, failed) = (Notify::new(), Notify::new(), AtomicBool::new(false));
+        Self { url, trust, site, network, members, changed, outgoing, filled, failed, displaced }
     }
 
     pub(super) fn has_room(&self) -> bool {
@@ -91,6 +95,11 @@ impl SharedRelay {
     /// Whether it is connected, and there is an open relay subscription.
     pub(super) fn is_listening(&self) -> bool {
         self.outgoing.lock().is_some()
+    }
+
+    /// Whether the last attempt to connect has failed, or the connection has ended.
+    pub(super) fn has_failed(&self) -> bool {
+        self.failed.load(Ordering::Relaxed)
     }
 
     /// The network address of its connection.
@@ -151,6 +160,7 @@ impl SharedRelay {
 
     /// The relay delivers from now on what is sent to these keys.
     pub(super) fn listens_for(&self, keys: &[PublicKey]) {
+        self.failed.store(false, Ordering::Relaxed);
         self.outgoing.lock().get_or_insert_default();
         let mut members = self.members.lock();
         for key in keys {
@@ -163,6 +173,7 @@ impl SharedRelay {
 
     /// The connection is lost.
     fn disconnected(&self) {
+        self.failed.store(true, Ordering::Relaxed);
         *self.network.lock() = None;
         *self.outgoing.lock() = None;
         self.members.lock().values_mut().for_each(|member| member.listening = false);

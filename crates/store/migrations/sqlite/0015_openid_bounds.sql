@@ -17,9 +17,7 @@ UPDATE openid_records SET
         OR data LIKE '{"kind":"refresh\_token"%' ESCAPE '\',
     bytes = 512 + length(data);
 
--- Which goes first: of those that were used, and of the others, that with the smallest rowid.
-CREATE INDEX openid_records_oldest ON openid_records (quota, used DESC);
-
+-- Which of a visitor goes first: of those that were used, and of the others, that with the smallest rowid.
 CREATE INDEX openid_records_oldest_of ON openid_records (quota, visitor, used DESC);
 
 -- The bytes of each visitor, and under '*' of all.
@@ -29,6 +27,9 @@ CREATE TABLE openid_sizes (
     bytes   INTEGER NOT NULL,
     PRIMARY KEY (quota, visitor)
 ) STRICT, WITHOUT ROWID;
+
+-- When there is too much in all, the visitor with the most makes room.
+CREATE INDEX openid_sizes_largest ON openid_sizes (quota, bytes);
 
 INSERT INTO openid_sizes SELECT quota, visitor, sum(bytes) FROM openid_records GROUP BY quota, visitor;
 

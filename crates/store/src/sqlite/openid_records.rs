@@ -145,8 +145,10 @@ const fn quota_code(quota: OpenIdQuota) -> u8 {
 /// Under which the bytes of all visitors are counted.
 const ALL: &str = "*";
 
-const OLDEST: &str = "SELECT id, data, bytes FROM openid_records INDEXED BY openid_records_oldest
-     WHERE quota = ?1 ORDER BY used DESC, rowid LIMIT ?2";
+const OLDEST_OF_LARGEST: &str = "SELECT id, data, bytes FROM openid_records INDEXED BY openid_records_oldest_of
+     WHERE quota = ?1 AND visitor = (
+         SELECT visitor FROM openid_sizes WHERE quota = ?1 AND visitor <> '*' ORDER BY bytes DESC, visitor DESC LIMIT 1
+     ) ORDER BY used DESC, rowid LIMIT ?2";
 
 const OLDEST_OF: &str = "SELECT id, data, bytes FROM openid_records INDEXED BY openid_records_oldest_of
      WHERE quota = ?1 AND visitor = ?3 ORDER BY used DESC, rowid LIMIT ?2";
@@ -171,7 +173,7 @@ fn records_over(
     if too_many <= 0 {
         return Ok(Vec::new());
     }
-    let mut statement = connection.prepare_cached(visitor.map_or(OLDEST, |_| OLDEST_OF)).during(DURING)?;
+    let mut statement = connection.prepare_cached(visitor.map_or(OLDEST_OF_LARGEST, |_| OLDEST_OF)).during(DURING)?;
     let limit = codec::limit(limit);
     let mut rows = match visitor {
         None => statement.query(params![quota, limit]),

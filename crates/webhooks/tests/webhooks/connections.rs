@@ -120,7 +120,7 @@ async fn proxy_environment_variables_are_ignored() {
     let (proxy, _received) = Server::answering(empty("502 Bad Gateway", "")).await;
     let (server, _received) = Server::answering(empty("200 OK", "")).await;
     let mut child = std::process::Command::new(std::env::current_exe().unwrap());
-    child.args(["--exact", "proxy_environment_variables_are_ignored"]).env(TARGET, server.url.as_str());
+    child.args(["--exact", "connections::proxy_environment_variables_are_ignored"]).env(TARGET, server.url.as_str());
     for name in ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"] {
         child.env(name, proxy.url.as_str());
     }

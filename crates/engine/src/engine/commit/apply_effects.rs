@@ -59,7 +59,11 @@ impl AfterCommit {
         for ((step, head), current) in steps.into_iter().zip(heads).zip(current) {
             let id = step.id;
             self.publish(id, head.next_index, &step.events, &[id], now);
-            if current && step.sends() {
+            let sends = current && step.sends();
+            for user in step.unstored_relays {
+                self.outbox.remember_user(user);
+            }
+            if sends {
                 self.outbox.send(id, step.messages.into_iter().chain(step.added).collect());
             }
             for message in &step.sent_once {

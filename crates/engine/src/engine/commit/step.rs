@@ -38,6 +38,8 @@ pub(super) struct Step {
     pub(super) user_signers: Vec<UserSigner>,
     /// The watched invoice is looked up soon.
     pub(super) looks_up: bool,
+    /// Relays of users that are known in memory only.
+    pub(super) unstored_relays: Vec<UserRelays>,
 }
 
 /// An event for the reserved stream.
@@ -77,13 +79,18 @@ impl Step {
             signer_calls: Vec::new(),
             user_signers: Vec::new(),
             looks_up: false,
+            unstored_relays: Vec::new(),
         };
         let (mut user_relays, mut announced) = (Vec::new(), Vec::new());
         for effect in effects {
             match effect {
                 // See `is_of_app`.
                 Effect::Emit(_) | Effect::KeepSigner(_) if !is_of_app => {}
-                Effect::RememberRelays(user) if !is_of_app && user.relays.is_empty() => {}
+                Effect::RememberRelays(user) if !is_of_app => {
+                    if !user.relays.is_empty() {
+                        step.unstored_relays.push(user);
+                    }
+                }
                 Effect::Emit(event) => step.events.push(event),
                 Effect::Send(message) => step.messages.push(OutboxMessage { made_at: now, ..message }),
                 Effect::SendAlso(message) => step.added.push(OutboxMessage { made_at: now, ..message }),

@@ -111,7 +111,8 @@ impl EventFeed {
         let events = self.read_events(stream, after, limit, Some(stored.next_index)).await?;
         // If it finished since the index was read, the next request reports it.
         let end = stored.done.then_some(stored.next_index);
-        if stored.finished_at.is_some() && end == Some(events.len() as u64) && after == 0 {
+        // One without events may be removed at any time.
+        if stored.finished_at.is_some() && end == Some(events.len() as u64) && after == 0 && !events.is_empty() {
             self.finished.put(stream, &events);
         }
         Ok(page(events, after, end))

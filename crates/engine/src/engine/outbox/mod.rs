@@ -37,7 +37,9 @@ use super::invoice_watcher::InvoiceWatcher;
 use super::metrics::Metrics;
 use super::tasks::Tasks;
 use super::timers::{Alarm, Timers};
-use crate::ports::{Clock, Messenger, OutboxMessage, OutgoingMessage, Randomness, Store, StoreError, Table};
+use crate::ports::{
+    Clock, Messenger, OutboxMessage, OutgoingMessage, Randomness, Store, StoreError, Table, UserRelays,
+};
 use crate::{StreamId, UnixMillis};
 
 /// Messages that wait to be sealed. When the queue is full, a message is sent [`SOON`].
@@ -118,6 +120,11 @@ impl Outbox {
     /// A message of this key has arrived, whatever it is about.
     pub(super) fn heard(&self, author: PublicKey) {
         self.heard.heard(author, self.parts.clock.now());
+    }
+
+    /// The user is reached at these relays, which are not stored, as long as there is room in memory.
+    pub(super) fn remember_user(&self, user: UserRelays) {
+        self.users.put(user);
     }
 
     /// The user's relays have changed in the store.

@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 use usher_protocol::PublicKey;
 
 use crate::engine::damage::Damage;
-use crate::ports::{Store, StoreError, Table};
+use crate::ports::{Store, StoreError, Table, UserRelays};
 
 /// Users whose relays are kept in memory.
 const USERS: NonZeroUsize = NonZeroUsize::MIN.saturating_add(4095);
@@ -36,6 +36,13 @@ impl UserRelayCache {
         let mut users = self.users.lock();
         users.changes += 1;
         users.relays.pop(main_key);
+    }
+
+    /// The user's relays are these, whatever is in the store.
+    pub(super) fn put(&self, user: UserRelays) {
+        let mut users = self.users.lock();
+        users.changes += 1;
+        users.relays.put(user.main_key, user.relays.into());
     }
 
     /// The user's relays; none when they are damaged.

@@ -107,6 +107,12 @@ impl OpenIdStore for Model {
             .collect();
         counted.sort_by_key(|record| !record.used);
         let mut left: u64 = counted.iter().map(|record| record.bytes).sum();
+        let mut sizes: BTreeMap<String, u64> = BTreeMap::new();
+        for record in &counted {
+            *sizes.entry(record.visitor.clone()).or_default() += record.bytes;
+        }
+        let largest = sizes.into_iter().max_by_key(|(visitor, bytes)| (*bytes, visitor.clone()));
+        counted.retain(|record| largest.as_ref().is_some_and(|(visitor, _)| *visitor == record.visitor));
         let mut over = Vec::new();
         for record in counted.into_iter().take(limit) {
             if left <= most {

@@ -138,6 +138,46 @@ async fn each_operation_is_started_once() {
     assert!(fixture.network.totals().add_up());
 }
 
+/// The code that the page of a login gives to the browser that opens it first.
+async fn code_on_the_page(page_url: &str) -> String {
+    let browser = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).build().unwrap();
+    let mut cookie = String::new();
+    for _ in 0..4 {
+        let page = browser.get(page_url).header("Accept", "text/html").header("Cookie", &cookie).send().await.unwrap();
+        let header = |name| page.headers().get(name).map(|value| value.to_str().unwrap().to_owned());
+        if let Some(set) = header("set-cookie") {
+            cookie = set.split(';').next().unwrap().to_owned();
+        }
+        let location = header("location").unwrap_or_default();
+        let text = location + &page.text().await.unwrap();
+        if let Some((_, code)) = text.split_once("code=") {
+            return code.chars().take_while(char::is_ascii_alphanumeric).collect();
+        }
+    }
+    panic!("the page gives no code");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_login_is_redeemed_once() {
+    let return_url = "http://127.0.0.1:9/app";
+    let mut fixture = Fixture::open_with(|builder| builder.set("PAGES__RETURN_URLS", return_url)).await;
+    let user = fixture.user(Policy::silent()).await;
+    let login = fixture.api().post("/login", &json!({ "return_url": return_url })).await.unwrap();
+    let stream = login["stream_id"].as_str().unwrap();
+    user.open(&login["url"].as_str().unwrap().parse().unwrap(), LONG).await.unwrap();
+    let request = user.next_request(LONG).await.expect("asked");
+    user.approve(&request).unwrap();
+    while !statuses(&fixture.api().events(stream).await.0).contains(&"user_approved") {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    let code = code_on_the_page(login["page_url"].as_str().unwrap()).await;
+    let (redeemed, replayed) =
+        fixture.cut_off(&format!("/login/{stream}/redeem"), "redeem", &json!({ "code": code })).await;
+    assert!(replayed && redeemed["main_key"] == user.main_key().to_hex(), "{redeemed}");
+    let events = fixture.api().finished(stream).await;
+    assert_eq!(statuses(&events).iter().filter(|status| **status == "approved").count(), 1);
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_subscription_is_closed_once_and_what_starts_nothing_may_be_done_again() {
     // Nobody is there: deliveries wait.
