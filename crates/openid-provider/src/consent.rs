@@ -57,7 +57,7 @@ impl Provider {
             self.find(secret).await?.ok_or(PageError::Over(None))?;
         let Content::Consent { request, session, user } = content else { return Err(PageError::Over(None)) };
         if used || expired {
-            return Err(PageError::Over(Some(request)));
+            return Err(PageError::Over(Some(Box::new(request))));
         }
         match self.session(headers).await? {
             Some(current) if records::hex(current.id) == session => Ok(Question { id, visitor, request, user }),

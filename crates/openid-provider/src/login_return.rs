@@ -42,7 +42,7 @@ impl Provider {
             return Err(PageError::Over(None));
         };
         if used || expired {
-            return Err(PageError::Over(Some(request)));
+            return Err(PageError::Over(Some(Box::new(request))));
         }
         let response = match self.logins.outcome(&login_id, headers).await? {
             LoginOutcome::OtherBrowser => return Err(PageError::OtherBrowser),

@@ -47,7 +47,7 @@ pub(crate) enum PageError {
     /// The address to lead the user back to is not one of the client's.
     RedirectUri,
     /// The request is over, or never was. If it is known, the page leads on to its app.
-    Over(Option<AuthorizationRequest>),
+    Over(Option<Box<AuthorizationRequest>>),
     /// Another browser has begun it.
     OtherBrowser,
     /// The store failed.

@@ -101,7 +101,7 @@ async fn wallet_that_was_heard_gets_no_copy_of_the_same_event() {
     let ids = |n: u8| of(n).map(|(_, _, ids)| ids[0]).collect::<Vec<_>>();
     let (heard, silent) = (ids(1), ids(2));
     assert_eq!((heard.len(), silent.len()), (2, 4));
-    assert!(heard[0] != heard[1] && of(1).last().unwrap().0 >= 133, "as another event, later");
+    assert!(heard[0] != heard[1] && of(1).next_back().unwrap().0 >= 133, "as another event, later");
     usher.stop().await;
 }
 
