@@ -56,8 +56,8 @@ pub enum WalletCommand {
     },
     /// Listens for a while and shows the requests of services; fails if there are none.
     Requests {
-        /// How long to listen.
-        #[arg(long, value_name = "SECONDS", default_value = "10")]
+        /// How long to listen: services repeat a request after 20 s, and then ever more seldom.
+        #[arg(long, value_name = "SECONDS", default_value = "60")]
         wait: Seconds,
     },
     /// Connects the wallet to the user's Lightning account (NIP-47).
