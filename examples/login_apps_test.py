@@ -186,18 +186,18 @@ def commands(app, port):
 def main():
     with tempfile.TemporaryDirectory(prefix="usher-examples-") as folder:
         port, client_secret = free_port(), secrets.token_hex(32)
-        start_dev = lambda: Program(USHER, "dev", "--data-dir", folder, "--port", "0", "--relay-port", "0",
-                                    SERVICE__PAGES__RETURN_URLS=f"http://127.0.0.1:{port}/")
+        start_dev = lambda: Program(USHER, "dev", "--data-dir", folder, "--port", "0", "--relay-port", "0")
         dev = start_dev()
         try:
-            if "oidc" in sys.argv:
-                # It made its configuration; its user adds the app.
-                dev.wait_for("(Log the user in now)")
-                dev.stop()
-                with open(f"{folder}/config.toml", "a") as config:
+            # It made its configuration; its user adds the app.
+            dev.wait_for("(Log the user in now)")
+            dev.stop()
+            with open(f"{folder}/config.toml", "a") as config:
+                config.write(f'\n[pages]\nreturn_urls = ["http://127.0.0.1:{port}/"]\n')
+                if "oidc" in sys.argv:
                     config.write(f'\n[[oidc.clients]]\nid = "app"\nsecret = "{client_secret}"\nname = "The App"\n'
                                  f'redirect_uris = ["http://127.0.0.1:{port}/callback"]\n')
-                dev = start_dev()
+            dev = start_dev()
             base = dev.wait_for(r"^ +base URL +(\S+)$")
             token = dev.wait_for(r"^ +token +(\S+)$")
             dev.wait_for("(Log the user in now)")

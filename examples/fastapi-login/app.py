@@ -1,6 +1,6 @@
 """A site with a login by Nostr key, over plain HTTP: no client of Usher. Set USHER_TOKEN, then `uvicorn app:app --port 8080`.
 
-Usher leads users back here: start it with SERVICE__PAGES__RETURN_URLS=http://127.0.0.1:8080/
+Usher leads users back here: set pages.return_urls = ["http://127.0.0.1:8080/"] in its config.toml
 """
 
 import os
