@@ -1,9 +1,9 @@
 import { UsherError } from "./errors.js";
+import { toEvent } from "./event-parser.js";
 import {
   type OperationKind,
   type SubscriptionClosedEvent,
   type SubscriptionPaymentEvent,
-  toEvent,
   type UsherEvent,
 } from "./events.js";
 import type { components } from "./generated/schemas.js";

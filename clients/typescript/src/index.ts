@@ -5,6 +5,7 @@
  */
 export { Usher, type UsherOptions } from "./client.js";
 export { OperationError, UsherError, type Problem, type UsherErrorCode, type UsherErrorDetails } from "./errors.js";
+export * from "./event-parser.js";
 export * from "./events.js";
 export type { components } from "./generated/schemas.js";
 export type { CallOptions } from "./http.js";

@@ -93,6 +93,13 @@ for (const { name, public_key, token, now, valid, error } of vectors("jwts")) {
   });
 }
 
+test("ECDSA agrees with Project Wycheproof", () => {
+  for (const { name, public_key, digest, signature, valid } of vectors("ecdsa")) {
+    const [key, hash, bytes] = [public_key, digest, signature].map((hex) => Uint8Array.from(Buffer.from(hex, "hex")));
+    assert.equal(verifyEcdsa(bytes, hash, key), valid, name);
+  }
+});
+
 test("ES256K agrees with an independent library", () => {
   for (let round = 0; round < 40; round++) {
     const secret = secp256k1.utils.randomPrivateKey();

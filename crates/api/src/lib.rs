@@ -34,6 +34,7 @@ mod router;
 mod server;
 mod service_status;
 mod state;
+mod surface;
 mod tasks;
 mod unauthenticated_limits;
 mod visitor;
@@ -41,9 +42,10 @@ mod visitor;
 pub use auth::ApiTokens;
 pub use problem::ErrorCode;
 pub use router::openapi;
-pub use server::{ServeOptions, Surface, serve};
+pub use server::{ServeOptions, serve};
 pub use service_status::{
     Family, Measure, MintReadiness, Readiness, RelaysReadiness, Sample, ServiceStatus, WalletReadiness,
 };
 pub use state::{ApiParts, ApiState, DocsAccess, Limits};
+pub use surface::Surface;
 pub use visitor::TrustedProxies;

@@ -16,7 +16,7 @@ use crate::idempotency::idempotency;
 use crate::middleware::{self, Context};
 use crate::openapi::document;
 use crate::problem::{ErrorCode, Problem};
-use crate::server::Surface;
+use crate::surface::Surface;
 use crate::visitor;
 use crate::{ApiState, TrustedProxies};
 

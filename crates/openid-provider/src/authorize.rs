@@ -23,11 +23,11 @@ use crate::client::Client;
 use crate::logins::{BeginLogin, LoginError};
 use crate::page::PageError;
 use crate::parameters::Parameters;
+use crate::prefetch_guard;
 use crate::provider::{Provider, SharedProvider};
 use crate::records::{self, CODE_TTL, Content, Grant, INTERACTION_TTL, User};
 use crate::redirect;
 use crate::session::Session;
-use crate::visit;
 
 const LOGIN_REQUIRED: OAuthError = OAuthError::new("login_required", "the user is not logged in");
 const CONSENT_REQUIRED: OAuthError = OAuthError::new("consent_required", "the user has not agreed yet");
@@ -107,7 +107,7 @@ impl Provider {
             Some(session) => {
                 self.with_session(request, &interaction, session, &self.options.visitor_key.listed(visitor)).await
             }
-            None if interaction.silent || !visit::is_seen(headers) => {
+            None if interaction.silent || !prefetch_guard::is_seen(headers) => {
                 Ok(redirect::to(&self.address_with_error(&request, LOGIN_REQUIRED)))
             }
             None => self.begin_login(client, request, expected, headers, visitor).await,

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use usher_engine::ports::{OpenIdConsent, OpenIdControl, OpenIdKey, OpenIdKeyError, StoreError};
 use usher_protocol::PublicKey;
 
-use crate::provider::OpenIdProvider;
+use crate::routes::OpenIdProvider;
 
 #[async_trait]
 impl OpenIdControl for OpenIdProvider {

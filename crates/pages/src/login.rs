@@ -186,7 +186,7 @@ pub(crate) async fn prove(State(pages): State<PagesState>, at: AtLogin, headers:
     if let Some(refused) = other_type(&headers, "application/json") {
         return refused;
     }
-    match pages.engine.prove_login(at.login, &at.secret, at.browser.as_deref(), &event).await {
+    match pages.engine.prove_login(at.login, &at.secret, at.browser.as_deref(), &event, at.visitor).await {
         Ok(()) => (page::HEADERS, StatusCode::NO_CONTENT).into_response(),
         Err(error) => {
             let (status, said) = at.refusal(&error);

@@ -19,6 +19,13 @@ impl Timestamp for tokio::time::Instant {
     }
 }
 
+/// The time since some start, on a monotonic clock.
+impl Timestamp for Duration {
+    fn saturating_since(self, earlier: Self) -> Duration {
+        self.saturating_sub(earlier)
+    }
+}
+
 /// How many tokens a bucket holds and how fast it refills.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rate {

@@ -16,6 +16,7 @@ pub mod process;
 pub mod service;
 mod service_status;
 pub mod signals;
+mod task_group;
 mod ticket_wallet;
 pub mod version;
 

@@ -12,7 +12,7 @@ use usher_store::SqliteStore;
 use crate::config::Config;
 use crate::config::setting::LnBackend;
 use crate::failure::Failure;
-use crate::service::TaskGroup;
+use crate::task_group::TaskGroup;
 
 /// The backend with its notifications.
 type Started = (LightningBackend, LightningNotifications);

@@ -12,7 +12,6 @@ use sha2::{Digest as _, Sha256};
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
 use usher_age_verifiers::{OidcOptions, OidcVerifier, RemoteOptions, RemoteVerifier};
 use usher_api::{ApiParts, ApiState, ApiTokens, DocsAccess, Limits, ServeOptions, Surface, TrustedProxies};
 use usher_engine::ports::{
@@ -38,6 +37,7 @@ use crate::failure::Failure;
 use crate::lightning_backend::{self, EmbeddedNode};
 use crate::openid::{self, EngineLogins};
 use crate::service_status::Parts;
+use crate::task_group::TaskGroup;
 use crate::{ticket_wallet, version};
 
 /// How long a stop waits for calls that run. Container runtimes kill after ten seconds; two are for what follows.
@@ -60,22 +60,6 @@ pub struct Service {
     tokens: ApiTokens,
     webhook: Option<Arc<HttpWebhookSender>>,
     node: EmbeddedNode,
-}
-
-/// Tasks that end together: those of one layer.
-#[derive(Default)]
-pub(crate) struct TaskGroup {
-    pub(crate) tasks: TaskTracker,
-    pub(crate) stop: CancellationToken,
-}
-
-impl TaskGroup {
-    /// Asks the tasks to end, and waits until they have.
-    async fn close(&self) {
-        self.stop.cancel();
-        self.tasks.close();
-        self.tasks.wait().await;
-    }
 }
 
 impl Service {

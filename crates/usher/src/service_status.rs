@@ -245,11 +245,6 @@ fn operations(counts: &EngineMetrics) -> Vec<Family> {
                 .chain(counts.scans_refused.iter().map(|(limit, count)| (refused_by(*limit), *count))),
         ),
         Family::single(
-            "usher_handshake_scans_waiting",
-            "Scans of reusable handshake URLs that wait for a limit to have room.",
-            number(counts.scans_waiting),
-        ),
-        Family::single(
             "usher_messages_sent_total",
             "Messages handed to the relays, repetitions among them.",
             Measure::Counter(counts.sent),

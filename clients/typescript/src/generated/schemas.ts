@@ -1276,11 +1276,6 @@ export interface components {
              * @description The URL that users scan. It names the service's current relays.
              */
             url: string;
-            /**
-             * Format: int64
-             * @description How many scans wait now because its limits are reached, also of the codes on a reusable login's page. Waiting scans are admitted at random.
-             */
-            waiting: number;
         };
         /**
          * @description Names a consent.

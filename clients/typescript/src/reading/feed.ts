@@ -1,5 +1,6 @@
 import { UsherError } from "../errors.js";
-import { meaningOf, toEvent, type UsherEvent } from "../events.js";
+import { toEvent } from "../event-parser.js";
+import { meaningOf, type UsherEvent } from "../events.js";
 import type { Http } from "../http.js";
 import { backoff, now, readerPause, sleep } from "../time.js";
 import { type Cursor, CursorTable, type Transport } from "./cursor.js";

@@ -1,5 +1,5 @@
 import { UsherError } from "../errors.js";
-import { toEvent } from "../events.js";
+import { toEvent } from "../event-parser.js";
 import type { CallOptions, Http } from "../http.js";
 import type { Cursor } from "./cursor.js";
 

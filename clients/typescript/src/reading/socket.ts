@@ -1,5 +1,5 @@
 import type { Problem } from "../errors.js";
-import { toEvent } from "../events.js";
+import { toEvent } from "../event-parser.js";
 import { type Http, problemError } from "../http.js";
 import { now, readerPause } from "../time.js";
 import { type Cursor, CursorTable, type Transport } from "./cursor.js";

@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use connection::Connections;
-pub use options::{ServeOptions, Surface};
+pub use options::ServeOptions;
 use refusal::Refusals;
 
 use crate::{ApiState, router};

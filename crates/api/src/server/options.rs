@@ -4,17 +4,7 @@ use std::time::Duration;
 
 use crate::TrustedProxies;
 use crate::connection_table::Bounds;
-
-/// What a listener serves.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Surface {
-    /// The API, and the pages beside it.
-    Everything,
-    /// The API without the pages.
-    Api,
-    /// The pages and the service's own name (`/.well-known/nostr.json`), and nothing of the API beside that.
-    Pages,
-}
+use crate::surface::Surface;
 
 /// How connections are treated.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -172,10 +172,6 @@ impl Store for FaultyStore {
         self.inner.forget_user_signer(main_key).await
     }
 
-    async fn known_users(&self, main_keys: &[PublicKey]) -> Result<Vec<bool>, StoreError> {
-        self.inner.known_users(main_keys).await
-    }
-
     async fn keep_user_relays(&self, users: &[PublicKey], at: UnixMillis) -> Result<(), StoreError> {
         self.inner.keep_user_relays(users, at).await
     }

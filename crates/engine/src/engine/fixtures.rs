@@ -15,22 +15,19 @@ use usher_protocol::PublicKey;
 use usher_protocol::bolt11::Invoice;
 use usher_protocol::message::PaymentHash;
 
-use super::capacity::Capacity;
 use super::index::Index;
 use super::inputs::{Inputs, Job};
-use super::reusable_logins::ReusableLogins;
-use super::scan_limiter::{ScanAdmission, ScanAdmissionParts};
 use super::tasks::Tasks;
 use super::timers::{Due, Timers};
 use crate::event::{Event, EventType};
 use crate::operations::Input;
 use crate::ports::{
-    AllCommitted, CheckedRows, Clock, Commit, Conflict, CorrelationKey, Delivery, DeliveryAttempt, DeliveryCounts,
+    AllCommitted, CheckedRows, Commit, Conflict, CorrelationKey, Delivery, DeliveryAttempt, DeliveryCounts,
     DeliveryStatus, DeliveryStore, Head, InvoiceStatus, Lightning, LightningError, LightningInfo, LightningStatus,
     NewIdempotencyRecord, OpenOperation, OperationKind, OutboxChange, OutboxMessage, OutgoingStatus, PaidInvoice,
     Retried, Revision, RowPosition, SignedPayment, SignerSession, Store, StoreError, StoredOperation, WantedInvoice,
 };
-use crate::testing::{ManualClock, SeededRandomness};
+use crate::testing::ManualClock;
 use crate::{StreamId, UnixMillis};
 
 pub(super) const NOW: UnixMillis = UnixMillis(1_800_000_000_000);
@@ -70,20 +67,6 @@ impl Around {
             tracker,
             stop,
         }
-    }
-
-    /// Admits scans, when ten operations may be open.
-    pub(super) fn scans(&self, store: &Arc<MemoryStore>) -> Arc<ScanAdmission> {
-        Arc::new(ScanAdmission::new(ScanAdmissionParts {
-            store: Arc::clone(store) as Arc<dyn Store>,
-            inputs: self.inputs.clone(),
-            capacity: Capacity::new(Arc::clone(&self.index), 10),
-            reusable_logins: ReusableLogins::new(10, self.clock.clone()),
-            metrics: Arc::default(),
-            clock: Arc::clone(&self.clock) as Arc<dyn Clock>,
-            randomness: Arc::new(SeededRandomness::new(1)),
-            tasks: self.tasks.clone(),
-        }))
     }
 
     /// An operation is open.
@@ -339,11 +322,6 @@ impl Store for MemoryStore {
 
     async fn forget_user_signer(&self, _: &PublicKey) -> Result<bool, StoreError> {
         Ok(false)
-    }
-
-    async fn known_users(&self, main_keys: &[PublicKey]) -> Result<Vec<bool>, StoreError> {
-        let rows = self.rows.lock();
-        Ok(main_keys.iter().map(|key| rows.relays.contains_key(key)).collect())
     }
 
     async fn remove_finished(&self, _: UnixMillis, _: usize) -> Result<usize, StoreError> {

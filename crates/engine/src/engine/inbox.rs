@@ -12,19 +12,22 @@ use super::index::Index;
 use super::inputs::Inputs;
 use super::metrics::Metrics;
 use super::outbox::Outbox;
-use super::reusable_logins::ReusableLogins;
-use super::scan_limiter::{Scan, ScanAdmission, ScanTarget};
 use super::tasks::Tasks;
 use crate::operations::Input;
 use crate::ports::{CorrelationKey, Inbound};
 use crate::{StreamId, UnixMillis};
 
+/// Decides which messages go on to the operations that they belong to.
+pub(super) trait Admission: Send + Sync {
+    /// Whether this message goes on to this operation. It came over this relay; a copy came over another before.
+    fn admits(&self, id: StreamId, inbound: &Inbound) -> bool;
+}
+
 /// Hands messages to operations.
 pub(super) struct Inbox {
     pub(super) index: Arc<Index>,
     pub(super) outbox: Arc<Outbox>,
-    pub(super) scans: Arc<ScanAdmission>,
-    pub(super) reusable_logins: ReusableLogins,
+    pub(super) admission: Arc<dyn Admission>,
     pub(super) inputs: Inputs,
     pub(super) metrics: Arc<Metrics>,
     pub(super) tasks: Tasks,
@@ -46,48 +49,35 @@ impl Inbox {
     }
 
     async fn dispatch(&self, inbound: Inbound) {
-        let Inbound { event_id, author, created_at, message, via } = inbound;
+        let (author, copy) = (inbound.author, inbound.via.copy);
         // A copy over another relay says nothing about what the wallet has received since.
-        if !via.copy {
+        if !copy {
             self.outbox.heard(author);
         }
         // Read before the subscription is looked for: while the user is about to agree, one of the two finds it.
-        let requests = match &message {
+        let requests = match &inbound.message {
             WalletMessage::CloseSubscription(_) => self.index.with_participant(&author),
             _ => Vec::new(),
         };
-        let operation = self.operation_of(&message);
-        if !via.copy {
+        let operation = self.operation_of(&inbound.message);
+        if !copy {
             self.metrics.received(operation.is_some() || !requests.is_empty());
         }
-        let sent_at = UnixMillis::from_secs(created_at);
-        let Some(id) = operation else {
-            for id in requests {
-                // Not recorded as a handled event: it may be meant for any of them.
-                self.inputs.put(id, Input::Wallet { author, sent_at, message: message.clone() }).await;
+        let sent_at = UnixMillis::from_secs(inbound.created_at);
+        match operation {
+            Some(id) => {
+                if self.admission.admits(id, &inbound) {
+                    let input = Input::Wallet { author, sent_at, message: inbound.message };
+                    self.inputs.put_message(id, input, inbound.event_id).await;
+                }
             }
-            return;
-        };
-        let message = match message {
-            // A handshake without an expiry is reusable: open to everybody who knows its token.
-            WalletMessage::KeyHandshake(handshake) if self.index.get(id).is_some_and(|open| open.wake_at.is_none()) => {
-                let is_login = self.index.find(CorrelationKey::reusable_login(id)).is_some();
-                let target = if is_login { ScanTarget::Login } else { ScanTarget::Handshake };
-                return self.scans.admit(id, Scan { target, author, event: event_id, sent_at, handshake, via }).await;
+            None => {
+                for id in requests {
+                    // Not recorded as a handled event: it may be meant for any of them.
+                    self.inputs.put(id, Input::Wallet { author, sent_at, message: inbound.message.clone() }).await;
+                }
             }
-            // So is the page of a reusable login, where browsers begin logins.
-            WalletMessage::KeyHandshake(handshake) if let Some(reusable) = self.reusable_logins.unused_at(id) => {
-                let target = ScanTarget::Page(id);
-                return self
-                    .scans
-                    .admit(reusable, Scan { target, author, event: event_id, sent_at, handshake, via })
-                    .await;
-            }
-            // A copy of an event is of use only as a scan of a reusable handshake.
-            _ if via.copy => return,
-            message => message,
-        };
-        self.inputs.put_message(id, Input::Wallet { author, sent_at, message }, event_id).await;
+        }
     }
 
     fn operation_of(&self, message: &WalletMessage) -> Option<StreamId> {

@@ -88,10 +88,11 @@ impl Engine {
         page_secret: &str,
         browser: Option<&str>,
         event: &str,
+        visitor: Visitor,
     ) -> Result<(), LoginPageError> {
         let (logins, secret, browser) = (Arc::clone(&self.logins), page_secret.to_owned(), browser.map(str::to_owned));
         let event = event.to_owned();
-        self.page_work(async move { logins.prove(id, &secret, browser.as_deref(), &event).await }).await
+        self.page_work(async move { logins.prove(id, &secret, browser.as_deref(), &event, visitor).await }).await
     }
 
     /// Whether this browser may name a remote signer for the login: the page is its own, and the login is open.

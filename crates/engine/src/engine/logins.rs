@@ -14,7 +14,7 @@ use super::damage::Damage;
 use super::handshake_urls::HandshakeUrls;
 use super::ids::Ids;
 use super::reusable_logins::ReusableLogins;
-use super::scan_limiter::ScanAdmission;
+use super::scan_limits::ScanLimits;
 use super::signer_queue::{SignerQueue, SignerWatch};
 use super::start::{LoginVisit, PageRules};
 use crate::operations::{
@@ -179,7 +179,7 @@ pub(super) struct Logins {
     pub(super) signers: Arc<SignerQueue>,
     pub(super) browser_logins: BrowserLogins,
     pub(super) reusable_logins: ReusableLogins,
-    pub(super) scans: Arc<ScanAdmission>,
+    pub(super) scans: Arc<ScanLimits>,
 }
 
 /// The reusable login that a login is at, as far as the login depends on it.
@@ -327,18 +327,19 @@ impl Logins {
         page_secret: &str,
         browser: Option<&str>,
         event: &str,
+        visitor: Visitor,
     ) -> Result<(), LoginPageError> {
         let now = self.clock.now();
         let (_, login) = self.own_open(id, page_secret, browser).await?;
-        let proof = self.challenge(id, &login).verify_json(event, now.secs())?;
-        let (main_key, _) = proof;
-        let prove =
-            self.change(id, page_secret, browser, |login| Ok(login.prove(main_key, LoginMethod::Extension, now)?));
-        let Some(reusable) = login.reusable() else { return prove.await };
-        let admitted = self.scans.admit_proof(reusable, id, proof).await.map_err(|_| LoginPageError::TooOften)?;
-        let proven = prove.await;
-        self.scans.proof_ended(&admitted, proven.is_ok());
-        proven
+        let (main_key, _) = self.challenge(id, &login).verify_json(event, now.secs())?;
+        self.check_limits(&login, Some(main_key), visitor)?;
+        self.change(id, page_secret, browser, |login| Ok(login.prove(main_key, LoginMethod::Extension, now)?)).await
+    }
+
+    /// A login at a reusable login counts as a scan of its URL.
+    fn check_limits(&self, login: &Login, author: Option<PublicKey>, visitor: Visitor) -> Result<(), LoginPageError> {
+        let taken = login.reusable().map_or(Ok(()), |reusable| self.scans.take_on_page(reusable, author, visitor));
+        taken.map_err(|_| LoginPageError::TooOften)
     }
 
     /// See [`Engine::may_ask_signer`](super::Engine::may_ask_signer).
@@ -366,6 +367,8 @@ impl Logins {
     ) -> Result<(), LoginPageError> {
         let now = self.clock.now();
         let signer = self.signer.as_ref().ok_or(RemoteSignerError::Unreachable)?;
+        let (_, login) = self.own_open(id, page_secret, browser).await?;
+        self.check_limits(&login, None, visitor)?;
         self.change(id, page_secret, browser, |login| {
             let session = match address {
                 Some(address) => signer.accept(address)?,

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::scan_limiter::{ScanCounts, ScanLimit};
+use super::scan_limits::{ScanCounts, ScanLimit};
 use crate::OperationOutcome;
 use crate::event::{EventType, NewEvent};
 use crate::ports::{DeliveryStatus, OperationKind};
@@ -37,12 +37,10 @@ pub struct EngineMetrics {
     pub matched: u64,
     /// Messages from wallets that belong to none: late, stray, or guessed.
     pub unmatched: u64,
-    /// Scans of reusable handshakes that were accepted.
+    /// Scans of reusable handshakes that were within the limits.
     pub scans_accepted: u64,
     /// Scans of reusable handshakes that were refused, by the limit that had no room for them.
     pub scans_refused: Vec<(ScanLimit, u64)>,
-    /// Scans of reusable handshakes that wait now for a limit to have room.
-    pub scans_waiting: u64,
     /// Messages to users handed to the relays, including repetitions.
     pub sent: u64,
     /// Steps that failed because the store failed; they are retried.
@@ -107,7 +105,7 @@ impl Metrics {
         add(self.attempts.get(usize::from(status.code())));
     }
 
-    /// All metrics; those of scans are counted by the scan limiter.
+    /// All metrics; those of scans are counted by their limits.
     pub(super) fn values(&self, scans: ScanCounts) -> EngineMetrics {
         let operations = OperationKind::ALL.into_iter().map(|kind| {
             let finished = self.finished.get(slot(kind));
@@ -127,9 +125,8 @@ impl Metrics {
             events: EventType::ALL.into_iter().map(|kind| (kind, get(self.events.get(kind as usize)))).collect(),
             matched: get(Some(&self.matched)),
             unmatched: get(Some(&self.unmatched)),
-            scans_accepted: scans.accepted,
+            scans_accepted: scans.admitted,
             scans_refused: ScanLimit::ALL.into_iter().zip(scans.refused).collect(),
-            scans_waiting: scans.waiting,
             sent: get(Some(&self.sent)),
             store_failures: get(Some(&self.store_failures)),
             attempts: DeliveryStatus::ALL

@@ -47,7 +47,7 @@ mod public_methods;
 mod restore;
 mod reusable_handshakes;
 mod reusable_logins;
-mod scan_limiter;
+mod scan_limits;
 mod signer_places;
 mod signer_queue;
 mod spending_budget;
@@ -85,8 +85,8 @@ use self::operation_pages::OperationPages;
 pub use self::operation_pages::{HandshakeState, HandshakeView, PaymentView};
 use self::reusable_handshakes::ReusableHandshakes;
 pub use self::reusable_handshakes::{CloseHandshakeError, HandshakePage, ReusableHandshake};
-use self::scan_limiter::ScanAdmission;
-pub use self::scan_limiter::ScanLimit;
+pub use self::scan_limits::ScanLimit;
+use self::scan_limits::ScanLimits;
 pub use self::spending_budget::SpendingRules;
 pub use self::start::{
     AuthenticateKey, BrowserLogin, BrowserLoginStarted, FieldValues, KeyHandshakeRequest, KeyHandshakeStarted,
@@ -125,7 +125,7 @@ pub struct Engine {
     index: Arc<Index>,
     webhooks: Arc<WebhookDispatcher>,
     reusable_handshakes: Arc<ReusableHandshakes>,
-    scans: Arc<ScanAdmission>,
+    scans: Arc<ScanLimits>,
     verification_sessions: Arc<VerificationSessions>,
     logins: Arc<Logins>,
     pages: OperationPages,

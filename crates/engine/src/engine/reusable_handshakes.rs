@@ -13,7 +13,7 @@ use super::event_feed::EventFeed;
 use super::handshake_urls::HandshakeUrls;
 use super::inputs::Inputs;
 use super::reusable_logins::ReusableLogins;
-use super::scan_limiter::ScanAdmission;
+use super::scan_limits::ScanLimits;
 use super::tasks::Tasks;
 use crate::StreamId;
 use crate::operations::{Input, KeyHandshake, LoginUrl, Note, Operation};
@@ -23,7 +23,7 @@ use crate::ports::{Clock, Conflict, OperationKind, Store, StoreError};
 pub(super) struct ReusableHandshakeParts {
     pub(super) store: Arc<dyn Store>,
     pub(super) committer: Arc<Committer>,
-    pub(super) scans: Arc<ScanAdmission>,
+    pub(super) scans: Arc<ScanLimits>,
     pub(super) damage: Arc<Damage>,
     pub(super) feed: Arc<EventFeed>,
     pub(super) urls: Arc<HandshakeUrls>,
@@ -60,8 +60,6 @@ pub struct ReusableHandshake {
     /// How many scans of its URL were accepted. Of a handshake, these are the events of its stream, including those that were
     /// removed.
     pub accepted: u64,
-    /// How many scans wait now for a limit to have room.
-    pub waiting: u64,
     /// How many scans its limits refused since the service started.
     pub refused: u64,
 }
@@ -128,7 +126,6 @@ impl ReusableHandshakes {
                 is_login: handshake.login().is_some(),
                 created_at: stream_id.created_at().secs(),
                 accepted: handshake.login().map_or(stored.next_index, LoginUrl::scans),
-                waiting: self.parts.scans.waiting(stream_id),
                 refused: self.parts.scans.refused(stream_id),
             });
         }

@@ -2,14 +2,12 @@
 //!
 //! Anybody can begin one, in a browser or with a wallet. Those in which nobody has named a key yet make room for each other
 //! ([`BrowserLogins`]), apart from those of other protocols: a flood of the one kind ends none of the other. Keys cost nothing
-//! either, so those in which somebody has named one are bounded, too: beyond that, scans wait.
+//! either, so those in which a wallet is asked are bounded, too: the oldest makes room.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
-use std::time::Duration;
 
 use parking_lot::Mutex;
-use tracing::warn;
 use usher_protocol::PublicKey;
 
 use super::browser_logins::BrowserLogins;
@@ -17,11 +15,8 @@ use crate::operations::Login;
 use crate::ports::Clock;
 use crate::{StreamId, UnixMillis};
 
-/// How many of the operations that may be open may be logins in which somebody has named a key: one in so many.
+/// How many of the operations that may be open may be logins in which a wallet is asked: one in so many.
 const SHARE: usize = 4;
-
-/// A warning of scans that wait is written at most this often.
-const WARN_EVERY: Duration = Duration::from_secs(60);
 
 /// The open logins at reusable logins.
 #[derive(Clone)]
@@ -31,24 +26,23 @@ struct Inner {
     /// Those in which nobody has named a key.
     unused: BrowserLogins,
     open: Mutex<Open>,
-    /// Most in which somebody has.
+    /// Most in which a wallet is asked.
     most: usize,
-    waits: Mutex<Waits>,
 }
 
-/// All that are open: about 180 bytes each.
+/// All that are open: about 200 bytes each.
 #[derive(Default)]
 struct Open {
-    /// By the stream of their reusable login and their own.
-    logins: BTreeMap<(StreamId, StreamId), Entry>,
+    /// By the stream of their reusable login and their own: the key whose wallet is asked.
+    logins: BTreeMap<(StreamId, StreamId), Option<[u8; 32]>>,
     /// The reusable login of each.
     reusable: HashMap<StreamId, StreamId>,
     /// The stream of the reusable login, the key that is asked there, and the login's own stream.
     by_user: BTreeSet<(StreamId, [u8; 32], StreamId)>,
     /// Those of commits that are under way, and in how many of them.
     starting: BTreeMap<(StreamId, [u8; 32], StreamId), usize>,
-    /// In how many somebody has.
-    used: usize,
+    /// Those in which a wallet is asked, the oldest first.
+    asking: BTreeSet<StreamId>,
 }
 
 /// Logins in which a user is asked once a commit is in the store: known until this is dropped, when the commit is applied or
@@ -58,21 +52,6 @@ pub(super) struct Starting {
     users: Vec<(StreamId, [u8; 32], StreamId)>,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-struct Entry {
-    /// Somebody has named a key.
-    is_used: bool,
-    /// The key whose wallet is asked.
-    asked: Option<[u8; 32]>,
-}
-
-/// Scans that had to wait since the last warning.
-#[derive(Default)]
-struct Waits {
-    count: u64,
-    warned_at: UnixMillis,
-}
-
 impl ReusableLogins {
     /// `max_open` is the number of operations that may be open.
     pub(super) fn new(max_open: usize, clock: Arc<dyn Clock>) -> Self {
@@ -80,7 +59,6 @@ impl ReusableLogins {
             unused: BrowserLogins::new(max_open, clock),
             open: Mutex::default(),
             most: (max_open / SHARE).max(1),
-            waits: Mutex::default(),
         }))
     }
 
@@ -89,9 +67,10 @@ impl ReusableLogins {
         &self.0.unused
     }
 
-    /// Whether another user may name their key, beside so many whose logins are about to start.
-    pub(super) fn has_room_for(&self, starting: usize) -> bool {
-        self.0.open.lock().used.saturating_add(starting) < self.0.most
+    /// The login that makes room when another user names their key, if there are as many as there may be. Each is named once.
+    pub(super) fn make_room(&self) -> Option<StreamId> {
+        let asking = &mut self.0.open.lock().asking;
+        if asking.len() < self.0.most { None } else { asking.pop_first() }
     }
 
     /// The reusable login that a login is at, if nobody has named a key there yet.
@@ -99,35 +78,19 @@ impl ReusableLogins {
         if self.0.unused.has(id) { self.0.open.lock().reusable.get(&id).copied() } else { None }
     }
 
-    /// A scan waits because there is no room.
-    pub(super) fn scan_waits(&self, now: UnixMillis) {
-        let mut waits = self.0.waits.lock();
-        waits.count += 1;
-        if now.since(waits.warned_at) >= WARN_EVERY {
-            warn!(
-                waiting = waits.count,
-                "too many logins at reusable URLs are open: scans wait until some have ended. A flood ends with DELETE \
-                 /key-handshake/{{stream_id}} of its URL; for more users at once, raise limits.max_open_streams"
-            );
-            *waits = Waits { count: 0, warned_at: now };
-        }
-    }
-
     /// A login at the reusable login `reusable` is open, after a step.
     pub(super) fn stepped(&self, id: StreamId, reusable: StreamId, login: &Login, is_new: bool) {
-        let is_used = !login.is_unused();
-        if is_used {
+        if !login.is_unused() {
             self.0.unused.remove(id);
         } else if is_new {
             self.0.unused.add(id);
         }
-        let asked = login.asked_key().map(|key| key.to_bytes());
-        self.0.open.lock().set((reusable, id), Some(Entry { is_used, asked }));
+        self.0.open.lock().set(reusable, id, Some(login.asked_key().map(|key| key.to_bytes())));
     }
 
     /// It has ended. Its row goes when its page has been seen: its events are another's.
     pub(super) fn ended(&self, id: StreamId, reusable: StreamId, login: &Login, now: UnixMillis) {
-        self.0.open.lock().set((reusable, id), None);
+        self.0.open.lock().set(reusable, id, None);
         if login.has_user() {
             self.0.unused.remove(id);
             self.0.unused.remember_ended(id, now);
@@ -186,38 +149,44 @@ impl Drop for Starting {
 }
 
 impl Open {
-    /// How far a login is; `None`: it is not open any more.
-    fn set(&mut self, login: (StreamId, StreamId), entry: Option<Entry>) {
-        let before = match entry {
-            Some(entry) => self.logins.insert(login, entry),
-            None => self.logins.remove(&login),
+    /// The key that is asked in a login, if there is one; `None`: it is not open any more.
+    fn set(&mut self, reusable: StreamId, id: StreamId, asked: Option<Option<[u8; 32]>>) {
+        let before = match asked {
+            Some(asked) => self.logins.insert((reusable, id), asked),
+            None => self.logins.remove(&(reusable, id)),
         };
-        self.used += usize::from(entry.is_some_and(|entry| entry.is_used));
-        self.used -= usize::from(before.is_some_and(|entry| entry.is_used));
-        let (reusable, id) = login;
-        match entry {
+        let (before, now) = (before.flatten(), asked.flatten());
+        match asked {
             Some(_) => self.reusable.insert(id, reusable),
             None => self.reusable.remove(&id),
         };
-        if let Some(asked) = before.and_then(|entry| entry.asked) {
-            self.by_user.remove(&(reusable, asked, id));
+        if before == now {
+            return;
         }
-        if let Some(asked) = entry.and_then(|entry| entry.asked) {
-            self.by_user.insert((reusable, asked, id));
+        if let Some(key) = before {
+            self.asking.remove(&id);
+            self.by_user.remove(&(reusable, key, id));
+        }
+        if let Some(key) = now {
+            self.asking.insert(id);
+            self.by_user.insert((reusable, key, id));
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use usher_protocol::{Keys, SecretKey};
 
     use super::*;
     use crate::Visitor;
-    use crate::operations::{LoginMethod, LoginOrigin, LoginTerms};
+    use crate::operations::{LoginOrigin, LoginTerms};
     use crate::testing::ManualClock;
 
     const NOW: UnixMillis = UnixMillis(1_800_000_000_000);
+    const MINUTE: Duration = Duration::from_secs(60);
 
     fn logins() -> (ReusableLogins, Arc<ManualClock>) {
         let clock = Arc::new(ManualClock::at(NOW));
@@ -247,33 +216,34 @@ mod tests {
         }
     }
 
-    fn used(reusable: StreamId) -> Login {
-        let mut login = login(reusable);
+    fn asking(reusable: StreamId) -> Login {
         let key = Keys::new(SecretKey::from_slice(&[1; 32]).unwrap()).public_key();
-        login.prove(key, LoginMethod::Extension, NOW).unwrap();
-        login
+        Login::start_asking(terms(reusable), key, NOW).0
     }
 
     #[test]
-    fn logins_in_which_somebody_has_named_a_key_are_bounded() {
+    fn oldest_login_in_which_a_wallet_is_asked_makes_room() {
         let (logins, _) = logins();
         let (poster, door) = (id(1), id(2));
         for n in 10..20 {
             logins.stepped(id(n), poster, &login(poster), true);
         }
-        assert!(logins.has_room_for(1) && !logins.has_room_for(2), "nobody has named a key");
-        logins.stepped(id(10), poster, &used(poster), false);
-        assert!(logins.has_room_for(0));
-        logins.stepped(id(30), door, &used(door), true);
-        assert!(!logins.has_room_for(0));
+        assert_eq!(logins.make_room(), None, "nobody has named a key");
+        logins.stepped(id(12), poster, &asking(poster), false);
+        assert_eq!(logins.make_room(), None);
+        logins.stepped(id(30), door, &asking(door), true);
         // A later step changes nothing.
-        logins.stepped(id(30), door, &used(door), false);
-        logins.ended(id(30), door, &used(door), NOW);
-        assert!(logins.has_room_for(0));
-        // It ends once.
-        logins.ended(id(30), door, &used(door), NOW);
+        logins.stepped(id(30), door, &asking(door), false);
+        assert_eq!(logins.make_room(), Some(id(12)));
+        assert_eq!(logins.make_room(), None, "it is named once");
+        logins.stepped(id(11), poster, &asking(poster), false);
+        logins.ended(id(30), door, &asking(door), NOW);
+        logins.ended(id(30), door, &asking(door), NOW);
+        assert_eq!(logins.make_room(), None, "it ends once");
+        logins.stepped(id(14), poster, &asking(poster), false);
+        assert_eq!(logins.make_room(), Some(id(11)));
         assert_eq!((logins.of(poster).len(), logins.of(door).len()), (10, 0));
-        assert_eq!(logins.unused().take_ended(NOW.plus(WARN_EVERY), 9), [id(30), id(30)], "their rows are removed");
+        assert_eq!(logins.unused().take_ended(NOW.plus(MINUTE), 9), [id(30), id(30)], "their rows are removed");
     }
 
     #[test]
@@ -306,6 +276,6 @@ mod tests {
         assert_eq!(logins.unused().make_room(Visitor::Loopback), Ok(vec![id(10)]));
         logins.ended(id(10), poster, &login(poster), NOW);
         assert_eq!(logins.of(poster), [id(11)]);
-        assert_eq!(logins.unused().take_ended(NOW.plus(WARN_EVERY), 9), [], "who chose it removes it");
+        assert_eq!(logins.unused().take_ended(NOW.plus(MINUTE), 9), [], "who chose it removes it");
     }
 }

@@ -1,28 +1,28 @@
 //! How much of a room each visitor has: nobody at one address takes the places of all others.
 //!
-//! A crowd may share an address (the Wi-Fi of a stadium), so the limits are generous. Where it is not known who comes, because a
-//! proxy hides them, one visitor is everybody: those are limited by the room, and not by a rate, or one among them could lock
-//! all others out for as long as they like.
+//! Many users may share an address, so the limits are generous. Where it is not known who comes, because a proxy hides them, one
+//! visitor is everybody: those are limited by the room, and not by a rate.
 
 use std::collections::{BTreeSet, HashMap};
 use std::time::Duration;
 
+use lru::LruCache;
+use usher_token_bucket::{Rate, TokenBucket};
+
+use super::scan_limits::bounded;
 use crate::Visitor;
 
-/// Logins that one network may begin at once: a hundred people who are shown a code in the same minute are all in after 8 s.
-const BURST: u32 = 60;
+/// Logins that one network may begin: a hundred people who are shown a code in the same minute are all in after 8 s.
+const RATE: Rate = Rate::every(60, Duration::from_millis(200));
 
-/// Between two logins of one network, beyond the burst: 5 a second.
-const PACE: Duration = Duration::from_millis(200);
+/// Networks whose rate is remembered.
+const REMEMBERED: usize = 10_000;
 
 /// One network may hold one place in so many.
 const NETWORK_SHARE: usize = 8;
 
 /// Those behind a proxy that is not trusted may hold one place in so many: anybody can say that they are one.
 const PROXY_SHARE: usize = 2;
-
-/// Visitors that hold no place and are remembered nevertheless.
-const MOST_WITHOUT_PLACE: usize = 10_000;
 
 /// How many of so many places one visitor may hold; `None` when the room is their limit.
 pub(super) fn share(visitor: Visitor, places: usize) -> Option<usize> {
@@ -38,7 +38,9 @@ pub(super) fn share(visitor: Visitor, places: usize) -> Option<usize> {
 pub(super) struct VisitorShares {
     /// Places there are.
     most: usize,
+    /// Those that hold places.
     visitors: HashMap<Visitor, Share>,
+    rates: LruCache<Visitor, TokenBucket<Duration>>,
 }
 
 /// What one visitor has: about 100 bytes.
@@ -47,13 +49,11 @@ struct Share {
     held: usize,
     /// Those of the held places that no page waits for, by when their pages were seen: the first was seen least recently.
     idle: BTreeSet<u64>,
-    /// When the visitor may begin a whole burst again.
-    full_at: Duration,
 }
 
 impl VisitorShares {
     pub(super) fn new(most: usize) -> Self {
-        Self { most, visitors: HashMap::new() }
+        Self { most, visitors: HashMap::new(), rates: bounded(REMEMBERED) }
     }
 
     /// The visitor begins a login.
@@ -64,22 +64,13 @@ impl VisitorShares {
         if !matches!(visitor, Visitor::Network(_)) {
             return Ok(());
         }
-        self.make_space(now);
-        let share = self.visitors.entry(visitor).or_default();
-        let full_at = share.full_at.max(now) + PACE;
-        match (full_at - now).checked_sub(PACE * BURST) {
-            None | Some(Duration::ZERO) => {
-                share.full_at = full_at;
-                Ok(())
-            }
-            Some(wait) => Err(wait),
-        }
+        self.rates.get_or_insert_mut(visitor, || TokenBucket::new(RATE, now)).try_take(now)
     }
 
     /// There was no room for the login.
     pub(super) fn give_back(&mut self, visitor: Visitor) {
-        if let Some(share) = self.visitors.get_mut(&visitor) {
-            share.full_at = share.full_at.saturating_sub(PACE);
+        if let Some(rate) = self.rates.get_mut(&visitor) {
+            rate.give_back(1.0);
         }
     }
 
@@ -104,7 +95,7 @@ impl VisitorShares {
         if let Some(share) = self.visitors.get_mut(&visitor) {
             share.held = share.held.saturating_sub(1);
             share.idle.remove(&seen);
-            if share.held == 0 && !matches!(visitor, Visitor::Network(_)) {
+            if share.held == 0 {
                 self.visitors.remove(&visitor);
             }
         }
@@ -115,17 +106,6 @@ impl VisitorShares {
         if let Some(share) = self.visitors.get_mut(&visitor) {
             share.idle.remove(&before);
             share.idle.extend(now);
-        }
-    }
-
-    /// Forgets visitors that hold nothing, when there are many: first those who have not begun anything lately.
-    fn make_space(&mut self, now: Duration) {
-        let most = self.most.saturating_add(MOST_WITHOUT_PLACE);
-        if self.visitors.len() >= most {
-            self.visitors.retain(|_, share| share.held > 0 || share.full_at > now);
-            if self.visitors.len() >= most {
-                self.visitors.retain(|_, share| share.held > 0);
-            }
         }
     }
 }
@@ -161,8 +141,8 @@ mod tests {
         for _ in 0..60 {
             assert_eq!(shares.begin(network(1), SECOND), Ok(()));
         }
-        assert_eq!(shares.begin(network(1), SECOND), Err(PACE));
-        assert_eq!(shares.begin(network(1), SECOND + PACE / 2), Err(PACE / 2));
+        assert_eq!(shares.begin(network(1), SECOND), Err(SECOND / 5));
+        assert_eq!(shares.begin(network(1), SECOND + SECOND / 10), Err(SECOND / 10));
         shares.give_back(network(1));
         assert_eq!(shares.begin(network(1), SECOND), Ok(()));
     }
@@ -183,18 +163,5 @@ mod tests {
         assert!(!tiny.is_full(network(1)), "there is always one");
         tiny.add(network(1));
         assert!(tiny.is_full(network(1)));
-    }
-
-    #[test]
-    fn number_of_remembered_visitors_is_bounded() {
-        let mut shares = VisitorShares::new(10);
-        for number in 0..10 {
-            shares.add(network(number));
-        }
-        for number in 0..100_000 {
-            shares.begin(network(number), SECOND).unwrap();
-            assert!(shares.visitors.len() <= 10 + MOST_WITHOUT_PLACE);
-        }
-        assert!((0..10).all(|number| shares.visitors[&network(number)].held == 1));
     }
 }

@@ -32,7 +32,7 @@ use super::event_feed::EventFeed;
 use super::handshake_urls::HandshakeUrls;
 use super::idempotency::IdempotencyRecords;
 use super::ids::Ids;
-use super::inbox::Inbox;
+use super::inbox::{Admission, Inbox};
 use super::index::Index;
 use super::inputs::Inputs;
 use super::invoice_watcher::{InvoiceWatcher, InvoiceWatcherParts};
@@ -48,7 +48,7 @@ use super::outbox::{Outbox, OutboxParts};
 use super::restore::Restorer;
 use super::reusable_handshakes::{ReusableHandshakeParts, ReusableHandshakes};
 use super::reusable_logins::ReusableLogins;
-use super::scan_limiter::{ScanAdmission, ScanAdmissionParts};
+use super::scan_limits::{ScanLimitParts, ScanLimits};
 use super::signer_queue::SignerQueue;
 use super::spending_budget::SpendingBudget;
 use super::start::{FieldChecks, PageRules, PaymentRules, StartRules, Starter, VerificationRules};
@@ -257,14 +257,12 @@ impl Engine {
             },
         ));
 
-        let scans = Arc::new(ScanAdmission::new(ScanAdmissionParts {
-            store: Arc::clone(&store),
-            inputs: inputs.clone(),
+        let scans = Arc::new(ScanLimits::new(ScanLimitParts {
+            index: Arc::clone(&index),
             capacity: capacity.clone(),
-            reusable_logins: reusable_logins.clone(),
-            metrics: Arc::clone(&metrics),
+            inputs: inputs.clone(),
+            logins: reusable_logins.clone(),
             clock: Arc::clone(&clock),
-            randomness: Arc::clone(&randomness),
             tasks: tasks.clone(),
         }));
         let workers = Arc::new(Workers {
@@ -275,7 +273,6 @@ impl Engine {
             tickets: ticket_queue,
             timers: Arc::clone(&timers),
             capacity: capacity.clone(),
-            scans: Arc::clone(&scans),
             metrics: Arc::clone(&metrics),
             clock: Arc::clone(&clock),
             tasks: tasks.clone(),
@@ -424,8 +421,7 @@ impl Engine {
         let incoming = Inbox {
             index: Arc::clone(&index),
             outbox: Arc::clone(&outbox),
-            scans: Arc::clone(&scans),
-            reusable_logins: reusable_logins.clone(),
+            admission: Arc::clone(&scans) as Arc<dyn Admission>,
             inputs,
             metrics: Arc::clone(&metrics),
             tasks: tasks.clone(),
@@ -489,7 +485,6 @@ impl Engine {
         tasks.spawn_vital(Arc::clone(&webhooks).run(due));
         tasks.spawn_vital(webhooks.keep_loaded());
         tasks.spawn_vital(incoming.run_inbox(inbox));
-        tasks.spawn_vital(scans.run());
         tasks.spawn_vital(watcher.run());
         tasks.spawn_vital(lightning_queue.run(queued_calls));
         let check = tasks.clone();

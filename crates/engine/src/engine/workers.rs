@@ -10,7 +10,6 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tracing::{debug, error, warn};
 use usher_protocol::message::WalletMessage;
-use usher_protocol::{EventId, PublicKey};
 
 use super::capacity::Capacity;
 use super::commit::{Cause, Change, Committer, append};
@@ -18,12 +17,11 @@ use super::damage::Damage;
 use super::inputs::{Job, QUEUE};
 use super::lightning_queue::LightningQueue;
 use super::metrics::Metrics;
-use super::scan_limiter::{AdmittedProof, Scan, ScanAdmission, ScanTarget};
 use super::tasks::Tasks;
 use super::ticket_queue::TicketQueue;
 use super::timers::{Alarm, Timers};
 use crate::operations::{Effect, Input, Operation, StepResult};
-use crate::ports::{Clock, Conflict, CorrelationKey, InvoiceStatus, Revision, Store, StoreError, Via};
+use crate::ports::{Clock, Conflict, CorrelationKey, InvoiceStatus, Revision, Store, StoreError};
 use crate::{StreamId, UnixMillis};
 
 /// The first pause before a worker tries again when the store fails; it doubles.
@@ -44,7 +42,6 @@ pub(super) struct Workers {
     pub(super) tickets: Arc<TicketQueue>,
     pub(super) timers: Arc<Timers>,
     pub(super) capacity: Capacity,
-    pub(super) scans: Arc<ScanAdmission>,
     pub(super) metrics: Arc<Metrics>,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) tasks: Tasks,
@@ -114,13 +111,7 @@ impl Workers {
         loop {
             let stored = match self.store.operation(id).await {
                 Ok(Some(stored)) if stored.finished_at.is_none() => stored,
-                Ok(ended) => {
-                    let ended = ended.and_then(|stored| Operation::from_state(&stored.state).ok());
-                    if let Some(scanned) = ended.and_then(|operation| scanned(id, &operation)) {
-                        jobs.iter().for_each(|job| self.scan_in_vain(scanned, job));
-                    }
-                    return self.close_subscription_instead(id, jobs).await;
-                }
+                Ok(_) => return self.close_subscription_instead(id, jobs).await,
                 Err(StoreError::Unreadable(_)) => {
                     self.damage.set_aside_operation(id, jobs.iter().map(|job| &job.input));
                     return Ok(());
@@ -133,11 +124,9 @@ impl Workers {
             };
             let now = self.clock.now();
             let before = operation.correlations();
-            let scanned = scanned(id, &operation);
             let mut effects = Vec::new();
             let mut inbound = Vec::new();
             let mut stepped = false;
-            let mut scans = Scans::default();
             let mut later: &[&Job] = &[];
             for (nth, job) in jobs.iter().enumerate() {
                 if job.inbound.is_some_and(|event| inbound.contains(&event)) {
@@ -147,19 +136,9 @@ impl Workers {
                     self.timers.set(now.plus(WHEN_FULL), id, Alarm::Wake);
                     continue;
                 }
-                if self.has_no_room(&operation, &effects, &job.input) {
-                    scans.without_room.push(*job);
-                    continue;
-                }
-                let proof = self.signer_proof(id, &operation, &job.input, now).await;
-                let refused = match &proof {
-                    Some(Err(refused)) => Some(refused),
-                    _ => None,
-                };
-                match operation.step(refused.unwrap_or(&job.input), now) {
+                match operation.step(&job.input, now) {
                     StepResult::Stepped(more) => {
                         stepped = true;
-                        scans.took_effect += u64::from(is_scan(job) || matches!(proof, Some(Ok(_))));
                         inbound.extend(job.inbound);
                         let finished = more.contains(&Effect::Finish);
                         append(&mut effects, more);
@@ -168,35 +147,21 @@ impl Workers {
                             break;
                         }
                     }
-                    StepResult::Ignored => {
-                        if let Some(Ok(proof)) = proof {
-                            self.scans.proof_ended(&proof, false);
-                        }
-                        scans.in_vain.push(*job);
-                        self.ignored(job, &operation, now);
-                    }
+                    StepResult::Ignored => self.ignored(job, &operation, now),
                 }
             }
             if !stepped {
-                self.settle_scans(scanned, scans);
                 return Ok(());
             }
             let claims = operation.correlations().into_iter().filter(|key| !before.contains(key)).collect();
             let change = Change { id, operation, effects, expected: Revision::At(stored.revision), claims };
-            let conflict = self.committer.commit(change, now, Cause::Inputs(inbound)).await?;
-            if conflict.is_none() {
-                self.settle_scans(scanned, scans);
-            }
-            match conflict {
+            match self.committer.commit(change, now, Cause::Inputs(inbound)).await? {
                 None if later.is_empty() => return Ok(()),
                 None => return Box::pin(self.step(id, later)).await,
                 // Another task stepped it meanwhile: read it again.
                 Some(Conflict::Revision) => {}
                 Some(Conflict::InboundSeen) if jobs.len() == 1 => {
                     debug!(stream_id = %id, "a wallet's message came twice");
-                    if let Some(scanned) = scanned {
-                        jobs.iter().for_each(|job| self.scan_in_vain(scanned, job));
-                    }
                     return Ok(());
                 }
                 // One of several inputs: step by each of them alone.
@@ -246,60 +211,6 @@ impl Workers {
             && !self.capacity.has_room_for_payments()
     }
 
-    /// Whether a scan has to wait because too many logins at reusable logins are open: a login would start, or could not be
-    /// ended any more in favour of others. It was admitted when there was room; those beside it have taken that since.
-    fn has_no_room(&self, operation: &Operation, effects: &[Effect], input: &Input) -> bool {
-        if !matches!(input, Input::Wallet { message: WalletMessage::KeyHandshake(_), .. }) {
-            return false;
-        }
-        match operation {
-            Operation::KeyHandshake(handshake) if handshake.login().is_some() => {
-                let starting = effects.iter().filter(|effect| matches!(effect, Effect::StartLogin { .. })).count();
-                !self.scans.has_room(starting)
-            }
-            Operation::Login(login) => login.reusable().is_some() && login.is_unused() && !self.scans.has_room(0),
-            _ => false,
-        }
-    }
-
-    /// What has become of the scans among some inputs, when nothing else will.
-    fn settle_scans(&self, scanned: Option<Scanned>, scans: Scans<'_>) {
-        let Some(scanned) = scanned else { return };
-        self.scans.took_effect(scans.took_effect);
-        scans.in_vain.iter().for_each(|job| self.scan_in_vain(scanned, job));
-        scans.without_room.iter().for_each(|job| self.wait_for_room(scanned, job));
-    }
-
-    /// Returns a scan for which there was no room to those that wait.
-    fn wait_for_room(&self, (reusable, target): Scanned, job: &Job) {
-        let Some((author, event)) = scan_of(job) else { return };
-        let Input::Wallet { sent_at, message: WalletMessage::KeyHandshake(handshake), .. } = &job.input else { return };
-        let (sent_at, handshake) = (*sent_at, handshake.clone());
-        self.scans.had_no_room(reusable, Scan { target, author, event, sent_at, handshake, via: Via::default() });
-    }
-
-    /// A scan that was admitted has had no effect.
-    fn scan_in_vain(&self, (reusable, target): Scanned, job: &Job) {
-        if let Some(scan) = scan_of(job) {
-            self.scans.in_vain(reusable, target, scan);
-        }
-    }
-
-    /// The proof that a remote signer has made for a login at a reusable login, if it is within the limits there; otherwise what
-    /// is reported instead.
-    async fn signer_proof(
-        &self,
-        id: StreamId,
-        operation: &Operation,
-        input: &Input,
-        now: UnixMillis,
-    ) -> Option<Result<AdmittedProof, Input>> {
-        let (Operation::Login(login), Input::Signer(report)) = (operation, input) else { return None };
-        let (reusable, proof) = (login.reusable()?, login.proof_in(report, now)?);
-        let admitted = self.scans.admit_proof(reusable, id, proof).await;
-        Some(admitted.map_err(|_| Input::Signer(Box::new(report.as_busy()))))
-    }
-
     /// Handles inputs that do not change the operation but have other effects.
     fn ignored(&self, job: &Job, operation: &Operation, now: UnixMillis) {
         match (&job.input, operation.wake_at()) {
@@ -319,54 +230,17 @@ impl Workers {
     }
 }
 
-/// What a scan is of: the reusable handshake, and the target there.
-type Scanned = (StreamId, ScanTarget);
-
-/// The scans among the inputs of one step.
-#[derive(Default)]
-struct Scans<'a> {
-    took_effect: u64,
-    without_room: Vec<&'a Job>,
-    in_vain: Vec<&'a Job>,
-}
-
-/// What scans of this operation are of, if they are limited.
-fn scanned(id: StreamId, operation: &Operation) -> Option<Scanned> {
-    match operation {
-        Operation::KeyHandshake(handshake) if handshake.is_reusable() => {
-            let target = if handshake.login().is_some() { ScanTarget::Login } else { ScanTarget::Handshake };
-            Some((id, target))
-        }
-        Operation::Login(login) => login.reusable().map(|reusable| (reusable, ScanTarget::Page(id))),
-        _ => None,
-    }
-}
-
-const fn is_scan(job: &Job) -> bool {
-    matches!(job.input, Input::Wallet { message: WalletMessage::KeyHandshake(_), .. })
-}
-
-/// Who has scanned, and by which event.
-fn scan_of(job: &Job) -> Option<(PublicKey, EventId)> {
-    match &job.input {
-        Input::Wallet { author, message: WalletMessage::KeyHandshake(_), .. } => Some((*author, job.inbound?)),
-        _ => None,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::sync::atomic::Ordering;
 
     use tokio_util::sync::CancellationToken;
     use tokio_util::task::TaskTracker;
-    use usher_protocol::login_proof::LoginChallenge;
 
     use super::*;
     use crate::engine::commit::tests::committer;
     use crate::engine::fixtures::{Around, MemoryStore, NOW, stream, within};
-    use crate::operations::fixtures::{signer_session, signer_signed, user};
-    use crate::operations::{KeyHandshake, Login, LoginOrigin, LoginState, LoginTerms, SignerFault, SignerStatus};
+    use crate::operations::KeyHandshake;
 
     const MINUTE: Duration = Duration::from_secs(60);
 
@@ -384,7 +258,6 @@ mod tests {
             tickets,
             timers: Arc::clone(&around.timers),
             capacity: Capacity::new(Arc::clone(&around.index), 10),
-            scans: around.scans(store),
             metrics: Arc::default(),
             clock: Arc::clone(&around.clock) as Arc<dyn Clock>,
             tasks: tasks.clone(),
@@ -424,57 +297,6 @@ mod tests {
         within("the input is taken", || (inputs.capacity() == 8).then_some(())).await;
         assert_eq!(around.alarms_after(MINUTE).await, [(stream(1), Alarm::Wake)]);
         around.tasks.set_inbox_drained();
-        around.stop().await;
-    }
-
-    #[tokio::test]
-    async fn remote_signer_is_limited_where_many_log_in() {
-        let (around, store) = (Around::new(), Arc::new(MemoryStore::default()));
-        let (committer, lightning, tickets) = committer(&around, &store);
-        let scans = around.scans(&store);
-        let workers = Arc::new(Workers {
-            store: Arc::clone(&store) as Arc<dyn Store>,
-            damage: Arc::new(Damage::new(Arc::clone(&store) as Arc<dyn Store>)),
-            committer: Arc::clone(&committer),
-            lightning,
-            tickets,
-            timers: Arc::clone(&around.timers),
-            capacity: Capacity::new(Arc::clone(&around.index), 10),
-            scans: Arc::clone(&scans),
-            metrics: Arc::default(),
-            clock: Arc::clone(&around.clock) as Arc<dyn Clock>,
-            tasks: around.tasks.clone(),
-        });
-        let reusable = stream(1);
-        let challenge = LoginChallenge { url: "https://shop.example/login/7".to_owned(), challenge: "text".to_owned() };
-        let mut login = Login::start(LoginTerms {
-            token: "token".to_owned(),
-            wallet_challenge: "challenge".to_owned(),
-            signer_challenge: "text".to_owned(),
-            page_secret: "secret".to_owned(),
-            browser: None,
-            origin: LoginOrigin::Reusable { stream: reusable },
-            return_url: None,
-            expires_at: NOW.plus(MINUTE * 5),
-            challenge_ttl: MINUTE,
-            service_proof: None,
-        });
-        login.ask_signer(signer_session(1), challenge.clone(), None, NOW).unwrap();
-        let change = Change::start(stream(2), Operation::Login(login), Vec::new());
-        committer.commit(change, NOW, Cause::Request(None)).await.unwrap();
-        // The same key has logged in there three times in this minute.
-        for event in 1..=3 {
-            let proof = (user(2).public_key(), EventId::from_byte_array([event; 32]));
-            let admitted = scans.admit_proof(reusable, stream(3), proof).await.ok().unwrap();
-            scans.proof_ended(&admitted, true);
-        }
-        let signed = Job { id: stream(2), input: signer_signed(1, 2, &challenge, NOW), inbound: None };
-        workers.step(stream(2), &[&signed]).await.unwrap();
-        let stored = store.operation(stream(2)).await.unwrap().unwrap();
-        let Ok(Operation::Login(login)) = Operation::from_state(&stored.state) else { panic!("a login") };
-        let status = SignerStatus::Failed { fault: SignerFault::Busy };
-        assert_eq!((login.state(), login.signer().unwrap().status()), (LoginState::Waiting, &status));
-        assert_eq!(scans.refused(reusable), 1);
         around.stop().await;
     }
 

@@ -62,11 +62,11 @@ use std::fmt;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use usher_protocol::PublicKey;
 use usher_protocol::handshake_url::decode_token;
 use usher_protocol::login_proof::LoginChallenge;
 use usher_protocol::message::WalletMessage;
 use usher_protocol::subkey::SubkeyProof;
-use usher_protocol::{EventId, PublicKey};
 
 pub use self::origin::LoginOrigin;
 use self::redemption::Grant;
@@ -480,11 +480,6 @@ impl Login {
         let ask = request.ask(self.expires_at, visitor);
         self.signer = Some(request);
         Ok(vec![ask])
-    }
-
-    /// The key that a remote signer has proven in this report, and the id of the event it has signed; `None` for any other report.
-    pub fn proof_in(&self, report: &SignerReport, now: UnixMillis) -> Option<(PublicKey, EventId)> {
-        self.signer.as_ref().filter(|_| self.check_open(now).is_ok())?.proof_in(report, now)
     }
 
     fn signer_reported(&mut self, report: &SignerReport, now: UnixMillis) -> StepResult {

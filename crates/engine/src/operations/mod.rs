@@ -35,7 +35,6 @@ pub use authentication::Authentication;
 pub use clock_set_back::SetBack;
 pub use conversation::MAX_SUBKEYS;
 pub use invoice_request::{InvoiceRequest, InvoiceTerms};
-pub(crate) use key_handshake::usable_relays;
 pub use key_handshake::{KeyHandshake, LoginUrl};
 pub use login::{
     AskSignerError, Login, LoginMethod, LoginOrigin, LoginOver, LoginRedeemed, LoginState, LoginTerms, RedeemFault,

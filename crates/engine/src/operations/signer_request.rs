@@ -6,8 +6,8 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use usher_protocol::PublicKey;
 use usher_protocol::login_proof::{self, LoginChallenge, LoginProofError};
-use usher_protocol::{EventId, PublicKey};
 
 use super::Effect;
 use crate::ports::{RemoteSignerError, SignedEvent, SignerProgress, SignerSession, WantedEvent};
@@ -85,13 +85,6 @@ pub struct SignerCall {
 pub struct SignerReport {
     pub(crate) number: u32,
     pub(crate) news: SignerNews,
-}
-
-impl SignerReport {
-    /// The same request has failed instead, because too many users log in.
-    pub(crate) const fn as_busy(&self) -> Self {
-        Self { number: self.number, news: SignerNews::Ended(Err(RemoteSignerError::Busy)) }
-    }
 }
 
 /// What has happened.
@@ -222,14 +215,6 @@ impl SignerRequest {
         }
         self.status = status;
         SignerOutcome::Changed
-    }
-
-    /// The key that is proven in this report, and the id of the event that proves it; `None` for any other report.
-    pub(super) fn proof_in(&self, report: &SignerReport, now: UnixMillis) -> Option<(PublicKey, EventId)> {
-        let SignerNews::Ended(Ok(signed)) = &report.news else { return None };
-        let is_mine = report.number == self.number && self.fault().is_none();
-        let key = is_mine.then(|| self.verify(signed, now).ok()).flatten()?;
-        Some((key, signed.event.id))
     }
 
     const fn is_confirming(&self) -> bool {

@@ -69,9 +69,6 @@ pub trait Store: Send + Sync {
     /// Forgets the session with a user's remote signer; returns whether there was one.
     async fn forget_user_signer(&self, main_key: &PublicKey) -> Result<bool, StoreError>;
 
-    /// Which of these users are remembered ([`Commit::user_relays`]), in the order of the keys.
-    async fn known_users(&self, main_keys: &[PublicKey]) -> Result<Vec<bool>, StoreError>;
-
     /// Removes operations finished before `finished_before` with everything that belongs to them, at most `limit`;
     /// returns how many.
     ///

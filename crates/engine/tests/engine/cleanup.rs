@@ -84,10 +84,6 @@ impl Store for Stuck {
         self.store.forget_user_signer(main_key).await
     }
 
-    async fn known_users(&self, main_keys: &[PublicKey]) -> Result<Vec<bool>, StoreError> {
-        self.store.known_users(main_keys).await
-    }
-
     async fn remove_without_events(&self, ids: Vec<StreamId>) -> Result<(), StoreError> {
         self.store.remove_without_events(ids).await
     }

@@ -303,7 +303,7 @@ async fn user_who_scans_again_has_the_outcome_of_the_last_scan() {
     let other = visit(&usher, &login).await;
     let proof = sign(&usher, &other, 2).await;
     let browser = other.new_browser.as_ref().map(|(browser, _)| browser.as_str());
-    usher.engine.prove_login(other.login, &other.page_secret, browser, &proof).await.unwrap();
+    usher.engine.prove_login(other.login, &other.page_secret, browser, &proof, Visitor::Loopback).await.unwrap();
     until("no login is open", || usher.engine.open_streams() == 2).await;
     usher.clock.turn(Duration::from_secs(900));
     tokio::time::sleep(Duration::from_millis(50)).await;
@@ -327,7 +327,7 @@ async fn user_who_begins_twice_at_the_same_moment_has_one_outcome() {
     usher.receive(1, &user(1), handshake("poster", &[])).await;
     until("the scan is committed", || store.held.load(Ordering::SeqCst) == 1).await;
     let browser = seen.new_browser.as_ref().map(|(browser, _)| browser.as_str());
-    usher.engine.prove_login(seen.login, &seen.page_secret, browser, &proof).await.unwrap();
+    usher.engine.prove_login(seen.login, &seen.page_secret, browser, &proof, Visitor::Loopback).await.unwrap();
     store.hold.store(false, Ordering::SeqCst);
     until("no login is open", || usher.engine.open_streams() == 2).await;
     usher.clock.turn(Duration::from_secs(900));
@@ -354,7 +354,7 @@ async fn browser_that_disconnects_leaves_nothing_half_done() {
     let engine = usher.engine.clone();
     let proves = tokio::spawn(async move {
         let browser = seen.new_browser.as_ref().map(|(browser, _)| browser.as_str());
-        engine.prove_login(seen.login, &seen.page_secret, browser, &proof).await
+        engine.prove_login(seen.login, &seen.page_secret, browser, &proof, Visitor::Loopback).await
     });
     until("both are committed", || store.held.load(Ordering::SeqCst) == 2).await;
     comes.abort();
@@ -383,7 +383,7 @@ async fn users_who_begin_twice_within_milliseconds_have_one_outcome_each() {
         usher.receive(n, &user(n), handshake("poster", &[])).await;
         proving.push(tokio::spawn(async move {
             let browser = seen.new_browser.as_ref().map(|(browser, _)| browser.as_str());
-            engine.prove_login(seen.login, &seen.page_secret, browser, &proof).await.unwrap();
+            engine.prove_login(seen.login, &seen.page_secret, browser, &proof, Visitor::Loopback).await.unwrap();
         }));
     }
     for proving in proving {
@@ -426,7 +426,7 @@ async fn nobody_is_approved_after_the_close() {
     let (engine, signs) = (usher.engine.clone(), signing.clone());
     let signing = tokio::spawn(async move {
         let browser = signs.new_browser.as_ref().map(|(browser, _)| browser.as_str());
-        engine.prove_login(signs.login, &signs.page_secret, browser, &proof).await
+        engine.prove_login(signs.login, &signs.page_secret, browser, &proof, Visitor::Loopback).await
     });
     let (engine, declines) = (usher.engine.clone(), declining.clone());
     let declining = tokio::spawn(async move {

@@ -2,7 +2,6 @@
 
 use crate::common;
 
-use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -49,43 +48,13 @@ impl Poster {
         self.usher.inbox.send(inbound).await.unwrap();
     }
 
-    /// A scan with relays that a user's wallet names.
-    async fn scan_naming(&mut self, author: u64, relay: &str, preferred: &str) {
-        self.events += 1;
-        let (event_id, created_at) = (id(self.events), self.usher.clock.now().secs());
-        self.deliver_message(author, event_id, over(relay), created_at, handshake("door", &[preferred])).await;
-    }
-
-    /// `count` new keys over both relays.
-    async fn flood(&mut self, keys: &mut u64, count: u64) {
-        for n in 0..count {
-            *keys += 1;
-            self.scan(*keys, ["wss://a.example", "wss://b.example"][n as usize % 2]).await;
-        }
-    }
-
-    /// Who is in by the events of the stream from `after` on, and where they end.
-    async fn users(&self, after: &mut u64, users: &mut HashSet<String>) {
-        loop {
-            let page = self.usher.engine.events(self.stream, *after, 1000).await.unwrap();
-            users.extend(
-                (0..page.events.len()).map(|n| common::data(&page, n)["main_key"].as_str().unwrap().to_owned()),
-            );
-            if page.events.is_empty() {
-                return;
-            }
-            *after = page.next;
-        }
-    }
-
     fn accepted(&self) -> u64 {
         self.usher.engine.metrics().scans_accepted
     }
 
     async fn seen(&self, scans: u64) -> EngineMetrics {
-        let of = |counts: &EngineMetrics| {
-            counts.scans_accepted + counts.scans_waiting + counts.scans_refused.iter().map(|(_, n)| n).sum::<u64>()
-        };
+        let of =
+            |counts: &EngineMetrics| counts.scans_accepted + counts.scans_refused.iter().map(|(_, n)| n).sum::<u64>();
         until("all scans are looked at", || of(&self.usher.engine.metrics()) >= scans).await;
         self.usher.engine.metrics()
     }
@@ -130,10 +99,10 @@ fn reusable(token: &str) -> KeyHandshakeRequest {
 async fn flood_of_one_key_locks_nobody_out() {
     let dir = tempfile::tempdir().unwrap();
     let mut poster = Poster::put_up(dir.path()).await;
-    for author in 0..3_100 {
+    for author in 0..2_100 {
         poster.scan(author, "wss://a.example").await;
     }
-    let mut scans = 3_100;
+    let mut scans = 2_100;
     poster.seen(scans).await;
     let before = poster.accepted();
     for honest in 0..10 {
@@ -157,73 +126,23 @@ async fn flood_of_one_key_locks_nobody_out() {
 async fn flood_over_one_relay_locks_out_nobody_who_uses_two() {
     let dir = tempfile::tempdir().unwrap();
     let mut poster = Poster::put_up(dir.path()).await;
-    for author in 0..4_000 {
+    for author in 0..3_000 {
         poster.scan(author, "wss://a.example").await;
     }
-    poster.seen(4_000).await;
+    poster.seen(3_000).await;
     let before = poster.accepted();
+    assert_eq!(before, 2_000);
     let created_at = poster.usher.clock.now().secs();
     // Their wallets send to both relays of the URL; the flooded one is quicker.
     for honest in 0..100 {
         let event_id = poster.scan(1_000_000 + honest, "wss://a.example").await;
         let copy = Via { copy: true, ..over("wss://b.example") };
-        poster.deliver(1_000_000 + honest, event_id, copy, created_at).await;
-    }
-    until("they are in", || poster.accepted() == before + 100).await;
-    poster.usher.stop().await;
-}
-
-/// Endless new keys over every relay: known users are admitted, also after a restart; new users are drawn at random while the
-/// flood continues; and another URL is not affected.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn flood_over_every_relay_locks_nobody_out() {
-    let dir = tempfile::tempdir().unwrap();
-    let store = open(dir.path());
-    let mut poster = Poster::put_up_on(store.clone()).await;
-    for user in 0..50 {
-        // Some wallets name no relays.
-        if user % 2 == 0 {
-            poster.scan(user, "wss://a.example").await;
-        } else {
-            poster.scan_naming(user, "wss://a.example", "wss://nos.lol").await;
+        for _ in 0..2 {
+            poster.deliver(1_000_000 + honest, event_id, copy.clone(), created_at).await;
         }
     }
-    poster.seen(50).await;
-    assert_eq!(poster.events().await, 50);
-    let (stream, events) = (poster.stream, poster.events);
-    poster.usher.stop().await;
-
-    let usher = Running::start_at(store, common::options(), common::NOW.plus(Duration::from_secs(120)), 2).await;
-    let mut poster = Poster { usher, stream, events };
-    let (mut keys, mut after, mut users) = (1_000_000, 50, HashSet::new());
-    poster.flood(&mut keys, 6_500).await;
-    let counts = poster.seen(6_500).await;
-    assert!(counts.scans_waiting > 300, "{counts:?}");
-    for user in 0..50 {
-        poster.scan(user, "wss://a.example").await;
-    }
-    for user in 100..110 {
-        poster.scan_naming(user, "wss://b.example", "wss://relay.damus.io").await;
-    }
-    let expected: Vec<_> = (0..50).chain(100..110).map(|user| key(user).to_hex()).collect();
-    let begun = std::time::Instant::now();
-    let mut turns = 0;
-    while !expected.iter().all(|user| users.contains(user)) {
-        assert!(begun.elapsed() < 2 * common::paying::PATIENCE, "after {turns} turns {} users", users.len());
-        poster.flood(&mut keys, 10).await;
-        poster.usher.clock.turn(Duration::from_millis(50));
-        tokio::time::sleep(Duration::from_millis(20)).await;
-        poster.users(&mut after, &mut users).await;
-        turns += 1;
-    }
-    let counts = poster.usher.engine.metrics();
-    assert!(counts.scans_waiting > 100, "the flood waits still: {counts:?}");
-    let listed = poster.usher.engine.reusable_handshakes(None, 10).await.unwrap().handshakes;
-    assert!(listed[0].waiting > 100 && listed[0].accepted < 7_500, "{listed:?}");
-
-    let other = poster.usher.engine.start_key_handshake(reusable("other"), None).await.unwrap().stream_id;
-    poster.usher.receive(250, &user(3), handshake("other", &[])).await;
-    assert_eq!(common::data(&poster.usher.page(other, 0).await, 0)["main_key"], user(3).public_key().to_hex());
+    until("they are in", || poster.accepted() == before + 100).await;
+    assert_eq!(poster.events().await, 2_100);
     poster.usher.stop().await;
 }
 

@@ -3,6 +3,7 @@
 //! Anybody can name relays, so they are limited as users' relays are (`usher-relays`): in all, by the registered domain of their
 //! names, by their network addresses, and in how often they are connected to.
 
+mod reconnect;
 mod session;
 mod shared_relay;
 
@@ -80,7 +81,7 @@ impl Shared {
             }
             let relay = Arc::new(SharedRelay::new(url.clone(), trust));
             relays.push(Arc::clone(&relay));
-            self.tasks.spawn(shared_relay::run(Arc::clone(self), Arc::clone(&relay)));
+            self.tasks.spawn(reconnect::run(Arc::clone(self), Arc::clone(&relay)));
             relay
         };
         let number = relay.insert(key, Member::new(received));

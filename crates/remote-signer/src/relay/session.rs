@@ -9,12 +9,12 @@ use nostr::{
 };
 use tokio::time::{Instant, sleep_until};
 use usher_nostr_connection::address_guard::Trust;
-use usher_nostr_connection::{Activity, Connection, ConnectionError, Health, Interest, Quality};
+use usher_nostr_connection::{Activity, Connection, ConnectionError, DialError, Health, Interest, Quality};
 use usher_protocol::{Keys, PublicKey};
 use usher_token_bucket::{Rate, TokenBucket};
 
 use super::Shared;
-use super::shared_relay::{Ended, SharedRelay};
+use super::shared_relay::SharedRelay;
 use crate::message;
 use crate::session::new_keys;
 
@@ -54,6 +54,21 @@ struct Pending {
     id: SubscriptionId,
     keys: Vec<PublicKey>,
     since: Instant,
+}
+
+/// Why a connection ended.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Ended {
+    #[error(transparent)]
+    Dial(#[from] DialError),
+    #[error(transparent)]
+    Lost(#[from] ConnectionError),
+    #[error("the relay refuses our subscription")]
+    Refused,
+    #[error("the relay floods us")]
+    Flood,
+    #[error("nobody waits for a signer on it")]
+    Unused,
 }
 
 impl<'a> Session<'a> {

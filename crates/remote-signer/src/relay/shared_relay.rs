@@ -1,31 +1,23 @@
-//! A relay: the pairings that wait on it, and the task that keeps it connected.
+//! A relay and the pairings that wait on it.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::IpAddr;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
 use nostr::Event;
 use parking_lot::Mutex;
 use tokio::sync::{Notify, mpsc};
-use tokio::time::{Instant, sleep};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
-use tracing::debug;
 use url::Url;
 use usher_nostr_connection::address_guard::Trust;
-use usher_nostr_connection::{
-    ConnectionError, DialError, DialOptions, OverheadLimits, Quality, Reconnection, dial, site,
-};
+use usher_nostr_connection::site;
 use usher_protocol::PublicKey;
 use usher_token_bucket::{Rate, TokenBucket};
 
-use super::session::Session;
-use super::{MAX_PAIRINGS, Received, Shared};
-
-/// Largest message that is received, in bytes.
-const MAX_MESSAGE_BYTES: usize = 64 * 1024;
+use super::{MAX_PAIRINGS, Received};
 
 /// Events that wait to be sent over one connection; beyond that the oldest is dropped, because it will be repeated.
 const MAX_OUTGOING: usize = 2 * MAX_PAIRINGS;
@@ -172,7 +164,7 @@ impl SharedRelay {
     }
 
     /// The connection is lost.
-    fn disconnected(&self) {
+    pub(super) fn disconnected(&self) {
         self.failed.store(true, Ordering::Relaxed);
         *self.network.lock() = None;
         *self.outgoing.lock() = None;
@@ -197,82 +189,4 @@ impl SharedRelay {
 /// The members with this key.
 fn all_of(key: PublicKey) -> RangeInclusive<(PublicKey, u64)> {
     (key, 0)..=(key, u64::MAX)
-}
-
-/// Why a connection ended.
-#[derive(Debug, thiserror::Error)]
-pub(super) enum Ended {
-    #[error(transparent)]
-    Dial(#[from] DialError),
-    #[error(transparent)]
-    Lost(#[from] ConnectionError),
-    #[error("the relay refuses our subscription")]
-    Refused,
-    #[error("the relay floods us")]
-    Flood,
-    #[error("nobody waits for a signer on it")]
-    Unused,
-}
-
-/// Keeps a relay connected while somebody waits for a signer on it.
-pub(super) async fn run(shared: Arc<Shared>, relay: Arc<SharedRelay>) {
-    let mut reconnection = Reconnection::new(&shared.options.connection, Instant::now());
-    loop {
-        let turn = if shared.is_own(&relay.url) { Ok(()) } else { shared.openings.lock().take(&relay.url) };
-        if let Err(wait) = turn {
-            if !rest(&shared, &relay, wait).await {
-                return;
-            }
-            continue;
-        }
-        let (ended, quality) = tokio::select! {
-            ended = connect_once(&shared, &relay) => ended,
-            () = relay.displaced.cancelled() => return relay.disconnected(),
-            () = shared.stop.cancelled() => return,
-        };
-        relay.disconnected();
-        if matches!(ended, Ended::Unused) {
-            return;
-        }
-        // Only the host of its address: the rest may be a secret.
-        debug!(relay = relay.url.host_str(), reason = %ended, "a relay of remote signers is down");
-        if !rest(&shared, &relay, reconnection.after(quality, Instant::now()).duration()).await {
-            return;
-        }
-    }
-}
-
-/// Waits before the next attempt; false when there is none, because nobody needs the relay any more.
-async fn rest(shared: &Arc<Shared>, relay: &Arc<SharedRelay>, pause: Duration) -> bool {
-    let pause = sleep(pause);
-    tokio::pin!(pause);
-    loop {
-        tokio::select! {
-            () = &mut pause => return true,
-            () = relay.changed.notified() => if shared.retire(relay) { return false },
-            () = relay.displaced.cancelled() => return false,
-            () = shared.stop.cancelled() => return false,
-        }
-    }
-}
-
-/// One connection from the attempt to its end: why it ended, and how good it was, if there was one.
-async fn connect_once(shared: &Shared, relay: &Arc<SharedRelay>) -> (Ended, Option<Quality>) {
-    if shared.retire(relay) {
-        return (Ended::Unused, None);
-    }
-    let overhead = match relay.trust {
-        Trust::Operator => &OverheadLimits::OPERATOR,
-        Trust::User => &OverheadLimits::USER,
-    };
-    let timing = &shared.options.connection;
-    let (tls, max_message_bytes) = (&shared.tls, MAX_MESSAGE_BYTES);
-    let options = DialOptions { trust: relay.trust, timing, tls, max_message_bytes, overhead, dialer: None };
-    match dial(&relay.url, &options, |ip| shared.admits(relay, ip)).await {
-        Ok(connection) => {
-            let (ended, quality) = Session::new(shared, relay, connection).run().await;
-            (ended, Some(quality))
-        }
-        Err(error) => (error.into(), None),
-    }
 }

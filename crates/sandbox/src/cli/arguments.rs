@@ -54,9 +54,9 @@ pub enum WalletCommand {
         #[arg(long, value_name = "SECONDS", default_value = "60")]
         wait: Seconds,
     },
-    /// Listens for a while and shows the requests of services; fails if there are none.
+    /// Shows the requests of services, and listens until none has come for ten seconds; fails if there are none.
     Requests {
-        /// How long to listen: services repeat a request after 20 s, and then ever more seldom.
+        /// How long to listen at most: services repeat a request after 20 s, and then ever more seldom.
         #[arg(long, value_name = "SECONDS", default_value = "60")]
         wait: Seconds,
     },

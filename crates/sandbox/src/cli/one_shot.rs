@@ -21,6 +21,9 @@ const REACH: Duration = Duration::from_secs(10);
 /// How long to wait for a relay to confirm an event; some never do.
 const CONFIRM: Duration = Duration::from_secs(3);
 
+/// How long no further request may come before `requests` ends.
+const QUIET: Duration = Duration::from_secs(10);
+
 /// A command with the wallet file and console that it uses.
 pub(super) struct OneShot<'a> {
     pub(super) file: &'a Path,
@@ -105,7 +108,9 @@ impl OneShot<'_> {
         listens(&file)?;
         self.say_waiting("requests", wait)?;
         let deadline = Instant::now() + wait;
-        while let Ok(request) = wallet.next_request(deadline.saturating_duration_since(Instant::now())).await {
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            let Ok(request) = wallet.next_request(if any { left.min(QUIET) } else { left }).await else { break };
             if file.requests.iter().any(|saved| saved.event.id == request.event.id) {
                 continue;
             }

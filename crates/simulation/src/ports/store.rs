@@ -154,11 +154,6 @@ impl Store for Disk {
         wait(self.inner.forget_user_signer(main_key))
     }
 
-    async fn known_users(&self, main_keys: &[PublicKey]) -> Result<Vec<bool>, StoreError> {
-        self.read().await;
-        wait(self.inner.known_users(main_keys))
-    }
-
     async fn remove_finished(&self, finished_before: UnixMillis, limit: usize) -> Result<usize, StoreError> {
         self.write().await?;
         wait(self.inner.remove_finished(finished_before, limit))

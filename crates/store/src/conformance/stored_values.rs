@@ -30,9 +30,6 @@ pub async fn user_relays_are_replaced(subject: impl Subject) {
     assert_eq!(store.user_relays(&public_key(1)).await.unwrap(), ["wss://c"]);
     commit_done(&*store, Commit { user_relays: relays(3, &[]), ..step(id(2), 1) }).await;
     assert!(store.user_relays(&public_key(3)).await.unwrap().is_empty());
-    let users = [4, 3, 2, 1, 3].map(public_key);
-    assert_eq!(store.known_users(&users).await.unwrap(), [false, true, true, true, true]);
-    assert!(store.known_users(&[]).await.unwrap().is_empty());
 }
 
 /// The last one is kept, by a user who is known from then on; what is forgotten is that session alone.
@@ -50,7 +47,6 @@ pub async fn user_signers_are_kept_and_forgotten(subject: impl Subject) {
     commit_done(&*store, Commit { user_signers: change("b", Kept::Yes), finished: true, ..step(id(1), 1) }).await;
     store.remove_finished(UnixMillis(u64::MAX), 10).await.unwrap();
     assert_eq!(kept().await.as_deref(), Some("b"));
-    assert_eq!(store.known_users(&[user]).await.unwrap(), [true]);
     assert_eq!(store.user_signer(&public_key(2)).await.unwrap(), None);
     assert!(store.user_relays(&user).await.unwrap().is_empty());
 

@@ -310,11 +310,6 @@ impl Store for SqliteStore {
         self.write(move |connection| apply_commit::forget_signer(connection, &main_key)).await
     }
 
-    async fn known_users(&self, main_keys: &[PublicKey]) -> Result<Vec<bool>, StoreError> {
-        let main_keys = main_keys.to_vec();
-        self.read(move |connection| read::known_users(connection, &main_keys)).await
-    }
-
     async fn remove_finished(&self, finished_before: UnixMillis, limit: usize) -> Result<usize, StoreError> {
         self.write(move |connection| retention::remove_finished(connection, finished_before, limit)).await
     }

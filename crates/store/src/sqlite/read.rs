@@ -252,13 +252,6 @@ pub(crate) fn user_signer(
     Ok(stored.flatten().map(SignerSession))
 }
 
-/// See [`Store::known_users`](usher_engine::ports::Store::known_users).
-pub(crate) fn known_users(connection: &Connection, main_keys: &[PublicKey]) -> Result<Vec<bool>, SqliteFailure> {
-    const DURING: &str = "read which users are known";
-    let mut statement = connection.prepare_cached("SELECT 1 FROM user_relays WHERE main_key = ?1").during(DURING)?;
-    main_keys.iter().map(|key| statement.exists([key.as_bytes()]).during(DURING)).collect()
-}
-
 /// The addresses in a column.
 pub(crate) fn relays(json: &str) -> Result<Vec<String>, SqliteFailure> {
     serde_json::from_str(json).map_err(|_| SqliteFailure::Unreadable("a user's relays"))

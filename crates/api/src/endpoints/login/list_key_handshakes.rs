@@ -52,10 +52,6 @@ pub(crate) struct Handshake {
     /// How many scans of `url` were accepted. Of a handshake, these are the events of its stream.
     #[schema(example = 120)]
     accepted: u64,
-    /// How many scans wait now because its limits are reached, also of the codes on a reusable login's page. Waiting scans are
-    /// admitted at random.
-    #[schema(example = 0)]
-    waiting: u64,
     /// How many scans, and logins begun on a reusable login's page, its limits refused since the service started.
     #[schema(example = 0)]
     refused: u64,
@@ -71,7 +67,6 @@ impl From<ReusableHandshake> for Handshake {
             login: handshake.is_login,
             created_at: handshake.created_at,
             accepted: handshake.accepted,
-            waiting: handshake.waiting,
             refused: handshake.refused,
         }
     }
@@ -91,8 +86,8 @@ pub(crate) struct List {
 
 /// Lists the open reusable handshakes and logins.
 ///
-/// These are the handshakes and logins with a `static_token`, each with the number of its scans: accepted, waiting and refused. A
-/// handshake that was closed with `DELETE /key-handshake/{stream_id}` is not listed.
+/// These are the handshakes and logins with a `static_token`, each with the number of its scans: accepted and refused. A handshake
+/// that was closed with `DELETE /key-handshake/{stream_id}` is not listed.
 #[utoipa::path(
     get,
     path = "/key-handshake",

@@ -8,10 +8,7 @@ use usher_protocol::login_proof::LoginChallenge;
 use usher_protocol::message::AuthStatus;
 use usher_protocol::subkey::Permission;
 
-use super::super::fixtures::{
-    NOW, answer, approval, device, effects, handshake, signer_failed, signer_session, signer_signed, user,
-};
-use super::super::signer_request::{SignerFault, SignerStatus};
+use super::super::fixtures::{NOW, answer, approval, device, effects, handshake, signer_failed, signer_session, user};
 use super::super::{Effect, Input, Note, Operation, StateMachine as _, StepResult};
 use super::tests::login;
 use super::{Login, LoginMethod, LoginOrigin, LoginState, LoginTerms};
@@ -214,35 +211,4 @@ fn it_survives_storage_and_is_small() {
     assert!(Operation::from_state(&damaged("x")).is_err());
     let both = state.0.replacen('{', "{\"client_name\":\"Gitea\",", 1);
     assert!(Operation::from_state(&crate::ports::State(both)).is_err());
-}
-
-#[test]
-fn proof_of_a_remote_signer_is_seen_before_it_is_taken() {
-    let challenge = LoginChallenge { url: "https://shop.example/login/7".to_owned(), challenge: "other".to_owned() };
-    let elsewhere = LoginChallenge { challenge: "another".to_owned(), ..challenge.clone() };
-    let mut login = visit();
-    let proof_in = |login: &Login, input: &Input| {
-        let Input::Signer(report) = input else { panic!("{input:?}") };
-        login.proof_in(report, NOW).map(|(key, _)| key)
-    };
-    assert_eq!(proof_in(&login, &signer_signed(1, 2, &challenge, NOW)), None, "no signer is asked");
-    login.ask_signer(signer_session(1), challenge.clone(), None, NOW).unwrap();
-    assert_eq!(proof_in(&login, &signer_signed(1, 2, &challenge, NOW)), Some(user(2).public_key()));
-    for other in [
-        signer_signed(2, 2, &challenge, NOW),
-        signer_signed(1, 2, &elsewhere, NOW),
-        signer_failed(1, RemoteSignerError::Unreachable),
-    ] {
-        assert_eq!(proof_in(&login, &other), None);
-    }
-    // When it is refused, the user may try again.
-    let Input::Signer(report) = signer_signed(1, 2, &challenge, NOW) else { panic!("a report") };
-    login.step(&Input::Signer(Box::new(report.as_busy())), NOW);
-    let status = SignerStatus::Failed { fault: SignerFault::Busy };
-    assert_eq!((login.state(), login.signer().unwrap().status()), (LoginState::Waiting, &status));
-    assert_eq!(proof_in(&login, &signer_signed(1, 2, &challenge, NOW)), None);
-    login.ask_signer(signer_session(2), challenge.clone(), None, NOW).unwrap();
-    assert_eq!(proof_in(&login, &signer_signed(2, 2, &challenge, NOW)), Some(user(2).public_key()));
-    login.step(&signer_signed(2, 2, &challenge, NOW), NOW);
-    assert!(matches!(login.state(), LoginState::Approved { .. }));
 }

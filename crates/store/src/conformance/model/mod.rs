@@ -380,11 +380,6 @@ impl Store for Model {
         Ok(self.rows.lock().user_signers.remove(main_key).is_some())
     }
 
-    async fn known_users(&self, main_keys: &[PublicKey]) -> Result<Vec<bool>, StoreError> {
-        let rows = self.rows.lock();
-        Ok(main_keys.iter().map(|key| rows.user_relays.contains_key(key)).collect())
-    }
-
     async fn keep_user_relays(&self, users: &[PublicKey], at: UnixMillis) -> Result<(), StoreError> {
         let mut rows = self.rows.lock();
         users.iter().for_each(|user| rows.keep_relays(user, at));

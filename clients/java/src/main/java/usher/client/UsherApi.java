@@ -112,8 +112,8 @@ public final class UsherApi {
     /**
      * Lists the open reusable handshakes and logins.
      *
-     * <p>These are the handshakes and logins with a {@code static_token}, each with the number of its scans: accepted,
-     * waiting and refused. A handshake that was closed with {@code DELETE /key-handshake/{stream_id}} is not listed.
+     * <p>These are the handshakes and logins with a {@code static_token}, each with the number of its scans: accepted
+     * and refused. A handshake that was closed with {@code DELETE /key-handshake/{stream_id}} is not listed.
      *
      * <p>{@code GET /key-handshake}
      *

@@ -335,7 +335,6 @@ public final class Decoders {
                 json.flag("login"),
                 json.integer("created_at"),
                 json.integer("accepted"),
-                json.integer("waiting"),
                 json.integer("refused"));
     }
 

@@ -11,8 +11,6 @@ package usher.client.model;
  * @param login Whether it is a login ({@code POST /login}): users who scan it are challenged.
  * @param createdAt When it was opened, in Unix seconds.
  * @param accepted How many scans of {@code url} were accepted. Of a handshake, these are the events of its stream.
- * @param waiting How many scans wait now because its limits are reached, also of the codes on a reusable login's page.
- *     Waiting scans are admitted at random.
  * @param refused How many scans, and logins begun on a reusable login's page, its limits refused since the service
  *     started.
  */
@@ -24,7 +22,6 @@ public record ReusableHandshake(
         boolean login,
         long createdAt,
         long accepted,
-        long waiting,
         long refused) {
     /** Leaves out what nobody may read in a log. */
     @Override
@@ -36,7 +33,6 @@ public record ReusableHandshake(
                 + ", login=" + login
                 + ", createdAt=" + createdAt
                 + ", accepted=" + accepted
-                + ", waiting=" + waiting
                 + ", refused=" + refused
                 + "]";
     }

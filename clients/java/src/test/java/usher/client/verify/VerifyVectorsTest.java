@@ -12,6 +12,7 @@ import java.time.Clock;
 import java.time.Instant;
 import java.time.ZoneOffset;
 import java.util.Arrays;
+import java.util.HexFormat;
 import java.util.Random;
 import java.util.stream.Stream;
 import org.bouncycastle.crypto.ec.CustomNamedCurves;
@@ -50,6 +51,19 @@ class VerifyVectorsTest {
                 vector -> assertEquals(
                         vector.flag("matches"),
                         Preimages.proves(vector.string("preimage"), vector.string("payment_hash"))));
+    }
+
+    @TestFactory
+    Stream<DynamicTest> agreesWithProjectWycheproof() {
+        HexFormat hex = HexFormat.of();
+        return Vectors.of(
+                "ecdsa.json",
+                vector -> assertEquals(
+                        vector.flag("valid"),
+                        Secp256k1.verify(
+                                hex.parseHex(vector.string("public_key")),
+                                hex.parseHex(vector.string("digest")),
+                                hex.parseHex(vector.string("signature")))));
     }
 
     @Test

@@ -1,0 +1,77 @@
+//! The provider's routes, and its start.
+
+use std::sync::Arc;
+
+use axum::extract::DefaultBodyLimit;
+use axum::routing::{get, post};
+use axum::{Router, middleware};
+use tokio::sync::{Mutex, Semaphore};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use usher_engine::ports::OpenIdKeyError;
+
+use crate::keys::SigningKeys;
+use crate::provider::{OpenIdOptions, OpenIdParts, Provider, SharedProvider};
+use crate::{authorize, cleanup, consent, discovery, end_session, login_return, prefetch_guard, token, userinfo};
+
+/// Largest body of a request; the largest that a client sends is a refresh token with its credentials.
+const MAX_BODY_BYTES: usize = 64 * 1024;
+
+/// Logins that begin at the same time; others wait their turn, and none is refused. Anybody can begin one: so a flood of them
+/// has a small part of the database's time.
+const BEGINNING: usize = 16;
+
+/// The provider.
+pub struct OpenIdProvider(pub(crate) SharedProvider);
+
+impl OpenIdProvider {
+    /// Reads the signing keys, or makes them, and begins to remove expired records.
+    ///
+    /// # Errors
+    /// [`OpenIdKeyError`].
+    pub async fn start(
+        options: OpenIdOptions,
+        parts: OpenIdParts,
+        tasks: &TaskTracker,
+        stop: CancellationToken,
+    ) -> Result<Self, OpenIdKeyError> {
+        let OpenIdParts { store, logins, directory, clock, randomness } = parts;
+        let keys = SigningKeys::load(Arc::clone(&store), Arc::clone(&clock)).await?;
+        let base = url::Url::parse(&options.issuer);
+        let base = base.map(|url| url.path().trim_end_matches('/').to_owned()).unwrap_or_default();
+        let clients = options.clients.iter().map(|client| (client.id.clone(), client.clone())).collect();
+        let provider = Arc::new(Provider {
+            options,
+            base,
+            clients,
+            store,
+            logins,
+            directory,
+            clock,
+            randomness,
+            keys,
+            beginning: Arc::new(Semaphore::new(BEGINNING)),
+            tasks: tasks.clone(),
+            making_room: Mutex::new(()),
+        });
+        tasks.spawn(cleanup::run(Arc::clone(&provider), stop));
+        Ok(Self(provider))
+    }
+
+    /// All routes.
+    pub fn router(&self) -> Router {
+        Router::new()
+            .route("/oauth/authorize", get(authorize::by_get).post(authorize::by_post))
+            .route("/oauth/login-return", get(login_return::show))
+            .route("/oauth/end-session", get(end_session::by_get).post(end_session::by_post))
+            .route_layer(middleware::from_fn(prefetch_guard::visits_only))
+            // These change nothing by GET.
+            .route("/.well-known/openid-configuration", get(discovery::configuration))
+            .route("/oauth/jwks", get(discovery::jwks))
+            .route("/oauth/consent", get(consent::show).post(consent::decide))
+            .route("/oauth/token", post(token::exchange).options(discovery::preflight))
+            .route("/oauth/userinfo", get(userinfo::by_get).post(userinfo::by_post).options(discovery::preflight))
+            .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
+            .with_state(Arc::clone(&self.0))
+    }
+}

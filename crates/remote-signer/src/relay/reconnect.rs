@@ -1,0 +1,79 @@
+//! Keeps a relay connected while somebody waits for a signer on it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep};
+use tracing::debug;
+use usher_nostr_connection::address_guard::Trust;
+use usher_nostr_connection::{DialOptions, OverheadLimits, Quality, Reconnection, dial};
+
+use super::Shared;
+use super::session::{Ended, Session};
+use super::shared_relay::SharedRelay;
+
+/// Largest message that is received, in bytes.
+const MAX_MESSAGE_BYTES: usize = 64 * 1024;
+
+/// Keeps a relay connected while somebody waits for a signer on it.
+pub(super) async fn run(shared: Arc<Shared>, relay: Arc<SharedRelay>) {
+    let mut reconnection = Reconnection::new(&shared.options.connection, Instant::now());
+    loop {
+        let turn = if shared.is_own(&relay.url) { Ok(()) } else { shared.openings.lock().take(&relay.url) };
+        if let Err(wait) = turn {
+            if !rest(&shared, &relay, wait).await {
+                return;
+            }
+            continue;
+        }
+        let (ended, quality) = tokio::select! {
+            ended = connect_once(&shared, &relay) => ended,
+            () = relay.displaced.cancelled() => return relay.disconnected(),
+            () = shared.stop.cancelled() => return,
+        };
+        relay.disconnected();
+        if matches!(ended, Ended::Unused) {
+            return;
+        }
+        // Only the host of its address: the rest may be a secret.
+        debug!(relay = relay.url.host_str(), reason = %ended, "a relay of remote signers is down");
+        if !rest(&shared, &relay, reconnection.after(quality, Instant::now()).duration()).await {
+            return;
+        }
+    }
+}
+
+/// Waits before the next attempt; false when there is none, because nobody needs the relay any more.
+async fn rest(shared: &Arc<Shared>, relay: &Arc<SharedRelay>, pause: Duration) -> bool {
+    let pause = sleep(pause);
+    tokio::pin!(pause);
+    loop {
+        tokio::select! {
+            () = &mut pause => return true,
+            () = relay.changed.notified() => if shared.retire(relay) { return false },
+            () = relay.displaced.cancelled() => return false,
+            () = shared.stop.cancelled() => return false,
+        }
+    }
+}
+
+/// One connection from the attempt to its end: why it ended, and how good it was, if there was one.
+async fn connect_once(shared: &Shared, relay: &Arc<SharedRelay>) -> (Ended, Option<Quality>) {
+    if shared.retire(relay) {
+        return (Ended::Unused, None);
+    }
+    let overhead = match relay.trust {
+        Trust::Operator => &OverheadLimits::OPERATOR,
+        Trust::User => &OverheadLimits::USER,
+    };
+    let timing = &shared.options.connection;
+    let (tls, max_message_bytes) = (&shared.tls, MAX_MESSAGE_BYTES);
+    let options = DialOptions { trust: relay.trust, timing, tls, max_message_bytes, overhead, dialer: None };
+    match dial(&relay.url, &options, |ip| shared.admits(relay, ip)).await {
+        Ok(connection) => {
+            let (ended, quality) = Session::new(shared, relay, connection).run().await;
+            (ended, Some(quality))
+        }
+        Err(error) => (error.into(), None),
+    }
+}
