@@ -14,7 +14,7 @@ pub enum Error {
     #[error("the URL cannot be connected to")]
     Url,
     /// The URL has an IP address that may not be connected to.
-    #[error("the host has no address")]
+    #[error("the address is not allowed")]
     Address(#[source] GuardError),
     /// There is no connection.
     #[error("there is no connection")]
