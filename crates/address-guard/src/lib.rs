@@ -11,8 +11,10 @@ mod public_ranges;
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::sync::Semaphore;
 use url::Host;
 
 pub use public_ranges::is_public;
@@ -56,10 +58,29 @@ pub async fn resolve(
     trust: Trust,
     limit: Duration,
 ) -> Result<Vec<SocketAddr>, GuardError> {
+    resolve_bounded(host, port, trust, None, limit).await
+}
+
+/// Resolves `host` as [`resolve`] does; with [`Trust::Operator`], too, only as many look-ups run at once as `operators`
+/// permits. A look-up keeps its permit until the system's resolver returns, even when nobody waits for it any more.
+///
+/// # Errors
+/// [`GuardError`].
+pub async fn resolve_bounded(
+    host: Host<&str>,
+    port: u16,
+    trust: Trust,
+    operators: Option<Arc<Semaphore>>,
+    limit: Duration,
+) -> Result<Vec<SocketAddr>, GuardError> {
+    let permits = match trust {
+        Trust::User => Some(Arc::clone(&name_lookup::OF_USERS)),
+        Trust::Operator => operators,
+    };
     let found: Vec<IpAddr> = match host {
         Host::Ipv4(ip) => vec![IpAddr::V4(ip)],
         Host::Ipv6(ip) => vec![IpAddr::V6(ip)],
-        Host::Domain(name) => name_lookup::look_up(name, trust, limit).await?,
+        Host::Domain(name) => name_lookup::look_up(name, permits, limit).await?,
     };
     admit(found, port, trust)
 }

@@ -6,39 +6,43 @@
 
 use std::io;
 use std::net::{IpAddr, ToSocketAddrs as _};
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
-use super::{GuardError, Trust};
+use super::GuardError;
 
 /// Most addresses of one name that are used: a name server may return thousands.
 const MAX_ADDRESSES: usize = 16;
 
 /// Concurrent look-ups of names that users supplied: as many as there may be relays of users.
-static PERMITS: Semaphore = Semaphore::const_new(64);
+pub(super) static OF_USERS: LazyLock<Arc<Semaphore>> = LazyLock::new(|| Arc::new(Semaphore::new(64)));
 
-/// The addresses of `name`, public or not.
-pub(super) async fn look_up(name: &str, trust: Trust, limit: Duration) -> Result<Vec<IpAddr>, GuardError> {
+/// The addresses of `name`, public or not. `permits` are the look-ups that may run at once.
+pub(super) async fn look_up(
+    name: &str,
+    permits: Option<Arc<Semaphore>>,
+    limit: Duration,
+) -> Result<Vec<IpAddr>, GuardError> {
     let name = name.to_owned();
     // The port is not looked up.
     let ask = move || Ok((name.as_str(), 0).to_socket_addrs()?.map(|found| found.ip()).take(MAX_ADDRESSES).collect());
-    look_up_by(ask, &PERMITS, trust, limit).await
+    look_up_by(ask, permits, limit).await
 }
 
 async fn look_up_by(
     ask: impl FnOnce() -> io::Result<Vec<IpAddr>> + Send + 'static,
-    permits: &'static Semaphore,
-    trust: Trust,
+    permits: Option<Arc<Semaphore>>,
     limit: Duration,
 ) -> Result<Vec<IpAddr>, GuardError> {
     let looking = async {
-        let permit = match trust {
+        let permit = match permits {
             // Fails only when the semaphore is closed, which it never is.
-            Trust::User => permits.acquire().await.ok(),
-            Trust::Operator => None,
+            Some(permits) => permits.acquire_owned().await.ok(),
+            None => None,
         };
         let asked = spawn_blocking(move || {
             // Released when the resolver returns, not when we give up.
@@ -62,20 +66,21 @@ mod tests {
 
     #[tokio::test]
     async fn slow_user_lookups_do_not_delay_operator_lookups() {
-        static ONE: Semaphore = Semaphore::const_new(1);
+        let one = Arc::new(Semaphore::new(1));
+        let of_users = || Some(Arc::clone(&one));
         let (answer, hanging) = mpsc::channel();
         let found = || vec![IpAddr::V4(Ipv4Addr::LOCALHOST)];
         let hangs = move || hanging.recv().map_err(io::Error::other);
-        let given_up = look_up_by(hangs, &ONE, Trust::User, SHORT).await;
+        let given_up = look_up_by(hangs, of_users(), SHORT).await;
         assert!(matches!(given_up, Err(GuardError::TooSlow)), "{given_up:?}");
 
-        let second = look_up_by(move || Ok(found()), &ONE, Trust::User, SHORT).await;
+        let second = look_up_by(move || Ok(found()), of_users(), SHORT).await;
         assert!(matches!(second, Err(GuardError::TooSlow)), "the first is still being looked up: {second:?}");
-        let operators = look_up_by(move || Ok(found()), &ONE, Trust::Operator, LONG).await;
+        let operators = look_up_by(move || Ok(found()), None, LONG).await;
         assert_eq!(operators.unwrap(), found());
 
         answer.send(found()).unwrap();
-        let third = look_up_by(move || Ok(found()), &ONE, Trust::User, LONG).await;
+        let third = look_up_by(move || Ok(found()), of_users(), LONG).await;
         assert_eq!(third.unwrap(), found());
     }
 }

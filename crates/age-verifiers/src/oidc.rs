@@ -163,11 +163,7 @@ impl OidcVerifier {
             let http = http.clone();
             Box::pin(async move {
                 let (head, body) = request.into_parts();
-                let response = http.send(head.method, &head.uri.to_string(), head.headers, body).await?;
-                let mut converted = HttpResponse::new(response.body);
-                *converted.status_mut() = response.status;
-                *converted.headers_mut() = response.headers;
-                Ok(converted)
+                http.send(head.method, &head.uri.to_string(), head.headers, body).await
             })
         }
     }

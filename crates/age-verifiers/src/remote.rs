@@ -78,7 +78,7 @@ impl AgeVerifier for RemoteVerifier {
         // There is no such check: every other response than a refusal of the API key is one of the contract's.
         let uri = format!("{}/checks/usher-doctor", self.base);
         let response = self.http.send(Method::GET, &uri, self.headers(), Vec::new()).await?;
-        match response.status {
+        match response.status() {
             status @ (StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) => {
                 Err(invalid(&format!("it refuses the API key (status {status})")))
             }

@@ -1,28 +1,30 @@
 //! The HTTP client.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use http::{Request, Response};
-use http_body_util::Full;
-use hyper::body::Incoming;
-use hyper_util::client::legacy;
-use hyper_util::rt::{TokioExecutor, TokioTimer};
+use reqwest::redirect::Policy;
 use rustls::ClientConfig;
+use url::{Host, Url};
+use usher_address_guard::{GuardError, Trust, is_public};
 
-use crate::connector::{Connector, Resolve};
-
-/// Longest head of a response, in bytes, and longest of any other part that is read as a whole.
-pub const MAX_HEAD_BYTES: usize = 64 * 1024;
+use crate::Error;
+use crate::guarded_resolver::GuardedResolver;
 
 /// How connections are made and kept.
 #[derive(Clone)]
 pub struct ClientOptions {
     /// Which servers are trusted over TLS; see [`tls_config`](crate::tls_config).
     pub tls: ClientConfig,
+    /// Who chose the hosts.
+    pub trust: Trust,
     /// Whether `http://` is refused.
     pub https_only: bool,
+    /// How long an exchange may take, from resolving the host to the end of the body.
+    pub timeout: Duration,
     /// How long connecting may take, from resolving the host to the end of the TLS handshake.
     pub connect_timeout: Duration,
     /// Which connections are kept for later requests; `None` keeps none.
@@ -39,39 +41,258 @@ pub struct Pool {
 }
 
 /// Sends requests over HTTP/1.1. Cheap to clone: clones share their connections.
-#[derive(Clone)]
-pub struct Client(legacy::Client<Connector, Full<Bytes>>);
+#[derive(Clone, Debug)]
+pub struct Client {
+    /// `None` if it could not be made: then each request fails.
+    inner: Option<reqwest::Client>,
+    trust: Trust,
+}
 
 impl Client {
     /// A client. Sends nothing and resolves nothing yet.
-    pub fn new(options: ClientOptions, resolver: Arc<dyn Resolve>) -> Self {
-        let ClientOptions { tls, https_only, connect_timeout, pool } = options;
+    pub fn new(options: ClientOptions) -> Self {
+        let ClientOptions { mut tls, trust, https_only, timeout, connect_timeout, pool } = options;
         let pool = pool.unwrap_or(Pool { connections: 0, idle: Duration::ZERO });
-        let client = legacy::Client::builder(TokioExecutor::new())
-            .timer(TokioTimer::new())
-            .pool_timer(TokioTimer::new())
+        tls.alpn_protocols = vec![b"http/1.1".to_vec()];
+        let built = reqwest::Client::builder()
+            .use_preconfigured_tls(tls)
+            .dns_resolver(Arc::new(GuardedResolver::new(trust, connect_timeout)))
+            .https_only(https_only)
+            .http1_only()
+            .timeout(timeout)
+            .connect_timeout(connect_timeout)
             .pool_max_idle_per_host(pool.connections)
             .pool_idle_timeout(pool.idle)
-            .http1_max_buf_size(MAX_HEAD_BYTES)
-            .build(Connector::new(tls, https_only, connect_timeout, resolver));
-        Self(client)
+            .redirect(Policy::none())
+            .retry(reqwest::retry::never())
+            .no_proxy()
+            // Whatever another crate switches on in the library.
+            .no_gzip()
+            .no_brotli()
+            .no_deflate()
+            .no_zstd()
+            .build();
+        Self { inner: built.ok(), trust }
     }
 
     /// Sends a request with an absolute URI and returns when the head of the final response has arrived. Adds `Host`.
     ///
-    /// Sends it once: it is sent again only when a connection turned out to be closed before any of the request was
-    /// written.
+    /// Sends it once: `reqwest`'s own retries are off, and hyper-util's, which cannot be turned off through `reqwest`,
+    /// happen only when a kept connection turns out to be closed and hyper hands back the request because the connection
+    /// never took it, so that none of it was written (`TrySendError::message` in hyper's `client::dispatch`).
     ///
     /// # Errors
-    /// When there is no readable response. The sources of the error tell why; none of them names the URI or quotes the
-    /// server.
-    pub async fn send(&self, request: Request<Full<Bytes>>) -> Result<Response<Incoming>, legacy::Error> {
-        self.0.request(request).await
+    /// When there is no readable response.
+    pub async fn send(&self, request: Request<Bytes>) -> Result<reqwest::Response, Error> {
+        let request = reqwest::Request::try_from(request).map_err(|_| Error::Url)?;
+        self.check_literal(request.url())?;
+        let client = self.inner.as_ref().ok_or(Error::Setup)?;
+        client.execute(request).await.map_err(Error::of_request)
+    }
+
+    /// Sends a request as [`send`](Self::send) does, and reads the body of the response if it has at most this many bytes.
+    ///
+    /// # Errors
+    /// When there is no complete response of that size.
+    pub async fn fetch(&self, request: Request<Bytes>, max_body: usize) -> Result<Response<Vec<u8>>, Error> {
+        let mut response = self.send(request).await?;
+        let mut body = Vec::new();
+        while let Some(chunk) = response.chunk().await.map_err(Error::of_body)? {
+            if body.len() + chunk.len() > max_body {
+                return Err(Error::TooLarge);
+            }
+            body.extend_from_slice(&chunk);
+        }
+        let mut whole = Response::new(body);
+        *whole.status_mut() = response.status();
+        *whole.headers_mut() = std::mem::take(response.headers_mut());
+        Ok(whole)
+    }
+
+    /// `reqwest` connects to an IP address without asking its resolver. The URL has it in one spelling, whatever it was
+    /// written as.
+    fn check_literal(&self, url: &Url) -> Result<(), Error> {
+        let ip = match url.host() {
+            Some(Host::Ipv4(ip)) => IpAddr::V4(ip),
+            Some(Host::Ipv6(ip)) => IpAddr::V6(ip),
+            Some(Host::Domain(_)) => return Ok(()),
+            None => return Err(Error::Url),
+        };
+        if self.trust == Trust::User && !is_public(ip) {
+            return Err(Error::Address(GuardError::NotPublic));
+        }
+        Ok(())
     }
 }
 
-impl std::fmt::Debug for Client {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Client").finish_non_exhaustive()
+#[cfg(test)]
+#[allow(clippy::disallowed_methods, reason = "tests spawn")]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    use tokio::net::{TcpListener, TcpStream};
+
+    use super::*;
+    use crate::tls_config;
+
+    const LONG: Duration = Duration::from_secs(60);
+
+    fn client(trust: Trust, timeout: Duration) -> Client {
+        let tls = tls_config(Vec::new()).unwrap();
+        let pool = Some(Pool { connections: 4, idle: LONG });
+        Client::new(ClientOptions { tls, trust, https_only: false, timeout, connect_timeout: timeout, pool })
+    }
+
+    fn get(url: &str) -> Request<Bytes> {
+        Request::get(url).body(Bytes::new()).unwrap()
+    }
+
+    /// Reads a request without a body; `false` when the connection ends.
+    async fn read_request(stream: &mut TcpStream) -> bool {
+        let mut said = Vec::new();
+        while !said.ends_with(b"\r\n\r\n") {
+            if stream.read_buf(&mut said).await.is_ok_and(|read| read > 0) {
+                continue;
+            }
+            return false;
+        }
+        true
+    }
+
+    /// A server that says `head` after each request, then `again` until nobody reads any more; how many requests came.
+    async fn server(head: &'static str, again: &'static str) -> (String, Arc<AtomicUsize>) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/s3cret", listener.local_addr().unwrap());
+        let requests = Arc::new(AtomicUsize::new(0));
+        let counter = Arc::clone(&requests);
+        tokio::spawn(async move {
+            loop {
+                let (mut stream, _) = listener.accept().await.unwrap();
+                let requests = Arc::clone(&counter);
+                tokio::spawn(async move {
+                    while read_request(&mut stream).await {
+                        requests.fetch_add(1, Ordering::SeqCst);
+                        stream.write_all(head.as_bytes()).await.unwrap();
+                        while !again.is_empty() && stream.write_all(again.repeat(1000).as_bytes()).await.is_ok() {}
+                    }
+                });
+            }
+        });
+        (url, requests)
+    }
+
+    #[tokio::test]
+    async fn private_addresses_are_refused_however_they_are_written() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let client = client(Trust::User, LONG);
+        for host in [
+            "127.0.0.1",
+            "127.1",
+            "127.0.1",
+            "0x7f.1",
+            "0x7f.0.0.1",
+            "0x7f000001",
+            "0X7F.0x0.0x0.0x1",
+            "2130706433",
+            "0177.0.0.1",
+            "017700000001",
+            "127.0x1",
+            "127.0.0.1.",
+            "127.255.255.254",
+            "0.0.0.0",
+            "0",
+            "localhost",
+            "LOCALHOST",
+            "10.0.0.1",
+            "172.16.0.1",
+            "192.168.0.1",
+            "3232235521",
+            "169.254.169.254",
+            "0xa9fea9fe",
+            "100.64.0.1",
+            "[::1]",
+            "[::]",
+            "[0:0:0:0:0:0:0:1]",
+            "[::ffff:127.0.0.1]",
+            "[::ffff:7f00:1]",
+            "[::127.0.0.1]",
+            "[64:ff9b::7f00:1]",
+            "[fe80::1]",
+            "[fd00::1]",
+        ] {
+            let error = client.send(get(&format!("http://{host}:{port}/"))).await.unwrap_err();
+            assert!(matches!(error.guard(), Some(GuardError::NotPublic)), "{host}: {error:?}");
+            assert!(!error.may_be_sent());
+        }
+        let connected = tokio::time::timeout(Duration::from_millis(50), listener.accept()).await;
+        assert!(connected.is_err(), "a connection was made");
+    }
+
+    #[tokio::test]
+    async fn operators_addresses_may_be_private() {
+        let (url, _) = server("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok", "").await;
+        let client = client(Trust::Operator, LONG);
+        for host in ["127.0.0.1", "localhost", "0x7f.1"] {
+            let response = client.fetch(get(&url.replace("127.0.0.1", host)), 2).await.unwrap();
+            assert_eq!((response.status().as_u16(), response.body().as_slice()), (200, &b"ok"[..]), "{host}");
+        }
+        let error = client.fetch(get(&url), 1).await.unwrap_err();
+        assert!(matches!(error, Error::TooLarge), "{error:?}");
+    }
+
+    #[tokio::test]
+    async fn endless_responses_end_at_the_deadline_or_the_limit() {
+        let client = client(Trust::Operator, Duration::from_secs(2));
+        for again in ["HTTP/1.1 100 Continue\r\n\r\n", "HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n"] {
+            let (url, _) = server("", again).await;
+            let error = client.fetch(get(&url), 10).await.unwrap_err();
+            assert!(matches!(error, Error::TimedOut), "{error:?}");
+        }
+        let (url, _) = server("HTTP/1.1 200 OK\r\n\r\n", "x").await;
+        let error = client.fetch(get(&url), 100_000).await.unwrap_err();
+        assert!(matches!(error, Error::TooLarge), "{error:?}");
+        let (url, _) = server("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n", "").await;
+        let error = client.fetch(get(&url), 100).await.unwrap_err();
+        assert!(matches!(error, Error::TimedOut), "{error:?}");
+    }
+
+    #[tokio::test]
+    async fn errors_do_not_show_the_url() {
+        let closed = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let nobody = format!("http://{}/s3cret", closed.local_addr().unwrap());
+        drop(closed);
+        let (garbage, _) = server("s3cret\r\n\r\n", "").await;
+        let (broken, _) = server("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\ns3cret\r\n", "").await;
+        let client = client(Trust::Operator, LONG);
+        for (url, sent) in
+            [(nobody, false), ("http://s3cret.invalid/".to_owned(), false), (garbage, true), (broken, true)]
+        {
+            let error = client.fetch(get(&url), 100).await.unwrap_err();
+            assert_eq!(error.may_be_sent(), sent, "{error:?}");
+            let shown = error.causes().map(|cause| format!("{cause} {cause:?}")).collect::<String>();
+            assert!(!shown.contains("s3cret"), "{shown}");
+        }
+    }
+
+    /// On a kept connection, too, a request that the server has read is not sent a second time.
+    #[tokio::test]
+    async fn request_is_sent_once_over_a_kept_connection() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/", listener.local_addr().unwrap());
+        let serving = tokio::spawn(async move {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            assert!(read_request(&mut stream).await);
+            stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").await.unwrap();
+            assert!(read_request(&mut stream).await);
+            drop(stream);
+            tokio::time::timeout(Duration::from_millis(200), listener.accept()).await.is_err()
+        });
+        let client = client(Trust::Operator, LONG);
+        client.fetch(get(&url), 0).await.unwrap();
+        let error = client.fetch(get(&url), 0).await.unwrap_err();
+        assert!(matches!(error, Error::Exchange(_)), "{error:?}");
+        assert!(serving.await.unwrap(), "it was sent again");
     }
 }

@@ -1,53 +1,38 @@
-//! Resolves hosts under the address guard.
+//! Resolves names under the address guard.
 
-use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::future::BoxFuture;
+use reqwest::dns::{Addrs, Name, Resolve, Resolving};
+use tokio::sync::Semaphore;
 use url::Host;
-use usher_address_guard::Trust;
+use usher_address_guard::{Trust, resolve_bounded};
 
-use crate::connector::{BoxError, Resolve};
+/// Concurrent look-ups of names that the operator chose, per client: a name server that is silent does not take the
+/// threads of other look-ups. Those of names that users chose share the guard's own bound.
+const OPERATORS_AT_ONCE: usize = 8;
 
-/// Gives the client the addresses that the [guard](usher_address_guard) allows; it connects to no other. There is no second
-/// resolution between the check and the connection, to which a name server could respond differently.
-///
-/// A refused host fails with a [`GuardError`](usher_address_guard::GuardError) among the sources of the client's error.
-#[derive(Clone, Copy, Debug)]
-pub struct GuardedResolver {
-    /// Who chose the host.
-    pub trust: Trust,
-    /// How long resolving may take.
-    pub within: Duration,
+/// Gives the HTTP client the addresses that the [guard](usher_address_guard) allows; it connects to no other.
+#[derive(Clone)]
+pub(crate) struct GuardedResolver {
+    trust: Trust,
+    within: Duration,
+    operators: Arc<Semaphore>,
 }
 
-impl Resolve for GuardedResolver {
-    fn resolve(&self, host: Host<String>, port: u16) -> BoxFuture<'static, Result<Vec<SocketAddr>, BoxError>> {
-        let Self { trust, within } = *self;
-        Box::pin(async move {
-            let host = match &host {
-                Host::Domain(name) => Host::Domain(name.as_str()),
-                Host::Ipv4(address) => Host::Ipv4(*address),
-                Host::Ipv6(address) => Host::Ipv6(*address),
-            };
-            Ok(usher_address_guard::resolve(host, port, trust, within).await?)
-        })
+impl GuardedResolver {
+    pub(crate) fn new(trust: Trust, within: Duration) -> Self {
+        Self { trust, within, operators: Arc::new(Semaphore::new(OPERATORS_AT_ONCE)) }
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[tokio::test]
-    async fn only_the_operator_may_resolve_loopback_hosts() {
-        for host in ["localhost", "127.0.0.1", "[::1]", "127.1"] {
-            let resolve = |trust| {
-                GuardedResolver { trust, within: Duration::from_secs(20) }.resolve(Host::parse(host).unwrap(), 443)
-            };
-            assert!(resolve(Trust::User).await.is_err(), "{host}");
-            let addresses = resolve(Trust::Operator).await.unwrap();
-            assert!(addresses.iter().all(|address| address.ip().is_loopback() && address.port() == 443), "{host}");
-        }
+impl Resolve for GuardedResolver {
+    fn resolve(&self, name: Name) -> Resolving {
+        let Self { trust, within, operators } = self.clone();
+        Box::pin(async move {
+            // The HTTP client replaces port 0 by the URL's.
+            let found = resolve_bounded(Host::Domain(name.as_str()), 0, trust, Some(operators), within).await?;
+            Ok(Box::new(found.into_iter()) as Addrs)
+        })
     }
 }

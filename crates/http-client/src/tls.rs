@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rustls::pki_types::CertificateDer;
 use rustls::{ClientConfig, RootCertStore};
 
-/// Trusts the public certificate authorities and these certificates.
+/// Trusts the public certificate authorities and these certificates. Uses *ring*, whichever other crypto provider is linked.
 ///
 /// # Errors
 /// When a certificate is invalid.

@@ -1,6 +1,5 @@
 //! Requests to one mint: small, typed, bounded in time and size.
 
-use std::error::Error as _;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,7 +11,6 @@ use cashu::{
 };
 use http::header::{ACCEPT, CONTENT_TYPE, HeaderValue, USER_AGENT};
 use http::{Method, Request, StatusCode};
-use http_body_util::{BodyExt as _, Full};
 use parking_lot::Mutex;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Serialize;
@@ -20,7 +18,7 @@ use serde::de::DeserializeOwned;
 use tokio::time::timeout;
 use usher_address_guard::{GuardError, Trust};
 use usher_engine::ports::MintAuthToken;
-use usher_http_client::{Client, ClientOptions, GuardedResolver, Pool};
+use usher_http_client::{Client, ClientOptions, Error, Pool};
 
 use crate::mint_address::MintAddress;
 use crate::mint_error::{MintError, Refusal};
@@ -45,15 +43,15 @@ impl HttpClient {
     pub(crate) fn new(options: &TicketOptions) -> Self {
         let trust = if options.allow_private { Trust::Operator } else { Trust::User };
         let within = options.request_timeout;
-        let client = ClientOptions {
+        let client = Client::new(ClientOptions {
             tls: options.tls.clone(),
+            trust,
             https_only: !options.allow_private,
+            timeout: within,
             connect_timeout: within / 2,
             pool: Some(Pool { connections: options.requests_per_mint, idle: IDLE }),
-        };
-        let resolver = Arc::new(GuardedResolver { trust, within: within / 2 });
-        let transport = options.transport.clone();
-        Self { client: Client::new(client, resolver), transport, allow_private: options.allow_private, within }
+        });
+        Self { client, transport: options.transport.clone(), allow_private: options.allow_private, within }
     }
 
     /// Whether requests to this address are allowed at all; the network that it leads to is checked with each connection.
@@ -71,37 +69,17 @@ impl HttpClient {
         Ok(())
     }
 
-    async fn exchange(&self, request: Request<Full<Bytes>>) -> Result<(StatusCode, Vec<u8>), MintError> {
+    async fn exchange(&self, request: Request<Bytes>) -> Result<(StatusCode, Vec<u8>), MintError> {
         if let Some(transport) = &self.transport {
             return timeout(self.within, carry(&**transport, request)).await.unwrap_or(Err(MintError::TimedOut));
         }
-        let exchange = async {
-            let response = self.client.send(request).await.map_err(|error| failure(&error))?;
-            let status = response.status();
-            let mut incoming = response.into_body();
-            let mut body = Vec::new();
-            while let Some(frame) = incoming.frame().await {
-                let broken = |_| MintError::Unreachable { reason: "the response broke off".to_owned(), sent: true };
-                let frame = frame.map_err(broken)?;
-                let chunk = frame.data_ref().map(Bytes::as_ref).unwrap_or_default();
-                if body.len() + chunk.len() > MAX_BODY {
-                    return Err(MintError::Invalid("the response is too large".to_owned()));
-                }
-                body.extend_from_slice(chunk);
-            }
-            Ok((status, body))
-        };
-        timeout(self.within, exchange).await.unwrap_or(Err(MintError::TimedOut))
+        let response = self.client.fetch(request, MAX_BODY).await.map_err(|error| failure(&error))?;
+        Ok((response.status(), response.into_body()))
     }
 }
 
-async fn carry(
-    transport: &dyn MintTransport,
-    request: Request<Full<Bytes>>,
-) -> Result<(StatusCode, Vec<u8>), MintError> {
-    let (head, body) = request.into_parts();
-    let body = body.collect().await.map(|body| body.to_bytes()).unwrap_or_default();
-    match transport.send(head.method.as_str(), &head.uri.to_string(), &body).await {
+async fn carry(transport: &dyn MintTransport, request: Request<Bytes>) -> Result<(StatusCode, Vec<u8>), MintError> {
+    match transport.send(request.method().as_str(), &request.uri().to_string(), request.body()).await {
         Ok((status, body)) => {
             let status = StatusCode::from_u16(status);
             status.map(|status| (status, body)).map_err(|_| MintError::Invalid("its status is none".to_owned()))
@@ -111,17 +89,16 @@ async fn carry(
 }
 
 /// Why there is no response. The client's errors quote neither the address nor the server.
-fn failure(error: &usher_http_client::Error) -> MintError {
-    let mut reason = "the connection broke off".to_owned();
-    let mut source = error.source();
-    while let Some(error) = source {
-        if let Some(GuardError::NotPublic) = error.downcast_ref() {
-            return MintError::AddressNotAllowed(GuardError::NotPublic.to_string());
-        }
-        reason = error.to_string();
-        source = error.source();
+fn failure(error: &Error) -> MintError {
+    match error {
+        Error::TimedOut => MintError::TimedOut,
+        Error::TooLarge => MintError::Invalid(error.to_string()),
+        Error::Body(_) => MintError::Unreachable { reason: error.to_string(), sent: true },
+        error => match error.guard() {
+            Some(GuardError::NotPublic) => MintError::AddressNotAllowed(GuardError::NotPublic.to_string()),
+            _ => MintError::Unreachable { reason: error.root_cause().to_string(), sent: error.may_be_sent() },
+        },
     }
-    MintError::Unreachable { reason, sent: !error.is_connect() }
 }
 
 /// Requests to one mint.
@@ -258,7 +235,7 @@ impl MintClient {
             header.set_sensitive(true);
             request = request.header("clear-auth", header);
         }
-        let request = request.body(Full::new(Bytes::from(body))).map_err(|_| ours("address"))?;
+        let request = request.body(Bytes::from(body)).map_err(|_| ours("address"))?;
         let exchange = self.http.exchange(request).await;
         *self.responds.lock() = Some(exchange.as_ref().is_ok_and(|(status, _)| !status.is_server_error()));
         let (status, body) = exchange?;

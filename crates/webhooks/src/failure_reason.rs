@@ -5,9 +5,7 @@ use std::io::{self, ErrorKind};
 use std::time::Duration;
 
 use http::StatusCode;
-use usher_http_client::{ConnectError, TooMuchInterim};
-
-use crate::bounded_resolver::LookupFailed;
+use usher_address_guard::GuardError;
 
 /// What TLS has to say may name what a certificate is for; no more than this is kept of it.
 const LONGEST_TLS_TEXT: usize = 200;
@@ -19,37 +17,30 @@ pub(crate) fn of_status(status: StatusCode) -> String {
     format!("the receiver answered {}{name}{note}", status.as_u16())
 }
 
-/// The deadline passed before the head of a response arrived.
-pub(crate) fn of_silence(timeout: Duration) -> String {
-    format!("no answer within {timeout:?}")
-}
-
-/// There was no response, or none that could be read.
-pub(crate) fn of_failure(error: &usher_http_client::Error) -> String {
-    // The innermost cause knows best.
-    let causes = std::iter::successors(Some(error as &(dyn Error + 'static)), |error| Error::source(*error));
-    let words = causes.filter_map(of_cause).last();
-    match words {
-        Some(words) if error.is_connect() => format!("could not connect: {words}"),
-        Some(words) => words,
-        None if is_late(error) => "could not connect in time".to_owned(),
-        None if error.is_connect() => "could not connect".to_owned(),
-        None => "the exchange failed".to_owned(),
+/// There was no response within this time, or none that could be read.
+pub(crate) fn of_failure(error: &usher_http_client::Error, timeout: Duration) -> String {
+    use usher_http_client::Error;
+    let words = match error.guard() {
+        Some(GuardError::TooSlow) => return "could not connect in time".to_owned(),
+        // In the system's words, which do not name the host.
+        Some(GuardError::Unresolved(error)) => Some(format!("the host name could not be looked up ({error})")),
+        Some(refused) => Some(refused.to_string()),
+        // The innermost cause knows best.
+        None => error.causes().filter_map(of_cause).last(),
+    };
+    match (error, words) {
+        (Error::TimedOut, _) => format!("no answer within {timeout:?}"),
+        (Error::ConnectTimedOut, _) => "could not connect in time".to_owned(),
+        (Error::Connect(_), Some(words)) => format!("could not connect: {words}"),
+        (_, Some(words)) => words,
+        (Error::Exchange(_), None) => "the exchange failed".to_owned(),
+        (_, None) => "could not connect".to_owned(),
     }
-}
-
-/// Whether the connection took too long.
-fn is_late(error: &(dyn Error + 'static)) -> bool {
-    let mut causes = std::iter::successors(Some(error), |error| Error::source(*error));
-    causes.any(|error| matches!(error.downcast_ref(), Some(ConnectError::Timeout)))
 }
 
 fn of_cause(error: &(dyn Error + 'static)) -> Option<String> {
     if let Some(error) = error.downcast_ref::<io::Error>() {
         return of_io(error);
-    }
-    if error.is::<LookupFailed>() {
-        return Some(error.to_string());
     }
     let error = error.downcast_ref::<hyper::Error>()?;
     if error.is_parse_too_large() {
@@ -68,9 +59,6 @@ fn of_io(error: &io::Error) -> Option<String> {
     if let Some(wrapped) = error.get_ref() {
         if let Some(inner) = wrapped.downcast_ref::<io::Error>() {
             return of_io(inner);
-        }
-        if wrapped.is::<TooMuchInterim>() {
-            return Some("the receiver sent interim responses without end".to_owned());
         }
         if let Some(tls) = wrapped.downcast_ref::<rustls::Error>() {
             let text: String = tls.to_string().chars().filter(|c| !c.is_control()).take(LONGEST_TLS_TEXT).collect();

@@ -10,7 +10,6 @@
 //! | `signing` | the specification's signature and Standard Webhooks' |
 //! | `probe` | a connection without a request |
 //! | `receiver` | one exchange within one deadline |
-//! | `bounded_resolver` | look-ups of the host name, a few at a time |
 //! | `retry_after` | how long the receiver asks us to wait |
 //! | `failure_reason` | a failure in words without secrets |
 //!
@@ -19,7 +18,6 @@
 //! The URL may hold credentials in its path, query or user part: nothing here prints more of it than its scheme, host
 //! and port. Bodies hold session tokens and preimages; neither they nor the receiver's responses are logged.
 
-mod bounded_resolver;
 mod error;
 mod failure_reason;
 mod message;

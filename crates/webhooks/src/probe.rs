@@ -1,16 +1,16 @@
 //! Checks whether the receiver can be reached: connects without a request, for `usher doctor`.
 
 use std::io;
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use rustls::pki_types::ServerName;
-use rustls::{ClientConfig, RootCertStore};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
-use url::{Host, Url};
+use url::Url;
+use usher_address_guard::{GuardError, Trust, resolve};
+use usher_http_client::tls_config;
 
 /// Why the receiver cannot be reached. Says nothing of the URL: it may be a secret.
 #[derive(Debug, thiserror::Error)]
@@ -38,39 +38,29 @@ pub enum ProbeError {
 /// # Errors
 /// [`ProbeError`].
 pub async fn probe(url: &Url, limit: Duration) -> Result<(), ProbeError> {
-    timeout(limit, reach(url)).await.map_err(|_elapsed| ProbeError::TimedOut(limit))?
+    timeout(limit, reach(url, limit)).await.map_err(|_elapsed| ProbeError::TimedOut(limit))?
 }
 
-async fn reach(url: &Url) -> Result<(), ProbeError> {
+async fn reach(url: &Url, limit: Duration) -> Result<(), ProbeError> {
     let is_https = match url.scheme() {
         "https" => true,
         "http" => false,
         _ => return Err(ProbeError::Url),
     };
-    let port = url.port_or_known_default().ok_or(ProbeError::Url)?;
-    let (addresses, name): (Vec<SocketAddr>, _) = match url.host().ok_or(ProbeError::Url)? {
-        Host::Ipv4(ip) => (vec![(ip, port).into()], ServerName::from(std::net::IpAddr::from(ip))),
-        Host::Ipv6(ip) => (vec![(ip, port).into()], ServerName::from(std::net::IpAddr::from(ip))),
-        Host::Domain(name) => (
-            tokio::net::lookup_host((name, port)).await.map_err(ProbeError::Unresolved)?.collect(),
-            ServerName::try_from(name.to_owned()).map_err(|_| ProbeError::Url)?,
-        ),
-    };
+    let (Some(host), Some(port)) = (url.host(), url.port_or_known_default()) else { return Err(ProbeError::Url) };
+    let name = ServerName::try_from(host.to_string().trim_matches(['[', ']']).to_owned());
+    let name = name.map_err(|_| ProbeError::Url)?;
+    let addresses = resolve(host, port, Trust::Operator, limit).await.map_err(|error| match error {
+        GuardError::Unresolved(error) => ProbeError::Unresolved(error),
+        GuardError::TooSlow => ProbeError::TimedOut(limit),
+        error => ProbeError::Connect(io::Error::other(error)),
+    })?;
     let stream = TcpStream::connect(&*addresses).await.map_err(ProbeError::Connect)?;
     if is_https {
-        TlsConnector::from(tls()?).connect(name, stream).await.map_err(ProbeError::Tls)?;
+        let tls = tls_config(Vec::new()).map_err(|error| ProbeError::Tls(io::Error::other(error)))?;
+        TlsConnector::from(Arc::new(tls)).connect(name, stream).await.map_err(ProbeError::Tls)?;
     }
     Ok(())
-}
-
-fn tls() -> Result<Arc<ClientConfig>, ProbeError> {
-    let roots = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
-    let config = ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
-        .with_safe_default_protocol_versions()
-        .map_err(|error| ProbeError::Tls(io::Error::other(error)))?
-        .with_root_certificates(roots)
-        .with_no_client_auth();
-    Ok(Arc::new(config))
 }
 
 #[cfg(test)]

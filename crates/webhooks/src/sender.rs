@@ -9,21 +9,20 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use bytes::Bytes;
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderValue, RETRY_AFTER, USER_AGENT};
-use http::{Request, Response, Uri};
-use http_body_util::{BodyExt as _, Full};
+use http::{Request, Uri};
 use parking_lot::RwLock;
 use percent_encoding::percent_decode_str;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
 use secrecy::SecretString;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::timeout;
 use url::Url;
+use usher_address_guard::Trust;
 use usher_engine::event::Event;
 use usher_engine::ports::{Posted, WebhookSender};
 use usher_engine::{StreamId, UnixMillis};
-use usher_http_client::{Client, ClientOptions, Incoming, Pool, tls_config};
+use usher_http_client::{Client, ClientOptions, Pool, Response, tls_config};
 
-use crate::bounded_resolver::Resolver;
 use crate::options::origin;
 use crate::signing::Signer;
 use crate::{WebhookError, WebhookOptions, failure_reason, message, retry_after};
@@ -87,13 +86,16 @@ impl HttpWebhookSender {
         };
         let options = ClientOptions {
             tls: tls_config(trusted).map_err(WebhookError::Tls)?,
+            // The operator's choice, a literal address as any name is.
+            trust: Trust::Operator,
             https_only: false,
+            timeout,
             // Half of the deadline, shared by the host's addresses: one that swallows packets leaves time for the others.
             connect_timeout: timeout / 2,
             pool: Some(Pool { connections: IDLE_CONNECTIONS, idle: IDLE_TIME }),
         };
         Ok(Self {
-            client: Client::new(options, Arc::new(Resolver::new())),
+            client: Client::new(options),
             uri,
             authorization: authorization(&url),
             user_agent,
@@ -115,7 +117,7 @@ impl HttpWebhookSender {
     }
 
     /// The request of one attempt; everything but the time and the signatures is the same each time.
-    fn request(&self, stream: StreamId, event: &Event, now: UnixMillis) -> Result<Request<Full<Bytes>>, http::Error> {
+    fn request(&self, stream: StreamId, event: &Event, now: UnixMillis) -> Result<Request<Bytes>, http::Error> {
         let body = message::body(stream, event);
         let id = message::id(stream, event);
         let timestamp = now.secs().to_string();
@@ -136,25 +138,18 @@ impl HttpWebhookSender {
         if let Some(authorization) = &self.authorization {
             request = request.header(AUTHORIZATION, authorization.clone());
         }
-        request.body(Full::new(body.into()))
-    }
-
-    /// Sends the request and waits for the head of the response.
-    async fn answer(&self, request: Request<Full<Bytes>>, deadline: Instant) -> Result<Response<Incoming>, String> {
-        match timeout_at(deadline, self.client.send(request)).await {
-            Ok(Ok(response)) => Ok(response),
-            Ok(Err(error)) => Err(failure_reason::of_failure(&error)),
-            Err(_) => Err(failure_reason::of_silence(self.timeout)),
-        }
+        request.body(body.into())
     }
 }
 
 #[async_trait]
 impl WebhookSender for HttpWebhookSender {
     async fn post(&self, stream: StreamId, event: &Event, now: UnixMillis) -> Posted {
-        let deadline = Instant::now() + self.timeout;
         let answer = match self.request(stream, event, now) {
-            Ok(request) => self.answer(request, deadline).await,
+            Ok(request) => {
+                let sent = self.client.send(request).await;
+                sent.map_err(|error| failure_reason::of_failure(&error, self.timeout))
+            }
             // Not reached: all its parts are of the right form.
             Err(_) => Err("the request can't be made".to_owned()),
         };
@@ -163,14 +158,14 @@ impl WebhookSender for HttpWebhookSender {
             Err(reason) => return Posted::Refused { http_status: None, reason, retry_after: None },
         };
         let posted = outcome(&response, now);
-        discard(response, deadline.min(Instant::now() + PATIENCE_FOR_BODY)).await;
+        discard(response).await;
         posted
     }
 }
 
 /// The result of a response, which depends only on its head: a receiver that responds with 2xx and then breaks off has
 /// the event.
-fn outcome(response: &Response<Incoming>, now: UnixMillis) -> Posted {
+fn outcome(response: &Response, now: UnixMillis) -> Posted {
     let status = response.status();
     let http_status = status.as_u16();
     if status.is_success() {
@@ -181,12 +176,11 @@ fn outcome(response: &Response<Incoming>, now: UnixMillis) -> Posted {
 }
 
 /// Reads the body to its end so that the connection can be used again, unless it is long or slow: then the connection is closed.
-async fn discard(response: Response<Incoming>, deadline: Instant) {
-    let mut body = response.into_body();
+async fn discard(mut response: Response) {
     let mut read = 0;
-    let _ = timeout_at(deadline, async {
-        while let Some(Ok(frame)) = body.frame().await {
-            read += frame.data_ref().map_or(0, Bytes::len);
+    let _ = timeout(PATIENCE_FOR_BODY, async {
+        while let Ok(Some(chunk)) = response.chunk().await {
+            read += chunk.len();
             if read > LONGEST_BODY {
                 break;
             }

@@ -3,17 +3,14 @@
 //! Users choose domains, so they are untrusted input: no redirects (NIP-05 forbids following them), no proxy, only
 //! public addresses, one response of at most 64 KiB within a time limit.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::{ACCEPT, USER_AGENT};
 use http::{Request, StatusCode};
-use http_body_util::{BodyExt as _, Full};
 use rustls::ClientConfig;
-use tokio::time::timeout;
 use usher_engine::ports::{Nip05, Nip05Answer};
-use usher_http_client::{BodyError, Client, ClientOptions, GuardedResolver};
+use usher_http_client::{Client, ClientOptions};
 
 use super::well_known_document::{self, MAX_DOCUMENT_BYTES};
 use usher_nostr_connection::address_guard::Trust;
@@ -25,25 +22,18 @@ enum LookupError {
     Port,
     #[error(transparent)]
     Http(#[from] usher_http_client::Error),
-    #[error("the response broke off")]
-    Body(#[source] BodyError),
     #[error("the identifier does not form a valid URI")]
     Uri(#[from] http::Error),
     #[error("response status {0}")]
     Status(StatusCode),
-    #[error("the response is too large")]
-    TooLarge,
     #[error("the domain does not name it")]
     Unnamed,
-    #[error("the domain took too long")]
-    TooSlow,
 }
 
 /// Looks up identifiers at their domains.
 #[derive(Clone, Debug)]
 pub(crate) struct Nip05Client {
     client: Client,
-    within: Duration,
     allow_private: bool,
 }
 
@@ -52,22 +42,21 @@ impl Nip05Client {
     /// HTTP.
     pub(crate) fn new(tls: &ClientConfig, within: Duration, allow_private: bool) -> Self {
         let trust = if allow_private { Trust::Operator } else { Trust::User };
-        let options = ClientOptions {
+        let client = Client::new(ClientOptions {
             tls: tls.clone(),
+            trust,
             https_only: !allow_private,
+            timeout: within,
             connect_timeout: within,
             // Each domain is queried once in ten minutes.
             pool: None,
-        };
-        let client = Client::new(options, Arc::new(GuardedResolver { trust, within }));
-        Self { client, within, allow_private }
+        });
+        Self { client, allow_private }
     }
 
     /// The key that `identifier` names now; `None` when it names none, for whatever reason.
     pub(crate) async fn look_up(&self, identifier: &Nip05) -> Option<Nip05Answer> {
-        // The HTTP client's own time limit is for the connection; this one is for the whole exchange.
-        let open_queries = timeout(self.within, self.try_look_up(identifier));
-        let answer = open_queries.await.unwrap_or(Err(LookupError::TooSlow));
+        let answer = self.try_look_up(identifier).await;
         answer.inspect_err(|error| tracing::debug!(%identifier, ?error, "a NIP-05 identifier is not confirmed")).ok()
     }
 
@@ -77,7 +66,7 @@ impl Nip05Client {
             return Err(LookupError::Port);
         }
         let body = match self.get("https", identifier).await {
-            Err(LookupError::Http(error)) if self.allow_private && error.is_connect() => {
+            Err(LookupError::Http(error)) if self.allow_private && !error.may_be_sent() => {
                 self.get("http", identifier).await
             }
             other => other,
@@ -88,24 +77,12 @@ impl Nip05Client {
     async fn get(&self, scheme: &str, identifier: &Nip05) -> Result<Vec<u8>, LookupError> {
         // Neither part has a character with a meaning in URLs.
         let url = format!("{scheme}://{}/.well-known/nostr.json?name={}", identifier.domain(), identifier.name());
-        let request = Request::get(url)
-            .header(ACCEPT, "application/json")
-            .header(USER_AGENT, "usher")
-            .body(Full::<Bytes>::default())?;
-        let response = self.client.send(request).await?;
+        let request =
+            Request::get(url).header(ACCEPT, "application/json").header(USER_AGENT, "usher").body(Bytes::new())?;
+        let response = self.client.fetch(request, MAX_DOCUMENT_BYTES).await?;
         if response.status() != StatusCode::OK {
             return Err(LookupError::Status(response.status()));
         }
-        let mut incoming = response.into_body();
-        let mut body = Vec::new();
-        while let Some(frame) = incoming.frame().await {
-            let frame = frame.map_err(LookupError::Body)?;
-            let chunk = frame.data_ref().map(Bytes::as_ref).unwrap_or_default();
-            if body.len() + chunk.len() > MAX_DOCUMENT_BYTES {
-                return Err(LookupError::TooLarge);
-            }
-            body.extend_from_slice(chunk);
-        }
-        Ok(body)
+        Ok(response.into_body())
     }
 }

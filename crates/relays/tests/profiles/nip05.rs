@@ -185,11 +185,11 @@ async fn profile_identifier_is_shown_only_if_the_domain_confirms_it() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn interim_responses_are_skipped_but_not_endlessly() {
     let key = Keys::generate().public_key();
-    for (count, found) in [(3, true), (100_000, false)] {
+    for (pause, found) in [(Duration::ZERO, true), (Duration::from_millis(500), false)] {
         let said = move |_: &str| {
-            let interim = b"HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n".repeat(count);
-            [vec![(interim, Duration::ZERO)], ok(&names("bob", &key))].concat()
+            let interim = b"HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n".to_vec();
+            [vec![(interim, pause); 10], ok(&names("bob", &key))].concat()
         };
-        assert_eq!(named_by(said).await.is_some(), found, "{count}");
+        assert_eq!(named_by(said).await.is_some(), found, "{pause:?}");
     }
 }
