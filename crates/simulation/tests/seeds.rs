@@ -37,7 +37,8 @@ fn no_seed_violates_an_invariant() {
 #[test]
 fn same_seed_gives_the_same_history() {
     // Of every theme, and one on the real store.
-    for seed in (0..10).chain([13]) {
+    let seeds = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 13];
+    for seed in soak::chosen(seeds.len()).into_iter().map(|number| seeds[number]) {
         let (one, other) = (run_one(&program(), seed).unwrap(), run_one(&program(), seed).unwrap());
         assert!(one.hash.is_some(), "seed {seed}: {:?}", one.failure);
         assert_eq!(one.hash, other.hash, "seed {seed}");
