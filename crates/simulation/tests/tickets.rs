@@ -4,21 +4,17 @@
 use std::env;
 
 use usher_simulation::tickets;
+use usher_test_tools::soak;
 
-/// Seeds of the default run; `USHER_SIMULATION_SEEDS` sets another number.
-const SEEDS: u64 = 20;
-
-fn from_environment(name: &str) -> Option<u64> {
-    env::var(name).ok()?.parse().ok()
-}
+const SEEDS: usize = 20;
 
 #[test]
 fn no_unit_is_lost_and_none_is_there_twice() {
-    let only = from_environment("USHER_SIMULATION_TICKET_SEED");
-    let seeds = only.map_or(0..from_environment("USHER_SIMULATION_SEEDS").unwrap_or(SEEDS), |seed| seed..seed + 1);
+    let only = env::var("USHER_SIMULATION_TICKET_SEED").ok().map(|seed| seed.parse().unwrap());
+    let seeds = only.map_or_else(|| soak::chosen(SEEDS), |seed| vec![seed]);
     let (mut kills, mut done) = (0, 0);
     for seed in seeds {
-        let report = tickets::run(seed).unwrap();
+        let report = tickets::run(seed as u64).unwrap();
         kills += report.kills;
         done += report.done;
         let told = only.is_some() || !report.violations.is_empty();

@@ -1,4 +1,4 @@
-//! Programs of others that tests drive.
+//! Programs of others that tests drive, and [how often](soak) tests repeat what they repeat.
 //!
 //! | module | is | installed by `scripts/test` |
 //! | --- | --- | --- |
@@ -23,6 +23,7 @@ mod extension;
 mod oidc_provider;
 mod relying_party;
 mod remote_signer;
+pub mod soak;
 
 use std::path::PathBuf;
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use usher_engine::ports::{Clock as _, Lightning as _, LightningStatus, OutgoingStatus, SignedPayment, SystemClock};
 use usher_protocol::bolt11::Invoice;
+use usher_test_tools::soak;
 
 use crate::child_process;
 use crate::fixture::{Fixture, LONG, bolt11, follow, invoice, until};
@@ -31,7 +32,7 @@ async fn a_kill_before_the_event_is_acknowledged() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_kill_at_each_write_of_a_payment() {
     let mut fixture = Fixture::start_funded().await;
-    for write in 0..6 {
+    for write in soak::chosen(6) {
         kill_and_check_in(&mut fixture, &format!("before-lightning-write={write}*off->return")).await;
     }
 }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use ldk_node::bitcoin::{Address, Amount};
 use usher_embedded_lightning::EmbeddedLightning;
 use usher_engine::ports::{IdempotencyKey, LightningNode as _, NodeError, NodeState, OpeningState, WantedChannel};
+use usher_test_tools::soak;
 
 use crate::child_process;
 use crate::fixture::{Fixture, LONG, Setup, until_state};
@@ -42,8 +43,8 @@ async fn a_funded_channel_that_is_not_listed_is_not_opened_again() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_kill_at_each_write_of_an_opening() {
     let mut fixture = with_money_on_the_chain().await;
-    for write in 0..9 {
-        kill_and_check(&mut fixture, write, &format!("before-lightning-write={write}*off->return")).await;
+    for write in soak::chosen(9) {
+        kill_and_check(&mut fixture, key(write), &format!("before-lightning-write={write}*off->return")).await;
     }
 }
 
@@ -51,9 +52,9 @@ async fn a_kill_at_each_write_of_an_opening() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_kill_at_each_write_of_an_opening_whose_record_is_slow() {
     let mut fixture = with_money_on_the_chain().await;
-    for write in 5..11 {
+    for write in soak::chosen(6).into_iter().map(|number| 5 + number) {
         let fail_points = format!("after-channel-opening=sleep(20000);before-lightning-write={write}*off->return");
-        kill_and_check(&mut fixture, write, &fail_points).await;
+        kill_and_check(&mut fixture, key(write), &fail_points).await;
     }
 }
 
@@ -177,6 +178,10 @@ async fn repeat(fixture: &Fixture, wanted: &WantedChannel) -> OpeningState {
         }
     };
     tokio::time::timeout(LONG, repeating).await.expect("a response")
+}
+
+fn key(write: usize) -> u8 {
+    write.try_into().unwrap()
 }
 
 fn wanted(key: u8) -> WantedChannel {

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use usher_engine::ports::{Lightning as _, LightningNotification};
 use usher_protocol::bolt11::Invoice;
+use usher_test_tools::soak;
 
 use crate::child_process;
 use crate::fixture::{Fixture, LONG, assert_same_as_payer, bolt11, until, wanted};
@@ -28,7 +29,7 @@ async fn a_kill_before_the_event_is_acknowledged_repeats_it() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_kill_at_each_write_of_a_payment_to_the_service() {
     let mut fixture = Fixture::start_funded().await;
-    for write in 0..7 {
+    for write in soak::chosen(7) {
         let fail_point = format!("before-lightning-write={write}*off->return");
         let invoice = receive_and_kill(&mut fixture, &fail_point).await;
         assert_same_as_payer(&fixture, &invoice, &fail_point).await;

@@ -1,7 +1,7 @@
 //! Processes that mint, redeem, verify and withdraw are killed (SIGKILL) at random instants and started again on the same
 //! database; then the books of both sides agree.
 //!
-//! `USHER_TICKETS_KILLS` sets how often (200 by default), `USHER_TICKETS_SEED` when.
+//! Two hundred times, or a tenth of that (`usher_test_tools::soak`).
 
 use std::collections::{BTreeMap, HashSet};
 use std::fs::{File, OpenOptions};
@@ -17,6 +17,7 @@ use rand::{Rng as _, SeedableRng as _};
 use usher_engine::ports::{MintTerms, ReceiveTerms, TicketJobId, TicketWallet as _, Token, TokenState, WithdrawTerms};
 use usher_mint::{Mint, MintOptions};
 use usher_store::{SqliteOptions, SqliteStore};
+use usher_test_tools::soak;
 use usher_tickets::CashuWallet;
 
 use crate::fixture::{minted, wallet_on, without_dleq};
@@ -30,20 +31,14 @@ const AT_ONCE: u64 = 3;
 /// Tells the child what it works on: a folder, the mint's address, and after how many groups it ends (0: never).
 const CHILD: &str = "USHER_TICKETS_CHILD";
 
-fn setting(name: &str, default: u64) -> u64 {
-    std::env::var(name).map_or(default, |value| value.parse().expect("a number"))
-}
-
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn after_200_kills_the_books_agree() {
+async fn after_kills_the_books_agree() {
     let _scenario = fail::FailScenario::setup();
-    let kills = setting("USHER_TICKETS_KILLS", 200);
-    let seed = setting("USHER_TICKETS_SEED", rand::rng().random());
-    println!("USHER_TICKETS_SEED={seed}");
+    let (kills, seed) = (soak::repetitions(200), soak::day());
     for fee in [0, 100] {
         let mint = Mint::start(MintOptions::new().input_fee_ppk(fee)).await.unwrap();
         let folders: Vec<_> = (0..LANES).map(|_| tempfile::tempdir().unwrap()).collect();
-        let each = kills.div_ceil(2 * LANES as u64);
+        let each = kills.div_ceil(2 * LANES);
         let lanes: Vec<_> = folders
             .iter()
             .zip(0..)
@@ -74,7 +69,7 @@ async fn after_200_kills_the_books_agree() {
 }
 
 /// Kills a process so often, and lets it finish in the end.
-fn kill(folder: &Path, url: &str, kills: u64, mut dice: StdRng) {
+fn kill(folder: &Path, url: &str, kills: usize, mut dice: StdRng) {
     for _ in 0..kills {
         let mut child = start(folder, url, 0);
         if dice.random_bool(0.9) {

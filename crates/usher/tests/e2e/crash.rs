@@ -3,7 +3,7 @@
 //! Every start call that was answered goes into a [`Ledger`], and every event that was read. After each crash all of it
 //! must be there, unchanged; at the end every stream has ended with the right result.
 //!
-//! `USHER_CRASH_KILLS` sets how often it is killed (default 16), `USHER_CRASH_SEED` which instants.
+//! `usher_test_tools::soak` sets how often it is killed, and which instants.
 
 mod at_fail_points;
 mod ledger;
@@ -14,22 +14,16 @@ use std::time::Duration;
 use rand::rngs::StdRng;
 use rand::{Rng as _, SeedableRng as _};
 use usher_faults::relay::{Quirks, QuirkyRelay};
+use usher_test_tools::soak;
 
 use crate::harness::{LONG, TestUsher};
 
 /// How long handshakes and challenges of these tests live, in seconds: nobody answers after it.
 const TTL: u64 = 12;
 
-pub(crate) fn kills() -> u32 {
-    std::env::var("USHER_CRASH_KILLS").map_or(16, |kills| kills.parse().expect("USHER_CRASH_KILLS is a number"))
-}
-
-/// Dice whose seed is printed, so that a failure can be played again.
+/// Dice that fall the same way all day.
 pub(crate) fn dice() -> StdRng {
-    let seed = std::env::var("USHER_CRASH_SEED")
-        .map_or_else(|_| rand::rng().random(), |seed| seed.parse().expect("USHER_CRASH_SEED is a number"));
-    println!("USHER_CRASH_SEED={seed}");
-    StdRng::seed_from_u64(seed)
+    StdRng::seed_from_u64(soak::day())
 }
 
 async fn service() -> (QuirkyRelay, TestUsher) {

@@ -13,6 +13,7 @@ use tokio_tungstenite::client_async;
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
 use usher_faults::relay::{Quirks, QuirkyRelay};
+use usher_test_tools::soak;
 
 use crate::harness::{Api, CallError, Event, HandmadeWallet, LONG, Sse, TestTasks, TestUsher};
 
@@ -99,7 +100,7 @@ async fn conversation(api: &Api, stream: &str, seen: &Seen) -> Option<()> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn over_crashes_every_reader_sees_each_event_once() {
-    const KILLS: usize = 6;
+    let kills = soak::repetitions(6);
     let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();
     let mut usher = TestUsher::builder().relays(&[relay.url()]).start().await;
     let api = usher.api();
@@ -113,7 +114,7 @@ async fn over_crashes_every_reader_sees_each_event_once() {
     test_tasks.spawn(by_websocket(api.clone(), door.stream.clone(), socket));
 
     let mut total = 0;
-    for _ in 0..KILLS {
+    for _ in 0..kills {
         for _ in 0..8 {
             relay.inject(HandmadeWallet::new().handshake(&door.url));
         }
@@ -135,7 +136,7 @@ async fn over_crashes_every_reader_sees_each_event_once() {
         test_tasks.check();
         let (events, _) = api.events(&door.stream).await;
         if readers.iter().all(|seen| *seen.0.lock() == events) {
-            break assert!(events.len() >= KILLS);
+            break assert!(events.len() >= kills);
         }
         assert!(tokio::time::Instant::now() < deadline, "{:?} of {}", readers.map(|seen| seen.next()), events.len());
         tokio::time::sleep(Duration::from_millis(20)).await;

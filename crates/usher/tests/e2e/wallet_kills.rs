@@ -10,9 +10,10 @@ use serde_json::Value;
 use usher_engine::ports::{MintTerms, Minted, SystemClock, TicketJobId, TicketWallet as _};
 use usher_mint::{Mint, MintOptions};
 use usher_store::{SqliteOptions, SqliteStore};
+use usher_test_tools::soak;
 use usher_tickets::{CashuWallet, TicketOptions};
 
-/// How often the wallet is killed.
+/// Moments at which the wallet is killed.
 const KILLS: u32 = 24;
 
 /// The value of each token.
@@ -49,13 +50,13 @@ fn held(file: &Path) -> (u64, Vec<Value>) {
 }
 
 /// Tokens of this mint, made by a service's ticket wallet.
-async fn tokens(mint: &Mint, folder: &Path) -> Vec<String> {
+async fn tokens(count: usize, mint: &Mint, folder: &Path) -> Vec<String> {
     let store = Arc::new(SqliteStore::open(&folder.join("service.db"), SqliteOptions::default()).unwrap());
     let mut options = TicketOptions::new(usher_http_client::tls_config(Vec::new()).unwrap());
     options.allow_private = true;
     let service = CashuWallet::new(&[3; 32], store, Arc::new(SystemClock), options).unwrap();
     let mut tokens = Vec::new();
-    for number in 0..=KILLS {
+    for number in 0..count {
         let terms = MintTerms {
             mint_url: mint.url(),
             unit: "multi".to_owned(),
@@ -78,16 +79,17 @@ async fn kills_lose_no_ticket_of_the_reference_wallet() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("wallet.json");
     let mint = Mint::start(MintOptions::new()).await.unwrap();
-    let tokens = tokens(&mint, folder.path()).await;
-    let total = VALUE * u64::from(KILLS + 1);
+    let moments = soak::chosen(KILLS as usize);
+    let tokens = tokens(moments.len() + 1, &mint, folder.path()).await;
+    let total = VALUE * tokens.len() as u64;
 
     run(&file, &["new"]);
     let began = Instant::now();
     run(&file, &["take", &tokens[0]]);
     // Kills are spread over the time that one command takes.
     let usual = began.elapsed();
-    for (number, token) in (0..KILLS).zip(&tokens[1..]) {
-        let after = usual * number / KILLS;
+    for (number, token) in moments.into_iter().zip(&tokens[1..]) {
+        let after = usual * u32::try_from(number).unwrap() / KILLS;
         match number % 3 {
             // The sender keeps the token of the killed one, and sends it again later.
             0 | 1 => run_killed(&file, &["take", token], after),

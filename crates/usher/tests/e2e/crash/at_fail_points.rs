@@ -8,6 +8,7 @@ use usher_sandbox::wallet::{DeliveryStatus, Identity, Policy, Wallet, WalletOpti
 use super::{dice, pause, service};
 use crate::harness::{LONG, QUIET, TestUsher, User, introduce, wallet_for};
 use usher_faults::relay::{Quirks, QuirkyRelay};
+use usher_test_tools::soak;
 
 /// As [`service`], but nothing expires while a test runs.
 async fn patient_service() -> (QuirkyRelay, TestUsher) {
@@ -32,7 +33,7 @@ async fn right_after_the_answer_the_stream_is_there() {
     let user = Identity::generate().public_key();
     let mut streams = Vec::new();
     let door = api.handshake(json!({"static_token": "door"})).await;
-    for _ in 0..8 {
+    for _ in 0..soak::repetitions(8) {
         // Several at once; the first response is the signal, and all other responses are checked, too.
         let calls: Vec<_> = (0..6)
             .map(|number| {

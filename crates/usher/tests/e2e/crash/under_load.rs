@@ -8,13 +8,17 @@ use rand::rngs::StdRng;
 use rand::{Rng as _, SeedableRng as _};
 use serde_json::json;
 use usher_sandbox::wallet::{Identity, Policy, Wallet, WalletOptions};
+use usher_test_tools::soak;
 
 use super::ledger::{Kind, Ledger};
-use super::{TTL, dice, kills, pause, service};
+use super::{TTL, dice, pause, service};
 use crate::harness::{Api, CallError, Handshake, LONG, TestTasks};
 
 /// Tasks that start operations, some four each second: the kills shall find much under way, not a machine at its end.
 const STARTERS: u64 = 6;
+
+/// Streams at least.
+const STREAMS: usize = 200;
 
 /// A user with a wallet that has always the same answer.
 struct User {
@@ -148,7 +152,8 @@ async fn killed_under_load_it_loses_nothing() {
         test_tasks.spawn(network.clone().start(dice.random()));
     }
 
-    for _ in 0..kills() {
+    let kills = soak::repetitions(16);
+    for _ in 0..kills {
         pause(&mut dice, 1500).await;
         usher.kill();
         if dice.random_bool(0.3) {
@@ -165,13 +170,19 @@ async fn killed_under_load_it_loses_nothing() {
         ledger.audit(&api, 0.2).await;
         test_tasks.check();
     }
+    // Among so many streams is each kind.
+    let deadline = Instant::now() + LONG;
+    while ledger.streams().len() < STREAMS {
+        assert!(Instant::now() < deadline, "there is no load");
+        World::breathe().await;
+    }
     network.over.store(true, Ordering::Relaxed);
     test_tasks.ended(Duration::from_secs(TTL) + LONG + LONG).await;
     usher.restart().await;
     ledger.audit(&api, 1.0).await;
     assert!(ledger.all_done());
     let counts = ledger.judge();
-    println!("after {} kills: {counts:?}", kills());
+    println!("after {kills} kills: {counts:?}");
     for what in ["handshake", "approved", "declined", "authentication timeout", "scan"] {
         assert!(counts.contains_key(what), "no {what} happened: {counts:?}");
     }

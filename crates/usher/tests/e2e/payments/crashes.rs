@@ -7,6 +7,7 @@ use serde_json::json;
 use usher_faults::lightning::{Conduct, LookupLie, Memory};
 use usher_sandbox::lightning::{InvoiceTerms, Method};
 use usher_sandbox::wallet::Policy;
+use usher_test_tools::soak;
 
 use super::fixture::{Fixture, approved_and_paid, statuses};
 use crate::harness::LONG;
@@ -132,14 +133,14 @@ async fn at_random_instants_under_load_the_books_are_right() {
     let user = fixture.user(Policy::auto_approve()).await;
     let payee = fixture.network.open_account("payee", 0);
     let (mut asked, mut paying) = (Vec::new(), Vec::new());
-    for round in 0..6_u64 {
+    for round in soak::chosen(6) {
         for _ in 0..4 {
             asked.push(fixture.ask(&user, 1_000).await);
             let invoice = payee.make_invoice(&InvoiceTerms::of(2_000)).unwrap();
             let stream = fixture.start("/invoices/pay", &json!({"invoice": invoice.as_str()})).await;
             paying.push((stream, invoice));
         }
-        tokio::time::sleep(Duration::from_millis(17 * round)).await;
+        tokio::time::sleep(Duration::from_millis(17 * round as u64)).await;
         fixture.crash().await;
     }
     for stream in &asked {

@@ -1,7 +1,7 @@
 //! The service is killed (SIGKILL) at random instants while tickets are minted, burned, withdrawn, sent and reclaimed. Every
 //! request is repeated with its key until it is answered. At the end the books of both sides agree to the unit.
 //!
-//! `USHER_CRASH_KILLS` sets how often it is killed, `USHER_CRASH_SEED` which instants.
+//! `usher_test_tools::soak` sets how often it is killed, and which instants.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -16,9 +16,10 @@ use usher_mint::nutshell::NutshellMint;
 use usher_mint::{Mint, MintOptions};
 use usher_protocol::Keys;
 use usher_sandbox::relay::EmbeddedRelay;
+use usher_test_tools::soak;
 
 use super::fixture::{AUTH, key};
-use crate::crash::{dice, kills, pause};
+use crate::crash::{dice, pause};
 use crate::harness::{Api, CallError, LONG, TestUsher};
 
 /// Callers at a time.
@@ -182,7 +183,7 @@ fn text(response: &Value, field: &str) -> String {
 }
 
 /// Kills the service so often; afterwards it holds everything that was minted. Returns how much that is.
-async fn kill_and_count(tickets: Tickets, kills: u32) -> u64 {
+async fn kill_and_count(tickets: Tickets, kills: usize) -> u64 {
     let mut dice = dice();
     let relay = EmbeddedRelay::start().await.unwrap();
     let builder = TestUsher::builder().relays(&[relay.url()]).set("CASHU__ALLOW_PRIVATE_MINTS", true);
@@ -203,6 +204,11 @@ async fn kill_and_count(tickets: Tickets, kills: u32) -> u64 {
         while let Some(ended) = callers.try_join_next() {
             ended.expect("a caller has found something wrong");
         }
+    }
+    let deadline = Instant::now() + LONG;
+    while caller.books.counts()[..2].contains(&0) {
+        assert!(Instant::now() < deadline, "nothing is minted and burned");
+        tokio::time::sleep(Duration::from_millis(5)).await;
     }
     caller.over.store(true, Ordering::Relaxed);
     while let Some(ended) = callers.join_next().await {
@@ -236,7 +242,7 @@ async fn kill_and_count(tickets: Tickets, kills: u32) -> u64 {
 async fn killed_at_random_nothing_is_lost_and_nothing_is_there_twice() {
     let mint = Mint::start(MintOptions::new().auth_token(AUTH)).await.unwrap();
     let tickets = Tickets { mint_url: mint.url(), unit: "multi", auth: Some(AUTH) };
-    let minted = kill_and_count(tickets, kills()).await;
+    let minted = kill_and_count(tickets, soak::repetitions(16)).await;
     assert_eq!(mint.totals("multi").await.unwrap().outstanding(), minted, "the mint's books say the same");
 }
 
@@ -244,5 +250,5 @@ async fn killed_at_random_nothing_is_lost_and_nothing_is_there_twice() {
 async fn killed_at_random_at_nutshells_mint_nothing_is_lost() {
     let folder = tempfile::tempdir().unwrap();
     let mint = NutshellMint::start(folder.path(), 0).await.unwrap();
-    kill_and_count(Tickets { mint_url: mint.url(), unit: "sat", auth: None }, kills().div_ceil(4)).await;
+    kill_and_count(Tickets { mint_url: mint.url(), unit: "sat", auth: None }, soak::repetitions(4)).await;
 }

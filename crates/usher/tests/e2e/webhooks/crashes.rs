@@ -2,22 +2,24 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use rand::rngs::StdRng;
 use rand::{Rng as _, SeedableRng as _};
 use serde_json::json;
+use usher_test_tools::soak;
 
 use super::webhook_receiver::{App, Reply};
 use super::{assert_complete, service};
+use crate::crash::dice;
 use crate::harness::{Api, CallError, HandmadeWallet, Handshake, LONG, TestTasks};
 
 /// How long handshakes live, in seconds.
 const TTL: u64 = 6;
 
-/// How often it is killed.
-const KILLS: usize = 8;
+/// Streams at least.
+const STREAMS: usize = 60;
 
 #[derive(Clone)]
 struct Load {
@@ -53,9 +55,7 @@ impl Load {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn killed_under_load_every_event_reaches_the_app() {
-    let seed = std::env::var("USHER_CRASH_SEED").map_or_else(|_| rand::rng().random(), |seed| seed.parse().unwrap());
-    println!("USHER_CRASH_SEED={seed}");
-    let mut dice = StdRng::seed_from_u64(seed);
+    let mut dice = dice();
     // Some posts fail at first, some take long enough to be cut off by a kill.
     let app = App::start(|post, before| {
         let letter = post.header("x-service-event-id").bytes().map(u32::from).sum::<u32>() % 20;
@@ -82,10 +82,15 @@ async fn killed_under_load_every_event_reaches_the_app() {
     for _ in 0..4 {
         test_tasks.spawn(load.clone().run(dice.random()));
     }
-    for _ in 0..KILLS {
+    for _ in 0..soak::repetitions(8) {
         tokio::time::sleep(Duration::from_millis(dice.random_range(0..1500))).await;
         usher.restart().await;
         test_tasks.check();
+    }
+    let deadline = Instant::now() + LONG;
+    while load.streams.lock().len() < STREAMS {
+        assert!(Instant::now() < deadline, "there is no load");
+        tokio::time::sleep(Duration::from_millis(10)).await;
     }
     load.over.store(true, Ordering::Relaxed);
     test_tasks.ended(LONG).await;
