@@ -307,11 +307,13 @@ test("the service is killed in the middle of operations, and started again", asy
     code: "NOT_CONNECTED",
   });
   await service.begin();
-  for (const { url } of logins) await service.wallet("login", url);
+  // First the payments: a service repeats no request to a wallet that it has heard of since.
   const requests = (await service.wallet("--json", "requests"))
     .trim()
     .split("\n")
     .map((line) => JSON.parse(line));
+  assert.equal(requests.length, payments.length);
+  for (const { url } of logins) await service.wallet("login", url);
   for (const { id } of requests) await service.wallet("approve", id);
   for (const result of results) assert.match((await result).data.status, /^(approved|paid)$/);
   clients.forEach((client) => client.close());
