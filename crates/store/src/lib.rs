@@ -8,5 +8,6 @@ pub mod conformance;
 mod sqlite;
 
 pub use sqlite::{
-    DatabaseInspection, HistogramValues, Integrity, OpenError, SqliteFailure, SqliteOptions, SqliteStore, StoreMetrics,
+    DamagedRow, DatabaseInspection, HistogramValues, Integrity, OpenError, SqliteFailure, SqliteOptions, SqliteStore,
+    StoreMetrics,
 };

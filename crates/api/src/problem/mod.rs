@@ -332,7 +332,9 @@ impl From<EventsError> for Problem {
 impl From<StoreError> for Problem {
     fn from(error: StoreError) -> Self {
         let detail = match error {
-            StoreError::Unreadable(_) => "the stored data cannot be read; the log has details under this request id",
+            StoreError::Unreadable(_) | StoreError::DamagedEvent { .. } => {
+                "the stored data cannot be read; the log has details under this request id"
+            }
             StoreError::Failed(_) | StoreError::Closed => {
                 "the database is failing; the operation may or may not have been stored"
             }

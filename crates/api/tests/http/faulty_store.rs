@@ -6,8 +6,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use tokio::sync::watch;
 use usher_engine::ports::{
-    AllCommitted, CheckedRows, Commit, CorrelationKey, IdempotencyKey, IdempotencyRecord, IdempotencyStore,
-    NewIdempotencyRecord, OpenOperation, OutboxMessage, RowPosition, SignerSession, Store, StoreError, StoredOperation,
+    AllCommitted, Commit, CorrelationKey, IdempotencyKey, IdempotencyRecord, IdempotencyStore, NewIdempotencyRecord,
+    OpenOperation, OutboxMessage, SignerSession, Store, StoreError, StoredOperation,
 };
 use usher_engine::{Event, StreamId, UnixMillis};
 use usher_protocol::PublicKey;
@@ -123,11 +123,6 @@ impl Store for FaultyStore {
         self.inner.events(stream, after, limit).await
     }
 
-    async fn first_index(&self, stream: StreamId) -> Result<Option<u64>, StoreError> {
-        self.gate().await?;
-        self.inner.first_index(stream).await
-    }
-
     async fn remove_events(&self, stream: StreamId, before: UnixMillis, limit: usize) -> Result<usize, StoreError> {
         self.inner.remove_events(stream, before, limit).await
     }
@@ -178,10 +173,6 @@ impl Store for FaultyStore {
 
     async fn clock_set_back(&self, now: UnixMillis, by: Duration) -> Result<(), StoreError> {
         self.inner.clock_set_back(now, by).await
-    }
-
-    async fn check_rows(&self, from: RowPosition, rows: usize) -> Result<CheckedRows, StoreError> {
-        self.inner.check_rows(from, rows).await
     }
 
     async fn latest_record(&self) -> Result<Option<UnixMillis>, StoreError> {

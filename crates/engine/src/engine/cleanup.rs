@@ -142,7 +142,7 @@ impl Cleanup {
         match self.store.events(stream, 0, 1).await {
             Ok(events) => Ok(events.first().is_some_and(|event| event.timestamp <= retained.secs())),
             // A damaged event is removed when it is old enough, like any other.
-            Err(StoreError::Unreadable(_)) => Ok(true),
+            Err(StoreError::DamagedEvent { .. }) => Ok(true),
             Err(failure) => Err(failure),
         }
     }

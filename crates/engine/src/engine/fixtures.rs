@@ -22,10 +22,10 @@ use super::timers::{Due, Timers};
 use crate::event::{Event, EventType};
 use crate::operations::Input;
 use crate::ports::{
-    AllCommitted, CheckedRows, Commit, Conflict, CorrelationKey, Delivery, DeliveryAttempt, DeliveryCounts,
-    DeliveryStatus, DeliveryStore, Head, InvoiceStatus, Lightning, LightningError, LightningInfo, LightningStatus,
+    AllCommitted, Commit, Conflict, CorrelationKey, Delivery, DeliveryAttempt, DeliveryCounts, DeliveryStatus,
+    DeliveryStore, Head, InvoiceStatus, Lightning, LightningError, LightningInfo, LightningStatus,
     NewIdempotencyRecord, OpenOperation, OperationKind, OutboxChange, OutboxMessage, OutgoingStatus, PaidInvoice,
-    Retried, Revision, RowPosition, SignedPayment, SignerSession, Store, StoreError, StoredOperation, WantedInvoice,
+    Retried, Revision, SignedPayment, SignerSession, Store, StoreError, StoredOperation, WantedInvoice,
 };
 use crate::testing::ManualClock;
 use crate::{StreamId, UnixMillis};
@@ -291,10 +291,6 @@ impl Store for MemoryStore {
         Ok(Vec::new())
     }
 
-    async fn first_index(&self, _: StreamId) -> Result<Option<u64>, StoreError> {
-        Ok(None)
-    }
-
     async fn outbox(&self, operation: StreamId) -> Result<Vec<OutboxMessage>, StoreError> {
         Ok(self.rows.lock().outbox.get(&operation).cloned().unwrap_or_default())
     }
@@ -350,10 +346,6 @@ impl Store for MemoryStore {
 
     async fn clock_set_back(&self, _: UnixMillis, _: Duration) -> Result<(), StoreError> {
         Ok(())
-    }
-
-    async fn check_rows(&self, _: RowPosition, _: usize) -> Result<CheckedRows, StoreError> {
-        Ok(CheckedRows { damaged: Vec::new(), next: None })
     }
 
     async fn latest_record(&self) -> Result<Option<UnixMillis>, StoreError> {

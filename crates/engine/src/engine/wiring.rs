@@ -487,15 +487,6 @@ impl Engine {
         tasks.spawn_vital(incoming.run_inbox(inbox));
         tasks.spawn_vital(watcher.run());
         tasks.spawn_vital(lightning_queue.run(queued_calls));
-        let check = tasks.clone();
-        tasks.spawn_vital(async move {
-            damage.check_operations(index.ids(), &*clock, &check).await;
-            let events_unknown = |id| {
-                index.change(id, |stream| stream.next_index = u64::MAX);
-                feed.end(id);
-            };
-            damage.check_rows(&*clock, &check, events_unknown).await;
-        });
         if let Some(reported) = lightning_notifications {
             tasks.spawn_vital(notifications.run_notifications(reported));
         }

@@ -3,6 +3,7 @@
 mod age_verifier;
 mod clock;
 mod correlation_key;
+mod damaged_row;
 mod deliveries;
 mod directory;
 mod idempotency_store;
@@ -14,7 +15,6 @@ mod openid_store;
 mod randomness;
 mod relay_control;
 mod remote_signer;
-mod row_check;
 mod settings;
 mod store;
 mod ticket_store;
@@ -24,6 +24,7 @@ mod webhook_sender;
 pub use age_verifier::{AgeCheckMemo, AgeCheckResult, AgeVerifier, AgeVerifierError, BegunAgeCheck, NewAgeCheck};
 pub use clock::{Clock, SystemClock};
 pub use correlation_key::CorrelationKey;
+pub use damaged_row::{DamagedRow, Table};
 pub use deliveries::{Delivery, DeliveryAttempt, DeliveryCounts, DeliveryStatus, DeliveryStore, Retried};
 pub use directory::{
     Directory, LookUpError, MAX_ABOUT_CHARS, MAX_DISPLAY_NAME_CHARS, MAX_NAME_CHARS, MAX_NIP05_BYTES,
@@ -50,7 +51,6 @@ pub use remote_signer::{
     InvalidSignerAddress, RemoteSigner, RemoteSignerError, SignedEvent, SignerProgress, SignerSession, SignerStage,
     WantedEvent,
 };
-pub use row_check::{CheckedRows, DamagedRow, RowPosition, Table};
 pub use settings::SettingStore;
 pub use store::{
     AllCommitted, Commit, Committed, Conflict, Head, Kept, OpenOperation, OperationKind, OutboxChange, OutboxMessage,

@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use usher_protocol::message::PaymentHash;
 use usher_protocol::{EventId, PublicKey};
 
-use super::{CheckedRows, CorrelationKey, NewIdempotencyRecord, RowPosition, SignerSession};
+use super::{CorrelationKey, NewIdempotencyRecord, SignerSession};
 use crate::event::{Event, NewEvent};
 use crate::{StreamId, UnixMillis};
 
@@ -38,12 +38,10 @@ pub trait Store: Send + Sync {
     /// The open operation that has this correlation key; `None` also for a key that a finished operation keeps.
     async fn operation_with_key(&self, key: CorrelationKey) -> Result<Option<(StreamId, StoredOperation)>, StoreError>;
 
-    /// Up to `limit` events of a stream with `index >= after`, oldest first; empty for an unknown stream. An event whose data
-    /// is not the text of a JSON object is an error ([`StoreError::Unreadable`]).
+    /// Up to `limit` events of a stream with `index >= after`, oldest first, up to the first one that cannot be read; empty for
+    /// an unknown stream. That one is an error ([`StoreError::DamagedEvent`]) when it would be the first. So is an event whose
+    /// data is not the text of a JSON object.
     async fn events(&self, stream: StreamId, after: u64, limit: usize) -> Result<Vec<Event>, StoreError>;
-
-    /// The index of the first event of a stream that is still there; `None` when there is none.
-    async fn first_index(&self, stream: StreamId) -> Result<Option<u64>, StoreError>;
 
     /// The messages that an operation has in the outbox, by slot.
     async fn outbox(&self, operation: StreamId) -> Result<Vec<OutboxMessage>, StoreError>;
@@ -99,12 +97,6 @@ pub trait Store: Send + Sync {
     /// Concerns everything in this store except operations and events. Calling it twice has the same effect as calling
     /// it once.
     async fn clock_set_back(&self, now: UnixMillis, by: Duration) -> Result<(), StoreError>;
-
-    /// Checks up to `rows` rows from a position on: rows that cannot be read, that hold impossible values, or that are
-    /// missing. Whether the engine understands an operation's state is not checked: to the store it is text.
-    ///
-    /// A check of everything reads the whole database: page by page, with pauses, while a service runs.
-    async fn check_rows(&self, from: RowPosition, rows: usize) -> Result<CheckedRows, StoreError>;
 
     /// The latest recorded time of anything except open operations and events; `None` if there is none.
     async fn latest_record(&self) -> Result<Option<UnixMillis>, StoreError>;
@@ -431,6 +423,12 @@ pub enum StoreError {
     /// Stored data cannot be interpreted.
     #[error("the store holds something this version cannot read: {0}")]
     Unreadable(&'static str),
+    /// The first of the events that were asked for cannot be read.
+    #[error("event {index} cannot be read")]
+    DamagedEvent {
+        /// Its index.
+        index: u64,
+    },
     /// The store has been shut down.
     #[error("the store is closed")]
     Closed,

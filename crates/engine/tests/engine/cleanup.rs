@@ -10,8 +10,8 @@ use async_trait::async_trait;
 use common::{NOW, Running, handshake, open, options, user};
 use usher_engine::event::{Event, EventType, NewEvent};
 use usher_engine::ports::{
-    AllCommitted, CheckedRows, Clock as _, Commit, CorrelationKey, OpenOperation, OperationKind, OutboxChange,
-    OutboxMessage, Revision, RowPosition, SignerSession, State, Store, StoreError, StoredOperation,
+    AllCommitted, Clock as _, Commit, CorrelationKey, OpenOperation, OperationKind, OutboxChange, OutboxMessage,
+    Revision, SignerSession, State, Store, StoreError, StoredOperation,
 };
 use usher_engine::{EventsError, KeyHandshakeRequest, StreamId, UnixMillis};
 use usher_protocol::PublicKey;
@@ -50,10 +50,6 @@ impl Store for Stuck {
 
     async fn events(&self, stream: StreamId, after: u64, limit: usize) -> Result<Vec<Event>, StoreError> {
         self.store.events(stream, after, limit).await
-    }
-
-    async fn first_index(&self, stream: StreamId) -> Result<Option<u64>, StoreError> {
-        self.store.first_index(stream).await
     }
 
     async fn remove_events(&self, stream: StreamId, before: UnixMillis, limit: usize) -> Result<usize, StoreError> {
@@ -114,10 +110,6 @@ impl Store for Stuck {
 
     async fn clock_set_back(&self, now: UnixMillis, by: Duration) -> Result<(), StoreError> {
         self.store.clock_set_back(now, by).await
-    }
-
-    async fn check_rows(&self, from: RowPosition, rows: usize) -> Result<CheckedRows, StoreError> {
-        self.store.check_rows(from, rows).await
     }
 
     async fn latest_record(&self) -> Result<Option<UnixMillis>, StoreError> {

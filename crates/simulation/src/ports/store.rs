@@ -11,10 +11,10 @@ use parking_lot::Mutex;
 use tokio::time::{Instant, sleep, sleep_until};
 use usher_engine::event::Event;
 use usher_engine::ports::{
-    AllCommitted, CheckedRows, Commit, CorrelationKey, Delivery, DeliveryAttempt, DeliveryCounts, DeliveryStatus,
-    DeliveryStore, IdempotencyKey, IdempotencyRecord, IdempotencyStore, NewIdempotencyRecord, OpenOperation,
-    OutboxMessage, ProofId, Retried, RowPosition, SettingStore, SignerSession, Store, StoreError, StoredOperation,
-    StoredProof, StoredTicketJob, TicketBalance, TicketCommit, TicketCommitted, TicketJobId, TicketStore,
+    AllCommitted, Commit, CorrelationKey, Delivery, DeliveryAttempt, DeliveryCounts, DeliveryStatus, DeliveryStore,
+    IdempotencyKey, IdempotencyRecord, IdempotencyStore, NewIdempotencyRecord, OpenOperation, OutboxMessage, ProofId,
+    Retried, SettingStore, SignerSession, Store, StoreError, StoredOperation, StoredProof, StoredTicketJob,
+    TicketBalance, TicketCommit, TicketCommitted, TicketJobId, TicketStore,
 };
 use usher_engine::{StreamId, UnixMillis};
 use usher_protocol::PublicKey;
@@ -115,11 +115,6 @@ impl Store for Disk {
         wait(self.inner.events(stream, after, limit))
     }
 
-    async fn first_index(&self, stream: StreamId) -> Result<Option<u64>, StoreError> {
-        self.read().await;
-        wait(self.inner.first_index(stream))
-    }
-
     async fn outbox(&self, operation: StreamId) -> Result<Vec<OutboxMessage>, StoreError> {
         self.read().await;
         wait(self.inner.outbox(operation))
@@ -199,10 +194,6 @@ impl Store for Disk {
     async fn forget_kept_keys(&self, before: UnixMillis, limit: usize) -> Result<usize, StoreError> {
         self.write().await?;
         wait(self.inner.forget_kept_keys(before, limit))
-    }
-
-    async fn check_rows(&self, from: RowPosition, rows: usize) -> Result<CheckedRows, StoreError> {
-        wait(self.inner.check_rows(from, rows))
     }
 
     async fn latest_record(&self) -> Result<Option<UnixMillis>, StoreError> {

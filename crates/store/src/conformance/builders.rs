@@ -2,9 +2,9 @@
 
 use usher_engine::event::{EventType, NewEvent};
 use usher_engine::ports::{
-    Commit, Committed, Conflict, CorrelationKey, DamagedRow, DeliveryAttempt, DeliveryStatus, IdempotencyKey,
-    IdempotencyRecord, NewIdempotencyRecord, OperationKind, OutboxChange, OutboxMessage, ProofId, Revision,
-    RowPosition, State, Store, StoredProof, TicketCommit, TicketJobId,
+    Commit, Committed, Conflict, CorrelationKey, DeliveryAttempt, DeliveryStatus, IdempotencyKey, IdempotencyRecord,
+    NewIdempotencyRecord, OperationKind, OutboxChange, OutboxMessage, ProofId, Revision, State, Store, StoredProof,
+    TicketCommit, TicketJobId,
 };
 use usher_engine::{OperationOutcome, StreamId, UnixMillis};
 use usher_protocol::{EventId, PublicKey};
@@ -192,17 +192,6 @@ pub async fn commit_done(store: &dyn Store, commit: Commit) -> (u64, u64) {
         Committed::Done { revision, next_index } => (revision, next_index),
         Committed::Conflict(conflict) => panic!("unexpected conflict: {conflict:?}"),
     }
-}
-
-/// What a check of all rows finds, a few rows at a time.
-pub async fn damaged_rows(store: &dyn Store) -> Vec<DamagedRow> {
-    let (mut damaged, mut from) = (Vec::new(), Some(RowPosition::default()));
-    while let Some(position) = from {
-        let checked = store.check_rows(position, 7).await.expect("the store works");
-        damaged.extend(checked.damaged);
-        from = checked.next;
-    }
-    damaged
 }
 
 /// Commits what must conflict.

@@ -37,8 +37,8 @@ use async_trait::async_trait;
 use usher_engine::ports::{DeliveryStore, IdempotencyStore, OpenIdStore, SettingStore, Store, TicketStore};
 
 pub use builders::{
-    accepted, commit_conflicts, commit_done, create, damaged_rows, event, given_up, id, idempotency_key, inbound, key,
-    message, new_record, proof, proof_id, public_key, refused, step, ticket_job, ticket_step,
+    accepted, commit_conflicts, commit_done, create, event, given_up, id, idempotency_key, inbound, key, message,
+    new_record, proof, proof_id, public_key, refused, step, ticket_job, ticket_step,
 };
 pub use model::Model;
 pub use snapshot::{Snapshot, Subjects};

@@ -10,10 +10,9 @@ use async_trait::async_trait;
 use parking_lot::Mutex;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 use usher_engine::StreamId;
-use usher_engine::ports::{
-    DamagedRow, DeliveryCounts, OperationKind, SettingStore, State, StoreError, Table, TicketBalance,
-};
+use usher_engine::ports::{DeliveryCounts, OperationKind, SettingStore, State, StoreError, TicketBalance};
 
+use super::damage::DamagedRow;
 use super::failure::{During as _, SqliteFailure};
 use super::open_error::OpenError;
 use super::schema::{self, MIGRATIONS};
@@ -137,7 +136,7 @@ impl DatabaseInspection {
             open += 1;
             // What cannot be read at all has been found above.
             let (Ok(id), Ok(state)) = (row.get(0), row.get(2).map(State)) else { continue };
-            let row = DamagedRow { table: Table::Operations, id: StreamId::from_bytes(id).to_string() };
+            let row = DamagedRow { table: "operations", id: StreamId::from_bytes(id).to_string() };
             if damaged.len() < MOST_PROBLEMS && !readable(&state) && !damaged.contains(&row) {
                 damaged.push(row);
             }
@@ -291,7 +290,7 @@ mod tests {
 
         let inspection = DatabaseInspection::open(&path).unwrap();
         let (open, damaged) = inspection.damaged_rows(|state| state.0 == "good").unwrap();
-        let of = |byte| DamagedRow { table: Table::Operations, id: StreamId::from_bytes([byte; 16]).to_string() };
+        let of = |byte| DamagedRow { table: "operations", id: StreamId::from_bytes([byte; 16]).to_string() };
         // The unknown kind is the store's affair, the state the engine's.
         assert_eq!((open, damaged), (3, vec![of(3), of(2)]));
         drop(inspection);

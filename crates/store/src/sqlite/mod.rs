@@ -47,8 +47,8 @@ use rusqlite::Connection;
 use tokio::sync::{mpsc, watch};
 use usher_engine::event::Event;
 use usher_engine::ports::{
-    AllCommitted, CheckedRows, Commit, CorrelationKey, OpenOperation, OutboxMessage, RowPosition, SignerSession, Store,
-    StoreError, StoredOperation,
+    AllCommitted, Commit, CorrelationKey, OpenOperation, OutboxMessage, SignerSession, Store, StoreError,
+    StoredOperation,
 };
 use usher_engine::{StreamId, UnixMillis};
 use usher_protocol::PublicKey;
@@ -59,6 +59,7 @@ use self::metrics::Metrics;
 use self::panic_signal::PanicSignal;
 use self::readers::{ReaderQueues, Readers};
 
+pub use self::damage::DamagedRow;
 pub use self::failure::SqliteFailure;
 pub use self::inspect::{DatabaseInspection, Integrity};
 pub use self::metrics::{HistogramValues, StoreMetrics};
@@ -272,11 +273,7 @@ impl Store for SqliteStore {
     }
 
     async fn events(&self, stream: StreamId, after: u64, limit: usize) -> Result<Vec<Event>, StoreError> {
-        self.read(move |connection| read::events(connection, stream, after, limit)).await
-    }
-
-    async fn first_index(&self, stream: StreamId) -> Result<Option<u64>, StoreError> {
-        self.read(move |connection| read::first_index(connection, stream)).await
+        self.read(move |connection| read::events(connection, stream, after, limit)).await?
     }
 
     async fn outbox(&self, operation: StreamId) -> Result<Vec<OutboxMessage>, StoreError> {
@@ -338,10 +335,6 @@ impl Store for SqliteStore {
 
     async fn clock_set_back(&self, now: UnixMillis, by: Duration) -> Result<(), StoreError> {
         self.write(move |connection| clock_repair::set_back(connection, now, by)).await
-    }
-
-    async fn check_rows(&self, from: RowPosition, rows: usize) -> Result<CheckedRows, StoreError> {
-        self.read(move |connection| damage::check_rows(connection, &from, rows)).await
     }
 
     async fn latest_record(&self) -> Result<Option<UnixMillis>, StoreError> {

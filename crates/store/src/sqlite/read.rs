@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 use usher_engine::event::{Event, EventType};
 use usher_engine::ports::{
-    CorrelationKey, OpenOperation, OperationKind, OutboxMessage, SignerSession, State, StoredOperation,
+    CorrelationKey, OpenOperation, OperationKind, OutboxMessage, SignerSession, State, StoreError, StoredOperation,
 };
 use usher_engine::{StreamId, UnixMillis};
 use usher_protocol::PublicKey;
@@ -100,7 +100,7 @@ pub(crate) fn events(
     stream: StreamId,
     after: u64,
     limit: usize,
-) -> Result<Vec<Event>, SqliteFailure> {
+) -> Result<Result<Vec<Event>, StoreError>, SqliteFailure> {
     const DURING: &str = "read events";
     let mut statement = connection
         .prepare_cached("SELECT idx, type, at, data FROM events WHERE stream = ?1 AND idx >= ?2 ORDER BY idx LIMIT ?3")
@@ -109,18 +109,24 @@ pub(crate) fn events(
         statement.query(params![stream.as_bytes(), codec::integer(after), codec::limit(limit)]).during(DURING)?;
     let mut events = Vec::new();
     while let Some(row) = rows.next().during(DURING)? {
-        events.push(event(row, DURING)?);
+        match event(row, DURING) {
+            Ok(event) => events.push(event),
+            Err(SqliteFailure::Unreadable(_)) if events.is_empty() => {
+                return Ok(Err(StoreError::DamagedEvent { index: row.get(0).during(DURING)? }));
+            }
+            Err(SqliteFailure::Unreadable(_)) => break,
+            Err(failure) => return Err(failure),
+        }
     }
-    Ok(events)
+    Ok(Ok(events))
 }
 
-/// See [`Store::first_index`](usher_engine::ports::Store::first_index).
+/// The index of the first event of a stream that is still there.
 pub(crate) fn first_index(connection: &Connection, stream: StreamId) -> Result<Option<u64>, SqliteFailure> {
-    const DURING: &str = "read the first index of a stream";
     connection
         .prepare_cached("SELECT idx FROM events WHERE stream = ?1 ORDER BY idx LIMIT 1")
         .and_then(|mut statement| statement.query_row([stream.as_bytes()], |row| row.get(0)).optional())
-        .during(DURING)
+        .during("read the first index of a stream")
 }
 
 /// The event in a row that begins with its index, type, time and data.

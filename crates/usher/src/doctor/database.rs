@@ -96,7 +96,7 @@ pub(super) fn check(path: &Path, inspection: &DatabaseInspection, findings: &mut
             findings.push(Finding::ok(CHECK, format!("every row is readable; {open} operations are open")));
         }
         Ok((_, damaged)) => {
-            findings.extend(damaged.into_iter().map(|row| damaged_row(row.table.as_str(), &row.id)));
+            findings.extend(damaged.into_iter().map(|row| damaged_row(row.table, &row.id)));
         }
         Err(error) => {
             let message = format!("its rows cannot be read: {}", chain(&error));
@@ -108,8 +108,7 @@ pub(super) fn check(path: &Path, inspection: &DatabaseInspection, findings: &mut
 
 /// A row that cannot be read. The same words whoever has found it: it is listed once.
 fn damaged_row(table: &str, id: &str) -> Finding {
-    let message =
-        format!("the row {id} of the table {table} is damaged or missing and is set aside; everything else goes on");
+    let message = format!("the row {id} of the table {table} is damaged and is set aside; everything else goes on");
     Finding::fail(CHECK, message, "restore it from a backup while the service is stopped (docs/operations.md, Damage)")
 }
 

@@ -254,25 +254,16 @@ async fn a_damaged_row_is_listed_once_running_or_not() {
     let changed = database.execute("UPDATE operations SET state = '{' WHERE kind = 1", []).unwrap();
     assert_eq!(changed, 1);
     database.execute("INSERT INTO settings VALUES ('x', '{')", []).unwrap();
-    // A new one: an old one may be removed before the service checks it.
+    // A new one: an old one may be removed.
     let now = "INSERT INTO answers VALUES (x'ab', x'00', CAST(unixepoch('subsec') * 1000 AS INTEGER), 200, 'text/plain', x'')";
     database.execute(now, []).unwrap();
     drop(database);
     for running in [false, true] {
         if running {
             usher.restart().await;
-            // It reads all open operations once after the start.
-            let deadline = std::time::Instant::now() + LONG;
-            while usher
-                .api()
-                .get("/health/ready")
-                .await
-                .map_or(0, |ready| ready["store"]["damaged_rows"].as_u64().unwrap())
-                < 3
-            {
-                assert!(std::time::Instant::now() < deadline, "the service does not find it");
-                tokio::time::sleep(Duration::from_millis(50)).await;
-            }
+            // It sets the row aside when it needs it: doctor then hears of it twice.
+            usher.api().get("/key-handshake").await.unwrap();
+            assert_eq!(usher.api().get("/health/ready").await.unwrap()["store"]["damaged_rows"], 1);
         }
         let report = Report::of(&usher).await;
         let about = |finding: &&Value| finding["message"].as_str().unwrap().contains(&stream);
@@ -283,10 +274,7 @@ async fn a_damaged_row_is_listed_once_running_or_not() {
         report.expect("database", "fail", "the row ab of the table answers");
         report.expect("database", "ok", "is whole");
     }
-    for table in ["operations", "settings", "answers"] {
-        let name = format!("usher_store_damaged_rows{{table=\"{table}\"}}");
-        assert_eq!(usher.api().metric(&name).await, 1, "{table}");
-    }
+    assert_eq!(usher.api().metric("usher_store_damaged_rows{table=\"operations\"}").await, 1);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -87,9 +87,7 @@ impl EventFeed {
                 let done = open.done && after >= open.next_index;
                 return Ok(EventPage { events: Vec::new(), next: after, first: None, done });
             }
-            // The number of events of a damaged operation is not known.
-            let end = Some(open.next_index).filter(|end| *end != u64::MAX);
-            let events = self.read_events(stream, after, limit, end).await?;
+            let events = self.read_events(stream, after, limit).await?;
             return Ok(page(events, after, open.done.then_some(open.next_index)));
         }
         if let Some(events) = self.finished.get(stream) {
@@ -102,13 +100,13 @@ impl EventFeed {
             Err(StoreError::Unreadable(_)) => {
                 // It is not open: no more events come.
                 self.damage.set_aside(Table::Operations, stream);
-                let events = self.read_events(stream, after, limit, None).await?;
+                let events = self.read_events(stream, after, limit).await?;
                 let end = (events.len() < limit).then_some(after);
                 return Ok(page(events, after, end));
             }
             Err(failure) => return Err(failure.into()),
         };
-        let events = self.read_events(stream, after, limit, Some(stored.next_index)).await?;
+        let events = self.read_events(stream, after, limit).await?;
         // If it finished since the index was read, the next request reports it.
         let end = stored.done.then_some(stored.next_index);
         // One without events may be removed at any time.
@@ -118,18 +116,15 @@ impl EventFeed {
         Ok(page(events, after, end))
     }
 
-    async fn read_events(
-        &self,
-        stream: StreamId,
-        after: u64,
-        limit: usize,
-        end: Option<u64>,
-    ) -> Result<Vec<Event>, EventsError> {
-        let events = self.damage.readable_events(stream, after, limit, end).await;
-        let first = match &events {
-            Ok(events) => events.first().map(|event| event.index),
-            Err(EventsError::Damaged { index }) => Some(*index),
-            Err(_) => None,
+    /// The events up to the first damaged one; an error when that is the first of all.
+    async fn read_events(&self, stream: StreamId, after: u64, limit: usize) -> Result<Vec<Event>, EventsError> {
+        let (first, events) = match self.store.events(stream, after, limit).await {
+            Ok(events) => (events.first().map(|event| event.index), Ok(events)),
+            Err(StoreError::DamagedEvent { index }) => {
+                self.damage.set_aside(Table::Events, format_args!("{stream}:{index}"));
+                (Some(index), Err(EventsError::Damaged { index }))
+            }
+            Err(failure) => return Err(failure.into()),
         };
         match first {
             Some(first) if first > after && after > 0 => Err(EventsError::Removed { first }),

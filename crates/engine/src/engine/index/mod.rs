@@ -140,11 +140,6 @@ impl Index {
         }
     }
 
-    /// Every operation.
-    pub(super) fn ids(&self) -> Vec<StreamId> {
-        self.streams.read().keys().copied().collect()
-    }
-
     /// Operations whose last step was after `now`.
     pub(super) fn stepped_after(&self, now: UnixMillis) -> Vec<StreamId> {
         let streams = self.streams.read();

@@ -7,8 +7,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use usher_engine::event::Event;
 use usher_engine::ports::{
-    AllCommitted, CheckedRows, Commit, CorrelationKey, OpenOperation, OutboxMessage, Revision, RowPosition,
-    SignerSession, Store, StoreError, StoredOperation,
+    AllCommitted, Commit, CorrelationKey, OpenOperation, OutboxMessage, Revision, SignerSession, Store, StoreError,
+    StoredOperation,
 };
 use usher_engine::{StreamId, UnixMillis};
 use usher_protocol::PublicKey;
@@ -93,10 +93,6 @@ impl Store for Failing {
         self.store.events(stream, after, limit).await
     }
 
-    async fn first_index(&self, stream: StreamId) -> Result<Option<u64>, StoreError> {
-        self.store.first_index(stream).await
-    }
-
     async fn remove_events(&self, stream: StreamId, before: UnixMillis, limit: usize) -> Result<usize, StoreError> {
         self.store.remove_events(stream, before, limit).await
     }
@@ -150,10 +146,6 @@ impl Store for Failing {
 
     async fn clock_set_back(&self, now: UnixMillis, by: Duration) -> Result<(), StoreError> {
         self.store.clock_set_back(now, by).await
-    }
-
-    async fn check_rows(&self, from: RowPosition, rows: usize) -> Result<CheckedRows, StoreError> {
-        self.store.check_rows(from, rows).await
     }
 
     async fn latest_record(&self) -> Result<Option<UnixMillis>, StoreError> {

@@ -12,9 +12,9 @@ use async_trait::async_trait;
 use parking_lot::Mutex;
 use usher_engine::event::Event;
 use usher_engine::ports::{
-    AllCommitted, CheckedRows, Commit, Conflict, CorrelationKey, Delivery, DeliveryStatus, Head, IdempotencyKey,
-    IdempotencyRecord, Kept, OpenOperation, OperationKind, OutboxChange, OutboxMessage, Revision, RowPosition,
-    SignerSession, State, Store, StoreError, StoredOperation, UserSigner,
+    AllCommitted, Commit, Conflict, CorrelationKey, Delivery, DeliveryStatus, Head, IdempotencyKey, IdempotencyRecord,
+    Kept, OpenOperation, OperationKind, OutboxChange, OutboxMessage, Revision, SignerSession, State, Store, StoreError,
+    StoredOperation, UserSigner,
 };
 use usher_engine::{StreamId, UnixMillis};
 use usher_protocol::message::PaymentHash;
@@ -274,16 +274,16 @@ impl Store for Model {
     async fn events(&self, stream: StreamId, after: u64, limit: usize) -> Result<Vec<Event>, StoreError> {
         let rows = self.rows.lock();
         let events = rows.operations.get(&stream).map_or(&[][..], |operation| &operation.events);
-        let wanted: Vec<_> = events.iter().filter(|event| event.index >= after).take(limit).cloned().collect();
+        let mut wanted: Vec<_> = events.iter().filter(|event| event.index >= after).take(limit).cloned().collect();
         let is_object = |event: &Event| {
             event.data.starts_with('{') && serde_json::from_str::<serde_json::Value>(&event.data).is_ok()
         };
-        if wanted.iter().all(is_object) { Ok(wanted) } else { Err(StoreError::Unreadable("an event's data")) }
-    }
-
-    async fn first_index(&self, stream: StreamId) -> Result<Option<u64>, StoreError> {
-        let rows = self.rows.lock();
-        Ok(rows.operations.get(&stream).and_then(|operation| operation.events.first()).map(|event| event.index))
+        match wanted.iter().position(|event| !is_object(event)) {
+            Some(0) => return Err(StoreError::DamagedEvent { index: wanted[0].index }),
+            Some(first) => wanted.truncate(first),
+            None => {}
+        }
+        Ok(wanted)
     }
 
     async fn outbox(&self, operation: StreamId) -> Result<Vec<OutboxMessage>, StoreError> {
@@ -426,10 +426,6 @@ impl Store for Model {
         rows.user_relays.values_mut().for_each(|(at, _)| *at = (*at).min(now));
         rows.tickets.clock_set_back(now);
         Ok(())
-    }
-
-    async fn check_rows(&self, _: RowPosition, _: usize) -> Result<CheckedRows, StoreError> {
-        Ok(CheckedRows::default())
     }
 
     async fn latest_record(&self) -> Result<Option<UnixMillis>, StoreError> {

@@ -187,7 +187,7 @@ pub(in crate::sqlite) fn balances(connection: &Connection) -> Result<Vec<TicketB
     while let Some(row) = rows.next().during(DURING)? {
         match balance(row, DURING) {
             Ok(balance) => balances.push(balance),
-            // Of a damaged row, which the check of all rows reports.
+            // Of a damaged row, which `usher doctor` lists.
             Err(SqliteFailure::Unreadable(_)) => {}
             Err(failure) => return Err(failure),
         }

@@ -1,0 +1,263 @@
+//! Reads every row, for `usher doctor`: which ones cannot be read, or hold impossible values.
+
+use rusqlite::types::ValueRef;
+use rusqlite::{Connection, Row};
+use usher_engine::StreamId;
+use usher_engine::ports::{OpenIdRecordId, TicketJobId};
+
+use super::failure::{During as _, SqliteFailure};
+use super::{codec, deliveries, idempotency_records, openid_records, read, tickets};
+
+const DURING: &str = "look for damaged rows";
+
+/// Longest name that is shown as it is: that of a counter contains its mint's address.
+const LONGEST_NAME: usize = 200;
+
+/// A row that cannot be read, or holds impossible values.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DamagedRow {
+    /// The table.
+    pub table: &'static str,
+    /// Its key: a stream, an event as `<stream>:<index>`, a public key or another key in hex, a setting's name, or a
+    /// counter as `<mint>#<keyset>`. Never the row's content.
+    pub id: String,
+}
+
+/// How the rows of a table are read.
+struct Check {
+    table: &'static str,
+    /// The columns that `read` wants.
+    columns: &'static str,
+    /// The text after `FROM`.
+    from: &'static str,
+    /// The columns of the key; they follow the others.
+    key: &'static [&'static str],
+    /// Fails when the row is damaged.
+    read: fn(&Row<'_>) -> Result<(), SqliteFailure>,
+}
+
+/// The tables, small ones first: what they hold concerns the whole service.
+const CHECKS: [Check; 15] = [
+    Check { table: "settings", columns: "value", from: "settings", key: &["name"], read: setting },
+    Check {
+        table: "openid_consents",
+        columns: "client_id, subject, scopes, at",
+        from: "openid_consents",
+        key: &["client_id || '#' || subject"],
+        read: |row| {
+            openid_records::stored_consent(row).during(DURING)?;
+            times(row, &[3])
+        },
+    },
+    Check {
+        table: "openid_records",
+        columns: "grant_id, client_id, subject, data, expires_at, used, quota, visitor, bytes, used_at",
+        from: "openid_records",
+        key: &["id"],
+        read: |row| {
+            openid_records::stored(row, OpenIdRecordId(row.get(10).during(DURING)?), DURING)?;
+            times(row, &[4, 9])
+        },
+    },
+    Check {
+        table: "ticket_counters",
+        columns: "next",
+        from: "ticket_counters",
+        key: &["mint_url || '#' || keyset"],
+        read: |row| row.get::<_, u32>(0).during(DURING).map(drop),
+    },
+    Check {
+        table: "ticket_jobs",
+        columns: "revision, state, finished_at",
+        from: "ticket_jobs",
+        key: &["id"],
+        read: ticket_job,
+    },
+    Check {
+        table: "ticket_proofs",
+        columns: "id, mint_url, unit, amount, proof, job",
+        from: "ticket_proofs",
+        key: &["id"],
+        read: |row| {
+            tickets::stored_proof(row, DURING)?;
+            row.get::<_, Option<[u8; 32]>>(5).during(DURING).map(drop)
+        },
+    },
+    Check {
+        table: "ticket_claims",
+        columns: "job",
+        from: "ticket_claims",
+        key: &["proof"],
+        read: |row| {
+            row.get::<_, [u8; 33]>(1).during(DURING)?;
+            row.get::<_, [u8; 32]>(0).during(DURING).map(drop)
+        },
+    },
+    Check {
+        table: "operations",
+        columns: "kind, state, revision, next_index, finished_at, done, correlations, wake_at, outbox, watched, at",
+        from: "operations",
+        key: &["id"],
+        read: |row| {
+            read::stored(row, DURING)?;
+            codec::read_correlations(&row.get::<_, Vec<u8>>(6).during(DURING)?)?;
+            times(row, &[4, 7, 10])?;
+            row.get::<_, u64>(8).during(DURING)?;
+            row.get::<_, Option<[u8; 32]>>(9).during(DURING)?;
+            id(row, 11)
+        },
+    },
+    Check {
+        table: "outbox",
+        columns: "kind, content, main_key, recipients, participants, until, made_at, not_before",
+        from: "outbox",
+        key: &["operation", "slot"],
+        read: |row| {
+            read::outbox_message(row, DURING)?;
+            id(row, 8)
+        },
+    },
+    Check {
+        table: "deliveries",
+        columns: "d.idx, e.type, e.at, e.data, d.stream, d.status, d.attempts, d.since, d.due_at, d.last_attempt_at,
+            d.last_status, d.last_error, d.waited, d.queue",
+        from: "deliveries AS d LEFT JOIN events AS e ON e.stream = d.stream AND e.idx = d.idx",
+        key: &["d.stream", "d.idx"],
+        read: |row| {
+            times(row, &[7, 8, 9])?;
+            deliveries::delivery(row, DURING).map(drop)
+        },
+    },
+    Check {
+        table: "events",
+        columns: "idx, type, at, data",
+        from: "events",
+        key: &["stream", "idx"],
+        read: |row| {
+            id(row, 4)?;
+            times(row, &[2])?;
+            read::event(row, DURING).map(drop)
+        },
+    },
+    Check {
+        table: "answers",
+        columns: "fingerprint, at, status, media_type, body",
+        from: "answers",
+        key: &["key"],
+        read: |row| {
+            row.get::<_, [u8; 32]>(5).during(DURING)?;
+            times(row, &[1])?;
+            match idempotency_records::stored(row, DURING)? {
+                (_, _, 100..=599, ..) => Ok(()),
+                _ => Err(SqliteFailure::Unreadable("the status of an idempotency record")),
+            }
+        },
+    },
+    Check {
+        table: "user_relays",
+        columns: "relays, at, signer",
+        from: "user_relays",
+        key: &["main_key"],
+        read: |row| {
+            row.get::<_, [u8; 32]>(3).during(DURING)?;
+            row.get::<_, Option<String>>(2).during(DURING)?;
+            times(row, &[1])?;
+            read::relays(&row.get::<_, String>(0).during(DURING)?).map(drop)
+        },
+    },
+    Check {
+        table: "correlations",
+        columns: "operation, until",
+        from: "correlations",
+        key: &["key"],
+        read: |row| {
+            id(row, 0)?;
+            row.get::<_, Option<u64>>(1).during(DURING)?;
+            id(row, 2)
+        },
+    },
+    Check {
+        table: "inbound",
+        columns: "at",
+        from: "inbound",
+        key: &["id"],
+        read: |row| {
+            times(row, &[0])?;
+            row.get::<_, [u8; 32]>(1).during(DURING).map(drop)
+        },
+    },
+];
+
+/// Every damaged row, at most `limit`.
+pub(crate) fn damaged_rows(connection: &Connection, limit: usize) -> Result<Vec<DamagedRow>, SqliteFailure> {
+    let mut damaged = Vec::new();
+    for Check { table, columns, from, key, read } in &CHECKS {
+        let sql = format!("SELECT {columns}, {} FROM {from}", key.join(", "));
+        let mut statement = connection.prepare(&sql).during(DURING)?;
+        let first_of_key = statement.column_count().saturating_sub(key.len());
+        let mut rows = statement.query([]).during(DURING)?;
+        while damaged.len() < limit
+            && let Some(row) = rows.next().during(DURING)?
+        {
+            match read(row) {
+                Ok(()) => {}
+                Err(SqliteFailure::Unreadable(_)) => {
+                    damaged.push(DamagedRow { table, id: id_of(row, first_of_key, table)? });
+                }
+                Err(failure) => return Err(failure),
+            }
+        }
+    }
+    Ok(damaged)
+}
+
+/// Checks that a column holds a stream's id, or another key of its length.
+fn id(row: &Row<'_>, column: usize) -> Result<(), SqliteFailure> {
+    row.get::<_, [u8; 16]>(column).during(DURING).map(drop)
+}
+
+/// Checks that these columns hold plausible times, or nothing.
+fn times(row: &Row<'_>, columns: &[usize]) -> Result<(), SqliteFailure> {
+    for column in columns {
+        if row.get::<_, Option<u64>>(*column).during(DURING)?.is_some_and(|at| at > codec::LATEST_TIME) {
+            return Err(SqliteFailure::Unreadable("a time"));
+        }
+    }
+    Ok(())
+}
+
+fn setting(row: &Row<'_>) -> Result<(), SqliteFailure> {
+    let value = row.get_ref(0).during(DURING)?.as_str().map_err(|_| SqliteFailure::Unreadable("a setting"))?;
+    if codec::is_json(value) { Ok(()) } else { Err(SqliteFailure::Unreadable("a setting")) }
+}
+
+fn ticket_job(row: &Row<'_>) -> Result<(), SqliteFailure> {
+    let job = tickets::stored_job(row, TicketJobId(row.get(3).during(DURING)?), DURING)?;
+    times(row, &[2])?;
+    if codec::is_json(&job.state.0) { Ok(()) } else { Err(SqliteFailure::Unreadable("the state of a job")) }
+}
+
+/// The key of a row for people: the id of a stream, a key in hex or a name; with the index after a colon.
+fn id_of(row: &Row<'_>, first: usize, table: &str) -> Result<String, SqliteFailure> {
+    let mut parts = Vec::new();
+    for column in first..row.as_ref().column_count() {
+        parts.push(match row.get_ref(column).during(DURING)? {
+            ValueRef::Blob([]) => "(empty)".to_owned(),
+            ValueRef::Blob(bytes) => match bytes.try_into() {
+                Ok(id) if table != "correlations" => StreamId::from_bytes(id).to_string(),
+                _ => hex(bytes),
+            },
+            ValueRef::Integer(number) => number.to_string(),
+            ValueRef::Text(name) if name.len() <= LONGEST_NAME && name.iter().all(u8::is_ascii_graphic) => {
+                String::from_utf8_lossy(name).into_owned()
+            }
+            ValueRef::Text(name) => hex(name.get(..LONGEST_NAME).unwrap_or(name)),
+            ValueRef::Null | ValueRef::Real(_) => "?".to_owned(),
+        });
+    }
+    Ok(parts.join(":"))
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
