@@ -23,7 +23,7 @@ use crate::invoices::blocking;
 use crate::liquidity::sendable;
 use crate::node::{LONGEST_PAUSE, SHORTEST_PAUSE, StartError, build, check_owner, draft, start, until_chain};
 use crate::options::Options;
-use crate::panic_guard::PanicGuard;
+use crate::panic_flag::PanicGuard;
 use crate::payments::{Sent, prepare};
 use crate::shared_node::SharedNode;
 use crate::store::Store;

@@ -68,7 +68,7 @@ mod node;
 mod node_records;
 mod options;
 mod overview;
-mod panic_guard;
+mod panic_flag;
 mod payments;
 mod records;
 mod shared_node;

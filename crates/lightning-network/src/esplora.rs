@@ -14,7 +14,7 @@ use ldk_node::bitcoin::{BlockHash, MerkleBlock, OutPoint, Transaction, Txid};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
-use crate::ledger::Ledger;
+use crate::blockchain::Ledger;
 
 /// How many blocks a list of blocks has.
 const BLOCKS: usize = 10;

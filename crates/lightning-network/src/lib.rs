@@ -10,13 +10,13 @@
 //! the provider are nodes of the library `ldk-node`, and blocks and transactions are what a node on `regtest` gets.
 //! Only the consensus rules that such nodes rely on are checked.
 
-mod chain;
+mod blockchain;
+mod chain_source;
 mod esplora;
-mod ledger;
 mod network;
 mod peer;
 
-pub use chain::{Chain, RpcAccess};
+pub use chain_source::{Chain, RpcAccess};
 pub use ldk_node::payment::PaymentStatus;
 pub use network::{Fees, Network};
 pub use peer::{Peer, PeerPayment};

@@ -7,7 +7,7 @@ use ldk_node::bitcoin::Amount;
 use ldk_node::liquidity::LSPS2ServiceConfig;
 use tempfile::TempDir;
 
-use crate::chain::Chain;
+use crate::chain_source::Chain;
 use crate::peer::{Peer, until};
 
 /// The time between blocks that come by themselves.

@@ -17,7 +17,7 @@ use ldk_node::{Builder, Event, Node};
 use parking_lot::Mutex;
 use tokio::task::AbortHandle;
 
-use crate::chain::RpcAccess;
+use crate::chain_source::RpcAccess;
 
 /// How long to wait for what a healthy network does at once.
 const PATIENCE: Duration = Duration::from_secs(60);

@@ -17,7 +17,7 @@ use crate::language::Language;
 use crate::page;
 use crate::qr::Qr;
 use crate::texts::{Message, Texts, fill};
-use crate::waiting::Shown;
+use crate::waiting_page::Shown;
 
 /// How often the page looks whether the operator has closed a handshake: no event says so.
 const CLOSED_EVERY: Duration = Duration::from_secs(30);

@@ -10,7 +10,7 @@ use usher_engine::{Engine, StreamId};
 use crate::PagesState;
 use crate::page::{self, Next};
 use crate::texts::{Message, Texts};
-use crate::waiting::{self, Shown};
+use crate::waiting_page::{self, Shown};
 
 /// What such a page shows.
 pub(crate) trait KeyedView: Send + Sized + 'static {
@@ -66,11 +66,11 @@ pub(crate) async fn find<V: KeyedView>(
 
 /// `GET /{FOLDER}/{id}/{secret}/events`
 pub(crate) async fn events<V: KeyedView>(State(pages): State<PagesState>, Path((id, secret)): Address) -> Response {
-    let Ok(id) = id.parse::<StreamId>() else { return waiting::gone() };
+    let Ok(id) = id.parse::<StreamId>() else { return waiting_page::gone() };
     let engine = pages.engine.clone();
     let read = move || -> BoxFuture<'static, Option<Shown>> {
         let (engine, secret) = (engine.clone(), secret.clone());
         Box::pin(async move { Some(V::find(&engine, id, &secret).await.ok()??.shown()) })
     };
-    waiting::respond(&pages, id, Box::new(read)).await
+    waiting_page::respond(&pages, id, Box::new(read)).await
 }

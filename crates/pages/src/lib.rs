@@ -20,21 +20,21 @@
 //!
 //! The listener around this router limits connections and time, and keeps addresses out of the log: they contain secrets.
 
-mod age_check;
+mod age_provider_redirect;
+mod age_verification;
 mod assets;
-mod at_login;
 mod browser;
 mod handshake;
 mod keyed_page;
 mod language;
 mod login;
+mod login_page_request;
 mod page;
 mod payment;
 mod qr;
-mod session;
 mod signer;
 mod texts;
-mod waiting;
+mod waiting_page;
 
 use std::sync::Arc;
 
@@ -116,10 +116,10 @@ pub fn router(engine: Arc<Engine>, options: PagesOptions) -> Router {
         .route("/pay/{stream_id}/{secret}/events", get(keyed_page::events::<PaymentView>))
         .route("/handshake/{stream_id}/{secret}", get(handshake::show))
         .route("/handshake/{stream_id}/{secret}/events", get(keyed_page::events::<HandshakeView>))
-        .route("/verify/{session_id}/{secret}", get(session::show))
+        .route("/verify/{session_id}/{secret}", get(age_verification::show))
         .route("/verify/{session_id}/{secret}/events", get(keyed_page::events::<VerificationView>))
-        .route("/verify/{session_id}/{secret}/start", post(age_check::begin))
-        .route("/verify/return", get(age_check::end))
+        .route("/verify/{session_id}/{secret}/start", post(age_provider_redirect::begin))
+        .route("/verify/return", get(age_provider_redirect::end))
         .route("/pages/none", get(page::none))
         .route("/pages/assets/page.css", get(assets::style))
         .route("/pages/assets/wait.js", get(assets::wait_script))

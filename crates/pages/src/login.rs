@@ -16,13 +16,13 @@ use usher_engine::operations::LoginState;
 use usher_engine::{LoginPageError, LoginView, LoginVisit, OpenedLogin, ReusablePage};
 
 use crate::PagesState;
-use crate::at_login::{AtLogin, other_type};
 use crate::browser::{LoginCookie, Visit, is_own_form, login_cookies, shown_logins, surplus_cookies, visit};
+use crate::login_page_request::{AtLogin, other_type};
 use crate::page;
 use crate::qr::Qr;
 use crate::signer::{self, SignerPart};
 use crate::texts::{LoginStatusTexts, Texts, fill};
-use crate::waiting::{self, Shown};
+use crate::waiting_page::{self, Shown};
 
 #[derive(Template)]
 #[template(path = "login.html")]
@@ -178,7 +178,7 @@ pub(crate) async fn events(State(pages): State<PagesState>, at: AtLogin) -> Resp
             }
         })
     };
-    waiting::respond(&pages, login, Box::new(read)).await
+    waiting_page::respond(&pages, login, Box::new(read)).await
 }
 
 /// `POST /login/{stream_id}/{secret}/extension`: the body is the signed event.

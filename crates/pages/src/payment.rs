@@ -19,7 +19,7 @@ use crate::language::Language;
 use crate::page;
 use crate::qr::Qr;
 use crate::texts::{Message, PaymentStatusTexts, Texts, fill};
-use crate::waiting::Shown;
+use crate::waiting_page::Shown;
 
 /// How often the page looks whether the invoice has been made: no event says so.
 const MAKING_EVERY: Duration = Duration::from_secs(1);

@@ -10,7 +10,7 @@ use usher_engine::operations::{SignerFault, SignerStatus};
 use usher_engine::{LoginPageError, SignerView};
 
 use crate::PagesState;
-use crate::at_login::{AtLogin, other_type};
+use crate::login_page_request::{AtLogin, other_type};
 use crate::page::{self, Next};
 use crate::qr::Qr;
 use crate::texts::{LoginTexts, Message, Texts};

@@ -11,7 +11,7 @@ use crate::relay_address::RelayAddress;
 use crate::relay_handle::RelayHandle;
 use crate::relay_pool::RelayPool;
 use crate::relay_status::{Origin, RelayState, RelayStatus};
-use crate::service_relays::ServiceRelays;
+use crate::service_relay_list::ServiceRelays;
 
 /// Most relays of ours: as many as a handshake URL may name. Each receives every event; three to five are common.
 pub const MAX_RELAYS: usize = usher_protocol::handshake_url::MAX_RELAYS;

@@ -26,9 +26,9 @@ mod pairing;
 mod relay;
 mod relay_url;
 mod remote_signer;
-mod session;
-mod session_cipher;
 mod signed_event;
+mod storage_cipher;
+mod stored_session;
 
 pub use options::RemoteSignerOptions;
 pub use remote_signer::{NostrRemoteSigner, StartError};

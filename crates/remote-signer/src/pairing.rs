@@ -25,8 +25,8 @@ use usher_protocol::{Keys, PublicKey, envelope};
 use crate::invitation::PERMISSIONS;
 use crate::message::{self, Reply, ReplyContent};
 use crate::relay::{Membership, Received, Shared};
-use crate::session::{Session, random_text};
 use crate::signed_event;
+use crate::stored_session::{Session, random_text};
 
 /// What waits to be read by one pairing; further events are dropped.
 const RECEIVED: usize = 64;

@@ -21,8 +21,8 @@ use crate::options::RemoteSignerOptions;
 use crate::pairing::Pairing;
 use crate::relay::Shared;
 use crate::relay_url;
-use crate::session::Session;
-use crate::session_cipher::SessionCipher;
+use crate::storage_cipher::SessionCipher;
+use crate::stored_session::Session;
 
 /// Most relays that an address of ours names: each makes its QR code larger.
 const MAX_RELAYS: usize = 3;

@@ -15,7 +15,7 @@ use usher_protocol::message::Recurrence;
 
 use crate::world::World;
 use crate::world::action::{Call, What};
-use crate::world::door::DOOR;
+use crate::world::reusable_login::DOOR;
 
 fn key(number: u64) -> IdempotencyKey {
     IdempotencyKey(Sha256::digest(number.to_be_bytes()).into())

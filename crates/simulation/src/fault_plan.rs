@@ -3,8 +3,8 @@
 use std::ops::Range;
 use std::time::Duration;
 
-use crate::decisions::Decisions;
 use crate::outage_script::{self, Script};
+use crate::seeded_decisions::Decisions;
 
 /// What a run is mostly about. Every kind has some of everything.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

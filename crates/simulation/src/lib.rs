@@ -16,14 +16,14 @@
 //! | [`runner`] | many seeds, each in a process of its own |
 
 pub mod app_calls;
-pub mod decisions;
+pub mod daemon;
 pub mod entropy;
 pub mod fault_plan;
-pub mod history;
 pub mod outage_script;
 pub mod ports;
+pub mod run_log;
 pub mod runner;
-pub mod service;
+pub mod seeded_decisions;
 pub mod supervisor;
 pub mod tickets;
 pub mod world;
@@ -31,10 +31,10 @@ pub mod world;
 use std::sync::Arc;
 use std::thread;
 
-use crate::decisions::Decisions;
 use crate::fault_plan::FaultPlan;
 use crate::outage_script::Script;
 use crate::ports::randomness::Seeded;
+use crate::seeded_decisions::Decisions;
 use crate::world::World;
 use crate::world::invariants::Violation;
 

@@ -13,7 +13,7 @@ use usher_store::conformance::{FullStore, Model};
 use usher_store::{SqliteOptions, SqliteStore};
 
 use crate::app_calls;
-use crate::service::Service;
+use crate::daemon::Service;
 use crate::world::World;
 use crate::world::action::{Action, Task};
 

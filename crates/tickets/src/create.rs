@@ -6,15 +6,15 @@ use cashu::{KeySetInfo, Keys};
 use usher_engine::ports::{CounterAdvance, MintAuthToken, ProofId, TicketConflict, TicketJobId, WithdrawTerms};
 
 use crate::core::{Core, Halt, edge};
-use crate::drive::stale;
 use crate::failure::{Failure, Refusal};
-use crate::job::{Ending, Job, Kind, Record, Stage, Swapping, Terms, plain_commit};
-use crate::jobs::Entry;
+use crate::job_driver::stale;
 use crate::keysets::FRESH;
 use crate::mint_address::normal_unit;
 use crate::mints::Mint;
 use crate::outputs::Outputs;
+use crate::running_jobs::Entry;
 use crate::selection::{Selected, select};
+use crate::stored_job::{Ending, Job, Kind, Record, Stage, Swapping, Terms, plain_commit};
 use crate::token;
 
 /// Most own proofs that are considered for one withdrawal, and swapped at once.
@@ -167,7 +167,7 @@ impl Core {
         self: &Arc<Self>,
         entry: &Entry,
         mint: &Arc<Mint>,
-        terms: &crate::job::RenewTerms,
+        terms: &crate::stored_job::RenewTerms,
         expected: u64,
         record: &(dyn Fn(Stage) -> Record + Sync),
     ) -> Result<Job, Halt> {

@@ -10,14 +10,14 @@ use usher_engine::UnixMillis;
 use usher_engine::ports::MintTerms;
 
 use crate::core::{Core, Halt, edge};
-use crate::drive::{Attempt, Attempts, stale};
 use crate::failure::{Failure, Refusal};
-use crate::job::{Ending, Job, Minting, Record, Stage, plain_commit};
-use crate::jobs::{Entry, Progress};
+use crate::job_driver::{Attempt, Attempts, stale};
 use crate::mint_address::normal_unit;
 use crate::mint_error::MintError;
 use crate::mints::Mint;
+use crate::running_jobs::{Entry, Progress};
 use crate::seed::Owner;
+use crate::stored_job::{Ending, Job, Minting, Record, Stage, plain_commit};
 use crate::swap::{SIGNED_BEFORE, no_new_outputs};
 
 /// Longest quote id, in bytes.

@@ -11,10 +11,10 @@ use usher_engine::ports::{TicketError, TicketJobId};
 use crate::core::{Core, Halt};
 use crate::create::MAX_INPUTS;
 use crate::failure::Refusal;
-use crate::job::{RenewTerms, Terms};
 use crate::keysets::{EXPIRY_NOTICE, FRESH, fee};
 use crate::mints::Mint;
 use crate::own_proof;
+use crate::stored_job::{RenewTerms, Terms};
 use crate::token;
 
 /// The longest time until the first maintenance, so that a service that is restarted every day has one.

@@ -6,10 +6,10 @@ use std::time::Duration;
 use usher_engine::ports::TokenState;
 
 use crate::core::{Core, Halt};
-use crate::drive::{Attempt, Attempts};
-use crate::job::{Job, Swapping};
-use crate::jobs::{Entry, Progress};
+use crate::job_driver::{Attempt, Attempts};
 use crate::mint_error::MintError;
+use crate::running_jobs::{Entry, Progress};
+use crate::stored_job::{Job, Swapping};
 use crate::swap::LATE_EFFECTS;
 
 /// The shortest pause between two looks.

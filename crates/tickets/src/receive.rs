@@ -7,16 +7,16 @@ use usher_engine::ports::{ProofId, ReceiveTerms, TicketConflict, TicketJobId, To
 
 use crate::core::{Core, Halt, edge};
 use crate::create::{FirstStep, ids};
-use crate::drive::stale;
 use crate::failure::{Failure, Refusal};
-use crate::job::{Ending, Job, Kind, Record, Stage, Swapping};
-use crate::jobs::Entry;
+use crate::job_driver::stale;
 use crate::keysets::{FRESH, fee, is_any_expired};
-use crate::locks::unlock;
 use crate::mint_address::{MintAddress, normal_unit};
 use crate::mints::Mint;
 use crate::outputs::OutputError;
+use crate::running_jobs::Entry;
 use crate::seed::Owner;
+use crate::spending_conditions::unlock;
+use crate::stored_job::{Ending, Job, Kind, Record, Stage, Swapping};
 use crate::token::{self, ReadToken};
 
 /// How often a step is tried again because something changed meanwhile.

@@ -8,15 +8,15 @@ use usher_engine::ports::{CounterAdvance, MintAuthToken, StoreError, TicketError
 
 use crate::CashuWallet;
 use crate::core::{Core, Halt, blocking};
-use crate::drive::wrong;
 use crate::failure::Refusal;
-use crate::job::{Ending, Job, Kind, Record, Stage, plain_commit};
+use crate::job_driver::wrong;
 use crate::keysets::FRESH;
 use crate::mint_address::{MintAddress, normal_unit};
 use crate::mint_error::MintError;
 use crate::mints::Mint;
 use crate::outputs::{COUNTERS, Outputs};
 use crate::seed::{MintSeeds, Owner};
+use crate::stored_job::{Ending, Job, Kind, Record, Stage, plain_commit};
 use crate::{own_proof, token};
 
 /// How many counters are looked at with one request. Each has two outputs: one of each seed.

@@ -13,9 +13,9 @@ use usher_engine::ports::{ProofId, StoreError, StoredProof, TicketBalance};
 use crate::CashuWallet;
 use crate::core::{Core, Halt, edge};
 use crate::create::ids;
-use crate::drive::Attempt;
 use crate::failure::Failure;
-use crate::job::{Job, Swapping};
+use crate::job_driver::Attempt;
+use crate::stored_job::{Job, Swapping};
 
 /// Most proofs in a request.
 const AT_ONCE: usize = 300;

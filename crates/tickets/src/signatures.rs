@@ -6,7 +6,7 @@ use cashu::{BlindSignature, BlindedMessage, Proof};
 use usher_engine::ports::MintAuthToken;
 
 use crate::core::{Core, Halt, blocking};
-use crate::drive::wrong;
+use crate::job_driver::wrong;
 use crate::keysets::FRESH;
 use crate::mints::Mint;
 use crate::outputs::{OutputError, Outputs};

@@ -7,16 +7,16 @@ use cashu::{BlindSignature, Proof};
 use usher_engine::ports::TokenState;
 
 use crate::core::{Core, Halt, edge};
-use crate::drive::{Attempt, Attempts, stale, wrong};
 use crate::failure::{Failure, Refusal};
-use crate::job::{Ending, Job, Kind, Record, Stage, Swapping, plain_commit};
-use crate::jobs::Entry;
+use crate::job_driver::{Attempt, Attempts, stale, wrong};
 use crate::mint_address::MintAddress;
 use crate::mint_error::MintError;
 use crate::mints::Mint;
 use crate::outputs::Outputs;
+use crate::running_jobs::Entry;
 use crate::seed::Owner;
 use crate::states::together;
+use crate::stored_job::{Ending, Job, Kind, Record, Stage, Swapping, plain_commit};
 use crate::token;
 
 /// How long a mint must refuse before it is believed although an earlier attempt had no response: by then that one has

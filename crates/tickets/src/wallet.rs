@@ -16,11 +16,11 @@ use usher_engine::ports::{
 use crate::TicketOptions;
 use crate::core::{Core, Got};
 use crate::failure::Failure;
-use crate::job::{Ending, Job, Terms};
-use crate::jobs::Jobs;
-use crate::mint_tokens::MintTokens;
+use crate::mint_auth_tokens::MintTokens;
 use crate::mints::Mints;
+use crate::running_jobs::Jobs;
 use crate::seed::Seeds;
+use crate::stored_job::{Ending, Job, Terms};
 use crate::token;
 
 /// How many stored jobs are read at once at the start.

@@ -32,10 +32,10 @@ use usher_webhooks::{HttpWebhookSender, WebhookOptions};
 
 use crate::config::Config;
 use crate::config::setting::{VerificationProvider, Whole};
-use crate::directory;
 use crate::failure::Failure;
 use crate::lightning_backend::{self, EmbeddedNode};
 use crate::openid::{self, EngineLogins};
+use crate::profile_directory;
 use crate::service_status::Parts;
 use crate::task_group::TaskGroup;
 use crate::{ticket_wallet, version};
@@ -121,15 +121,15 @@ impl Service {
         }
 
         let directory = ProfileDirectory::start(
-            DirectoryOptions { profile: directory::configured(config), ..DirectoryOptions::default() },
+            DirectoryOptions { profile: profile_directory::configured(config), ..DirectoryOptions::default() },
             Arc::clone(&pool),
             store.clone(),
-            directory::relays_of_users(store.clone()),
+            profile_directory::relays_of_users(store.clone()),
             &relays.tasks,
             relays.stop.clone(),
         )
         .await
-        .map_err(directory::failed)?;
+        .map_err(profile_directory::failed)?;
         let options = pages(config, pages_url.clone(), http.stop.clone());
         let mut pages = usher_pages::router(Arc::clone(&engine), options);
         let mut provider = None;

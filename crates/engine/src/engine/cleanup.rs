@@ -7,7 +7,7 @@ use tracing::warn;
 
 use super::browser_logins::BrowserLogins;
 use super::clock_changes::ClockChanges;
-use super::damage::Damage;
+use super::damaged_rows::Damage;
 use super::event_feed::EventFeed;
 use super::idempotency::IdempotencyRecords;
 use super::index::Index;

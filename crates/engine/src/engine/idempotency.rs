@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::damage::Damage;
+use super::damaged_rows::Damage;
 use crate::UnixMillis;
 use crate::ports::{
     Clock, IdempotencyKey, IdempotencyRecord, IdempotencyStore, NewIdempotencyRecord, StoreError, Table,

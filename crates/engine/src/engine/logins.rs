@@ -10,7 +10,7 @@ use usher_protocol::login_proof::{LoginChallenge, LoginProofError};
 use super::StartError;
 use super::browser_logins::{BrowserLogins, LoginWatch, NoRoom};
 use super::commit::{Cause, Change, Committer};
-use super::damage::Damage;
+use super::damaged_rows::Damage;
 use super::handshake_urls::HandshakeUrls;
 use super::ids::Ids;
 use super::reusable_logins::ReusableLogins;

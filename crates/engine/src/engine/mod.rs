@@ -20,7 +20,7 @@ mod capacity;
 mod cleanup;
 mod clock_changes;
 mod commit;
-mod damage;
+mod damaged_rows;
 mod errors;
 mod event_feed;
 #[cfg(test)]
@@ -66,7 +66,7 @@ mod workers;
 
 use std::sync::Arc;
 
-use self::damage::Damage;
+use self::damaged_rows::Damage;
 pub use self::errors::{EventsError, StartError, TicketCallError};
 use self::event_feed::EventFeed;
 pub use self::event_feed::{Live, LiveEvent, LiveEvents};

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::EventsError;
-use super::damage::Damage;
+use super::damaged_rows::Damage;
 use super::event_feed::EventFeed;
 use super::handshake_urls::HandshakeUrls;
 use super::start::{KeyedPage, PageRules};

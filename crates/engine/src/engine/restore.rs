@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::damage::Damage;
+use super::damaged_rows::Damage;
 use super::index::Index;
 use super::invoice_watcher::InvoiceWatcher;
 use super::metrics::Metrics;
@@ -93,7 +93,7 @@ impl Restorer {
         let waits = matches!(
             operation.kind,
             OperationKind::SinglePayment
-                | OperationKind::ServicePayment
+                | OperationKind::OutgoingPayment
                 | OperationKind::TicketRequest
                 | OperationKind::TicketDelivery
                 | OperationKind::VerificationSession
@@ -103,7 +103,7 @@ impl Restorer {
         if waits && !operation.done {
             restored.waiting.push(id);
         }
-        if operation.kind == OperationKind::ServicePayment
+        if operation.kind == OperationKind::OutgoingPayment
             && let Some((stored, payment)) = self.damage.readable(id).await?
             && let Some(spending) = payment.spending()
         {

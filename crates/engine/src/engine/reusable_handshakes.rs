@@ -8,7 +8,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 
 use super::commit::{Cause, Change, Committer};
-use super::damage::Damage;
+use super::damaged_rows::Damage;
 use super::event_feed::EventFeed;
 use super::handshake_urls::HandshakeUrls;
 use super::inputs::Inputs;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use usher_protocol::PublicKey;
 
 use super::commit::{Cause, Change, Committer};
-use super::damage::Damage;
+use super::damaged_rows::Damage;
 use super::idempotency::{IdempotencyRecords, IdempotentRequest};
 use crate::StreamId;
 use crate::operations::{Input, Note, Operation, StepResult, Subscription, SubscriptionState, SubscriptionView};

@@ -9,7 +9,7 @@ use tracing::warn;
 
 use super::age_check_queue::within;
 use super::commit::{Cause, Change, Committer};
-use super::damage::Damage;
+use super::damaged_rows::Damage;
 use super::idempotency::IdempotentRequest;
 use super::ids::Ids;
 use super::tasks::Tasks;

@@ -27,7 +27,7 @@ use super::capacity::Capacity;
 use super::cleanup::Cleanup;
 use super::clock_changes::{ClockChangeParts, ClockChanges};
 use super::commit::{AfterCommit, Committer};
-use super::damage::Damage;
+use super::damaged_rows::Damage;
 use super::event_feed::EventFeed;
 use super::handshake_urls::HandshakeUrls;
 use super::idempotency::IdempotencyRecords;

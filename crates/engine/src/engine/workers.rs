@@ -13,7 +13,7 @@ use usher_protocol::message::WalletMessage;
 
 use super::capacity::Capacity;
 use super::commit::{Cause, Change, Committer, append};
-use super::damage::Damage;
+use super::damaged_rows::Damage;
 use super::inputs::{Job, QUEUE};
 use super::lightning_queue::LightningQueue;
 use super::metrics::Metrics;

@@ -30,7 +30,7 @@ use usher_protocol::PublicKey;
 use usher_protocol::handshake_url::decode_token;
 use usher_protocol::message::WalletMessage;
 
-use super::note::Note;
+use super::operation_note::Note;
 use super::{Effect, Input, SetBack, StateMachine, StepResult, emit, millis, optional_millis};
 use crate::event_data::{EventData, KeyHandshakeData, LoginData};
 use crate::ports::{CorrelationKey, OperationKind, UserRelays};

@@ -73,7 +73,7 @@ use self::redemption::Grant;
 pub use self::redemption::{LoginRedeemed, RedeemFault};
 use super::authentication::{Authentication, Reply};
 use super::key_handshake::usable_relays;
-use super::note::Note;
+use super::operation_note::Note;
 use super::signer_request::{SignerOutcome, SignerReport, SignerRequest};
 use super::{Effect, Input, SetBack, StateMachine, StepResult, millis};
 use crate::event::NewEvent;

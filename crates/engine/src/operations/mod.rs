@@ -11,10 +11,10 @@ pub(crate) mod fixtures;
 mod invoice_request;
 mod key_handshake;
 mod login;
-mod note;
+mod operation_note;
+mod outgoing_payment;
 mod payment;
 mod recurring_request;
-mod service_payment;
 mod signer_request;
 mod spending;
 mod state_machine;
@@ -39,10 +39,10 @@ pub use key_handshake::{KeyHandshake, LoginUrl};
 pub use login::{
     AskSignerError, Login, LoginMethod, LoginOrigin, LoginOver, LoginRedeemed, LoginState, LoginTerms, RedeemFault,
 };
-pub use note::{Asked, ChargeEnd, Charged, Note};
+pub use operation_note::{Asked, ChargeEnd, Charged, Note};
+pub use outgoing_payment::OutgoingPayment;
 pub use payment::{Charge, Payment, PaymentProgress, PaymentTerms, SubscriptionLink};
 pub use recurring_request::{RecurringRequest, RecurringTerms};
-pub use service_payment::ServicePayment;
 pub use signer_request::{SignerCall, SignerFault, SignerNews, SignerReport, SignerRequest, SignerStatus};
 pub(crate) use spending::BUDGET_WINDOW;
 pub use spending::Spending;
@@ -79,7 +79,7 @@ state_machine::operations! {
     InvoicePayment(Payment),
     /// A payment of somebody else's invoice by the Lightning backend.
     #[serde(rename = "own_payment")]
-    ServicePayment(ServicePayment),
+    OutgoingPayment(OutgoingPayment),
     /// An invoice, requested from a user.
     InvoiceRequest(InvoiceRequest),
     /// A request to a user to agree to a subscription.

@@ -48,7 +48,7 @@ pub use self::agreement::SubscriptionRules;
 use self::dates::{Dates, Failed};
 pub use self::view::{SubscriptionState, SubscriptionView};
 use super::conversation::Conversation;
-use super::note::{Asked, ChargeEnd, Charged, Note};
+use super::operation_note::{Asked, ChargeEnd, Charged, Note};
 use super::payment::{Charge, Payment, PaymentTerms, SubscriptionLink};
 use super::{Effect, Input, Operation, SetBack, StateMachine, StepResult, millis};
 use crate::event::NewEvent;

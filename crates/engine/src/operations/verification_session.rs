@@ -33,7 +33,7 @@
 //! | while replying | the reply is sent again |
 //! | after the event is committed | the session is over; a reply that arrives late finds nothing open |
 
-mod checks;
+mod provider_check;
 
 use std::fmt;
 use std::time::Duration;
@@ -371,7 +371,7 @@ impl VerificationSession {
                     return StepResult::Stepped(Vec::new());
                 };
                 *polls = polls.saturating_add(1);
-                *next = Some(now.plus(checks::poll_pause(*polls)));
+                *next = Some(now.plus(provider_check::poll_pause(*polls)));
                 StepResult::Stepped(vec![Effect::AskAge(check.memo.clone())])
             }
             Input::AgeChecked { memo, result } if check.as_ref().is_some_and(|check| check.memo == *memo) => {
@@ -561,7 +561,7 @@ impl VerificationSession {
     }
 }
 
-pub use checks::{AgeCheck, AwaitedBrowser, BeginFault, CheckReturn};
+pub use provider_check::{AgeCheck, AwaitedBrowser, BeginFault, CheckReturn};
 
 #[cfg(test)]
 mod tests;

@@ -349,7 +349,7 @@ pub enum OperationKind {
     /// Another's invoice, which a user is asked to pay.
     InvoicePayment = 4,
     /// Another's invoice, which the Lightning backend pays.
-    ServicePayment = 5,
+    OutgoingPayment = 5,
     /// An invoice, which a user is asked for.
     InvoiceRequest = 6,
     /// A subscription, which a user is asked to agree to.
@@ -374,7 +374,7 @@ impl OperationKind {
         Self::Authentication,
         Self::SinglePayment,
         Self::InvoicePayment,
-        Self::ServicePayment,
+        Self::OutgoingPayment,
         Self::InvoiceRequest,
         Self::RecurringRequest,
         Self::Subscription,
@@ -392,7 +392,7 @@ impl OperationKind {
             Self::Authentication => "authentication",
             Self::SinglePayment => "single_payment",
             Self::InvoicePayment => "invoice_payment",
-            Self::ServicePayment => "own_payment",
+            Self::OutgoingPayment => "own_payment",
             Self::InvoiceRequest => "invoice_request",
             Self::RecurringRequest => "recurring_request",
             Self::Subscription => "subscription",

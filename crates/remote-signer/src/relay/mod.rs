@@ -23,7 +23,7 @@ use usher_nostr_connection::{Openings, network_of, plainness, site};
 use usher_protocol::PublicKey;
 
 use crate::options::RemoteSignerOptions;
-use crate::session_cipher::SessionCipher;
+use crate::storage_cipher::SessionCipher;
 use shared_relay::{Member, SharedRelay};
 
 /// Most pairings on one connection: a relay subscription of so many keys has 35 KB. More get another connection.

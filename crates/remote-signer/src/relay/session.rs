@@ -16,7 +16,7 @@ use usher_token_bucket::{Rate, TokenBucket};
 use super::Shared;
 use super::shared_relay::SharedRelay;
 use crate::message;
-use crate::session::new_keys;
+use crate::stored_session::new_keys;
 
 /// Most relay subscriptions that a relay may close on one connection, and most challenges answered.
 const MAX_REFUSALS: u32 = 10;

@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::net::IpAddr;
 use std::ops::RangeInclusive;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use nostr::Event;

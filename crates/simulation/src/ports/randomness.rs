@@ -3,7 +3,7 @@
 use parking_lot::Mutex;
 use usher_engine::ports::Randomness;
 
-use crate::decisions::Decisions;
+use crate::seeded_decisions::Decisions;
 
 /// Randomness from a seed. It continues across restarts of the service.
 #[derive(Debug)]

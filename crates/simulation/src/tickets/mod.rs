@@ -27,8 +27,8 @@ use usher_store::conformance::Model;
 
 use self::app::{App, Lived};
 use self::mint::Mint;
-use crate::decisions::Decisions;
-use crate::history::History;
+use crate::run_log::History;
+use crate::seeded_decisions::Decisions;
 use crate::world::time::Time;
 
 /// How long things go wrong.

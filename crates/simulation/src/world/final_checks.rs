@@ -36,7 +36,7 @@ impl State {
             if book.kind == OperationKind::SinglePayment && settled && !paid && !self.node.manner.repeats_paid {
                 broken.push(("money-is-told", format!("{} was paid, and nobody says so", book.label)));
             }
-            if book.kind == OperationKind::ServicePayment
+            if book.kind == OperationKind::OutgoingPayment
                 && let Some(outgoing) = book.pays.and_then(|hash| self.node.outgoing.get(&hash))
             {
                 if outgoing.standing == Standing::Succeeded && !paid && !self.node.manner.forgets_outgoing {

@@ -12,8 +12,8 @@ use usher_protocol::kind;
 use usher_protocol::message::PaymentHash;
 
 use super::State;
-use super::door::Door;
 use super::lightning_node::Standing;
+use super::reusable_login::Door;
 
 /// How long after a subscription has ended, or a date was paid, a request may still be on its way, in milliseconds: the store
 /// may be slow.
@@ -281,7 +281,7 @@ impl State {
                 self.violation("paid-once", &format!("{label} says it again"));
             }
             self.said_paid(stream, &label, kind, pays, &invoices);
-        } else if kind == OperationKind::ServicePayment
+        } else if kind == OperationKind::OutgoingPayment
             && data.get("outcome").and_then(Value::as_str) == Some("not_paid")
             && let Some(hash) = pays
         {
@@ -327,7 +327,7 @@ impl State {
                 }
             }
             OperationKind::InvoicePayment => pays.is_some_and(|hash| self.ledger.paid_to_others.contains(&hash)),
-            OperationKind::ServicePayment => pays
+            OperationKind::OutgoingPayment => pays
                 .and_then(|hash| self.node.outgoing.get(&hash))
                 .is_some_and(|outgoing| outgoing.standing == Standing::Succeeded),
             _ => true,

@@ -5,13 +5,13 @@
 
 pub mod action;
 pub mod app;
-pub mod door;
 mod final_checks;
 pub mod invariants;
 pub mod invoices;
 pub mod lightning_node;
 mod outage;
 pub mod relay;
+pub mod reusable_login;
 mod schedule;
 pub mod time;
 pub mod user;
@@ -32,9 +32,9 @@ use self::lightning_node::Node;
 use self::relay::Relay;
 use self::time::Time;
 use self::user::User;
-use crate::decisions::Decisions;
 use crate::fault_plan::FaultPlan;
-use crate::history::History;
+use crate::run_log::History;
+use crate::seeded_decisions::Decisions;
 
 /// So often at most is it reported that one rule was broken.
 const MOST_TOLD: usize = 3;

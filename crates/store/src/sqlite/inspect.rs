@@ -12,11 +12,11 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 use usher_engine::StreamId;
 use usher_engine::ports::{DeliveryCounts, OperationKind, SettingStore, State, StoreError, TicketBalance};
 
-use super::damage::DamagedRow;
+use super::damaged_rows::DamagedRow;
 use super::failure::{During as _, SqliteFailure};
 use super::open_error::OpenError;
 use super::schema::{self, MIGRATIONS};
-use super::{damage, deliveries, file, settings, tickets};
+use super::{damaged_rows, deliveries, file, settings, tickets};
 
 /// How long a read waits for another process's lock.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(2);
@@ -122,7 +122,7 @@ impl DatabaseInspection {
         if self.version < known_version() {
             return Ok((0, Vec::new()));
         }
-        let mut damaged = damage::damaged_rows(&connection, MOST_PROBLEMS)?;
+        let mut damaged = damaged_rows::damaged_rows(&connection, MOST_PROBLEMS)?;
         let mut statement =
             connection.prepare("SELECT id, kind, state FROM operations WHERE finished_at IS NULL").during(DURING)?;
         let mut rows = statement.query([]).during(DURING)?;

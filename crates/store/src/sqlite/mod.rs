@@ -14,7 +14,7 @@
 mod apply_commit;
 mod clock_repair;
 mod codec;
-mod damage;
+mod damaged_rows;
 mod deliveries;
 mod disk_space;
 mod failure;
@@ -59,7 +59,7 @@ use self::metrics::Metrics;
 use self::panic_signal::PanicSignal;
 use self::readers::{ReaderQueues, Readers};
 
-pub use self::damage::DamagedRow;
+pub use self::damaged_rows::DamagedRow;
 pub use self::failure::SqliteFailure;
 pub use self::inspect::{DatabaseInspection, Integrity};
 pub use self::metrics::{HistogramValues, StoreMetrics};

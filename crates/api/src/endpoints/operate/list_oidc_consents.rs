@@ -11,7 +11,7 @@ use usher_protocol::PublicKey;
 use utoipa::ToSchema;
 use utoipa::openapi::{ObjectBuilder, Type};
 
-use super::oidc::{Error, provider};
+use super::oidc_types::{Error, provider};
 use crate::ApiState;
 use crate::paging::{Cursor, PageQuery};
 use crate::query::Query;

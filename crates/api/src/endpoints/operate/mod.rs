@@ -11,7 +11,7 @@ mod get_version;
 mod list_oidc_consents;
 mod list_oidc_keys;
 mod list_relays;
-mod oidc;
+mod oidc_types;
 mod publish_profile;
 mod relay;
 mod remove_relay;

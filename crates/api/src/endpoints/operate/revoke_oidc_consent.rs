@@ -6,7 +6,7 @@ use serde::Serialize;
 use usher_protocol::PublicKey;
 use utoipa::ToSchema;
 
-use super::oidc::{Error, provider};
+use super::oidc_types::{Error, provider};
 use crate::ApiState;
 use crate::body;
 use crate::field_types::{Key, VisibleAscii};

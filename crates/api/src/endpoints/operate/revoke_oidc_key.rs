@@ -3,7 +3,7 @@
 use axum::Json;
 use axum::extract::State;
 
-use super::oidc::{Error, Keys, provider};
+use super::oidc_types::{Error, Keys, provider};
 use crate::ApiState;
 use crate::path_parameter::PathParameter;
 use crate::tasks;

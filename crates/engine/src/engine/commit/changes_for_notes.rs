@@ -7,7 +7,7 @@ use tracing::error;
 use usher_protocol::PublicKey;
 
 use super::{Change, append};
-use crate::engine::damage::Damage;
+use crate::engine::damaged_rows::Damage;
 use crate::engine::index::Index;
 use crate::engine::metrics::Metrics;
 use crate::engine::new_logins::NewLogins;

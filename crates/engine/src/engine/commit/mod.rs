@@ -23,7 +23,7 @@ use usher_protocol::EventId;
 pub(super) use self::apply_effects::AfterCommit;
 use self::changes_for_notes::Gatherer;
 use self::step::{Announced, Step};
-use super::damage::Damage;
+use super::damaged_rows::Damage;
 use super::index::Index;
 use super::metrics::Metrics;
 use super::new_logins::NewLogins;

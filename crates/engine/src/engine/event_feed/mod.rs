@@ -15,7 +15,7 @@ use self::live_feed::LiveFeed;
 pub use self::live_feed::{Live, LiveEvent, LiveEvents};
 use self::waiters::Waiters;
 use super::EventsError;
-use super::damage::Damage;
+use super::damaged_rows::Damage;
 use super::index::Index;
 use super::tasks::Tasks;
 use crate::event::{Event, NewEvent};

@@ -31,7 +31,7 @@ use usher_protocol::{EventId, PublicKey};
 use self::heard_wallets::HeardWallets;
 use self::schedule::{LATE, MANY_CHARGES, after_restart, interval, is_current};
 use self::user_relays::UserRelayCache;
-use super::damage::Damage;
+use super::damaged_rows::Damage;
 use super::index::Index;
 use super::invoice_watcher::InvoiceWatcher;
 use super::metrics::Metrics;

@@ -7,7 +7,7 @@ use lru::LruCache;
 use parking_lot::Mutex;
 use usher_protocol::PublicKey;
 
-use crate::engine::damage::Damage;
+use crate::engine::damaged_rows::Damage;
 use crate::ports::{Store, StoreError, Table, UserRelays};
 
 /// Users whose relays are kept in memory.

@@ -95,7 +95,7 @@ impl Starter {
         let operation = stored.and_then(|stored| Operation::from_state(&stored.state).ok());
         let paid = match &operation {
             Some(Operation::InvoicePayment(payment)) => payment.invoice(),
-            Some(Operation::ServicePayment(payment)) => Some(payment.invoice()),
+            Some(Operation::OutgoingPayment(payment)) => Some(payment.invoice()),
             // Removed meanwhile, or damaged: nothing says that it is another.
             _ => None,
         };

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::StreamId;
 use crate::engine::commit::{Cause, Change, Committer};
-use crate::engine::damage::Damage;
+use crate::engine::damaged_rows::Damage;
 use crate::engine::errors::{StartError, TicketCallError};
 use crate::engine::idempotency::{IdempotencyRecords, IdempotentRequest};
 use crate::engine::open_deliveries::OpenDeliveries;

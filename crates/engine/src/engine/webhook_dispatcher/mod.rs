@@ -28,7 +28,7 @@ pub use self::operator_view::RetryError;
 use self::outcomes::{ReceiverHealth, Unrecorded};
 use self::pending_streams::{Loaded, PendingStreams};
 use self::schedule::{GIVE_UP_AFTER, interval};
-use super::damage::Damage;
+use super::damaged_rows::Damage;
 use super::metrics::Metrics;
 use super::tasks::Tasks;
 use super::timers::{Alarm, Timers};

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::super::fixtures::{NOW, approval, effects, handshake, signer_session, signer_signed, user};
-use super::super::note::Note;
+use super::super::operation_note::Note;
 use super::super::{Effect, Input, Operation, SetBack, StateMachine as _, StepResult};
 use super::tests::{events, handshake_event, login};
 use super::{Login, LoginMethod, LoginOrigin, LoginOver, LoginRedeemed, LoginState, RedeemFault};

@@ -7,7 +7,7 @@ use usher_protocol::bolt11::Invoice;
 use super::Starter;
 use crate::engine::StartError;
 use crate::engine::spending_budget::BudgetError;
-use crate::operations::{Operation, ServicePayment};
+use crate::operations::{Operation, OutgoingPayment};
 use crate::ports::{CorrelationKey, NewIdempotencyRecord};
 use crate::{StreamId, UnixMillis};
 
@@ -34,7 +34,7 @@ impl Starter {
         let ServicePaymentRequest { invoice, reference, expires_at } = request;
         let fee = self.budget.largest_fee(invoice.amount().unwrap_or_default());
         let paying = CorrelationKey::paying(invoice.payment_hash());
-        let (payment, effects) = ServicePayment::start(invoice, reference, expires_at, fee, now);
+        let (payment, effects) = OutgoingPayment::start(invoice, reference, expires_at, fee, now);
         let starting = self.starting_payments.read().await;
         let share = match self.budget.reserve(id, &payment.spending(), now) {
             Ok(share) => share,
@@ -55,7 +55,7 @@ impl Starter {
                 };
             }
         };
-        let owner = self.create(id, Operation::ServicePayment(payment), effects, record).await;
+        let owner = self.create(id, Operation::OutgoingPayment(payment), effects, record).await;
         if matches!(owner, Ok(Some(_)) | Err(StartError::TooManyOpen | StartError::TooManyEnded | StartError::Repeated))
         {
             share.release();

@@ -11,11 +11,11 @@ use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use usher_engine::{AgeCheckError, AgeCheckReturned, AgeCheckStarted, StreamId, VerificationView};
 
 use crate::PagesState;
+use crate::age_verification;
 use crate::browser::{Visit, cookie, cookie_name, set_cookie, visit};
 use crate::keyed_page::{self, Address, Found, KeyedView as _};
 use crate::language::Language;
 use crate::page::{self, Next};
-use crate::session;
 use crate::texts::{Message, Texts, fill};
 
 /// The page that leads to the provider. A redirect of a form is bound by the page's `form-action`, a link is not.
@@ -75,7 +75,7 @@ pub(crate) async fn end(
     match pages.engine.end_age_check(state, query, browser).await {
         Ok(AgeCheckReturned { session_id, page_secret, is_complete }) => {
             let address = pages.address(VerificationView::FOLDER, session_id, &page_secret);
-            let target = if is_complete { address } else { format!("{address}?{}", session::INCOMPLETE) };
+            let target = if is_complete { address } else { format!("{address}?{}", age_verification::INCOMPLETE) };
             let mut response = page::see_other(&target);
             // A check is over once its browser has returned.
             let cookie = set_cookie(&pages.url, &check_cookie_name(&pages, session), "", 0);

@@ -6,7 +6,7 @@ use super::*;
 const VOID: u64 = 60 + 60;
 
 /// A payment that nobody has replied to.
-fn unanswered() -> ServicePayment {
+fn unanswered() -> OutgoingPayment {
     let mut payment = sent();
     asks_to_look_up(payment.step(&replies(1, Err(unknown())), after(65)));
     payment
@@ -14,7 +14,7 @@ fn unanswered() -> ServicePayment {
 
 /// Feeds this look-up result until the operation ends; returns when it ended, its outcome and its reason.
 fn looked_up_until_the_end(
-    payment: &mut ServicePayment,
+    payment: &mut OutgoingPayment,
     result: &Input,
     from: UnixMillis,
 ) -> (UnixMillis, String, String) {

@@ -17,9 +17,9 @@ fn after(secs: u64) -> UnixMillis {
     NOW.plus(Duration::from_secs(secs))
 }
 
-fn started() -> ServicePayment {
+fn started() -> OutgoingPayment {
     let (state, effects) =
-        ServicePayment::start(invoice(5_000, PREIMAGE, 3600), Some("p-1".to_owned()), after(TTL), 250, NOW);
+        OutgoingPayment::start(invoice(5_000, PREIMAGE, 3600), Some("p-1".to_owned()), after(TTL), 250, NOW);
     assert!(
         matches!(&effects[..], [Effect::Ask(LightningRequest::PreparePayment { until, .. })] if *until == NOW.secs() + TTL)
     );
@@ -32,7 +32,7 @@ fn signed(now: UnixMillis) -> SignedPayment {
 }
 
 /// A payment whose request is on its way.
-fn sent() -> ServicePayment {
+fn sent() -> OutgoingPayment {
     let mut payment = started();
     let got = effects(payment.step(&Input::PaymentPrepared(Ok(signed(NOW))), NOW));
     assert!(
@@ -100,7 +100,7 @@ fn matching_preimage_proves_payment() {
 }
 
 /// The share of the budget, and for how long; the amount is 5,000 and the largest allowed fee 250.
-fn share(payment: &ServicePayment) -> (u64, Option<UnixMillis>) {
+fn share(payment: &OutgoingPayment) -> (u64, Option<UnixMillis>) {
     (payment.spending().share(), payment.spending().until)
 }
 
@@ -137,7 +137,7 @@ fn budget_share_counts_until_nonpayment_is_certain() {
     };
     assert_eq!(event(&outcome).1["outcome"], "unknown");
     assert_eq!(share(&silent), (5_250, day(now)));
-    let state = Operation::ServicePayment(silent.clone()).to_state().unwrap();
+    let state = Operation::OutgoingPayment(silent.clone()).to_state().unwrap();
     assert_eq!(Operation::from_state(&state).unwrap().spending(), Some(silent.spending()), "also after a restart");
 }
 
@@ -172,7 +172,7 @@ fn without_a_connection_nothing_is_sent_and_it_ends_not_paid() {
 
 #[test]
 fn payment_ends_when_the_invoice_expires() {
-    let (mut payment, _) = ServicePayment::start(invoice(5_000, PREIMAGE, 100), None, after(TTL), 250, NOW);
+    let (mut payment, _) = OutgoingPayment::start(invoice(5_000, PREIMAGE, 100), None, after(TTL), 250, NOW);
     assert_eq!(effects(payment.step(&Input::PaymentPrepared(Err(LightningError::NotSent)), after(99))), []);
     assert_eq!(payment.wake_at(), after(100));
     assert_eq!(told(payment.step(&Input::Timer, after(100))).0, "not_paid");
@@ -290,7 +290,7 @@ fn request_reported_as_not_sent_is_prepared_again() {
 /// Databases have these names: they stay, whatever the types are called.
 #[test]
 fn stored_name_is_pinned() {
-    let state = Operation::ServicePayment(started()).to_state().unwrap();
+    let state = Operation::OutgoingPayment(started()).to_state().unwrap();
     assert!(state.0.starts_with(r#"{"operation":"own_payment","#), "{}", state.0);
-    assert_eq!(Operation::from_state(&state).unwrap(), Operation::ServicePayment(started()));
+    assert_eq!(Operation::from_state(&state).unwrap(), Operation::OutgoingPayment(started()));
 }

@@ -78,7 +78,7 @@ const DAY: u64 = 24 * 3600;
 
 /// The state of a payment by the service's own backend.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ServicePayment {
+pub struct OutgoingPayment {
     invoice: Invoice,
     reference: Option<String>,
     #[serde(with = "millis")]
@@ -154,9 +154,9 @@ enum Phase {
     },
 }
 
-impl fmt::Debug for ServicePayment {
+impl fmt::Debug for OutgoingPayment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ServicePayment")
+        f.debug_struct("OutgoingPayment")
             .field("invoice", &self.invoice)
             .field("phase", &self.phase)
             .finish_non_exhaustive()
@@ -174,9 +174,9 @@ impl Attempt {
     }
 }
 
-impl StateMachine for ServicePayment {
+impl StateMachine for OutgoingPayment {
     fn kind(&self) -> OperationKind {
-        OperationKind::ServicePayment
+        OperationKind::OutgoingPayment
     }
 
     fn step(&mut self, input: &Input, now: UnixMillis) -> StepResult {
@@ -208,7 +208,7 @@ impl StateMachine for ServicePayment {
     }
 }
 
-impl ServicePayment {
+impl OutgoingPayment {
     /// Pays `invoice`, which names its amount; no attempt begins after `expires_at`. `reference` is the app's own and
     /// repeated in events. `fees_allowed` is the largest fee in millisats: it is reserved in the budget, because NIP-47
     /// has no way to limit the fee that a backend pays.

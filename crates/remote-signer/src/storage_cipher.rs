@@ -8,7 +8,7 @@ use sha2::Sha256;
 use usher_engine::ports::{RemoteSignerError, SignerSession};
 use usher_protocol::SecretKey;
 
-use crate::session::Session;
+use crate::stored_session::Session;
 
 /// What the key is for: no other key of the service is derived with the same text.
 const PURPOSE: &[u8] = b"usher: sessions of remote signers";

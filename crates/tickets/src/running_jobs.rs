@@ -11,7 +11,7 @@ use usher_engine::UnixMillis;
 use usher_engine::ports::{MintAuthToken, TicketJobId};
 
 use crate::failure::{Failure, Refusal};
-use crate::job::Ending;
+use crate::stored_job::Ending;
 
 /// How many jobs of one mint may wait for it to decide, for each that may work: a mint that never decides does not take the
 /// places of others.

@@ -33,7 +33,7 @@ proptest! {
     fn second_request_only_if_the_first_certainly_did_not_pay(
         inputs in prop::collection::vec((input(), 0..200_u64), 0..60),
     ) {
-        let mut operation = Operation::ServicePayment(started());
+        let mut operation = Operation::OutgoingPayment(started());
         let mut now = NOW;
         // The request that is out, as far as anybody knows: which it is, until when it is acted on, and whether an earlier
         // process may have sent it.

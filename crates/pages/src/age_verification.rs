@@ -15,7 +15,7 @@ use crate::keyed_page::{self, Address, KeyedView};
 use crate::language::Language;
 use crate::page;
 use crate::texts::{Message, StatusTexts, Texts, fill};
-use crate::waiting::Shown;
+use crate::waiting_page::Shown;
 
 #[derive(Template)]
 #[template(path = "session.html")]

@@ -7,11 +7,11 @@ use usher_engine::ports::{ProofId, TicketConflict};
 
 use crate::core::{Core, Halt, Start};
 use crate::failure::{Failure, Refusal};
-use crate::job::{Ending, Job, Record, Stage, plain_commit};
-use crate::jobs::{Entry, Progress};
 use crate::mint_address::MintAddress;
 use crate::mint_error::MintError;
 use crate::pending::Pending;
+use crate::running_jobs::{Entry, Progress};
+use crate::stored_job::{Ending, Job, Record, Stage, plain_commit};
 
 /// The pause after the first attempt that failed; it doubles with each.
 const FIRST_PAUSE: Duration = Duration::from_millis(500);

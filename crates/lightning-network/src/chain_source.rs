@@ -18,8 +18,8 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::task::AbortHandle;
 
+use crate::blockchain::Ledger;
 use crate::esplora;
-use crate::ledger::Ledger;
 
 /// 1 sat per virtual byte, in bitcoin per 1,000 virtual bytes.
 const FEE_RATE: f64 = 0.000_01;
