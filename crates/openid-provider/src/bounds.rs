@@ -5,12 +5,11 @@
 //! what was used, then what was not, and of this visitor before that of others. The store counts, so it is the same after a
 //! restart.
 
-use ring::hmac;
-use usher_engine::Visitor;
 use usher_engine::ports::{NewOpenIdConsent, OpenIdConsent, OpenIdQuota, OpenIdRecord, StoreError};
 
 use crate::provider::Provider;
 use crate::records::Content;
+use crate::visitor_key::{NETWORK, PROXY};
 
 const MEBIBYTE: u64 = 1024 * 1024;
 
@@ -34,37 +33,6 @@ const LOGIN_BYTES: u64 = 3072;
 /// Records looked at in one round, and after how many rounds the logins of open pages go too.
 const BATCH: usize = 64;
 const SPARING_ROUNDS: usize = 16;
-
-/// Of the 32 bytes of a hidden address: as many as no two addresses share by chance.
-const HIDDEN_BYTES: usize = 16;
-
-const NETWORK: &str = "network ";
-const PROXY: &str = "proxy ";
-
-/// Hides the addresses of visitors in the database: records of one address belong together, and nobody can tell which it is
-/// without this key.
-#[derive(Clone, Debug)]
-pub struct VisitorKey(hmac::Key);
-
-impl VisitorKey {
-    /// The key that is made of this secret. With another one, what is stored is of other visitors.
-    pub fn new(secret: &[u8; 32]) -> Self {
-        Self(hmac::Key::new(hmac::HMAC_SHA256, secret))
-    }
-
-    /// The text that a visitor's records are listed under.
-    pub fn listed(&self, visitor: Visitor) -> String {
-        let hidden = |address: &dyn std::fmt::Display| {
-            let tag = hmac::sign(&self.0, address.to_string().as_bytes());
-            tag.as_ref().iter().take(HIDDEN_BYTES).map(|byte| format!("{byte:02x}")).collect::<String>()
-        };
-        match visitor {
-            Visitor::Network(address) => format!("{NETWORK}{}", hidden(&address)),
-            Visitor::Proxy(address) => format!("{PROXY}{}", hidden(&address)),
-            Visitor::Loopback => "loopback".to_owned(),
-        }
-    }
-}
 
 /// The part of `most` that the visitor who is listed under this text may have. Who comes over loopback may be anybody.
 fn part(visitor: &str, most: u64) -> u64 {

@@ -54,10 +54,11 @@ mod session;
 mod texts;
 mod token;
 mod userinfo;
+mod visitor_key;
 
-pub use bounds::VisitorKey;
 pub use client::{Client, ClientError, ClientSecret, check_redirect_uri};
 pub use keys::{Algorithm, SigningKeys};
 pub use logins::{BeginLogin, LoginError, LoginOutcome, LoginStarted, Logins};
 pub use provider::{OpenIdOptions, OpenIdParts};
 pub use routes::OpenIdProvider;
+pub use visitor_key::VisitorKey;

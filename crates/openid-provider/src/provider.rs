@@ -8,10 +8,10 @@ use tokio::sync::{Mutex, Semaphore};
 use tokio_util::task::TaskTracker;
 use usher_engine::ports::{Clock, Directory, OpenIdStore, Randomness};
 
-use crate::bounds::VisitorKey;
 use crate::client::Client;
 use crate::keys::SigningKeys;
 use crate::logins::Logins;
+use crate::visitor_key::VisitorKey;
 
 /// How the provider is reached and whom it serves.
 #[derive(Clone, Debug)]

@@ -10,7 +10,7 @@
 //! | [`world`] | everything around the service: data, and a queue of what happens next |
 //! | [`world::invariants`] | a ledger of what was committed and reported, and the rules that must hold |
 //! | [`ports`] | the ports of the service, connected to the world |
-//! | [`service`], [`supervisor`] | the service, and who starts it again when it was killed |
+//! | [`daemon`], [`supervisor`] | the service, and who starts it again when it was killed |
 //! | [`fault_plan`] | the faults of a seed, decided in advance |
 //! | [`tickets`] | the ticket wallet and a mint, in a world of their own |
 //! | [`runner`] | many seeds, each in a process of its own |

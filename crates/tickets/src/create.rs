@@ -5,9 +5,9 @@ use std::sync::Arc;
 use cashu::{KeySetInfo, Keys};
 use usher_engine::ports::{CounterAdvance, MintAuthToken, ProofId, TicketConflict, TicketJobId, WithdrawTerms};
 
+use crate::attempt::stale;
 use crate::core::{Core, Halt, edge};
 use crate::failure::{Failure, Refusal};
-use crate::job_driver::stale;
 use crate::keysets::FRESH;
 use crate::mint_address::normal_unit;
 use crate::mints::Mint;

@@ -9,9 +9,9 @@ use cashu::{Bolt11Invoice, CurrencyUnit, MintQuoteBolt11Request, MintQuoteBolt11
 use usher_engine::UnixMillis;
 use usher_engine::ports::MintTerms;
 
+use crate::attempt::{Attempt, Attempts, stale};
 use crate::core::{Core, Halt, edge};
 use crate::failure::{Failure, Refusal};
-use crate::job_driver::{Attempt, Attempts, stale};
 use crate::mint_address::normal_unit;
 use crate::mint_error::MintError;
 use crate::mints::Mint;

@@ -3,64 +3,17 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use usher_engine::ports::{ProofId, TicketConflict};
+use usher_engine::ports::ProofId;
 
+use crate::attempt::{Attempt, Attempts, stale};
 use crate::core::{Core, Halt, Start};
 use crate::failure::{Failure, Refusal};
 use crate::mint_address::MintAddress;
-use crate::mint_error::MintError;
-use crate::pending::Pending;
 use crate::running_jobs::{Entry, Progress};
 use crate::stored_job::{Ending, Job, Record, Stage, plain_commit};
 
 /// The pause after the first attempt that failed; it doubles with each.
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
-
-/// What is known of the attempts of a job's current outputs. Not stored: after a restart nothing is known.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Attempts {
-    /// Whether one may have reached the mint without a response: its effect may still come.
-    pub(crate) uncertain: bool,
-    /// Whether there was any.
-    pub(crate) any: bool,
-    /// Since when the mint refuses (on the monotonic clock).
-    pub(crate) refused_since: Option<Duration>,
-    /// How often an unpaid quote was looked at.
-    pub(crate) looks: usize,
-    /// The mint has refused the job's auth token: the next attempt shows a newer one.
-    pub(crate) auth_refused: bool,
-    /// The outputs are new ones already, because the mint claimed to have signed those before them.
-    pub(crate) has_skipped: bool,
-    /// Set while the mint holds the inputs as pending.
-    pub(crate) pending: Option<Pending>,
-}
-
-impl Attempts {
-    /// Of outputs that were prepared just now.
-    pub(crate) const NONE: Self = Self {
-        uncertain: false,
-        any: false,
-        refused_since: None,
-        looks: 0,
-        auth_refused: false,
-        has_skipped: false,
-        pending: None,
-    };
-    /// Of outputs that were read from the store.
-    pub(crate) const UNKNOWN: Self = Self { uncertain: true, any: true, ..Self::NONE };
-}
-
-/// The result of an attempt.
-pub(crate) enum Attempt {
-    /// The job has changed: it is at this revision now.
-    Changed(Job),
-    /// The job has new outputs, of another keyset: it is at this revision now.
-    Anew(Job),
-    /// The mint waits for a payment: look again after a pause, or when somebody asks.
-    Later(Duration),
-    /// The mint holds the inputs as pending ([`Attempts::pending`]).
-    Pending,
-}
 
 impl Core {
     /// Runs the job and reports its end.
@@ -203,18 +156,8 @@ impl Core {
     }
 }
 
-/// A conflict that only somebody else's commit explains.
-pub(crate) fn stale(conflict: TicketConflict) -> Halt {
-    tracing::debug!(?conflict, "a ticket job was changed by somebody else");
-    Halt::Stale
-}
-
 /// A pause that is up to a half longer, by an amount of the job's own: jobs that failed together do not retry together.
 fn jittered(pause: Duration, job: &Job) -> Duration {
     let [byte, ..] = job.id.0;
     pause + pause * u32::from(byte) / 512
-}
-
-pub(crate) fn wrong(reason: &str) -> MintError {
-    MintError::Invalid(reason.to_owned())
 }

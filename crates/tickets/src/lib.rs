@@ -86,6 +86,7 @@
 //! are refused when the connection is made. Jobs, mints, waiting questions, keysets and proofs are bounded. A mint that
 //! hangs occupies its own slots only. Texts of mints are cleaned and cut, because some echo secrets.
 
+mod attempt;
 mod client;
 mod core;
 mod create;

@@ -5,31 +5,14 @@ use std::time::Duration;
 
 use usher_engine::ports::TokenState;
 
+use crate::attempt::{Attempt, Attempts, Pending};
 use crate::core::{Core, Halt};
-use crate::job_driver::{Attempt, Attempts};
 use crate::mint_error::MintError;
 use crate::running_jobs::{Entry, Progress};
 use crate::stored_job::{Job, Swapping};
-use crate::swap::LATE_EFFECTS;
 
 /// The shortest pause between two looks.
 const FIRST_LOOK: Duration = Duration::from_secs(1);
-
-/// Since when the inputs of a job are pending, on the monotonic clock. Not stored: after a restart it begins again.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Pending {
-    since: Duration,
-    /// When the job was tried last.
-    tried_at: Duration,
-}
-
-impl Pending {
-    /// Whether the job is to be tried although its inputs are pending: after five minutes, and again at each doubled age.
-    fn is_due(&self, now: Duration) -> bool {
-        let age = now.saturating_sub(self.since);
-        now.saturating_sub(self.tried_at) >= LATE_EFFECTS.max(age / 2)
-    }
-}
 
 impl Core {
     /// Tries a swap that may have been tried before, unless the mint holds its inputs as pending.

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use cashu::{Keys, Proof};
 use usher_engine::ports::{ProofId, ReceiveTerms, TicketConflict, TicketJobId, TokenFault, TokenState};
 
+use crate::attempt::stale;
 use crate::core::{Core, Halt, edge};
 use crate::create::{FirstStep, ids};
 use crate::failure::{Failure, Refusal};
-use crate::job_driver::stale;
 use crate::keysets::{FRESH, fee, is_any_expired};
 use crate::mint_address::{MintAddress, normal_unit};
 use crate::mints::Mint;

@@ -7,9 +7,9 @@ use cashu::{KeySetInfo, Proof, State};
 use usher_engine::ports::{CounterAdvance, MintAuthToken, StoreError, TicketError, TicketJobId};
 
 use crate::CashuWallet;
+use crate::attempt::wrong;
 use crate::core::{Core, Halt, blocking};
 use crate::failure::Refusal;
-use crate::job_driver::wrong;
 use crate::keysets::FRESH;
 use crate::mint_address::{MintAddress, normal_unit};
 use crate::mint_error::MintError;

@@ -11,10 +11,10 @@ use cashu::{PublicKey, State};
 use usher_engine::ports::{ProofId, StoreError, StoredProof, TicketBalance};
 
 use crate::CashuWallet;
+use crate::attempt::Attempt;
 use crate::core::{Core, Halt, edge};
 use crate::create::ids;
 use crate::failure::Failure;
-use crate::job_driver::Attempt;
 use crate::stored_job::{Job, Swapping};
 
 /// Most proofs in a request.

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use cashu::{BlindSignature, BlindedMessage, Proof};
 use usher_engine::ports::MintAuthToken;
 
+use crate::attempt::wrong;
 use crate::core::{Core, Halt, blocking};
-use crate::job_driver::wrong;
 use crate::keysets::FRESH;
 use crate::mints::Mint;
 use crate::outputs::{OutputError, Outputs};

@@ -1,14 +1,13 @@
 //! Attempts of a swap.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use cashu::{BlindSignature, Proof};
 use usher_engine::ports::TokenState;
 
+use crate::attempt::{Attempt, Attempts, LATE_EFFECTS, stale, wrong};
 use crate::core::{Core, Halt, edge};
 use crate::failure::{Failure, Refusal};
-use crate::job_driver::{Attempt, Attempts, stale, wrong};
 use crate::mint_address::MintAddress;
 use crate::mint_error::MintError;
 use crate::mints::Mint;
@@ -18,10 +17,6 @@ use crate::seed::Owner;
 use crate::states::together;
 use crate::stored_job::{Ending, Job, Kind, Record, Stage, Swapping, plain_commit};
 use crate::token;
-
-/// How long a mint must refuse before it is believed although an earlier attempt had no response: by then that one has
-/// surely been processed.
-pub(crate) const LATE_EFFECTS: Duration = Duration::from_secs(5 * 60);
 
 /// Why a job ends whose outputs the mint claims to have signed for another request, also after they were made anew.
 pub(crate) const SIGNED_BEFORE: &str = "it has signed these outputs before: another service uses the same key with it";

@@ -8,6 +8,7 @@ use tokio::sync::mpsc;
 use usher_protocol::handshake_url::decode_token;
 use usher_protocol::message::WalletMessage;
 
+use super::admission::Admission;
 use super::index::Index;
 use super::inputs::Inputs;
 use super::metrics::Metrics;
@@ -16,12 +17,6 @@ use super::tasks::Tasks;
 use crate::operations::Input;
 use crate::ports::{CorrelationKey, Inbound};
 use crate::{StreamId, UnixMillis};
-
-/// Decides which messages go on to the operations that they belong to.
-pub(super) trait Admission: Send + Sync {
-    /// Whether this message goes on to this operation. It came over this relay; a copy came over another before.
-    fn admits(&self, id: StreamId, inbound: &Inbound) -> bool;
-}
 
 /// Hands messages to operations.
 pub(super) struct Inbox {

@@ -13,8 +13,10 @@
 //!
 //! A part that has something for an operation puts it into `inputs`; no part holds the engine itself.
 
+mod admission;
 mod age_check_queue;
 mod alarms;
+mod bounded_cache;
 mod browser_logins;
 mod capacity;
 mod cleanup;

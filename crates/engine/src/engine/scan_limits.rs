@@ -8,7 +8,6 @@
 //! Logins that browsers begin on the page of a reusable login count as scans of its URL. Limits are kept in memory, for each
 //! handshake by itself: after a restart they are full again.
 
-use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,8 +18,9 @@ use usher_protocol::message::WalletMessage;
 use usher_protocol::{EventId, PublicKey};
 use usher_token_bucket::{Rate, TokenBucket};
 
+use super::admission::Admission;
+use super::bounded_cache::bounded;
 use super::capacity::Capacity;
-use super::inbox::Admission;
 use super::index::Index;
 use super::inputs::Inputs;
 use super::reusable_logins::ReusableLogins;
@@ -126,13 +126,6 @@ struct State {
 struct Handshake {
     all: Bucket,
     refused: u64,
-}
-
-/// Not `LruCache::new`, which allocates for the whole capacity at once.
-pub(super) fn bounded<K: std::hash::Hash + Eq, V>(capacity: usize) -> LruCache<K, V> {
-    let mut cache = LruCache::unbounded();
-    cache.resize(NonZeroUsize::new(capacity).unwrap_or(NonZeroUsize::MIN));
-    cache
 }
 
 impl ScanLimits {

@@ -9,7 +9,7 @@ use std::time::Duration;
 use lru::LruCache;
 use usher_token_bucket::{Rate, TokenBucket};
 
-use super::scan_limits::bounded;
+use super::bounded_cache::bounded;
 use crate::Visitor;
 
 /// Logins that one network may begin: a hundred people who are shown a code in the same minute are all in after 8 s.

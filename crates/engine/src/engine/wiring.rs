@@ -20,6 +20,7 @@ use usher_protocol::PublicKey;
 use usher_protocol::subkey::SubkeyProof;
 
 use super::Engine;
+use super::admission::Admission;
 use super::age_check_queue::AgeCheckQueue;
 use super::alarms::Alarms;
 use super::browser_logins::BrowserLogins;
@@ -32,7 +33,7 @@ use super::event_feed::EventFeed;
 use super::handshake_urls::HandshakeUrls;
 use super::idempotency::IdempotencyRecords;
 use super::ids::Ids;
-use super::inbox::{Admission, Inbox};
+use super::inbox::Inbox;
 use super::index::Index;
 use super::inputs::Inputs;
 use super::invoice_watcher::{InvoiceWatcher, InvoiceWatcherParts};
