@@ -146,6 +146,10 @@ impl Browser {
     pub async fn click(&mut self, selector: &str) {
         self.until(&format!("document.readyState === 'complete' && document.querySelector({selector:?}) !== null"))
             .await;
+        // A page that was never painted ignores the pointer. (One in the background is not painted.)
+        let painted =
+            "new Promise(done => { requestAnimationFrame(() => requestAnimationFrame(done)); setTimeout(done, 500); })";
+        let _ = self.try_evaluate(painted).await;
         let middle = format!(
             "(element => {{ element.scrollIntoView({{ block: 'center' }}); const box = element.getBoundingClientRect();
                 return [box.x + box.width / 2, box.y + box.height / 2]; }})(document.querySelector({selector:?}))"

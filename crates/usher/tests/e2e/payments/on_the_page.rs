@@ -30,6 +30,8 @@ async fn is_for_everybody(browser: &mut Browser) {
 /// The invoice that the page in the browser shows.
 async fn invoice(browser: &mut Browser) -> String {
     browser.until(&state_is("waiting")).await;
+    // The page's script exchanges the page's parts.
+    browser.until("!!document.getElementById('invoice')?.value").await;
     browser.evaluate("document.getElementById('invoice').value").await.as_str().unwrap().to_owned()
 }
 
