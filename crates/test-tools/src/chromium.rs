@@ -146,10 +146,7 @@ impl Browser {
     pub async fn click(&mut self, selector: &str) {
         self.until(&format!("document.readyState === 'complete' && document.querySelector({selector:?}) !== null"))
             .await;
-        // A page that was never painted ignores the pointer. (One in the background is not painted.)
-        let painted =
-            "new Promise(done => { requestAnimationFrame(() => requestAnimationFrame(done)); setTimeout(done, 500); })";
-        let _ = self.try_evaluate(painted).await;
+        self.painted().await;
         let middle = format!(
             "(element => {{ element.scrollIntoView({{ block: 'center' }}); const box = element.getBoundingClientRect();
                 return [box.x + box.width / 2, box.y + box.height / 2]; }})(document.querySelector({selector:?}))"
@@ -158,6 +155,20 @@ impl Browser {
         for kind in ["mousePressed", "mouseReleased"] {
             let mouse = json!({ "type": kind, "x": middle[0], "y": middle[1], "button": "left", "clickCount": 1 });
             self.command("Input.dispatchMouseEvent", mouse).await;
+        }
+    }
+
+    /// Waits until the page was painted: before that it ignores the pointer.
+    async fn painted(&mut self) {
+        if self.has_javascript {
+            // A page in the background is not painted.
+            let frames = "new Promise(done => {
+                requestAnimationFrame(() => requestAnimationFrame(done)); setTimeout(done, 500); })";
+            let _ = self.try_evaluate(frames).await;
+        } else {
+            // Such a page runs no timers and has no frames to wait for. A picture of it needs it painted.
+            let corner = json!({ "x": 0, "y": 0, "width": 1, "height": 1, "scale": 1 });
+            let _ = self.try_command("Page.captureScreenshot", json!({ "format": "png", "clip": corner })).await;
         }
     }
 
