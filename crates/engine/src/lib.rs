@@ -4,35 +4,66 @@
 //! runs it: one step is one transaction of the [`Store`](ports::Store), and effects happen only after
 //! the commit. The interfaces that the engine needs are in [`ports`].
 
-pub mod engine;
+mod engine;
 pub mod event;
 pub mod event_data;
 mod event_type;
+mod field_checks;
 pub mod field_errors;
-pub mod operation_outcome;
+mod kernel;
+mod login;
+mod operation_outcome;
+mod operation_pages;
 pub mod operations;
+mod page_rules;
+mod payment;
 pub mod ports;
+mod starter;
 pub mod stream_id;
+mod subscription;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
+mod ticket;
 pub mod time;
+mod verification;
 mod visitor;
 
-pub use engine::{
-    AgeCheckError, AgeCheckReturned, AgeCheckStarted, AuthenticateKey, BrowserLogin, BrowserLoginStarted, BurnTicket,
-    CloseHandshakeError, DecisionError, Engine, EngineMetrics, EngineOptions, EngineParts, EventsError, FieldValues,
-    HandshakePage, HandshakeState, HandshakeView, IdempotentRequest, KeyHandshakeRequest, KeyHandshakeStarted,
-    LightningBackend, Live, LiveEvent, LiveEvents, LoginPageError, LoginPageWatch, LoginRequest, LoginStarted,
-    LoginView, LoginVisit, MintTicket, OpenedLogin, OperationMetrics, OutgoingPage, OutgoingTicket, PageRules,
-    PayInvoiceRequest, PaymentRules, PaymentView, RecurringPaymentRequest, RedeemError, RenderedResponse,
-    RequestInvoice, RequestTicket, RequestVerificationToken, RetryError, ReusableHandshake, ReusablePage, ScanLimit,
-    SendTicket, SignerView, SinglePaymentRequest, SpendingRules, StartError, SubscriptionError, SubscriptionFilter,
-    SubscriptionPage, TicketCallError, VerificationRules, VerificationSessionStarted, VerificationView, WithdrawTicket,
-};
+pub use engine::Engine;
+pub use engine::wiring::{EngineOptions, EngineParts};
 pub use event::{Event, EventPage, EventType};
 pub use event_data::EventData;
+pub use field_checks::FieldValues;
 pub use field_errors::{FieldError, FieldErrors};
+pub use kernel::errors::{EventsError, StartError, TicketCallError};
+pub use kernel::event_feed::{Live, LiveEvent, LiveEvents};
+pub use kernel::idempotency::{IdempotentRequest, RenderedResponse};
+pub use kernel::lightning_queue::LightningBackend;
+pub use kernel::metrics::{EngineMetrics, OperationMetrics};
+pub use kernel::webhook_dispatcher::RetryError;
+pub use login::authentication::start::AuthenticateKey;
+pub use login::codes::RedeemError;
+pub use login::key_handshake::reusable::{CloseHandshakeError, HandshakePage, ReusableHandshake};
+pub use login::key_handshake::start::{KeyHandshakeRequest, KeyHandshakeStarted};
+pub use login::pages::{LoginPageError, LoginPageWatch, LoginView, OpenedLogin, ReusablePage, SignerView};
+pub use login::scan_limits::ScanLimit;
+pub use login::start::{BrowserLogin, BrowserLoginStarted, LoginRequest, LoginStarted, LoginVisit};
 pub use operation_outcome::OperationOutcome;
+pub use operation_pages::{HandshakeState, HandshakeView, PaymentView};
+pub use page_rules::PageRules;
+pub use payment::invoice_payment::PayInvoiceRequest;
+pub use payment::invoice_request::start::RequestInvoice;
+pub use payment::spending_budget::SpendingRules;
+pub use payment::start::SinglePaymentRequest;
+pub use starter::PaymentRules;
 pub use stream_id::StreamId;
+pub use subscription::request::start::RecurringPaymentRequest;
+pub use subscription::subscriptions::{SubscriptionError, SubscriptionFilter, SubscriptionPage};
+pub use ticket::delivery::start::SendTicket;
+pub use ticket::outgoing::{OutgoingPage, OutgoingTicket};
+pub use ticket::request::start::RequestTicket;
+pub use ticket::tickets::{BurnTicket, MintTicket, WithdrawTicket};
 pub use time::UnixMillis;
+pub use verification::sessions::{AgeCheckError, AgeCheckReturned, AgeCheckStarted, DecisionError, VerificationView};
+pub use verification::start::{VerificationRules, VerificationSessionStarted};
+pub use verification::token_request::RequestVerificationToken;
 pub use visitor::Visitor;

@@ -1,134 +1,51 @@
-//! The engine runs operations.
-//!
-//! [`Engine`] is its public face (`public_methods`). The work is done by parts, each with its own state and a small interface; `wiring`
-//! shows who uses whom. Data flows one way:
-//!
-//! ```text
-//! start ──────────────┐
-//! inbox ───────┐      │
-//! alarms ──────┼─▶ inputs ─▶ workers ─▶ commit ─▶ event feed, outbox, invoice watcher, Lightning queue,
-//! Lightning ───┤                                  ticket queue, webhook dispatcher, index, timers
-//! tickets ─────┘
-//! ```
-//!
-//! A part that has something for an operation puts it into `inputs`; no part holds the engine itself.
+//! The engine: its public face ([`Engine`]) and the wiring of its parts.
 
-mod admission;
-mod age_check_queue;
-mod alarms;
-mod bounded_cache;
-mod browser_logins;
-mod capacity;
-mod cleanup;
-mod clock_changes;
-mod commit;
-mod damaged_rows;
-mod errors;
-mod event_feed;
-#[cfg(test)]
-mod fixtures;
-mod handshake_urls;
-mod idempotency;
-mod ids;
-mod inbox;
-mod index;
-mod inputs;
-mod invoice_watcher;
-mod lightning_metrics;
-mod lightning_notifications;
-mod lightning_queue;
-mod login_codes;
-mod login_methods;
-mod logins;
-mod metrics;
-mod new_logins;
-mod open_deliveries;
-mod operation_pages;
-mod outbox;
 mod public_methods;
-mod restore;
-mod reusable_handshakes;
-mod reusable_logins;
-mod scan_limits;
-mod signer_places;
-mod signer_queue;
-mod spending_budget;
-mod start;
-mod subscriptions;
-mod tasks;
-mod ticket_metrics;
-mod ticket_queue;
-mod tickets;
-mod timers;
-mod verification_sessions;
-mod visitor_shares;
-mod webhook_dispatcher;
-mod wiring;
-mod workers;
+pub(crate) mod wiring;
 
 use std::sync::Arc;
 
-use self::damaged_rows::Damage;
-pub use self::errors::{EventsError, StartError, TicketCallError};
-use self::event_feed::EventFeed;
-pub use self::event_feed::{Live, LiveEvent, LiveEvents};
-use self::idempotency::IdempotencyRecords;
-pub use self::idempotency::{IdempotentRequest, RenderedResponse};
-use self::index::Index;
-use self::invoice_watcher::InvoiceWatcher;
-use self::lightning_metrics::LightningMetrics;
-pub use self::lightning_queue::LightningBackend;
-pub use self::login_codes::RedeemError;
-use self::logins::Logins;
-pub use self::logins::{LoginPageError, LoginPageWatch, LoginView, OpenedLogin, ReusablePage, SignerView};
-use self::metrics::Metrics;
-pub use self::metrics::{EngineMetrics, OperationMetrics};
-use self::operation_pages::OperationPages;
-pub use self::operation_pages::{HandshakeState, HandshakeView, PaymentView};
-use self::reusable_handshakes::ReusableHandshakes;
-pub use self::reusable_handshakes::{CloseHandshakeError, HandshakePage, ReusableHandshake};
-pub use self::scan_limits::ScanLimit;
-use self::scan_limits::ScanLimits;
-pub use self::spending_budget::SpendingRules;
-pub use self::start::{
-    AuthenticateKey, BrowserLogin, BrowserLoginStarted, FieldValues, KeyHandshakeRequest, KeyHandshakeStarted,
-    LoginRequest, LoginStarted, LoginVisit, PageRules, PayInvoiceRequest, PaymentRules, RecurringPaymentRequest,
-    RequestInvoice, RequestTicket, RequestVerificationToken, SendTicket, SinglePaymentRequest, VerificationRules,
-    VerificationSessionStarted,
-};
-use self::start::{FieldChecks, Starter};
-use self::subscriptions::Subscriptions;
-pub use self::subscriptions::{SubscriptionError, SubscriptionFilter, SubscriptionPage};
-use self::tasks::Tasks;
-pub use self::tickets::{BurnTicket, MintTicket, OutgoingPage, OutgoingTicket, WithdrawTicket};
-use self::tickets::{OutgoingTickets, Tickets};
-use self::verification_sessions::VerificationSessions;
-pub use self::verification_sessions::{
-    AgeCheckError, AgeCheckReturned, AgeCheckStarted, DecisionError, VerificationView,
-};
-pub use self::webhook_dispatcher::RetryError;
-use self::webhook_dispatcher::WebhookDispatcher;
-pub use self::wiring::{EngineOptions, EngineParts};
+use crate::field_checks::FieldChecks;
+use crate::kernel::damaged_rows::Damage;
+use crate::kernel::event_feed::EventFeed;
+use crate::kernel::idempotency::IdempotencyRecords;
+use crate::kernel::index::Index;
+use crate::kernel::invoice_watcher::InvoiceWatcher;
+use crate::kernel::lightning_metrics::LightningMetrics;
+use crate::kernel::lightning_queue::LightningBackend;
+use crate::kernel::metrics::Metrics;
+use crate::kernel::tasks::Tasks;
+use crate::kernel::webhook_dispatcher::WebhookDispatcher;
+use crate::login::key_handshake::reusable::ReusableHandshakes;
+use crate::login::pages::Logins;
+use crate::login::scan_limits::ScanLimits;
+use crate::operation_pages::OperationPages;
+use crate::starter::Starter;
+use crate::subscription::subscriptions::Subscriptions;
+use crate::ticket::outgoing::OutgoingTickets;
+use crate::ticket::tickets::Tickets;
+use crate::verification::sessions::VerificationSessions;
+
 /// Runs operations.
 pub struct Engine {
-    tasks: Tasks,
-    metrics: Arc<Metrics>,
-    damage: Arc<Damage>,
-    feed: Arc<EventFeed>,
-    watcher: Arc<InvoiceWatcher>,
-    lightning: Option<LightningBackend>,
-    lightning_metrics: Arc<LightningMetrics>,
-    idempotency: Arc<IdempotencyRecords>,
-    subscriptions: Arc<Subscriptions>,
-    checks: Arc<FieldChecks>,
-    starter: Arc<Starter>,
-    tickets: Tickets,
-    outgoing: OutgoingTickets,
-    index: Arc<Index>,
-    webhooks: Arc<WebhookDispatcher>,
-    reusable_handshakes: Arc<ReusableHandshakes>,
-    scans: Arc<ScanLimits>,
-    verification_sessions: Arc<VerificationSessions>,
-    logins: Arc<Logins>,
-    pages: OperationPages,
+    pub(crate) tasks: Tasks,
+    pub(crate) metrics: Arc<Metrics>,
+    pub(crate) damage: Arc<Damage>,
+    pub(crate) feed: Arc<EventFeed>,
+    pub(crate) watcher: Arc<InvoiceWatcher>,
+    pub(crate) lightning: Option<LightningBackend>,
+    pub(crate) lightning_metrics: Arc<LightningMetrics>,
+    pub(crate) idempotency: Arc<IdempotencyRecords>,
+    pub(crate) subscriptions: Arc<Subscriptions>,
+    pub(crate) checks: Arc<FieldChecks>,
+    pub(crate) starter: Arc<Starter>,
+    pub(crate) tickets: Tickets,
+    pub(crate) outgoing: OutgoingTickets,
+    pub(crate) index: Arc<Index>,
+    pub(crate) webhooks: Arc<WebhookDispatcher>,
+    pub(crate) reusable_handshakes: Arc<ReusableHandshakes>,
+    pub(crate) scans: Arc<ScanLimits>,
+    pub(crate) verification_sessions: Arc<VerificationSessions>,
+    pub(crate) logins: Arc<Logins>,
+    pub(crate) pages: OperationPages,
 }

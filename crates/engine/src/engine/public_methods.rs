@@ -5,20 +5,39 @@ use std::time::Duration;
 
 use usher_protocol::PublicKey;
 
-use super::{
-    AgeCheckError, AgeCheckReturned, AgeCheckStarted, AuthenticateKey, BrowserLogin, BrowserLoginStarted, BurnTicket,
-    CloseHandshakeError, DecisionError, Engine, EngineMetrics, EventsError, FieldValues, HandshakePage, HandshakeView,
-    IdempotentRequest, KeyHandshakeRequest, KeyHandshakeStarted, LightningBackend, LiveEvents, LoginRequest,
-    LoginStarted, MintTicket, OutgoingPage, PayInvoiceRequest, PaymentView, RecurringPaymentRequest, RequestInvoice,
-    RequestTicket, RequestVerificationToken, RetryError, SendTicket, SinglePaymentRequest, StartError,
-    SubscriptionError, SubscriptionFilter, SubscriptionPage, TicketCallError, VerificationSessionStarted,
-    VerificationView, WithdrawTicket,
-};
-use crate::operations::{self, AgeDecision, SubscriptionView};
+use crate::Engine;
+use crate::field_checks::FieldValues;
+use crate::kernel::errors::{EventsError, StartError, TicketCallError};
+use crate::kernel::event_feed::LiveEvents;
+use crate::kernel::idempotency::IdempotentRequest;
+use crate::kernel::lightning_queue::LightningBackend;
+use crate::kernel::metrics::EngineMetrics;
+use crate::kernel::webhook_dispatcher::RetryError;
+use crate::login::authentication::start::AuthenticateKey;
+use crate::login::key_handshake::reusable::{CloseHandshakeError, HandshakePage};
+use crate::login::key_handshake::start::{KeyHandshakeRequest, KeyHandshakeStarted};
+use crate::login::start::{BrowserLogin, BrowserLoginStarted, LoginRequest, LoginStarted};
+use crate::operation_pages::{HandshakeView, PaymentView};
+use crate::operations;
+use crate::operations::{AgeDecision, SubscriptionView};
+use crate::payment::invoice_payment::PayInvoiceRequest;
+use crate::payment::invoice_request::start::RequestInvoice;
+use crate::payment::start::SinglePaymentRequest;
 use crate::ports::{
     DamagedRow, Delivery, DeliveryCounts, DeliveryStatus, IdempotencyKey, IdempotencyRecord, LightningError,
     LightningInfo, LightningNode, LightningStatus, MintAuthToken, StoreError, TicketBalance, Token,
 };
+use crate::subscription::request::start::RecurringPaymentRequest;
+use crate::subscription::subscriptions::{SubscriptionError, SubscriptionFilter, SubscriptionPage};
+use crate::ticket::delivery::start::SendTicket;
+use crate::ticket::outgoing::OutgoingPage;
+use crate::ticket::request::start::RequestTicket;
+use crate::ticket::tickets::{BurnTicket, MintTicket, WithdrawTicket};
+use crate::verification::sessions::{
+    AgeCheckError, AgeCheckReturned, AgeCheckStarted, DecisionError, VerificationView,
+};
+use crate::verification::start::VerificationSessionStarted;
+use crate::verification::token_request::RequestVerificationToken;
 use crate::{EventPage, FieldErrors, StreamId};
 
 impl Engine {

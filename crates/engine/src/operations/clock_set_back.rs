@@ -18,19 +18,19 @@ pub struct SetBack {
 
 impl SetBack {
     /// Adjusts the end of a pause or of a lease: it stays as far away as it was.
-    pub(super) fn pause(self, at: &mut UnixMillis, now: UnixMillis) {
+    pub(crate) fn pause(self, at: &mut UnixMillis, now: UnixMillis) {
         *at = (*at).min(at.minus(self.by).max(now));
     }
 
     /// Adjusts the operation's expiry.
-    pub(super) fn expiry(self, at: &mut UnixMillis) {
+    pub(crate) fn expiry(self, at: &mut UnixMillis) {
         if self.created {
             *at = at.minus(self.by);
         }
     }
 
     /// Adjusts the time of a past event.
-    pub(super) fn moment(self, at: &mut UnixMillis, now: UnixMillis) {
+    pub(crate) fn moment(self, at: &mut UnixMillis, now: UnixMillis) {
         if *at > now {
             *at = at.minus(self.by).min(now);
         }

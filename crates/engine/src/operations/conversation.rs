@@ -17,7 +17,7 @@ pub const MAX_SUBKEYS: usize = 8;
 
 /// The keys of a conversation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Conversation {
+pub(crate) struct Conversation {
     /// The key that the operator requested.
     asked: PublicKey,
     /// The main key of the conversation: the requested key, unless a proof shows that it is a subkey of another.
@@ -37,7 +37,7 @@ struct Device {
 
 impl Conversation {
     /// With `main_key`, whose `subkeys` may reply without a proof; those beyond [`MAX_SUBKEYS`] are left out.
-    pub(super) fn new(main_key: PublicKey, subkeys: &[PublicKey]) -> Self {
+    pub(crate) fn new(main_key: PublicKey, subkeys: &[PublicKey]) -> Self {
         let mut named: Vec<PublicKey> = Vec::new();
         for key in subkeys {
             if *key != main_key && !named.contains(key) && named.len() < MAX_SUBKEYS {
@@ -47,23 +47,23 @@ impl Conversation {
         Self { asked: main_key, main_key, subkeys: named, devices: Vec::new() }
     }
 
-    pub(super) const fn main_key(&self) -> PublicKey {
+    pub(crate) const fn main_key(&self) -> PublicKey {
         self.main_key
     }
 
     /// The key that the operator asked for, which may have turned out to be a subkey.
-    pub(super) const fn asked(&self) -> PublicKey {
+    pub(crate) const fn asked(&self) -> PublicKey {
         self.asked
     }
 
     /// The keys that the operator named in addition to the main key: later requests to the user name them as well.
-    pub(super) fn named(&self) -> Vec<PublicKey> {
+    pub(crate) fn named(&self) -> Vec<PublicKey> {
         let asked = (self.asked != self.main_key).then_some(self.asked);
         self.subkeys.iter().copied().chain(asked).collect()
     }
 
     /// All keys whose reply may be valid.
-    pub(super) fn keys(&self) -> Vec<PublicKey> {
+    pub(crate) fn keys(&self) -> Vec<PublicKey> {
         let mut keys = vec![self.main_key];
         let others = self.subkeys.iter().chain(self.devices.iter().map(|device| &device.key)).chain([&self.asked]);
         for key in others {
@@ -75,12 +75,12 @@ impl Conversation {
     }
 
     /// Whether `key` can refer to this conversation's user.
-    pub(super) fn is_with(&self, key: &PublicKey) -> bool {
+    pub(crate) fn is_with(&self, key: &PublicKey) -> bool {
         *key == self.main_key || *key == self.asked
     }
 
     /// The main key that a reply of `author` proves; `None` if the reply is not valid.
-    pub(super) fn main_key_of(
+    pub(crate) fn main_key_of(
         &self,
         author: &PublicKey,
         proof: Option<&SubkeyProof>,
@@ -101,12 +101,12 @@ impl Conversation {
     }
 
     /// Whether a reply of `author` without a proof is valid for payments.
-    pub(super) fn may_pay(&self, author: &PublicKey, now: UnixMillis) -> bool {
+    pub(crate) fn may_pay(&self, author: &PublicKey, now: UnixMillis) -> bool {
         self.main_key_of(author, None, Permission::Payment, now).is_some()
     }
 
     /// A device could not read a message and proves that it is a subkey; returns whether it is a new recipient.
-    pub(super) fn prove(
+    pub(crate) fn prove(
         &mut self,
         author: &PublicKey,
         proof: &SubkeyProof,
@@ -133,14 +133,14 @@ impl Conversation {
     }
 
     /// `message` to everybody who takes part, sent again until `until`.
-    pub(super) fn message(&self, message: &ServiceMessage, until: UnixMillis) -> OutboxMessage {
+    pub(crate) fn message(&self, message: &ServiceMessage, until: UnixMillis) -> OutboxMessage {
         let keys = self.keys();
         self.message_to(keys.clone(), keys, message, until)
     }
 
     /// The same to a key that has just proven itself, and to nobody else: wallets lose a copy that arrives right behind another.
     /// Only when the proof has told who the main key is, that key is asked too: it was not before.
-    pub(super) fn message_to_proven(
+    pub(crate) fn message_to_proven(
         &self,
         author: &PublicKey,
         message: &ServiceMessage,

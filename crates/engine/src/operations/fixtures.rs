@@ -17,14 +17,14 @@ use super::{Effect, Input, SignerNews, SignerReport, StepResult};
 use crate::UnixMillis;
 use crate::ports::{RemoteSignerError, SignedEvent, SignerProgress, SignerSession};
 
-pub(super) const NOW: UnixMillis = UnixMillis(1_800_000_000_000);
+pub(crate) const NOW: UnixMillis = UnixMillis(1_800_000_000_000);
 
 pub(crate) fn user(n: u8) -> Keys {
     Keys::new(SecretKey::from_slice(&[n; 32]).unwrap())
 }
 
 /// A device of `main` with this permission, valid for an hour from [`NOW`].
-pub(super) fn device(main: &Keys, nonce: u8, permission: Permission) -> (PublicKey, SubkeyProof) {
+pub(crate) fn device(main: &Keys, nonce: u8, permission: Permission) -> (PublicKey, SubkeyProof) {
     let metadata = Metadata {
         name: "phone".to_owned(),
         nonce: [nonce; 32],
@@ -37,7 +37,7 @@ pub(super) fn device(main: &Keys, nonce: u8, permission: Permission) -> (PublicK
     (subkey, SubkeyProof { main_key: main.public_key(), metadata })
 }
 
-pub(super) fn handshake(author: &Keys, token: &str, relays: &[&str]) -> Input {
+pub(crate) fn handshake(author: &Keys, token: &str, relays: &[&str]) -> Input {
     let preferred_relays = relays.iter().map(|relay| (*relay).to_owned()).collect();
     let message =
         WalletMessage::KeyHandshake(KeyHandshake { token: token.to_owned(), client_info: None, preferred_relays });
@@ -45,20 +45,20 @@ pub(super) fn handshake(author: &Keys, token: &str, relays: &[&str]) -> Input {
 }
 
 /// The same input, made by its wallet at another time.
-pub(super) fn made_at(input: Input, sent_at: UnixMillis) -> Input {
+pub(crate) fn made_at(input: Input, sent_at: UnixMillis) -> Input {
     match input {
         Input::Wallet { author, message, .. } => Input::Wallet { author, sent_at, message },
         other => other,
     }
 }
 
-pub(super) fn approval(author: PublicKey, challenge: &str, subkey_proof: Option<SubkeyProof>) -> Input {
+pub(crate) fn approval(author: PublicKey, challenge: &str, subkey_proof: Option<SubkeyProof>) -> Input {
     let status =
         AuthStatus::Approved { granted_permissions: vec!["x".to_owned()], session_token: Some("s".to_owned()) };
     answer(author, challenge, subkey_proof, status)
 }
 
-pub(super) fn answer(
+pub(crate) fn answer(
     author: PublicKey,
     challenge: &str,
     subkey_proof: Option<SubkeyProof>,
@@ -68,11 +68,11 @@ pub(super) fn answer(
     Input::Wallet { author, sent_at: NOW, message }
 }
 
-pub(super) fn cannot_read(author: PublicKey, proof: SubkeyProof) -> Input {
+pub(crate) fn cannot_read(author: PublicKey, proof: SubkeyProof) -> Input {
     Input::Wallet { author, sent_at: NOW, message: WalletMessage::SubkeyProof { proof, about: EventId::all_zeros() } }
 }
 
-pub(super) fn effects(outcome: StepResult) -> Vec<Effect> {
+pub(crate) fn effects(outcome: StepResult) -> Vec<Effect> {
     match outcome {
         StepResult::Stepped(effects) => effects,
         StepResult::Ignored => panic!("ignored"),
@@ -80,7 +80,7 @@ pub(super) fn effects(outcome: StepResult) -> Vec<Effect> {
 }
 
 /// The type and data of the only event among the effects.
-pub(super) fn event(effects: &[Effect]) -> (&'static str, Value) {
+pub(crate) fn event(effects: &[Effect]) -> (&'static str, Value) {
     let mut events = effects.iter().filter_map(|effect| match effect {
         Effect::Emit(event) => Some((event.event_type.as_str(), serde_json::from_str(&event.data).unwrap())),
         _ => None,
@@ -95,7 +95,7 @@ pub(crate) fn invoice(amount: u64, preimage: Preimage, expiry: u64) -> Invoice {
     invoice_on(Currency::Regtest, amount, preimage, expiry)
 }
 
-pub(super) fn invoice_on(network: Currency, amount: u64, preimage: Preimage, expiry: u64) -> Invoice {
+pub(crate) fn invoice_on(network: Currency, amount: u64, preimage: Preimage, expiry: u64) -> Invoice {
     let hash = sha256::Hash::from_byte_array(*preimage.payment_hash().as_bytes());
     let key = user(77).secret_key().clone();
     InvoiceBuilder::new(network)
@@ -113,7 +113,7 @@ pub(super) fn invoice_on(network: Currency, amount: u64, preimage: Preimage, exp
         .unwrap()
 }
 
-pub(super) fn payment_says(author: &Keys, request_id: &str, status: PaymentStatus) -> Input {
+pub(crate) fn payment_says(author: &Keys, request_id: &str, status: PaymentStatus) -> Input {
     let response = PaymentResponse { request_id: request_id.to_owned(), status };
     let message = match response.status {
         PaymentStatus::Success { .. } => WalletMessage::PaymentConfirmation(response),
@@ -130,11 +130,11 @@ fn signer_report(number: u32, news: SignerNews) -> Input {
     Input::Signer(Box::new(SignerReport { number, news }))
 }
 
-pub(super) fn signer_progress(number: u32, progress: SignerProgress) -> Input {
+pub(crate) fn signer_progress(number: u32, progress: SignerProgress) -> Input {
     signer_report(number, SignerNews::Progress(progress))
 }
 
-pub(super) fn signer_failed(number: u32, error: RemoteSignerError) -> Input {
+pub(crate) fn signer_failed(number: u32, error: RemoteSignerError) -> Input {
     signer_report(number, SignerNews::Ended(Err(error)))
 }
 

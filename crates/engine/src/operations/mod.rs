@@ -3,26 +3,12 @@
 //! An operation takes an [`Input`] and the time, changes its state, and returns [`Effect`]s. The engine commits state
 //! and effects in one transaction and applies the effects after the commit.
 
-mod authentication;
-mod clock_set_back;
-mod conversation;
+pub(crate) mod clock_set_back;
+pub(crate) mod conversation;
 #[cfg(test)]
 pub(crate) mod fixtures;
-mod invoice_request;
-mod key_handshake;
-mod login;
-mod operation_note;
-mod outgoing_payment;
-mod payment;
-mod recurring_request;
-mod signer_request;
-mod spending;
-mod state_machine;
-mod subscription;
-mod ticket_call;
-mod ticket_delivery;
-mod ticket_request;
-mod verification_session;
+pub(crate) mod operation_note;
+pub(crate) mod state_machine;
 
 use std::time::Duration;
 
@@ -31,27 +17,29 @@ use usher_protocol::PublicKey;
 use usher_protocol::bolt11::Invoice;
 use usher_protocol::message::{PaymentHash, WalletMessage};
 
-pub use authentication::Authentication;
-pub use clock_set_back::SetBack;
-pub use conversation::MAX_SUBKEYS;
-pub use invoice_request::{InvoiceRequest, InvoiceTerms};
-pub use key_handshake::{KeyHandshake, LoginUrl};
-pub use login::{
+pub use self::clock_set_back::SetBack;
+pub use self::conversation::MAX_SUBKEYS;
+pub use self::operation_note::{Asked, ChargeEnd, Charged, Note};
+pub use self::state_machine::StateMachine;
+pub use crate::login::authentication::Authentication;
+pub use crate::login::key_handshake::{KeyHandshake, LoginUrl};
+pub use crate::login::operation::{
     AskSignerError, Login, LoginMethod, LoginOrigin, LoginOver, LoginRedeemed, LoginState, LoginTerms, RedeemFault,
 };
-pub use operation_note::{Asked, ChargeEnd, Charged, Note};
-pub use outgoing_payment::OutgoingPayment;
-pub use payment::{Charge, Payment, PaymentProgress, PaymentTerms, SubscriptionLink};
-pub use recurring_request::{RecurringRequest, RecurringTerms};
-pub use signer_request::{SignerCall, SignerFault, SignerNews, SignerReport, SignerRequest, SignerStatus};
-pub(crate) use spending::BUDGET_WINDOW;
-pub use spending::Spending;
-pub use state_machine::StateMachine;
-pub use subscription::{Subscription, SubscriptionRules, SubscriptionState, SubscriptionView};
-pub use ticket_call::{TicketCall, TicketReply, VerifiedToken};
-pub use ticket_delivery::{DeliveryStatus, DeliveryTerms, DeliveryView, Reclaim, TicketDelivery};
-pub use ticket_request::{TicketRequest, TicketRequestTerms};
-pub use verification_session::{
+pub use crate::login::signer_request::{
+    SignerCall, SignerFault, SignerNews, SignerReport, SignerRequest, SignerStatus,
+};
+pub use crate::payment::invoice_request::{InvoiceRequest, InvoiceTerms};
+pub use crate::payment::operation::{Charge, Payment, PaymentProgress, PaymentTerms, SubscriptionLink};
+pub use crate::payment::outgoing::OutgoingPayment;
+pub(crate) use crate::payment::spending::BUDGET_WINDOW;
+pub use crate::payment::spending::Spending;
+pub use crate::subscription::operation::{Subscription, SubscriptionRules, SubscriptionState, SubscriptionView};
+pub use crate::subscription::request::{RecurringRequest, RecurringTerms};
+pub use crate::ticket::delivery::{DeliveryStatus, DeliveryTerms, DeliveryView, Reclaim, TicketDelivery};
+pub use crate::ticket::request::{TicketRequest, TicketRequestTerms};
+pub use crate::ticket::ticket_call::{TicketCall, TicketReply, VerifiedToken};
+pub use crate::verification::operation::{
     AgeCheck, AgeDecision, AwaitedBrowser, BeginFault, CheckReturn, DecisionFault, VerificationSession,
     VerificationState, VerificationTerms,
 };
@@ -284,43 +272,43 @@ impl Operation {
     }
 }
 
-fn emit(data: EventData, at: UnixMillis) -> Effect {
+pub(crate) fn emit(data: EventData, at: UnixMillis) -> Effect {
     Effect::Emit(NewEvent::new(&data, at))
 }
 
 /// Until when the reply of the Lightning backend is awaited.
-fn lease(now: UnixMillis) -> UnixMillis {
+pub(crate) fn lease(now: UnixMillis) -> UnixMillis {
     now.plus(LEASE)
 }
 
 /// Unix milliseconds as a number in the state, or `null`.
-mod optional_millis {
+pub(crate) mod optional_millis {
     use serde::{Deserialize as _, Deserializer, Serialize as _, Serializer};
 
     use crate::UnixMillis;
 
     #[allow(clippy::ref_option)] // serde's signature
-    pub(super) fn serialize<S: Serializer>(at: &Option<UnixMillis>, serializer: S) -> Result<S::Ok, S::Error> {
+    pub(crate) fn serialize<S: Serializer>(at: &Option<UnixMillis>, serializer: S) -> Result<S::Ok, S::Error> {
         at.map(|at| at.0).serialize(serializer)
     }
 
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<UnixMillis>, D::Error> {
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<UnixMillis>, D::Error> {
         Ok(Option::<u64>::deserialize(deserializer)?.map(UnixMillis))
     }
 }
 
 /// Unix milliseconds as a number in the state.
-mod millis {
+pub(crate) mod millis {
     use serde::{Deserialize as _, Deserializer, Serializer};
 
     use crate::UnixMillis;
 
     #[allow(clippy::trivially_copy_pass_by_ref)] // serde's signature
-    pub(super) fn serialize<S: Serializer>(at: &UnixMillis, serializer: S) -> Result<S::Ok, S::Error> {
+    pub(crate) fn serialize<S: Serializer>(at: &UnixMillis, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_u64(at.0)
     }
 
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<UnixMillis, D::Error> {
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<UnixMillis, D::Error> {
         u64::deserialize(deserializer).map(UnixMillis)
     }
 }

@@ -5,8 +5,8 @@ use usher_protocol::PublicKey;
 use usher_protocol::message::Preimage;
 use usher_protocol::subkey::SubkeyProof;
 
-use super::payment::Charge;
 use crate::event::NewEvent;
+use crate::payment::operation::Charge;
 
 /// A charge has ended, or was paid after it had.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -112,4 +112,4 @@ macro_rules! operations {
         }
     };
 }
-pub(super) use operations;
+pub(crate) use operations;

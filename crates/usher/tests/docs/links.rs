@@ -70,14 +70,16 @@ fn anchors(text: &str) -> BTreeSet<String> {
         .collect()
 }
 
-/// Paths of this repository in `code`; `engine/…` stands for `crates/engine/src/engine/…`.
+/// Paths of this repository in `code`; `kernel/…` stands for `crates/engine/src/kernel/…`.
 fn source_paths(line: &str) -> impl Iterator<Item = PathBuf> {
     line.split('`').skip(1).step_by(2).filter_map(|code| {
         let plain = code.chars().all(|c| c.is_ascii_alphanumeric() || "/._-".contains(c));
         let (first, _) = code.split_once('/').filter(|_| plain)?;
         match first {
             "crates" | "docs" | "fuzz" | "scripts" => Some(PathBuf::from(code)),
-            "engine" | "operations" => Some(Path::new("crates/engine/src").join(code)),
+            "engine" | "kernel" | "operations" | "login" | "payment" | "subscription" | "ticket" | "verification" => {
+                Some(Path::new("crates/engine/src").join(code))
+            }
             _ => None,
         }
     })
@@ -92,7 +94,7 @@ fn faults_are_found() {
     write(
         "a.md",
         "[b](docs/b.md#paid-and-proven) [here](#a) [away](https://example.com/x)\n# A\n`docs/b.md` `docs/new`\n\
-         [b](docs/b.md#no-heading)\n[c](c.md)\n`POST /docs/x` `engine/none.rs`\n```text\n[d](d.md)\n```\n",
+         [b](docs/b.md#no-heading)\n[c](c.md)\n`POST /docs/x` `kernel/none.rs`\n```text\n[d](d.md)\n```\n",
     );
     assert_eq!(
         faults(folder.path(), Path::new("a.md")),
@@ -100,7 +102,7 @@ fn faults_are_found() {
             "a.md:3: no such path: docs/new",
             "a.md:4: docs/b.md#no-heading: no such heading",
             "a.md:5: c.md: no such file",
-            "a.md:6: no such path: crates/engine/src/engine/none.rs",
+            "a.md:6: no such path: crates/engine/src/kernel/none.rs",
         ]
     );
     assert_eq!(faults(folder.path(), Path::new("docs/b.md")), <[String; 0]>::default());

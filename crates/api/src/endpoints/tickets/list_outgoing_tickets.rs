@@ -3,7 +3,7 @@
 use axum::Json;
 use axum::extract::{RawQuery, State};
 use serde::Serialize;
-use usher_engine::engine::OutgoingTicket;
+use usher_engine::OutgoingTicket;
 use usher_engine::operations::DeliveryView;
 use usher_engine::{FieldErrors, StreamId};
 use utoipa::ToSchema;

@@ -1,0 +1,62 @@
+//! Asks the age verifier for results, for operations.
+//!
+//! A request is made once, after the commit that asks for it, and its reply becomes an input of the operation. If a request
+//! is not made or its reply is lost, the operation asks again.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::Semaphore;
+use tokio::time::timeout;
+use tracing::debug;
+
+use super::inputs::Inputs;
+use super::tasks::Tasks;
+use crate::StreamId;
+use crate::operations::Input;
+use crate::ports::{AgeCheckMemo, AgeCheckResult, AgeVerifier, AgeVerifierError};
+
+/// Requests that run at the same time.
+const CONCURRENT: usize = 32;
+
+/// How long a request to the age verifier may take: a few exchanges, while a browser waits.
+const WITHIN: Duration = Duration::from_secs(20);
+
+/// Requests of operations to the age verifier.
+pub(crate) struct AgeCheckQueue {
+    verifier: Option<Arc<dyn AgeVerifier>>,
+    inputs: Inputs,
+    tasks: Tasks,
+    permits: Arc<Semaphore>,
+}
+
+impl AgeCheckQueue {
+    pub(crate) fn new(verifier: Option<Arc<dyn AgeVerifier>>, inputs: Inputs, tasks: Tasks) -> Self {
+        Self { verifier, inputs, tasks, permits: Arc::new(Semaphore::new(CONCURRENT)) }
+    }
+
+    /// Asks for a result; never waits. When too many requests run, nothing is asked: the operation asks again.
+    pub(crate) fn put(&self, id: StreamId, memo: AgeCheckMemo) {
+        let Some(verifier) = self.verifier.clone() else { return };
+        let Ok(permit) = Arc::clone(&self.permits).try_acquire_owned() else { return };
+        let (inputs, tasks) = (self.inputs.clone(), self.tasks.clone());
+        self.tasks.spawn(async move {
+            let asked = within(verifier.result(&memo, None));
+            let Some(result) = tasks.unless_stopped(asked).await else { return };
+            drop(permit);
+            match result {
+                Ok(AgeCheckResult::Pending) => {}
+                Ok(result) => inputs.put(id, Input::AgeChecked { memo, result }).await,
+                Err(failure) => debug!(stream_id = %id, %failure, "the age verifier could not be asked"),
+            }
+        });
+    }
+}
+
+/// Bounds a request to the age verifier.
+pub(crate) async fn within<T>(
+    request: impl Future<Output = Result<T, AgeVerifierError>>,
+) -> Result<T, AgeVerifierError> {
+    let late = || Err(AgeVerifierError::Unreachable("it does not respond in time".to_owned()));
+    timeout(WITHIN, request).await.unwrap_or_else(|_| late())
+}

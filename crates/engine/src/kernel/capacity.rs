@@ -1,0 +1,35 @@
+//! How many operations may be in memory.
+
+use std::sync::Arc;
+
+use super::index::Index;
+
+/// The limits on open operations.
+#[derive(Clone)]
+pub(crate) struct Capacity {
+    index: Arc<Index>,
+    /// `limits.max_open_streams`; the reserved stream is not counted.
+    max_open: usize,
+}
+
+impl Capacity {
+    pub(crate) fn new(index: Arc<Index>, max_open: usize) -> Self {
+        Self { index, max_open }
+    }
+
+    /// Whether another operation may start.
+    pub(crate) fn has_room(&self) -> bool {
+        self.has_room_for(0)
+    }
+
+    /// Whether another operation may start, beside so many that are about to.
+    pub(crate) fn has_room_for(&self, starting: usize) -> bool {
+        // The reserved stream is always among them, and nobody started it.
+        self.index.len().saturating_add(starting) <= self.max_open
+    }
+
+    /// Whether another payment may start: those that have ended stay in memory for a day, because money may still arrive.
+    pub(crate) fn has_room_for_payments(&self) -> bool {
+        self.index.all() <= self.max_open.saturating_mul(2)
+    }
+}

@@ -1,0 +1,181 @@
+//! Cleanup: removes data whose retention is over.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tracing::warn;
+
+use super::clock_changes::ClockChanges;
+use super::damaged_rows::Damage;
+use super::event_feed::EventFeed;
+use super::idempotency::IdempotencyRecords;
+use super::index::Index;
+use super::tasks::Tasks;
+use super::webhook_dispatcher::WebhookDispatcher;
+use crate::login::browser_logins::BrowserLogins;
+use crate::login::key_handshake::reusable::ReusableHandshakes;
+use crate::login::reusable_logins::ReusableLogins;
+use crate::operations::Operation;
+use crate::ports::{Clock, Store, StoreError};
+use crate::{StreamId, UnixMillis};
+
+/// How often the cleanup runs.
+const EVERY: Duration = Duration::from_secs(3600);
+
+/// Rows removed in one transaction at most, so that commits of operations do not wait for long.
+const BATCH: usize = 500;
+
+/// How long a login that a browser has begun is kept after it has ended without an event, for the page that says so.
+const EVENTLESS_LOGINS_KEPT: Duration = Duration::from_secs(3600);
+
+/// How long the ids of handled Nostr events are kept. The transport refuses events whose time differs from ours by over 15
+/// minutes; 2 hours are well beyond both edges of that.
+const INBOUND_KEPT: Duration = Duration::from_secs(2 * 3600);
+
+/// How long the relays of a user are kept after a wallet last named them, or they were last in use: the user was sent a
+/// message, or has an open subscription. A user who comes back later is reached at the service's relays until the wallet
+/// names its own again.
+const USER_RELAYS_KEPT: Duration = Duration::from_secs(400 * 24 * 3600);
+
+/// Removes old data.
+pub(crate) struct Cleanup {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) damage: Arc<Damage>,
+    pub(crate) webhooks: Arc<WebhookDispatcher>,
+    pub(crate) idempotency: Arc<IdempotencyRecords>,
+    pub(crate) feed: Arc<EventFeed>,
+    pub(crate) reusable_handshakes: Arc<ReusableHandshakes>,
+    pub(crate) index: Arc<Index>,
+    pub(crate) browser_logins: BrowserLogins,
+    pub(crate) reusable_logins: ReusableLogins,
+    pub(crate) clock_changes: Arc<ClockChanges>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) tasks: Tasks,
+    /// How long finished streams stay readable.
+    pub(crate) retention: Duration,
+}
+
+impl Cleanup {
+    /// Cleans up now and then until the engine stops.
+    pub(crate) async fn run(self) {
+        for hour in 0_u64.. {
+            let began = self.clock.monotonic();
+            if hour.is_multiple_of(24)
+                && let Err(failure) = self.keep_relays_of_subscribers().await
+            {
+                failed("relays of users without a subscription", &failure);
+            }
+            if self.clock_changes.may_remove() && self.tasks.unless_stopped(self.clean()).await.is_none() {
+                return;
+            }
+            let took = self.clock.monotonic().saturating_sub(began);
+            if self.tasks.unless_stopped(self.clock.sleep(EVERY.saturating_sub(took))).await.is_none() {
+                return;
+            }
+        }
+    }
+
+    /// Marks the relays of users with open subscriptions as in use: there may be years between two due dates.
+    async fn keep_relays_of_subscribers(&self) -> Result<(), StoreError> {
+        let now = self.clock.now();
+        let mut after = None;
+        loop {
+            let page = self.store.subscriptions(after, BATCH).await?;
+            let users: Vec<_> = page
+                .iter()
+                .filter(|(_, stored)| !stored.done)
+                .filter_map(|(id, stored)| match self.damage.read_operation(*id, stored) {
+                    Some(Operation::Subscription(subscription)) => Some(subscription.view().main_key),
+                    _ => None,
+                })
+                .collect();
+            self.store.keep_user_relays(&users, now).await?;
+            match page.last() {
+                Some((last, _)) if page.len() == BATCH => after = Some(*last),
+                _ => return Ok(()),
+            }
+        }
+    }
+
+    /// Removes each kind of data separately: a failure of one does not affect the others.
+    async fn clean(&self) {
+        let now = self.clock.now();
+        let retained = now.minus(self.retention);
+        if let Err(failure) = self.webhooks.give_up_without_webhook().await {
+            failed("deliveries without a webhook", &failure);
+        }
+        remove("deliveries", || self.webhooks.remove_old(retained, BATCH)).await;
+        remove("idempotency records", || self.idempotency.remove_old(BATCH)).await;
+        for logins in [&self.browser_logins, self.reusable_logins.unused()] {
+            remove_logins(&*self.store, logins, now.minus(EVENTLESS_LOGINS_KEPT)).await;
+        }
+        remove("finished operations", || self.store.remove_finished(retained, BATCH)).await;
+        self.feed.forget_finished();
+        self.remove_old_events(retained).await;
+        remove("ids of Nostr events", || self.store.forget_inbound(now.minus(INBOUND_KEPT), BATCH)).await;
+        remove("correlation keys", || self.store.forget_kept_keys(now, BATCH)).await;
+        remove("relays of users", || self.store.forget_user_relays(now.minus(USER_RELAYS_KEPT), BATCH)).await;
+    }
+
+    /// Removes events from before `retained` of streams that do not end by themselves: the reserved one, and those of reusable
+    /// handshakes. The first event that is left has a delivery that is still kept, is not so old, or is the newest.
+    async fn remove_old_events(&self, retained: UnixMillis) {
+        let mut streams = vec![StreamId::SUBSCRIPTIONS];
+        while let Some(last) = streams.last().copied() {
+            for stream in streams {
+                // Most have nothing to remove: that costs no transaction.
+                match self.has_events_before(stream, retained).await {
+                    Ok(false) => {}
+                    Ok(true) => remove("events", || self.store.remove_events(stream, retained, BATCH)).await,
+                    Err(failure) => failed("events", &failure),
+                }
+            }
+            // The reserved stream has the smallest id of all.
+            streams = self.reusable_handshakes.after(Some(last), BATCH);
+        }
+    }
+
+    async fn has_events_before(&self, stream: StreamId, retained: UnixMillis) -> Result<bool, StoreError> {
+        if self.index.get(stream).is_some_and(|open| open.next_index < 2) {
+            return Ok(false);
+        }
+        match self.store.events(stream, 0, 1).await {
+            Ok(events) => Ok(events.first().is_some_and(|event| event.timestamp <= retained.secs())),
+            // A damaged event is removed when it is old enough, like any other.
+            Err(StoreError::DamagedEvent { .. }) => Ok(true),
+            Err(failure) => Err(failure),
+        }
+    }
+}
+
+/// Removes logins that ended before this time without an event.
+async fn remove_logins(store: &dyn Store, logins: &BrowserLogins, before: UnixMillis) {
+    loop {
+        let ended = logins.take_ended(before, BATCH);
+        if ended.is_empty() {
+            return;
+        }
+        // Those that could not be removed go when their retention is over.
+        if let Err(failure) = store.remove_without_events(ended).await {
+            return failed("logins without events", &failure);
+        }
+    }
+}
+
+/// Removes one batch after the other until nothing is left to remove, or the store fails.
+async fn remove<R>(what: &'static str, batch: impl Fn() -> R)
+where
+    R: Future<Output = Result<usize, StoreError>>,
+{
+    loop {
+        match batch().await {
+            Ok(BATCH) => {}
+            Ok(_) => return,
+            Err(failure) => return failed(what, &failure),
+        }
+    }
+}
+
+fn failed(what: &'static str, failure: &StoreError) {
+    warn!(what, error = ?failure, "cleanup failed; retrying in 1 h");
+}

@@ -1,0 +1,156 @@
+//! Gathers what belongs into one transaction: a step, the operations it starts, and those it sends a note to.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use tracing::error;
+use usher_protocol::PublicKey;
+
+use super::{Change, append};
+use crate::kernel::damaged_rows::Damage;
+use crate::kernel::index::Index;
+use crate::kernel::metrics::Metrics;
+use crate::login::new_logins::NewLogins;
+use crate::login::reusable_logins::ReusableLogins;
+use crate::operations::{Effect, Input, Note, Operation, StepResult};
+use crate::ports::{CorrelationKey, Store, StoreError, Table};
+use crate::{StreamId, UnixMillis};
+
+/// Notes, the operations that send them, and the keys of those they are for.
+type Notes = VecDeque<(StreamId, CorrelationKey, Note)>;
+
+/// Gathers changes.
+pub(super) struct Gatherer {
+    pub(super) store: Arc<dyn Store>,
+    pub(super) damage: Arc<Damage>,
+    pub(super) index: Arc<Index>,
+    pub(super) logins: Arc<NewLogins>,
+    pub(super) open_logins: ReusableLogins,
+    pub(super) metrics: Arc<Metrics>,
+}
+
+impl Gatherer {
+    /// `changes` and what follows from them, each operation once. No effect that starts an operation, supersedes logins
+    /// or sends a note is left.
+    pub(super) async fn changes_for_notes(
+        &self,
+        changes: Vec<Change>,
+        now: UnixMillis,
+    ) -> Result<Vec<Change>, StoreError> {
+        let (mut gathered, mut notes) = (Vec::<Change>::new(), Notes::new());
+        let mut started = VecDeque::from(changes);
+        let mut superseding = Vec::new();
+        loop {
+            while let Some(mut change) = started.pop_front() {
+                self.extract(&mut change, &mut started, &mut notes, &mut superseding, now);
+                gathered.push(change);
+            }
+            if let Some((sender, key, note)) = notes.pop_front() {
+                let known = gathered.iter_mut().find(|change| change.operation.correlations().contains(&key));
+                match known {
+                    Some(change) if change.effects.contains(&Effect::Finish) => end_instead(&mut gathered, sender),
+                    Some(change) => {
+                        if step_by_note(change, note, now) {
+                            self.extract(change, &mut started, &mut notes, &mut superseding, now);
+                        }
+                    }
+                    None => match self.recipient(key).await? {
+                        Some(mut change) => {
+                            if step_by_note(&mut change, note, now) {
+                                started.push_back(change);
+                            }
+                        }
+                        None => end_instead(&mut gathered, sender),
+                    },
+                }
+                continue;
+            }
+            // Last: the reusable login has been read by now. A login that another commit starts there is known since before
+            // that commit; if that one comes after this reading, one of the two conflicts, and is gathered anew.
+            let Some((reusable, main_key)) = superseding.pop() else { return Ok(gathered) };
+            for id in self.open_logins.of_user(reusable, &main_key) {
+                if !gathered.iter().any(|change| change.id == id)
+                    && let Some(mut change) = self.open(id).await?
+                    && step_by_note(&mut change, Note::Close, now)
+                {
+                    gathered.push(change);
+                }
+            }
+        }
+    }
+
+    /// The open operation with this key, unchanged; `None` when it does not exist or cannot be read.
+    async fn recipient(&self, key: CorrelationKey) -> Result<Option<Change>, StoreError> {
+        let found = match self.store.operation_with_key(key).await {
+            Ok(Some((id, stored))) => Operation::from_state(&stored.state)
+                .ok()
+                .map(|operation| Change::step(id, stored.revision, operation, Vec::new())),
+            Ok(None) => return Ok(None),
+            Err(StoreError::Unreadable(_)) => None,
+            Err(failure) => return Err(failure),
+        };
+        if found.is_none() {
+            self.metrics.store_failed();
+            error!("an operation that another one sends a note to cannot be read: the note is dropped");
+            if let Some(id) = self.index.find(key) {
+                self.damage.set_aside(Table::Operations, id);
+            }
+        }
+        Ok(found)
+    }
+
+    /// The open operation with this stream, unchanged; `None` when it does not exist or cannot be read.
+    async fn open(&self, id: StreamId) -> Result<Option<Change>, StoreError> {
+        let stored = match self.store.operation(id).await {
+            Ok(stored) => stored.filter(|stored| stored.finished_at.is_none()),
+            Err(StoreError::Unreadable(_)) => None,
+            Err(failure) => return Err(failure),
+        };
+        let operation = stored.and_then(|stored| Some((stored.revision, Operation::from_state(&stored.state).ok()?)));
+        Ok(operation.map(|(revision, operation)| Change::step(id, revision, operation, Vec::new())))
+    }
+
+    /// Takes the operations that a change starts or supersedes, and the notes it sends, out of its effects.
+    fn extract(
+        &self,
+        change: &mut Change,
+        started: &mut VecDeque<Change>,
+        notes: &mut Notes,
+        superseding: &mut Vec<(StreamId, PublicKey)>,
+        now: UnixMillis,
+    ) {
+        for effect in std::mem::take(&mut change.effects) {
+            match effect {
+                Effect::Start(operation, effects) => {
+                    started.push_back(Change::start(self.logins.ids.stream_id(), *operation, effects));
+                }
+                Effect::StartLogin { reusable, main_key } => {
+                    let (login, effects) = self.logins.scanned(reusable, main_key, now);
+                    started.push_back(Change::start(self.logins.ids.stream_id(), Operation::Login(login), effects));
+                    superseding.push((reusable, main_key));
+                }
+                Effect::SupersedeLogins { reusable, main_key } => superseding.push((reusable, main_key)),
+                Effect::Tell(key, note) => notes.push_back((change.id, key, note)),
+                effect => change.effects.push(effect),
+            }
+        }
+    }
+}
+
+/// A note of this change has no recipient: the step ends otherwise, or the note is dropped.
+fn end_instead(gathered: &mut [Change], sender: StreamId) {
+    if let Some(change) = gathered.iter_mut().find(|change| change.id == sender)
+        && let Some(effects) = change.operation.note_without_recipient()
+    {
+        change.effects = effects;
+    }
+}
+
+/// Steps an operation by a note; returns whether it changed anything.
+fn step_by_note(change: &mut Change, note: Note, now: UnixMillis) -> bool {
+    let before = change.operation.correlations();
+    let StepResult::Stepped(more) = change.operation.step(&Input::Note(note), now) else { return false };
+    change.claims.extend(change.operation.correlations().into_iter().filter(|key| !before.contains(key)));
+    append(&mut change.effects, more);
+    true
+}

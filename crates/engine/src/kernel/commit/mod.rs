@@ -1,0 +1,239 @@
+//! Commits: the result of an operation's step becomes one store transaction; its effects are applied after the commit.
+//!
+//! ```text
+//! changes ─▶ changes_for_notes ─▶ one transaction ─▶ apply_effects ─▶ index, timers, event feed, outbox, invoice watcher,
+//!            (what they start, and                                    Lightning queue, ticket queue, webhook dispatcher
+//!             the notes they send)
+//! ```
+//!
+//! A step may start another operation, or send it a note: then both changes are in the same transaction. The recipient of a
+//! note is read from the store, never from memory: an operation knows another by its own state, which was committed no earlier
+//! than the other operation was, and memory may lag behind both. Which logins of a user are open at a reusable login is known in
+//! memory alone, so what a commit adds to them is there before it is in the store.
+
+mod apply_effects;
+mod changes_for_notes;
+mod step;
+mod update_index;
+
+use std::sync::Arc;
+
+use usher_protocol::EventId;
+
+pub(crate) use self::apply_effects::AfterCommit;
+use self::changes_for_notes::Gatherer;
+use self::step::{Announced, Step};
+use super::damaged_rows::Damage;
+use super::index::Index;
+use super::metrics::Metrics;
+use super::outbox::Outbox;
+use super::webhook_dispatcher::WebhookDispatcher;
+use crate::login::new_logins::NewLogins;
+use crate::operations::{Effect, Operation};
+use crate::ports::{
+    AllCommitted, Commit, Conflict, CorrelationKey, NewIdempotencyRecord, OperationKind, OutboxChange, Revision, State,
+    Store, StoreError, UserRelays,
+};
+use crate::{StreamId, UnixMillis};
+
+/// A change of one operation.
+pub(crate) struct Change {
+    pub(crate) id: StreamId,
+    /// The operation after the step.
+    pub(crate) operation: Operation,
+    pub(crate) effects: Vec<Effect>,
+    pub(crate) expected: Revision,
+    /// Correlation keys that it did not have before.
+    pub(crate) claims: Vec<CorrelationKey>,
+}
+
+impl Change {
+    /// A new operation.
+    pub(crate) fn start(id: StreamId, operation: Operation, effects: Vec<Effect>) -> Self {
+        let claims = operation.correlations();
+        Self { id, operation, effects, expected: Revision::New, claims }
+    }
+
+    /// A step of an operation that keeps the correlation keys it has.
+    pub(crate) fn step(id: StreamId, revision: u64, operation: Operation, effects: Vec<Effect>) -> Self {
+        Self { id, operation, effects, expected: Revision::At(revision), claims: Vec::new() }
+    }
+}
+
+/// What caused a step: recorded in its transaction.
+pub(crate) enum Cause {
+    /// A request, and its response when the request is idempotent.
+    Request(Option<NewIdempotencyRecord>),
+    /// Messages from wallets, by their Nostr events; none when it was a timer or the Lightning backend.
+    Inputs(Vec<EventId>),
+}
+
+/// Adds the effects of a later input to those of an earlier one.
+pub(crate) fn append(effects: &mut Vec<Effect>, more: Vec<Effect>) {
+    let replaces = |effect: &Effect| matches!(effect, Effect::Send(_) | Effect::ClearOutbox);
+    let is_outbox = |effect: &Effect| replaces(effect) || matches!(effect, Effect::SendAlso(_) | Effect::Pause(_));
+    if more.iter().any(replaces) {
+        // The later messages replace the earlier ones.
+        effects.retain(|effect| !is_outbox(effect));
+    }
+    effects.extend(more);
+}
+
+/// Commits changes.
+pub(crate) struct Committer {
+    store: Arc<dyn Store>,
+    gatherer: Gatherer,
+    index: Arc<Index>,
+    outbox: Arc<Outbox>,
+    webhooks: Arc<WebhookDispatcher>,
+    after_commit: AfterCommit,
+}
+
+impl Committer {
+    pub(crate) fn new(
+        store: Arc<dyn Store>,
+        damage: Arc<Damage>,
+        logins: Arc<NewLogins>,
+        metrics: Arc<Metrics>,
+        after_commit: AfterCommit,
+    ) -> Self {
+        let index = Arc::clone(&after_commit.index);
+        Self {
+            gatherer: Gatherer {
+                store: Arc::clone(&store),
+                damage,
+                index: Arc::clone(&index),
+                logins,
+                open_logins: after_commit.reusable_logins.clone(),
+                metrics,
+            },
+            store,
+            index,
+            outbox: Arc::clone(&after_commit.outbox),
+            webhooks: Arc::clone(&after_commit.webhooks),
+            after_commit,
+        }
+    }
+
+    /// Commits a step, and applies its effects when it is durable; returns what it conflicts with, if it does.
+    pub(crate) async fn commit(
+        &self,
+        change: Change,
+        now: UnixMillis,
+        cause: Cause,
+    ) -> Result<Option<Conflict>, StoreError> {
+        self.commit_all(vec![change], now, cause).await
+    }
+
+    /// Commits steps of several different operations together.
+    pub(crate) async fn commit_all(
+        &self,
+        changes: Vec<Change>,
+        now: UnixMillis,
+        cause: Cause,
+    ) -> Result<Option<Conflict>, StoreError> {
+        let (inbound, record) = match cause {
+            Cause::Request(record) => (Vec::new(), record),
+            Cause::Inputs(events) => (events, None),
+        };
+        let (mut commits, mut steps, mut announced) = (Vec::new(), Vec::new(), Vec::new());
+        for change in self.gatherer.changes_for_notes(changes, now).await? {
+            let expected = change.expected;
+            let (step, user_relays, announces) = Step::of(change, now);
+            commits.push(self.commit_of(&step, expected, user_relays, now)?);
+            announced.extend(announces);
+            steps.push(step);
+        }
+        if let Some(first) = commits.first_mut() {
+            first.inbound = inbound;
+            first.idempotency_record = record;
+        }
+        if !announced.is_empty() {
+            commits.push(self.announcement(&announced, now));
+        }
+        let users: Vec<_> =
+            commits.iter().flat_map(|commit| &commit.user_relays).map(|relays| relays.main_key).collect();
+        // From the commit on, others may find a new operation in the store, step it, even finish it, before its effects are
+        // applied here: so its entry in the index is made before.
+        let logins = steps.iter().filter(|step| !step.finished).filter_map(|step| match &step.operation {
+            Operation::Login(login) => Some((step.id, login)),
+            _ => None,
+        });
+        let starting = self.after_commit.reusable_logins.starting(logins);
+        let reserved = self.index.reserve(steps.iter().filter(|step| step.is_new).map(|step| step.id).collect());
+        let heads = match self.store.commit_all(commits).await? {
+            AllCommitted::Done(heads) => heads,
+            AllCommitted::Conflict(conflict) => return Ok(Some(conflict)),
+        };
+        reserved.keep();
+        for user in users {
+            self.outbox.forget_user(&user);
+        }
+        let announcement = heads.get(steps.len()).copied();
+        self.after_commit.apply_effects(steps, &heads, now);
+        drop(starting);
+        if let Some(head) = announcement {
+            self.after_commit.announce(announced, head, now);
+        }
+        Ok(None)
+    }
+
+    fn commit_of(
+        &self,
+        step: &Step,
+        expected: Revision,
+        user_relays: Vec<UserRelays>,
+        now: UnixMillis,
+    ) -> Result<Commit, StoreError> {
+        let operation = &step.operation;
+        Ok(Commit {
+            operation: step.id,
+            kind: operation.kind(),
+            expected,
+            at: now,
+            state: operation.to_state().map_err(|_| StoreError::Unreadable("an operation's state"))?,
+            finished: step.finished,
+            kept: if step.finished { operation.kept_correlations() } else { Vec::new() },
+            done: step.finished || operation.is_done(),
+            watched: operation.watched(),
+            wake_at: operation.wake_at(),
+            claims: step.claims.clone(),
+            events: step.events.clone(),
+            outbox: step.outbox_change(),
+            inbound: Vec::new(),
+            user_relays,
+            user_signers: step.user_signers.clone(),
+            deliver: self.webhooks.is_on(),
+            delivery_queues: Vec::new(),
+            idempotency_record: None,
+        })
+    }
+
+    /// Events on the reserved stream, each delivered in the order of its own subscription.
+    fn announcement(&self, announced: &[Announced], now: UnixMillis) -> Commit {
+        Commit {
+            operation: StreamId::SUBSCRIPTIONS,
+            kind: OperationKind::Subscriptions,
+            expected: Revision::Any,
+            at: now,
+            state: State("{}".to_owned()),
+            finished: false,
+            kept: Vec::new(),
+            done: false,
+            watched: None,
+            wake_at: None,
+            claims: Vec::new(),
+            events: announced.iter().map(|announced| announced.event.clone()).collect(),
+            outbox: OutboxChange::Keep,
+            inbound: Vec::new(),
+            user_relays: Vec::new(),
+            user_signers: Vec::new(),
+            deliver: self.webhooks.is_on(),
+            delivery_queues: announced.iter().map(|announced| announced.queue).collect(),
+            idempotency_record: None,
+        }
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

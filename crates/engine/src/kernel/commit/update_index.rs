@@ -1,0 +1,74 @@
+//! Brings the index and the timers up to date with a committed step.
+
+use super::apply_effects::AfterCommit;
+use super::step::Step;
+use crate::kernel::outbox::Outbox;
+use crate::kernel::timers::Alarm;
+use crate::ports::Head;
+use crate::{StreamId, UnixMillis};
+
+impl AfterCommit {
+    /// Puts the operation into the index as it is now, with its timers; returns whether this is its latest commit so
+    /// far.
+    pub(super) fn update_index(&self, step: &Step, head: Head, now: UnixMillis) -> bool {
+        let (id, operation) = (step.id, &step.operation);
+        let (sends, paused) = (step.sends(), step.paused.filter(|_| !step.sends()));
+        let again = sends.then(|| now.plus(self.outbox.first_interval(operation.is_unattended())));
+        let mut is_latest = true;
+        let exists = self.index.change(id, |stream| {
+            let before = *stream;
+            // Another operation's step may have changed this one too: the later commit wins, whichever arrives here first.
+            is_latest = head.revision > stream.revision;
+            if is_latest {
+                stream.revision = head.revision;
+                stream.next_index = head.next_index;
+                stream.stepped_at = now;
+                stream.wake_at = operation.wake_at();
+                stream.done = operation.is_done();
+                if sends || step.clears_outbox {
+                    stream.attempts = u8::from(sends);
+                    stream.resend_at = again;
+                } else if paused.is_some() && stream.resend_at.is_some() {
+                    // Rarely after the pause.
+                    (stream.resend_at, stream.attempts) = (paused, Outbox::LATE);
+                }
+            } else if sends && stream.resend_at.is_none() {
+                // Its messages are still in the outbox, unless the later commit has replaced them.
+                stream.attempts = 1;
+                stream.resend_at = again;
+            }
+            // Under the index's lock, so that the later of two commits sets the timers last.
+            self.move_timer(id, (before.wake_at, stream.wake_at), Alarm::Wake);
+            self.move_timer(id, (before.resend_at, stream.resend_at), Alarm::Resend);
+            for key in &step.claims {
+                self.index.claim(*key, id);
+            }
+        });
+        if !exists {
+            // Finished by a later commit that arrived here first.
+            return false;
+        }
+        if let Some(keys) = operation.may_close_early() {
+            self.index.set_participants(id, keys);
+        }
+        if is_latest {
+            match operation.watched() {
+                Some(hash) => self.watcher.watch(id, hash, !operation.is_unattended(), now),
+                None => self.watcher.unwatch(id),
+            }
+        }
+        is_latest
+    }
+
+    fn move_timer(&self, id: StreamId, (before, after): (Option<UnixMillis>, Option<UnixMillis>), alarm: Alarm) {
+        if before == after {
+            return;
+        }
+        if let Some(at) = before {
+            self.timers.cancel(at, id, alarm);
+        }
+        if let Some(at) = after {
+            self.timers.set(at, id, alarm);
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! Damaged rows of the store: each is set aside and reported once, and nothing else is affected.
+//!
+//! A row is damaged when it cannot be read, or holds impossible values (a negative time, event data that is not a JSON
+//! object, more events than there were steps for).
+//!
+//! | damaged | what happens | what is lost |
+//! | --- | --- | --- |
+//! | an operation | it is never stepped again; it keeps its correlation keys, and its invoice is still looked up | its end is not reported. Because it keeps its keys, no other operation pays an invoice that it was to pay; money that arrives for it is logged each time |
+//! | an event | readers get the events before it, then an error that names it; its delivery is given up | that event |
+//! | an outgoing message | it is not sent any more | the user is not asked, and the operation expires |
+//! | a delivery | it is given up, and the next one of its stream continues; one with an unknown status is in no list | that post |
+//! | a user's relays | the user is reached at the service's own relays | until a wallet names relays again |
+//! | an idempotency record | requests with its key are refused until it has expired | those requests |
+//!
+//! Damaged rows are found when they are needed; `usher doctor` reads all of them. What was set aside is kept in memory: after
+//! a restart a repaired database is read afresh. (Of the ticket wallet's rows see
+//! [`TicketStore`](crate::ports::TicketStore).)
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use tracing::error;
+
+use crate::StreamId;
+use crate::operations::{Input, Operation, TicketReply};
+use crate::ports::{DamagedRow, InvoiceStatus, Store, StoreError, StoredOperation, Table};
+
+/// Most rows that are remembered; the ones beyond are not reported.
+const MAX_ROWS: usize = 1000;
+
+/// Reads rows that may be damaged, and remembers those that are.
+pub(crate) struct Damage {
+    store: Arc<dyn Store>,
+    rows: Mutex<BTreeSet<DamagedRow>>,
+}
+
+impl Damage {
+    pub(crate) fn new(store: Arc<dyn Store>) -> Self {
+        Self { store, rows: Mutex::default() }
+    }
+
+    /// The damaged rows that were found since the start, at most 1,000.
+    pub(crate) fn rows(&self) -> Vec<DamagedRow> {
+        self.rows.lock().iter().cloned().collect()
+    }
+
+    /// Sets a row aside; logs it the first time.
+    pub(crate) fn set_aside(&self, table: Table, id: impl ToString) {
+        let row = DamagedRow { table, id: id.to_string() };
+        let is_new = {
+            let mut rows = self.rows.lock();
+            rows.len() < MAX_ROWS && rows.insert(row.clone())
+        };
+        if is_new {
+            error!(
+                table = table.as_str(),
+                id = row.id,
+                "a row of the database is damaged and was set aside; everything else goes on. See docs/operations.md"
+            );
+        }
+    }
+
+    /// Sets an operation aside that could not be stepped by these inputs.
+    pub(crate) fn set_aside_operation<'a>(&self, id: StreamId, inputs: impl Iterator<Item = &'a Input>) {
+        self.set_aside(Table::Operations, id);
+        for input in inputs {
+            if matches!(input, Input::Settled(_) | Input::InvoiceStatus(Ok(InvoiceStatus::Settled(_)))) {
+                error!(stream_id = %id, "money has arrived for a payment whose row is damaged: it cannot be told as paid");
+            }
+            if matches!(
+                input,
+                Input::Ticket(TicketReply::Redeemed(Ok(_)) | TicketReply::Verified(Ok(_)) | TicketReply::Minted(Ok(_)))
+            ) {
+                error!(
+                    stream_id = %id,
+                    "the ticket wallet has done its job for an operation whose row is damaged: its result is not reported. What \
+                     was redeemed is in the balance"
+                );
+            }
+        }
+    }
+
+    /// The operation in this row; `None` when it is damaged: then it is set aside.
+    pub(crate) fn read_operation(&self, id: StreamId, stored: &StoredOperation) -> Option<Operation> {
+        let operation = Operation::from_state(&stored.state).ok();
+        if operation.is_none() {
+            self.set_aside(Table::Operations, id);
+        }
+        operation
+    }
+
+    /// The stored operation; a damaged one is set aside, and treated as if there were none.
+    pub(crate) async fn readable(&self, id: StreamId) -> Result<Option<(StoredOperation, Operation)>, StoreError> {
+        match self.store.operation(id).await {
+            Ok(stored) => {
+                Ok(stored.and_then(|stored| self.read_operation(id, &stored).map(|operation| (stored, operation))))
+            }
+            Err(StoreError::Unreadable(_)) => {
+                self.set_aside(Table::Operations, id);
+                Ok(None)
+            }
+            Err(failure) => Err(failure),
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! Why the engine refuses a request.
+
+use crate::FieldError;
+use crate::ports::{StoreError, TicketError};
+
+/// Why an operation did not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// Fields are invalid: all of those that are.
+    #[error("some fields are invalid")]
+    Invalid(Vec<FieldError>),
+    /// It needs a Lightning backend, and none is configured.
+    #[error("no Lightning backend is configured")]
+    NoLightning,
+    /// It needs a mint of proofs of age, and none is configured (`verification.mint_url`) or named.
+    #[error("no mint of proofs of age is configured")]
+    NoVerificationMint,
+    /// It needs the ticket wallet, and there is none.
+    #[error("there is no ticket wallet")]
+    NoTicketWallet,
+    /// The idempotent request was done before:
+    /// [`Engine::idempotency_record`](crate::Engine::idempotency_record) has its response.
+    #[error("the request was done before")]
+    Repeated,
+    /// `limits.max_open_streams` are open already.
+    #[error("too many streams are open")]
+    TooManyOpen,
+    /// Twice as many as `limits.max_open_streams` are open, or are payments that have ended within the last day.
+    #[error("too many payments have ended within the last day")]
+    TooManyEnded,
+    /// Too little is left of `wallet.daily_budget_millisats`.
+    #[error("the daily budget of the Lightning backend is spent")]
+    BudgetExhausted {
+        /// Seconds until there is room again, if nothing else is paid meanwhile.
+        retry_after: u64,
+    },
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl StartError {
+    pub(crate) fn invalid(pointer: &'static str, detail: impl Into<String>) -> Self {
+        Self::Invalid(vec![FieldError { pointer: pointer.to_owned(), detail: detail.into() }])
+    }
+}
+
+/// Why a request that waits for the ticket wallet has no result.
+#[derive(Debug, thiserror::Error)]
+pub enum TicketCallError {
+    /// The request, or the payment of the mint's quote, is refused.
+    #[error(transparent)]
+    Start(#[from] StartError),
+    /// The ticket wallet did not do it, or does not know.
+    #[error(transparent)]
+    Ticket(#[from] TicketError),
+    /// There is no delivery with this stream id, or it was removed after retention.
+    #[error("no such outgoing ticket")]
+    NotFound,
+    /// The mint wants its quote paid, and the Lightning backend did not.
+    #[error("the mint's quote was not paid: {reason}")]
+    NotPaid {
+        /// Why, in the backend's words, cleaned and cut, or ours.
+        reason: String,
+        /// Whether it is certain that nothing was paid. If it was paid after all, the token joins the wallet's own balance,
+        /// or is the result of the same request with its idempotency key.
+        is_certain: bool,
+    },
+}
+
+/// Why events could not be read.
+#[derive(Debug, thiserror::Error)]
+pub enum EventsError {
+    /// There is no such stream, or it was removed after retention.
+    #[error("no such stream")]
+    NotFound,
+    /// The events asked for were removed after their retention.
+    #[error("events before {first} of the stream were removed")]
+    Removed {
+        /// The index of the first event that is left.
+        first: u64,
+    },
+    /// The event asked for is damaged; those before and after it can be read.
+    #[error("event {index} of the stream is damaged")]
+    Damaged {
+        /// Its index.
+        index: u64,
+    },
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}

@@ -1,0 +1,172 @@
+//! Events for readers: polls, long polls and the live feed.
+//!
+//! The most common poll asks an open stream for an event that does not exist yet; it is served from the index, without the
+//! store.
+
+mod finished_streams;
+mod live_feed;
+mod waiters;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use self::finished_streams::FinishedStreams;
+use self::live_feed::LiveFeed;
+pub use self::live_feed::{Live, LiveEvent, LiveEvents};
+use self::waiters::Waiters;
+use super::damaged_rows::Damage;
+use super::errors::EventsError;
+use super::index::Index;
+use super::tasks::Tasks;
+use crate::event::{Event, NewEvent};
+use crate::ports::{Clock, Store, StoreError, Table};
+use crate::{EventPage, StreamId};
+
+/// Serves events to readers, and wakes those who wait for more.
+pub(crate) struct EventFeed {
+    store: Arc<dyn Store>,
+    damage: Arc<Damage>,
+    index: Arc<Index>,
+    clock: Arc<dyn Clock>,
+    tasks: Tasks,
+    finished: FinishedStreams,
+    waiters: Waiters,
+    live: LiveFeed,
+}
+
+impl EventFeed {
+    pub(crate) fn new(
+        store: Arc<dyn Store>,
+        damage: Arc<Damage>,
+        index: Arc<Index>,
+        clock: Arc<dyn Clock>,
+        tasks: Tasks,
+    ) -> Self {
+        Self {
+            store,
+            damage,
+            index,
+            clock,
+            tasks,
+            finished: FinishedStreams::default(),
+            waiters: Waiters::default(),
+            live: LiveFeed::default(),
+        }
+    }
+
+    /// Events were committed to `stream`; `next_index` is the index after the last of them.
+    pub(crate) fn publish(&self, stream: StreamId, next_index: u64, events: &[NewEvent]) {
+        self.waiters.wake(stream);
+        self.live.show(stream, next_index, events);
+    }
+
+    /// `stream` ended without an event: waiting readers return now.
+    pub(crate) fn end(&self, stream: StreamId) {
+        self.waiters.wake(stream);
+    }
+
+    /// `stream` is finished, and these are all of its events.
+    pub(crate) fn keep_finished(&self, stream: StreamId, events: &[Event]) {
+        self.finished.put(stream, events);
+    }
+
+    /// Old streams were removed from the store: none is served from memory any more.
+    pub(crate) fn forget_finished(&self) {
+        self.finished.clear();
+    }
+
+    /// Every event of every stream that is committed from now on, in order within a stream.
+    pub(crate) fn live_events(&self) -> LiveEvents {
+        self.live.subscribe()
+    }
+
+    /// See [`Engine::events`](crate::Engine::events).
+    pub(crate) async fn events(&self, stream: StreamId, after: u64, limit: usize) -> Result<EventPage, EventsError> {
+        if let Some(open) = self.index.get(stream) {
+            if after >= open.next_index || limit == 0 {
+                let done = open.done && after >= open.next_index;
+                return Ok(EventPage { events: Vec::new(), next: after, first: None, done });
+            }
+            let events = self.read_events(stream, after, limit).await?;
+            return Ok(page(events, after, open.done.then_some(open.next_index)));
+        }
+        if let Some(events) = self.finished.get(stream) {
+            let end = events.len() as u64;
+            let events = events.iter().filter(|event| event.index >= after).take(limit).cloned().collect();
+            return Ok(page(events, after, Some(end)));
+        }
+        let stored = match self.store.operation(stream).await {
+            Ok(stored) => stored.ok_or(EventsError::NotFound)?,
+            Err(StoreError::Unreadable(_)) => {
+                // It is not open: no more events come.
+                self.damage.set_aside(Table::Operations, stream);
+                let events = self.read_events(stream, after, limit).await?;
+                let end = (events.len() < limit).then_some(after);
+                return Ok(page(events, after, end));
+            }
+            Err(failure) => return Err(failure.into()),
+        };
+        let events = self.read_events(stream, after, limit).await?;
+        // If it finished since the index was read, the next request reports it.
+        let end = stored.done.then_some(stored.next_index);
+        // One without events may be removed at any time.
+        if stored.finished_at.is_some() && end == Some(events.len() as u64) && after == 0 && !events.is_empty() {
+            self.finished.put(stream, &events);
+        }
+        Ok(page(events, after, end))
+    }
+
+    /// The events up to the first damaged one; an error when that is the first of all.
+    async fn read_events(&self, stream: StreamId, after: u64, limit: usize) -> Result<Vec<Event>, EventsError> {
+        let (first, events) = match self.store.events(stream, after, limit).await {
+            Ok(events) => (events.first().map(|event| event.index), Ok(events)),
+            Err(StoreError::DamagedEvent { index }) => {
+                self.damage.set_aside(Table::Events, format_args!("{stream}:{index}"));
+                (Some(index), Err(EventsError::Damaged { index }))
+            }
+            Err(failure) => return Err(failure.into()),
+        };
+        match first {
+            Some(first) if first > after && after > 0 => Err(EventsError::Removed { first }),
+            _ => events,
+        }
+    }
+
+    /// See [`Engine::wait_events`](crate::Engine::wait_events).
+    pub(crate) async fn wait_events(
+        &self,
+        stream: StreamId,
+        after: u64,
+        limit: usize,
+        wait: Duration,
+    ) -> Result<EventPage, EventsError> {
+        let page = self.events(stream, after, limit).await?;
+        if !page.events.is_empty() || page.done || wait.is_zero() {
+            return Ok(page);
+        }
+        let began = self.clock.monotonic();
+        let waiter = self.waiters.join(stream);
+        loop {
+            let notified = waiter.notify.notified();
+            tokio::pin!(notified);
+            // Enabled before the look, so that an event between the look and the wait is not missed.
+            notified.as_mut().enable();
+            let page = self.events(stream, after, limit).await?;
+            let left = wait.saturating_sub(self.clock.monotonic().saturating_sub(began));
+            if !page.events.is_empty() || page.done || left.is_zero() {
+                return Ok(page);
+            }
+            tokio::select! {
+                () = notified => {}
+                () = self.clock.sleep(left) => {}
+                () = self.tasks.stopped() => return Ok(page),
+            }
+        }
+    }
+}
+
+fn page(events: Vec<Event>, after: u64, end: Option<u64>) -> EventPage {
+    let next = events.last().map_or(after, |event| event.index + 1);
+    let first = events.first().map(|event| event.index).filter(|first| *first > after);
+    EventPage { events, next, first, done: end.is_some_and(|end| next >= end) }
+}

@@ -1,0 +1,84 @@
+//! Idempotent requests: the response to the first one is stored in the transaction of what it did.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::damaged_rows::Damage;
+use crate::UnixMillis;
+use crate::ports::{
+    Clock, IdempotencyKey, IdempotencyRecord, IdempotencyStore, NewIdempotencyRecord, StoreError, Table,
+};
+
+/// How long a response is kept (docs/api.md, Idempotency).
+const KEPT: Duration = Duration::from_secs(24 * 3600);
+
+/// A request with an `Idempotency-Key`: which one it is, and how its response is written.
+pub struct IdempotentRequest<T> {
+    /// Identifies the request.
+    pub key: IdempotencyKey,
+    /// See [`IdempotencyRecord::fingerprint`].
+    pub fingerprint: [u8; 32],
+    /// Writes the response.
+    pub render: Box<dyn Fn(&T) -> RenderedResponse + Send + Sync>,
+}
+
+/// A response as it goes over the wire.
+pub struct RenderedResponse {
+    /// HTTP status.
+    pub status: u16,
+    /// Media type of the body.
+    pub media_type: String,
+    /// The body.
+    pub body: Vec<u8>,
+}
+
+impl<T> fmt::Debug for IdempotentRequest<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("IdempotentRequest").finish_non_exhaustive()
+    }
+}
+
+impl<T> IdempotentRequest<T> {
+    /// The record of the response, to be committed with `result`.
+    pub(crate) fn record(&self, result: &T, at: UnixMillis) -> NewIdempotencyRecord {
+        let RenderedResponse { status, media_type, body } = (self.render)(result);
+        let record = IdempotencyRecord { key: self.key, fingerprint: self.fingerprint, at, status, media_type, body };
+        NewIdempotencyRecord { record, replace_before: at.minus(KEPT) }
+    }
+}
+
+/// Stored responses.
+pub(crate) struct IdempotencyRecords {
+    store: Arc<dyn IdempotencyStore>,
+    damage: Arc<Damage>,
+    clock: Arc<dyn Clock>,
+}
+
+impl IdempotencyRecords {
+    pub(crate) fn new(store: Arc<dyn IdempotencyStore>, damage: Arc<Damage>, clock: Arc<dyn Clock>) -> Self {
+        Self { store, damage, clock }
+    }
+
+    /// The response to this request within the last 24 hours.
+    pub(crate) async fn get(&self, key: &IdempotencyKey) -> Result<Option<IdempotencyRecord>, StoreError> {
+        let oldest = self.clock.now().minus(KEPT);
+        let record = self.store.idempotency_record(key).await;
+        if matches!(record, Err(StoreError::Unreadable(_))) {
+            // The request is refused: it may have been processed before.
+            self.damage.set_aside(Table::IdempotencyRecords, key.to_hex());
+        }
+        Ok(record?.filter(|record| record.at >= oldest))
+    }
+
+    /// Stores the response to a request that committed nothing.
+    pub(crate) async fn keep<T>(&self, request: &IdempotentRequest<T>, result: &T) -> Result<(), StoreError> {
+        // Not stored if the same request got a response in the meantime: that one is kept.
+        self.store.add_idempotency_record(request.record(result, self.clock.now())).await.map(|_| ())
+    }
+
+    /// Removes records that are too old, at most `limit`; returns how many.
+    pub(crate) async fn remove_old(&self, limit: usize) -> Result<usize, StoreError> {
+        self.store.remove_idempotency_records(self.clock.now().minus(KEPT), limit).await
+    }
+}

@@ -1,0 +1,106 @@
+//! The inbox: finds the operation that a wallet's message belongs to.
+//!
+//! Most messages of unauthenticated peers end here, for the price of a look-up in a map.
+
+use std::sync::Arc;
+
+use tokio::sync::mpsc;
+use usher_protocol::handshake_url::decode_token;
+use usher_protocol::message::WalletMessage;
+
+use super::admission::Admission;
+use super::index::Index;
+use super::inputs::Inputs;
+use super::metrics::Metrics;
+use super::outbox::Outbox;
+use super::tasks::Tasks;
+use crate::operations::Input;
+use crate::ports::{CorrelationKey, Inbound};
+use crate::{StreamId, UnixMillis};
+
+/// Hands messages to operations.
+pub(crate) struct Inbox {
+    pub(crate) index: Arc<Index>,
+    pub(crate) outbox: Arc<Outbox>,
+    pub(crate) admission: Arc<dyn Admission>,
+    pub(crate) inputs: Inputs,
+    pub(crate) metrics: Arc<Metrics>,
+    pub(crate) tasks: Tasks,
+}
+
+impl Inbox {
+    /// Handles messages until the engine stops. Those that have arrived by then are still handled, because a wallet may have
+    /// sent them only once.
+    pub(crate) async fn run_inbox(self, mut inbox: mpsc::Receiver<Inbound>) {
+        while let Some(Some(inbound)) = self.tasks.unless_stopped(inbox.recv()).await {
+            self.dispatch(inbound).await;
+        }
+        inbox.close();
+        while let Some(inbound) = inbox.recv().await {
+            self.dispatch(inbound).await;
+        }
+        self.tasks.stopped().await;
+        self.tasks.set_inbox_drained();
+    }
+
+    async fn dispatch(&self, inbound: Inbound) {
+        let (author, copy) = (inbound.author, inbound.via.copy);
+        // A copy over another relay says nothing about what the wallet has received since.
+        if !copy {
+            self.outbox.heard(author);
+        }
+        // Read before the subscription is looked for: while the user is about to agree, one of the two finds it.
+        let requests = match &inbound.message {
+            WalletMessage::CloseSubscription(_) => self.index.with_participant(&author),
+            _ => Vec::new(),
+        };
+        let operation = self.operation_of(&inbound.message);
+        if !copy {
+            self.metrics.received(operation.is_some() || !requests.is_empty());
+        }
+        let sent_at = UnixMillis::from_secs(inbound.created_at);
+        match operation {
+            Some(id) => {
+                if self.admission.admits(id, &inbound) {
+                    let input = Input::Wallet { author, sent_at, message: inbound.message };
+                    self.inputs.put_message(id, input, inbound.event_id).await;
+                }
+            }
+            None => {
+                for id in requests {
+                    // Not recorded as a handled event: it may be meant for any of them.
+                    self.inputs.put(id, Input::Wallet { author, sent_at, message: inbound.message.clone() }).await;
+                }
+            }
+        }
+    }
+
+    fn operation_of(&self, message: &WalletMessage) -> Option<StreamId> {
+        match message {
+            WalletMessage::KeyHandshake(handshake) => {
+                let find = |token: &str| self.index.find(CorrelationKey::token(token));
+                // Some wallets send the token percent-encoded, as it is in the URL.
+                find(&handshake.token).or_else(|| find(&decode_token(&handshake.token)?))
+            }
+            WalletMessage::AuthResponse(response) => self.index.find(CorrelationKey::challenge(&response.challenge)),
+            WalletMessage::SubkeyProof { about, .. } => self.outbox.sender_of(about),
+            WalletMessage::PaymentResponse(response) | WalletMessage::PaymentConfirmation(response) => {
+                self.index.find(CorrelationKey::request(&response.request_id))
+            }
+            WalletMessage::RecurringResponse(response) => {
+                self.index.find(CorrelationKey::request(&response.request_id))
+            }
+            WalletMessage::InvoiceResponse(response) => {
+                self.index.find(CorrelationKey::request(&response.request.inner.request_id))
+            }
+            WalletMessage::CloseSubscription(close) => {
+                self.index.find(CorrelationKey::subscription(&close.subscription_id))
+            }
+            WalletMessage::CashuResponse(response) => {
+                self.index.find(CorrelationKey::request(&response.request.inner.request_id))
+            }
+            // A kind of a later version of the protocol.
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,248 @@
+//! The index of open operations, in memory: rebuilt from the store at the start, and the only thing beside the timers that
+//! grows with open operations.
+//!
+//! It costs a few hundred bytes per open operation (docs/performance.md): an entry in each of two maps, and one for each
+//! timer. The state stays in the store.
+
+mod participants;
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use parking_lot::RwLock;
+use usher_protocol::PublicKey;
+
+use self::participants::Participants;
+use crate::ports::{CorrelationKey, OpenOperation};
+use crate::{StreamId, UnixMillis};
+
+/// Open operations by stream id and by correlation key.
+#[derive(Default)]
+pub(crate) struct Index {
+    streams: RwLock<HashMap<StreamId, OpenStream>>,
+    correlations: RwLock<HashMap<CorrelationKey, StreamId>>,
+    /// How many of the streams are done.
+    done: AtomicUsize,
+    participants: Participants,
+}
+
+/// An open operation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct OpenStream {
+    /// The revision of the operation that this entry is of; 0 until it is committed by this process.
+    pub(crate) revision: u64,
+    /// The index that the next event will get.
+    pub(crate) next_index: u64,
+    /// When it was last committed.
+    pub(crate) stepped_at: UnixMillis,
+    /// When the operation wants to be woken.
+    pub(crate) wake_at: Option<UnixMillis>,
+    /// When its messages are sent again; `None` when there are none.
+    pub(crate) resend_at: Option<UnixMillis>,
+    /// How often they have been sent.
+    pub(crate) attempts: u8,
+    /// The `created_at` of the Nostr events that carry them now, once the first events were too old; 0 before that.
+    pub(crate) renewed_at: UnixMillis,
+    /// It has ended, but money may still arrive.
+    pub(crate) done: bool,
+}
+
+impl Index {
+    /// Adds an operation that was open at the start.
+    pub(crate) fn load(&self, open: &OpenOperation, resend_at: Option<UnixMillis>) {
+        let stream = OpenStream {
+            revision: 0,
+            // Not known for a damaged row: its events are read from the store.
+            next_index: if open.damaged { u64::MAX } else { open.next_index },
+            stepped_at: open.at,
+            wake_at: open.wake_at,
+            resend_at,
+            attempts: 0,
+            renewed_at: UnixMillis(0),
+            done: open.done,
+        };
+        self.streams.write().insert(open.id, stream);
+        self.done.fetch_add(usize::from(open.done), Ordering::Relaxed);
+        let mut correlations = self.correlations.write();
+        for key in &open.correlations {
+            correlations.insert(*key, open.id);
+        }
+    }
+
+    /// How many streams are in memory, including those that are done and wait for late money.
+    pub(crate) fn all(&self) -> usize {
+        self.streams.read().len()
+    }
+
+    /// How many streams are open and not done.
+    pub(crate) fn len(&self) -> usize {
+        self.streams.read().len().saturating_sub(self.done.load(Ordering::Relaxed))
+    }
+
+    pub(crate) fn get(&self, id: StreamId) -> Option<OpenStream> {
+        self.streams.read().get(&id).copied()
+    }
+
+    /// The open operation with this correlation key.
+    pub(crate) fn find(&self, key: CorrelationKey) -> Option<StreamId> {
+        self.correlations.read().get(&key).copied()
+    }
+
+    /// Call it from within [`change`](Self::change), so that it is in order with other changes of the operation.
+    pub(crate) fn claim(&self, key: CorrelationKey, id: StreamId) {
+        self.correlations.write().insert(key, id);
+    }
+
+    /// Sets who takes part in an operation whose subscription has no id yet.
+    pub(crate) fn set_participants(&self, id: StreamId, keys: Vec<PublicKey>) {
+        self.participants.set(id, keys);
+    }
+
+    /// The operations for which [`set_participants`](Self::set_participants) has named `key`.
+    pub(crate) fn with_participant(&self, key: &PublicKey) -> Vec<StreamId> {
+        self.participants.of(key)
+    }
+
+    /// Adds entries for new operations before they are committed, because from the commit on others may find them in the
+    /// store. The entries are removed again unless [`Reserved::keep`] is called.
+    pub(crate) fn reserve(&self, ids: Vec<StreamId>) -> Reserved<'_> {
+        if !ids.is_empty() {
+            self.streams.write().extend(ids.iter().map(|id| (*id, OpenStream::default())));
+        }
+        Reserved { index: self, ids }
+    }
+
+    /// Changes the entry of `id`; returns whether there is one. No other task reads or changes it while `change` runs.
+    pub(crate) fn change(&self, id: StreamId, change: impl FnOnce(&mut OpenStream)) -> bool {
+        let mut streams = self.streams.write();
+        let Some(stream) = streams.get_mut(&id) else { return false };
+        let was_done = stream.done;
+        change(stream);
+        if stream.done && !was_done {
+            self.done.fetch_add(1, Ordering::Relaxed);
+        }
+        true
+    }
+
+    /// Changes the entry of `id`, if there is one, and returns it.
+    pub(crate) fn update(&self, id: StreamId, change: impl FnOnce(&mut OpenStream)) -> Option<OpenStream> {
+        let mut streams = self.streams.write();
+        let stream = streams.get_mut(&id)?;
+        change(stream);
+        Some(*stream)
+    }
+
+    /// The clock was set back by `by`: moves the times at which messages are sent again.
+    pub(crate) fn bring_resends_forward(&self, by: Duration) {
+        for stream in self.streams.write().values_mut() {
+            stream.resend_at = stream.resend_at.map(|at| at.minus(by));
+        }
+    }
+
+    /// Operations whose last step was after `now`.
+    pub(crate) fn stepped_after(&self, now: UnixMillis) -> Vec<StreamId> {
+        let streams = self.streams.read();
+        streams.iter().filter(|(_, stream)| stream.stepped_at > now).map(|(id, _)| *id).collect()
+    }
+
+    /// Removes a finished operation and returns its entry.
+    pub(crate) fn remove(&self, id: StreamId, keys: &[CorrelationKey]) -> Option<OpenStream> {
+        self.participants.remove(id);
+        // The lock on the streams is held until the end, so that nobody claims a key for an operation that is gone.
+        let mut streams = self.streams.write();
+        let removed = streams.remove(&id);
+        if removed.is_some_and(|stream| stream.done) {
+            self.done.fetch_sub(1, Ordering::Relaxed);
+        }
+        let mut correlations = self.correlations.write();
+        for key in keys {
+            if correlations.get(key) == Some(&id) {
+                correlations.remove(key);
+            }
+        }
+        removed
+    }
+}
+
+/// Entries of operations that are being committed.
+pub(crate) struct Reserved<'a> {
+    index: &'a Index,
+    ids: Vec<StreamId>,
+}
+
+impl Reserved<'_> {
+    /// They were committed: the entries stay.
+    pub(crate) fn keep(mut self) {
+        self.ids.clear();
+    }
+}
+
+impl Drop for Reserved<'_> {
+    fn drop(&mut self) {
+        if !self.ids.is_empty() {
+            let mut streams = self.index.streams.write();
+            for id in &self.ids {
+                streams.remove(id);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ports::OperationKind;
+
+    fn open(n: u8, done: bool) -> OpenOperation {
+        OpenOperation {
+            id: StreamId::from_parts(0, [n; 10]),
+            kind: OperationKind::SinglePayment,
+            next_index: 3,
+            at: UnixMillis(1000),
+            wake_at: None,
+            done,
+            watched: None,
+            correlations: vec![CorrelationKey::request(&n.to_string())],
+            has_outbox: false,
+            damaged: false,
+        }
+    }
+
+    #[test]
+    fn done_operations_do_not_count_as_open() {
+        let index = Index::default();
+        let [first, second] = [open(1, false), open(2, true)];
+        index.load(&first, None);
+        index.load(&second, None);
+        assert_eq!((index.all(), index.len()), (2, 1));
+        assert!(index.change(first.id, |stream| stream.done = true));
+        assert_eq!((index.all(), index.len()), (2, 0));
+        index.remove(second.id, &second.correlations);
+        assert_eq!((index.all(), index.len()), (1, 0));
+        assert_eq!(index.find(second.correlations[0]), None);
+        assert_eq!(index.find(first.correlations[0]), Some(first.id));
+    }
+
+    #[test]
+    fn reservation_is_released_unless_kept() {
+        let index = Index::default();
+        let id = StreamId::from_parts(0, [1; 10]);
+        drop(index.reserve(vec![id]));
+        assert_eq!(index.get(id), None);
+        index.reserve(vec![id]).keep();
+        assert!(index.get(id).is_some());
+    }
+
+    #[test]
+    fn key_claimed_by_another_operation_is_not_removed() {
+        let index = Index::default();
+        let [first, second] = [open(1, false), open(2, false)];
+        index.load(&first, None);
+        index.load(&second, None);
+        let key = first.correlations[0];
+        index.claim(key, second.id);
+        index.remove(first.id, &first.correlations);
+        assert_eq!(index.find(key), Some(second.id));
+    }
+}

@@ -1,0 +1,349 @@
+//! The invoice watcher: looks up invoices of the service that may be paid.
+//!
+//! A Lightning backend reports settlements by itself if it can; look-ups are the fallback. Each watched invoice has one
+//! timer, whose interval doubles and is stretched when there are many invoices. Those that are due take turns, at most
+//! `wallet.lookups_per_second` of all of them together. So 10,000 open invoices cost what 100 do, and a look-up that finds
+//! nothing new costs no write (docs/performance.md). New invoices that a user is about to pay have most of the turns: they
+//! do not wait for long when a notification is lost. A look-up for which there is a reason does not wait for a turn.
+
+mod lookup_turns;
+mod schedule;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use tokio::sync::{Notify, Semaphore};
+use tokio::task::JoinSet;
+use tracing::{debug, error};
+use usher_protocol::message::PaymentHash;
+
+use self::lookup_turns::{LookupClass, LookupTurns, Turn};
+use self::schedule::{FIRST_LOOKUPS, Schedule};
+use super::index::Index;
+use super::inputs::Inputs;
+use super::lightning_metrics::{LightningCallKind, LightningMetrics};
+use super::tasks::Tasks;
+use super::timers::{Alarm, Timers};
+use crate::operations::Input;
+use crate::ports::{Clock, InvoiceStatus, Lightning};
+use crate::{StreamId, UnixMillis};
+
+/// Look-ups of watched invoices that run at the same time.
+const CONCURRENT_LOOKUPS: usize = 32;
+
+/// What the watcher works with.
+pub(crate) struct InvoiceWatcherParts {
+    /// The Lightning backend, if one is configured.
+    pub(crate) backend: Option<Arc<dyn Lightning>>,
+    pub(crate) lookups_per_second: u64,
+    pub(crate) metrics: Arc<LightningMetrics>,
+    pub(crate) index: Arc<Index>,
+    pub(crate) timers: Arc<Timers>,
+    pub(crate) inputs: Inputs,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) tasks: Tasks,
+}
+
+/// Watches invoices.
+pub(crate) struct InvoiceWatcher {
+    parts: InvoiceWatcherParts,
+    schedule: Schedule,
+    watched: Mutex<Watched>,
+    permits: Semaphore,
+    /// An invoice waits for its turn.
+    more: Notify,
+}
+
+/// An invoice that may be paid.
+struct Watch {
+    hash: PaymentHash,
+    /// When it is looked up next; `None` while it is looked up, or waits for its turn.
+    at: Option<UnixMillis>,
+    /// It waits for its turn.
+    waits: bool,
+    /// How often it was looked up in this stage.
+    times: u8,
+    /// The end of the payment has been reported to the app.
+    over: bool,
+    /// A user is about to pay it.
+    awaited: bool,
+    /// It is looked up together with all others, after a restart or when the backend was away.
+    with_all: bool,
+    /// There is a reason to look: it does not wait for its turn.
+    urgent: bool,
+    /// Another look-up was requested during a look-up, so it is looked up once more.
+    again: bool,
+}
+
+#[derive(Default)]
+struct Watched {
+    by_stream: HashMap<StreamId, Watch>,
+    /// How many of them are over.
+    over: usize,
+    turns: LookupTurns,
+}
+
+impl Watch {
+    fn new(hash: PaymentHash, at: UnixMillis, over: bool, awaited: bool) -> Self {
+        let at = Some(at);
+        Self { hash, at, waits: false, times: 0, over, awaited, with_all: false, urgent: false, again: false }
+    }
+
+    /// Whether a user has only just begun to pay it.
+    const fn is_new(&self) -> bool {
+        self.awaited && !self.over && self.times < FIRST_LOOKUPS
+    }
+
+    const fn class(&self) -> LookupClass {
+        match self {
+            Self { over: true, .. } => LookupClass::Over,
+            Self { with_all: false, .. } if self.is_new() => LookupClass::Awaited,
+            Self { .. } => LookupClass::Open,
+        }
+    }
+}
+
+impl Watched {
+    fn put(&mut self, id: StreamId, watch: Watch) {
+        self.remove(id);
+        self.over += usize::from(watch.over);
+        self.by_stream.insert(id, watch);
+    }
+
+    fn remove(&mut self, id: StreamId) -> Option<Watch> {
+        let watch = self.by_stream.remove(&id)?;
+        self.over -= usize::from(watch.over);
+        Some(watch)
+    }
+
+    /// How many invoices share the rate of look-ups.
+    fn count(&self, over: bool) -> usize {
+        if over { self.over } else { self.by_stream.len() - self.over }
+    }
+}
+
+impl InvoiceWatcher {
+    pub(crate) fn new(parts: InvoiceWatcherParts) -> Self {
+        Self {
+            schedule: Schedule::new(parts.lookups_per_second),
+            parts,
+            watched: Mutex::default(),
+            permits: Semaphore::new(CONCURRENT_LOOKUPS),
+            more: Notify::new(),
+        }
+    }
+
+    /// How many invoices are watched.
+    pub(crate) fn count(&self) -> usize {
+        self.watched.lock().by_stream.len()
+    }
+
+    /// How many of them are of payments that are not over.
+    pub(crate) fn open_count(&self) -> usize {
+        self.watched.lock().count(false)
+    }
+
+    /// Watches the operation's invoice, unless it is watched already. `awaited`: a user is about to pay it.
+    pub(crate) fn watch(&self, id: StreamId, hash: PaymentHash, awaited: bool, now: UnixMillis) {
+        let over = self.parts.index.get(id).is_some_and(|stream| stream.done);
+        let mut watched = self.watched.lock();
+        let before = match watched.by_stream.get(&id) {
+            Some(watch) if watch.hash == hash && watch.over == over => return,
+            Some(watch) => watch.at,
+            None => None,
+        };
+        let mut watch = Watch::new(hash, now, over, awaited);
+        let at = now.plus(self.interval(&watch, watched.count(over)));
+        watch.at = Some(at);
+        watched.put(id, watch);
+        drop(watched);
+        if let Some(before) = before {
+            self.parts.timers.cancel(before, id, Alarm::LookUp);
+        }
+        self.parts.timers.set(at, id, Alarm::LookUp);
+        if self.parts.index.get(id).is_none() {
+            self.unwatch(id); // finished just now
+        }
+    }
+
+    /// After a restart: the invoice is looked up at its turn, because notifications were missed meanwhile.
+    pub(crate) fn watch_again(&self, id: StreamId, hash: PaymentHash, over: bool, now: UnixMillis) {
+        let watch = Watch { with_all: true, ..Watch::new(hash, now, over, true) };
+        self.watched.lock().put(id, watch);
+        self.parts.timers.set(now, id, Alarm::LookUp);
+    }
+
+    pub(crate) fn unwatch(&self, id: StreamId) {
+        let removed = self.watched.lock().remove(id);
+        if let Some(at) = removed.and_then(|watch| watch.at) {
+            self.parts.timers.cancel(at, id, Alarm::LookUp);
+        }
+    }
+
+    /// Requests a look-up now, for example because the payer claims to have paid.
+    pub(crate) fn look_up_soon(&self, id: StreamId, now: UnixMillis) {
+        let mut watched = self.watched.lock();
+        let Some(watch) = watched.by_stream.get_mut(&id) else { return };
+        if watch.at.is_none() && !watch.waits {
+            watch.again = true;
+            return;
+        }
+        watch.urgent = true;
+        watch.waits = false;
+        let before = watch.at.replace(now);
+        drop(watched);
+        if let Some(before) = before {
+            self.parts.timers.cancel(before, id, Alarm::LookUp);
+        }
+        self.parts.timers.set(now, id, Alarm::LookUp);
+    }
+
+    /// The backend was away and reported nothing meanwhile: all invoices are looked up, one after the other.
+    pub(crate) fn look_up_all(&self, now: UnixMillis) {
+        let mut watched = self.watched.lock();
+        for (id, watch) in &mut watched.by_stream {
+            if let Some(before) = watch.at
+                && before > now
+            {
+                watch.at = Some(now);
+                watch.with_all = true;
+                self.parts.timers.cancel(before, *id, Alarm::LookUp);
+                self.parts.timers.set(now, *id, Alarm::LookUp);
+            }
+        }
+    }
+
+    /// The clock was set back by `by`: moves the look-ups to when they would have been made.
+    pub(crate) fn bring_forward(&self, by: Duration) {
+        let mut watched = self.watched.lock();
+        for (id, watch) in &mut watched.by_stream {
+            if let Some(before) = watch.at {
+                let at = before.minus(by);
+                watch.at = Some(at);
+                self.parts.timers.cancel(before, *id, Alarm::LookUp);
+                self.parts.timers.set(at, *id, Alarm::LookUp);
+            }
+        }
+    }
+
+    /// The timer of an invoice has fired. Never waits.
+    pub(crate) fn due(self: &Arc<Self>, id: StreamId) {
+        let now = self.parts.clock.now();
+        let mut watched = self.watched.lock();
+        let Watched { by_stream, turns, .. } = &mut *watched;
+        let due = |watch: &&mut Watch| watch.at.is_some_and(|at| at <= now);
+        let Some(watch) = by_stream.get_mut(&id).filter(due) else { return };
+        watch.at = None;
+        if watch.urgent {
+            drop(watched);
+            return self.look_up(id);
+        }
+        watch.waits = true;
+        turns.put(watch.class(), id);
+        drop(watched);
+        self.more.notify_one();
+    }
+
+    /// Looks up the invoices that are due, one after the other, until the engine stops.
+    pub(crate) async fn run(self: Arc<Self>) {
+        let gap = self.schedule.gap();
+        loop {
+            let turn = {
+                let mut watched = self.watched.lock();
+                let Watched { by_stream, turns, .. } = &mut *watched;
+                let wanted = |id| by_stream.get(&id).is_some_and(|watch| watch.waits);
+                let turn = turns.take(self.parts.clock.monotonic(), gap, wanted);
+                if let Turn::Of(id) = turn
+                    && let Some(watch) = by_stream.get_mut(&id)
+                {
+                    watch.waits = false;
+                }
+                turn
+            };
+            let next = async {
+                match turn {
+                    Turn::Of(id) => self.look_up(id),
+                    Turn::Wait(wait) => self.parts.clock.sleep(wait).await,
+                    Turn::Nobody => self.more.notified().await,
+                }
+            };
+            if self.parts.tasks.unless_stopped(next).await.is_none() {
+                return;
+            }
+        }
+    }
+
+    fn look_up(self: &Arc<Self>, id: StreamId) {
+        let Some(backend) = self.parts.backend.clone() else { return };
+        let found = self.watched.lock().by_stream.get(&id).map(|watch| (watch.hash, watch.over));
+        let Some((hash, over)) = found else { return };
+        let watcher = Arc::clone(self);
+        self.parts.tasks.spawn(async move {
+            let tasks = &watcher.parts.tasks;
+            let Some(_permit) = tasks.unless_stopped(watcher.permits.acquire()).await else { return };
+            // It may have been paid, and reported, while this waited for its permit.
+            if !watcher.is_watched(id, hash) {
+                return watcher.looked_up(id, false);
+            }
+            // A task of its own, so that the invoice is looked up again even if the adapter panics.
+            let mut look_up = JoinSet::new();
+            look_up.spawn(async move { backend.look_up_invoice(hash).await });
+            let Some(status) = tasks.unless_stopped(look_up.join_next()).await else { return };
+            let Some(Ok(status)) = status else {
+                error!(stream_id = %id, "a look-up of an invoice panicked");
+                return watcher.looked_up(id, true);
+            };
+            watcher.parts.metrics.count(LightningCallKind::LookUpInvoice, &status);
+            let failed = status.is_err();
+            match status {
+                // An operation that is over may wait for a final status.
+                Ok(status) if over || matches!(status, InvoiceStatus::Settled(_)) => {
+                    watcher.parts.inputs.put(id, Input::InvoiceStatus(Ok(status))).await;
+                }
+                Ok(_) => {}
+                Err(failure) => debug!(stream_id = %id, %failure, "an invoice could not be looked up"),
+            }
+            watcher.looked_up(id, failed);
+        });
+    }
+
+    fn is_watched(&self, id: StreamId, hash: PaymentHash) -> bool {
+        self.watched.lock().by_stream.get(&id).is_some_and(|watch| watch.hash == hash)
+    }
+
+    /// Sets the timer of the next look-up.
+    fn looked_up(&self, id: StreamId, failed: bool) {
+        let now = self.parts.clock.now();
+        let mut watched = self.watched.lock();
+        let (open, over) = (watched.count(false), watched.count(true));
+        let is_running = |watch: &&mut Watch| watch.at.is_none() && !watch.waits;
+        let Some(watch) = watched.by_stream.get_mut(&id).filter(is_running) else { return };
+        let among = if watch.over { over } else { open };
+        watch.urgent = std::mem::take(&mut watch.again);
+        watch.with_all = false;
+        let wait = if watch.urgent {
+            Duration::ZERO
+        } else if failed {
+            self.schedule.after_failure(watch.over, among)
+        } else {
+            watch.times = watch.times.saturating_add(1);
+            self.interval(watch, among)
+        };
+        let at = now.plus(wait);
+        watch.at = Some(at);
+        drop(watched);
+        self.parts.timers.set(at, id, Alarm::LookUp);
+    }
+
+    /// The time until the next look-up of an invoice, one of `among`.
+    fn interval(&self, watch: &Watch, among: usize) -> Duration {
+        let status = self.parts.backend.as_ref().map(|backend| backend.status());
+        let notified = status.is_some_and(|status| status.connected && status.sends_notifications);
+        self.schedule.interval(watch, notified, among)
+    }
+}
+
+#[cfg(test)]
+mod tests;

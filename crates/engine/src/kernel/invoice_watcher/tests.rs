@@ -1,0 +1,101 @@
+use std::sync::atomic::Ordering;
+
+use usher_protocol::message::Preimage;
+
+use super::*;
+use crate::kernel::fixtures::{Around, NOW, ScriptedBackend, stream, within};
+use crate::ports::Settlement;
+
+const SECOND: Duration = Duration::from_secs(1);
+
+fn watcher(around: &Around, backend: &Arc<ScriptedBackend>) -> Arc<InvoiceWatcher> {
+    let watcher = Arc::new(InvoiceWatcher::new(InvoiceWatcherParts {
+        backend: Some(Arc::clone(backend) as Arc<dyn Lightning>),
+        lookups_per_second: 10,
+        metrics: Arc::default(),
+        index: Arc::clone(&around.index),
+        timers: Arc::clone(&around.timers),
+        inputs: around.inputs.clone(),
+        clock: Arc::clone(&around.clock) as Arc<dyn Clock>,
+        tasks: around.tasks.clone(),
+    }));
+    around.tasks.spawn(Arc::clone(&watcher).run());
+    watcher
+}
+
+fn preimage() -> Preimage {
+    Preimage::from_bytes([7; 32])
+}
+
+fn watch(around: &Around, watcher: &InvoiceWatcher, n: u8) {
+    around.open(stream(n));
+    watcher.watch(stream(n), preimage().payment_hash(), true, NOW);
+}
+
+#[tokio::test]
+async fn due_invoice_is_looked_up_and_only_settlement_is_reported() {
+    let (mut around, backend) = (Around::new(), ScriptedBackend::new());
+    let watcher = watcher(&around, &backend);
+    watch(&around, &watcher, 1);
+    assert_eq!(around.alarms_after(4 * SECOND).await, []);
+    assert_eq!(around.alarms_after(SECOND).await, [(stream(1), Alarm::LookUp)]);
+    watcher.due(stream(1));
+    within("it is looked up", || (backend.made("look_up_invoice") == 1).then_some(())).await;
+    // It is open: nothing is reported, and it is looked up again.
+    *backend.status.lock() =
+        InvoiceStatus::Settled(Settlement { amount: Some(1), skimmed_fee: 0, preimage: Some(preimage()) });
+    within("its timer is set", || watcher.watched.lock().by_stream[&stream(1)].at.map(|_| ())).await;
+    assert_eq!(around.alarms_after(5 * SECOND).await, [(stream(1), Alarm::LookUp)]);
+    watcher.due(stream(1));
+    let (id, input) = around.input().await;
+    assert!(matches!(input, Input::InvoiceStatus(Ok(InvoiceStatus::Settled(_)))), "{input:?}");
+    assert_eq!(id, stream(1));
+    around.stop().await;
+}
+
+#[tokio::test]
+async fn request_during_a_look_up_triggers_another_at_once() {
+    let (around, backend) = (Around::new(), ScriptedBackend::gated());
+    let watcher = watcher(&around, &backend);
+    watch(&around, &watcher, 1);
+    watcher.look_up_soon(stream(1), NOW);
+    assert_eq!(around.alarms_after(Duration::ZERO).await, [(stream(1), Alarm::LookUp)]);
+    watcher.due(stream(1));
+    within("it is looked up", || (backend.made("look_up_invoice") == 1).then_some(())).await;
+    watcher.look_up_soon(stream(1), NOW);
+    backend.gate.add_permits(1);
+    within("its timer is set", || watcher.watched.lock().by_stream[&stream(1)].at.map(|_| ())).await;
+    assert_eq!(around.alarms_after(Duration::ZERO).await, [(stream(1), Alarm::LookUp)]);
+    around.stop().await;
+}
+
+#[tokio::test]
+async fn look_up_is_repeated_after_a_panic() {
+    let (around, backend) = (Around::new(), ScriptedBackend::new());
+    let watcher = watcher(&around, &backend);
+    backend.panics.store(true, Ordering::SeqCst);
+    watch(&around, &watcher, 1);
+    around.alarms_after(5 * SECOND).await;
+    watcher.due(stream(1));
+    within("its timer is set", || watcher.watched.lock().by_stream[&stream(1)].at.map(|_| ())).await;
+    assert_eq!(around.alarms_after(10 * SECOND).await, [(stream(1), Alarm::LookUp)]);
+    around.stop().await;
+}
+
+#[tokio::test]
+async fn unwatched_invoice_has_no_timer_and_is_not_counted() {
+    let (around, backend) = (Around::new(), ScriptedBackend::new());
+    let watcher = watcher(&around, &backend);
+    watch(&around, &watcher, 1);
+    watch(&around, &watcher, 2);
+    watcher.watch_again(stream(3), preimage().payment_hash(), true, NOW);
+    assert_eq!((watcher.count(), watcher.open_count()), (3, 2));
+    watcher.unwatch(stream(1));
+    watcher.unwatch(stream(3));
+    assert_eq!((watcher.count(), watcher.open_count()), (1, 1));
+    assert_eq!(around.alarms_after(60 * SECOND).await, [(stream(2), Alarm::LookUp)]);
+    // One whose operation is not in the index is not watched: it has just finished.
+    watcher.watch(stream(4), preimage().payment_hash(), true, NOW);
+    assert_eq!(watcher.count(), 1);
+    around.stop().await;
+}

@@ -1,0 +1,122 @@
+//! One request to the Lightning backend, and the input its reply becomes.
+
+use tokio::task::JoinSet;
+use tracing::{debug, error, warn};
+
+use super::LightningQueue;
+use crate::StreamId;
+use crate::kernel::lightning_metrics::LightningCallKind;
+use crate::operations::{Input, LightningRequest};
+use crate::ports::LightningError;
+
+impl LightningQueue {
+    /// Makes the request. If the adapter panics, that is a reply too: the result is unknown.
+    pub(super) async fn call_guarded(self: &std::sync::Arc<Self>, id: StreamId, call: LightningRequest) -> Input {
+        let (queue, asked) = (std::sync::Arc::clone(self), call.clone());
+        // Aborted when nobody waits for it any more, that is, when the engine stops.
+        let mut made = JoinSet::new();
+        made.spawn(async move { queue.call(call).await });
+        let input = match made.join_next().await {
+            Some(Ok(input)) => input,
+            Some(Err(_)) | None => {
+                error!(stream_id = %id, "a request to the Lightning backend panicked");
+                failed(&asked, || LightningError::Unknown("the request ended without a result".to_owned()))
+            }
+        };
+        self.count(&input);
+        match &input {
+            Input::InvoiceMade(Err(failure)) => {
+                warn!(stream_id = %id, %failure, "the Lightning backend made no invoice");
+            }
+            Input::PaymentSent { result: Err(failure), .. } => {
+                warn!(stream_id = %id, %failure, "the Lightning backend did not confirm a payment");
+            }
+            Input::InvoiceStatus(Err(failure))
+            | Input::PaymentStatus(Err(failure))
+            | Input::PaymentPrepared(Err(failure)) => {
+                debug!(stream_id = %id, %failure, "the Lightning backend could not be asked");
+            }
+            _ => {}
+        }
+        input
+    }
+
+    fn count(&self, input: &Input) {
+        match input {
+            Input::InvoiceMade(made) => self.metrics.count(LightningCallKind::MakeInvoice, made),
+            // A request that could not be signed was not sent; one that could is counted when it is sent.
+            Input::PaymentPrepared(prepared @ Err(_)) => self.metrics.count(LightningCallKind::Pay, prepared),
+            Input::PaymentSent { result, .. } => self.metrics.count(LightningCallKind::Pay, result),
+            Input::InvoiceStatus(status) => self.metrics.count(LightningCallKind::LookUpInvoice, status),
+            Input::PaymentStatus(status) => self.metrics.count(LightningCallKind::LookUpPayment, status),
+            _ => {}
+        }
+    }
+
+    async fn call(&self, call: LightningRequest) -> Input {
+        let Some(backend) = &self.backend else { return without_backend(&call) };
+        // Tests end the process at these points, and check after the next start that the accounts are right.
+        match call {
+            LightningRequest::MakeInvoice(wanted) => {
+                fail::fail_point!("before-make-invoice");
+                let made = backend.make_invoice(&wanted).await;
+                fail::fail_point!("after-make-invoice");
+                Input::InvoiceMade(made)
+            }
+            LightningRequest::LookUpInvoice(hash) => {
+                fail::fail_point!("before-look-up-invoice");
+                let status = backend.look_up_invoice(hash).await;
+                fail::fail_point!("after-look-up-invoice");
+                Input::InvoiceStatus(status)
+            }
+            // It has waited in the queue for too long.
+            LightningRequest::PreparePayment { until, .. } if self.clock.now().secs() >= until => {
+                Input::PaymentPrepared(Err(LightningError::NotSent))
+            }
+            LightningRequest::PreparePayment { invoice, until } => {
+                fail::fail_point!("before-prepare-payment");
+                let prepared = backend.prepare_payment(&invoice, until).await;
+                fail::fail_point!("after-prepare-payment");
+                Input::PaymentPrepared(prepared)
+            }
+            LightningRequest::Pay { invoice, payment, attempt, again } => {
+                fail::fail_point!("before-pay");
+                let result = backend.pay(&invoice, &payment, again).await;
+                fail::fail_point!("after-pay");
+                Input::PaymentSent { attempt, result }
+            }
+            LightningRequest::LookUpPayment { hash, asked } => {
+                fail::fail_point!("before-look-up-payment");
+                let status = backend.look_up_payment(hash, asked.as_ref()).await;
+                fail::fail_point!("after-look-up-payment");
+                Input::PaymentStatus(status)
+            }
+        }
+    }
+}
+
+/// The reply to a request when no backend is configured (any more).
+fn without_backend(call: &LightningRequest) -> Input {
+    match call {
+        // An earlier backend may have done it, even if none is configured now.
+        LightningRequest::LookUpPayment { .. } => failed(call, || LightningError::NotSent),
+        LightningRequest::Pay { again: true, .. } => {
+            failed(call, || LightningError::Unknown("no Lightning backend is configured".to_owned()))
+        }
+        _ => failed(call, || LightningError::Refused {
+            again: false,
+            reason: "no Lightning backend is configured".to_owned(),
+        }),
+    }
+}
+
+/// The reply to a request that failed.
+pub(super) fn failed(call: &LightningRequest, failure: impl FnOnce() -> LightningError) -> Input {
+    match call {
+        LightningRequest::MakeInvoice(_) => Input::InvoiceMade(Err(failure())),
+        LightningRequest::LookUpInvoice(_) => Input::InvoiceStatus(Err(failure())),
+        LightningRequest::PreparePayment { .. } => Input::PaymentPrepared(Err(failure())),
+        LightningRequest::Pay { attempt, .. } => Input::PaymentSent { attempt: *attempt, result: Err(failure()) },
+        LightningRequest::LookUpPayment { .. } => Input::PaymentStatus(Err(failure())),
+    }
+}

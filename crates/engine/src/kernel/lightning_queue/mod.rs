@@ -1,0 +1,203 @@
+//! The queue of requests to the Lightning backend.
+//!
+//! A request is made once, after the commit that asks for it, and its reply becomes an input of the operation. If a reply is
+//! lost in a crash, the operation asks again when it has waited for too long.
+//!
+//! A payment is two requests: the first signs, and when the signed request is stored, the second sends it. Both have the
+//! same permit, so that nothing is waited for between the commit and the write to the socket.
+//!
+//! Settlements are [reported](super::lightning_notifications) by the backend if it can; the
+//! [invoice watcher](super::invoice_watcher) is the fallback.
+
+mod call;
+mod call_queue;
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+
+use self::call::failed;
+use self::call_queue::{CallKind, CallQueue};
+use super::index::Index;
+use super::inputs::Inputs;
+use super::lightning_metrics::LightningMetrics;
+use super::tasks::Tasks;
+use crate::StreamId;
+use crate::operations::{Input, LightningRequest};
+use crate::ports::{Clock, Lightning, LightningError, LightningNode};
+
+/// Requests that run at the same time, except payments and those that no user waits for.
+const CONCURRENT: usize = 64;
+
+/// Requests that no user waits for and that run at the same time. All monthly subscriptions fall due at the same instant:
+/// they must not keep anybody who is at a checkout from getting an invoice.
+const CONCURRENT_UNATTENDED: usize = 16;
+
+/// Payments that run at the same time. Payees can hold payments back: payments have a queue of their own, so that they do not
+/// keep anybody from getting an invoice.
+const CONCURRENT_PAYMENTS: usize = 32;
+
+/// The service's own Lightning backend.
+#[derive(Clone)]
+pub struct LightningBackend {
+    /// Its adapter.
+    pub adapter: Arc<dyn Lightning>,
+    /// Its name in the configuration (`wallet.ln_backend`).
+    pub name: &'static str,
+    /// The same as a node, if it is one that the service runs itself.
+    pub node: Option<Arc<dyn LightningNode>>,
+}
+
+/// Requests of operations to the Lightning backend.
+pub(crate) struct LightningQueue {
+    backend: Option<Arc<dyn Lightning>>,
+    metrics: Arc<LightningMetrics>,
+    index: Arc<Index>,
+    inputs: Inputs,
+    clock: Arc<dyn Clock>,
+    tasks: Tasks,
+    calls: CallQueue,
+    unattended: CallQueue,
+    payments: CallQueue,
+    /// Payments to send now: as many as have permits, and after a start those whose replies were lost.
+    sends: mpsc::UnboundedSender<PaymentToSend>,
+    /// Requests that are queued, are being made, or whose reply the operation has not processed yet: they are not made again.
+    pending: Mutex<HashSet<(StreamId, CallKind)>>,
+    /// The permits of payments whose request is signed, and will be stored and sent next.
+    prepared: Mutex<HashMap<StreamId, OwnedSemaphorePermit>>,
+}
+
+/// What is queued.
+pub(crate) struct QueuedCalls {
+    calls: mpsc::Receiver<(StreamId, LightningRequest)>,
+    unattended: mpsc::Receiver<(StreamId, LightningRequest)>,
+    payments: mpsc::Receiver<(StreamId, LightningRequest)>,
+    sends: mpsc::UnboundedReceiver<PaymentToSend>,
+}
+
+/// A payment to send, and its permit.
+type PaymentToSend = (StreamId, LightningRequest, Option<OwnedSemaphorePermit>);
+
+impl LightningQueue {
+    pub(crate) fn new(
+        backend: Option<Arc<dyn Lightning>>,
+        metrics: Arc<LightningMetrics>,
+        index: Arc<Index>,
+        inputs: Inputs,
+        clock: Arc<dyn Clock>,
+        tasks: Tasks,
+    ) -> (Self, QueuedCalls) {
+        let (calls, queued) = CallQueue::new();
+        let (unattended, queued_unattended) = CallQueue::new();
+        let (payments, queued_payments) = CallQueue::new();
+        let (sends, queued_sends) = mpsc::unbounded_channel();
+        let queue = Self {
+            backend,
+            metrics,
+            index,
+            inputs,
+            clock,
+            tasks,
+            calls,
+            unattended,
+            payments,
+            sends,
+            pending: Mutex::default(),
+            prepared: Mutex::default(),
+        };
+        let queued = QueuedCalls {
+            calls: queued,
+            unattended: queued_unattended,
+            payments: queued_payments,
+            sends: queued_sends,
+        };
+        (queue, queued)
+    }
+
+    /// Queues a request; never waits. When the queue is full, the operation gets [`LightningError::NotSent`] as the reply.
+    /// `unattended`: no user waits for it.
+    pub(crate) fn put(&self, id: StreamId, call: LightningRequest, unattended: bool) {
+        let queue = match CallKind::of(&call) {
+            // It had its turn when its request was signed, and has the permit still.
+            None => {
+                let permit = self.prepared.lock().remove(&id);
+                // Closed: the engine stops.
+                let _ = self.sends.send((id, call, permit));
+                return;
+            }
+            // The operation has waited for long and asks again; its first request is pending still.
+            Some(kind) if !self.pending.lock().insert((id, kind)) => return,
+            Some(CallKind::PreparedPayment) => &self.payments,
+            Some(_) if unattended => &self.unattended,
+            Some(_) => &self.calls,
+        };
+        let Some(call) = queue.put(id, call) else { return };
+        let input = failed(&call, || LightningError::NotSent);
+        let inputs = self.inputs.clone();
+        self.tasks.spawn(async move { inputs.put(id, input).await });
+    }
+
+    /// The operation has processed this input: if it was a reply, it may make the request again.
+    pub(crate) fn processed(&self, id: StreamId, input: &Input) {
+        if let Some(kind) = CallKind::of_reply(input) {
+            self.pending.lock().remove(&(id, kind));
+        }
+        if matches!(input, Input::PaymentPrepared(_)) {
+            // Still there when the request was not sent.
+            self.prepared.lock().remove(&id);
+        }
+    }
+
+    /// Makes the requests until the engine stops.
+    pub(crate) async fn run(self: Arc<Self>, queued: QueuedCalls) {
+        let QueuedCalls { calls, unattended, payments, sends } = queued;
+        tokio::join!(
+            self.run_queue(calls, CONCURRENT),
+            self.run_queue(unattended, CONCURRENT_UNATTENDED),
+            self.run_queue(payments, CONCURRENT_PAYMENTS),
+            self.send_payments(sends)
+        );
+    }
+
+    async fn send_payments(self: &Arc<Self>, mut sends: mpsc::UnboundedReceiver<PaymentToSend>) {
+        while let Some(Some((id, call, permit))) = self.tasks.unless_stopped(sends.recv()).await {
+            self.make_call(id, call, permit);
+        }
+    }
+
+    async fn run_queue(self: &Arc<Self>, mut calls: mpsc::Receiver<(StreamId, LightningRequest)>, concurrent: usize) {
+        let permits = Arc::new(Semaphore::new(concurrent));
+        while let Some(Some((id, call))) = self.tasks.unless_stopped(calls.recv()).await {
+            let Ok(permit) = Arc::clone(&permits).acquire_owned().await else { return };
+            // The operation may have ended while its request was queued.
+            if self.index.get(id).is_none() {
+                if let Some(kind) = CallKind::of(&call) {
+                    self.pending.lock().remove(&(id, kind));
+                }
+                continue;
+            }
+            self.make_call(id, call, Some(permit));
+        }
+    }
+
+    /// Makes a request, and hands its reply to the operation.
+    fn make_call(self: &Arc<Self>, id: StreamId, call: LightningRequest, permit: Option<OwnedSemaphorePermit>) {
+        let queue = Arc::clone(self);
+        self.tasks.spawn(async move {
+            // A reply that is lost when the engine stops is asked for after the next start.
+            let Some(input) = queue.tasks.unless_stopped(queue.call_guarded(id, call)).await else { return };
+            match permit {
+                Some(permit) if matches!(input, Input::PaymentPrepared(Ok(_))) => {
+                    queue.prepared.lock().insert(id, permit);
+                }
+                permit => drop(permit),
+            }
+            queue.inputs.put(id, input).await;
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,48 @@
+//! The kernel runs operations. It names no kind of operation: what it must know of one is a method of
+//! [`StateMachine`](crate::operations::StateMachine) with a default.
+//!
+//! Parts have their own state and a small interface. Data flows one way:
+//!
+//! ```text
+//! start ──────────────┐
+//! inbox ───────┐      │
+//! alarms ──────┼─▶ inputs ─▶ workers ─▶ commit ─▶ event feed, outbox, invoice watcher, Lightning queue,
+//! Lightning ───┤                                  ticket queue, webhook dispatcher, index, timers
+//! tickets ─────┘
+//! ```
+//!
+//! A part that has something for an operation puts it into `inputs`; no part holds the engine itself.
+
+pub(crate) mod admission;
+pub(crate) mod age_check_queue;
+pub(crate) mod alarms;
+pub(crate) mod bounded_cache;
+pub(crate) mod capacity;
+pub(crate) mod cleanup;
+pub(crate) mod clock_changes;
+pub(crate) mod commit;
+pub(crate) mod damaged_rows;
+pub(crate) mod errors;
+pub(crate) mod event_feed;
+#[cfg(test)]
+pub(crate) mod fixtures;
+pub(crate) mod idempotency;
+pub(crate) mod ids;
+pub(crate) mod inbox;
+pub(crate) mod index;
+pub(crate) mod inputs;
+pub(crate) mod invoice_watcher;
+pub(crate) mod lightning_metrics;
+pub(crate) mod lightning_notifications;
+pub(crate) mod lightning_queue;
+pub(crate) mod metrics;
+pub(crate) mod outbox;
+pub(crate) mod restore;
+pub(crate) mod signer_places;
+pub(crate) mod signer_queue;
+pub(crate) mod tasks;
+pub(crate) mod ticket_metrics;
+pub(crate) mod ticket_queue;
+pub(crate) mod timers;
+pub(crate) mod webhook_dispatcher;
+pub(crate) mod workers;

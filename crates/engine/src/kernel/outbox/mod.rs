@@ -1,0 +1,317 @@
+//! The outbox: messages to users are sent when their step is committed, and again with back-off until they are answered or
+//! expire.
+//!
+//! Relays forward the protocol's event kinds to clients that are connected at that moment and store none of them, so one
+//! sending is only an attempt. The outbox in the store says what to send; how often it has been sent is in memory only:
+//! after a restart the back-off starts over.
+//!
+//! Wallets recognise a repetition by the event's id: a fresh event prompts the user again and may pay again. So a message is
+//! the same event each time, for 90 seconds. The event follows from the message and its `made_at` (see `OutgoingMessage::made_at`),
+//! which the outbox has: nothing of it is kept in memory, and a restart changes nothing. After that, a fresh event is made,
+//! in case the answer to the first was lost. (The time of that one is in memory: a restart makes another.)
+//!
+//! Deployed wallets reply to every copy, one after the other, and on relays that send no `OK` each reply takes them ten seconds.
+//! So the same event is not repeated to a wallet that was heard after it was sent: it is there, and its reply may wait behind
+//! others. A fresh event is sent to it nevertheless: what it said may have been about something else, and this request lost.
+
+mod heard_wallets;
+mod schedule;
+mod user_relays;
+
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::time::Duration;
+
+use lru::LruCache;
+use parking_lot::Mutex;
+use tokio::sync::mpsc;
+use tracing::warn;
+use usher_protocol::{EventId, PublicKey};
+
+use self::heard_wallets::HeardWallets;
+use self::schedule::{LATE, MANY_CHARGES, after_restart, interval, is_current};
+use self::user_relays::UserRelayCache;
+use super::damaged_rows::Damage;
+use super::index::Index;
+use super::invoice_watcher::InvoiceWatcher;
+use super::metrics::Metrics;
+use super::tasks::Tasks;
+use super::timers::{Alarm, Timers};
+use crate::ports::{
+    Clock, Messenger, OutboxMessage, OutgoingMessage, Randomness, Store, StoreError, Table, UserRelays,
+};
+use crate::{StreamId, UnixMillis};
+
+/// Messages that wait to be sealed. When the queue is full, a message is sent [`SOON`].
+const QUEUE: usize = 4096;
+
+/// When a message is sent that could not be sent at once.
+const SOON: Duration = Duration::from_secs(2);
+
+/// Sent events that a device may still refer to (`Inbound` subkey proofs): 65,536 × about 100 bytes.
+const SENT_EVENTS: NonZeroUsize = NonZeroUsize::MIN.saturating_add(65_535);
+
+/// The longest that a repetition is postponed: a longer pause was set by a clock that was ahead.
+const LONGEST_PAUSE: Duration = Duration::from_secs(600);
+
+/// A job for the task that sends.
+pub(crate) enum SendJob {
+    /// Send these messages of an operation, just committed.
+    New(StreamId, Vec<OutboxMessage>),
+    /// Send what the operation has in the outbox.
+    Again(StreamId),
+}
+
+/// What the outbox works with.
+pub(crate) struct OutboxParts {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) damage: Arc<Damage>,
+    pub(crate) messenger: Arc<dyn Messenger>,
+    pub(crate) index: Arc<Index>,
+    pub(crate) timers: Arc<Timers>,
+    pub(crate) watcher: Arc<InvoiceWatcher>,
+    pub(crate) metrics: Arc<Metrics>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) randomness: Arc<dyn Randomness>,
+    pub(crate) tasks: Tasks,
+}
+
+/// Sends messages to users.
+pub(crate) struct Outbox {
+    parts: OutboxParts,
+    queue: mpsc::Sender<SendJob>,
+    sent: Mutex<LruCache<EventId, StreamId>>,
+    heard: HeardWallets,
+    users: UserRelayCache,
+}
+
+impl Outbox {
+    pub(crate) fn new(parts: OutboxParts) -> (Self, mpsc::Receiver<SendJob>) {
+        let (queue, jobs) = mpsc::channel(QUEUE);
+        let sent = Mutex::new(LruCache::new(SENT_EVENTS));
+        let users = UserRelayCache::new(Arc::clone(&parts.store), Arc::clone(&parts.damage));
+        (Self { parts, queue, sent, heard: HeardWallets::new(), users }, jobs)
+    }
+
+    /// Sends messages soon; never waits.
+    pub(crate) fn send(&self, id: StreamId, messages: Vec<OutboxMessage>) {
+        if self.queue.try_send(SendJob::New(id, messages)).is_err() {
+            self.send_soon(id);
+        }
+    }
+
+    /// Sends a message that is not in the outbox. Sealing it takes some tens of microseconds.
+    pub(crate) fn send_once(&self, message: &OutgoingMessage) {
+        self.parts.messenger.send(message);
+        self.parts.metrics.sent();
+    }
+
+    /// Sends what the operation has in the outbox.
+    pub(crate) async fn resend(&self, id: StreamId) {
+        // Fails only when the engine stops.
+        let _ = self.queue.send(SendJob::Again(id)).await;
+    }
+
+    /// The operation that sent this event.
+    pub(crate) fn sender_of(&self, event: &EventId) -> Option<StreamId> {
+        self.sent.lock().get(event).copied()
+    }
+
+    /// A message of this key has arrived, whatever it is about.
+    pub(crate) fn heard(&self, author: PublicKey) {
+        self.heard.heard(author, self.parts.clock.now());
+    }
+
+    /// The user is reached at these relays, which are not stored, as long as there is room in memory.
+    pub(crate) fn remember_user(&self, user: UserRelays) {
+        self.users.put(user);
+    }
+
+    /// The user's relays have changed in the store.
+    pub(crate) fn forget_user(&self, main_key: &PublicKey) {
+        self.users.forget(main_key);
+    }
+
+    /// The time until the first repetition of a message. `unattended`: no user waits for it.
+    pub(crate) fn first_interval(&self, unattended: bool) -> Duration {
+        let charges = if unattended { self.parts.watcher.open_count() } else { 0 };
+        interval(1, charges, &*self.parts.randomness)
+    }
+
+    /// The time at which the `nth` operation with messages sends them after a restart.
+    pub(crate) const fn after_restart(nth: u64) -> Duration {
+        after_restart(nth)
+    }
+
+    /// The number of attempts after which a message is repeated rarely.
+    pub(crate) const LATE: u8 = LATE;
+
+    /// The clock was set back by `by`: moves the repetitions to when they would have been sent.
+    pub(crate) fn bring_forward(&self, by: Duration) {
+        self.heard.clear();
+        self.parts.index.bring_resends_forward(by);
+        self.parts.timers.bring_forward(Alarm::Resend, by);
+    }
+
+    /// The clock was set forward: sends everything unanswered as after a restart, because the times of the repetitions are
+    /// in the past.
+    pub(crate) fn resend_all(&self) {
+        let now = self.parts.clock.now();
+        for (nth, id) in (0..).zip(self.parts.timers.take(Alarm::Resend)) {
+            let at = now.plus(after_restart(nth));
+            let stream = self.parts.index.update(id, |stream| stream.resend_at = stream.resend_at.map(|_| at));
+            if stream.is_some_and(|stream| stream.resend_at.is_some()) {
+                self.parts.timers.set(at, id, Alarm::Resend);
+            }
+        }
+    }
+
+    /// Sends messages until the engine stops.
+    pub(crate) async fn run(self: Arc<Self>, mut jobs: mpsc::Receiver<SendJob>) {
+        while let Some(Some(job)) = self.parts.tasks.unless_stopped(jobs.recv()).await {
+            let (id, is_new, result) = match job {
+                SendJob::New(id, messages) => (id, true, self.send_all(id, messages, false).await),
+                SendJob::Again(id) => (id, false, self.send_again(id).await),
+            };
+            if let Err(failure) = result {
+                warn!(stream_id = %id, error = ?failure, "a message waits for its next repetition");
+                if is_new {
+                    self.send_soon(id);
+                }
+            }
+        }
+    }
+
+    /// How many charges are sent like this operation's messages; 0 when a user waits for them. The store is asked only when
+    /// there are many.
+    async fn charges_like(&self, id: StreamId) -> Result<usize, StoreError> {
+        let charges = self.parts.watcher.open_count();
+        if charges <= MANY_CHARGES {
+            return Ok(0);
+        }
+        let stored = self.parts.damage.readable(id).await?;
+        Ok(if stored.is_some_and(|(_, operation)| operation.is_unattended()) { charges } else { 0 })
+    }
+
+    async fn send_again(&self, id: StreamId) -> Result<(), StoreError> {
+        let charges = self.charges_like(id).await?;
+        let now = self.parts.clock.now();
+        let (mut again, mut was_sent) = (None, false);
+        self.parts.index.update(id, |stream| {
+            // Otherwise the alarm is of messages that have been replaced.
+            if stream.resend_at.is_some_and(|at| at <= now) {
+                was_sent = stream.attempts > 0;
+                stream.attempts = stream.attempts.saturating_add(1);
+                again = Some(now.plus(interval(stream.attempts, charges, &*self.parts.randomness)));
+                stream.resend_at = again;
+            }
+        });
+        let Some(at) = again else { return Ok(()) };
+        self.parts.timers.set(at, id, Alarm::Resend);
+        if self.parts.index.get(id).is_none() {
+            self.parts.timers.cancel(at, id, Alarm::Resend); // finished just now
+        }
+        let messages = match self.parts.store.outbox(id).await {
+            Err(StoreError::Unreadable(_)) => {
+                self.parts.damage.set_aside(Table::Outbox, id);
+                Vec::new()
+            }
+            messages => messages?,
+        };
+        let pause = messages.iter().map(|message| message.not_before).max().unwrap_or_default();
+        if now < pause && pause <= now.plus(LONGEST_PAUSE) {
+            self.postpone(id, at, pause);
+            return Ok(());
+        }
+        if messages.iter().all(|message| now >= message.until) {
+            // Nothing to send any more, unless other messages have replaced them meanwhile.
+            self.parts.index.update(id, |stream| stream.resend_at = stream.resend_at.filter(|next| *next != at));
+            self.parts.timers.cancel(at, id, Alarm::Resend);
+            return Ok(());
+        }
+        self.send_all(id, messages, was_sent).await
+    }
+
+    /// The operation's messages could not be sent: they are sent a moment later, and nobody has them yet.
+    fn send_soon(&self, id: StreamId) {
+        let at = self.parts.clock.now().plus(SOON);
+        let mut before = None;
+        self.parts.index.update(id, |stream| {
+            before = stream.resend_at;
+            if before.is_some() {
+                (stream.resend_at, stream.attempts) = (Some(at), 0);
+            }
+        });
+        if let Some(before) = before {
+            self.parts.timers.cancel(before, id, Alarm::Resend);
+            self.parts.timers.set(at, id, Alarm::Resend);
+        }
+    }
+
+    /// Postpones the repetition that was due `at` some time to the end of the `pause`; after it, repetitions are rare.
+    fn postpone(&self, id: StreamId, at: UnixMillis, pause: UnixMillis) {
+        let stream = self.parts.index.update(id, |stream| {
+            if stream.resend_at == Some(at) {
+                (stream.resend_at, stream.attempts) = (Some(pause), LATE);
+            }
+        });
+        if stream.is_some_and(|stream| stream.resend_at == Some(pause)) {
+            self.parts.timers.cancel(at, id, Alarm::Resend);
+            self.parts.timers.set(pause, id, Alarm::Resend);
+        }
+    }
+
+    /// Sends the operation's messages. If they `were_sent` before, the same event is not sent again to wallets that were heard
+    /// since.
+    async fn send_all(&self, id: StreamId, messages: Vec<OutboxMessage>, were_sent: bool) -> Result<(), StoreError> {
+        let everybody = messages.last().map(|message| message.participants.clone()).unwrap_or_default();
+        for mut message in messages {
+            let now = self.parts.clock.now();
+            // The operation may have taken it out of the outbox while it was queued.
+            let wanted = self.parts.index.get(id).is_some_and(|stream| stream.resend_at.is_some());
+            if now >= message.until || !wanted {
+                continue;
+            }
+            if !is_current(message.made_at, now) {
+                message.made_at = self.renewed_at(id, now);
+                message.participants.clone_from(&everybody);
+            } else if were_sent {
+                message.recipients.retain(|key| !self.heard.heard_after(key, message.made_at));
+                if message.recipients.is_empty() {
+                    continue;
+                }
+            }
+            let relays = self.users.get(&message.main_key).await?;
+            let message = OutgoingMessage {
+                kind: message.kind,
+                content: message.content,
+                recipients: message.recipients,
+                participants: message.participants,
+                relays: relays.to_vec(),
+                until: message.until,
+                made_at: message.made_at,
+                signer: None,
+            };
+            let events = self.parts.messenger.send(&message);
+            self.parts.metrics.sent();
+            let mut sent = self.sent.lock();
+            for event in events {
+                sent.put(event, id);
+            }
+        }
+        Ok(())
+    }
+
+    /// When the events were made that replace the first ones: now, unless there are some that are still current.
+    fn renewed_at(&self, id: StreamId, now: UnixMillis) -> UnixMillis {
+        let stream = self.parts.index.update(id, |stream| {
+            if !is_current(stream.renewed_at, now) {
+                stream.renewed_at = now;
+            }
+        });
+        stream.map_or(now, |stream| stream.renewed_at)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,157 @@
+use std::sync::atomic::Ordering;
+
+use tokio::sync::mpsc::UnboundedReceiver;
+
+use super::*;
+use crate::kernel::fixtures::{Around, MemoryStore, NOW, ScriptedBackend, key, stream, within};
+use crate::kernel::invoice_watcher::InvoiceWatcherParts;
+use crate::ports::Lightning;
+use crate::testing::{Always, RecordingMessenger};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+type Sent = UnboundedReceiver<(OutgoingMessage, Vec<EventId>)>;
+
+fn outbox(around: &Around, store: &Arc<MemoryStore>) -> (Arc<Outbox>, Sent) {
+    let (outbox, jobs, sent) = outbox_at_rest(around, store);
+    around.tasks.spawn(Arc::clone(&outbox).run(jobs));
+    (outbox, sent)
+}
+
+/// One whose task does not run yet.
+fn outbox_at_rest(around: &Around, store: &Arc<MemoryStore>) -> (Arc<Outbox>, mpsc::Receiver<SendJob>, Sent) {
+    let (messenger, sent) = RecordingMessenger::new(&["wss://ours"]);
+    let watcher = InvoiceWatcher::new(InvoiceWatcherParts {
+        backend: Some(ScriptedBackend::new() as Arc<dyn Lightning>),
+        lookups_per_second: 10,
+        metrics: Arc::default(),
+        index: Arc::clone(&around.index),
+        timers: Arc::clone(&around.timers),
+        inputs: around.inputs.clone(),
+        clock: Arc::clone(&around.clock) as Arc<dyn Clock>,
+        tasks: around.tasks.clone(),
+    });
+    let (outbox, jobs) = Outbox::new(OutboxParts {
+        store: Arc::clone(store) as Arc<dyn Store>,
+        damage: Arc::new(Damage::new(Arc::clone(store) as Arc<dyn Store>)),
+        messenger: Arc::new(messenger),
+        index: Arc::clone(&around.index),
+        timers: Arc::clone(&around.timers),
+        watcher: Arc::new(watcher),
+        metrics: Arc::default(),
+        clock: Arc::clone(&around.clock) as Arc<dyn Clock>,
+        randomness: Arc::new(Always(127)),
+        tasks: around.tasks.clone(),
+    });
+    (Arc::new(outbox), jobs, sent)
+}
+
+fn message() -> OutboxMessage {
+    OutboxMessage {
+        kind: 27_000,
+        content: "{}".to_owned(),
+        main_key: key(1),
+        recipients: vec![key(1)],
+        participants: vec![key(1)],
+        until: NOW.plus(60 * SECOND),
+        made_at: NOW,
+        not_before: UnixMillis(0),
+    }
+}
+
+/// An operation whose message is to be sent again after a second.
+fn open(around: &Around, store: &MemoryStore, n: u8) {
+    around.open(stream(n));
+    let at = NOW.plus(SECOND);
+    around.index.update(stream(n), |open| (open.resend_at, open.attempts) = (Some(at), 1));
+    around.timers.set(at, stream(n), Alarm::Resend);
+    store.set_outbox(stream(n), vec![message()]);
+}
+
+async fn next(sent: &mut Sent) -> (OutgoingMessage, Vec<EventId>) {
+    within("a message", || sent.try_recv().ok()).await
+}
+
+#[tokio::test]
+async fn message_is_resent_to_the_users_relays_until_it_expires() {
+    let (around, store) = (Around::new(), Arc::new(MemoryStore::default()));
+    store.set_relays(key(1), &["wss://theirs"]);
+    let (outbox, mut sent) = outbox(&around, &store);
+    open(&around, &store, 1);
+    outbox.send(stream(1), vec![message()]);
+    let (first, events) = next(&mut sent).await;
+    assert_eq!(first.relays, ["wss://theirs"]);
+    assert_eq!(outbox.sender_of(&events[0]), Some(stream(1)));
+    let mut sendings = 1;
+    while around.index.get(stream(1)).unwrap().resend_at.is_some() {
+        for (id, alarm) in around.alarms_after(SECOND).await {
+            assert_eq!((id, alarm), (stream(1), Alarm::Resend));
+            let attempts = around.index.get(id).unwrap().attempts;
+            outbox.resend(id).await;
+            within("it is repeated", || (around.index.get(id).unwrap().attempts > attempts).then_some(())).await;
+            // Either it is sent, or it has expired and has no timer any more.
+            let expired = || around.index.get(id).unwrap().resend_at.is_none();
+            if let Some(repeated) = within("an outcome", || match sent.try_recv() {
+                Ok(repeated) => Some(Some(repeated)),
+                Err(_) if expired() => Some(None),
+                Err(_) => None,
+            })
+            .await
+            {
+                sendings += 1;
+                assert_eq!(repeated, (first.clone(), events.clone()), "the same event");
+            }
+        }
+    }
+    assert_eq!(sendings, 3, "at once, and after 1 and 37 seconds");
+    assert_eq!(store.relay_reads.load(Ordering::SeqCst), 1, "relays are read once");
+    around.stop().await;
+}
+
+#[tokio::test]
+async fn changed_user_relays_are_reloaded() {
+    let (around, store) = (Around::new(), Arc::new(MemoryStore::default()));
+    let (outbox, mut sent) = outbox(&around, &store);
+    open(&around, &store, 1);
+    outbox.send(stream(1), vec![message()]);
+    assert!(next(&mut sent).await.0.relays.is_empty());
+    store.set_relays(key(1), &["wss://theirs"]);
+    outbox.forget_user(&key(1));
+    outbox.send(stream(1), vec![message()]);
+    assert_eq!(next(&mut sent).await.0.relays, ["wss://theirs"]);
+    around.stop().await;
+}
+
+#[tokio::test]
+async fn messages_of_finished_operations_are_not_sent() {
+    let (around, store) = (Around::new(), Arc::new(MemoryStore::default()));
+    let (outbox, mut sent) = outbox(&around, &store);
+    open(&around, &store, 1);
+    around.index.update(stream(1), |open| open.resend_at = None);
+    outbox.send(stream(1), vec![message()]);
+    within("the queue is empty", || (outbox.queue.capacity() == QUEUE).then_some(())).await;
+    around.index.update(stream(1), |open| open.resend_at = Some(NOW));
+    outbox.resend(stream(1)).await;
+    assert_eq!(outbox.sender_of(&next(&mut sent).await.1[0]), Some(stream(1)));
+    assert!(sent.try_recv().is_err());
+    around.stop().await;
+}
+
+/// It was never sent: that the wallet was heard meanwhile is no reason to wait.
+#[tokio::test]
+async fn message_for_which_the_queue_has_no_room_is_sent_soon() {
+    let (around, store) = (Around::new(), Arc::new(MemoryStore::default()));
+    let (outbox, jobs, mut sent) = outbox_at_rest(&around, &store);
+    open(&around, &store, 1);
+    (0..QUEUE).for_each(|_| outbox.send(stream(2), Vec::new()));
+    outbox.send(stream(1), vec![message()]);
+    let soon = around.index.get(stream(1)).unwrap();
+    assert_eq!((soon.resend_at, soon.attempts), (Some(NOW.plus(SOON)), 0));
+    around.tasks.spawn(Arc::clone(&outbox).run(jobs));
+    for id in around.alarms_after(SOON).await.into_iter().map(|(id, _)| id) {
+        outbox.heard(key(1));
+        outbox.resend(id).await;
+    }
+    assert_eq!(outbox.sender_of(&next(&mut sent).await.1[0]), Some(stream(1)));
+    around.stop().await;
+}

@@ -1,0 +1,71 @@
+//! The relays of users, in memory as long as they are in use.
+
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+
+use lru::LruCache;
+use parking_lot::Mutex;
+use usher_protocol::PublicKey;
+
+use crate::kernel::damaged_rows::Damage;
+use crate::ports::{Store, StoreError, Table, UserRelays};
+
+/// Users whose relays are kept in memory.
+const USERS: NonZeroUsize = NonZeroUsize::MIN.saturating_add(4095);
+
+/// Relays by user.
+pub(super) struct UserRelayCache {
+    store: Arc<dyn Store>,
+    damage: Arc<Damage>,
+    users: Mutex<Users>,
+}
+
+struct Users {
+    relays: LruCache<PublicKey, Arc<[String]>>,
+    /// How often the relays of any user have changed: what was read from the store before a change is not kept after it.
+    changes: u64,
+}
+
+impl UserRelayCache {
+    pub(super) fn new(store: Arc<dyn Store>, damage: Arc<Damage>) -> Self {
+        Self { store, damage, users: Mutex::new(Users { relays: LruCache::new(USERS), changes: 0 }) }
+    }
+
+    /// The user's relays have changed in the store.
+    pub(super) fn forget(&self, main_key: &PublicKey) {
+        let mut users = self.users.lock();
+        users.changes += 1;
+        users.relays.pop(main_key);
+    }
+
+    /// The user's relays are these, whatever is in the store.
+    pub(super) fn put(&self, user: UserRelays) {
+        let mut users = self.users.lock();
+        users.changes += 1;
+        users.relays.put(user.main_key, user.relays.into());
+    }
+
+    /// The user's relays; none when they are damaged.
+    pub(super) async fn get(&self, main_key: &PublicKey) -> Result<Arc<[String]>, StoreError> {
+        let changes = {
+            let mut users = self.users.lock();
+            if let Some(relays) = users.relays.get(main_key) {
+                return Ok(Arc::clone(relays));
+            }
+            users.changes
+        };
+        let relays: Arc<[String]> = match self.store.user_relays(main_key).await {
+            Err(StoreError::Unreadable(_)) => {
+                self.damage.set_aside(Table::UserRelays, main_key.to_hex());
+                Arc::default()
+            }
+            relays => relays?.into(),
+        };
+        let mut users = self.users.lock();
+        if users.changes == changes {
+            users.relays.put(*main_key, Arc::clone(&relays));
+        }
+        drop(users);
+        Ok(relays)
+    }
+}

@@ -1,0 +1,254 @@
+//! The places of requests to remote signers, and which one makes room.
+//!
+//! Anybody can begin a login, name a signer and never sign. If newcomers were refused when all places are taken, whoever does
+//! so often enough would lock everybody out for as long as a login lasts. So a newcomer takes the place of another:
+//!
+//! 1. A visitor who has their share of the places takes it from themselves.
+//! 2. Otherwise those go first whose login's page nobody has open or has seen lately, and of them the one that began first.
+//!
+//! A signer that has connected needs no connection of its own and its user has done something: such requests have more places.
+
+use std::collections::{BTreeMap, HashMap};
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
+
+use crate::login::visitor_shares::share;
+use crate::ports::SignerStage;
+use crate::{StreamId, Visitor};
+
+/// Requests at the same time.
+const MOST: usize = 4_096;
+
+/// Of these, most that wait for a signer to open an address of ours.
+const MOST_SHOWN: usize = 2_000;
+
+/// Of these, most that wait for a signer whose address a user has pasted: each may need three connections to relays.
+const MOST_PASTED: usize = 128;
+
+/// How long after its page was seen a login counts as waited for: phones close the connections of pages in the background, while
+/// the user is in the signer's app.
+const SEEN_LATELY: Duration = Duration::from_secs(90);
+
+/// The places, and the pages of logins that are open.
+#[derive(Default)]
+pub(crate) struct SignerPlaces {
+    taken: BTreeMap<StreamId, Place>,
+    /// How many pages of a login are open, also before it names a signer.
+    pages: HashMap<StreamId, usize>,
+    begun: u64,
+}
+
+/// The place of a request.
+struct Place {
+    number: u32,
+    ended: CancellationToken,
+    stage: SignerStage,
+    visitor: Option<Visitor>,
+    /// Grows with each request.
+    begun: u64,
+    /// When the login's page was last seen, on the monotonic clock.
+    seen_at: Option<Duration>,
+}
+
+/// A request that begins.
+pub(crate) struct NewRequest {
+    pub(crate) id: StreamId,
+    pub(crate) number: u32,
+    pub(crate) stage: SignerStage,
+    /// Who has named the signer; `None` when the app has asked, or after a restart.
+    pub(crate) visitor: Option<Visitor>,
+}
+
+impl SignerPlaces {
+    /// A request begins, in place of the operation's earlier one. Returns what is cancelled when it must end, and the requests
+    /// that have ended for it, with their numbers.
+    pub(crate) fn take(&mut self, new: NewRequest, now: Duration) -> (CancellationToken, Vec<(StreamId, u32)>) {
+        let NewRequest { id, number, stage, visitor } = new;
+        self.end(id);
+        self.begun += 1;
+        let ended = CancellationToken::new();
+        let place = Place { number, ended: ended.clone(), stage, visitor, begun: self.begun, seen_at: None };
+        self.taken.insert(id, place);
+        let room = match stage {
+            SignerStage::Shown => Some(MOST_SHOWN),
+            SignerStage::Pasted => Some(MOST_PASTED),
+            SignerStage::Connected => None,
+        };
+        let mut displaced = Vec::new();
+        for (stage, most) in room.map(|most| (Some(stage), most)).into_iter().chain([(None, MOST)]) {
+            let is_in_room = |place: &Place| stage.is_none_or(|stage| place.stage == stage);
+            let is_of_visitor = |place: &Place| place.visitor == visitor && is_in_room(place);
+            if let Some(share) = visitor.and_then(|visitor| share(visitor, most)) {
+                displaced.extend(self.displace(share, id, now, is_of_visitor));
+            }
+            displaced.extend(self.displace(most, id, now, is_in_room));
+        }
+        (ended, displaced)
+    }
+
+    /// Ends one of the considered requests if there are more than `most`, and not that of the newcomer.
+    fn displace(
+        &mut self,
+        most: usize,
+        newcomer: StreamId,
+        now: Duration,
+        is_considered: impl Fn(&Place) -> bool,
+    ) -> Option<(StreamId, u32)> {
+        let considered = || self.taken.iter().filter(|(_, place)| is_considered(place));
+        if considered().count() <= most {
+            return None;
+        }
+        let others = considered().filter(|(id, _)| **id != newcomer);
+        let (id, _) = others.min_by_key(|(id, place)| {
+            let is_seen = place.seen_at.is_some_and(|at| now.saturating_sub(at) < SEEN_LATELY);
+            (self.pages.contains_key(id), is_seen, place.begun)
+        })?;
+        let id = *id;
+        self.end(id).map(|number| (id, number))
+    }
+
+    /// The signer has connected.
+    pub(crate) fn connected(&mut self, id: StreamId, number: u32) {
+        if let Some(place) = self.taken.get_mut(&id).filter(|place| place.number == number) {
+            place.stage = SignerStage::Connected;
+        }
+    }
+
+    /// The operation is over, or asks another signer. Returns the request's number.
+    pub(crate) fn end(&mut self, id: StreamId) -> Option<u32> {
+        let place = self.taken.remove(&id)?;
+        place.ended.cancel();
+        Some(place.number)
+    }
+
+    /// This request has ended.
+    pub(crate) fn ended(&mut self, id: StreamId, number: u32) {
+        if self.taken.get(&id).is_some_and(|place| place.number == number) {
+            self.taken.remove(&id);
+        }
+    }
+
+    /// The page of a login was opened.
+    pub(crate) fn page_seen(&mut self, id: StreamId, now: Duration) {
+        if let Some(place) = self.taken.get_mut(&id) {
+            place.seen_at = Some(now);
+        }
+    }
+
+    /// The page of a login waits.
+    pub(crate) fn page_opened(&mut self, id: StreamId) {
+        *self.pages.entry(id).or_default() += 1;
+    }
+
+    /// The page of a login waits no more.
+    pub(crate) fn page_closed(&mut self, id: StreamId, now: Duration) {
+        if let Some(pages) = self.pages.get_mut(&id) {
+            *pages = pages.saturating_sub(1);
+            if *pages == 0 {
+                self.pages.remove(&id);
+            }
+        }
+        self.page_seen(id, now);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: Duration = Duration::from_secs(1_000);
+
+    fn id(n: usize) -> StreamId {
+        StreamId::from_parts(1_800_000_000_000 + u64::try_from(n).unwrap(), [0; 10])
+    }
+
+    fn network(n: usize) -> Option<Visitor> {
+        Some(Visitor::Network(u32::try_from(n).unwrap().to_be_bytes().into()))
+    }
+
+    /// A visitor names a signer in a login; which logins' requests end for it.
+    fn ask(places: &mut SignerPlaces, n: usize, stage: SignerStage, visitor: Option<Visitor>) -> Vec<StreamId> {
+        let (_, displaced) = places.take(NewRequest { id: id(n), number: 1, stage, visitor }, NOW);
+        displaced.into_iter().map(|(id, _)| id).collect()
+    }
+
+    #[test]
+    fn flood_of_one_address_takes_places_from_itself_only() {
+        for (stage, most) in [(SignerStage::Pasted, 16), (SignerStage::Shown, 250), (SignerStage::Connected, 512)] {
+            let mut places = SignerPlaces::default();
+            assert!(ask(&mut places, 1, stage, network(1)).is_empty());
+            for n in 2..=5_000 {
+                let displaced = ask(&mut places, n, stage, network(2));
+                let expected: Vec<_> = (n > most + 1).then(|| id(n - most)).into_iter().collect();
+                assert_eq!(displaced, expected, "{stage:?} {n}");
+            }
+            assert_eq!(places.taken.len(), most + 1);
+        }
+    }
+
+    #[test]
+    fn many_addresses_displace_what_nobody_waits_for_first() {
+        let mut places = SignerPlaces::default();
+        // A page that waits, one that was seen, one that was closed, and one that was never opened.
+        places.page_opened(id(1));
+        for n in 1..=4 {
+            assert!(ask(&mut places, n, SignerStage::Pasted, network(n)).is_empty());
+        }
+        places.page_seen(id(2), NOW);
+        places.page_opened(id(3));
+        places.page_closed(id(3), NOW);
+        for n in 5..=MOST_PASTED {
+            assert!(ask(&mut places, n, SignerStage::Pasted, network(n)).is_empty());
+        }
+        let flood: Vec<_> = (1_001..1_301).flat_map(|n| ask(&mut places, n, SignerStage::Pasted, network(n))).collect();
+        let expected = (4..=MOST_PASTED).chain(1_001..1_176);
+        assert_eq!(flood, expected.map(id).collect::<Vec<_>>());
+
+        // All are waited for: it is the one that began first, but first those whose pages are not open any more.
+        for n in 1_176..1_301 {
+            places.page_opened(id(n));
+        }
+        let more = (2_001..2_005).flat_map(|n| {
+            let displaced = ask(&mut places, n, SignerStage::Pasted, network(n));
+            places.page_opened(id(n));
+            displaced
+        });
+        assert_eq!(more.collect::<Vec<_>>(), [2, 3, 1, 1_176].map(id));
+    }
+
+    #[test]
+    fn page_that_was_seen_long_ago_is_not_waited_for() {
+        let mut places = SignerPlaces::default();
+        for n in 0..MOST_PASTED {
+            ask(&mut places, n, SignerStage::Pasted, network(n));
+            places.page_seen(id(n), NOW);
+        }
+        places.page_seen(id(7), NOW.saturating_sub(SEEN_LATELY));
+        assert_eq!(ask(&mut places, 1_000, SignerStage::Pasted, network(1_000)), [id(7)]);
+    }
+
+    #[test]
+    fn signer_that_has_connected_is_displaced_by_none_that_has_not() {
+        let mut places = SignerPlaces::default();
+        ask(&mut places, 0, SignerStage::Pasted, network(1));
+        places.connected(id(0), 1);
+        places.connected(id(0), 2);
+        for n in 1..1_000 {
+            assert!(!ask(&mut places, n, SignerStage::Pasted, network(n % 20)).contains(&id(0)));
+        }
+        assert_eq!(places.taken.len(), MOST_PASTED + 1);
+        assert!(ask(&mut places, 0, SignerStage::Shown, network(1)).is_empty(), "it takes its own place");
+        assert_eq!(places.taken.len(), MOST_PASTED + 1);
+    }
+
+    #[test]
+    fn where_everybody_has_one_address_there_is_no_share() {
+        let mut places = SignerPlaces::default();
+        for n in 0..MOST_PASTED {
+            assert!(ask(&mut places, n, SignerStage::Pasted, Some(Visitor::Loopback)).is_empty());
+        }
+        assert_eq!(ask(&mut places, 1_000, SignerStage::Pasted, Some(Visitor::Loopback)), [id(0)]);
+        assert!(places.pages.is_empty());
+    }
+}

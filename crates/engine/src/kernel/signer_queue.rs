@@ -1,0 +1,249 @@
+//! Asks users' remote signers for signatures, for operations.
+//!
+//! A request runs from the commit that asks for it until it has ended, the operation is over, or it is of no use any more; or
+//! until it makes room for another ([`SignerPlaces`]). What happens meanwhile becomes inputs of the operation. If that is lost in
+//! a crash, the operation asks again.
+
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use tokio::sync::mpsc;
+use tracing::debug;
+
+use super::inputs::Inputs;
+use super::signer_places::{NewRequest, SignerPlaces};
+use super::tasks::Tasks;
+use crate::StreamId;
+use crate::operations::{Input, SignerCall, SignerNews, SignerReport};
+use crate::ports::{Clock, RemoteSigner, RemoteSignerError, SignerProgress, SignerStage};
+
+/// Requests that take places from each other, and from no others.
+type Lane = Mutex<SignerPlaces>;
+
+/// Progress that waits to be passed on.
+const PROGRESS: usize = 16;
+
+/// Requests of operations to remote signers.
+pub(crate) struct SignerQueue {
+    signer: Option<Arc<dyn RemoteSigner>>,
+    inputs: Inputs,
+    clock: Arc<dyn Clock>,
+    tasks: Tasks,
+    /// To the signers that users name now. Anybody can begin a login.
+    named: Arc<Lane>,
+    /// To the signers of earlier logins, which only the app has asked.
+    kept: Arc<Lane>,
+}
+
+/// The page of a login waits: its request makes room after others.
+pub(crate) struct SignerWatch {
+    lane: Arc<Lane>,
+    clock: Arc<dyn Clock>,
+    id: StreamId,
+}
+
+impl Drop for SignerWatch {
+    fn drop(&mut self) {
+        self.lane.lock().page_closed(self.id, self.clock.monotonic());
+    }
+}
+
+impl SignerQueue {
+    pub(crate) fn new(
+        signer: Option<Arc<dyn RemoteSigner>>,
+        inputs: Inputs,
+        clock: Arc<dyn Clock>,
+        tasks: Tasks,
+    ) -> Self {
+        Self { signer, inputs, clock, tasks, named: Arc::default(), kept: Arc::default() }
+    }
+
+    /// Asks a signer; never waits. It takes the place of the operation's earlier request.
+    pub(crate) fn put(&self, id: StreamId, call: SignerCall) {
+        let (number, visitor) = (call.number, call.visitor);
+        let Some(signer) = self.signer.clone() else {
+            return self.report_later(id, number, RemoteSignerError::Unreachable);
+        };
+        let (lane, stage) = if call.is_kept {
+            (&self.kept, SignerStage::Connected)
+        } else {
+            (&self.named, signer.stage(&call.session))
+        };
+        let new = NewRequest { id, number, stage, visitor };
+        let (ended, displaced) = lane.lock().take(new, self.clock.monotonic());
+        for (id, number) in displaced {
+            self.report_later(id, number, RemoteSignerError::Busy);
+        }
+        let (inputs, tasks, clock) = (self.inputs.clone(), self.tasks.clone(), Arc::clone(&self.clock));
+        let lane = Arc::clone(lane);
+        self.tasks.spawn(async move {
+            let left = call.until.since(clock.now());
+            let in_time = async {
+                tokio::select! {
+                    biased;
+                    () = ended.cancelled() => {}
+                    () = ask(signer.as_ref(), &lane, &inputs, id, call) => {}
+                    () = clock.sleep(left) => {}
+                }
+            };
+            tasks.unless_stopped(in_time).await;
+            lane.lock().ended(id, number);
+        });
+    }
+
+    /// The operation is over.
+    pub(crate) fn end(&self, id: StreamId) {
+        for lane in [&self.named, &self.kept] {
+            lane.lock().end(id);
+        }
+    }
+
+    /// The page of a login was opened.
+    pub(crate) fn page_seen(&self, id: StreamId) {
+        self.named.lock().page_seen(id, self.clock.monotonic());
+    }
+
+    /// The page of a login waits until the result is dropped.
+    pub(crate) fn watch(&self, id: StreamId) -> SignerWatch {
+        self.named.lock().page_opened(id);
+        SignerWatch { lane: Arc::clone(&self.named), clock: Arc::clone(&self.clock), id }
+    }
+
+    fn report_later(&self, id: StreamId, number: u32, error: RemoteSignerError) {
+        let inputs = self.inputs.clone();
+        self.tasks.spawn(async move { report(&inputs, id, number, SignerNews::Ended(Err(error))).await });
+    }
+}
+
+/// Asks a signer until the end, and reports what happens.
+async fn ask(signer: &dyn RemoteSigner, lane: &Lane, inputs: &Inputs, id: StreamId, call: SignerCall) {
+    let number = call.number;
+    let (sender, mut progress) = mpsc::channel::<SignerProgress>(PROGRESS);
+    let mut signing = std::pin::pin!(signer.sign(call.session, call.wanted, sender));
+    loop {
+        tokio::select! {
+            // What happened before the end is reported before it.
+            biased;
+            Some(news) = progress.recv() => {
+                if matches!(news, SignerProgress::Connected(_)) {
+                    lane.lock().connected(id, number);
+                }
+                report(inputs, id, number, SignerNews::Progress(news)).await;
+            }
+            result = &mut signing => {
+                while let Ok(news) = progress.try_recv() {
+                    report(inputs, id, number, SignerNews::Progress(news)).await;
+                }
+                if let Err(failure) = &result {
+                    debug!(stream_id = %id, %failure, "a remote signer has signed nothing");
+                }
+                return report(inputs, id, number, SignerNews::Ended(result.map(Box::new))).await;
+            }
+        }
+    }
+}
+
+async fn report(inputs: &Inputs, id: StreamId, number: u32, news: SignerNews) {
+    inputs.put(id, Input::Signer(Box::new(SignerReport { number, news }))).await;
+}
+
+#[cfg(test)]
+mod tests {
+    use async_trait::async_trait;
+    use tokio_util::sync::CancellationToken;
+    use tokio_util::task::TaskTracker;
+
+    use super::*;
+    use crate::UnixMillis;
+    use crate::ports::{InvalidSignerAddress, SignedEvent, SignerSession, WantedEvent};
+    use crate::testing::ManualClock;
+
+    const CONCURRENT: usize = 4_096;
+    const NOW: UnixMillis = UnixMillis(1_800_000_000_000);
+
+    /// Signers that never reply; counts those that are asked.
+    struct Silent(Arc<()>);
+
+    #[async_trait]
+    impl RemoteSigner for Silent {
+        fn invite(&self) -> Result<SignerSession, RemoteSignerError> {
+            Err(RemoteSignerError::Unreachable)
+        }
+
+        fn accept(&self, _: &str) -> Result<SignerSession, InvalidSignerAddress> {
+            Err(InvalidSignerAddress::Malformed)
+        }
+
+        fn address(&self, _: &SignerSession) -> Option<String> {
+            None
+        }
+
+        fn stage(&self, _: &SignerSession) -> SignerStage {
+            SignerStage::Connected
+        }
+
+        async fn sign(
+            &self,
+            _: SignerSession,
+            _: WantedEvent,
+            _: mpsc::Sender<SignerProgress>,
+        ) -> Result<SignedEvent, RemoteSignerError> {
+            let _asked = Arc::clone(&self.0);
+            std::future::pending().await
+        }
+    }
+
+    fn call(number: u32, until: UnixMillis) -> SignerCall {
+        let wanted = WantedEvent { kind: 1, content: String::new(), tags: Vec::new() };
+        SignerCall { number, session: SignerSession(String::new()), wanted, until, is_kept: false, visitor: None }
+    }
+
+    fn id(n: u64) -> StreamId {
+        StreamId::from_parts(NOW.0 + n, [0; 10])
+    }
+
+    /// Lets all tasks run as far as they come: tokio runs 61 of them at each yield.
+    async fn settle() {
+        for _ in 0..200 {
+            tokio::task::yield_now().await;
+        }
+    }
+
+    #[tokio::test]
+    async fn each_operation_asks_one_signer_and_the_oldest_makes_room() {
+        let asked = Arc::new(());
+        let running = || Arc::strong_count(&asked) - 2;
+        let (inputs, mut workers) = Inputs::new();
+        let clock = Arc::new(ManualClock::at(NOW));
+        let tasks = Tasks::new(TaskTracker::new(), CancellationToken::new());
+        let queue = SignerQueue::new(Some(Arc::new(Silent(Arc::clone(&asked)))), inputs, clock.clone(), tasks);
+        let later = NOW.plus(std::time::Duration::from_secs(600));
+
+        queue.put(id(0), call(1, later));
+        queue.put(id(0), call(2, later));
+        settle().await;
+        assert_eq!(running(), 1, "the second takes the place of the first");
+        queue.end(id(0));
+        queue.put(id(1), call(1, NOW));
+        settle().await;
+        assert_eq!(running(), 0, "one operation is over, and the time of the other");
+
+        let places = u64::try_from(CONCURRENT).unwrap();
+        (0..=places).for_each(|n| queue.put(id(n), call(1, later)));
+        settle().await;
+        assert_eq!(running(), CONCURRENT);
+        let mut reports = workers.iter_mut().flat_map(|worker| std::iter::from_fn(|| worker.try_recv().ok()));
+        let report = reports.next().unwrap();
+        let Input::Signer(said) = report.input else { panic!("{report:?}") };
+        assert_eq!((report.id, said.number), (id(0), 1));
+        assert!(matches!(said.news, SignerNews::Ended(Err(RemoteSignerError::Busy))));
+        assert!(reports.next().is_none());
+
+        queue.put(id(0), SignerCall { is_kept: true, ..call(1, later) });
+        settle().await;
+        assert_eq!(running(), CONCURRENT + 1, "the signers of earlier logins have places of their own");
+        queue.end(id(0));
+        settle().await;
+        assert_eq!(running(), CONCURRENT);
+    }
+}

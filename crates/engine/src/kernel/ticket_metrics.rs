@@ -1,0 +1,94 @@
+//! Metrics of calls to the ticket wallet.
+
+use std::borrow::Borrow;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::ports::TicketError;
+
+/// A kind of call, as metrics name it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum TicketCallKind {
+    Mint,
+    Redeem,
+    Verify,
+    Withdraw,
+    CheckState,
+    GiveUp,
+}
+
+const KINDS: [&str; 6] = ["mint", "redeem", "verify", "withdraw", "check_state", "give_up"];
+
+/// Results, as metrics name them.
+const RESULTS: [&str; 5] = ["done", "token_refused", "mint_refused", "unknown", "not_done"];
+
+/// Calls by kind and result since the start.
+#[derive(Default)]
+pub(crate) struct TicketMetrics([[AtomicU64; RESULTS.len()]; KINDS.len()]);
+
+impl TicketMetrics {
+    /// Counts a call; returns its failure.
+    pub(crate) fn count<'a, T, E: Borrow<TicketError>>(
+        &self,
+        kind: TicketCallKind,
+        result: &'a Result<T, E>,
+    ) -> Option<&'a TicketError> {
+        let failure = result.as_ref().err().map(Borrow::borrow);
+        let slot = match failure {
+            None => 0,
+            Some(TicketError::Token(_)) => 1,
+            Some(TicketError::Refused(_)) => 2,
+            Some(
+                TicketError::InvalidResponse(_)
+                | TicketError::Unreachable(_)
+                | TicketError::TimedOut
+                | TicketError::Pending
+                | TicketError::Store(_),
+            ) => 3,
+            Some(
+                TicketError::AddressNotAllowed(_)
+                | TicketError::InsufficientFunds { .. }
+                | TicketError::OtherJob
+                | TicketError::Overloaded,
+            ) => 4,
+        };
+        if let Some(count) = self.0.get(kind as usize).and_then(|results| results.get(slot)) {
+            count.fetch_add(1, Ordering::Relaxed);
+        }
+        failure
+    }
+
+    /// Kind, result and number of calls.
+    pub(crate) fn values(&self) -> Vec<(&'static str, &'static str, u64)> {
+        let of_kind = |(kind, counts): (&'static str, &[AtomicU64; RESULTS.len()])| {
+            RESULTS
+                .iter()
+                .zip(counts)
+                .map(move |(result, count)| (kind, *result, count.load(Ordering::Relaxed)))
+                .collect::<Vec<_>>()
+        };
+        KINDS.into_iter().zip(&self.0).flat_map(of_kind).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ports::TokenFault;
+
+    #[test]
+    fn each_kind_and_result_has_its_own_counter() {
+        let metrics = TicketMetrics::default();
+        metrics.count::<_, TicketError>(TicketCallKind::Mint, &Ok(()));
+        metrics.count::<(), _>(TicketCallKind::Redeem, &Err(TicketError::Token(TokenFault::Forged)));
+        metrics.count::<(), _>(TicketCallKind::CheckState, &Err(TicketError::TimedOut));
+        metrics.count::<(), _>(TicketCallKind::Withdraw, &Err(TicketError::Overloaded));
+        let counted: Vec<_> = metrics.values().into_iter().filter(|(_, _, count)| *count > 0).collect();
+        let expected = [
+            ("mint", "done", 1),
+            ("redeem", "token_refused", 1),
+            ("withdraw", "not_done", 1),
+            ("check_state", "unknown", 1),
+        ];
+        assert_eq!(counted, expected);
+    }
+}

@@ -1,0 +1,132 @@
+//! One call to the ticket wallet, and the input its reply becomes.
+
+use std::sync::Arc;
+
+use tokio::task::JoinSet;
+use tracing::{debug, error};
+
+use super::TicketQueue;
+use crate::StreamId;
+use crate::kernel::ticket_metrics::TicketCallKind;
+use crate::operations::{Input, TicketCall, TicketReply, VerifiedToken};
+use crate::ports::{TicketError, TicketJobId, TicketWallet};
+
+/// A kind of call: an operation has at most one of each pending.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum CallKind {
+    Mint,
+    Redeem,
+    Verify,
+    GiveUp,
+    CheckState,
+}
+
+impl CallKind {
+    pub(super) const fn of(call: &TicketCall) -> Self {
+        match call {
+            TicketCall::Mint(_) => Self::Mint,
+            TicketCall::Redeem(_) => Self::Redeem,
+            TicketCall::Verify(_) => Self::Verify,
+            TicketCall::GiveUp { .. } => Self::GiveUp,
+            TicketCall::CheckState { .. } => Self::CheckState,
+        }
+    }
+
+    /// The kind of call to which this is the reply.
+    pub(super) const fn of_reply(reply: &TicketReply) -> Self {
+        match reply {
+            TicketReply::Minted(_) => Self::Mint,
+            TicketReply::Redeemed(_) => Self::Redeem,
+            TicketReply::Verified(_) => Self::Verify,
+            TicketReply::GivenUp(_) => Self::GiveUp,
+            TicketReply::State(_) => Self::CheckState,
+        }
+    }
+}
+
+/// The mint jobs of operations.
+const MINT: &str = "operation: mint";
+
+/// The job of an operation.
+fn job_of(id: StreamId, kind: &'static str) -> TicketJobId {
+    TicketJobId::derive(kind, id.as_bytes())
+}
+
+/// The job by which an operation redeems a token, also when a request of the app asks for it directly.
+pub(crate) fn redeem_job(id: StreamId) -> TicketJobId {
+    job_of(id, "operation: redeem")
+}
+
+impl TicketQueue {
+    /// Makes the call. If the adapter panics, that is a reply too: the outcome is unknown.
+    pub(super) async fn call_guarded(self: &Arc<Self>, id: StreamId, call: TicketCall) -> Input {
+        let Some(wallet) = self.wallet.clone() else {
+            return failed(&call, TicketError::Unreachable("no ticket wallet is configured".to_owned()));
+        };
+        let asked = call.clone();
+        // Aborted when nobody waits for it any more, that is, when the engine stops.
+        let mut made = JoinSet::new();
+        made.spawn(async move { make(&*wallet, id, call).await });
+        let reply = match made.join_next().await {
+            Some(Ok(reply)) => reply,
+            Some(Err(_)) | None => {
+                error!(stream_id = %id, "a call to the ticket wallet panicked");
+                let failure = TicketError::InvalidResponse("the call ended without a result".to_owned());
+                return failed(&asked, failure);
+            }
+        };
+        let failure = match &reply {
+            TicketReply::Minted(result) => self.metrics.count(TicketCallKind::Mint, result),
+            TicketReply::Redeemed(result) => self.metrics.count(TicketCallKind::Redeem, result),
+            TicketReply::Verified(result) => self.metrics.count(TicketCallKind::Verify, result),
+            TicketReply::GivenUp(result) => self.metrics.count(TicketCallKind::GiveUp, result),
+            TicketReply::State(result) => self.metrics.count(TicketCallKind::CheckState, result),
+        };
+        if let Some(failure) = failure {
+            debug!(stream_id = %id, %failure, "the ticket wallet could not do it");
+        }
+        Input::Ticket(reply)
+    }
+}
+
+async fn make(wallet: &dyn TicketWallet, id: StreamId, call: TicketCall) -> TicketReply {
+    // Tests end the process at these points, and check after the next start that nothing is lost.
+    match call {
+        TicketCall::Mint(terms) => {
+            fail::fail_point!("before-ticket-mint");
+            let minted = wallet.mint(job_of(id, MINT), &terms).await;
+            fail::fail_point!("after-ticket-mint");
+            TicketReply::Minted(minted.map_err(Arc::new))
+        }
+        TicketCall::Redeem(terms) => {
+            fail::fail_point!("before-ticket-redeem");
+            let received = wallet.redeem(redeem_job(id), &terms).await;
+            fail::fail_point!("after-ticket-redeem");
+            TicketReply::Redeemed(received.map_err(Arc::new))
+        }
+        TicketCall::Verify(terms) => {
+            fail::fail_point!("before-ticket-verify");
+            let verified = wallet.verify(job_of(id, "operation: verify"), &terms).await;
+            fail::fail_point!("after-ticket-verify");
+            let read = |token| {
+                let amount = wallet.read_token(&token)?.amount;
+                Ok(VerifiedToken { token, amount })
+            };
+            TicketReply::Verified(verified.and_then(read).map_err(Arc::new))
+        }
+        TicketCall::GiveUp { .. } => TicketReply::GivenUp(wallet.give_up(job_of(id, MINT)).await.map_err(Arc::new)),
+        TicketCall::CheckState { token, .. } => TicketReply::State(wallet.token_state(&token).await.map_err(Arc::new)),
+    }
+}
+
+/// The reply to a call that failed.
+pub(super) fn failed(call: &TicketCall, failure: TicketError) -> Input {
+    let failure = Arc::new(failure);
+    Input::Ticket(match call {
+        TicketCall::Mint(_) => TicketReply::Minted(Err(failure)),
+        TicketCall::Redeem(_) => TicketReply::Redeemed(Err(failure)),
+        TicketCall::Verify(_) => TicketReply::Verified(Err(failure)),
+        TicketCall::GiveUp { .. } => TicketReply::GivenUp(Err(failure)),
+        TicketCall::CheckState { .. } => TicketReply::State(Err(failure)),
+    })
+}

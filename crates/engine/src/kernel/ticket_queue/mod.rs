@@ -1,0 +1,113 @@
+//! The queue of calls to the ticket wallet.
+//!
+//! A call is made once, after the commit that asks for it, and its reply becomes an input of the operation. Replies that are
+//! lost in a crash are made up for by the operation itself, which asks again: the job's id follows from its stream, so that
+//! the ticket wallet continues the job that it has.
+//!
+//! Each mint has lanes of its own, with a limit on the calls that run: a mint that hangs holds up nobody who uses another.
+//! Checks whether tokens are spent have other lanes than jobs, because many of them of one mint become one request.
+
+mod call;
+mod lanes;
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+
+pub(crate) use self::call::redeem_job;
+use self::call::{CallKind, failed};
+use self::lanes::{Entry, Lanes, Limits};
+use super::index::Index;
+use super::inputs::Inputs;
+use super::tasks::Tasks;
+use super::ticket_metrics::TicketMetrics;
+use crate::StreamId;
+use crate::operations::{Input, TicketCall};
+use crate::ports::{TicketError, TicketWallet};
+
+/// Jobs: 16 of one mint run at the same time, and of all mints as many as sixteen that hang can hold up.
+const JOBS: Limits = Limits { of_one_mint: 16, running: 256, waiting: 4096 };
+
+/// Checks whether a token is spent: as many of one mint as the ticket wallet puts into a few requests.
+const CHECKS: Limits = Limits { of_one_mint: 256, running: 1024, waiting: 4096 };
+
+/// Calls of operations to the ticket wallet.
+pub(crate) struct TicketQueue {
+    wallet: Option<Arc<dyn TicketWallet>>,
+    metrics: Arc<TicketMetrics>,
+    index: Arc<Index>,
+    inputs: Inputs,
+    tasks: Tasks,
+    jobs: Lanes,
+    checks: Lanes,
+    /// Calls that are queued, are being made, or whose reply the operation has not processed yet: they are not made again.
+    pending: Mutex<HashSet<(StreamId, CallKind)>>,
+}
+
+impl TicketQueue {
+    pub(crate) fn new(
+        wallet: Option<Arc<dyn TicketWallet>>,
+        metrics: Arc<TicketMetrics>,
+        index: Arc<Index>,
+        inputs: Inputs,
+        tasks: Tasks,
+    ) -> Arc<Self> {
+        let (jobs, checks) = (Lanes::new(JOBS), Lanes::new(CHECKS));
+        Arc::new(Self { wallet, metrics, index, inputs, tasks, jobs, checks, pending: Mutex::default() })
+    }
+
+    /// Queues a call; never waits. When its lane is full, the operation gets [`TicketError::Overloaded`] as the reply.
+    pub(crate) fn put(self: &Arc<Self>, id: StreamId, call: TicketCall) {
+        let kind = CallKind::of(&call);
+        if !self.pending.lock().insert((id, kind)) {
+            // The operation has waited for long and asks again; its first call is pending still.
+            return;
+        }
+        match self.lanes(kind).enter(id, call) {
+            Entry::Run(call) => self.run(id, call),
+            Entry::Waiting => {}
+            Entry::Full(call) => {
+                let (inputs, input) = (self.inputs.clone(), failed(&call, TicketError::Overloaded));
+                self.tasks.spawn(async move { inputs.put(id, input).await });
+            }
+        }
+    }
+
+    /// The operation has processed this input: if it was a reply, it may make the call again.
+    pub(crate) fn processed(&self, id: StreamId, input: &Input) {
+        if let Input::Ticket(reply) = input {
+            self.pending.lock().remove(&(id, CallKind::of_reply(reply)));
+        }
+    }
+
+    const fn lanes(&self, kind: CallKind) -> &Lanes {
+        match kind {
+            CallKind::Mint | CallKind::Redeem | CallKind::Verify => &self.jobs,
+            CallKind::GiveUp | CallKind::CheckState => &self.checks,
+        }
+    }
+
+    /// Makes a call, and then those that wait for its place.
+    fn run(self: &Arc<Self>, id: StreamId, call: TicketCall) {
+        let queue = Arc::clone(self);
+        self.tasks.spawn(async move {
+            let mut next = Some((id, call));
+            while let Some((id, call)) = next {
+                let (kind, mint_url) = (CallKind::of(&call), call.mint_url().to_owned());
+                // The operation may have ended while its call was queued.
+                if queue.index.get(id).is_none() {
+                    queue.pending.lock().remove(&(id, kind));
+                } else {
+                    // A reply that is lost when the engine stops is asked for after the next start.
+                    let Some(input) = queue.tasks.unless_stopped(queue.call_guarded(id, call)).await else { return };
+                    queue.inputs.put(id, input).await;
+                }
+                next = queue.lanes(kind).leave(&mint_url);
+            }
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,355 @@
+//! The webhook dispatcher: delivers events to the app's webhook, at least once, in order within a stream, streams independent
+//! of each other.
+//!
+//! On the reserved stream the same is true of subscriptions: each has a delivery queue of its own ([`Delivery::queue`]).
+//! Everywhere here a queue is named by its id, which for all other streams is the stream's, and is called a stream.
+//!
+//! Pending deliveries are in the store, written with their events. In memory is only which streams have pending deliveries
+//! and when they are due, up to a bound; the store is asked again when there is room.
+//!
+//! ```text
+//! committed ─▶ pending streams ─▶ timers ─▶ queue ─▶ a permit ─▶ one post ─▶ record ─▶ the next one, or later
+//! store ────────────┘ (at the start, and those there was no room for)
+//! ```
+
+mod operator_view;
+mod outcomes;
+mod pending_streams;
+mod schedule;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, mpsc};
+use tracing::{info, warn};
+
+pub use self::operator_view::RetryError;
+use self::outcomes::{ReceiverHealth, Unrecorded};
+use self::pending_streams::{Loaded, PendingStreams};
+use self::schedule::{GIVE_UP_AFTER, interval};
+use super::damaged_rows::Damage;
+use super::metrics::Metrics;
+use super::tasks::Tasks;
+use super::timers::{Alarm, Timers};
+use crate::ports::{
+    Clock, Delivery, DeliveryAttempt, DeliveryStatus, DeliveryStore, Posted, Randomness, StoreError, Table,
+    WebhookSender,
+};
+use crate::{StreamId, UnixMillis};
+
+/// Most streams with pending deliveries in memory (about 150 bytes each, with its timer).
+const IN_MEMORY: usize = 50_000;
+
+/// Most posts at a time, each with a socket. A post ends within the sender's deadline, so a receiver that hangs on this many
+/// streams delays the others by that deadline at most.
+const CONCURRENT_POSTS: usize = 1_024;
+
+/// Streams read from the store at a time.
+const PAGE: usize = 1000;
+
+/// How often the store is asked for streams that there was no room for.
+const ASK_AGAIN_AFTER: Duration = Duration::from_secs(30);
+
+/// A stream that is due within this time is kept in memory even if there is little room: longer than until the store is asked
+/// again.
+const SOON: Duration = Duration::from_secs(60);
+
+/// What the dispatcher works with.
+pub(crate) struct WebhookDispatcherParts {
+    pub(crate) store: Arc<dyn DeliveryStore>,
+    /// Posts to the app's webhook, if it has one.
+    pub(crate) sender: Option<Arc<dyn WebhookSender>>,
+    pub(crate) damage: Arc<Damage>,
+    pub(crate) timers: Arc<Timers>,
+    pub(crate) metrics: Arc<Metrics>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) randomness: Arc<dyn Randomness>,
+    pub(crate) tasks: Tasks,
+}
+
+/// Delivers events to the app.
+pub(crate) struct WebhookDispatcher {
+    parts: WebhookDispatcherParts,
+    streams: Mutex<PendingStreams>,
+    /// There is room in memory for more of the store's streams.
+    room: Notify,
+    permits: Arc<Semaphore>,
+    unrecorded: Unrecorded,
+    health: ReceiverHealth,
+    queue: mpsc::Sender<StreamId>,
+}
+
+/// The streams that wait for a permit to post.
+pub(crate) struct DueStreams(mpsc::Receiver<StreamId>);
+
+impl WebhookDispatcher {
+    pub(crate) fn new(parts: WebhookDispatcherParts) -> (Self, DueStreams) {
+        let (queue, due) = mpsc::channel(IN_MEMORY);
+        let dispatcher = Self {
+            parts,
+            streams: Mutex::new(PendingStreams::new(IN_MEMORY)),
+            room: Notify::new(),
+            permits: Arc::new(Semaphore::new(CONCURRENT_POSTS)),
+            unrecorded: Unrecorded::default(),
+            health: ReceiverHealth::default(),
+            queue,
+        };
+        (dispatcher, DueStreams(due))
+    }
+
+    /// Whether events are delivered at all.
+    pub(crate) fn is_on(&self) -> bool {
+        self.parts.sender.is_some()
+    }
+
+    /// Events of `stream` were committed: they are due at once.
+    pub(crate) fn deliver_soon(&self, stream: StreamId, now: UnixMillis) {
+        if self.is_on() && self.streams.lock().note(stream) {
+            self.parts.timers.set(now, stream, Alarm::Deliver);
+        }
+    }
+
+    /// A stream's timer has fired: it queues for a permit. Never waits, because all timers would.
+    pub(crate) fn due(&self, stream: StreamId) {
+        // It is closed only when the engine stops.
+        if let Err(mpsc::error::TrySendError::Full(stream)) = self.queue.try_send(stream) {
+            self.streams.lock().put_off(stream);
+        }
+    }
+
+    /// Removes records of deliveries that ended before `before`, at most `limit`; returns how many.
+    pub(crate) async fn remove_old(&self, before: UnixMillis, limit: usize) -> Result<usize, StoreError> {
+        self.parts.store.forget_deliveries(before, limit).await
+    }
+
+    /// Sets timers for the store's pending deliveries that are due soon, as many as there is room for.
+    ///
+    /// # Errors
+    /// [`StoreError`]; what could not be read is read the next time.
+    pub(crate) async fn load(&self) -> Result<(), StoreError> {
+        if !self.is_on() {
+            return Ok(());
+        }
+        let begin = self.streams.lock().ask();
+        let soon = self.parts.clock.now().plus(SOON);
+        let (mut after, mut more, mut loaded) = (begin, begin.is_some(), 0);
+        let end = 'pages: loop {
+            let pending = match self.parts.store.pending_queues(after, PAGE).await {
+                Ok(pending) => pending,
+                Err(failure) => {
+                    more = true;
+                    break Err(failure);
+                }
+            };
+            for (stream, due_at) in &pending {
+                let what = self.streams.lock().load(*stream, *due_at <= soon);
+                match what {
+                    Loaded::New => {
+                        self.parts.timers.set(*due_at, *stream, Alarm::Deliver);
+                        loaded += 1;
+                    }
+                    Loaded::Known => {}
+                    Loaded::Later => more = true,
+                    Loaded::Full => {
+                        more = true;
+                        break 'pages Ok(());
+                    }
+                }
+            }
+            after = pending.last().map(|(stream, _)| *stream);
+            if pending.len() < PAGE {
+                // From the beginning the next time.
+                after = None;
+                break Ok(());
+            }
+        };
+        self.streams.lock().asked(after, more, loaded);
+        end
+    }
+
+    /// Loads streams that there was no room for when there is, until the engine stops.
+    pub(crate) async fn keep_loaded(self: Arc<Self>) {
+        loop {
+            tokio::select! {
+                () = self.parts.clock.sleep(ASK_AGAIN_AFTER) => {}
+                () = self.room.notified() => {}
+                () = self.parts.tasks.stopped() => return,
+            }
+            let has_more = self.streams.lock().has_more();
+            if has_more && let Err(failure) = self.load().await {
+                warn!(error = ?failure, "pending deliveries could not be read");
+            }
+        }
+    }
+
+    /// Begins deliveries that are due, as soon as there is a permit, until the engine stops.
+    pub(crate) async fn run(self: Arc<Self>, DueStreams(mut due): DueStreams) {
+        loop {
+            let next = async {
+                let stream = due.recv().await?;
+                Some((stream, Arc::clone(&self.permits).acquire_owned().await.ok()?))
+            };
+            let Some(Some((stream, permit))) = self.parts.tasks.unless_stopped(next).await else { return };
+            let begins = self.streams.lock().begin(stream);
+            if begins {
+                self.parts.tasks.spawn(Arc::clone(&self).deliver_stream(stream, permit));
+            }
+        }
+    }
+
+    /// Delivers the pending events of one stream, one after the other, until it must wait or others need its permit.
+    async fn deliver_stream(self: Arc<Self>, stream: StreamId, _permit: OwnedSemaphorePermit) {
+        let _guard = PanicGuard { streams: &self.streams, stream };
+        loop {
+            match self.deliver_next(stream).await {
+                Ok(Next::Stop) => return,
+                Ok(Next::Now) if self.permits.available_permits() == 0 => {
+                    self.deliver_at(stream, self.parts.clock.now());
+                    break;
+                }
+                Ok(Next::Now) => {}
+                Ok(Next::Nothing) => {
+                    if self.streams.lock().rest(stream) {
+                        break;
+                    }
+                }
+                Ok(Next::At(at)) => {
+                    self.deliver_at(stream, at);
+                    break;
+                }
+                Err(failure) => {
+                    warn!(stream_id = %stream, error = ?failure, "a delivery waits for the store");
+                    let again = self.parts.clock.now().plus(self.unrecorded.pause(stream));
+                    self.deliver_at(stream, again);
+                    break;
+                }
+            }
+        }
+        if self.streams.lock().has_room_for_more() {
+            self.room.notify_one();
+        }
+    }
+
+    fn deliver_at(&self, stream: StreamId, at: UnixMillis) {
+        let soon = at <= self.parts.clock.now().plus(SOON);
+        if self.streams.lock().later(stream, soon) {
+            self.parts.timers.set(at, stream, Alarm::Deliver);
+        }
+    }
+
+    async fn deliver_next(&self, queue: StreamId) -> Result<Next, StoreError> {
+        let Some(sender) = &self.parts.sender else { return Ok(Next::Nothing) };
+        if self.parts.tasks.is_stopping() {
+            return Ok(Next::Stop);
+        }
+        if let Some(attempt) = self.unrecorded.get(queue) {
+            let next = next_after(&attempt);
+            return self.record(queue, attempt).await.map(|()| next);
+        }
+        if self.unrecorded.is_full() {
+            return Ok(Next::At(self.parts.clock.now().plus(ASK_AGAIN_AFTER)));
+        }
+        let now = self.parts.clock.now();
+        let delivery = match self.parts.store.next_delivery(queue).await {
+            Ok(Some(delivery)) => delivery,
+            Ok(None) => return Ok(Next::Nothing),
+            Err(StoreError::Unreadable(_)) => {
+                let Some((stream, index)) = self.parts.store.set_aside_delivery(queue, now).await? else {
+                    return Ok(Next::Nothing);
+                };
+                self.parts.damage.set_aside(Table::Deliveries, format_args!("{stream}:{index}"));
+                return Ok(Next::Now);
+            }
+            Err(failure) => return Err(failure),
+        };
+        if delivery.due_at > now {
+            return Ok(Next::At(delivery.due_at));
+        }
+        let posted = tokio::select! {
+            biased;
+            posted = sender.post(delivery.stream, &delivery.event, now) => posted,
+            // A running post is cut off and not recorded: it is repeated after the next start. One that has ended is recorded.
+            () = self.parts.tasks.stopped() => return Ok(Next::Stop),
+        };
+        self.health.observe(&posted, self.parts.clock.monotonic());
+        let stream = delivery.stream;
+        let attempt = self.attempt(&delivery, posted);
+        let next = next_after(&attempt);
+        if attempt.status == DeliveryStatus::Failed {
+            let index = attempt.index;
+            warn!(stream_id = %stream, index, "a webhook delivery is given up; it can be retried");
+        } else if delivery.attempts > 0 && attempt.status == DeliveryStatus::Delivered {
+            let attempts = delivery.attempts + 1;
+            info!(stream_id = %stream, index = attempt.index, attempts, "a webhook delivery succeeded after retries");
+        }
+        self.parts.metrics.attempted(attempt.status);
+        self.record(queue, attempt).await.map(|()| next)
+    }
+
+    /// Records the result of a post, or keeps it until it can be recorded.
+    async fn record(&self, queue: StreamId, attempt: DeliveryAttempt) -> Result<(), StoreError> {
+        match self.parts.store.record_attempt(attempt.clone()).await {
+            Ok(_) => {
+                self.unrecorded.recorded(queue);
+                Ok(())
+            }
+            Err(failure) => {
+                self.unrecorded.keep(queue, attempt);
+                Err(failure)
+            }
+        }
+    }
+
+    fn attempt(&self, delivery: &Delivery, posted: Posted) -> DeliveryAttempt {
+        let at = self.parts.clock.now();
+        let (status, due_at, http_status, error) = match posted {
+            Posted::Accepted { http_status } => (DeliveryStatus::Delivered, at, Some(http_status), None),
+            Posted::Refused { http_status, reason, retry_after } => {
+                let attempts = delivery.attempts.saturating_add(1);
+                let due_at = at.plus(interval(attempts, retry_after, &*self.parts.randomness));
+                let given_up = delivery.waited.saturating_add(due_at.since(at)) > GIVE_UP_AFTER;
+                let status = if given_up { DeliveryStatus::Failed } else { DeliveryStatus::Pending };
+                (status, due_at, http_status, Some(reason))
+            }
+        };
+        DeliveryAttempt { stream: delivery.stream, index: delivery.event.index, at, status, due_at, http_status, error }
+    }
+}
+
+/// Leaves a stream whose delivery panics to the store: otherwise it would wait forever.
+struct PanicGuard<'a> {
+    streams: &'a Mutex<PendingStreams>,
+    stream: StreamId,
+}
+
+impl Drop for PanicGuard<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.streams.lock().lose(self.stream);
+        }
+    }
+}
+
+/// What comes next on a stream after this attempt.
+const fn next_after(attempt: &DeliveryAttempt) -> Next {
+    match attempt.status {
+        DeliveryStatus::Pending => Next::At(attempt.due_at),
+        DeliveryStatus::Delivered | DeliveryStatus::Failed => Next::Now,
+    }
+}
+
+/// What comes next on a stream.
+enum Next {
+    /// Another delivery may be due.
+    Now,
+    /// Nothing before then.
+    At(UnixMillis),
+    /// Nothing is pending.
+    Nothing,
+    /// The engine stops.
+    Stop,
+}
+
+#[cfg(test)]
+mod tests;

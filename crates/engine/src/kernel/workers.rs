@@ -1,0 +1,318 @@
+//! Workers: apply inputs to their operations; the result of each step is one transaction.
+//!
+//! Every operation belongs to one worker, which takes its inputs in the order in which they came. Many workers wait for
+//! their commits at the same time, and the store commits them together.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::mpsc;
+use tracing::{debug, error, warn};
+use usher_protocol::message::WalletMessage;
+
+use super::capacity::Capacity;
+use super::commit::{Cause, Change, Committer, append};
+use super::damaged_rows::Damage;
+use super::inputs::{Job, QUEUE};
+use super::lightning_queue::LightningQueue;
+use super::metrics::Metrics;
+use super::tasks::Tasks;
+use super::ticket_queue::TicketQueue;
+use super::timers::{Alarm, Timers};
+use crate::operations::{Effect, Input, Operation, StepResult};
+use crate::ports::{Clock, Conflict, CorrelationKey, InvoiceStatus, Revision, Store, StoreError};
+use crate::{StreamId, UnixMillis};
+
+/// The first pause before a worker tries again when the store fails; it doubles.
+const FIRST_PAUSE: Duration = Duration::from_millis(50);
+
+/// The longest pause before a worker tries again when the store fails.
+const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+
+/// When a subscription's charge is tried again that found too many payments in memory.
+const WHEN_FULL: Duration = Duration::from_secs(60);
+
+/// Steps operations by their inputs.
+pub(crate) struct Workers {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) damage: Arc<Damage>,
+    pub(crate) committer: Arc<Committer>,
+    pub(crate) lightning: Arc<LightningQueue>,
+    pub(crate) tickets: Arc<TicketQueue>,
+    pub(crate) timers: Arc<Timers>,
+    pub(crate) capacity: Capacity,
+    pub(crate) metrics: Arc<Metrics>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) tasks: Tasks,
+}
+
+impl Workers {
+    /// One worker: takes jobs until the engine stops and the inbox is drained, and then those that are still queued.
+    ///
+    /// All inputs that wait for one operation are one step and one transaction: a busy operation costs no more commits.
+    pub(crate) async fn run(self: Arc<Self>, mut jobs: mpsc::Receiver<Job>) {
+        let mut waiting = VecDeque::new();
+        let mut pause = FIRST_PAUSE;
+        loop {
+            if waiting.is_empty() {
+                tokio::select! {
+                    job = jobs.recv() => match job {
+                        Some(job) => waiting.push_back(job),
+                        None => return,
+                    },
+                    () = self.tasks.inbox_drained() => match jobs.try_recv() {
+                        Ok(job) => waiting.push_back(job),
+                        Err(_) => return,
+                    },
+                }
+            }
+            while waiting.len() < QUEUE
+                && let Ok(job) = jobs.try_recv()
+            {
+                waiting.push_back(job);
+            }
+            let Some(id) = waiting.front().map(|job| job.id) else { continue };
+            let (mine, others) = waiting.into_iter().partition::<VecDeque<Job>, _>(|job| job.id == id);
+            waiting = others;
+            let stepped = self.step(id, &mine.iter().collect::<Vec<_>>()).await;
+            if !matches!(stepped, Err(StoreError::Failed(_))) {
+                for job in &mine {
+                    self.lightning.processed(id, &job.input);
+                    self.tickets.processed(id, &job.input);
+                }
+            }
+            match stepped {
+                Ok(()) => pause = FIRST_PAUSE,
+                Err(failure @ (StoreError::Unreadable(_) | StoreError::Closed)) => {
+                    self.metrics.store_failed();
+                    error!(stream_id = %id, error = ?failure, "an operation could not step");
+                    if matches!(failure, StoreError::Unreadable(_)) {
+                        self.damage.set_aside_operation(id, mine.iter().map(|job| &job.input));
+                    }
+                }
+                Err(failure) => {
+                    // Kept until the store works again, because a wallet may have sent it only once. It goes to the end of the
+                    // queue, so that an operation that always fails does not delay the others.
+                    self.metrics.store_failed();
+                    warn!(stream_id = %id, error = ?failure, "the store failed; trying again");
+                    waiting.extend(mine);
+                    if self.tasks.unless_stopped(self.clock.sleep(pause)).await.is_none() {
+                        return;
+                    }
+                    pause = (pause * 2).min(LONGEST_PAUSE);
+                }
+            }
+        }
+    }
+
+    /// Steps one operation by its inputs, in order.
+    async fn step(&self, id: StreamId, jobs: &[&Job]) -> Result<(), StoreError> {
+        loop {
+            let stored = match self.store.operation(id).await {
+                Ok(Some(stored)) if stored.finished_at.is_none() => stored,
+                Ok(_) => return self.close_subscription_instead(id, jobs).await,
+                Err(StoreError::Unreadable(_)) => {
+                    self.damage.set_aside_operation(id, jobs.iter().map(|job| &job.input));
+                    return Ok(());
+                }
+                Err(failure) => return Err(failure),
+            };
+            let Ok(mut operation) = Operation::from_state(&stored.state) else {
+                self.damage.set_aside_operation(id, jobs.iter().map(|job| &job.input));
+                return Ok(());
+            };
+            let now = self.clock.now();
+            let before = operation.correlations();
+            let mut effects = Vec::new();
+            let mut inbound = Vec::new();
+            let mut stepped = false;
+            let mut later: &[&Job] = &[];
+            for (nth, job) in jobs.iter().enumerate() {
+                if job.inbound.is_some_and(|event| inbound.contains(&event)) {
+                    continue;
+                }
+                if self.must_wait(&operation, &job.input) {
+                    self.timers.set(now.plus(WHEN_FULL), id, Alarm::Wake);
+                    continue;
+                }
+                match operation.step(&job.input, now) {
+                    StepResult::Stepped(more) => {
+                        stepped = true;
+                        inbound.extend(job.inbound);
+                        let finished = more.contains(&Effect::Finish);
+                        append(&mut effects, more);
+                        if finished {
+                            later = jobs.get(nth + 1..).unwrap_or_default();
+                            break;
+                        }
+                    }
+                    StepResult::Ignored => self.ignored(job, &operation, now),
+                }
+            }
+            if !stepped {
+                return Ok(());
+            }
+            let claims = operation.correlations().into_iter().filter(|key| !before.contains(key)).collect();
+            let change = Change { id, operation, effects, expected: Revision::At(stored.revision), claims };
+            match self.committer.commit(change, now, Cause::Inputs(inbound)).await? {
+                None if later.is_empty() => return Ok(()),
+                None => return Box::pin(self.step(id, later)).await,
+                // Another task stepped it meanwhile: read it again.
+                Some(Conflict::Revision) => {}
+                Some(Conflict::InboundSeen) if jobs.len() == 1 => {
+                    debug!(stream_id = %id, "a wallet's message came twice");
+                    return Ok(());
+                }
+                // One of several inputs: step by each of them alone.
+                Some(Conflict::InboundSeen) => return Box::pin(self.step_each(id, jobs)).await,
+                Some(Conflict::Correlation(_)) => match jobs {
+                    [Job { input: Input::CorrelationTaken, .. }] => {
+                        return Err(StoreError::Unreadable("a correlation key has two owners"));
+                    }
+                    [job] => {
+                        let taken = Job { id, input: Input::CorrelationTaken, inbound: job.inbound };
+                        return Box::pin(self.step(id, &[&taken])).await;
+                    }
+                    jobs => return Box::pin(self.step_each(id, jobs)).await,
+                },
+                Some(Conflict::AlreadyRequested) => {
+                    return Err(StoreError::Unreadable("a step has the response to a request"));
+                }
+            }
+        }
+    }
+
+    async fn step_each(&self, id: StreamId, jobs: &[&Job]) -> Result<(), StoreError> {
+        for job in jobs {
+            self.step(id, &[job]).await?;
+        }
+        Ok(())
+    }
+
+    /// A request for a subscription ends when the user agrees. When a close of the subscription was meant for the request, it
+    /// goes to the subscription.
+    async fn close_subscription_instead(&self, id: StreamId, jobs: &[&Job]) -> Result<(), StoreError> {
+        for job in jobs {
+            if let Input::Wallet { message: WalletMessage::CloseSubscription(close), .. } = &job.input {
+                let key = CorrelationKey::subscription(&close.subscription_id);
+                match self.store.operation_with_key(key).await? {
+                    Some((subscription, _)) if subscription != id => Box::pin(self.step(subscription, &[job])).await?,
+                    _ => {}
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a subscription's charge, which is a payment, has to wait because there are too many payments in memory.
+    fn must_wait(&self, operation: &Operation, input: &Input) -> bool {
+        matches!((operation, input), (Operation::Subscription(subscription), Input::Timer) if !subscription.is_done())
+            && !self.capacity.has_room_for_payments()
+    }
+
+    /// Handles inputs that do not change the operation but have other effects.
+    fn ignored(&self, job: &Job, operation: &Operation, now: UnixMillis) {
+        match (&job.input, operation.wake_at()) {
+            // The machine's clock was set back: the operation is woken again when its time has come.
+            (Input::Timer, Some(at)) if at > now => self.timers.set(at, job.id, Alarm::Wake),
+            (Input::Settled(_) | Input::InvoiceStatus(Ok(InvoiceStatus::Settled(_))), _)
+                if operation.watched().is_some() =>
+            {
+                warn!(
+                    stream_id = %job.id,
+                    "the Lightning backend reports a settlement of less than the amount, or with a preimage of another \
+                     invoice: it is not believed"
+                );
+            }
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::Ordering;
+
+    use tokio_util::sync::CancellationToken;
+    use tokio_util::task::TaskTracker;
+
+    use super::*;
+    use crate::kernel::commit::tests::committer;
+    use crate::kernel::fixtures::{Around, MemoryStore, NOW, stream, within};
+    use crate::operations::KeyHandshake;
+
+    const MINUTE: Duration = Duration::from_secs(60);
+
+    /// A worker for the inputs of an engine with one handshake, which expires in a minute.
+    async fn worker(around: &Around, store: &Arc<MemoryStore>, tasks: &Tasks) -> mpsc::Sender<Job> {
+        let (committer, lightning, tickets) = committer(around, store);
+        let handshake = Operation::KeyHandshake(KeyHandshake::single_use("token".to_owned(), false, NOW.plus(MINUTE)));
+        let change = Change::start(stream(1), handshake, Vec::new());
+        committer.commit(change, NOW, Cause::Request(None)).await.unwrap();
+        let workers = Arc::new(Workers {
+            store: Arc::clone(store) as Arc<dyn Store>,
+            damage: Arc::new(Damage::new(Arc::clone(store) as Arc<dyn Store>)),
+            committer,
+            lightning,
+            tickets,
+            timers: Arc::clone(&around.timers),
+            capacity: Capacity::new(Arc::clone(&around.index), 10),
+            metrics: Arc::default(),
+            clock: Arc::clone(&around.clock) as Arc<dyn Clock>,
+            tasks: tasks.clone(),
+        });
+        let (inputs, jobs) = mpsc::channel(8);
+        tasks.spawn(workers.run(jobs));
+        inputs
+    }
+
+    fn timer() -> Job {
+        Job { id: stream(1), input: Input::Timer, inbound: None }
+    }
+
+    #[tokio::test]
+    async fn input_is_kept_until_the_store_recovers() {
+        let (around, store) = (Around::new(), Arc::new(MemoryStore::default()));
+        let inputs = worker(&around, &store, &around.tasks).await;
+        around.clock.turn(MINUTE);
+        store.failures.store(3, Ordering::SeqCst);
+        inputs.send(timer()).await.unwrap();
+        within("the handshake expires", || {
+            around.clock.turn(FIRST_PAUSE);
+            around.index.get(stream(1)).is_none().then_some(())
+        })
+        .await;
+        assert_eq!(store.failures.load(Ordering::SeqCst), 0);
+        around.tasks.set_inbox_drained();
+        around.stop().await;
+    }
+
+    #[tokio::test]
+    async fn early_timer_is_set_again() {
+        let (around, store) = (Around::new(), Arc::new(MemoryStore::default()));
+        let inputs = worker(&around, &store, &around.tasks).await;
+        around.timers.cancel(NOW.plus(MINUTE), stream(1), Alarm::Wake);
+        inputs.send(timer()).await.unwrap();
+        within("the input is taken", || (inputs.capacity() == 8).then_some(())).await;
+        assert_eq!(around.alarms_after(MINUTE).await, [(stream(1), Alarm::Wake)]);
+        around.tasks.set_inbox_drained();
+        around.stop().await;
+    }
+
+    #[tokio::test]
+    async fn queued_inputs_are_processed_after_the_stop() {
+        let (around, store) = (Around::new(), Arc::new(MemoryStore::default()));
+        let (tracker, stop) = (TaskTracker::new(), CancellationToken::new());
+        let tasks = Tasks::new(tracker.clone(), stop.clone());
+        let inputs = worker(&around, &store, &tasks).await;
+        stop.cancel();
+        around.clock.turn(MINUTE);
+        inputs.send(timer()).await.unwrap();
+        tasks.set_inbox_drained();
+        tracker.close();
+        tracker.wait().await;
+        assert!(around.index.get(stream(1)).is_none(), "the handshake has expired");
+        around.stop().await;
+    }
+}

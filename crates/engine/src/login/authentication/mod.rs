@@ -1,0 +1,267 @@
+//! Authentication: a user proves that they hold a key by responding to a challenge.
+//!
+//! ```text
+//! asking ──approved──▶ finished   StatusUpdate {status: approved, main_key, granted_permissions, session_token?}
+//! asking ──declined──▶ finished   StatusUpdate {status: declined, main_key, reason?}
+//! asking ──expired───▶ finished   StatusUpdate {status: timeout}
+//! asking ──a device proves its subkey──▶ asking   the challenge is sent again, to that device too
+//! asking ──the remote signer signs─────▶ finished   as approved
+//! asking ──the remote signer refuses───▶ finished   as declined; the signer stays, unless its session is of no more use
+//! asking ──the remote signer lies──────▶ finished   StatusUpdate {status: error}; the signer is forgotten
+//! ```
+//!
+//! `conversation` decides whose reply is valid. If the user has logged in with a remote signer before, that signer is asked
+//! beside the wallet, and the first reply decides. A signer that cannot be reached leaves the decision to the wallet.
+//!
+//! | crash … | what resume does |
+//! | --- | --- |
+//! | before the start is committed | nothing was acknowledged; nothing is there |
+//! | after the start, before or after the challenge is sent | the outbox sends it (again) until there is a reply or it expires |
+//! | before a reply is committed | the challenge is sent again, and the wallet repeats its reply |
+//! | after a reply | the event is in the stream; the repeated reply matches no open operation |
+//! | while a remote signer is asked | it is asked again, in the same session |
+
+pub(crate) mod start;
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use usher_protocol::PublicKey;
+use usher_protocol::login_proof::LoginChallenge;
+use usher_protocol::message::{AuthChallenge, AuthResponse, AuthStatus, ServiceMessage, WalletMessage};
+use usher_protocol::subkey::{Permission, SubkeyProof};
+
+use super::signer_request::{SignerFault, SignerNews, SignerOutcome, SignerReport, SignerRequest};
+use crate::UnixMillis;
+use crate::event_data::{EventData, LoginData};
+use crate::operations::conversation::Conversation;
+use crate::operations::{Effect, Input, SetBack, StateMachine, StepResult, emit, millis};
+use crate::ports::{CorrelationKey, Kept, OperationKind, SignerSession, UserSigner};
+
+/// The state of an authentication.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Authentication {
+    challenge: String,
+    #[serde(flatten)]
+    conversation: Conversation,
+    #[serde(with = "millis")]
+    expires_at: UnixMillis,
+    /// The service's own proof, when it runs on a subkey.
+    service_proof: Option<SubkeyProof>,
+    /// The request to the remote signer of an earlier login, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    signer: Option<Box<SignerRequest>>,
+}
+
+/// What an input says about a challenge.
+pub(crate) enum Reply {
+    /// Nothing.
+    Ignored,
+    /// A device has proven its key and gets the challenge as well.
+    Proven(Effect),
+    /// The user has responded.
+    Answered {
+        /// Whose response it is.
+        main_key: PublicKey,
+        /// Whether the user agrees.
+        is_approved: bool,
+        /// The same for the app.
+        data: LoginData,
+    },
+    /// Nobody responded in time.
+    Expired,
+}
+
+impl fmt::Debug for Authentication {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Authentication").field("main_key", &self.conversation.main_key()).finish_non_exhaustive()
+    }
+}
+
+impl StateMachine for Authentication {
+    fn kind(&self) -> OperationKind {
+        OperationKind::Authentication
+    }
+
+    fn step(&mut self, input: &Input, now: UnixMillis) -> StepResult {
+        Self::step(self, input, now)
+    }
+
+    fn wake_at(&self) -> Option<UnixMillis> {
+        Some(self.expires_at())
+    }
+
+    fn clock_set_back(&mut self, set_back: SetBack, _: UnixMillis) {
+        Self::clock_set_back(self, set_back);
+    }
+
+    fn correlations(&self) -> Vec<CorrelationKey> {
+        vec![self.correlation()]
+    }
+}
+
+impl Authentication {
+    /// Sends a challenge to `main_key`, whose `subkeys` may reply without a proof, until `expires_at`; the challenge
+    /// must be random.
+    pub fn start(
+        challenge: String,
+        main_key: PublicKey,
+        subkeys: &[PublicKey],
+        expires_at: UnixMillis,
+        service_proof: Option<SubkeyProof>,
+    ) -> (Self, Vec<Effect>) {
+        let conversation = Conversation::new(main_key, subkeys);
+        let state = Self { challenge, conversation, expires_at, service_proof, signer: None };
+        let ask = state.ask();
+        (state, vec![ask])
+    }
+
+    /// Also asks the remote signer that the user has logged in with before.
+    pub fn ask_signer(&mut self, session: SignerSession, challenge: LoginChallenge) -> Effect {
+        self.signer.insert(Box::new(SignerRequest::to_kept(session, challenge))).ask(self.expires_at, None)
+    }
+
+    /// The key that was asked for a proof.
+    pub(crate) const fn asked_key(&self) -> PublicKey {
+        self.conversation.asked()
+    }
+
+    pub(crate) const fn expires_at(&self) -> UnixMillis {
+        self.expires_at
+    }
+
+    pub(crate) fn correlation(&self) -> CorrelationKey {
+        CorrelationKey::challenge(&self.challenge)
+    }
+
+    pub(crate) fn clock_set_back(&mut self, set_back: SetBack) {
+        set_back.expiry(&mut self.expires_at);
+    }
+
+    pub(crate) fn step(&mut self, input: &Input, now: UnixMillis) -> StepResult {
+        match input {
+            Input::Signer(_) | Input::Resumed if now >= self.expires_at => return StepResult::Ignored,
+            Input::Signer(report) => return self.signer_reported(report, now),
+            Input::Resumed => {
+                let ask = self.signer.as_mut().and_then(|signer| signer.ask_again(self.expires_at));
+                return ask.map_or(StepResult::Ignored, |ask| StepResult::Stepped(vec![ask]));
+            }
+            _ => {}
+        }
+        match self.reply(input, now) {
+            Reply::Ignored => StepResult::Ignored,
+            Reply::Proven(ask) => StepResult::Stepped(vec![ask]),
+            Reply::Answered { data, .. } => StepResult::Stepped(self.finish(EventData::Login(data), now)),
+            Reply::Expired => {
+                StepResult::Stepped(self.finish(LoginData::timeout("the user did not answer in time"), now))
+            }
+        }
+    }
+
+    fn signer_reported(&mut self, report: &SignerReport, now: UnixMillis) -> StepResult {
+        // Nobody watches how far the signer is, and it was connected to before.
+        if matches!(report.news, SignerNews::Progress(_)) {
+            return StepResult::Ignored;
+        }
+        let Some(signer) = &mut self.signer else { return StepResult::Ignored };
+        let (asked, session) = (self.conversation.asked(), signer.session().clone());
+        let mut left = None;
+        let data = match signer.take(report, now) {
+            SignerOutcome::Ignored => return StepResult::Ignored,
+            SignerOutcome::Proven(key) => match self.conversation.main_key_of(&key, None, Permission::Auth, now) {
+                Some(main_key) => {
+                    left = Some(signer.session().clone());
+                    LoginData::approved(main_key, Vec::new(), None)
+                }
+                None => LoginData::error("the user's remote signer signed for another key"),
+            },
+            SignerOutcome::Declined { reason, session } => {
+                left = session;
+                LoginData::declined(asked, Some(reason))
+            }
+            SignerOutcome::Changed => match signer.fault() {
+                Some(SignerFault::Refused) => LoginData::declined(asked, None),
+                Some(SignerFault::Invalid) => LoginData::error("the user's remote signer signed something else"),
+                // The wallet may still reply.
+                Some(SignerFault::Unreachable | SignerFault::Busy) | None => return StepResult::Stepped(Vec::new()),
+            },
+        };
+        let (session, kept) = match left {
+            Some(left) => (left, Kept::InsteadOf(session)),
+            None => (session, Kept::No),
+        };
+        let signer = Effect::KeepSigner(UserSigner { main_key: asked, session, kept });
+        StepResult::Stepped([signer].into_iter().chain(self.finish(EventData::Login(data), now)).collect())
+    }
+
+    /// The last event. The session with the signer stays no longer here.
+    fn finish(&mut self, data: EventData, now: UnixMillis) -> Vec<Effect> {
+        self.signer = None;
+        vec![emit(data, now), Effect::Finish]
+    }
+
+    /// What an input says about the challenge.
+    pub(crate) fn reply(&mut self, input: &Input, now: UnixMillis) -> Reply {
+        match input {
+            Input::Timer if now >= self.expires_at => Reply::Expired,
+            // Between expiry and the timer, replies are ignored: the wallet knows when it expires.
+            _ if now >= self.expires_at => Reply::Ignored,
+            Input::Wallet { author, message: WalletMessage::AuthResponse(response), .. } => {
+                self.answered(author, response, now)
+            }
+            Input::Wallet { author, message: WalletMessage::SubkeyProof { proof, .. }, .. } => {
+                self.proven(author, proof, now)
+            }
+            _ => Reply::Ignored,
+        }
+    }
+
+    fn answered(&self, author: &PublicKey, response: &AuthResponse, now: UnixMillis) -> Reply {
+        if response.challenge != self.challenge {
+            return Reply::Ignored;
+        }
+        let proof = response.subkey_proof.as_ref();
+        let Some(main_key) = self.conversation.main_key_of(author, proof, Permission::Auth, now) else {
+            return Reply::Ignored;
+        };
+        let (is_approved, data) = match &response.status {
+            AuthStatus::Approved { granted_permissions, session_token } => {
+                (true, LoginData::approved(main_key, granted_permissions.clone(), session_token.clone()))
+            }
+            AuthStatus::Declined { reason } => (false, LoginData::declined(main_key, reason.clone())),
+        };
+        Reply::Answered { main_key, is_approved, data }
+    }
+
+    /// A device could not read the challenge and proves that it is a subkey: it gets the challenge as well.
+    fn proven(&mut self, author: &PublicKey, proof: &SubkeyProof, now: UnixMillis) -> Reply {
+        if self.conversation.prove(author, proof, Permission::Auth, now) {
+            Reply::Proven(self.ask_too(author))
+        } else {
+            Reply::Ignored
+        }
+    }
+
+    fn ask(&self) -> Effect {
+        Effect::Send(self.conversation.message(&self.message(), self.expires_at))
+    }
+
+    /// The same to a key that has just proven itself.
+    fn ask_too(&self, proven: &PublicKey) -> Effect {
+        Effect::SendAlso(self.conversation.message_to_proven(proven, &self.message(), self.expires_at))
+    }
+
+    fn message(&self) -> ServiceMessage {
+        ServiceMessage::AuthChallenge(AuthChallenge {
+            challenge: self.challenge.clone(),
+            expires_at: self.expires_at.secs(),
+            required_permissions: Vec::new(),
+            subkey_proof: self.service_proof.clone(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod remote_signer_tests;
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,235 @@
+use std::time::Duration;
+
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use usher_protocol::message::AuthStatus;
+use usher_protocol::subkey::Permission;
+use usher_protocol::{Keys, PublicKey};
+
+use super::Authentication;
+use crate::UnixMillis;
+use crate::operations::MAX_SUBKEYS;
+use crate::operations::fixtures::{NOW, answer, approval, cannot_read, device, effects, event, user};
+use crate::operations::{Effect, Input, Operation, StepResult};
+use crate::ports::OutboxMessage;
+
+fn ask(main: &Keys, subkeys: &[PublicKey]) -> Authentication {
+    started(main, subkeys).0
+}
+
+fn started(main: &Keys, subkeys: &[PublicKey]) -> (Authentication, OutboxMessage) {
+    let end = NOW.plus(Duration::from_secs(300));
+    let (state, effects) = Authentication::start("challenge".to_owned(), main.public_key(), subkeys, end, None);
+    let [Effect::Send(message)] = &effects[..] else { panic!("{effects:?}") };
+    (state, message.clone())
+}
+
+fn sent(outcome: StepResult) -> OutboxMessage {
+    match &effects(outcome)[..] {
+        [Effect::SendAlso(message)] => message.clone(),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn challenge_goes_to_the_main_key_and_named_subkeys() {
+    let (main, named) = (user(1), [user(2).public_key(), user(2).public_key(), user(1).public_key()]);
+    let (_, message) = started(&main, &named);
+    assert_eq!(message.kind, 27000);
+    assert_eq!(message.recipients, [main.public_key(), user(2).public_key()]);
+    assert_eq!(message.participants, message.recipients);
+    let content: Value = serde_json::from_str(&message.content).unwrap();
+    let expected = json!({
+        "challenge": "challenge", "expires_at": "1800000300", "required_permissions": [], "subkey_proof": null,
+    });
+    assert_eq!(content, expected);
+}
+
+#[test]
+fn challenged_key_can_approve_or_decline() {
+    let key = user(1).public_key();
+    let got = effects(ask(&user(1), &[]).step(&approval(key, "challenge", None), NOW));
+    let data = json!({
+        "status": "approved", "main_key": key.to_hex(), "granted_permissions": ["x"], "session_token": "s",
+    });
+    assert_eq!(event(&got), ("StatusUpdate", data));
+    assert_eq!(got[1], Effect::Finish);
+
+    let declined = |reason: Option<&str>| AuthStatus::Declined { reason: reason.map(str::to_owned) };
+    let got = effects(ask(&user(1), &[]).step(&answer(key, "challenge", None, declined(Some("no"))), NOW));
+    assert_eq!(event(&got).1, json!({ "status": "declined", "main_key": key.to_hex(), "reason": "no" }));
+    let got = effects(ask(&user(1), &[]).step(&answer(key, "challenge", None, declined(None)), NOW));
+    assert_eq!(event(&got).1, json!({ "status": "declined", "main_key": key.to_hex() }));
+}
+
+#[test]
+fn named_subkey_replies_for_the_main_key() {
+    let named = user(2).public_key();
+    let got = effects(ask(&user(1), &[named]).step(&approval(named, "challenge", None), NOW));
+    assert_eq!(event(&got).1["main_key"], user(1).public_key().to_hex());
+}
+
+#[test]
+fn device_can_reply_with_a_proof() {
+    let (subkey, proof) = device(&user(1), 1, Permission::Auth);
+    let got = effects(ask(&user(1), &[]).step(&approval(subkey, "challenge", Some(proof)), NOW));
+    assert_eq!(event(&got).1["main_key"], user(1).public_key().to_hex());
+}
+
+#[test]
+fn replies_without_valid_proof_are_ignored() {
+    let (subkey, proof) = device(&user(1), 1, Permission::Auth);
+    let (payer, payment_only) = device(&user(1), 2, Permission::Payment);
+    let (foreign, of_another) = device(&user(3), 1, Permission::Auth);
+    let stranger = user(9).public_key();
+    let cases = [
+        ("a third key", approval(stranger, "challenge", None)),
+        ("a third key with a stolen proof", approval(stranger, "challenge", Some(proof.clone()))),
+        ("a device without its proof", approval(subkey, "challenge", None)),
+        ("a device without permission", approval(payer, "challenge", Some(payment_only))),
+        ("a device of another user", approval(foreign, "challenge", Some(of_another))),
+        ("another challenge", approval(user(1).public_key(), "Challenge", None)),
+    ];
+    for (what, input) in cases {
+        assert_eq!(ask(&user(1), &[]).step(&input, NOW), StepResult::Ignored, "{what}");
+    }
+    let mut expired = proof;
+    expired.metadata.expires_at = NOW.secs();
+    let input = approval(subkey, "challenge", Some(expired));
+    assert_eq!(ask(&user(1), &[]).step(&input, NOW), StepResult::Ignored, "an expired proof");
+}
+
+#[test]
+fn device_that_cannot_decrypt_gets_its_own_copy() {
+    let (subkey, proof) = device(&user(1), 1, Permission::Auth);
+    let mut asking = ask(&user(1), &[]);
+    let message = sent(asking.step(&cannot_read(subkey, proof.clone()), NOW));
+    assert_eq!(message.recipients, [subkey], "the main key has its copy");
+    assert_eq!(message.participants, [user(1).public_key(), subkey]);
+    assert_eq!(asking.step(&cannot_read(subkey, proof), NOW), StepResult::Ignored, "once is enough");
+    let got = effects(asking.step(&approval(subkey, "challenge", None), NOW));
+    assert_eq!(event(&got).1["main_key"], user(1).public_key().to_hex());
+}
+
+#[test]
+fn expired_proof_is_no_longer_valid() {
+    let (subkey, mut proof) = device(&user(1), 1, Permission::Auth);
+    proof.metadata.expires_at = NOW.secs() + 10;
+    let subkey_now = usher_protocol::subkey::derive_public(&user(1).public_key(), &proof.metadata).unwrap();
+    assert_ne!(subkey, subkey_now);
+    let mut asking = ask(&user(1), &[]);
+    sent(asking.step(&cannot_read(subkey_now, proof), NOW));
+    let later = NOW.plus(Duration::from_secs(10));
+    assert_eq!(asking.step(&approval(subkey_now, "challenge", None), later), StepResult::Ignored);
+}
+
+#[test]
+fn challenged_subkey_leads_to_its_main_key() {
+    let main = user(1);
+    let (subkey, proof) = device(&main, 1, Permission::Auth);
+    let start = || {
+        let end = NOW.plus(Duration::from_secs(300));
+        Authentication::start("challenge".to_owned(), subkey, &[], end, None).0
+    };
+    // It proves this in its reply …
+    let got = effects(start().step(&approval(subkey, "challenge", Some(proof.clone())), NOW));
+    assert_eq!(event(&got).1["main_key"], main.public_key().to_hex());
+    // … or before it.
+    let mut asking = start();
+    let message = sent(asking.step(&cannot_read(subkey, proof), NOW));
+    assert_eq!(message.main_key, main.public_key());
+    assert_eq!(message.recipients, [subkey, main.public_key()], "the main key was not asked before");
+    for author in [subkey, main.public_key()] {
+        let got = effects(asking.clone().step(&approval(author, "challenge", None), NOW));
+        assert_eq!(event(&got).1["main_key"], main.public_key().to_hex());
+    }
+    // A second proof cannot move the conversation on to somebody else.
+    let other = device(&user(3), 1, Permission::Auth);
+    assert_eq!(asking.step(&cannot_read(other.0, other.1), NOW), StepResult::Ignored);
+}
+
+#[test]
+fn challenged_subkey_can_reply_while_its_proof_is_valid() {
+    let (main, other) = (user(1), user(3));
+    let (subkey, proof) = device(&main, 1, Permission::Auth);
+    // Two hours: longer than the proof counts.
+    let end = NOW.plus(Duration::from_secs(7200));
+    let mut asking = Authentication::start("challenge".to_owned(), subkey, &[], end, None).0;
+    sent(asking.step(&cannot_read(subkey, proof.clone()), NOW));
+    let late = NOW.plus(Duration::from_secs(3600));
+    for proof in [None, Some(proof)] {
+        let answer = approval(subkey, "challenge", proof);
+        assert_eq!(asking.clone().step(&answer, late), StepResult::Ignored, "nobody has proven the main key any more");
+    }
+    assert_eq!(asking.clone().step(&approval(other.public_key(), "challenge", None), NOW), StepResult::Ignored);
+    let got = effects(asking.step(&approval(main.public_key(), "challenge", None), late));
+    assert_eq!(event(&got).1["main_key"], main.public_key().to_hex());
+}
+
+#[test]
+fn at_most_eight_subkeys_are_accepted() {
+    let mut asking = ask(&user(1), &[user(2).public_key()]);
+    for nonce in 1..u8::try_from(MAX_SUBKEYS).unwrap() {
+        let (subkey, proof) = device(&user(1), nonce, Permission::Auth);
+        sent(asking.step(&cannot_read(subkey, proof), NOW));
+    }
+    let (subkey, proof) = device(&user(1), 100, Permission::Auth);
+    assert_eq!(asking.step(&cannot_read(subkey, proof), NOW), StepResult::Ignored);
+}
+
+#[test]
+fn after_expiry_only_the_timer_has_an_effect() {
+    let end = NOW.plus(Duration::from_secs(300));
+    let mut asking = ask(&user(1), &[]);
+    assert_eq!(asking.step(&Input::Timer, UnixMillis(end.0 - 1)), StepResult::Ignored);
+    assert_eq!(asking.step(&approval(user(1).public_key(), "challenge", None), end), StepResult::Ignored);
+    let got = effects(asking.step(&Input::Timer, end));
+    assert_eq!(event(&got).1["status"], "timeout");
+    assert_eq!(got[1], Effect::Finish);
+}
+
+#[test]
+fn stored_state_round_trips() {
+    let (subkey, proof) = device(&user(1), 1, Permission::Auth);
+    let mut asking = ask(&user(1), &[user(2).public_key()]);
+    sent(asking.step(&cannot_read(subkey, proof), NOW));
+    let operation = Operation::Authentication(asking);
+    assert_eq!(Operation::from_state(&operation.to_state().unwrap()).unwrap(), operation);
+    assert!(!format!("{operation:?}").contains("challenge"));
+}
+
+proptest! {
+    /// Whatever comes in whatever order: one ending at most counts, it names the asked user, and only the user or one of
+    /// their devices brought it about.
+    #[test]
+    fn only_the_user_can_end_the_authentication(choices in prop::collection::vec((0_usize..8, 0_u64..400), 1..12)) {
+        let (subkey, proof) = device(&user(1), 1, Permission::Auth);
+        let (foreign, foreign_proof) = device(&user(3), 1, Permission::Auth);
+        let mut choices = choices;
+        choices.sort_by_key(|(_, at)| *at);
+        let mut asking = ask(&user(1), &[]);
+        for (choice, at) in choices {
+            let now = NOW.plus(Duration::from_secs(at));
+            let (input, may_end) = match choice {
+                0 => (approval(user(1).public_key(), "challenge", None), at < 300),
+                1 => (approval(user(9).public_key(), "challenge", None), false),
+                2 => (approval(subkey, "challenge", Some(proof.clone())), at < 300),
+                3 => (approval(foreign, "challenge", Some(foreign_proof.clone())), false),
+                4 => (cannot_read(subkey, proof.clone()), false),
+                5 => (cannot_read(foreign, foreign_proof.clone()), false),
+                6 => (approval(user(9).public_key(), "challenge", Some(proof.clone())), false),
+                _ => (Input::Timer, at >= 300),
+            };
+            let outcome = asking.step(&input, now);
+            let ended = matches!(&outcome, StepResult::Stepped(effects) if effects.contains(&Effect::Finish));
+            prop_assert_eq!(ended, may_end, "{} at {}", choice, at);
+            if let StepResult::Stepped(effects) = outcome && ended {
+                let data = event(&effects).1;
+                if data["status"] == "approved" {
+                    prop_assert_eq!(&data["main_key"], &json!(user(1).public_key().to_hex()));
+                }
+                break;
+            }
+        }
+    }
+}

@@ -1,0 +1,277 @@
+//! Logins that browsers have begun, for OpenID Connect or at a reusable login, and in which nobody has named a key yet. There is
+//! a table for each of the two.
+//!
+//! Anybody can begin one, so their number is bounded: when there are as many as there may be, the one whose page was seen
+//! least recently makes room. One whose page waits over an open connection never does, so a flood of requests does not end
+//! the login of a user who has its page open. Nor does one whose page was seen a moment ago: it may be without JavaScript, or
+//! on a phone that shows the wallet just now. When there is none that may end, another cannot begin. Each visitor has a part
+//! of the room at most ([`VisitorShares`]), and makes room among their own logins first.
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+
+use super::visitor_shares::VisitorShares;
+use crate::ports::Clock;
+use crate::{StreamId, UnixMillis, Visitor};
+
+/// Most of them, with the default of `limits.max_open_streams`.
+const MOST: usize = 20_000;
+
+/// How many of the operations that may be open they may be: one in so many.
+const SHARE: usize = 4;
+
+/// How many logins that ended without an event are remembered for their removal, in times the most that are open.
+const MOST_ENDED: usize = 8;
+
+/// How long a login makes no room after its page was last seen, or has waited. A page without JavaScript
+/// loads itself every 5 s; this is for a phone that shows the wallet meanwhile. So long is the whole room in use at least, and
+/// where everybody has the same address, a flood lets in 20,000 people in this time, some of whom are no part of it.
+const GRACE: Duration = Duration::from_secs(90);
+
+/// When those for whom there is no room may try again, at the earliest and at the latest.
+const SOONEST: Duration = Duration::from_secs(2);
+const LATEST: Duration = Duration::from_secs(30);
+
+/// The unused logins: about 150 bytes each. Those of before a restart are not known any more: they expire by themselves.
+#[derive(Clone)]
+pub(crate) struct BrowserLogins(Arc<Inner>);
+
+struct Inner {
+    clock: Arc<dyn Clock>,
+    table: Mutex<Table>,
+}
+
+/// Another login cannot begin now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct NoRoom {
+    /// Whether others may: this visitor has begun too many.
+    pub(crate) is_of_visitor: bool,
+    /// When to try again.
+    pub(crate) retry_after: Duration,
+}
+
+struct Table {
+    most: usize,
+    visitors: VisitorShares,
+    /// Counts what was seen.
+    seen: u64,
+    unused: HashMap<StreamId, Unused>,
+    /// Those that no page waits for, the one that was seen least recently first.
+    idle: BTreeMap<u64, StreamId>,
+    /// Those that have ended without an event, the one that ended first first.
+    ended: VecDeque<(UnixMillis, StreamId)>,
+}
+
+struct Unused {
+    seen: u64,
+    /// When, on the monotonic clock.
+    seen_at: Duration,
+    /// Whether its page was.
+    opened: bool,
+    /// Who has begun it.
+    visitor: Option<Visitor>,
+    /// How many pages wait for it.
+    watchers: usize,
+}
+
+/// A page waits for a login: it makes no room for others until this is dropped.
+pub(crate) struct LoginWatch {
+    logins: BrowserLogins,
+    id: StreamId,
+}
+
+impl BrowserLogins {
+    /// `max_open` is the number of operations that may be open.
+    pub(crate) fn new(max_open: usize, clock: Arc<dyn Clock>) -> Self {
+        Self::with_most(MOST.min(max_open / SHARE).max(1), clock)
+    }
+
+    fn with_most(most: usize, clock: Arc<dyn Clock>) -> Self {
+        let (unused, idle, ended) = (HashMap::new(), BTreeMap::new(), VecDeque::new());
+        let table = Table { most, visitors: VisitorShares::new(most), seen: 0, unused, idle, ended };
+        Self(Arc::new(Inner { clock, table: Mutex::new(table) }))
+    }
+
+    /// Which logins must end so that this visitor may begin another.
+    ///
+    /// # Errors
+    /// [`NoRoom`].
+    pub(crate) fn make_room(&self, visitor: Visitor) -> Result<Vec<StreamId>, NoRoom> {
+        let now = self.0.clock.monotonic();
+        let mut table = self.0.table.lock();
+        let no_room = |is_of_visitor: bool, wait: Duration| {
+            let retry_after = Duration::from_secs(wait.as_millis().div_ceil(1000).try_into().unwrap_or(u64::MAX));
+            NoRoom { is_of_visitor, retry_after: retry_after.clamp(SOONEST, LATEST) }
+        };
+        table.visitors.begin(visitor, now).map_err(|wait| no_room(true, wait))?;
+        let chosen = table.choose(visitor, now);
+        if chosen.is_err() {
+            table.visitors.give_back(visitor);
+        }
+        chosen.map_err(|(is_of_visitor, wait)| no_room(is_of_visitor, wait))
+    }
+
+    /// A login has begun.
+    pub(crate) fn add(&self, id: StreamId) {
+        let seen_at = self.0.clock.monotonic();
+        let mut table = self.0.table.lock();
+        let seen = table.next();
+        table.unused.insert(id, Unused { seen, seen_at, opened: false, visitor: None, watchers: 0 });
+        table.idle.insert(seen, id);
+    }
+
+    /// This visitor has begun it.
+    pub(crate) fn begun_by(&self, id: StreamId, visitor: Visitor) {
+        let mut table = self.0.table.lock();
+        let Table { unused, visitors, .. } = &mut *table;
+        if let Some(unused) = unused.get_mut(&id).filter(|unused| unused.visitor.is_none()) {
+            unused.visitor = Some(visitor);
+            visitors.add(visitor);
+            visitors.change_idle(visitor, unused.seen, Some(unused.seen).filter(|_| unused.watchers == 0));
+        }
+    }
+
+    /// Whether this login is one of them.
+    pub(crate) fn has(&self, id: StreamId) -> bool {
+        self.0.table.lock().unused.contains_key(&id)
+    }
+
+    /// Whether this login is one of them, no page waits for it, and none was seen a moment ago.
+    pub(crate) fn is_idle(&self, id: StreamId) -> bool {
+        let now = self.0.clock.monotonic();
+        let is_idle =
+            |unused: &Unused| unused.watchers == 0 && !(unused.opened && now.saturating_sub(unused.seen_at) < GRACE);
+        self.0.table.lock().unused.get(&id).is_some_and(is_idle)
+    }
+
+    /// The page of a login was opened.
+    pub(crate) fn seen(&self, id: StreamId) {
+        self.change(id, |unused| unused.opened = true);
+    }
+
+    /// The page of a login waits for it.
+    pub(crate) fn watch(&self, id: StreamId) -> LoginWatch {
+        self.change(id, |unused| {
+            unused.opened = true;
+            unused.watchers += 1;
+        });
+        LoginWatch { logins: self.clone(), id }
+    }
+
+    /// Changes a login that was just seen.
+    fn change(&self, id: StreamId, change: impl FnOnce(&mut Unused)) {
+        let now = self.0.clock.monotonic();
+        self.0.table.lock().change(id, now, change);
+    }
+
+    /// Somebody has named a key in this login, or it has ended.
+    pub(crate) fn remove(&self, id: StreamId) {
+        self.0.table.lock().remove(id);
+    }
+
+    /// This login has ended, and nobody has named a key.
+    pub(crate) fn end(&self, id: StreamId, now: UnixMillis) {
+        // One that has made room is removed at once by who chose it.
+        let was_open = self.0.table.lock().remove(id);
+        if was_open {
+            self.remember_ended(id, now);
+        }
+    }
+
+    /// This login has ended and has no events.
+    pub(crate) fn remember_ended(&self, id: StreamId, now: UnixMillis) {
+        let mut table = self.0.table.lock();
+        table.ended.push_back((now, id));
+        if table.ended.len() > table.most.saturating_mul(MOST_ENDED) {
+            // It stays for as long as all operations do.
+            table.ended.pop_front();
+        }
+    }
+
+    /// Takes up to `limit` logins that ended before this time.
+    pub(crate) fn take_ended(&self, before: UnixMillis, limit: usize) -> Vec<StreamId> {
+        let ended = &mut self.0.table.lock().ended;
+        let old = ended.iter().take_while(|(at, _)| *at < before).take(limit).count();
+        ended.drain(..old).map(|(_, id)| id).collect()
+    }
+}
+
+impl Table {
+    fn next(&mut self) -> u64 {
+        self.seen += 1;
+        self.seen
+    }
+
+    /// Which logins must end so that this visitor may begin another; otherwise whether others may, and when there may be room.
+    fn choose(&mut self, visitor: Visitor, now: Duration) -> Result<Vec<StreamId>, (bool, Duration)> {
+        let mut chosen = Vec::new();
+        if self.visitors.is_full(visitor) {
+            let oldest = self.visitors.oldest_idle(visitor);
+            // Behind a proxy that hides them, they are not one network.
+            let is_of_visitor = matches!(visitor, Visitor::Network(_));
+            chosen.push(self.end_idle(oldest, now).map_err(|wait| (is_of_visitor, wait))?);
+        }
+        while self.unused.len() >= self.most {
+            let oldest = self.idle.first_key_value().map(|(seen, _)| *seen);
+            match self.end_idle(oldest, now) {
+                Ok(id) => chosen.push(id),
+                Err(wait) if chosen.is_empty() => return Err((false, wait)),
+                Err(_) => break,
+            }
+        }
+        Ok(chosen)
+    }
+
+    /// Removes a login that makes room, if it was not seen a moment ago; otherwise says when it will do so.
+    fn end_idle(&mut self, seen: Option<u64>, now: Duration) -> Result<StreamId, Duration> {
+        let id = seen.and_then(|seen| self.idle.get(&seen)).copied().ok_or(GRACE)?;
+        let seen_at = self.unused.get(&id).map_or(now, |unused| unused.seen_at);
+        match GRACE.checked_sub(now.saturating_sub(seen_at)) {
+            None | Some(Duration::ZERO) => {
+                self.remove(id);
+                Ok(id)
+            }
+            Some(wait) => Err(wait),
+        }
+    }
+
+    /// Changes a login that was just seen.
+    fn change(&mut self, id: StreamId, now: Duration, change: impl FnOnce(&mut Unused)) {
+        let seen = self.next();
+        let Some(unused) = self.unused.get_mut(&id) else { return };
+        let before = std::mem::replace(&mut unused.seen, seen);
+        self.idle.remove(&before);
+        unused.seen_at = now;
+        change(unused);
+        let idle = (unused.watchers == 0).then_some(seen);
+        if let Some(seen) = idle {
+            self.idle.insert(seen, id);
+        }
+        if let Some(visitor) = unused.visitor {
+            self.visitors.change_idle(visitor, before, idle);
+        }
+    }
+
+    fn remove(&mut self, id: StreamId) -> bool {
+        let removed = self.unused.remove(&id);
+        if let Some(unused) = &removed {
+            self.idle.remove(&unused.seen);
+            if let Some(visitor) = unused.visitor {
+                self.visitors.remove(visitor, unused.seen);
+            }
+        }
+        removed.is_some()
+    }
+}
+
+impl Drop for LoginWatch {
+    fn drop(&mut self) {
+        self.logins.change(self.id, |unused| unused.watchers = unused.watchers.saturating_sub(1));
+    }
+}
+
+#[cfg(test)]
+mod tests;

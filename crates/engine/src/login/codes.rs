@@ -1,0 +1,122 @@
+//! The codes of logins: the page of an approved login gives its code to the browser, and the app redeems it
+//! (`operations/login/redemption.rs`).
+//!
+//! A code is derived from the service's secret and the id of the login, so it is stored nowhere, and the page can show it
+//! again. Only the browser that the page belongs to gets it. The code of a browser's own login at a reusable login begins with
+//! the id of that login, because the app knows only the stream of the reusable one.
+
+use url::Url;
+
+use super::pages::Logins;
+use crate::StreamId;
+use crate::kernel::commit::{Cause, Change};
+use crate::kernel::idempotency::IdempotentRequest;
+use crate::operations::{Login, LoginRedeemed, Operation, RedeemFault};
+use crate::ports::{Conflict, StoreError};
+
+/// Why a code was not redeemed.
+#[derive(Debug, thiserror::Error)]
+pub enum RedeemError {
+    /// There is no login with this stream, or it was removed after its retention.
+    #[error("no such login")]
+    NotFound,
+    /// The login has no `return_url`, so its page gives no code.
+    #[error("the login has no code")]
+    NoCode,
+    /// It is not the code of this login.
+    #[error("not the code of this login")]
+    Wrong,
+    /// The code was redeemed before.
+    #[error("the code was redeemed before")]
+    Redeemed,
+    /// The code is too old, or its reusable login was closed.
+    #[error("the code has expired")]
+    Expired,
+    /// The idempotent request was done before.
+    #[error("the request was done before")]
+    Repeated,
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl From<RedeemFault> for RedeemError {
+    fn from(fault: RedeemFault) -> Self {
+        match fault {
+            // The page has given it to nobody.
+            RedeemFault::NotApproved => Self::Wrong,
+            RedeemFault::Redeemed => Self::Redeemed,
+            RedeemFault::Expired => Self::Expired,
+        }
+    }
+}
+
+impl Logins {
+    /// Where the page of a login leads to; for the browser that the page belongs to, with the code once there is one.
+    pub(crate) fn return_url(&self, id: StreamId, login: &Login) -> Option<String> {
+        let address = login.return_url()?;
+        if login.browser().is_none() || !login.has_code() {
+            return Some(address.to_owned());
+        }
+        let code = self.pages.login_code(id);
+        let code = if login.reusable().is_some() { format!("{id}.{code}") } else { code };
+        let mut address = Url::parse(address).ok()?;
+        address.query_pairs_mut().append_pair("code", &code);
+        Some(address.into())
+    }
+
+    /// See [`Engine::redeem_login`](crate::Engine::redeem_login).
+    pub(crate) async fn redeem(
+        &self,
+        stream: StreamId,
+        code: &str,
+        once: Option<IdempotentRequest<LoginRedeemed>>,
+    ) -> Result<LoginRedeemed, RedeemError> {
+        loop {
+            let now = self.clock.now();
+            let (id, revision, mut login) = self.find_by_code(stream, code).await?;
+            let (redeemed, effects) = login.redeem(now)?;
+            let record = once.as_ref().map(|once| once.record(&redeemed, now));
+            let change = Change::step(id, revision, Operation::Login(login), effects);
+            // If the operator closes the reusable login at this moment, its stream does not get the event any more.
+            match self.committer.commit(change, now, Cause::Request(record)).await? {
+                None => return Ok(redeemed),
+                // It was stepped meanwhile: read it again.
+                Some(Conflict::Revision) => {}
+                Some(Conflict::AlreadyRequested) => return Err(RedeemError::Repeated),
+                Some(Conflict::Correlation(_) | Conflict::InboundSeen) => {
+                    return Err(StoreError::Unreadable("a login's keys").into());
+                }
+            }
+        }
+    }
+
+    /// The login of the app, or that of a browser at its reusable login, with this code.
+    async fn find_by_code(&self, stream: StreamId, code: &str) -> Result<(StreamId, u64, Login), RedeemError> {
+        let (id, (revision, login), code) = match self.find(stream).await? {
+            Some(found) => (stream, found, code),
+            None => {
+                let is_closed = self.is_closed(stream).await?.ok_or(RedeemError::NotFound)?;
+                let (id, code) = code.split_once('.').ok_or(RedeemError::Wrong)?;
+                let id = id.parse().map_err(|_| RedeemError::Wrong)?;
+                let found = self.find(id).await?.filter(|(_, login)| login.reusable() == Some(stream));
+                let found = found.ok_or(RedeemError::Wrong)?;
+                if is_closed {
+                    return Err(RedeemError::Expired);
+                }
+                (id, found, code)
+            }
+        };
+        if id == stream && login.reusable().is_some() {
+            // The app knows only the stream of the reusable login.
+            return Err(RedeemError::NotFound);
+        }
+        if !login.needs_code() {
+            return Err(RedeemError::NoCode);
+        }
+        if !self.pages.is_login_code(id, code) {
+            return Err(RedeemError::Wrong);
+        }
+        Ok((id, revision, login))
+    }
+}

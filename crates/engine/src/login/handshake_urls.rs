@@ -1,0 +1,32 @@
+//! Handshake URLs of this service.
+
+use std::sync::Arc;
+
+use usher_protocol::PublicKey;
+use usher_protocol::handshake_url::HandshakeUrl;
+
+use crate::ports::Messenger;
+
+/// Makes handshake URLs.
+pub(crate) struct HandshakeUrls {
+    pub(crate) messenger: Arc<dyn Messenger>,
+    /// `nostr.url_scheme`.
+    pub(crate) scheme: String,
+    pub(crate) main_key: PublicKey,
+    pub(crate) subkey: Option<PublicKey>,
+}
+
+impl HandshakeUrls {
+    /// The URL of a token. `no_request` tells wallets that no authentication challenge follows.
+    pub(crate) fn url(&self, token: &str, no_request: bool) -> String {
+        HandshakeUrl {
+            scheme: self.scheme.clone(),
+            main_key: self.main_key,
+            relays: self.messenger.relays(),
+            token: token.to_owned(),
+            subkey: self.subkey,
+            no_request,
+        }
+        .to_string()
+    }
+}

@@ -1,0 +1,382 @@
+//! Key handshake: a user scans the service's URL, and their wallet sends their main key.
+//!
+//! ```text
+//! single use:  waiting ──handshake──▶ finished   KeyHandshake {main_key, preferred_relays}
+//!              waiting ──expired────▶ finished   StatusUpdate {status: timeout}
+//! reusable:    waiting ──handshake──▶ waiting    KeyHandshake, once per user and scan
+//!              waiting ──closed─────▶ finished   by the operator alone; its URL stays dead
+//! reusable login:  as reusable, and in the same commit
+//!              waiting ──handshake──▶ waiting    a `login` of its own starts, which challenges the wallet
+//!              waiting ──a login tells something──▶ waiting   KeyHandshake or StatusUpdate {main_key, method}, as it says
+//! ```
+//!
+//! A reusable login (`POST /login` with `static_token`) knows nothing of the logins at it: its state does not grow with them, and
+//! each of them ends by itself. They know its stream.
+//!
+//! | crash … | what resume does |
+//! | --- | --- |
+//! | before the start is committed | nothing was acknowledged; nothing is there |
+//! | after the start | continues to wait; if it has expired in the meantime, the event follows at once |
+//! | before a handshake is committed | the wallet sent it only once: the user scans again, or the URL expires |
+//! | after a handshake | the event is in the stream; the same Nostr event is ignored if it arrives again |
+//! | after a handshake at a reusable login | the login that has started continues as described there |
+//! | before the outcome of such a login is committed | as there: login and event are one commit |
+
+pub(crate) mod reusable;
+pub(crate) mod start;
+pub(crate) mod static_token;
+
+use std::fmt;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use usher_protocol::PublicKey;
+use usher_protocol::handshake_url::decode_token;
+use usher_protocol::message::WalletMessage;
+
+use crate::event_data::{EventData, KeyHandshakeData, LoginData};
+use crate::operations::operation_note::Note;
+use crate::operations::{Effect, Input, SetBack, StateMachine, StepResult, emit, millis, optional_millis};
+use crate::ports::{CorrelationKey, OperationKind, UserRelays};
+use crate::{StreamId, UnixMillis};
+
+/// The state of a key handshake.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeyHandshake {
+    /// The token in the URL.
+    token: String,
+    /// The static token it was opened with, if the URL has another token because an earlier handshake with this static
+    /// token was closed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    name: Option<String>,
+    no_request: bool,
+    /// Where its page leads to at the end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    return_url: Option<String>,
+    #[serde(flatten)]
+    usage: Usage,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "usage", rename_all = "snake_case")]
+enum Usage {
+    SingleUse {
+        #[serde(with = "millis")]
+        expires_at: UnixMillis,
+    },
+    Reusable {
+        /// Recent scans, oldest first: wallets repeat messages, and a repeated message is not another scan.
+        recent: Vec<Scan>,
+        /// Until when no other handshake can get its token, once it is closed.
+        #[serde(default, with = "optional_millis", skip_serializing_if = "Option::is_none")]
+        closed: Option<UnixMillis>,
+        /// What a reusable login has beside this.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        login: Option<LoginUrl>,
+    },
+}
+
+/// What makes a reusable handshake a reusable login.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LoginUrl {
+    /// Its own stream.
+    stream: StreamId,
+    /// What its page is found by: random.
+    page_secret: String,
+    /// How many scans of its URL were accepted.
+    scans: u64,
+}
+
+impl LoginUrl {
+    /// Of the operation with this stream. The secret must be random.
+    pub const fn new(stream: StreamId, page_secret: String) -> Self {
+        Self { stream, page_secret, scans: 0 }
+    }
+
+    /// What its page is found by.
+    pub fn page_secret(&self) -> &str {
+        &self.page_secret
+    }
+
+    /// How many scans of its URL were accepted.
+    pub const fn scans(&self) -> u64 {
+        self.scans
+    }
+}
+
+impl fmt::Debug for LoginUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LoginUrl").field("stream", &self.stream).finish_non_exhaustive()
+    }
+}
+
+/// A user who scanned, by the first 64 bits of their key, and when their wallet says they did (Unix seconds).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Scan(String, u64);
+
+/// Handshakes of one user on a reusable URL that were created within this time are one scan. Wallets repeat a message
+/// for seconds; a person logs in again later than that. The time of creation is used, because relays may deliver late.
+const SAME_SCAN: Duration = Duration::from_secs(60);
+
+/// How long a scan is remembered: the transport accepts messages that are at most 15 minutes old or 15 minutes ahead.
+const REMEMBERED: Duration = Duration::from_secs(30 * 60);
+
+/// How many scans a reusable handshake remembers: 128 × 31 bytes keep the stored state under 4 KiB.
+const RECENT_SCANS: usize = 128;
+
+/// The largest number of a user's relays that are reported and stored, the longest address, and the total size. More
+/// are never used, and on a public URL anybody can name some. The list of an honest wallet has about 100 bytes.
+const MAX_USER_RELAYS: usize = 8;
+const MAX_RELAY_BYTES: usize = 256;
+const MAX_RELAYS_BYTES: usize = 512;
+
+impl fmt::Debug for KeyHandshake {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("KeyHandshake").field("no_request", &self.no_request).finish_non_exhaustive()
+    }
+}
+
+impl StateMachine for KeyHandshake {
+    fn kind(&self) -> OperationKind {
+        OperationKind::KeyHandshake
+    }
+
+    fn step(&mut self, input: &Input, now: UnixMillis) -> StepResult {
+        Self::step(self, input, now)
+    }
+
+    fn wake_at(&self) -> Option<UnixMillis> {
+        self.expires_at()
+    }
+
+    fn clock_set_back(&mut self, set_back: SetBack, _: UnixMillis) {
+        Self::clock_set_back(self, set_back);
+    }
+
+    fn correlations(&self) -> Vec<CorrelationKey> {
+        Self::correlations(self)
+    }
+
+    fn kept_correlations(&self) -> Vec<(CorrelationKey, UnixMillis)> {
+        Self::kept_correlations(self)
+    }
+}
+
+impl KeyHandshake {
+    /// A handshake that the first user completes, until `expires_at`.
+    pub const fn single_use(token: String, no_request: bool, expires_at: UnixMillis) -> Self {
+        Self { token, name: None, no_request, return_url: None, usage: Usage::SingleUse { expires_at } }
+    }
+
+    /// A handshake that any number of users complete, until it is closed. `static_token` is its token as well.
+    pub const fn reusable(static_token: String, no_request: bool) -> Self {
+        Self {
+            token: static_token,
+            name: None,
+            no_request,
+            return_url: None,
+            usage: Usage::Reusable { recent: Vec::new(), closed: None, login: None },
+        }
+    }
+
+    /// A login of any number of users, until it is closed. `static_token` is its token as well.
+    pub const fn reusable_login(static_token: String, login: LoginUrl) -> Self {
+        Self {
+            token: static_token,
+            name: None,
+            no_request: false,
+            return_url: None,
+            usage: Usage::Reusable { recent: Vec::new(), closed: None, login: Some(login) },
+        }
+    }
+
+    /// The same with another token in its URL, because the URL of a closed handshake stays invalid.
+    #[must_use]
+    pub fn with_suffix(self, suffix: &str) -> Self {
+        let name = self.static_token().to_owned();
+        Self { token: format!("{name}.{suffix}"), name: Some(name), ..self }
+    }
+
+    /// The same, with a page that leads there at the end.
+    #[must_use]
+    pub fn returning_to(mut self, return_url: Option<String>) -> Self {
+        self.return_url = return_url;
+        self
+    }
+
+    /// Where its page leads to at the end.
+    pub fn return_url(&self) -> Option<&str> {
+        self.return_url.as_deref()
+    }
+
+    /// The token it was opened with, by which a repeated request finds it.
+    pub fn static_token(&self) -> &str {
+        self.name.as_ref().unwrap_or(&self.token)
+    }
+
+    /// The token in its URL.
+    pub fn token(&self) -> &str {
+        &self.token
+    }
+
+    /// Whether its URL says that no authentication challenge follows.
+    pub const fn no_request(&self) -> bool {
+        self.no_request
+    }
+
+    /// Whether any number of users may complete it.
+    pub const fn is_reusable(&self) -> bool {
+        matches!(self.usage, Usage::Reusable { .. })
+    }
+
+    /// What it has beside its handshake if it is a reusable login.
+    pub const fn login(&self) -> Option<&LoginUrl> {
+        match &self.usage {
+            Usage::Reusable { login, .. } => login.as_ref(),
+            Usage::SingleUse { .. } => None,
+        }
+    }
+
+    /// Until when it can be completed; `None` when it is reusable.
+    pub const fn expires_at(&self) -> Option<UnixMillis> {
+        match self.usage {
+            Usage::SingleUse { expires_at } => Some(expires_at),
+            Usage::Reusable { .. } => None,
+        }
+    }
+
+    /// The keys by which it is found: the token in its URL and, if it is reusable, its static token. A reusable
+    /// handshake also claims the other spellings of its token, because some wallets send a token as it is encoded in
+    /// the URL.
+    pub(crate) fn correlations(&self) -> Vec<CorrelationKey> {
+        let named = self.is_reusable().then(|| CorrelationKey::static_token(self.static_token()));
+        let reports = self.login().map(|login| CorrelationKey::reusable_login(login.stream));
+        self.token_keys().into_iter().chain(named).chain(reports).collect()
+    }
+
+    /// The keys that stay taken for a while when it is closed, and until when.
+    pub(crate) fn kept_correlations(&self) -> Vec<(CorrelationKey, UnixMillis)> {
+        match self.usage {
+            Usage::Reusable { closed: Some(until), .. } => {
+                self.token_keys().into_iter().map(|key| (key, until)).collect()
+            }
+            Usage::Reusable { closed: None, .. } | Usage::SingleUse { .. } => Vec::new(),
+        }
+    }
+
+    fn token_keys(&self) -> Vec<CorrelationKey> {
+        let mut keys = vec![CorrelationKey::token(&self.token)];
+        if self.is_reusable() {
+            keys.push(CorrelationKey::token_form(&self.token));
+            keys.extend(decode_token(&self.token).as_deref().map(CorrelationKey::token_form));
+        }
+        keys
+    }
+
+    /// The operator closes it. No other handshake can get its token until `kept_until`, so its URL stays invalid until
+    /// then.
+    pub fn close(&mut self, kept_until: UnixMillis) -> Vec<Effect> {
+        if let Usage::Reusable { closed, .. } = &mut self.usage {
+            *closed = Some(kept_until);
+        }
+        vec![Effect::Finish]
+    }
+
+    pub(crate) fn clock_set_back(&mut self, set_back: SetBack) {
+        match &mut self.usage {
+            Usage::SingleUse { expires_at } => set_back.expiry(expires_at),
+            Usage::Reusable { .. } => {}
+        }
+    }
+
+    pub(crate) fn step(&mut self, input: &Input, now: UnixMillis) -> StepResult {
+        match input {
+            Input::Wallet { author, sent_at, message: WalletMessage::KeyHandshake(handshake) }
+                if self.is_named_by(&handshake.token) =>
+            {
+                self.scanned(author, &handshake.preferred_relays, *sent_at, now)
+            }
+            Input::Note(Note::Happened(event)) if self.login().is_some() => {
+                StepResult::Stepped(vec![Effect::Emit(event.clone())])
+            }
+            Input::Timer => self.woken(now),
+            _ => StepResult::Ignored,
+        }
+    }
+
+    /// Whether the token that a wallet sends is this handshake's: some wallets send it as it is encoded in the URL.
+    fn is_named_by(&self, sent: &str) -> bool {
+        sent == self.token || decode_token(sent).as_deref() == Some(&self.token)
+    }
+
+    fn scanned(&mut self, author: &PublicKey, relays: &[String], sent_at: UnixMillis, now: UnixMillis) -> StepResult {
+        let counts = match &mut self.usage {
+            Usage::SingleUse { expires_at } => now < *expires_at,
+            Usage::Reusable { recent, .. } => counts_as_scan(recent, author, sent_at, now),
+        };
+        if !counts {
+            return StepResult::Ignored;
+        }
+        let relays = usable_relays(relays);
+        let data = KeyHandshakeData { main_key: author.to_hex(), preferred_relays: relays.clone() };
+        // Stored even without relays: the user is known from now on.
+        let mut effects = vec![
+            emit(EventData::KeyHandshake(data), now),
+            Effect::RememberRelays(UserRelays { main_key: *author, relays }),
+        ];
+        match &mut self.usage {
+            Usage::SingleUse { .. } => effects.push(Effect::Finish),
+            Usage::Reusable { login: Some(login), .. } => {
+                login.scans = login.scans.saturating_add(1);
+                effects.push(Effect::StartLogin { reusable: login.stream, main_key: *author });
+            }
+            Usage::Reusable { login: None, .. } => {}
+        }
+        StepResult::Stepped(effects)
+    }
+
+    fn woken(&self, now: UnixMillis) -> StepResult {
+        match self.usage {
+            Usage::SingleUse { expires_at } if now >= expires_at => {
+                let data = LoginData::timeout("nobody opened the handshake URL in time");
+                StepResult::Stepped(vec![emit(data, now), Effect::Finish])
+            }
+            _ => StepResult::Ignored,
+        }
+    }
+}
+
+/// Those of a user's relays that are reported and stored.
+pub(crate) fn usable_relays(relays: &[String]) -> Vec<String> {
+    let mut left = MAX_RELAYS_BYTES;
+    let relays = relays.iter().filter(|relay| relay.len() <= MAX_RELAY_BYTES).take(MAX_USER_RELAYS);
+    let fits = |relay: &&String| {
+        let rest = left.checked_sub(relay.len());
+        left = rest.unwrap_or(left);
+        rest.is_some()
+    };
+    relays.filter(fits).cloned().collect()
+}
+
+fn counts_as_scan(recent: &mut Vec<Scan>, author: &PublicKey, sent_at: UnixMillis, now: UnixMillis) -> bool {
+    // A wallet whose clock is ahead must not lose its next scan once the clock has been corrected.
+    let (now, sent_at) = (now.secs(), sent_at.min(now).secs());
+    recent.retain(|scan| now.abs_diff(scan.1) < REMEMBERED.as_secs());
+    let mut user = author.to_hex();
+    user.truncate(16);
+    if let Some(scan) = recent.iter_mut().find(|scan| scan.0 == user) {
+        let another = sent_at >= scan.1.saturating_add(SAME_SCAN.as_secs());
+        if another {
+            scan.1 = sent_at;
+        }
+        return another;
+    }
+    if recent.len() >= RECENT_SCANS {
+        recent.remove(0);
+    }
+    recent.push(Scan(user, sent_at));
+    true
+}
+
+#[cfg(test)]
+mod tests;

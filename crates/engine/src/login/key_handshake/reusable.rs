@@ -1,0 +1,186 @@
+//! Reusable handshakes and reusable logins: which are open, and how the operator lists and closes them.
+
+use std::collections::BTreeSet;
+use std::ops::Bound;
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+
+use crate::StreamId;
+use crate::kernel::commit::{Cause, Change, Committer};
+use crate::kernel::damaged_rows::Damage;
+use crate::kernel::event_feed::EventFeed;
+use crate::kernel::inputs::Inputs;
+use crate::kernel::tasks::Tasks;
+use crate::login::handshake_urls::HandshakeUrls;
+use crate::login::reusable_logins::ReusableLogins;
+use crate::login::scan_limits::ScanLimits;
+use crate::operations::{Input, KeyHandshake, LoginUrl, Note, Operation};
+use crate::ports::{Clock, Conflict, OperationKind, Store, StoreError};
+
+/// What reusable handshakes work with.
+pub(crate) struct ReusableHandshakeParts {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) committer: Arc<Committer>,
+    pub(crate) scans: Arc<ScanLimits>,
+    pub(crate) damage: Arc<Damage>,
+    pub(crate) feed: Arc<EventFeed>,
+    pub(crate) urls: Arc<HandshakeUrls>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) inputs: Inputs,
+    pub(crate) logins: ReusableLogins,
+    pub(crate) tasks: Tasks,
+    /// How long the stream of a closed handshake stays readable.
+    pub(crate) retention: Duration,
+}
+
+/// The reusable handshakes.
+pub(crate) struct ReusableHandshakes {
+    parts: ReusableHandshakeParts,
+    /// Those that are open: 16 bytes each, at most `limits.max_open_streams`.
+    open: Mutex<BTreeSet<StreamId>>,
+}
+
+/// An open reusable handshake.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReusableHandshake {
+    /// Its stream.
+    pub stream_id: StreamId,
+    /// The static token it was opened with.
+    pub static_token: String,
+    /// Its URL.
+    pub url: String,
+    /// Whether its URL says that no authentication challenge follows.
+    pub no_request: bool,
+    /// Whether it is a login: users who scan it are challenged.
+    pub is_login: bool,
+    /// When it was opened, in Unix seconds.
+    pub created_at: u64,
+    /// How many scans of its URL were accepted. Of a handshake, these are the events of its stream, including those that were
+    /// removed.
+    pub accepted: u64,
+    /// How many scans its limits refused since the service started.
+    pub refused: u64,
+}
+
+/// Some reusable handshakes, oldest first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HandshakePage {
+    /// The handshakes.
+    pub handshakes: Vec<ReusableHandshake>,
+    /// The `after` of the next page; `None` when there are no more.
+    pub next: Option<StreamId>,
+}
+
+/// Why a handshake was not closed.
+#[derive(Debug, thiserror::Error)]
+pub enum CloseHandshakeError {
+    /// The stream is not one of a key handshake, or was removed after retention.
+    #[error("no such key handshake")]
+    NotFound,
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl ReusableHandshakes {
+    pub(crate) fn new(parts: ReusableHandshakeParts) -> Self {
+        Self { parts, open: Mutex::default() }
+    }
+
+    /// A reusable handshake is open.
+    pub(crate) fn add(&self, id: StreamId) {
+        self.open.lock().insert(id);
+    }
+
+    fn remove(&self, id: StreamId) {
+        self.open.lock().remove(&id);
+    }
+
+    /// Up to `limit` open ones after this one.
+    pub(crate) fn after(&self, after: Option<StreamId>, limit: usize) -> Vec<StreamId> {
+        let start = after.map_or(Bound::Unbounded, Bound::Excluded);
+        self.open.lock().range((start, Bound::Unbounded)).take(limit).copied().collect()
+    }
+
+    /// See [`Engine::reusable_handshakes`](crate::Engine::reusable_handshakes).
+    pub(crate) async fn list(&self, after: Option<StreamId>, limit: usize) -> Result<HandshakePage, StoreError> {
+        let ids = self.after(after, limit);
+        let next = ids.last().copied().filter(|_| ids.len() == limit);
+        let mut handshakes = Vec::with_capacity(ids.len());
+        for stream_id in ids {
+            // A damaged one is left out.
+            let Some((stored, operation)) = self.parts.damage.readable(stream_id).await? else { continue };
+            if stored.finished_at.is_some() {
+                // Closed at the moment when it was opened, or just now.
+                self.remove(stream_id);
+                continue;
+            }
+            let Operation::KeyHandshake(handshake) = operation else { continue };
+            handshakes.push(ReusableHandshake {
+                stream_id,
+                static_token: handshake.static_token().to_owned(),
+                url: self.parts.urls.url(handshake.token(), handshake.no_request()),
+                no_request: handshake.no_request(),
+                is_login: handshake.login().is_some(),
+                created_at: stream_id.created_at().secs(),
+                accepted: handshake.login().map_or(stored.next_index, LoginUrl::scans),
+                refused: self.parts.scans.refused(stream_id),
+            });
+        }
+        Ok(HandshakePage { handshakes, next })
+    }
+
+    /// See [`Engine::close_key_handshake`](crate::Engine::close_key_handshake).
+    pub(crate) async fn close(&self, stream_id: StreamId) -> Result<(), CloseHandshakeError> {
+        let mut is_login;
+        loop {
+            let Some((revision, mut handshake)) = self.find(stream_id).await? else { return Ok(()) };
+            is_login = handshake.login().is_some();
+            let now = self.parts.clock.now();
+            let effects = handshake.close(now.plus(self.parts.retention));
+            let operation = Operation::KeyHandshake(handshake);
+            let change = Change::step(stream_id, revision, operation, effects);
+            match self.parts.committer.commit(change, now, Cause::Request(None)).await? {
+                None => break,
+                // It was scanned or closed meanwhile: read it again.
+                Some(Conflict::Revision) => {}
+                Some(Conflict::AlreadyRequested | Conflict::Correlation(_) | Conflict::InboundSeen) => {
+                    return Err(StoreError::Unreadable("a key handshake's keys").into());
+                }
+            }
+        }
+        self.remove(stream_id);
+        self.parts.scans.forget(stream_id);
+        self.parts.feed.end(stream_id);
+        if is_login {
+            self.end_logins(stream_id);
+        }
+        Ok(())
+    }
+
+    /// Ends the logins at a reusable login that is closed: their pages already say that they are over.
+    fn end_logins(&self, stream_id: StreamId) {
+        let (logins, inputs) = (self.parts.logins.of(stream_id), self.parts.inputs.clone());
+        self.parts.tasks.spawn(async move {
+            for login in logins {
+                inputs.put(login, Input::Note(Note::Close)).await;
+            }
+        });
+    }
+
+    /// The handshake and its revision; `None` when it is over.
+    async fn find(&self, stream_id: StreamId) -> Result<Option<(u64, KeyHandshake)>, CloseHandshakeError> {
+        let stored = self.parts.store.operation(stream_id).await?;
+        let stored = stored.filter(|stored| stored.kind == OperationKind::KeyHandshake);
+        let stored = stored.ok_or(CloseHandshakeError::NotFound)?;
+        if stored.finished_at.is_some() {
+            return Ok(None);
+        }
+        match Operation::from_state(&stored.state) {
+            Ok(Operation::KeyHandshake(handshake)) => Ok(Some((stored.revision, handshake))),
+            Ok(_) | Err(_) => Err(StoreError::Unreadable("a key handshake's state").into()),
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! Starts a key handshake.
+
+use super::static_token::Wanted;
+use crate::StreamId;
+use crate::kernel::errors::StartError;
+use crate::kernel::idempotency::IdempotentRequest;
+use crate::operations::{KeyHandshake, Operation};
+use crate::page_rules::KeyedPage;
+use crate::starter::Starter;
+
+/// Asks for a handshake URL.
+#[derive(Clone, Debug, Default)]
+pub struct KeyHandshakeRequest {
+    /// Makes the URL reusable; 1 to 128 visible ASCII characters.
+    pub static_token: Option<String>,
+    /// Handshake only: tells the wallet that no authentication challenge follows. `None` means `false`, or, for a
+    /// static token that is open already, the value that it was opened with.
+    pub no_request: Option<bool>,
+    /// Where its page leads to at the end; under one of `pages.return_urls`. Not with a static token.
+    pub return_url: Option<String>,
+}
+
+/// A handshake that has started.
+#[derive(Clone, Debug)]
+pub struct KeyHandshakeStarted {
+    /// Its stream.
+    pub stream_id: StreamId,
+    /// The URL to show to the user. Whoever has it can respond in the user's place.
+    pub url: String,
+    /// The page for the user's browser, which shows the URL.
+    pub page_url: String,
+}
+
+impl Starter {
+    /// See [`Engine::start_key_handshake`](crate::Engine::start_key_handshake).
+    pub(crate) async fn start_key_handshake(
+        &self,
+        request: KeyHandshakeRequest,
+        once: Option<IdempotentRequest<KeyHandshakeStarted>>,
+    ) -> Result<KeyHandshakeStarted, StartError> {
+        let no_request = request.no_request;
+        if let Some(token) = request.static_token {
+            if request.return_url.is_some() {
+                let detail = "is not possible with static_token: its page never ends";
+                return Err(StartError::invalid("/return_url", detail));
+            }
+            let record = |stream_id, handshake: &KeyHandshake| {
+                once.as_ref().map(|once| once.record(&self.started(stream_id, handshake), self.clock.now()))
+            };
+            let opened = self.open_static_token(&token, &Wanted::Handshake { no_request }, record).await?;
+            let started = self.started(opened.stream_id, &opened.handshake);
+            return if opened.is_new { Ok(started) } else { self.respond(once, started).await };
+        }
+        let expires_at = self.clock.now().plus(self.rules.handshake_ttl);
+        let stream_id = self.ids.stream_id();
+        let return_url = self.rules.pages.return_url(request.return_url.as_deref(), stream_id)?;
+        let handshake = KeyHandshake::single_use(self.ids.token(), no_request.unwrap_or_default(), expires_at);
+        let handshake = handshake.returning_to(return_url);
+        let started = self.started(stream_id, &handshake);
+        let record = once.map(|once| once.record(&started, self.clock.now()));
+        self.create_new(stream_id, Operation::KeyHandshake(handshake), Vec::new(), record).await?;
+        Ok(started)
+    }
+
+    fn started(&self, stream_id: StreamId, handshake: &KeyHandshake) -> KeyHandshakeStarted {
+        KeyHandshakeStarted {
+            stream_id,
+            url: self.urls.url(handshake.token(), handshake.no_request()),
+            page_url: self.rules.pages.page_url(KeyedPage::Handshake, stream_id),
+        }
+    }
+}

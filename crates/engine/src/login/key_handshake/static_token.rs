@@ -1,0 +1,141 @@
+//! Reusable handshakes and reusable logins: opened under a static token, by which a repeated request finds them.
+
+use crate::StreamId;
+use crate::kernel::errors::StartError;
+use crate::operations::{KeyHandshake, LoginUrl, Operation};
+use crate::ports::{CorrelationKey, NewIdempotencyRecord, StoreError};
+use crate::starter::Starter;
+
+/// Longest static token, in characters.
+const MAX_STATIC_TOKEN: usize = 128;
+
+/// What is to be open under a static token.
+pub(crate) enum Wanted {
+    /// A key handshake.
+    Handshake {
+        /// `None` means `false`, or the value that it was opened with.
+        no_request: Option<bool>,
+    },
+    /// A login.
+    Login {
+        /// `None` means none, or the one that it was opened with.
+        return_url: Option<String>,
+    },
+}
+
+/// What is open under a static token.
+pub(crate) struct Opened {
+    pub(crate) stream_id: StreamId,
+    pub(crate) handshake: KeyHandshake,
+    /// Whether this request has opened it: then the response is stored.
+    pub(crate) is_new: bool,
+}
+
+impl Starter {
+    /// Opens a static token, or finds what is open under it. `record` makes the stored response of what is opened now.
+    pub(crate) async fn open_static_token(
+        &self,
+        token: &str,
+        wanted: &Wanted,
+        record: impl Fn(StreamId, &KeyHandshake) -> Option<NewIdempotencyRecord>,
+    ) -> Result<Opened, StartError> {
+        check_static_token(token)?;
+        if let Some(stream_id) = self.index.find(CorrelationKey::static_token(token))
+            && let Some(opened) = self.same_static_token(stream_id, token, wanted).await?
+        {
+            return Ok(opened);
+        }
+        let mut suffix: Option<String> = None;
+        // A concurrent request with the same static token may be faster, and what it opens may be closed meanwhile: then it is
+        // tried again.
+        for _ in 0..8 {
+            let stream_id = self.ids.stream_id();
+            let mut handshake = self.reusable(stream_id, token, wanted)?;
+            if let Some(suffix) = &suffix {
+                handshake = handshake.with_suffix(suffix);
+            }
+            let (operation, record) = (Operation::KeyHandshake(handshake.clone()), record(stream_id, &handshake));
+            let Some(owner) = self.create(stream_id, operation, Vec::new(), record).await? else {
+                self.reusable_handshakes.add(stream_id);
+                return Ok(Opened { stream_id, handshake, is_new: true });
+            };
+            match self.same_static_token(owner, token, wanted).await? {
+                Some(opened) => return Ok(opened),
+                // The URL of what was closed stays invalid: this one gets another.
+                None => suffix = Some(self.ids.suffix()),
+            }
+        }
+        Err(StoreError::Unreadable("a static token is closed again and again").into())
+    }
+
+    fn reusable(&self, stream_id: StreamId, token: &str, wanted: &Wanted) -> Result<KeyHandshake, StartError> {
+        match wanted {
+            Wanted::Handshake { no_request } => {
+                Ok(KeyHandshake::reusable(token.to_owned(), no_request.unwrap_or_default()))
+            }
+            Wanted::Login { return_url } => {
+                let return_url = self.rules.pages.login_return_url(return_url.as_deref(), stream_id)?;
+                let login = LoginUrl::new(stream_id, self.ids.token());
+                Ok(KeyHandshake::reusable_login(token.to_owned(), login).returning_to(return_url))
+            }
+        }
+    }
+
+    /// What is open under this static token; `None` when it is closed.
+    async fn same_static_token(
+        &self,
+        stream_id: StreamId,
+        token: &str,
+        wanted: &Wanted,
+    ) -> Result<Option<Opened>, StartError> {
+        // One that does not exist any more was closed so long ago that it was removed.
+        let Some(stored) = self.store.operation(stream_id).await? else { return Ok(None) };
+        if stored.finished_at.is_some() {
+            return Ok(None);
+        }
+        let Ok(Operation::KeyHandshake(open)) = Operation::from_state(&stored.state) else {
+            return Err(StoreError::Unreadable("a handshake's token belongs to something else").into());
+        };
+        let refused = |detail: &str| Err(StartError::invalid("/static_token", detail));
+        if !open.is_reusable() {
+            return refused("is the token of a single-use handshake");
+        }
+        if open.static_token() != token {
+            return refused(
+                "reads like another static token that is open: one is the percent-encoded form of the other",
+            );
+        }
+        match (wanted, open.login()) {
+            (Wanted::Handshake { .. }, Some(_)) => {
+                return refused("is open as a login (POST /login); close that one first, or choose another");
+            }
+            (Wanted::Login { .. }, None) => {
+                return refused(
+                    "is open as a key handshake (POST /key-handshake); close that one first, or choose another",
+                );
+            }
+            (Wanted::Handshake { no_request }, None) => {
+                if no_request.is_some_and(|wanted| wanted != open.no_request()) {
+                    let detail = format!("this static token was opened with no_request = {}", open.no_request());
+                    return Err(StartError::invalid("/no_request", detail));
+                }
+            }
+            (Wanted::Login { return_url }, Some(_)) => {
+                let wanted = self.rules.pages.login_return_url(return_url.as_deref(), stream_id)?;
+                if wanted.is_some_and(|wanted| open.return_url() != Some(&wanted)) {
+                    let detail = "this static token was opened with another return_url, or without one";
+                    return Err(StartError::invalid("/return_url", detail));
+                }
+            }
+        }
+        Ok(Some(Opened { stream_id, handshake: open, is_new: false }))
+    }
+}
+
+fn check_static_token(token: &str) -> Result<(), StartError> {
+    if token.is_empty() || token.len() > MAX_STATIC_TOKEN || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
+        let detail = format!("must be 1 to {MAX_STATIC_TOKEN} visible ASCII characters");
+        return Err(StartError::invalid("/static_token", detail));
+    }
+    Ok(())
+}

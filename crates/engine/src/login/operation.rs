@@ -1,0 +1,619 @@
+//! Login: a handshake and an authentication as one operation, or the proof of another signer on the login's page.
+//!
+//! ```text
+//! waiting ──a wallet's handshake──────────▶ asking     KeyHandshake {main_key, preferred_relays}; the challenge goes out
+//! waiting, asking ──a signer's proof──────▶ over       KeyHandshake {main_key}, StatusUpdate {status: approved, method}
+//! asking ──the wallet approves────────────▶ over       StatusUpdate {status: approved, main_key, method: wallet}
+//! asking ──the wallet declines────────────▶ over       StatusUpdate {status: declined, main_key}
+//! waiting, asking ──a remote signer refuses─▶ over     StatusUpdate {status: declined}
+//! waiting, asking ──declined on the page──▶ over       StatusUpdate {status: declined}
+//! waiting, asking ──expired───────────────▶ over       StatusUpdate {status: timeout}
+//! ```
+//!
+//! A login of the app that leads back to it (`return_url`) is approved only when the app redeems the code that its page gives
+//! to the browser (`redemption.rs`): whoever began the login in the app may be another than who approved it. Before that, no
+//! event says that the key is proven.
+//!
+//! ```text
+//! waiting, asking ──the key is proven─────▶ proven     StatusUpdate {status: user_approved, method}
+//! proven ──the app redeems the code───────▶ over       StatusUpdate {status: approved, main_key, method}
+//! proven ──five minutes───────────────────▶ over       StatusUpdate {status: timeout}
+//! ```
+//!
+//! A login that anybody can begin ([`LoginOrigin::is_public`]) tells the app nothing before somebody has named a key: the app has
+//! not asked for it. When it ends while it is waiting, there is no event, and `login/browser_logins.rs` may end it earlier to
+//! make room for others.
+//!
+//! A login at a reusable login has no events of its own: it tells them to that one (`Note::Happened`), in the commit of its step.
+//! Many users are on that stream, so each of its `StatusUpdate`s has `main_key` and `method`, and every key that was named gets
+//! one:
+//!
+//! ```text
+//! (a scan of the reusable URL) ───────────▶ asking     the challenge goes out; see `key_handshake`
+//! asking ──another key is proven──────────▶ over       StatusUpdate {status: declined} of the wallet's key, then as above
+//! asking ──a subkey's owner approves──────▶ over       StatusUpdate {status: declined} of the subkey, then as with another key
+//! asking ──the same key begins elsewhere──▶ over       nothing is told: the later login at this URL has the outcome
+//! waiting, asking ──the URL is closed─────▶ over       nothing is told
+//! ```
+//!
+//! If the URL was closed a moment before a step, the commit finds nobody to tell: then the login ends as if it had been closed
+//! first, whatever the step was. So a page says "approved" only when the app learns of it.
+//!
+//! The challenge to the wallet is an `authentication`. A proof is verified before it arrives here (`login/pages.rs`); as a
+//! login accepts one and is over then, no proof is accepted twice.
+//!
+//! The page belongs to the first browser that opens it: the state has the secret of that browser's cookie.
+//!
+//! | crash … | what resume does |
+//! | --- | --- |
+//! | before the start is committed | nothing was acknowledged; nothing is there |
+//! | before the first browser is committed | it has no cookie: the next browser is the first |
+//! | before a handshake is committed | the wallet sent it only once: the user scans again, or the login expires |
+//! | while asking | as in `authentication` |
+//! | before a proof is committed | its signer was not told that it was accepted; the user tries again |
+//! | while a remote signer is asked | it is asked again, in the same session |
+//! | before a redemption is committed | the code is as good as before; after it, a repeated request gets the stored response |
+//! | after the last event | the page shows the outcome |
+
+mod origin;
+mod redemption;
+
+use std::fmt;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use usher_protocol::PublicKey;
+use usher_protocol::handshake_url::decode_token;
+use usher_protocol::login_proof::LoginChallenge;
+use usher_protocol::message::WalletMessage;
+use usher_protocol::subkey::SubkeyProof;
+
+pub use self::origin::LoginOrigin;
+use self::redemption::Grant;
+pub use self::redemption::{LoginRedeemed, RedeemFault};
+use super::authentication::{Authentication, Reply};
+use super::key_handshake::usable_relays;
+use super::signer_request::{SignerOutcome, SignerReport, SignerRequest};
+use crate::event::NewEvent;
+use crate::event_data::{EventData, KeyHandshakeData, LoginData};
+use crate::operations::operation_note::Note;
+use crate::operations::{Effect, Input, SetBack, StateMachine, StepResult, millis};
+use crate::ports::{CorrelationKey, Kept, OperationKind, SignerSession, UserRelays, UserSigner};
+use crate::{OperationOutcome, StreamId, UnixMillis, Visitor};
+
+/// What a login is started with.
+#[derive(Clone)]
+pub struct LoginTerms {
+    /// The token in the wallet's URL: random.
+    pub token: String,
+    /// The challenge to the wallet: random.
+    pub wallet_challenge: String,
+    /// The challenge to other signers: random.
+    pub signer_challenge: String,
+    /// What its page is found by: random.
+    pub page_secret: String,
+    /// The cookie of the browser that the page belongs to, if that is known already.
+    pub browser: Option<String>,
+    /// Who has asked for it.
+    pub origin: LoginOrigin,
+    /// Where the page leads to at the end.
+    pub return_url: Option<String>,
+    /// Until when the user may begin.
+    pub expires_at: UnixMillis,
+    /// How long a wallet may take to respond to its challenge.
+    pub challenge_ttl: Duration,
+    /// The service's own proof, when it runs on a subkey.
+    pub service_proof: Option<SubkeyProof>,
+}
+
+/// What the user has proven the key with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LoginMethod {
+    /// A wallet of the wallet protocol.
+    Wallet,
+    /// A browser extension (NIP-07).
+    Extension,
+    /// A remote signer (NIP-46).
+    Signer,
+}
+
+impl LoginMethod {
+    /// The method as events name it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Wallet => "wallet",
+            Self::Extension => "extension",
+            Self::Signer => "signer",
+        }
+    }
+}
+
+/// How far a login is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "state", rename_all = "snake_case")]
+pub enum LoginState {
+    /// Nobody has begun.
+    Waiting,
+    /// A wallet has scanned, and its user is asked to approve.
+    Asking,
+    /// The user holds this key.
+    Approved {
+        /// The key.
+        main_key: PublicKey,
+        /// What it was proven with.
+        method: LoginMethod,
+        /// When.
+        #[serde(with = "millis")]
+        at: UnixMillis,
+    },
+    /// The user holds this key, and the app has not redeemed the code yet.
+    Proven {
+        /// The key.
+        main_key: PublicKey,
+        /// What it was proven with.
+        method: LoginMethod,
+        /// When.
+        #[serde(with = "millis")]
+        at: UnixMillis,
+    },
+    /// The user does not want to log in.
+    Declined,
+    /// Nobody did in time.
+    Expired,
+}
+
+impl LoginState {
+    /// Whether the user can still log in.
+    pub const fn is_open(self) -> bool {
+        matches!(self, Self::Waiting | Self::Asking)
+    }
+
+    /// Whether nothing will change it.
+    pub const fn is_over(self) -> bool {
+        !self.is_open() && !matches!(self, Self::Proven { .. })
+    }
+}
+
+/// Most remote signers that one login asks, one after the other.
+const MAX_SIGNERS: u32 = 10;
+
+/// Why no remote signer is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AskSignerError {
+    /// The login has ended, or its time is over.
+    Over,
+    /// It has asked too many.
+    TooMany,
+}
+
+/// The login has ended, or its time is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LoginOver;
+
+/// The state of a login.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Login {
+    token: String,
+    wallet_challenge: String,
+    signer_challenge: String,
+    page_secret: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    browser: Option<String>,
+    #[serde(flatten)]
+    origin: LoginOrigin,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    return_url: Option<String>,
+    #[serde(with = "millis")]
+    expires_at: UnixMillis,
+    challenge_seconds: u64,
+    service_proof: Option<SubkeyProof>,
+    /// The challenge to the wallet that has scanned.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    asked: Option<Authentication>,
+    /// The request to the remote signer that the user has named last, until the login is over.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    signer: Option<SignerRequest>,
+    /// What the wallet has granted, until the app redeems the code.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    grant: Option<Box<Grant>>,
+    #[serde(flatten)]
+    state: LoginState,
+}
+
+impl fmt::Debug for Login {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Login").field("state", &self.state).finish_non_exhaustive()
+    }
+}
+
+impl StateMachine for Login {
+    fn kind(&self) -> OperationKind {
+        OperationKind::Login
+    }
+
+    fn step(&mut self, input: &Input, now: UnixMillis) -> StepResult {
+        match input {
+            _ if self.state.is_over() => StepResult::Ignored,
+            Input::Timer if now >= self.expires_at => {
+                let told = (!self.is_unused()).then(|| self.tell_timeout(now));
+                self.end(LoginState::Expired);
+                StepResult::Stepped(told.into_iter().chain([Effect::Finish]).collect())
+            }
+            // Between expiry and the timer, everything is ignored.
+            _ if now >= self.expires_at => StepResult::Ignored,
+            Input::Note(Note::Close) if self.origin.reusable().is_some() => {
+                self.end(LoginState::Expired);
+                StepResult::Stepped(vec![Effect::Finish])
+            }
+            // The user is done.
+            _ if !self.state.is_open() => StepResult::Ignored,
+            Input::Wallet { author, message: WalletMessage::KeyHandshake(handshake), .. }
+                if self.state == LoginState::Waiting && self.is_named_by(&handshake.token) =>
+            {
+                StepResult::Stepped(self.scanned(*author, &handshake.preferred_relays, now))
+            }
+            Input::Signer(report) => self.signer_reported(report, now),
+            Input::Resumed => match self.signer.as_mut().and_then(|signer| signer.ask_again(self.expires_at)) {
+                Some(ask) => StepResult::Stepped(vec![ask]),
+                None => StepResult::Ignored,
+            },
+            _ => self.replied(input, now),
+        }
+    }
+
+    fn wake_at(&self) -> Option<UnixMillis> {
+        (!self.state.is_over()).then_some(self.expires_at)
+    }
+
+    fn clock_set_back(&mut self, set_back: SetBack, now: UnixMillis) {
+        match self.state {
+            LoginState::Proven { .. } => set_back.pause(&mut self.expires_at, now),
+            _ => set_back.expiry(&mut self.expires_at),
+        }
+        if let Some(asked) = &mut self.asked {
+            asked.clock_set_back(set_back);
+        }
+    }
+
+    fn silent_outcome(&self) -> OperationOutcome {
+        match self.state {
+            LoginState::Approved { .. } => OperationOutcome::Approved,
+            // In a login that nobody has begun, "declined" says no more than that the page was left.
+            LoginState::Declined if self.asked.is_some() => OperationOutcome::Declined,
+            LoginState::Waiting
+            | LoginState::Asking
+            | LoginState::Proven { .. }
+            | LoginState::Declined
+            | LoginState::Expired => OperationOutcome::Timeout,
+        }
+    }
+
+    /// The reusable login was closed meanwhile: what its app cannot learn of has not happened.
+    fn note_without_recipient(&mut self) -> Option<Vec<Effect>> {
+        self.reusable().is_some().then(|| {
+            self.end(LoginState::Expired);
+            vec![Effect::Finish]
+        })
+    }
+
+    fn correlations(&self) -> Vec<CorrelationKey> {
+        let asked = self.asked.as_ref().map(Authentication::correlation);
+        [CorrelationKey::token(&self.token)].into_iter().chain(asked).collect()
+    }
+}
+
+impl Login {
+    /// Starts a login.
+    pub fn start(terms: LoginTerms) -> Self {
+        Self {
+            token: terms.token,
+            wallet_challenge: terms.wallet_challenge,
+            signer_challenge: terms.signer_challenge,
+            page_secret: terms.page_secret,
+            browser: terms.browser,
+            origin: terms.origin,
+            return_url: terms.return_url,
+            expires_at: terms.expires_at,
+            challenge_seconds: terms.challenge_ttl.as_secs(),
+            service_proof: terms.service_proof,
+            asked: None,
+            signer: None,
+            grant: None,
+            state: LoginState::Waiting,
+        }
+    }
+
+    /// Starts a login at a reusable login whose URL the user has scanned: their wallet is challenged.
+    pub fn start_asking(terms: LoginTerms, main_key: PublicKey, now: UnixMillis) -> (Self, Vec<Effect>) {
+        let mut login = Self::start(LoginTerms { expires_at: now, ..terms });
+        let effects = login.ask(main_key, now);
+        (login, effects)
+    }
+
+    /// How far it is.
+    pub const fn state(&self) -> LoginState {
+        self.state
+    }
+
+    /// The token in the wallet's URL.
+    pub fn token(&self) -> &str {
+        &self.token
+    }
+
+    /// What a signer other than a wallet must sign, beside the page's address.
+    pub fn signer_challenge(&self) -> &str {
+        &self.signer_challenge
+    }
+
+    /// What its page is found by.
+    pub fn page_secret(&self) -> &str {
+        &self.page_secret
+    }
+
+    /// The cookie of the browser that the page belongs to.
+    pub fn browser(&self) -> Option<&str> {
+        self.browser.as_deref()
+    }
+
+    /// Who has asked for it.
+    pub const fn origin(&self) -> &LoginOrigin {
+        &self.origin
+    }
+
+    /// The reusable login that it is at: that one has the events.
+    pub const fn reusable(&self) -> Option<StreamId> {
+        self.origin.reusable()
+    }
+
+    /// Where the page leads to at the end.
+    pub fn return_url(&self) -> Option<&str> {
+        self.return_url.as_deref()
+    }
+
+    /// Whether it was begun without the app and nobody has named a key: then the app learns nothing of it.
+    pub const fn is_unused(&self) -> bool {
+        self.origin.is_public() && matches!(self.state, LoginState::Waiting)
+    }
+
+    /// Whether nothing has happened at its page yet.
+    pub const fn is_untouched(&self) -> bool {
+        matches!(self.state, LoginState::Waiting) && self.signer.is_none()
+    }
+
+    /// Whether somebody has named a key.
+    pub const fn has_user(&self) -> bool {
+        self.asked.is_some() || matches!(self.state, LoginState::Proven { .. } | LoginState::Approved { .. })
+    }
+
+    /// The key that is asked for a proof.
+    pub fn asked_key(&self) -> Option<PublicKey> {
+        self.asked.as_ref().filter(|_| !matches!(self.state, LoginState::Proven { .. })).map(Authentication::asked_key)
+    }
+
+    /// Ends it in favour of others; `None` when somebody has named a key.
+    pub fn make_room(&mut self) -> Option<Vec<Effect>> {
+        self.is_unused().then(|| {
+            self.end(LoginState::Expired);
+            vec![Effect::Finish]
+        })
+    }
+
+    /// Until when the user may log in.
+    pub const fn expires_at(&self) -> UnixMillis {
+        self.expires_at
+    }
+
+    /// The first browser has opened the page: it gets this cookie, and the page is its own.
+    pub fn bind(&mut self, browser: String) {
+        self.browser.get_or_insert(browser);
+    }
+
+    /// A signer has proven `main_key`.
+    ///
+    /// # Errors
+    /// [`LoginOver`].
+    pub fn prove(
+        &mut self,
+        main_key: PublicKey,
+        method: LoginMethod,
+        now: UnixMillis,
+    ) -> Result<Vec<Effect>, LoginOver> {
+        self.check_open(now)?;
+        // On the stream of a reusable login, no key stays without an outcome.
+        let asked = self.asked.as_ref().map(Authentication::asked_key).filter(|_| self.reusable().is_some());
+        let other = asked.filter(|asked| *asked != main_key);
+        let other = other
+            .map(|_| self.tell_outcome("declined", "another key logged in on the same page", LoginMethod::Wallet, now));
+        let handshake = KeyHandshakeData { main_key: main_key.to_hex(), preferred_relays: Vec::new() };
+        let approved = LoginData {
+            status: "approved".to_owned(),
+            main_key: Some(main_key.to_hex()),
+            method: Some(method.as_str().to_owned()),
+            ..LoginData::default()
+        };
+        let handshake = (asked != Some(main_key)).then(|| self.tell(&EventData::KeyHandshake(handshake), now));
+        let handshake = handshake.into_iter().chain(self.supersede_others(main_key));
+        // The user is known from now on; relays that are known stay.
+        let known = Effect::RememberRelays(UserRelays { main_key, relays: Vec::new() });
+        let proven = self.proven(main_key, method, approved, now);
+        Ok(other.into_iter().chain(handshake).chain([known]).chain(proven).collect())
+    }
+
+    /// The user says on the page that they do not want to log in.
+    ///
+    /// # Errors
+    /// [`LoginOver`].
+    pub fn decline(&mut self, now: UnixMillis) -> Result<Vec<Effect>, LoginOver> {
+        self.decline_for("cancelled on the login page", LoginMethod::Wallet, now)
+    }
+
+    fn decline_for(&mut self, reason: &str, method: LoginMethod, now: UnixMillis) -> Result<Vec<Effect>, LoginOver> {
+        self.check_open(now)?;
+        let told = (!self.is_unused()).then(|| self.tell_outcome("declined", reason, method, now));
+        self.end(LoginState::Declined);
+        Ok(told.into_iter().chain([Effect::Finish]).collect())
+    }
+
+    /// The request to the user's remote signer.
+    pub const fn signer(&self) -> Option<&SignerRequest> {
+        self.signer.as_ref()
+    }
+
+    /// The user, who is this visitor, has named their remote signer: it is asked for this proof, and an earlier one is not any
+    /// more.
+    ///
+    /// # Errors
+    /// [`AskSignerError`].
+    pub fn ask_signer(
+        &mut self,
+        session: SignerSession,
+        challenge: LoginChallenge,
+        visitor: Option<Visitor>,
+        now: UnixMillis,
+    ) -> Result<Vec<Effect>, AskSignerError> {
+        self.check_open(now).map_err(|LoginOver| AskSignerError::Over)?;
+        if self.signer.as_ref().is_some_and(|signer| signer.number() >= MAX_SIGNERS) {
+            return Err(AskSignerError::TooMany);
+        }
+        let request = SignerRequest::new(session, challenge, self.signer.as_ref());
+        let ask = request.ask(self.expires_at, visitor);
+        self.signer = Some(request);
+        Ok(vec![ask])
+    }
+
+    fn signer_reported(&mut self, report: &SignerReport, now: UnixMillis) -> StepResult {
+        let Some(signer) = &mut self.signer else { return StepResult::Ignored };
+        let ended = match signer.take(report, now) {
+            SignerOutcome::Ignored => return StepResult::Ignored,
+            SignerOutcome::Changed => return StepResult::Stepped(Vec::new()),
+            SignerOutcome::Proven(main_key) => {
+                // A later authentication of this user asks the same signer.
+                let signer = UserSigner { main_key, session: signer.session().clone(), kept: Kept::Yes };
+                let proven = self.prove(main_key, LoginMethod::Signer, now);
+                proven.map(|effects| [Effect::KeepSigner(signer)].into_iter().chain(effects).collect())
+            }
+            SignerOutcome::Declined { reason, .. } => self.decline_for(&reason, LoginMethod::Signer, now),
+        };
+        ended.map_or(StepResult::Ignored, StepResult::Stepped)
+    }
+
+    /// Nothing will change any more, and no signer is asked.
+    fn end(&mut self, state: LoginState) {
+        self.state = state;
+        self.signer = None;
+    }
+
+    fn check_open(&self, now: UnixMillis) -> Result<(), LoginOver> {
+        if self.state.is_open() && now < self.expires_at { Ok(()) } else { Err(LoginOver) }
+    }
+
+    /// Whether the token that a wallet sends is this login's: some wallets send it as it is encoded in the URL.
+    fn is_named_by(&self, sent: &str) -> bool {
+        sent == self.token || decode_token(sent).as_deref() == Some(&self.token)
+    }
+
+    /// At a reusable login, a user's outcome is that of the login that they have begun last.
+    fn supersede_others(&self, main_key: PublicKey) -> Option<Effect> {
+        self.reusable().map(|reusable| Effect::SupersedeLogins { reusable, main_key })
+    }
+
+    /// An event of this login: on its own stream, or on that of the reusable login.
+    fn tell(&self, data: &EventData, now: UnixMillis) -> Effect {
+        let event = NewEvent::new(data, now);
+        match self.reusable() {
+            None => Effect::Emit(event),
+            Some(stream) => Effect::Tell(CorrelationKey::reusable_login(stream), Note::Happened(event)),
+        }
+    }
+
+    /// The event of an end that no reply of a wallet has brought. At a reusable login it names the key that was asked, or is
+    /// proven.
+    fn tell_outcome(&self, status: &str, reason: &str, method: LoginMethod, now: UnixMillis) -> Effect {
+        let mut data = LoginData { status: status.to_owned(), reason: Some(reason.to_owned()), ..LoginData::default() };
+        if self.reusable().is_some() {
+            let key = match self.state {
+                LoginState::Proven { main_key, .. } => Some(main_key),
+                _ => self.asked.as_ref().map(Authentication::asked_key),
+            };
+            data.main_key = key.map(|key| key.to_hex());
+            data.method = Some(method.as_str().to_owned());
+        }
+        self.tell(&EventData::Login(data), now)
+    }
+
+    /// A wallet has told its user's key: it is challenged.
+    fn scanned(&mut self, author: PublicKey, relays: &[String], now: UnixMillis) -> Vec<Effect> {
+        let relays = usable_relays(relays);
+        let data = KeyHandshakeData { main_key: author.to_hex(), preferred_relays: relays.clone() };
+        let told = [
+            self.tell(&EventData::KeyHandshake(data), now),
+            Effect::RememberRelays(UserRelays { main_key: author, relays }),
+        ];
+        told.into_iter().chain(self.supersede_others(author)).chain(self.ask(author, now)).collect()
+    }
+
+    /// Challenges the wallet of this user.
+    fn ask(&mut self, author: PublicKey, now: UnixMillis) -> Vec<Effect> {
+        // The user gets the whole time for the challenge, even if they scanned at the last moment.
+        self.expires_at = self.expires_at.max(now.plus(Duration::from_secs(self.challenge_seconds)));
+        let (asked, ask) = Authentication::start(
+            self.wallet_challenge.clone(),
+            author,
+            &[],
+            self.expires_at,
+            self.service_proof.clone(),
+        );
+        self.asked = Some(asked);
+        self.state = LoginState::Asking;
+        ask
+    }
+
+    /// Who was asked is a subkey of this user: no key stays without an outcome, and none has an outcome without a handshake.
+    fn tell_owner(&self, main_key: PublicKey, now: UnixMillis) -> [Effect; 2] {
+        let handshake = KeyHandshakeData { main_key: main_key.to_hex(), preferred_relays: Vec::new() };
+        [
+            self.tell_outcome("declined", "the key belongs to another key, which logged in", LoginMethod::Wallet, now),
+            self.tell(&EventData::KeyHandshake(handshake), now),
+        ]
+    }
+
+    fn replied(&mut self, input: &Input, now: UnixMillis) -> StepResult {
+        let Some(asked) = &mut self.asked else { return StepResult::Ignored };
+        match asked.reply(input, now) {
+            Reply::Ignored | Reply::Expired => StepResult::Ignored,
+            Reply::Proven(ask) => StepResult::Stepped(vec![ask]),
+            Reply::Answered { main_key, is_approved, mut data } => {
+                let method = LoginMethod::Wallet;
+                let asked = asked.asked_key();
+                if is_approved || self.reusable().is_some() {
+                    data.method = Some(method.as_str().to_owned());
+                }
+                let mut effects = Vec::new();
+                if is_approved {
+                    if asked != main_key && self.reusable().is_some() {
+                        effects.extend(self.tell_owner(main_key, now));
+                    }
+                    effects.extend(self.supersede_others(main_key));
+                    effects.extend(self.proven(main_key, method, data, now));
+                } else {
+                    if self.reusable().is_some() {
+                        data.main_key = Some(asked.to_hex());
+                    }
+                    self.end(LoginState::Declined);
+                    effects.extend([self.tell(&EventData::Login(data), now), Effect::Finish]);
+                }
+                StepResult::Stepped(effects)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod redemption_tests;
+#[cfg(test)]
+mod remote_signer_tests;
+#[cfg(test)]
+mod reusable_tests;
+#[cfg(test)]
+mod tests;

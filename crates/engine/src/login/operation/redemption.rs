@@ -1,0 +1,121 @@
+//! The redemption of a login: its page gives a code to the browser that it belongs to, the browser brings it to the app, and the
+//! app redeems it.
+//!
+//! Without this, whoever begins a login in the app and has somebody else approve it on the page would be logged in as that
+//! person (session fixation). The code itself is not part of the state: `login/pages.rs` derives it from the login's id.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use usher_protocol::PublicKey;
+
+use super::{Login, LoginMethod, LoginOrigin, LoginState};
+use crate::UnixMillis;
+use crate::event_data::{EventData, LoginData};
+use crate::operations::Effect;
+
+/// How long the app may take to redeem the code: the browser is on its way there.
+const REDEEM_WITHIN: Duration = Duration::from_secs(5 * 60);
+
+/// What the wallet has granted with its approval.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Grant {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    permissions: Option<Vec<String>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    session_token: Option<String>,
+}
+
+/// Who has logged in, for the app that has redeemed the code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LoginRedeemed {
+    /// The user's key.
+    pub main_key: PublicKey,
+    /// What it was proven with.
+    pub method: LoginMethod,
+}
+
+/// Why the right code is not redeemed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RedeemFault {
+    /// The user has not approved, so the page has given the code to nobody.
+    NotApproved,
+    /// It was redeemed before.
+    Redeemed,
+    /// Its time is over.
+    Expired,
+}
+
+impl Login {
+    /// Whether the app learns who the user is only by redeeming the code. Logins of other protocols lead back to this service,
+    /// which knows the browser.
+    pub const fn needs_code(&self) -> bool {
+        self.return_url.is_some() && !matches!(self.origin, LoginOrigin::Client { .. })
+    }
+
+    /// Whether the browser that the page belongs to gets the code now.
+    pub const fn has_code(&self) -> bool {
+        self.needs_code() && matches!(self.state, LoginState::Proven { .. } | LoginState::Approved { .. })
+    }
+
+    /// The app has redeemed the code.
+    ///
+    /// # Errors
+    /// [`RedeemFault`].
+    pub fn redeem(&mut self, now: UnixMillis) -> Result<(LoginRedeemed, Vec<Effect>), RedeemFault> {
+        match self.state {
+            LoginState::Proven { main_key, method, at } if now < self.expires_at => {
+                let Grant { permissions, session_token } =
+                    self.grant.take().map_or(Grant { permissions: None, session_token: None }, |grant| *grant);
+                let approved = LoginData {
+                    status: "approved".to_owned(),
+                    main_key: Some(main_key.to_hex()),
+                    method: Some(method.as_str().to_owned()),
+                    granted_permissions: permissions,
+                    session_token,
+                    ..LoginData::default()
+                };
+                self.end(LoginState::Approved { main_key, method, at });
+                let effects = vec![self.tell(&EventData::Login(approved), now), Effect::Finish];
+                Ok((LoginRedeemed { main_key, method }, effects))
+            }
+            LoginState::Approved { .. } => Err(RedeemFault::Redeemed),
+            LoginState::Proven { .. } | LoginState::Expired => Err(RedeemFault::Expired),
+            LoginState::Waiting | LoginState::Asking | LoginState::Declined => Err(RedeemFault::NotApproved),
+        }
+    }
+
+    /// The key is proven; `approved` is what the app is to learn.
+    pub(super) fn proven(
+        &mut self,
+        main_key: PublicKey,
+        method: LoginMethod,
+        approved: LoginData,
+        now: UnixMillis,
+    ) -> Vec<Effect> {
+        if !self.needs_code() {
+            self.end(LoginState::Approved { main_key, method, at: now });
+            return vec![self.tell(&EventData::Login(approved), now), Effect::Finish];
+        }
+        self.end(LoginState::Proven { main_key, method, at: now });
+        self.expires_at = now.plus(REDEEM_WITHIN);
+        let (permissions, session_token) = (approved.granted_permissions, approved.session_token);
+        self.grant = Some(Box::new(Grant { permissions, session_token }));
+        let said = LoginData {
+            status: "user_approved".to_owned(),
+            method: Some(method.as_str().to_owned()),
+            ..LoginData::default()
+        };
+        // The wallet has replied: it is asked no more.
+        vec![Effect::ClearOutbox, self.tell(&EventData::Login(said), now)]
+    }
+
+    /// The event of a login whose time is over.
+    pub(super) fn tell_timeout(&self, now: UnixMillis) -> Effect {
+        let (reason, method) = match self.state {
+            LoginState::Proven { method, .. } => ("the app did not redeem the code in time", method),
+            _ => ("nobody logged in in time", LoginMethod::Wallet),
+        };
+        self.tell_outcome("timeout", reason, method, now)
+    }
+}

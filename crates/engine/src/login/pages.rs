@@ -1,0 +1,576 @@
+//! Logins while their pages are open: which browser a page belongs to, the proofs of signers, and the outcome.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use sha2::{Digest as _, Sha256};
+use usher_protocol::PublicKey;
+use usher_protocol::login_proof::{LoginChallenge, LoginProofError};
+
+use super::browser_logins::{BrowserLogins, LoginWatch, NoRoom};
+use super::handshake_urls::HandshakeUrls;
+use super::reusable_logins::ReusableLogins;
+use super::scan_limits::ScanLimits;
+use super::start::LoginVisit;
+use crate::kernel::commit::{Cause, Change, Committer};
+use crate::kernel::damaged_rows::Damage;
+use crate::kernel::errors::StartError;
+use crate::kernel::ids::Ids;
+use crate::kernel::signer_queue::{SignerQueue, SignerWatch};
+use crate::operations::{
+    AskSignerError, Effect, KeyHandshake, Login, LoginMethod, LoginOrigin, LoginOver, LoginState, Operation,
+    SignerStatus,
+};
+use crate::page_rules::PageRules;
+use crate::ports::{
+    Clock, Conflict, InvalidSignerAddress, OperationKind, RemoteSigner, RemoteSignerError, Store, StoreError,
+};
+use crate::{StreamId, Visitor};
+
+/// A login as its page shows it.
+#[derive(Clone)]
+pub struct LoginView {
+    /// How far it is.
+    pub state: LoginState,
+    /// The URL for a wallet.
+    pub wallet_url: String,
+    /// The event for another signer to sign now: JSON text.
+    pub unsigned_proof: String,
+    /// Who asks for the login, if it is not the service itself.
+    pub client_name: Option<String>,
+    /// Where the page leads to at the end.
+    pub return_url: Option<String>,
+    /// How long the user may still take.
+    pub time_left: Duration,
+    /// Whether remote signers can be reached.
+    pub offers_signers: bool,
+    /// The remote signer that is asked, if there is one.
+    pub signer: Option<SignerView>,
+    /// Whether its events are on another stream, that of a reusable login.
+    pub is_visit: bool,
+    /// The page of the reusable login, where the next login begins when this one is over.
+    pub start_again: Option<ReusablePage>,
+}
+
+/// The page of a reusable login that is open.
+#[derive(Clone, PartialEq, Eq)]
+pub struct ReusablePage {
+    /// The reusable login.
+    pub login: StreamId,
+    /// What its page is found by.
+    pub page_secret: String,
+}
+
+/// The request to a remote signer, as the page of a login shows it.
+#[derive(Clone)]
+pub struct SignerView {
+    /// How far it is.
+    pub status: SignerStatus,
+    /// The address that the user opens in their signer, until a signer has replied.
+    pub address: Option<String>,
+}
+
+/// A page that was opened.
+pub enum OpenedLogin {
+    /// The page belongs to this browser.
+    Page {
+        /// What it shows.
+        view: Box<LoginView>,
+        /// The cookie that the browser gets now, if it is the first.
+        new_browser: Option<String>,
+    },
+    /// The page belongs to no browser yet.
+    Unclaimed,
+    /// It is that of a reusable login: each browser gets a login of its own
+    /// ([`Engine::visit_login`](crate::Engine::visit_login)).
+    Reusable,
+    /// It was that of a reusable login, which is closed.
+    Closed,
+    /// The page belongs to another browser.
+    Elsewhere {
+        /// The page of the reusable login that the login is at: this browser can begin its own there.
+        start_again: Option<ReusablePage>,
+    },
+    /// There is no such login.
+    NotFound,
+}
+
+/// The page of a login waits for it.
+pub struct LoginPageWatch {
+    _login: LoginWatch,
+    _signer: SignerWatch,
+}
+
+/// Why a request of a login's page was refused.
+#[derive(Debug, thiserror::Error)]
+pub enum LoginPageError {
+    /// There is no such login.
+    #[error("no such login")]
+    NotFound,
+    /// The page belongs to another browser.
+    #[error("the page belongs to another browser")]
+    Elsewhere,
+    /// The login has ended.
+    #[error("the login is over")]
+    Over,
+    /// Too many logins are open.
+    #[error("too many logins are open")]
+    Busy {
+        /// When there may be room.
+        retry_after: Duration,
+    },
+    /// Too many logins were begun at the visitor's address.
+    #[error("too many logins were begun at this address")]
+    BusyNetwork {
+        /// When another may begin.
+        retry_after: Duration,
+    },
+    /// The text is not an address of a remote signer.
+    #[error(transparent)]
+    Signer(#[from] InvalidSignerAddress),
+    /// The login has asked too many remote signers.
+    #[error("the login has asked too many remote signers")]
+    TooManySigners,
+    /// No relay reaches remote signers.
+    #[error(transparent)]
+    NoSigner(#[from] RemoteSignerError),
+    /// Too many users log in at this reusable login now, or this one too often.
+    #[error("too many logins at this reusable login")]
+    TooOften,
+    /// The signed event does not prove it.
+    #[error(transparent)]
+    Proof(#[from] LoginProofError),
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl From<NoRoom> for LoginPageError {
+    fn from(NoRoom { is_of_visitor, retry_after }: NoRoom) -> Self {
+        if is_of_visitor { Self::BusyNetwork { retry_after } } else { Self::Busy { retry_after } }
+    }
+}
+
+impl From<LoginOver> for LoginPageError {
+    fn from(LoginOver: LoginOver) -> Self {
+        Self::Over
+    }
+}
+
+impl From<AskSignerError> for LoginPageError {
+    fn from(error: AskSignerError) -> Self {
+        match error {
+            AskSignerError::Over => Self::Over,
+            AskSignerError::TooMany => Self::TooManySigners,
+        }
+    }
+}
+
+/// Reads and changes logins for their pages.
+pub(crate) struct Logins {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) damage: Arc<Damage>,
+    pub(crate) committer: Arc<Committer>,
+    pub(crate) urls: Arc<HandshakeUrls>,
+    pub(crate) ids: Ids,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) pages: PageRules,
+    /// Reaches users' remote signers.
+    pub(crate) signer: Option<Arc<dyn RemoteSigner>>,
+    pub(crate) signers: Arc<SignerQueue>,
+    pub(crate) browser_logins: BrowserLogins,
+    pub(crate) reusable_logins: ReusableLogins,
+    pub(crate) scans: Arc<ScanLimits>,
+}
+
+/// The reusable login that a login is at, as far as the login depends on it.
+struct Parent {
+    return_url: Option<String>,
+    is_closed: bool,
+    page: Option<ReusablePage>,
+}
+
+impl Logins {
+    /// Ends unused logins of browsers, if there are too many for another of this visitor; returns where their pages would have
+    /// led.
+    pub(crate) async fn make_room(&self, visitor: Visitor) -> Result<Vec<String>, StartError> {
+        let chosen = self.browser_logins.make_room(visitor).map_err(|NoRoom { .. }| StartError::TooManyOpen)?;
+        Ok(self.end_all_unused(chosen).await?)
+    }
+
+    /// Makes room for another login of this visitor at a reusable login.
+    pub(crate) async fn make_room_for_visit(&self, visitor: Visitor) -> Result<(), LoginPageError> {
+        let chosen = self.reusable_logins.unused().make_room(visitor)?;
+        self.end_all_unused(chosen).await?;
+        Ok(())
+    }
+
+    /// The login of a visitor has begun, for which room was made.
+    pub(crate) fn browser_login_begun(&self, id: StreamId, visitor: Visitor) {
+        self.browser_logins.begun_by(id, visitor);
+    }
+
+    /// The login of a visitor at a reusable login has begun, for which room was made.
+    pub(crate) fn visit_begun(&self, id: StreamId, visitor: Visitor) {
+        self.reusable_logins.unused().begun_by(id, visitor);
+    }
+
+    async fn end_all_unused(&self, chosen: Vec<StreamId>) -> Result<Vec<String>, StoreError> {
+        let mut replaced = Vec::new();
+        for id in chosen {
+            replaced.extend(self.end_unused(id).await?);
+        }
+        Ok(replaced)
+    }
+
+    /// Ends and removes a login, if nobody has named a key.
+    async fn end_unused(&self, id: StreamId) -> Result<Option<String>, StoreError> {
+        loop {
+            let Some((revision, mut login)) = self.find(id).await? else { return Ok(None) };
+            let Some(effects) = login.make_room() else { return Ok(None) };
+            let continue_url = login.return_url().map(str::to_owned);
+            if self.commit(id, revision, login, effects).await? {
+                self.store.remove_without_events(vec![id]).await?;
+                return Ok(continue_url);
+            }
+        }
+    }
+
+    /// See [`Engine::watch_login`](crate::Engine::watch_login).
+    pub(crate) fn watch(&self, id: StreamId) -> LoginPageWatch {
+        // It is in one of the two, if in any.
+        let visits = self.reusable_logins.unused();
+        let login = if visits.has(id) { visits.watch(id) } else { self.browser_logins.watch(id) };
+        LoginPageWatch { _login: login, _signer: self.signers.watch(id) }
+    }
+
+    /// Where the pages at the reusable login with this page lead to at the end.
+    ///
+    /// # Errors
+    /// [`LoginPageError::NotFound`], [`LoginPageError::Over`] when it is closed, or the store's.
+    pub(crate) async fn check_reusable(
+        &self,
+        id: StreamId,
+        page_secret: &str,
+    ) -> Result<Option<String>, LoginPageError> {
+        match self.find_reusable(id, page_secret).await? {
+            None => Err(LoginPageError::NotFound),
+            Some(Parent { is_closed: true, .. }) => Err(LoginPageError::Over),
+            Some(parent) => Ok(parent.return_url),
+        }
+    }
+
+    /// The login at this reusable login that one of these browsers' cookies is of, if nothing has happened there yet: who opens
+    /// the page again gets no second login.
+    pub(crate) async fn own_visit(
+        &self,
+        reusable: StreamId,
+        cookies: &[(StreamId, String)],
+    ) -> Result<Option<LoginVisit>, StoreError> {
+        for (id, browser) in cookies.iter().filter(|(id, _)| self.reusable_logins.unused().has(*id)) {
+            let Some((_, login)) = self.find(*id).await? else { continue };
+            let is_own = login.browser().is_some_and(|owner| is_same_secret(owner, browser));
+            if is_own && login.reusable() == Some(reusable) && login.is_untouched() {
+                let page_secret = login.page_secret().to_owned();
+                return Ok(Some(LoginVisit { login: *id, page_secret, new_browser: None }));
+            }
+        }
+        Ok(None)
+    }
+
+    /// See [`Engine::open_login`](crate::Engine::open_login).
+    pub(crate) async fn open(
+        &self,
+        id: StreamId,
+        page_secret: &str,
+        browser: Option<&str>,
+        claims: bool,
+    ) -> Result<OpenedLogin, StoreError> {
+        loop {
+            let Some((revision, mut login)) = self.find_page(id, page_secret).await? else {
+                return Ok(match self.find_reusable(id, page_secret).await? {
+                    None => OpenedLogin::NotFound,
+                    Some(Parent { is_closed: true, .. }) => OpenedLogin::Closed,
+                    Some(_) => OpenedLogin::Reusable,
+                });
+            };
+            let parent = self.parent(&login).await?;
+            if let Some(owner) = login.browser() {
+                if !browser.is_some_and(|browser| is_same_secret(owner, browser)) {
+                    return Ok(OpenedLogin::Elsewhere { start_again: parent.and_then(Parent::open_page) });
+                }
+                self.browser_logins.seen(id);
+                self.reusable_logins.unused().seen(id);
+                self.signers.page_seen(id);
+                return Ok(self.page(id, &login, parent, None));
+            }
+            if !claims {
+                return Ok(OpenedLogin::Unclaimed);
+            }
+            if login.state().is_over() {
+                // It was used without its page, and belongs to no browser any more.
+                return Ok(self.page(id, &login, parent, None));
+            }
+            let new_browser = self.ids.token();
+            login.bind(new_browser.clone());
+            let page = self.page(id, &login, parent, Some(new_browser));
+            // When it is not committed, something happened meanwhile: it is read again.
+            if self.commit(id, revision, login, Vec::new()).await? {
+                return Ok(page);
+            }
+        }
+    }
+
+    /// See [`Engine::prove_login`](crate::Engine::prove_login).
+    pub(crate) async fn prove(
+        &self,
+        id: StreamId,
+        page_secret: &str,
+        browser: Option<&str>,
+        event: &str,
+        visitor: Visitor,
+    ) -> Result<(), LoginPageError> {
+        let now = self.clock.now();
+        let (_, login) = self.own_open(id, page_secret, browser).await?;
+        let (main_key, _) = self.challenge(id, &login).verify_json(event, now.secs())?;
+        self.check_limits(&login, Some(main_key), visitor)?;
+        self.change(id, page_secret, browser, |login| Ok(login.prove(main_key, LoginMethod::Extension, now)?)).await
+    }
+
+    /// A login at a reusable login counts as a scan of its URL.
+    fn check_limits(&self, login: &Login, author: Option<PublicKey>, visitor: Visitor) -> Result<(), LoginPageError> {
+        let taken = login.reusable().map_or(Ok(()), |reusable| self.scans.take_on_page(reusable, author, visitor));
+        taken.map_err(|_| LoginPageError::TooOften)
+    }
+
+    /// See [`Engine::may_ask_signer`](crate::Engine::may_ask_signer).
+    pub(crate) async fn may_ask_signer(
+        &self,
+        id: StreamId,
+        page_secret: &str,
+        browser: &str,
+    ) -> Result<bool, StoreError> {
+        let login = self.find_page(id, page_secret).await?.map(|(_, login)| login);
+        let is_open = |login: &Login| {
+            login.state().is_open() && login.browser().is_some_and(|owner| is_same_secret(owner, browser))
+        };
+        Ok(self.signer.is_some() && login.as_ref().is_some_and(is_open))
+    }
+
+    /// See [`Engine::ask_signer`](crate::Engine::ask_signer).
+    pub(crate) async fn ask_signer(
+        &self,
+        id: StreamId,
+        page_secret: &str,
+        browser: Option<&str>,
+        address: Option<&str>,
+        visitor: Visitor,
+    ) -> Result<(), LoginPageError> {
+        let now = self.clock.now();
+        let signer = self.signer.as_ref().ok_or(RemoteSignerError::Unreachable)?;
+        let (_, login) = self.own_open(id, page_secret, browser).await?;
+        self.check_limits(&login, None, visitor)?;
+        self.change(id, page_secret, browser, |login| {
+            let session = match address {
+                Some(address) => signer.accept(address)?,
+                None => signer.invite()?,
+            };
+            Ok(login.ask_signer(session, self.challenge(id, login), Some(visitor), now)?)
+        })
+        .await
+    }
+
+    /// See [`Engine::decline_login`](crate::Engine::decline_login).
+    pub(crate) async fn decline(
+        &self,
+        id: StreamId,
+        page_secret: &str,
+        browser: Option<&str>,
+    ) -> Result<(), LoginPageError> {
+        let now = self.clock.now();
+        self.change(id, page_secret, browser, |login| Ok(login.decline(now)?)).await
+    }
+
+    /// See [`Engine::forget_signer`](crate::Engine::forget_signer).
+    pub(crate) async fn forget_signer(&self, main_key: &PublicKey) -> Result<bool, StoreError> {
+        self.store.forget_user_signer(main_key).await
+    }
+
+    /// See [`Engine::login_state`](crate::Engine::login_state).
+    pub(crate) async fn state(&self, id: StreamId, browser: &str) -> Result<Option<LoginState>, StoreError> {
+        let login = self.find(id).await?.map(|(_, login)| login);
+        let owned = login.filter(|login| login.browser().is_some_and(|owner| is_same_secret(owner, browser)));
+        Ok(owned.map(|login| login.state()))
+    }
+
+    /// See [`Engine::forget_browser_login`](crate::Engine::forget_browser_login).
+    pub(crate) async fn forget(&self, id: StreamId) -> Result<(), StoreError> {
+        loop {
+            let Some((revision, mut login)) = self.find(id).await? else { return Ok(()) };
+            if !login.is_of_other_app() {
+                return Ok(());
+            }
+            let is_over = match login.forget() {
+                None => true,
+                Some(effects) => self.commit(id, revision, login, effects).await?,
+            };
+            if is_over {
+                return self.store.remove_without_events(vec![id]).await;
+            }
+        }
+    }
+
+    /// Changes the login of a page for the browser that it belongs to.
+    async fn change(
+        &self,
+        id: StreamId,
+        page_secret: &str,
+        browser: Option<&str>,
+        change: impl Fn(&mut Login) -> Result<Vec<Effect>, LoginPageError>,
+    ) -> Result<(), LoginPageError> {
+        loop {
+            let (revision, mut login) = self.own_open(id, page_secret, browser).await?;
+            let is_visit = login.reusable().is_some();
+            let effects = change(&mut login)?;
+            if self.commit(id, revision, login, effects).await? {
+                // The reusable login may have been closed a moment ago: then the commit has ended this one instead.
+                let ended = if is_visit { self.find(id).await? } else { None };
+                let is_cut_off = ended.is_some_and(|(_, login)| login.state() == LoginState::Expired);
+                return if is_cut_off { Err(LoginPageError::Over) } else { Ok(()) };
+            }
+        }
+    }
+
+    /// The open login of a page that belongs to this browser, and its revision.
+    async fn own_open(
+        &self,
+        id: StreamId,
+        page_secret: &str,
+        browser: Option<&str>,
+    ) -> Result<(u64, Login), LoginPageError> {
+        let (revision, login) = self.find_page(id, page_secret).await?.ok_or(LoginPageError::NotFound)?;
+        let owner = login.browser().zip(browser);
+        if !owner.is_some_and(|(owner, browser)| is_same_secret(owner, browser)) {
+            return Err(LoginPageError::Elsewhere);
+        }
+        let is_cut_off = self.parent(&login).await?.is_some_and(|parent| parent.cuts_off(&login));
+        if !login.state().is_open() || is_cut_off {
+            return Err(LoginPageError::Over);
+        }
+        Ok((revision, login))
+    }
+
+    fn page(&self, id: StreamId, login: &Login, parent: Option<Parent>, new_browser: Option<String>) -> OpenedLogin {
+        let now = self.clock.now();
+        let is_visit = parent.is_some();
+        let is_cut_off = parent.as_ref().is_some_and(|parent| parent.cuts_off(login));
+        let start_again = parent.and_then(Parent::open_page).filter(|_| !login.state().is_open());
+        let view = LoginView {
+            state: if is_cut_off { LoginState::Expired } else { login.state() },
+            wallet_url: self.urls.url(login.token(), false),
+            unsigned_proof: self.challenge(id, login).template(now.secs()),
+            client_name: match login.origin() {
+                LoginOrigin::Client { name } => Some(name.clone()),
+                LoginOrigin::App | LoginOrigin::Reusable { .. } => None,
+            },
+            return_url: self.return_url(id, login),
+            time_left: login.expires_at().since(now),
+            offers_signers: self.signer.is_some(),
+            is_visit,
+            start_again,
+            signer: login.signer().filter(|_| !is_cut_off).map(|signer| SignerView {
+                status: signer.status().clone(),
+                address: self.signer.as_ref().and_then(|signers| signers.address(signer.session())),
+            }),
+        };
+        OpenedLogin::Page { view: Box::new(view), new_browser }
+    }
+
+    fn challenge(&self, id: StreamId, login: &Login) -> LoginChallenge {
+        let url = format!("{}/login/{id}", self.pages.url);
+        LoginChallenge { url, challenge: login.signer_challenge().to_owned() }
+    }
+
+    /// Commits a step; false when the login was stepped meanwhile.
+    async fn commit(
+        &self,
+        id: StreamId,
+        revision: u64,
+        login: Login,
+        effects: Vec<Effect>,
+    ) -> Result<bool, StoreError> {
+        let change = Change::step(id, revision, Operation::Login(login), effects);
+        match self.committer.commit(change, self.clock.now(), Cause::Request(None)).await? {
+            None => Ok(true),
+            Some(Conflict::Revision) => Ok(false),
+            Some(Conflict::AlreadyRequested | Conflict::Correlation(_) | Conflict::InboundSeen) => {
+                Err(StoreError::Unreadable("a login's keys"))
+            }
+        }
+    }
+
+    async fn find_page(&self, id: StreamId, page_secret: &str) -> Result<Option<(u64, Login)>, StoreError> {
+        Ok(self.find(id).await?.filter(|(_, login)| is_same_secret(login.page_secret(), page_secret)))
+    }
+
+    /// The reusable login that a login is at; `None` if it is at none.
+    async fn parent(&self, login: &Login) -> Result<Option<Parent>, StoreError> {
+        let Some(stream) = login.reusable() else { return Ok(None) };
+        let parent = self.read_reusable(stream).await?.map(|(_, parent)| parent);
+        // One that cannot be read gets no events any more.
+        Ok(Some(parent.unwrap_or(Parent { return_url: None, is_closed: true, page: None })))
+    }
+
+    /// The reusable login with this page, also when it is closed.
+    async fn find_reusable(&self, id: StreamId, page_secret: &str) -> Result<Option<Parent>, StoreError> {
+        let found = self.read_reusable(id).await?;
+        let is_page = |handshake: &KeyHandshake| {
+            handshake.login().is_some_and(|login| is_same_secret(login.page_secret(), page_secret))
+        };
+        Ok(found.filter(|(handshake, _)| is_page(handshake)).map(|(_, parent)| parent))
+    }
+
+    /// Whether a reusable login is closed; `None` if this is none.
+    pub(crate) async fn is_closed(&self, id: StreamId) -> Result<Option<bool>, StoreError> {
+        let found = self.read_reusable(id).await?.filter(|(handshake, _)| handshake.login().is_some());
+        Ok(found.map(|(_, parent)| parent.is_closed))
+    }
+
+    async fn read_reusable(&self, id: StreamId) -> Result<Option<(KeyHandshake, Parent)>, StoreError> {
+        match self.damage.readable(id).await? {
+            Some((stored, Operation::KeyHandshake(handshake))) => {
+                let return_url = handshake.return_url().map(str::to_owned);
+                let page_secret = handshake.login().map(|login| login.page_secret().to_owned());
+                let page = page_secret.map(|page_secret| ReusablePage { login: id, page_secret });
+                Ok(Some((handshake, Parent { return_url, is_closed: stored.finished_at.is_some(), page })))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// The login and its revision, also when it is over.
+    pub(crate) async fn find(&self, id: StreamId) -> Result<Option<(u64, Login)>, StoreError> {
+        match self.damage.readable(id).await? {
+            Some((stored, Operation::Login(login))) if stored.kind == OperationKind::Login => {
+                Ok(Some((stored.revision, login)))
+            }
+            _ => Ok(None),
+        }
+    }
+}
+
+impl Parent {
+    /// Whether the reusable login was closed before this login ended: the app learns nothing of it.
+    const fn cuts_off(&self, login: &Login) -> bool {
+        self.is_closed && !login.state().is_over()
+    }
+
+    fn open_page(self) -> Option<ReusablePage> {
+        self.page.filter(|_| !self.is_closed)
+    }
+}
+
+/// Compares digests: the time it takes says nothing about the secret.
+fn is_same_secret(secret: &str, given: &str) -> bool {
+    Sha256::digest(secret) == Sha256::digest(given)
+}

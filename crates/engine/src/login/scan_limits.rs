@@ -1,0 +1,291 @@
+//! Limits of reusable handshakes: their URLs are public, anybody can generate keys, and every scan that is admitted is stored.
+//!
+//! Three limits for each handshake, the narrowest first, so that a scan that exceeds one uses up nothing of the next: per author,
+//! per source (a relay, or the address of a browser), and in all. A scan beyond a limit is refused and counted; its user scans
+//! again. As a source may use up no more than a fifth of what there is in all, a flood over one relay, or from one key or
+//! address, closes a poster to nobody who comes over another.
+//!
+//! Logins that browsers begin on the page of a reusable login count as scans of its URL. Limits are kept in memory, for each
+//! handshake by itself: after a restart they are full again.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use lru::LruCache;
+use parking_lot::Mutex;
+use tracing::warn;
+use usher_protocol::message::WalletMessage;
+use usher_protocol::{EventId, PublicKey};
+use usher_token_bucket::{Rate, TokenBucket};
+
+use super::reusable_logins::ReusableLogins;
+use crate::kernel::admission::Admission;
+use crate::kernel::bounded_cache::bounded;
+use crate::kernel::capacity::Capacity;
+use crate::kernel::index::Index;
+use crate::kernel::inputs::Inputs;
+use crate::kernel::tasks::Tasks;
+use crate::operations::{Input, Note};
+use crate::ports::{Clock, CorrelationKey, Inbound};
+use crate::{StreamId, Visitor};
+
+/// Scans of the URL by one author.
+const PER_AUTHOR: Rate = Rate::every(1, Duration::from_secs(60));
+/// Logins of one author that begin on pages: who fails at the first attempt begins another at once.
+const PER_AUTHOR_ON_PAGES: Rate = Rate::every(3, Duration::from_secs(20));
+/// Scans from one source.
+const PER_SOURCE: Rate = Rate::every(2_000, Duration::from_millis(500));
+/// Scans of one handshake.
+const IN_ALL: Rate = Rate::every(10_000, Duration::from_millis(100));
+
+/// Authors and sources that are remembered, of all handshakes: at most 12 MB each.
+const REMEMBERED: usize = 65_536;
+/// Handshakes that are counted. The one not used for longest is forgotten, and its limits are full again.
+const HANDSHAKES: usize = 4_096;
+
+/// A warning is written at most this often.
+const WARN_EVERY: Duration = Duration::from_secs(60);
+
+/// Which limit refused a scan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ScanLimit {
+    /// The same key a minute ago or less.
+    Author,
+    /// Too many over this relay, or from this address.
+    Relay,
+    /// Too many in all.
+    Total,
+    /// Too many operations are open.
+    Room,
+}
+
+impl ScanLimit {
+    /// Every limit.
+    pub const ALL: [Self; 4] = [Self::Author, Self::Relay, Self::Total, Self::Room];
+
+    /// The limit as the label of a metric.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Author => "author",
+            Self::Relay => "relay",
+            Self::Total => "total",
+            Self::Room => "room",
+        }
+    }
+}
+
+/// Where a scan comes from.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub(crate) enum Source {
+    /// One of the service's relays; `None` stands for all relays of users.
+    Relay(Option<Arc<str>>),
+    /// A browser on the page of a reusable login.
+    Visitor(Visitor),
+}
+
+/// How many scans there were since the service started.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct ScanCounts {
+    pub(crate) admitted: u64,
+    /// By limit, in the order of [`ScanLimit::ALL`].
+    pub(crate) refused: [u64; ScanLimit::ALL.len()],
+}
+
+/// What the limits work with.
+pub(crate) struct ScanLimitParts {
+    pub(crate) index: Arc<Index>,
+    pub(crate) capacity: Capacity,
+    pub(crate) inputs: Inputs,
+    pub(crate) logins: ReusableLogins,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) tasks: Tasks,
+}
+
+/// The limits of all reusable handshakes.
+pub(crate) struct ScanLimits {
+    parts: ScanLimitParts,
+    state: Mutex<State>,
+}
+
+/// A bucket on the monotonic clock.
+type Bucket = TokenBucket<Duration>;
+
+struct State {
+    /// By the handshake, the author, and whether it was on a page.
+    authors: LruCache<(StreamId, PublicKey, bool), Bucket>,
+    sources: LruCache<(StreamId, Source), Bucket>,
+    handshakes: LruCache<StreamId, Handshake>,
+    /// Events that a source had no room for: a copy over another may be admitted.
+    refused: LruCache<EventId, ()>,
+    counts: ScanCounts,
+    /// When a warning was last written, and how many were refused since then.
+    warned_at: Option<Duration>,
+    unwarned: u64,
+}
+
+struct Handshake {
+    all: Bucket,
+    refused: u64,
+}
+
+impl ScanLimits {
+    pub(crate) fn new(parts: ScanLimitParts) -> Self {
+        let state = Mutex::new(State {
+            authors: bounded(REMEMBERED),
+            sources: bounded(REMEMBERED),
+            handshakes: bounded(HANDSHAKES),
+            refused: bounded(REMEMBERED),
+            counts: ScanCounts::default(),
+            warned_at: None,
+            unwarned: 0,
+        });
+        Self { parts, state }
+    }
+
+    /// Takes one login that a browser begins on a page of the reusable login `reusable`. `author`: who has proven their key; a
+    /// remote signer is still to be asked for it.
+    ///
+    /// # Errors
+    /// The limit that refuses it.
+    pub(crate) fn take_on_page(
+        &self,
+        reusable: StreamId,
+        author: Option<PublicKey>,
+        visitor: Visitor,
+    ) -> Result<(), ScanLimit> {
+        self.take(reusable, author.map(|author| (author, true)), &Source::Visitor(visitor))
+    }
+
+    /// Takes one, of this author, and whether it is on a page.
+    fn take(&self, stream: StreamId, author: Option<(PublicKey, bool)>, source: &Source) -> Result<(), ScanLimit> {
+        let now = self.parts.clock.monotonic();
+        let state = &mut *self.state.lock();
+        let taken = state.take(stream, author, source.clone(), now);
+        match taken {
+            Ok(()) => state.counts.admitted += 1,
+            Err(limit) => state.refuse(stream, limit, source, now),
+        }
+        taken
+    }
+
+    /// How many scans were admitted and refused.
+    pub(crate) fn counts(&self) -> ScanCounts {
+        self.state.lock().counts
+    }
+
+    /// How many scans of a handshake were refused since the service started.
+    pub(crate) fn refused(&self, stream: StreamId) -> u64 {
+        self.state.lock().handshakes.peek(&stream).map_or(0, |handshake| handshake.refused)
+    }
+
+    /// The handshake is closed.
+    pub(crate) fn forget(&self, stream: StreamId) {
+        self.state.lock().handshakes.pop(&stream);
+    }
+
+    /// The reusable handshake or login that a message to this operation counts at, and whether it is on a page there.
+    fn limited(&self, id: StreamId) -> Option<(StreamId, bool)> {
+        // A handshake without an expiry is open to everybody who knows its token; so is the page of a reusable login.
+        if self.parts.index.get(id).is_some_and(|open| open.wake_at.is_none()) {
+            return Some((id, false));
+        }
+        self.parts.logins.unused_at(id).map(|reusable| (reusable, true))
+    }
+}
+
+impl Admission for ScanLimits {
+    fn admits(&self, id: StreamId, inbound: &Inbound) -> bool {
+        let limited = match inbound.message {
+            WalletMessage::KeyHandshake(_) => self.limited(id),
+            _ => None,
+        };
+        let Some((stream, on_page)) = limited else { return !inbound.via.copy };
+        if inbound.via.copy && self.state.lock().refused.pop(&inbound.event_id).is_none() {
+            return false;
+        }
+        let source = Source::Relay(inbound.via.relay.clone());
+        let starts_login = on_page || self.parts.index.find(CorrelationKey::reusable_login(id)).is_some();
+        if starts_login && !self.parts.capacity.has_room() {
+            self.state.lock().refuse(stream, ScanLimit::Room, &source, self.parts.clock.monotonic());
+            return false;
+        }
+        match self.take(stream, Some((inbound.author, on_page)), &source) {
+            Ok(()) => {}
+            Err(limit) => {
+                if limit == ScanLimit::Relay {
+                    self.state.lock().refused.put(inbound.event_id, ());
+                }
+                return false;
+            }
+        }
+        if starts_login && let Some(oldest) = self.parts.logins.make_room() {
+            let inputs = self.parts.inputs.clone();
+            self.parts.tasks.spawn(async move { inputs.put(oldest, Input::Note(Note::Close)).await });
+        }
+        true
+    }
+}
+
+impl State {
+    fn take(
+        &mut self,
+        stream: StreamId,
+        author: Option<(PublicKey, bool)>,
+        source: Source,
+        now: Duration,
+    ) -> Result<(), ScanLimit> {
+        let author = author.map(|(author, on_page)| {
+            let rate = if on_page { PER_AUTHOR_ON_PAGES } else { PER_AUTHOR };
+            self.authors.get_or_insert_mut((stream, author, on_page), || Bucket::new(rate, now))
+        });
+        let source = self.sources.get_or_insert_mut((stream, source), || Bucket::new(PER_SOURCE, now));
+        let all = &mut self.handshakes.get_or_insert_mut(stream, || Handshake::new(now)).all;
+        let [mut author, mut source, mut all] = [author, Some(source), Some(all)];
+        for (bucket, limit) in [&mut author, &mut source, &mut all].into_iter().zip(ScanLimit::ALL) {
+            if bucket.as_mut().is_some_and(|bucket| !bucket.has_one(now)) {
+                return Err(limit);
+            }
+        }
+        for bucket in [author, source, all].into_iter().flatten() {
+            bucket.take(now);
+        }
+        Ok(())
+    }
+
+    fn refuse(&mut self, stream: StreamId, limit: ScanLimit, source: &Source, now: Duration) {
+        if let Some(refused) = self.counts.refused.get_mut(limit as usize) {
+            *refused += 1;
+        }
+        self.handshakes.get_or_insert_mut(stream, || Handshake::new(now)).refused += 1;
+        if limit == ScanLimit::Author {
+            // A user who scans twice in a minute is nothing to warn of.
+            return;
+        }
+        self.unwarned += 1;
+        if self.warned_at.is_none_or(|at| now.saturating_sub(at) >= WARN_EVERY) {
+            self.warned_at = Some(now);
+            let refused = std::mem::take(&mut self.unwarned);
+            let source = match source {
+                Source::Relay(relay) => relay.as_deref().unwrap_or("a user's relay"),
+                Source::Visitor(_) => "a browser",
+            };
+            warn!(
+                stream_id = %stream,
+                limit = limit.as_str(),
+                source,
+                refused,
+                "limits refuse scans of reusable handshake URLs; GET /key-handshake lists how many of each, and \
+                 DELETE /key-handshake/{{stream_id}} ends one"
+            );
+        }
+    }
+}
+
+impl Handshake {
+    const fn new(now: Duration) -> Self {
+        Self { all: Bucket::new(IN_ALL, now), refused: 0 }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,245 @@
+//! What an operation keeps of its request to a user's remote signer.
+//!
+//! The signer is asked by `engine/signer_queue.rs`. After a restart it is asked again: the request is the same, and the
+//! session reaches the same signer.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use usher_protocol::PublicKey;
+use usher_protocol::login_proof::{self, LoginChallenge, LoginProofError};
+
+use crate::operations::Effect;
+use crate::ports::{RemoteSignerError, SignedEvent, SignerProgress, SignerSession, WantedEvent};
+use crate::{UnixMillis, Visitor};
+
+/// A request to a remote signer.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SignerRequest {
+    /// Counts the signers that the operation has asked: reports about an earlier one are ignored.
+    number: u32,
+    session: SignerSession,
+    /// The address in what the signer signs.
+    url: String,
+    challenge: String,
+    /// Whether the session was kept from an earlier login.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    is_kept: bool,
+    status: SignerStatus,
+}
+
+/// How far a request to a signer is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "status", rename_all = "snake_case")]
+pub enum SignerStatus {
+    /// No relay delivers what the signer sends yet.
+    Starting,
+    /// The signer may reply.
+    Listening,
+    /// The signer has replied, and its user is asked to sign.
+    Connected,
+    /// The user must confirm on this page of their signer.
+    Confirming {
+        /// Its address, fit to be shown as a link.
+        page: String,
+    },
+    /// The signer does not reply: the user may have to open it.
+    Silent,
+    /// There will be no signature. The user may try again.
+    Failed {
+        /// Why.
+        fault: SignerFault,
+    },
+}
+
+/// Why there is no signature.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SignerFault {
+    /// The signer refuses the connection: its address was used before, or its user does not want it.
+    Refused,
+    /// The signer sent something else than what it was asked for.
+    Invalid,
+    /// No relay reaches it.
+    Unreachable,
+    /// Too many signers are waited for.
+    Busy,
+}
+
+/// What a signer is asked.
+#[derive(Clone, PartialEq, Eq)]
+pub struct SignerCall {
+    pub(crate) number: u32,
+    pub(crate) session: SignerSession,
+    pub(crate) wanted: WantedEvent,
+    /// Until when a signature is of use.
+    pub(crate) until: UnixMillis,
+    /// Whether the session was kept from an earlier login.
+    pub(crate) is_kept: bool,
+    /// Who has named the signer, as far as that is known: it is not stored.
+    pub(crate) visitor: Option<Visitor>,
+}
+
+/// What is reported of a request.
+#[derive(Clone, Debug)]
+pub struct SignerReport {
+    pub(crate) number: u32,
+    pub(crate) news: SignerNews,
+}
+
+/// What has happened.
+#[derive(Clone, Debug)]
+pub enum SignerNews {
+    /// Something that is not the end.
+    Progress(SignerProgress),
+    /// The end.
+    Ended(Result<Box<SignedEvent>, RemoteSignerError>),
+}
+
+/// What a report means for the operation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum SignerOutcome {
+    /// Nothing.
+    Ignored,
+    /// The request is elsewhere now.
+    Changed,
+    /// The user has proven this key.
+    Proven(PublicKey),
+    /// The user refuses to sign.
+    Declined {
+        /// What the signer says, fit to be shown.
+        reason: String,
+        /// The session, if it may be used another time.
+        session: Option<SignerSession>,
+    },
+}
+
+impl fmt::Debug for SignerRequest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SignerRequest").field("status", &self.status).finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for SignerCall {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SignerCall").field("number", &self.number).finish_non_exhaustive()
+    }
+}
+
+impl SignerRequest {
+    /// A request for this proof, in place of an earlier one.
+    pub(crate) fn new(session: SignerSession, challenge: LoginChallenge, earlier: Option<&Self>) -> Self {
+        let number = earlier.map_or(1, |earlier| earlier.number.saturating_add(1));
+        let LoginChallenge { url, challenge } = challenge;
+        Self { number, session, url, challenge, is_kept: false, status: SignerStatus::Starting }
+    }
+
+    /// A request for this proof, to the signer of an earlier login.
+    pub(crate) fn to_kept(session: SignerSession, challenge: LoginChallenge) -> Self {
+        Self { is_kept: true, ..Self::new(session, challenge, None) }
+    }
+
+    /// How far it is.
+    pub const fn status(&self) -> &SignerStatus {
+        &self.status
+    }
+
+    /// The session with the signer.
+    pub const fn session(&self) -> &SignerSession {
+        &self.session
+    }
+
+    /// Why there will be no signature, if that is certain.
+    pub(crate) const fn fault(&self) -> Option<SignerFault> {
+        match self.status {
+            SignerStatus::Failed { fault } => Some(fault),
+            _ => None,
+        }
+    }
+
+    /// How many signers the operation has asked.
+    pub(crate) const fn number(&self) -> u32 {
+        self.number
+    }
+
+    /// Asks the signer again after a restart; nothing when it has failed.
+    pub(crate) fn ask_again(&mut self, until: UnixMillis) -> Option<Effect> {
+        if matches!(self.status, SignerStatus::Failed { .. }) {
+            return None;
+        }
+        // No relay delivers yet, and what the signer asked its user to confirm was another request.
+        self.status = SignerStatus::Starting;
+        Some(self.ask(until, None))
+    }
+
+    /// Asks the signer, which this visitor has named.
+    pub(crate) fn ask(&self, until: UnixMillis, visitor: Option<Visitor>) -> Effect {
+        let tags = self.proof().tags().iter().map(|tag| tag.iter().map(|&text| text.to_owned()).collect()).collect();
+        let wanted = WantedEvent { kind: login_proof::KIND, content: String::new(), tags };
+        let (number, session, is_kept) = (self.number, self.session.clone(), self.is_kept);
+        Effect::AskSigner(Box::new(SignerCall { number, session, wanted, until, is_kept, visitor }))
+    }
+
+    /// Takes a report.
+    pub(crate) fn take(&mut self, report: &SignerReport, now: UnixMillis) -> SignerOutcome {
+        if report.number != self.number || matches!(self.status, SignerStatus::Failed { .. }) {
+            return SignerOutcome::Ignored;
+        }
+        let status = match &report.news {
+            SignerNews::Progress(SignerProgress::Listening) if self.status != SignerStatus::Starting => {
+                return SignerOutcome::Ignored;
+            }
+            // The first page stays, so that a signer that sends one after the other costs nothing.
+            SignerNews::Progress(SignerProgress::Confirm(_)) if self.is_confirming() => return SignerOutcome::Ignored,
+            SignerNews::Progress(SignerProgress::Listening) => SignerStatus::Listening,
+            SignerNews::Progress(SignerProgress::Connected(session)) => {
+                self.session = session.clone();
+                SignerStatus::Connected
+            }
+            SignerNews::Progress(SignerProgress::Confirm(page)) => SignerStatus::Confirming { page: page.clone() },
+            SignerNews::Progress(SignerProgress::Silent) => SignerStatus::Silent,
+            SignerNews::Ended(Ok(signed)) => match self.verify(signed, now) {
+                Ok(main_key) => {
+                    self.session = signed.session.clone();
+                    return SignerOutcome::Proven(main_key);
+                }
+                Err(_) => SignerStatus::Failed { fault: SignerFault::Invalid },
+            },
+            SignerNews::Ended(Err(RemoteSignerError::SignatureRefused { reason, session })) => {
+                return SignerOutcome::Declined { reason: reason.clone(), session: session.clone() };
+            }
+            SignerNews::Ended(Err(error)) => SignerStatus::Failed { fault: SignerFault::of(error) },
+        };
+        if status == self.status && !matches!(report.news, SignerNews::Progress(SignerProgress::Connected(_))) {
+            return SignerOutcome::Ignored;
+        }
+        self.status = status;
+        SignerOutcome::Changed
+    }
+
+    const fn is_confirming(&self) -> bool {
+        matches!(self.status, SignerStatus::Confirming { .. })
+    }
+
+    /// The user may take minutes to sign, and most signers keep the time at which they were asked: so an older event is as
+    /// good. It cannot be one that was signed for something else, because nothing else has this challenge.
+    fn verify(&self, signed: &SignedEvent, now: UnixMillis) -> Result<PublicKey, LoginProofError> {
+        let created_at = signed.event.created_at.as_secs();
+        self.proof().verify(&signed.event, created_at.min(now.secs()))
+    }
+
+    fn proof(&self) -> LoginChallenge {
+        LoginChallenge { url: self.url.clone(), challenge: self.challenge.clone() }
+    }
+}
+
+impl SignerFault {
+    const fn of(error: &RemoteSignerError) -> Self {
+        match error {
+            RemoteSignerError::ConnectionRefused(_) | RemoteSignerError::SignatureRefused { .. } => Self::Refused,
+            RemoteSignerError::Invalid(_) => Self::Invalid,
+            RemoteSignerError::Unreachable | RemoteSignerError::Unusable => Self::Unreachable,
+            RemoteSignerError::Busy => Self::Busy,
+        }
+    }
+}

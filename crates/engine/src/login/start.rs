@@ -1,0 +1,158 @@
+//! Starts a login.
+
+use std::fmt;
+
+use std::time::Duration;
+
+use super::key_handshake::static_token::Wanted;
+use crate::kernel::errors::StartError;
+use crate::kernel::idempotency::IdempotentRequest;
+use crate::operations::{KeyHandshake, Login, LoginOrigin, LoginTerms, LoginUrl, Operation};
+use crate::starter::Starter;
+use crate::{StreamId, Visitor};
+
+/// Asks for a login.
+#[derive(Clone, Debug, Default)]
+pub struct LoginRequest {
+    /// Where the page leads to at the end; under one of `pages.return_urls`.
+    pub return_url: Option<String>,
+    /// Makes the login reusable: its URL and its page are for any number of users; 1 to 128 visible ASCII characters.
+    pub static_token: Option<String>,
+}
+
+/// A login that has started.
+#[derive(Clone)]
+pub struct LoginStarted {
+    /// Its stream.
+    pub stream_id: StreamId,
+    /// The URL for a wallet. Whoever has it can log in in the user's place.
+    pub url: String,
+    /// The page for the user's browser, which belongs to the first browser that opens it; that of a reusable login gives each
+    /// browser a login of its own.
+    pub page_url: String,
+}
+
+/// A browser's own login at a reusable login.
+#[derive(Clone)]
+pub struct LoginVisit {
+    /// It is found by this.
+    pub login: StreamId,
+    /// What its page is found by.
+    pub page_secret: String,
+    /// What the browser must show to open the page, in a cookie; and for how long the user may still log in. `None` when the
+    /// browser has shown it.
+    pub new_browser: Option<(String, Duration)>,
+}
+
+/// Asks for a login of the user of a browser that is here already: for a protocol that brings users in front of the login, as
+/// OpenID Connect does.
+#[derive(Clone, Debug)]
+pub struct BrowserLogin {
+    /// Who asks for the login, as the page tells the user.
+    pub client_name: String,
+    /// Where the page leads to at the end: an address of this service's own.
+    pub continue_url: String,
+    /// Whose browser it is.
+    pub visitor: Visitor,
+}
+
+/// A login of a browser that is here already.
+#[derive(Clone)]
+pub struct BrowserLoginStarted {
+    /// Its stream.
+    pub stream_id: StreamId,
+    /// The page.
+    pub page_url: String,
+    /// What the browser must show to open the page, in a cookie.
+    pub browser: String,
+    /// The addresses to which the pages of other logins would have led (`continue_url`): they have made room for this one,
+    /// because nobody had named a key there.
+    pub replaced: Vec<String>,
+}
+
+impl fmt::Debug for LoginStarted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LoginStarted").field("stream_id", &self.stream_id).finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for LoginVisit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LoginVisit").field("login", &self.login).finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for BrowserLoginStarted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BrowserLoginStarted").field("stream_id", &self.stream_id).finish_non_exhaustive()
+    }
+}
+
+impl Starter {
+    /// See [`Engine::start_login`](crate::Engine::start_login).
+    pub(crate) async fn start_login(
+        &self,
+        request: LoginRequest,
+        once: Option<IdempotentRequest<LoginStarted>>,
+    ) -> Result<LoginStarted, StartError> {
+        if let Some(token) = request.static_token {
+            let record = |stream_id, handshake: &KeyHandshake| {
+                once.as_ref().map(|once| once.record(&self.reusable_login(stream_id, handshake), self.clock.now()))
+            };
+            let wanted = Wanted::Login { return_url: request.return_url };
+            let opened = self.open_static_token(&token, &wanted, record).await?;
+            let started = self.reusable_login(opened.stream_id, &opened.handshake);
+            return if opened.is_new { Ok(started) } else { self.respond(once, started).await };
+        }
+        let stream_id = self.ids.stream_id();
+        let return_url = self.rules.pages.login_return_url(request.return_url.as_deref(), stream_id)?;
+        let terms = LoginTerms { return_url, ..self.new_logins.terms(LoginOrigin::App) };
+        let started = LoginStarted {
+            stream_id,
+            url: self.urls.url(&terms.token, false),
+            page_url: self.login_page(stream_id, &terms.page_secret),
+        };
+        let record = once.map(|once| once.record(&started, self.clock.now()));
+        self.create_new(stream_id, Operation::Login(Login::start(terms)), Vec::new(), record).await?;
+        Ok(started)
+    }
+
+    /// See [`Engine::start_browser_login`](crate::Engine::start_browser_login).
+    pub(crate) async fn start_browser_login(&self, request: BrowserLogin) -> Result<BrowserLoginStarted, StartError> {
+        let (stream_id, browser) = (self.ids.stream_id(), self.ids.token());
+        let terms = LoginTerms {
+            browser: Some(browser.clone()),
+            return_url: Some(request.continue_url),
+            ..self.new_logins.terms(LoginOrigin::Client { name: request.client_name })
+        };
+        let page_url = self.login_page(stream_id, &terms.page_secret);
+        self.create_new(stream_id, Operation::Login(Login::start(terms)), Vec::new(), None).await?;
+        Ok(BrowserLoginStarted { stream_id, page_url, browser, replaced: Vec::new() })
+    }
+
+    /// Starts a browser's own login at a reusable login, whose pages lead to `return_url` at the end.
+    pub(crate) async fn start_login_visit(
+        &self,
+        reusable: StreamId,
+        return_url: Option<String>,
+    ) -> Result<LoginVisit, StartError> {
+        let (login, browser) = (self.ids.stream_id(), self.ids.token());
+        let origin = LoginOrigin::Reusable { stream: reusable };
+        let terms = LoginTerms { browser: Some(browser.clone()), return_url, ..self.new_logins.terms(origin) };
+        let page_secret = terms.page_secret.clone();
+        self.create_new(login, Operation::Login(Login::start(terms)), Vec::new(), None).await?;
+        Ok(LoginVisit { login, page_secret, new_browser: Some((browser, self.rules.handshake_ttl)) })
+    }
+
+    fn reusable_login(&self, stream_id: StreamId, handshake: &KeyHandshake) -> LoginStarted {
+        LoginStarted {
+            stream_id,
+            url: self.urls.url(handshake.token(), false),
+            page_url: self.login_page(stream_id, handshake.login().map_or("", LoginUrl::page_secret)),
+        }
+    }
+
+    fn login_page(&self, stream_id: StreamId, page_secret: &str) -> String {
+        format!("{}/login/{stream_id}/{page_secret}", self.rules.pages.url)
+    }
+}

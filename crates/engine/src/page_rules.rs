@@ -1,0 +1,250 @@
+//! Where a page leads to at the end.
+
+use std::fmt;
+
+use sha2::{Digest as _, Sha256};
+use url::Url;
+
+use crate::StreamId;
+use crate::kernel::errors::StartError;
+
+/// Longest return URL, in bytes.
+const MAX_BYTES: usize = 2_048;
+
+/// How users' browsers reach the pages, and where those may lead to.
+#[derive(Clone)]
+pub struct PageRules {
+    /// Without a trailing slash (`pages.public_url`).
+    pub url: String,
+    /// Where pages may lead to at the end (`pages.return_urls`): a return URL must have the same origin as one of these, and
+    /// its path must be the same or below it.
+    pub return_urls: Vec<Url>,
+    /// What the secrets in the addresses of pages are made with: the service's own secret, the same after a restart.
+    pub key: [u8; 32],
+}
+
+/// The pages whose secrets are made with the key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum KeyedPage {
+    /// The page of a payment.
+    Payment,
+    /// The page of a key handshake.
+    Handshake,
+}
+
+impl KeyedPage {
+    const fn path(self) -> &'static str {
+        match self {
+            Self::Payment => "pay",
+            Self::Handshake => "handshake",
+        }
+    }
+}
+
+impl fmt::Debug for PageRules {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PageRules").field("url", &self.url).finish_non_exhaustive()
+    }
+}
+
+impl Default for PageRules {
+    /// Pages on this machine that lead nowhere.
+    fn default() -> Self {
+        Self { url: "http://127.0.0.1:3000".to_owned(), return_urls: Vec::new(), key: [0; 32] }
+    }
+}
+
+impl PageRules {
+    /// The address of the page of an operation.
+    pub(crate) fn page_url(&self, page: KeyedPage, stream_id: StreamId) -> String {
+        format!("{}/{}/{stream_id}/{}", self.url, page.path(), self.secret(page.path(), stream_id))
+    }
+
+    /// Whether this is the secret in the page's address.
+    pub(crate) fn is_secret(&self, page: KeyedPage, stream_id: StreamId, given: &str) -> bool {
+        is_same(&self.secret(page.path(), stream_id), given)
+    }
+
+    /// The code that the page of an approved login gives to the app. It is stored nowhere.
+    pub(crate) fn login_code(&self, login: StreamId) -> String {
+        self.secret("login-code", login)
+    }
+
+    /// Whether this is the code of the login.
+    pub(crate) fn is_login_code(&self, login: StreamId, given: &str) -> bool {
+        is_same(&self.login_code(login), given)
+    }
+
+    /// 128 bits that nobody can guess without the key; others for each purpose.
+    fn secret(&self, purpose: &str, stream_id: StreamId) -> String {
+        let digest =
+            Sha256::new().chain_update(self.key).chain_update(purpose).chain_update(stream_id.to_string()).finalize();
+        digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    /// The field `return_url` of a request: where the page leads to, with `stream_id` in its query.
+    pub(crate) fn return_url(&self, given: Option<&str>, stream_id: StreamId) -> Result<Option<String>, StartError> {
+        self.with_stream_id(given, stream_id, &["stream_id"])
+    }
+
+    /// The same for a login, whose page also adds `code`.
+    pub(crate) fn login_return_url(
+        &self,
+        given: Option<&str>,
+        stream_id: StreamId,
+    ) -> Result<Option<String>, StartError> {
+        self.with_stream_id(given, stream_id, &["stream_id", "code"])
+    }
+
+    /// `added` are the parameters that the page adds: the URL may not have them already.
+    fn with_stream_id(
+        &self,
+        given: Option<&str>,
+        stream_id: StreamId,
+        added: &[&str],
+    ) -> Result<Option<String>, StartError> {
+        let Some(given) = given else { return Ok(None) };
+        let refused = |detail: &str| StartError::invalid("/return_url", detail);
+        if given.len() > MAX_BYTES {
+            return Err(refused("must have at most 2048 bytes"));
+        }
+        if given.contains(|character: char| character.is_whitespace() || character.is_control()) {
+            // The parser would remove some of them.
+            return Err(refused("must contain no spaces, line breaks and control characters"));
+        }
+        let Ok(mut url) = Url::parse(given) else { return Err(refused("must be an absolute http(s) URL")) };
+        if !url.username().is_empty() || url.password().is_some() {
+            return Err(refused("must have no user name and no password"));
+        }
+        if url.fragment().is_some() {
+            return Err(refused("must have no fragment (#)"));
+        }
+        if is_ambiguous(url.path()) {
+            return Err(refused(
+                "must have no `%2f`, `%5c` and `..;` in its path: servers disagree about what they mean",
+            ));
+        }
+        if let Some((name, _)) = url.query_pairs().find(|(name, _)| added.contains(&name.as_ref())) {
+            return Err(refused(&format!("must have no `{name}` in its query: the page adds it")));
+        }
+        if !self.return_urls.iter().any(|allowed| is_under(&url, allowed)) {
+            return Err(refused("must be under one of pages.return_urls (same origin, and the same path or below it)"));
+        }
+        url.query_pairs_mut().append_pair("stream_id", &stream_id.to_string());
+        Ok(Some(url.into()))
+    }
+}
+
+/// Whether some servers take this path for one of another folder: they decode slashes before they look for `..`, or leave out
+/// parameters (`;`) first.
+fn is_ambiguous(path: &str) -> bool {
+    let path = path.to_ascii_lowercase();
+    ["%2f", "%5c", "..;", ".%2e;", "%2e.;", "%2e%2e;"].iter().any(|part| path.contains(part))
+}
+
+/// Compares digests: the time it takes says nothing about the secret.
+fn is_same(secret: &str, given: &str) -> bool {
+    Sha256::digest(secret) == Sha256::digest(given)
+}
+
+fn is_under(url: &Url, allowed: &Url) -> bool {
+    let prefix = allowed.path();
+    let is_below = url.path().strip_prefix(prefix).is_some_and(|rest| {
+        // `/login` allows `/login/done`, not `/login-of-somebody-else`.
+        rest.is_empty() || prefix.ends_with('/') || rest.starts_with('/')
+    });
+    // Origins without a host (`data:`, `javascript:`) equal none.
+    url.origin() == allowed.origin() && is_below
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_page_has_a_secret_of_its_own() {
+        let rules = PageRules { key: [7; 32], ..PageRules::default() };
+        let [one, other] = [1, 2].map(|n| StreamId::from_parts(0, [n; 10]));
+        let secret = rules.secret("pay", one);
+        assert_eq!(secret.len(), 32);
+        assert_eq!(rules.page_url(KeyedPage::Payment, one), format!("{}/pay/{one}/{secret}", rules.url));
+        assert!(rules.is_secret(KeyedPage::Payment, one, &secret));
+        assert!(!rules.is_secret(KeyedPage::Payment, other, &secret));
+        assert!(!rules.is_secret(KeyedPage::Handshake, one, &secret));
+        assert!(!PageRules::default().is_secret(KeyedPage::Payment, one, &secret));
+        let code = rules.login_code(one);
+        assert!(rules.is_login_code(one, &code) && code.len() == 32 && code != secret);
+        for wrong in [&secret, &rules.login_code(other), &code.to_uppercase(), &code[..31], ""] {
+            assert!(!rules.is_login_code(one, wrong), "{wrong}");
+        }
+        assert!(!format!("{rules:?}").contains("7, 7"));
+    }
+
+    fn returned(given: &str) -> Option<String> {
+        let allowed = ["https://app.example/login", "http://localhost:8080/", "https://other.example/a/"];
+        let return_urls = allowed.iter().map(|url| url.parse().unwrap()).collect();
+        let rules = PageRules { return_urls, ..PageRules::default() };
+        rules.login_return_url(Some(given), StreamId::from_parts(0, [1; 10])).ok().flatten()
+    }
+
+    #[test]
+    fn urls_under_an_allowed_one_get_the_stream() {
+        let stream = StreamId::from_parts(0, [1; 10]);
+        for (given, expected) in [
+            ("https://app.example/login", format!("https://app.example/login?stream_id={stream}")),
+            (
+                "https://app.example:443/login/done?a=b%26c",
+                format!("https://app.example/login/done?a=b%26c&stream_id={stream}"),
+            ),
+            ("HTTPS://APP.example/login?", format!("https://app.example/login?stream_id={stream}")),
+            ("https://app.example/login/a;b=..", format!("https://app.example/login/a;b=..?stream_id={stream}")),
+            ("https://app.example/login?to=%2fa", format!("https://app.example/login?to=%2fa&stream_id={stream}")),
+            ("http://localhost:8080", format!("http://localhost:8080/?stream_id={stream}")),
+            ("https://other.example/a/b", format!("https://other.example/a/b?stream_id={stream}")),
+        ] {
+            assert_eq!(returned(given), Some(expected), "{given}");
+        }
+        assert_eq!(PageRules::default().return_url(None, stream).unwrap(), None);
+    }
+
+    #[test]
+    fn all_others_are_refused() {
+        for given in [
+            "",
+            "/login",
+            "//app.example/login",
+            "javascript:alert(1)",
+            "data:text/html,x",
+            "http://app.example/login",
+            "https://app.example:444/login",
+            "https://app.example/",
+            "https://app.example/loginx",
+            "https://app.example/login/../admin",
+            "https://app.example/login/%2e%2e/admin",
+            "https://app.example\\@evil.example/login",
+            "https://app.example.evil.example/login",
+            "https://app.example@evil.example/login",
+            "https://user@app.example/login",
+            "https://user:password@app.example/login",
+            "https://other.example/a",
+            "http://localhost:8081/",
+            "https://app.example/login/..%2fadmin",
+            "https://app.example/login/%2E%2E%2Fadmin",
+            "https://app.example/login/..%5cadmin",
+            "https://app.example/login/..;/admin",
+            "https://app.example/login/%2e%2E;a=b/admin",
+            "https://app.example/login\n",
+            " https://app.example/login",
+            "https://app.example/lo\tgin",
+            "https://app.example/login?a b",
+            "https://app.example/login#",
+            "https://app.example/login?#x",
+            "https://app.example/login?stream_id=1",
+            "https://app.example/login?a=b&stream%5Fid",
+            "https://app.example/login?code=1",
+            &format!("https://app.example/login?{}", "x".repeat(MAX_BYTES)),
+        ] {
+            assert_eq!(returned(given), None, "{given}");
+        }
+    }
+}

@@ -1,0 +1,558 @@
+//! A payment requested from a user: of an invoice that the Lightning backend creates, or of somebody else's invoice.
+//!
+//! ```text
+//! making ──the Lightning backend made an invoice──▶ asking        the request is sent to the user
+//! making ──it refuses, or gives none in time──▶ over   StatusUpdate {status: error, reason}
+//! asking ──approved──▶ asking                          StatusUpdate {status: user_approved}, once
+//! asking ──failed────▶ asking                          StatusUpdate {status: user_failed, reason?}
+//! asking ──rejected──▶ over                            StatusUpdate {status: user_rejected, reason?}
+//! asking ──proof─────▶ over                            StatusUpdate {status: paid, preimage}
+//! asking ──expired───▶ closing                         the service's invoice is looked up one last time
+//! closing ─not settled▶ over                           StatusUpdate {status: timeout}
+//! over   ──proof─────▶ over                            StatusUpdate {status: paid, preimage}, once
+//! over   ──a day later▶ leaving                        it waits for the next look-up of the service's invoice
+//! leaving ─not settled▶ forgotten                      once the Lightning backend has confirmed it, not while it is away
+//! ```
+//!
+//! The proof for the service's own invoice is the Lightning backend's report that it was settled; for somebody else's
+//! invoice it is a preimage that hashes to the payment hash. A payer's claim proves nothing (docs/payments.md): if it
+//! concerns the service's invoice, the invoice is looked up. For the app, *over* is the end; the operation itself stays
+//! until money can no longer arrive.
+//!
+//! | crash … | what resume does |
+//! | --- | --- |
+//! | before the request to the Lightning backend, or before its reply is committed | another invoice is requested; nobody has seen the first |
+//! | after the invoice is committed, before it is sent | the outbox sends it |
+//! | after the user has paid, before the settlement is committed | the invoice is watched from the start again: it is looked up |
+//! | while closing | the last look-up is repeated |
+
+mod invoice;
+mod payer;
+mod terms;
+
+use std::fmt;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use usher_protocol::bolt11::{Invoice, Network};
+use usher_protocol::message::{PaymentHash, PaymentStatus, Preimage, WalletMessage};
+use usher_protocol::subkey::Permission;
+
+use self::invoice::MAKING;
+pub use self::terms::{Charge, PaymentTerms, SubscriptionLink};
+use crate::UnixMillis;
+use crate::event_data::{EventData, PaymentData};
+use crate::operations::conversation::Conversation;
+use crate::operations::{
+    ChargeEnd, Charged, Effect, Input, Note, SetBack, StateMachine, StepResult, emit, lease, millis, optional_millis,
+};
+use crate::ports::{CorrelationKey, OperationKind};
+
+/// How long the last look-up is retried before the time-out is reported anyway, also if the service was down at the
+/// end.
+const CLOSING: Duration = Duration::from_secs(60);
+
+/// The same for an automatic charge: the charges of many subscriptions may end at the same instant.
+const CLOSING_CHARGE: Duration = Duration::from_secs(600);
+
+/// How long after the end the invoice is still watched: a day covers any restart of a wallet.
+const LINGER: Duration = Duration::from_secs(24 * 3600);
+
+/// The longest, for invoices that the Lightning backend keeps valid longer than requested.
+const LONGEST_LINGER: Duration = Duration::from_secs(30 * 24 * 3600);
+
+/// How long after its expiry an invoice stays reserved for the payment it was created for: a clock may be set back.
+const CLOCKS_DIFFER: Duration = Duration::from_secs(24 * 3600);
+
+/// The reason if the payment was withdrawn before the request was sent.
+const WITHDRAWN: &str = "the payment is not owed any more";
+
+/// The state of a payment.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Payment {
+    #[serde(flatten)]
+    conversation: Conversation,
+    request_id: String,
+    reference: Option<String>,
+    /// Millisats.
+    amount: u64,
+    description: String,
+    subscription: Option<SubscriptionLink>,
+    #[serde(with = "millis")]
+    expires_at: UnixMillis,
+    /// When it was requested.
+    #[serde(default, with = "optional_millis")]
+    asked_at: Option<UnixMillis>,
+    #[serde(rename = "bill")]
+    source: InvoiceSource,
+    phase: Phase,
+    approved: bool,
+    failures: u8,
+    /// The wallet's last status: a repetition of it has no effect.
+    last: Option<PaymentStatus>,
+    paid: bool,
+    /// The preimage of the service's invoice as shown by the payer: reported with `paid` if the Lightning backend
+    /// reports none.
+    shown: Option<Preimage>,
+    /// When the payer last claimed to have paid.
+    #[serde(with = "optional_millis")]
+    claimed_at: Option<UnixMillis>,
+    /// The request is no longer sent to the user.
+    #[serde(default)]
+    withdrawn: bool,
+    /// Where its page leads to at the end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    return_url: Option<String>,
+}
+
+/// How far a payment is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PaymentProgress {
+    /// The Lightning backend makes the invoice.
+    Making,
+    /// The user is asked to pay.
+    Asking,
+    /// Its time is over, and the invoice is looked up one last time.
+    Closing,
+    /// It was paid.
+    Paid,
+    /// It has ended and was not paid.
+    Over,
+}
+
+/// Where the invoice comes from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum InvoiceSource {
+    /// The service's own, for this network; `None` until it has been created.
+    Own { network: Network, invoice: Option<Invoice> },
+    /// Somebody else's.
+    Other { invoice: Invoice },
+}
+
+/// What arrived, and what the liquidity provider kept for opening a channel, in millisats.
+#[derive(Clone, Copy)]
+struct Skimmed {
+    received: u64,
+    fee: u64,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "phase", rename_all = "snake_case")]
+enum Phase {
+    Making {
+        tries: u32,
+        #[serde(with = "millis")]
+        next: UnixMillis,
+        #[serde(with = "millis")]
+        give_up: UnixMillis,
+    },
+    Asking,
+    Closing {
+        #[serde(with = "millis")]
+        next: UnixMillis,
+        #[serde(with = "millis")]
+        give_up: UnixMillis,
+    },
+    Over {
+        #[serde(with = "millis")]
+        until: UnixMillis,
+    },
+    /// It is removed once the Lightning backend has confirmed again that nothing arrived.
+    Leaving {
+        #[serde(with = "millis")]
+        give_up: UnixMillis,
+    },
+}
+
+impl fmt::Debug for Payment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Payment")
+            .field("amount", &self.amount)
+            .field("phase", &self.phase)
+            .field("paid", &self.paid)
+            .finish_non_exhaustive()
+    }
+}
+
+impl StateMachine for Payment {
+    fn kind(&self) -> OperationKind {
+        Self::kind(self)
+    }
+
+    fn step(&mut self, input: &Input, now: UnixMillis) -> StepResult {
+        Self::step(self, input, now)
+    }
+
+    fn wake_at(&self) -> Option<UnixMillis> {
+        Some(Self::wake_at(self))
+    }
+
+    fn clock_set_back(&mut self, set_back: SetBack, now: UnixMillis) {
+        Self::clock_set_back(self, set_back, now);
+    }
+
+    fn correlations(&self) -> Vec<CorrelationKey> {
+        Self::correlations(self)
+    }
+
+    fn kept_correlations(&self) -> Vec<(CorrelationKey, UnixMillis)> {
+        self.kept_correlation().into_iter().collect()
+    }
+
+    fn is_done(&self) -> bool {
+        Self::is_done(self)
+    }
+
+    fn lingers(&self) -> bool {
+        true
+    }
+
+    fn is_unattended(&self) -> bool {
+        self.is_charge()
+    }
+
+    fn watched(&self) -> Option<PaymentHash> {
+        Self::watched(self)
+    }
+}
+
+impl Payment {
+    /// Requests `amount` millisats to the Lightning backend, on `network`.
+    pub fn to_us(terms: PaymentTerms, amount: u64, network: Network, now: UnixMillis) -> (Self, Vec<Effect>) {
+        let charges = terms.subscription.as_ref().is_some_and(|link| link.charge.is_some());
+        let patience = if charges { MAKING.max(terms.expires_at.since(now) / 2) } else { MAKING };
+        let give_up = now.plus(patience).min(terms.expires_at);
+        let phase = Phase::Making { tries: 1, next: lease(now), give_up };
+        let mut payment = Self::new(terms, amount, InvoiceSource::Own { network, invoice: None }, phase);
+        payment.asked_at = Some(now);
+        let ask = payment.make_invoice(now);
+        (payment, vec![ask])
+    }
+
+    /// Requests the payment of somebody else's invoice, which names its amount.
+    pub fn of_invoice(terms: PaymentTerms, amount: u64, invoice: Invoice) -> (Self, Vec<Effect>) {
+        let request = invoice.clone();
+        let payment = Self::new(terms, amount, InvoiceSource::Other { invoice }, Phase::Asking);
+        let ask = payment.ask(&request);
+        (payment, vec![ask])
+    }
+
+    fn new(terms: PaymentTerms, amount: u64, source: InvoiceSource, phase: Phase) -> Self {
+        Self {
+            conversation: Conversation::new(terms.main_key, &terms.subkeys),
+            request_id: terms.request_id,
+            reference: terms.reference,
+            amount,
+            description: terms.description,
+            subscription: terms.subscription,
+            expires_at: terms.expires_at,
+            asked_at: None,
+            source,
+            phase,
+            approved: false,
+            failures: 0,
+            last: None,
+            paid: false,
+            shown: None,
+            claimed_at: None,
+            withdrawn: false,
+            return_url: None,
+        }
+    }
+
+    /// The same, with a page that leads there at the end.
+    #[must_use]
+    pub fn returning_to(mut self, return_url: Option<String>) -> Self {
+        self.return_url = return_url;
+        self
+    }
+
+    /// How far it is.
+    pub const fn progress(&self) -> PaymentProgress {
+        match self.phase {
+            _ if self.paid => PaymentProgress::Paid,
+            Phase::Making { .. } => PaymentProgress::Making,
+            Phase::Asking => PaymentProgress::Asking,
+            Phase::Closing { .. } => PaymentProgress::Closing,
+            Phase::Over { .. } | Phase::Leaving { .. } => PaymentProgress::Over,
+        }
+    }
+
+    /// Millisats.
+    pub const fn amount(&self) -> u64 {
+        self.amount
+    }
+
+    /// What it is for.
+    pub fn description(&self) -> &str {
+        &self.description
+    }
+
+    /// Until when it can be paid.
+    pub const fn expires_at(&self) -> UnixMillis {
+        self.expires_at
+    }
+
+    /// Where its page leads to at the end.
+    pub fn return_url(&self) -> Option<&str> {
+        self.return_url.as_deref()
+    }
+
+    pub(crate) const fn kind(&self) -> OperationKind {
+        match self.source {
+            InvoiceSource::Own { .. } => OperationKind::SinglePayment,
+            InvoiceSource::Other { .. } => OperationKind::InvoicePayment,
+        }
+    }
+
+    pub(crate) const fn wake_at(&self) -> UnixMillis {
+        match self.phase {
+            Phase::Making { next, .. } | Phase::Closing { next, .. } => next,
+            Phase::Asking => self.expires_at,
+            Phase::Over { until } => until,
+            Phase::Leaving { give_up } => give_up,
+        }
+    }
+
+    pub(crate) const fn is_done(&self) -> bool {
+        matches!(self.phase, Phase::Over { .. } | Phase::Leaving { .. })
+    }
+
+    /// Whether it is an automatic charge of a subscription.
+    pub(crate) const fn is_charge(&self) -> bool {
+        self.charge().is_some()
+    }
+
+    const fn charge(&self) -> Option<Charge> {
+        match &self.subscription {
+            Some(link) => link.charge,
+            None => None,
+        }
+    }
+
+    pub(crate) fn correlations(&self) -> Vec<CorrelationKey> {
+        let invoice = match &self.source {
+            InvoiceSource::Own { invoice, .. } => {
+                invoice.as_ref().map(|invoice| CorrelationKey::invoice(invoice.payment_hash()))
+            }
+            InvoiceSource::Other { invoice } => Some(CorrelationKey::paying(invoice.payment_hash())),
+        };
+        [CorrelationKey::request(&self.request_id)].into_iter().chain(invoice).collect()
+    }
+
+    /// The key of the service's own invoice. If a Lightning backend returned the same invoice for another request, one
+    /// settlement would pay both: until it has expired, the invoice belongs to this payment alone.
+    pub(crate) fn kept_correlation(&self) -> Option<(CorrelationKey, UnixMillis)> {
+        match &self.source {
+            InvoiceSource::Own { invoice: Some(invoice), .. } => {
+                let expired = UnixMillis::from_secs(invoice.expires_at());
+                Some((CorrelationKey::invoice(invoice.payment_hash()), expired.plus(CLOCKS_DIFFER)))
+            }
+            InvoiceSource::Own { invoice: None, .. } | InvoiceSource::Other { .. } => None,
+        }
+    }
+
+    /// The payment hash of the service's own invoice.
+    pub(crate) fn watched(&self) -> Option<PaymentHash> {
+        match &self.source {
+            InvoiceSource::Own { invoice: Some(invoice), .. } if !self.paid => Some(invoice.payment_hash()),
+            InvoiceSource::Own { .. } | InvoiceSource::Other { .. } => None,
+        }
+    }
+
+    pub(crate) fn step(&mut self, input: &Input, now: UnixMillis) -> StepResult {
+        match input {
+            Input::Timer if now >= self.wake_at() => self.woken(now),
+            Input::Resumed if matches!(self.phase, Phase::Making { .. } | Phase::Closing { .. }) => self.woken(now),
+            Input::Wallet {
+                author,
+                message: WalletMessage::PaymentResponse(response) | WalletMessage::PaymentConfirmation(response),
+                ..
+            } => self.answered(author, response, now),
+            Input::Wallet { author, message: WalletMessage::SubkeyProof { proof, .. }, .. } => {
+                match (&self.phase, self.invoice().cloned()) {
+                    (Phase::Asking, Some(invoice))
+                        if !self.withdrawn && self.conversation.prove(author, proof, Permission::Payment, now) =>
+                    {
+                        let device = self.tell_subscription(Note::Device { key: *author, proof: proof.clone() });
+                        StepResult::Stepped(self.ask_too(author, &invoice).into_iter().chain(device).collect())
+                    }
+                    _ => StepResult::Ignored,
+                }
+            }
+            Input::InvoiceMade(made) => self.made(made, now),
+            Input::CorrelationTaken => self.fail("the wallet gave an invoice that it had given before", now),
+            Input::Settled(settlement) => self.settled(settlement, now),
+            Input::InvoiceStatus(status) => self.looked_up(status, now),
+            Input::Note(Note::Withdraw) => self.withdraw(),
+            Input::Wallet { .. }
+            | Input::Timer
+            | Input::Resumed
+            | Input::ClockSetBack(_)
+            | Input::PaymentPrepared(_)
+            | Input::PaymentSent { .. }
+            | Input::Paid(_)
+            | Input::PaymentStatus(_)
+            | Input::Ticket(_)
+            | Input::AgeChecked { .. }
+            | Input::Signer(_)
+            | Input::Note(
+                Note::Asked(_)
+                | Note::Paid { .. }
+                | Note::Charged(_)
+                | Note::Device { .. }
+                | Note::Close
+                | Note::Happened(_),
+            ) => StepResult::Ignored,
+        }
+    }
+
+    pub(crate) fn clock_set_back(&mut self, set_back: SetBack, now: UnixMillis) {
+        set_back.expiry(&mut self.expires_at);
+        if let Some(asked_at) = &mut self.asked_at {
+            set_back.moment(asked_at, now);
+        }
+        if let Some(claimed_at) = &mut self.claimed_at {
+            set_back.moment(claimed_at, now);
+        }
+        match &mut self.phase {
+            Phase::Making { next, give_up, .. } | Phase::Closing { next, give_up } => {
+                set_back.pause(next, now);
+                set_back.pause(give_up, now);
+            }
+            Phase::Asking => {}
+            // Never removed too early: only a time later than any possible one comes from the clock that was ahead.
+            Phase::Over { until } | Phase::Leaving { give_up: until } => {
+                *until = (*until).min(now.plus(LONGEST_LINGER))
+            }
+        }
+    }
+
+    fn woken(&mut self, now: UnixMillis) -> StepResult {
+        match self.phase {
+            Phase::Making { .. } if self.withdrawn => self.fail(WITHDRAWN, now),
+            Phase::Making { give_up, .. } if now >= give_up => {
+                self.fail("the wallet did not make an invoice in time", now)
+            }
+            Phase::Making { tries, give_up, .. } => {
+                self.phase = Phase::Making { tries: tries.saturating_add(1), next: lease(now), give_up };
+                StepResult::Stepped(vec![self.make_invoice(now)])
+            }
+            Phase::Asking if matches!(self.source, InvoiceSource::Own { .. }) => {
+                let patience = if self.is_charge() { CLOSING_CHARGE } else { CLOSING };
+                self.close(now.plus(patience), now)
+            }
+            Phase::Asking => self.time_out(now),
+            Phase::Closing { give_up, .. } if now >= give_up => self.time_out(now),
+            Phase::Closing { give_up, .. } => self.close(give_up, now),
+            // The Lightning backend or this service may have been away all that time. The next regular look-up is soon
+            // enough: after long downtime there are many of these.
+            Phase::Over { .. } if self.watched().is_some() => {
+                self.phase = Phase::Leaving { give_up: now.plus(LONGEST_LINGER) };
+                StepResult::Stepped(Vec::new())
+            }
+            Phase::Over { .. } | Phase::Leaving { .. } => StepResult::Stepped(vec![Effect::Finish]),
+        }
+    }
+
+    /// The invoice, once there is one.
+    pub const fn invoice(&self) -> Option<&Invoice> {
+        match &self.source {
+            InvoiceSource::Own { invoice, .. } => invoice.as_ref(),
+            InvoiceSource::Other { invoice } => Some(invoice),
+        }
+    }
+
+    fn proven(&mut self, preimage: Option<&Preimage>, skimmed: Option<Skimmed>, now: UnixMillis) -> StepResult {
+        if self.paid {
+            return StepResult::Ignored;
+        }
+        self.paid = true;
+        let data = PaymentData {
+            preimage: preimage.map(Preimage::to_hex),
+            amount_received: skimmed.map(|skimmed| skimmed.received),
+            skimmed_fee: skimmed.map(|skimmed| skimmed.fee),
+            ..self.data("paid")
+        };
+        let paid = emit(EventData::Payment(data), now);
+        let mut effects = vec![paid, Effect::ClearOutbox];
+        let note = match self.charge() {
+            Some(charge) => Note::Charged(Charged { charge, end: ChargeEnd::Paid(preimage.copied()) }),
+            None => Note::Paid { request_id: self.request_id.clone() },
+        };
+        effects.extend(self.tell_subscription(note));
+        match &self.source {
+            InvoiceSource::Own { .. } => {
+                self.phase = Phase::Over { until: now };
+                effects.push(Effect::Finish);
+            }
+            InvoiceSource::Other { .. } => self.phase = Phase::Over { until: self.over_until(now) },
+        }
+        StepResult::Stepped(effects)
+    }
+
+    fn time_out(&mut self, now: UnixMillis) -> StepResult {
+        self.end("timeout", Some("the user did not pay in time"), now)
+    }
+
+    /// It will not be paid, because nobody has seen an invoice.
+    fn fail(&mut self, reason: &str, now: UnixMillis) -> StepResult {
+        let Phase::Making { .. } = self.phase else { return StepResult::Ignored };
+        let outcome = self.end("error", Some(reason), now);
+        match outcome {
+            StepResult::Stepped(mut effects) => {
+                effects.push(Effect::Finish);
+                StepResult::Stepped(effects)
+            }
+            StepResult::Ignored => StepResult::Ignored,
+        }
+    }
+
+    fn end(&mut self, status: &'static str, reason: Option<&str>, now: UnixMillis) -> StepResult {
+        self.phase = Phase::Over { until: self.over_until(now) };
+        let mut effects = vec![self.tell(status, reason, now), Effect::ClearOutbox];
+        if let Some(charge) = self.charge() {
+            let end = ChargeEnd::Failed { status: status.to_owned(), reason: reason.map(str::to_owned) };
+            effects.extend(self.tell_subscription(Note::Charged(Charged { charge, end })));
+        }
+        StepResult::Stepped(effects)
+    }
+
+    /// Until when money may arrive; somebody else's invoice is remembered until no request can name it again.
+    fn over_until(&self, now: UnixMillis) -> UnixMillis {
+        let linger = now.plus(LINGER);
+        let expired = |invoice: &Invoice| UnixMillis::from_secs(invoice.expires_at()).plus(Duration::from_secs(60));
+        match &self.source {
+            // A Lightning backend may create invoices that are valid longer than requested.
+            InvoiceSource::Own { invoice, .. } => {
+                invoice.as_ref().map_or(linger, |invoice| expired(invoice).clamp(linger, now.plus(LONGEST_LINGER)))
+            }
+            InvoiceSource::Other { invoice } if self.paid => expired(invoice),
+            InvoiceSource::Other { invoice } => expired(invoice).max(linger),
+        }
+    }
+
+    fn tell_subscription(&self, note: Note) -> Option<Effect> {
+        let link = self.subscription.as_ref()?;
+        Some(Effect::Tell(CorrelationKey::subscription(&link.subscription_id), note))
+    }
+
+    fn tell(&self, status: &str, reason: Option<&str>, now: UnixMillis) -> Effect {
+        let data = PaymentData { reason: reason.map(str::to_owned), ..self.data(status) };
+        emit(EventData::Payment(data), now)
+    }
+
+    /// What every event of the payment says.
+    fn data(&self, status: &str) -> PaymentData {
+        PaymentData {
+            status: status.to_owned(),
+            request_id: self.reference.clone(),
+            subscription_id: self.subscription.as_ref().map(|link| link.subscription_id.clone()),
+            ..PaymentData::default()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,601 @@
+//! A payment of somebody else's invoice by the service's Lightning backend.
+//!
+//! ```text
+//! waiting ──a request is signed, over a live connection──▶ sending   the request is stored, and only then sent
+//! waiting ──until the end no connection was there────────▶ over      error, not_paid: nothing was sent
+//! sending ──the backend shows the preimage───────────────▶ over      paid
+//! sending ──the request did not leave after all──────────▶ waiting   another request may be signed
+//! sending ──it refuses, fails, or does not reply─────────▶ checking  the payment is looked up
+//! checking ─the backend shows the preimage───────────────▶ over      paid
+//! checking ─failed, by state, or refused and not found───▶ over      error, not_paid
+//! checking ─proven not to have been made─────────────────▶ waiting   before `expires_at`: a new attempt
+//!                                                        ▶ over      after it: error, not_paid, if look-ups find payments under way
+//! checking ─nothing to be learnt for long────────────────▶ over      error, unknown
+//! over     ─paid after all───────────────────────────────▶ over      paid, once
+//! ```
+//!
+//! An attempt begins when its request can be written to a live connection: while there is none, nothing is signed and
+//! nothing can have been sent. A request is stored before it is written. It carries the time after which the backend does
+//! not act on it, a minute ahead at most; until then the adapter may send the *same* request again. A *second* request is
+//! signed only when the first is known not to have left, or when the payment is **proven** not to have been made: its time
+//! has passed by both clocks with a margin, the backend answers "not found", its look-ups have been seen to find our
+//! payments, and it never reported this one as under way. If the backend reported that it *tried*
+//! (`PAYMENT_FAILED` may be a time-out), its look-ups must have been seen to find payments under way, too, and the invoice
+//! must have expired.
+//!
+//! A second request is harmless even if the first is under way after all: both name the same payment hash, which a node pays
+//! once. `not_paid` is not: the app may pay in another way. So it takes look-ups that have been seen to find payments under
+//! way; a backend whose look-ups list only settled payments ends as `unknown`.
+//!
+//! | crash or stop … | what the next start does |
+//! | --- | --- |
+//! | while waiting, the request not signed, or signed and not stored | nothing was sent: a request is signed as soon as there is a connection |
+//! | after the request is stored, before or after it is written; before its reply is committed | within its minute: looked up, and the same request is sent again when the backend does not know the payment. Later: looked up |
+//! | while checking | looked up again |
+//!
+//! What remains unknown, with a backend whose look-ups find no outgoing payments: a crash between the commit of the signed
+//! request and the write to the socket that follows it (microseconds, the connection being there), when the next start
+//! comes after the request's minute. No outage widens this window.
+
+pub(crate) mod start;
+
+use std::fmt;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use usher_protocol::bolt11::Invoice;
+
+use crate::UnixMillis;
+use crate::event_data::{EventData, PaymentData};
+use crate::operations::{
+    BUDGET_WINDOW, Effect, Input, LightningRequest, SetBack, Spending, StateMachine, StepResult, emit, lease, millis,
+};
+use crate::ports::{CorrelationKey, Finds, LightningError, OperationKind, OutgoingStatus, PaidInvoice, SignedPayment};
+
+/// The longest pause before the next wait for a connection; the adapter does the waiting, which takes most of the time.
+const LONGEST_PAUSE: Duration = Duration::from_secs(2);
+
+/// How long after its expiry by our clock a request is treated as void, because clocks differ and relays may be slow.
+/// (The backend's own clock must have passed the expiry as well: the adapter ensures that.)
+const VOID_AFTER: Duration = Duration::from_secs(60);
+
+/// How long after everything has expired look-ups continue with a backend that does not know the payment.
+const AFTER_EXPIRY: Duration = Duration::from_secs(600);
+
+/// The longest time of these look-ups.
+const LONGEST_UNKNOWN: Duration = Duration::from_secs(24 * 3600);
+
+/// The longest that a payment can be in progress: two weeks of blocks, the largest time lock of usual routes.
+const LONGEST_PENDING: Duration = Duration::from_secs(14 * 24 * 3600);
+
+/// How many look-ups may fail after a refusal before the refusal is accepted.
+const CONFIRMING: u32 = 3;
+
+/// How many seconds after its end a payment that is not known to be paid is looked up again. The backend may have been
+/// away only for a moment, or for days.
+const AFTER_THE_END: [u64; 11] = [60, 120, 300, 600, 1200, 3600, 6 * 3600, DAY, 3 * DAY, 7 * DAY, 14 * DAY];
+
+/// In seconds.
+const DAY: u64 = 24 * 3600;
+
+/// The state of a payment by the service's own backend.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OutgoingPayment {
+    invoice: Invoice,
+    reference: Option<String>,
+    #[serde(with = "millis")]
+    started_at: UnixMillis,
+    /// Until when attempts may begin.
+    #[serde(with = "millis")]
+    expires_at: UnixMillis,
+    /// How many requests were signed and stored.
+    attempts: u32,
+    /// An earlier request was sent: if it is in progress after all, a later one may be refused because of it.
+    #[serde(default)]
+    sent_before: bool,
+    /// An earlier request may be in progress: the look-ups that did not find it list only settled payments.
+    #[serde(default)]
+    in_doubt: bool,
+    /// Why the last attempt failed, if the backend reported it.
+    #[serde(default)]
+    reason: Option<String>,
+    /// The largest fee in millisats that the configuration allowed at the start.
+    #[serde(default)]
+    fees_allowed: u64,
+    /// The fee in millisats that the backend reported.
+    #[serde(default)]
+    fees_paid: Option<u64>,
+    phase: Phase,
+    paid: bool,
+    /// It is over, and nobody knows whether it was paid.
+    #[serde(default)]
+    unknown: bool,
+}
+
+/// A request that was signed and stored.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Attempt {
+    signed: SignedPayment,
+    /// An earlier process may have sent it.
+    resumed: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "phase", rename_all = "snake_case")]
+enum Phase {
+    /// No request has been sent that the backend could still act on.
+    Waiting {
+        tries: u32,
+        #[serde(with = "millis")]
+        next: UnixMillis,
+    },
+    /// The request is being sent, or its reply is awaited.
+    Sending {
+        attempt: Attempt,
+        /// When the reply is treated as lost.
+        #[serde(with = "millis")]
+        next: UnixMillis,
+    },
+    /// The request may have been sent, and its result is looked up.
+    Checking {
+        attempt: Attempt,
+        tries: u32,
+        /// The backend replied that it did not pay.
+        refused: bool,
+        /// It replied that it tried, or the request was sent more than once: its refusal alone proves nothing.
+        tried: bool,
+        /// It has reported that the payment is in progress.
+        pending: bool,
+        #[serde(with = "millis")]
+        next: UnixMillis,
+    },
+    Over {
+        #[serde(with = "millis")]
+        at: UnixMillis,
+        checks: usize,
+    },
+}
+
+impl fmt::Debug for OutgoingPayment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OutgoingPayment")
+            .field("invoice", &self.invoice)
+            .field("phase", &self.phase)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Attempt {
+    fn until(&self) -> UnixMillis {
+        UnixMillis::from_secs(self.signed.until)
+    }
+
+    /// The time after which no backend acts on the request, wherever it may be queued.
+    fn void_at(&self) -> UnixMillis {
+        self.until().plus(VOID_AFTER)
+    }
+}
+
+impl StateMachine for OutgoingPayment {
+    fn kind(&self) -> OperationKind {
+        OperationKind::OutgoingPayment
+    }
+
+    fn step(&mut self, input: &Input, now: UnixMillis) -> StepResult {
+        Self::step(self, input, now)
+    }
+
+    fn wake_at(&self) -> Option<UnixMillis> {
+        Some(Self::wake_at(self))
+    }
+
+    fn clock_set_back(&mut self, set_back: SetBack, now: UnixMillis) {
+        Self::clock_set_back(self, set_back, now);
+    }
+
+    fn correlations(&self) -> Vec<CorrelationKey> {
+        vec![self.correlation()]
+    }
+
+    fn is_done(&self) -> bool {
+        Self::is_done(self)
+    }
+
+    fn lingers(&self) -> bool {
+        true
+    }
+
+    fn spending(&self) -> Option<Spending> {
+        Some(Self::spending(self))
+    }
+}
+
+impl OutgoingPayment {
+    /// Pays `invoice`, which names its amount; no attempt begins after `expires_at`. `reference` is the app's own and
+    /// repeated in events. `fees_allowed` is the largest fee in millisats: it is reserved in the budget, because NIP-47
+    /// has no way to limit the fee that a backend pays.
+    pub fn start(
+        invoice: Invoice,
+        reference: Option<String>,
+        expires_at: UnixMillis,
+        fees_allowed: u64,
+        now: UnixMillis,
+    ) -> (Self, Vec<Effect>) {
+        let expires_at = expires_at.min(UnixMillis::from_secs(invoice.expires_at()));
+        let phase = Phase::Waiting { tries: 0, next: lease(now) };
+        let payment = Self {
+            invoice,
+            reference,
+            started_at: now,
+            expires_at,
+            attempts: 0,
+            sent_before: false,
+            in_doubt: false,
+            reason: None,
+            fees_allowed,
+            fees_paid: None,
+            phase,
+            paid: false,
+            unknown: false,
+        };
+        let prepare = payment.prepare();
+        (payment, vec![prepare])
+    }
+
+    /// The invoice that it pays.
+    pub const fn invoice(&self) -> &Invoice {
+        &self.invoice
+    }
+
+    pub(crate) fn wake_at(&self) -> UnixMillis {
+        match &self.phase {
+            Phase::Waiting { next, .. } => (*next).min(self.expires_at),
+            Phase::Sending { next, .. } | Phase::Checking { next, .. } => *next,
+            Phase::Over { at, checks } => match AFTER_THE_END.get(*checks) {
+                Some(secs) if !self.paid => at.plus(Duration::from_secs(*secs)),
+                _ => self.forgotten_at(),
+            },
+        }
+    }
+
+    /// What it has spent, or may spend.
+    pub(crate) fn spending(&self) -> Spending {
+        let amount = self.invoice.amount().unwrap_or_default();
+        let (until, certain_not) = match self.phase {
+            Phase::Over { at, .. } => (Some(at.plus(BUDGET_WINDOW)), !self.paid && !self.unknown),
+            Phase::Waiting { .. } | Phase::Sending { .. } | Phase::Checking { .. } => (None, false),
+        };
+        if certain_not {
+            return Spending { amount: 0, fees_allowed: 0, fees_paid: None, until };
+        }
+        Spending { amount, fees_allowed: self.fees_allowed, fees_paid: self.fees_paid, until }
+    }
+
+    pub(crate) const fn is_done(&self) -> bool {
+        matches!(self.phase, Phase::Over { .. })
+    }
+
+    pub(crate) fn correlation(&self) -> CorrelationKey {
+        CorrelationKey::paying(self.invoice.payment_hash())
+    }
+
+    pub(crate) fn step(&mut self, input: &Input, now: UnixMillis) -> StepResult {
+        match input {
+            Input::Timer if now >= self.wake_at() => self.woken(now),
+            Input::Resumed => self.resumed(now),
+            Input::PaymentPrepared(prepared) => self.prepared(prepared, now),
+            Input::Paid(paid) => self.shown(paid, now),
+            Input::PaymentSent { attempt, result: Ok(paid) } => self.replied(*attempt, paid, now),
+            Input::PaymentSent { attempt, result: Err(failure) } => self.failed(*attempt, failure, now),
+            Input::PaymentStatus(status) => self.looked_up(status, now),
+            _ => StepResult::Ignored,
+        }
+    }
+
+    pub(crate) fn clock_set_back(&mut self, set_back: SetBack, now: UnixMillis) {
+        set_back.moment(&mut self.started_at, now);
+        set_back.expiry(&mut self.expires_at);
+        match &mut self.phase {
+            // The request itself contains its expiry: the backend compares it with its own clock.
+            Phase::Waiting { next, .. } | Phase::Sending { next, .. } | Phase::Checking { next, .. } => {
+                set_back.pause(next, now);
+            }
+            Phase::Over { at, .. } => set_back.moment(at, now),
+        }
+    }
+
+    /// No request can name an expired invoice again, and it no longer counts towards the budget: only then may it be
+    /// removed.
+    fn forgotten_at(&self) -> UnixMillis {
+        let expired = UnixMillis::from_secs(self.invoice.expires_at()).plus(Duration::from_secs(60));
+        match self.phase {
+            Phase::Over { at, checks } if !self.paid => {
+                let last = checks.checked_sub(1).and_then(|last| AFTER_THE_END.get(last)).copied().unwrap_or_default();
+                expired.max(at.plus(Duration::from_secs(last + 60)))
+            }
+            Phase::Over { at, .. } => expired.max(at.plus(BUDGET_WINDOW)),
+            _ => expired,
+        }
+    }
+
+    fn woken(&mut self, now: UnixMillis) -> StepResult {
+        match &mut self.phase {
+            Phase::Waiting { .. } if now >= self.expires_at => self.not_paid(now),
+            Phase::Waiting { next, .. } => {
+                *next = lease(now);
+                StepResult::Stepped(vec![self.prepare()])
+            }
+            Phase::Sending { .. } => self.check(None, now),
+            Phase::Checking { tries, next, .. } => {
+                *tries = tries.saturating_add(1);
+                *next = lease(now);
+                StepResult::Stepped(vec![self.look_up()])
+            }
+            Phase::Over { checks, .. } if !self.paid && *checks < AFTER_THE_END.len() => {
+                *checks += 1;
+                StepResult::Stepped(vec![self.look_up()])
+            }
+            Phase::Over { .. } => StepResult::Stepped(vec![Effect::Finish]),
+        }
+    }
+
+    /// The process that sent the request is gone, and with it the reply.
+    fn resumed(&mut self, now: UnixMillis) -> StepResult {
+        match &mut self.phase {
+            Phase::Sending { attempt, next } if now < attempt.until() => {
+                attempt.resumed = true;
+                *next = lease(attempt.until());
+                let send = self.send();
+                StepResult::Stepped(send.into_iter().collect())
+            }
+            Phase::Sending { attempt, .. } => {
+                attempt.resumed = true;
+                self.check(None, now)
+            }
+            Phase::Waiting { .. } | Phase::Checking { .. } => self.woken(now),
+            Phase::Over { .. } => StepResult::Ignored,
+        }
+    }
+
+    fn prepare(&self) -> Effect {
+        let (invoice, until) = (self.invoice.clone(), self.expires_at.secs());
+        Effect::Ask(LightningRequest::PreparePayment { invoice, until })
+    }
+
+    fn send(&self) -> Option<Effect> {
+        let Phase::Sending { attempt, .. } = &self.phase else { return None };
+        Some(Effect::Ask(LightningRequest::Pay {
+            invoice: self.invoice.clone(),
+            payment: attempt.signed.clone(),
+            attempt: self.attempts,
+            again: attempt.resumed,
+        }))
+    }
+
+    fn look_up(&self) -> Effect {
+        let asked = match &self.phase {
+            Phase::Checking { attempt, .. } => Some(attempt.signed.clone()),
+            _ => None,
+        };
+        Effect::Ask(LightningRequest::LookUpPayment { hash: self.invoice.payment_hash(), asked })
+    }
+
+    /// A request has been signed, or could not be.
+    fn prepared(&mut self, prepared: &Result<SignedPayment, LightningError>, now: UnixMillis) -> StepResult {
+        let Phase::Waiting { tries, .. } = self.phase else { return StepResult::Ignored };
+        match prepared {
+            Ok(signed) if now < self.expires_at => {
+                self.attempts = self.attempts.saturating_add(1);
+                self.reason = None;
+                let attempt = Attempt { signed: signed.clone(), resumed: false };
+                let next = lease(attempt.until());
+                self.phase = Phase::Sending { attempt, next };
+                StepResult::Stepped(self.send().into_iter().collect())
+            }
+            Ok(_) => self.not_paid(now),
+            Err(LightningError::Refused { again: false, reason }) => {
+                self.reason = Some(reason.clone());
+                self.not_paid(now)
+            }
+            Err(failure) => {
+                self.reason.get_or_insert_with(|| failure.to_string());
+                self.wait(tries.saturating_add(1), now)
+            }
+        }
+    }
+
+    /// No request is out; waits for a connection again.
+    fn wait(&mut self, tries: u32, now: UnixMillis) -> StepResult {
+        let pause = Duration::from_secs(1 << tries.saturating_sub(1).min(3)).min(LONGEST_PAUSE);
+        self.phase = Phase::Waiting { tries, next: now.plus(pause) };
+        StepResult::Stepped(Vec::new())
+    }
+
+    /// `failure` is the backend's reply, if there was one.
+    fn check(&mut self, failure: Option<&LightningError>, now: UnixMillis) -> StepResult {
+        let (Phase::Sending { attempt, .. } | Phase::Checking { attempt, .. }) = &self.phase else {
+            return StepResult::Ignored;
+        };
+        let attempt = attempt.clone();
+        let (refused, tried) = match failure {
+            Some(LightningError::Refused { reason, .. }) => {
+                self.reason = Some(reason.clone());
+                // An earlier process may have sent it, or there was an earlier attempt: that one may be in progress.
+                (true, attempt.resumed || self.sent_before)
+            }
+            Some(LightningError::Failed(reason)) => {
+                self.reason = Some(reason.clone());
+                (true, true)
+            }
+            _ => (false, false),
+        };
+        self.phase = Phase::Checking { attempt, tries: 1, refused, tried, pending: false, next: lease(now) };
+        StepResult::Stepped(vec![self.look_up()])
+    }
+
+    /// The backend shows a preimage.
+    fn shown(&mut self, paid: &PaidInvoice, now: UnixMillis) -> StepResult {
+        if self.paid || paid.preimage.payment_hash() != self.invoice.payment_hash() {
+            return StepResult::Ignored;
+        }
+        self.paid = true;
+        self.fees_paid = paid.fees_paid;
+        self.phase = Phase::Over { at: now, checks: 0 };
+        let data = PaymentData {
+            status: "paid".to_owned(),
+            preimage: Some(paid.preimage.to_hex()),
+            fees_paid: paid.fees_paid,
+            request_id: self.reference.clone(),
+            ..PaymentData::default()
+        };
+        StepResult::Stepped(vec![emit(EventData::Payment(data), now)])
+    }
+
+    /// The backend replies that it has paid.
+    fn replied(&mut self, attempt: u32, paid: &PaidInvoice, now: UnixMillis) -> StepResult {
+        match self.shown(paid, now) {
+            // The preimage of another hash is no proof: the state of the payment is unknown.
+            StepResult::Ignored if !self.paid => match self.phase {
+                Phase::Sending { .. } if attempt == self.attempts => self.check(None, now),
+                _ => StepResult::Ignored,
+            },
+            outcome => outcome,
+        }
+    }
+
+    /// The backend did not pay, or did not confirm that it did.
+    fn failed(&mut self, number: u32, failure: &LightningError, now: UnixMillis) -> StepResult {
+        if number != self.attempts {
+            return StepResult::Ignored;
+        }
+        let attempt = match &self.phase {
+            Phase::Sending { attempt, .. } => attempt,
+            // The reply was late: look-ups have begun and have not contradicted it.
+            Phase::Checking { attempt, refused: false, pending: false, .. }
+                if matches!(
+                    failure,
+                    LightningError::NotSent | LightningError::Refused { .. } | LightningError::Failed(_)
+                ) =>
+            {
+                attempt
+            }
+            Phase::Waiting { .. } | Phase::Checking { .. } | Phase::Over { .. } => return StepResult::Ignored,
+        };
+        match failure {
+            LightningError::NotSent if !attempt.resumed => {
+                self.reason.get_or_insert_with(|| failure.to_string());
+                self.wait(1, now)
+            }
+            _ => self.check(Some(failure), now),
+        }
+    }
+
+    fn looked_up(&mut self, status: &Result<OutgoingStatus, LightningError>, now: UnixMillis) -> StepResult {
+        if let Ok(OutgoingStatus::Paid(paid)) = status {
+            let shown = self.shown(paid, now);
+            if shown != StepResult::Ignored {
+                return shown;
+            }
+        }
+        let expired_at = UnixMillis::from_secs(self.invoice.expires_at()).plus(AFTER_EXPIRY);
+        let Phase::Checking { attempt, tries, refused, tried, pending, .. } = &mut self.phase else {
+            return StepResult::Ignored;
+        };
+        match status {
+            Ok(OutgoingStatus::Failed) => {
+                self.reason.get_or_insert_with(|| "the payment failed".to_owned());
+                self.in_doubt = false;
+                return self.not_paid(now);
+            }
+            Ok(OutgoingStatus::Unknown(_)) if *refused && !*tried => return self.not_paid(now),
+            Ok(OutgoingStatus::Unknown(finds)) if !*pending && now >= attempt.void_at() => {
+                match *tried {
+                    // While the invoice is payable, an earlier attempt may still arrive.
+                    true if *finds >= Finds::Unsettled && now >= expired_at => {
+                        self.in_doubt = false;
+                        return self.not_paid(now);
+                    }
+                    false if *finds >= Finds::Unsettled || *finds == Finds::Settled && now < self.expires_at => {
+                        self.in_doubt = *finds < Finds::Unsettled;
+                        return self.attempt_again(now);
+                    }
+                    _ => {}
+                }
+            }
+            Ok(OutgoingStatus::Unknown(_)) => {}
+            Err(_) if *refused && !*tried && *tries >= CONFIRMING => return self.not_paid(now),
+            Err(_) => {}
+            // It knows the payment: the refusal is no longer certain.
+            Ok(OutgoingStatus::Pending) => (*refused, *pending) = (false, true),
+            // The preimage is no proof.
+            Ok(OutgoingStatus::Paid(_)) => (*refused, *tried) = (false, true),
+        }
+        self.check_again(now)
+    }
+
+    /// The backend does not know the payment: a new attempt, or the end.
+    fn attempt_again(&mut self, now: UnixMillis) -> StepResult {
+        if now >= self.expires_at {
+            self.reason.get_or_insert_with(|| "the wallet did not pay in time".to_owned());
+            return self.not_paid(now);
+        }
+        self.sent_before = true;
+        self.phase = Phase::Waiting { tries: 0, next: lease(now) };
+        StepResult::Stepped(vec![self.prepare()])
+    }
+
+    fn check_again(&mut self, now: UnixMillis) -> StepResult {
+        let (expires_at, give_up) = (self.expires_at, self.give_up_at());
+        let Phase::Checking { attempt, tries, pending, next, .. } = &mut self.phase else { return StepResult::Ignored };
+        // Sooner while a new attempt may follow.
+        let slowest = if now < expires_at && !*pending { 4 } else { 6 };
+        *next = now.plus(Duration::from_secs(1 << (*tries).min(slowest)));
+        if now < attempt.void_at() {
+            *next = (*next).min(attempt.void_at());
+        }
+        if now < give_up {
+            return StepResult::Stepped(Vec::new());
+        }
+        let reason = match &self.reason {
+            _ if *pending => "the payment has been under way for too long".to_owned(),
+            Some(reason) => reason.clone(),
+            None => "the wallet was asked to pay and cannot say whether it did".to_owned(),
+        };
+        self.end("unknown", &reason, now)
+    }
+
+    fn give_up_at(&self) -> UnixMillis {
+        let (void_at, pending) = match &self.phase {
+            Phase::Checking { attempt, pending, .. } => (attempt.void_at(), *pending),
+            _ => (self.started_at, false),
+        };
+        if pending {
+            return self.started_at.plus(LONGEST_PENDING);
+        }
+        let expired = UnixMillis::from_secs(self.invoice.expires_at()).max(void_at);
+        expired.plus(AFTER_EXPIRY).min(self.started_at.plus(LONGEST_UNKNOWN))
+    }
+
+    /// The last request was not sent or did not pay; the result of an earlier one may be unknown.
+    fn not_paid(&mut self, now: UnixMillis) -> StepResult {
+        let reason = self.reason.clone().unwrap_or_else(|| LightningError::NotSent.to_string());
+        self.end(if self.in_doubt { "unknown" } else { "not_paid" }, &reason, now)
+    }
+
+    /// `outcome` is the certainty that nothing was paid: `not_paid` or `unknown`.
+    fn end(&mut self, outcome: &str, reason: &str, now: UnixMillis) -> StepResult {
+        self.unknown = outcome == "unknown";
+        self.phase = Phase::Over { at: now, checks: 0 };
+        let data = PaymentData {
+            status: "error".to_owned(),
+            outcome: Some(outcome.to_owned()),
+            reason: Some(reason.to_owned()),
+            request_id: self.reference.clone(),
+            ..PaymentData::default()
+        };
+        StepResult::Stepped(vec![emit(EventData::Payment(data), now)])
+    }
+}
+
+#[cfg(test)]
+mod tests;

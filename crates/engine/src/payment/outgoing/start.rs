@@ -1,0 +1,70 @@
+//! Starts a payment by the service's own Lightning backend, within its budget.
+
+use std::time::Duration;
+
+use usher_protocol::bolt11::Invoice;
+
+use crate::kernel::errors::StartError;
+use crate::operations::{Operation, OutgoingPayment};
+use crate::payment::spending_budget::BudgetError;
+use crate::ports::{CorrelationKey, NewIdempotencyRecord};
+use crate::starter::Starter;
+use crate::{StreamId, UnixMillis};
+
+/// What the Lightning backend is to pay.
+pub(crate) struct ServicePaymentRequest {
+    /// The invoice; it names its amount.
+    pub(crate) invoice: Invoice,
+    /// The caller's own reference, repeated in events.
+    pub(crate) reference: Option<String>,
+    /// No attempt begins after it.
+    pub(crate) expires_at: UnixMillis,
+}
+
+impl Starter {
+    /// Commits the payment as `id`; returns the operation that pays this invoice already, if there is one.
+    pub(crate) async fn pay_from_backend(
+        &self,
+        id: StreamId,
+        request: ServicePaymentRequest,
+        record: Option<NewIdempotencyRecord>,
+    ) -> Result<Option<StreamId>, StartError> {
+        self.need_lightning()?;
+        let now = self.clock.now();
+        let ServicePaymentRequest { invoice, reference, expires_at } = request;
+        let fee = self.budget.largest_fee(invoice.amount().unwrap_or_default());
+        let paying = CorrelationKey::paying(invoice.payment_hash());
+        let (payment, effects) = OutgoingPayment::start(invoice, reference, expires_at, fee, now);
+        let starting = self.starting_payments.read().await;
+        let share = match self.budget.reserve(id, &payment.spending(), now) {
+            Ok(share) => share,
+            Err(BudgetError::TooLarge { budget, fee }) => {
+                let detail = format!(
+                    "is more than wallet.daily_budget_millisats ({budget}) allows for a whole day, with a fee of up to \
+                     {fee} millisats"
+                );
+                return Err(StartError::invalid("/invoice", detail));
+            }
+            Err(BudgetError::Exhausted { retry_after }) => {
+                drop(starting);
+                // A concurrent request with the same invoice may have taken the share, and be committing now.
+                let _started = self.starting_payments.write().await;
+                return match self.index.find(paying) {
+                    Some(owner) => Ok(Some(owner)),
+                    None => Err(StartError::BudgetExhausted { retry_after: whole_secs(retry_after) }),
+                };
+            }
+        };
+        let owner = self.create(id, Operation::OutgoingPayment(payment), effects, record).await;
+        if matches!(owner, Ok(Some(_)) | Err(StartError::TooManyOpen | StartError::TooManyEnded | StartError::Repeated))
+        {
+            share.release();
+        }
+        owner
+    }
+}
+
+/// Seconds, rounded up.
+fn whole_secs(duration: Duration) -> u64 {
+    duration.as_secs() + u64::from(duration.subsec_nanos() > 0)
+}

@@ -1,0 +1,5 @@
+//! Subscriptions: requested from users, charged when due, closed by either side.
+
+pub(crate) mod operation;
+pub(crate) mod request;
+pub(crate) mod subscriptions;

@@ -1,0 +1,417 @@
+//! A subscription: from a user's agreement to its end.
+//!
+//! ```text
+//! active ──the user closes it──────▶ ended   SubscriptionClosed {subscription_id, main_key, reason?}
+//! active ──the operator closes it──▶ ended   the user's wallet is notified
+//! active ──the last payment is made▶ ended   (completed)
+//! active ──no payment falls due────▶ ended   (ended)
+//! active ──a payment is made───────▶ active  counted
+//! ```
+//!
+//! With `auto_charge`, each due date is charged by a payment of its own, one at a time:
+//!
+//! ```text
+//! due ──────▶ charging               a payment is started, in the same commit
+//! charging ─paid──▶ done             SubscriptionPayment {…, number, due, status: paid, preimage}
+//! charging ─failed▶ due once more    SubscriptionPayment {…, status: timeout | user_rejected | error, next_attempt_at}
+//! charging ─failed▶ passed over      the same, without `next_attempt_at`
+//! ```
+//!
+//! Its events stand on the reserved stream `subscriptions`. Of the dates whose time has come the oldest is charged first,
+//! also after downtime. Dates that passed before the user agreed are not owed, but for the last one of them. A date whose
+//! charge failed is retried on the schedule and then skipped; later dates do not wait for it. Before a date is retried,
+//! the invoice of the previous attempt has expired: a retry comes an hour later at the earliest, and no charge lives
+//! longer. If that invoice is paid nevertheless, the running attempt is withdrawn. A running charge is also withdrawn
+//! when the subscription ends.
+//!
+//! | crash … | what resume does |
+//! | --- | --- |
+//! | before a charge is committed | the timer fires again: nothing was started |
+//! | after it | the payment continues by itself, and this state says that the date is being charged |
+//! | before the charge's end is committed | nothing has changed: payment and subscription change in one commit |
+
+mod agreement;
+mod dates;
+mod view;
+
+use std::fmt;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+use usher_protocol::PublicKey;
+use usher_protocol::message::{CloseSubscription, ServiceMessage, WalletMessage};
+use usher_protocol::subkey::Permission;
+
+pub(crate) use self::agreement::Agreement;
+pub use self::agreement::SubscriptionRules;
+use self::dates::{Dates, Failed};
+pub use self::view::{SubscriptionState, SubscriptionView};
+use crate::event::NewEvent;
+use crate::event_data::{EventData, SubscriptionClosedData, SubscriptionPaymentData};
+use crate::operations::conversation::Conversation;
+use crate::operations::operation_note::{Asked, ChargeEnd, Charged, Note};
+use crate::operations::{Effect, Input, Operation, SetBack, StateMachine, StepResult, millis};
+use crate::payment::operation::{Charge, Payment, PaymentTerms, SubscriptionLink};
+use crate::ports::{CorrelationKey, OperationKind};
+use crate::{StreamId, UnixMillis};
+
+/// How long the operator's close is repeated to the user's wallet; nothing acknowledges it.
+const TELLING: Duration = Duration::from_secs(600);
+
+/// The most open payments requested by the operator that are remembered; older ones stay open until they expire, even
+/// if the subscription ends.
+const MOST_ASKED: usize = 256;
+
+/// The state of a subscription.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Subscription {
+    #[serde(flatten)]
+    conversation: Conversation,
+    #[serde(flatten)]
+    agreement: Agreement,
+    rules: SubscriptionRules,
+    #[serde(with = "millis")]
+    created_at: UnixMillis,
+    state: SubscriptionState,
+    /// The reason for the close, in the words of the user.
+    reason: Option<String>,
+    ended_at: Option<u64>,
+    payments_made: u32,
+    /// The due dates, if it is charged automatically.
+    #[serde(default)]
+    dates: Dates,
+    /// Payments that the operator has requested and that may be open.
+    #[serde(default)]
+    by_hand: Vec<Asked>,
+}
+
+impl fmt::Debug for Subscription {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Subscription")
+            .field("state", &self.state)
+            .field("payments_made", &self.payments_made)
+            .field("dates", &self.dates)
+            .finish_non_exhaustive()
+    }
+}
+
+impl StateMachine for Subscription {
+    fn kind(&self) -> OperationKind {
+        OperationKind::Subscription
+    }
+
+    fn step(&mut self, input: &Input, now: UnixMillis) -> StepResult {
+        Self::step(self, input, now)
+    }
+
+    fn wake_at(&self) -> Option<UnixMillis> {
+        Self::wake_at(self)
+    }
+
+    fn clock_set_back(&mut self, _: SetBack, now: UnixMillis) {
+        Self::clock_set_back(self, now);
+    }
+
+    fn correlations(&self) -> Vec<CorrelationKey> {
+        vec![self.correlation()]
+    }
+
+    fn announcement_queue(&self) -> StreamId {
+        StreamId::subscription_queue(self.id())
+    }
+
+    fn is_done(&self) -> bool {
+        Self::is_done(self)
+    }
+}
+
+impl Subscription {
+    /// Starts.
+    pub(crate) fn start(
+        conversation: Conversation,
+        agreement: Agreement,
+        rules: SubscriptionRules,
+        now: UnixMillis,
+    ) -> Self {
+        let dates = if agreement.auto_charge { Dates::of(&agreement, now.secs()) } else { Dates::default() };
+        Self {
+            conversation,
+            agreement,
+            rules,
+            created_at: now,
+            state: SubscriptionState::Active,
+            reason: None,
+            ended_at: None,
+            payments_made: 0,
+            dates,
+            by_hand: Vec::new(),
+        }
+    }
+
+    pub(crate) fn wake_at(&self) -> Option<UnixMillis> {
+        if let Some(ended_at) = self.ended_at {
+            return Some(UnixMillis::from_secs(ended_at).plus(self.rules.keep));
+        }
+        if self.dates.are_over() {
+            // After its last second.
+            return self.agreement.recurrence.until.map(|until| UnixMillis::from_secs(until.saturating_add(1)));
+        }
+        self.dates.wake_at().map(UnixMillis::from_secs)
+    }
+
+    /// Due dates are calendar dates and stay as they are; a retry comes no later than the longest retry interval from
+    /// now.
+    pub(crate) fn clock_set_back(&mut self, now: UnixMillis) {
+        if let Some(longest) = self.rules.retry_after.iter().max() {
+            self.dates.try_again_by(now.plus(*longest).secs());
+        }
+        if let Some(ended_at) = &mut self.ended_at {
+            *ended_at = (*ended_at).min(now.secs());
+        }
+    }
+
+    pub(crate) const fn is_done(&self) -> bool {
+        self.ended_at.is_some()
+    }
+
+    /// The id that the user's wallet gave it.
+    pub(crate) fn id(&self) -> &str {
+        &self.agreement.subscription_id
+    }
+
+    pub(crate) fn correlation(&self) -> CorrelationKey {
+        CorrelationKey::subscription(&self.agreement.subscription_id)
+    }
+
+    /// Whether `key` can refer to this subscription's user.
+    pub fn is_of(&self, key: &PublicKey) -> bool {
+        self.conversation.is_with(key)
+    }
+
+    pub(crate) fn step(&mut self, input: &Input, now: UnixMillis) -> StepResult {
+        match input {
+            Input::Timer if self.wake_at().is_some_and(|at| now >= at) => self.woken(now),
+            Input::Wallet { author, message: WalletMessage::CloseSubscription(close), .. }
+                if close.subscription_id == self.agreement.subscription_id
+                    && self.ended_at.is_none()
+                    && self.conversation.may_pay(author, now) =>
+            {
+                self.closed_by_user(close.reason.clone(), now)
+            }
+            Input::Note(Note::Close) if self.ended_at.is_none() => self.closed_by_operator(now),
+            // A device could not read the operator's close.
+            Input::Wallet { author, message: WalletMessage::SubkeyProof { proof, .. }, .. }
+                if self.tells_until().is_some_and(|until| now < until)
+                    && self.conversation.prove(author, proof, Permission::Payment, now) =>
+            {
+                StepResult::Stepped(self.tell_device(author).into_iter().collect())
+            }
+            Input::Note(Note::Device { key, proof })
+                if self.ended_at.is_none()
+                    && proof.main_key == self.conversation.main_key()
+                    && self.conversation.prove(key, proof, Permission::Payment, now) =>
+            {
+                StepResult::Stepped(Vec::new())
+            }
+            Input::Note(Note::Asked(asked)) if self.ended_at.is_none() => {
+                self.by_hand.retain(|earlier| now.secs() < earlier.until);
+                if self.by_hand.len() >= MOST_ASKED {
+                    self.by_hand.remove(0);
+                }
+                self.by_hand.push(asked.clone());
+                StepResult::Stepped(Vec::new())
+            }
+            Input::Note(Note::Paid { request_id }) => {
+                self.by_hand.retain(|asked| asked.request_id != *request_id);
+                self.payments_made = self.payments_made.saturating_add(1);
+                StepResult::Stepped(self.complete(now))
+            }
+            Input::Note(Note::Charged(charged)) => self.charged(charged, now),
+            _ => StepResult::Ignored,
+        }
+    }
+
+    fn woken(&mut self, now: UnixMillis) -> StepResult {
+        if self.ended_at.is_some() {
+            return StepResult::Stepped(vec![Effect::Finish]);
+        }
+        match self.dates.begin(&self.agreement, now.secs()) {
+            Some((charge, lives)) => StepResult::Stepped(vec![self.charge(charge, lives, now)]),
+            None => {
+                self.finish(SubscriptionState::Ended, None, now);
+                StepResult::Stepped(Vec::new())
+            }
+        }
+    }
+
+    /// Starts the payment of a due date.
+    fn charge(&self, date: Charge, lives: Duration, now: UnixMillis) -> Effect {
+        let terms = PaymentTerms {
+            main_key: self.conversation.main_key(),
+            subkeys: self.conversation.named(),
+            request_id: self.request_id(date),
+            reference: self.agreement.reference.clone(),
+            description: self.agreement.description.clone(),
+            subscription: Some(SubscriptionLink {
+                subscription_id: self.agreement.subscription_id.clone(),
+                charge: Some(date),
+            }),
+            expires_at: now.plus(lives),
+        };
+        let amount = self.agreement.amount.min(self.agreement.authorized_amount);
+        let (payment, effects) = Payment::to_us(terms, amount, self.rules.network, now);
+        Effect::Start(Box::new(Operation::SinglePayment(payment)), effects)
+    }
+
+    /// Each attempt has its own id. It need not be secret: replies are validated by their author.
+    fn request_id(&self, date: Charge) -> String {
+        let digest = Sha256::new()
+            .chain_update(self.created_at.0.to_be_bytes())
+            .chain_update(self.conversation.main_key().as_bytes())
+            .chain_update(date.number.to_be_bytes())
+            .chain_update(date.attempt.to_be_bytes())
+            .chain_update(&self.agreement.subscription_id)
+            .finalize();
+        digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    fn charged(&mut self, charged: &Charged, now: UnixMillis) -> StepResult {
+        let charge = charged.charge;
+        match &charged.end {
+            ChargeEnd::Paid(preimage) => {
+                self.payments_made = self.payments_made.saturating_add(1);
+                let paid_twice = self.dates.paid(charge).then(|| self.withdraw_charge()).flatten();
+                let mut withdrawn = self.complete(now);
+                if withdrawn.is_empty() {
+                    withdrawn.extend(paid_twice);
+                }
+                self.end_when_over(now);
+                let preimage = preimage.map(|preimage| preimage.to_hex());
+                let data = SubscriptionPaymentData { preimage, ..self.payment_data(charge, "paid") };
+                StepResult::Stepped([announce_payment(data, now)].into_iter().chain(withdrawn).collect())
+            }
+            ChargeEnd::Failed { status, reason } => {
+                let tries = usize::try_from(charge.attempt).unwrap_or(usize::MAX);
+                let wait = self.rules.retry_after.get(tries).filter(|_| self.ended_at.is_none());
+                let failed = self.dates.failed(charge, wait.map(|wait| now.plus(*wait).secs()));
+                if failed == Failed::Known {
+                    return StepResult::Ignored;
+                }
+                self.end_when_over(now);
+                let Failed::Untold(next) = failed else { return StepResult::Stepped(Vec::new()) };
+                let reason = reason.clone();
+                let data =
+                    SubscriptionPaymentData { reason, next_attempt_at: next, ..self.payment_data(charge, status) };
+                StepResult::Stepped(vec![announce_payment(data, now)])
+            }
+        }
+    }
+
+    /// Ends it if no due date is left.
+    fn end_when_over(&mut self, now: UnixMillis) {
+        if self.dates.are_over() && self.ended_at.is_none() {
+            self.finish(SubscriptionState::Ended, None, now);
+        }
+    }
+
+    /// Ends it if all agreed payments have been made.
+    fn complete(&mut self, now: UnixMillis) -> Vec<Effect> {
+        let all = self.agreement.recurrence.max_payments.is_some_and(|max| self.payments_made >= max);
+        if !all || self.ended_at.is_some() {
+            return Vec::new();
+        }
+        self.finish(SubscriptionState::Completed, None, now);
+        self.withdraw()
+    }
+
+    /// Withdraws its open payments: their requests are no longer sent, but their results are still reported.
+    fn withdraw(&mut self) -> Vec<Effect> {
+        let asked = std::mem::take(&mut self.by_hand).into_iter();
+        let withdrawn = asked.map(|asked| Effect::Tell(CorrelationKey::request(&asked.request_id), Note::Withdraw));
+        withdrawn.chain(self.withdraw_charge()).collect()
+    }
+
+    /// Withdraws the running charge, if there is one.
+    fn withdraw_charge(&self) -> Option<Effect> {
+        let running = self.dates.running()?;
+        Some(Effect::Tell(CorrelationKey::request(&self.request_id(running)), Note::Withdraw))
+    }
+
+    fn finish(&mut self, state: SubscriptionState, reason: Option<String>, now: UnixMillis) {
+        self.state = state;
+        self.reason = reason;
+        self.ended_at = Some(now.secs());
+    }
+
+    /// The user closed it before it began; returns the effects.
+    pub(crate) fn begin_closed(&mut self, reason: Option<String>, now: UnixMillis) -> Vec<Effect> {
+        match self.closed_by_user(reason, now) {
+            StepResult::Stepped(effects) => effects,
+            StepResult::Ignored => Vec::new(),
+        }
+    }
+
+    fn closed_by_user(&mut self, reason: Option<String>, now: UnixMillis) -> StepResult {
+        let data = EventData::SubscriptionClosed(SubscriptionClosedData {
+            subscription_id: self.agreement.subscription_id.clone(),
+            main_key: self.conversation.main_key().to_hex(),
+            reason: reason.clone(),
+        });
+        self.finish(SubscriptionState::ClosedByUser, reason, now);
+        let closed = Effect::Announce(NewEvent::new(&data, now));
+        StepResult::Stepped([closed].into_iter().chain(self.withdraw()).collect())
+    }
+
+    fn closed_by_operator(&mut self, now: UnixMillis) -> StepResult {
+        self.finish(SubscriptionState::ClosedByProvider, None, now);
+        StepResult::Stepped(self.tell_wallet().into_iter().chain(self.withdraw()).collect())
+    }
+
+    /// Until when the operator's close is repeated to the user's wallet.
+    fn tells_until(&self) -> Option<UnixMillis> {
+        let ended_at = self.ended_at.filter(|_| self.state == SubscriptionState::ClosedByProvider)?;
+        Some(UnixMillis::from_secs(ended_at).plus(TELLING))
+    }
+
+    fn tell_wallet(&self) -> Option<Effect> {
+        Some(Effect::Send(self.conversation.message(&self.closing(), self.tells_until()?)))
+    }
+
+    /// The close for a device that could not read it.
+    fn tell_device(&self, proven: &PublicKey) -> Option<Effect> {
+        Some(Effect::SendAlso(self.conversation.message_to_proven(proven, &self.closing(), self.tells_until()?)))
+    }
+
+    fn closing(&self) -> ServiceMessage {
+        ServiceMessage::CloseSubscription(CloseSubscription {
+            subscription_id: self.agreement.subscription_id.clone(),
+            reason: None,
+            by_service: true,
+        })
+    }
+
+    fn payment_data(&self, charge: Charge, status: &str) -> SubscriptionPaymentData {
+        SubscriptionPaymentData {
+            subscription_id: self.agreement.subscription_id.clone(),
+            main_key: self.conversation.main_key().to_hex(),
+            number: charge.number.into(),
+            due: charge.due,
+            attempt: charge.attempt.saturating_add(1).into(),
+            amount: self.agreement.amount.min(self.agreement.authorized_amount),
+            status: status.to_owned(),
+            preimage: None,
+            reason: None,
+            next_attempt_at: None,
+        }
+    }
+}
+
+fn announce_payment(data: SubscriptionPaymentData, now: UnixMillis) -> Effect {
+    Effect::Announce(NewEvent::new(&EventData::SubscriptionPayment(data), now))
+}
+
+#[cfg(test)]
+mod histories;
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,106 @@
+//! The terms of a subscription, and the due dates that follow from them.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use usher_protocol::bolt11::Network;
+use usher_protocol::calendar::Calendar;
+use usher_protocol::message::Recurrence;
+
+/// How long a user may take to reply and still owe every due date since, in seconds.
+const TO_ANSWER: u64 = 300;
+
+/// In seconds.
+const DAY: u64 = 24 * 3600;
+
+/// The terms of a subscription.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Agreement {
+    /// The id that the wallet gave it.
+    pub(crate) subscription_id: String,
+    /// Millisats of each payment, as requested by the operator.
+    pub(crate) amount: u64,
+    pub(crate) description: String,
+    /// Millisats of each payment, as authorized by the user.
+    pub(crate) authorized_amount: u64,
+    /// When and how often, as authorized by the user.
+    pub(crate) recurrence: Recurrence,
+    /// How often, as requested by the operator; `None` in states that were stored before this field existed.
+    #[serde(default)]
+    pub(crate) asked_calendar: Option<Calendar>,
+    /// The app's own reference.
+    pub(crate) reference: Option<String>,
+    pub(crate) auto_charge: bool,
+}
+
+/// A due date.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct DueDate {
+    /// Counted from 1.
+    pub(super) number: u32,
+    /// Unix seconds.
+    pub(super) due: u64,
+    /// When the date of this number would be due by the requested calendar.
+    asked_due: Option<u64>,
+}
+
+impl Agreement {
+    /// The first due date of an agreement made at `now`, in Unix seconds. If the user took long to agree, it is the
+    /// latest date that has passed: dates long before the agreement are not owed, and the current period is paid at
+    /// once.
+    pub(super) fn first(&self, now: u64) -> Option<DueDate> {
+        let (number, first) = self.recurrence.next_due(None)?;
+        let Recurrence { calendar, until, .. } = &self.recurrence;
+        let last = until.map_or(now, |until| until.min(now));
+        let owed = first.max(now.saturating_sub(TO_ANSWER));
+        let due = match calendar.next_after(owed.saturating_sub(1)) {
+            _ if first == owed => first,
+            Some(due) if due <= last => due,
+            _ => latest(calendar, first, last),
+        };
+        Some(DueDate { number, due, asked_due: Some(due) })
+    }
+
+    /// The due date after this one: by the calendar that the user authorized, and not more often than requested. A
+    /// difference of a day is tolerated, because the wallet may be in another time zone.
+    pub(super) fn after(&self, current: &DueDate) -> Option<DueDate> {
+        let DueDate { number, due, .. } = *current;
+        let (Some(asked), Some(asked_due)) = (&self.asked_calendar, current.asked_due) else {
+            let (number, due) = self.recurrence.next_due(Some((number, due)))?;
+            return Some(DueDate { number, due, asked_due: None });
+        };
+        let asked_due = asked_due.max(due);
+        let next = asked.next_after(asked_due)?;
+        let earliest = next - ((next - asked_due) / 2).min(DAY);
+        let (number, due) = self.recurrence.next_due(Some((number, due.max(earliest.saturating_sub(1)))))?;
+        Some(DueDate { number, due, asked_due: Some(next) })
+    }
+}
+
+/// The latest date up to `last`, of `first` and its successors. There may be half a million in between.
+fn latest(calendar: &Calendar, first: u64, last: u64) -> u64 {
+    let follows = |after: u64| calendar.next_after(after).filter(|due| *due <= last);
+    let Some(mut found) = follows(first) else { return first };
+    let mut end = last;
+    // The successor of `found` is not later than `last`, and `end` has no successor by then.
+    while let Some(next) = follows(found) {
+        found = next;
+        let middle = found + end.saturating_sub(found) / 2;
+        match follows(middle) {
+            Some(later) => found = later,
+            None => end = middle,
+        }
+    }
+    found
+}
+
+/// The configuration of subscriptions.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SubscriptionRules {
+    /// The network of the invoices.
+    pub network: Network,
+    /// The intervals after which a failed charge is retried (`subscriptions.retry_hours`).
+    pub retry_after: Vec<Duration>,
+    /// How long a subscription that has ended can be read (`streams.retention_days`).
+    pub keep: Duration,
+}

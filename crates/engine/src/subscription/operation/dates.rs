@@ -1,0 +1,157 @@
+//! The due dates of a subscription with automatic charges: which date is charged when.
+//!
+//! One date is charged at a time. A date whose charge failed waits for its retry and does not delay later dates. Of the
+//! dates that are due, the oldest goes first, also after downtime.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::agreement::{Agreement, DueDate};
+use crate::payment::operation::Charge;
+
+/// The longest time that a user's wallet has to pay one charge, in seconds: wallets that pay automatically do so when
+/// they are next awake.
+const LONGEST: u64 = 3600;
+
+/// The shortest such time, for calendars with short intervals, in seconds.
+const SHORTEST: u64 = 60;
+
+/// The most dates that wait for a retry. With retries after 24 and 72 hours, an hourly calendar has 96 of them.
+const MOST_AGAIN: usize = 100;
+
+/// The state of automatic charging.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Dates {
+    /// The first date that has not been charged yet.
+    next: Option<DueDate>,
+    /// The running charge.
+    running: Option<Running>,
+    /// The dates that wait for a retry, oldest first.
+    again: Vec<Again>,
+}
+
+/// A running charge.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Running {
+    charge: Charge,
+    /// In seconds.
+    lives: u64,
+    /// An earlier attempt has paid the date in the meantime: when this one ends, the date is done.
+    paid: bool,
+}
+
+/// A date that waits for a retry.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Again {
+    charge: Charge,
+    lives: u64,
+    /// When, in Unix seconds.
+    at: u64,
+}
+
+/// What to report about a failed charge.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Failed {
+    /// Nothing: it was not running, so its end has been reported.
+    Known,
+    /// Nothing, because the date is paid.
+    Paid,
+    /// That it failed, and when it is retried, in Unix seconds.
+    Untold(Option<u64>),
+}
+
+impl Dates {
+    /// The dates of an agreement made at `now`, in Unix seconds.
+    pub(super) fn of(agreement: &Agreement, now: u64) -> Self {
+        Self { next: agreement.first(now), ..Self::default() }
+    }
+
+    /// When a charge is to be started, in Unix seconds; `None` while one runs.
+    pub(super) fn wake_at(&self) -> Option<u64> {
+        if self.running.is_some() { None } else { self.first().map(|(at, _)| at) }
+    }
+
+    /// No date is left.
+    pub(super) const fn are_over(&self) -> bool {
+        self.next.is_none() && self.running.is_none() && self.again.is_empty()
+    }
+
+    /// The charge that runs.
+    pub(super) fn running(&self) -> Option<Charge> {
+        self.running.as_ref().map(|running| running.charge)
+    }
+
+    /// The due date that is charged, or will be next, in Unix seconds.
+    pub(super) fn due(&self) -> Option<u64> {
+        self.running().map(|charge| charge.due).or_else(|| self.first().map(|(_, due)| due))
+    }
+
+    /// Takes the oldest date that is due; returns how long its charge can be paid. `None` while one runs.
+    pub(super) fn begin(&mut self, agreement: &Agreement, now: u64) -> Option<(Charge, Duration)> {
+        if self.running.is_some() {
+            return None;
+        }
+        let (charge, lives) = match self.again.iter().position(|again| again.at <= now) {
+            Some(oldest) => {
+                let Again { charge, lives, .. } = self.again.remove(oldest);
+                (charge, lives)
+            }
+            None => {
+                let next = self.next.take_if(|next| next.due <= now)?;
+                self.next = agreement.after(&next);
+                // From date to date, not from now: while it catches up, the next date has already passed.
+                let apart = self.next.as_ref().map_or(LONGEST, |after| after.due.saturating_sub(next.due));
+                (Charge { number: next.number, due: next.due, attempt: 0 }, apart.clamp(SHORTEST, LONGEST))
+            }
+        };
+        self.running = Some(Running { charge, lives, paid: false });
+        Some((charge, Duration::from_secs(lives)))
+    }
+
+    /// A charge is paid, possibly late: its date is not retried. Returns whether a later attempt of it is running,
+    /// which is no longer owed.
+    pub(super) fn paid(&mut self, paid: Charge) -> bool {
+        self.again.retain(|again| again.charge.number != paid.number);
+        match &mut self.running {
+            Some(running) if running.charge == paid => self.running = None,
+            Some(running) if running.charge.number == paid.number => {
+                running.paid = true;
+                return true;
+            }
+            _ => {}
+        }
+        false
+    }
+
+    /// A charge has failed: its date is retried at `at`, in Unix seconds, unless too many dates wait already.
+    pub(super) fn failed(&mut self, failed: Charge, at: Option<u64>) -> Failed {
+        let Some(Running { lives, paid, .. }) = self.running.take_if(|running| running.charge == failed) else {
+            return Failed::Known;
+        };
+        if paid {
+            return Failed::Paid;
+        }
+        let at = at.filter(|_| self.again.len() < MOST_AGAIN);
+        if let Some(at) = at {
+            let place = self.again.partition_point(|again| again.charge.number < failed.number);
+            let charge = Charge { attempt: failed.attempt.saturating_add(1), ..failed };
+            self.again.insert(place, Again { charge, lives, at });
+        }
+        Failed::Untold(at)
+    }
+
+    /// No date is retried after `latest`, in Unix seconds.
+    pub(super) fn try_again_by(&mut self, latest: u64) {
+        for again in &mut self.again {
+            again.at = again.at.min(latest);
+        }
+    }
+
+    /// The first time at which there is something to charge, and the date it is for.
+    fn first(&self) -> Option<(u64, u64)> {
+        let again = self.again.iter().map(|again| (again.at, again.charge.due));
+        let next = self.next.iter().map(|next| (next.due, next.due));
+        again.chain(next).min()
+    }
+}

@@ -1,0 +1,308 @@
+//! A request to a user to agree to a subscription.
+//!
+//! ```text
+//! asking ──confirmed──▶ finished   Subscription {status: approved, subscription_id, …}; the subscription begins
+//! asking ──rejected───▶ finished   StatusUpdate {status: user_rejected, reason?}
+//! asking ──too little─▶ refused    StatusUpdate {status: user_rejected, reason}; the user's wallet is sent a close
+//! asking ──unusable───▶ refused    StatusUpdate {status: error, reason}; the same
+//! asking ──expired────▶ finished   StatusUpdate {status: timeout}
+//! asking ──closed─────▶ asking     a subscription that the wallet has yet to name: it begins closed
+//! refused ─minutes later▶ finished
+//! ```
+//!
+//! The event and the subscription are committed together: a crash at any time leaves both or neither.
+
+mod early_close;
+mod refused_agreement;
+pub(crate) mod start;
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use usher_protocol::PublicKey;
+use usher_protocol::message::{
+    self, Currency, Recurrence, RecurringResponse, RecurringStatus, ServiceMessage, WalletMessage,
+};
+use usher_protocol::subkey::Permission;
+
+use self::early_close::EarlyCloses;
+use self::refused_agreement::RefusedAgreement;
+use super::operation::{Agreement, Subscription, SubscriptionRules};
+use crate::UnixMillis;
+use crate::event_data::{EventData, PaymentData, SubscriptionData};
+use crate::operations::conversation::Conversation;
+use crate::operations::{Effect, Input, Operation, SetBack, StateMachine, StepResult, emit, millis};
+use crate::ports::{CorrelationKey, OperationKind};
+
+/// What a user is asked to agree to.
+#[derive(Clone, Debug)]
+pub struct RecurringTerms {
+    /// Who is asked.
+    pub main_key: PublicKey,
+    /// Keys that may answer for it without a proof.
+    pub subkeys: Vec<PublicKey>,
+    /// Our id of the request: random.
+    pub request_id: String,
+    /// The caller's own reference, echoed in events.
+    pub reference: Option<String>,
+    /// Millisats each time.
+    pub amount: u64,
+    /// The smallest amount of each payment, in millisats, that the user must authorize.
+    pub minimum_amount: u64,
+    /// What it is for.
+    pub description: String,
+    /// When, and how often.
+    pub recurrence: Recurrence,
+    /// Until when it can be answered.
+    pub expires_at: UnixMillis,
+    /// Whether the service asks for each due payment by itself.
+    pub auto_charge: bool,
+}
+
+/// The state of a recurring request.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RecurringRequest {
+    #[serde(flatten)]
+    conversation: Conversation,
+    request_id: String,
+    reference: Option<String>,
+    amount: u64,
+    /// Millisats each time that the user must authorize at least.
+    #[serde(default)]
+    minimum_amount: u64,
+    description: String,
+    recurrence: Recurrence,
+    #[serde(with = "millis")]
+    expires_at: UnixMillis,
+    auto_charge: bool,
+    rules: SubscriptionRules,
+    /// Subscriptions that the user has closed before this request knew of them.
+    #[serde(default)]
+    closed: EarlyCloses,
+    /// An agreement that the service refused, and whose close it sends to the wallet.
+    #[serde(default)]
+    refused: Option<RefusedAgreement>,
+}
+
+impl fmt::Debug for RecurringRequest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RecurringRequest").field("amount", &self.amount).finish_non_exhaustive()
+    }
+}
+
+impl StateMachine for RecurringRequest {
+    fn kind(&self) -> OperationKind {
+        OperationKind::RecurringRequest
+    }
+
+    fn step(&mut self, input: &Input, now: UnixMillis) -> StepResult {
+        Self::step(self, input, now)
+    }
+
+    fn wake_at(&self) -> Option<UnixMillis> {
+        Some(Self::wake_at(self))
+    }
+
+    fn clock_set_back(&mut self, set_back: SetBack, now: UnixMillis) {
+        Self::clock_set_back(self, set_back, now);
+    }
+
+    fn correlations(&self) -> Vec<CorrelationKey> {
+        Self::correlations(self)
+    }
+
+    fn may_close_early(&self) -> Option<Vec<PublicKey>> {
+        Some(self.parties())
+    }
+
+    fn is_done(&self) -> bool {
+        Self::is_done(self)
+    }
+}
+
+impl RecurringRequest {
+    /// Sends the request; it expires no later than the subscription would end.
+    pub fn start(terms: RecurringTerms, rules: SubscriptionRules) -> (Self, Vec<Effect>) {
+        let until = terms.recurrence.until.map(UnixMillis::from_secs);
+        let state = Self {
+            conversation: Conversation::new(terms.main_key, &terms.subkeys),
+            request_id: terms.request_id,
+            reference: terms.reference,
+            amount: terms.amount,
+            minimum_amount: terms.minimum_amount,
+            description: terms.description,
+            recurrence: terms.recurrence,
+            expires_at: until.map_or(terms.expires_at, |until| until.min(terms.expires_at)),
+            auto_charge: terms.auto_charge,
+            rules,
+            closed: EarlyCloses::default(),
+            refused: None,
+        };
+        let ask = state.ask();
+        (state, vec![ask])
+    }
+
+    pub(crate) fn wake_at(&self) -> UnixMillis {
+        self.refused.as_ref().map_or(self.expires_at, RefusedAgreement::until)
+    }
+
+    /// Whether the app has its result.
+    pub(crate) const fn is_done(&self) -> bool {
+        self.refused.is_some()
+    }
+
+    /// A refused subscription has its own key, so that the close sent to the wallet cannot concern another
+    /// subscription.
+    pub(crate) fn correlations(&self) -> Vec<CorrelationKey> {
+        let refused = self.refused.iter().map(|refused| CorrelationKey::subscription(refused.subscription_id()));
+        [CorrelationKey::request(&self.request_id)].into_iter().chain(refused).collect()
+    }
+
+    pub(crate) fn parties(&self) -> Vec<PublicKey> {
+        self.conversation.keys()
+    }
+
+    pub(crate) fn clock_set_back(&mut self, set_back: SetBack, now: UnixMillis) {
+        set_back.expiry(&mut self.expires_at);
+        self.closed.clock_set_back(set_back, now);
+        if let Some(refused) = &mut self.refused {
+            refused.clock_set_back(set_back, now);
+        }
+    }
+
+    pub(crate) fn step(&mut self, input: &Input, now: UnixMillis) -> StepResult {
+        if self.refused.is_some() {
+            return self.step_refused(input, now);
+        }
+        match input {
+            Input::Timer if now >= self.expires_at => self.end("timeout", Some("the user did not answer in time"), now),
+            _ if now >= self.expires_at => StepResult::Ignored,
+            Input::Wallet { author, message: WalletMessage::RecurringResponse(response), .. } => {
+                self.answered(author, response, now)
+            }
+            Input::Wallet { author, message: WalletMessage::CloseSubscription(close), .. }
+                if self.conversation.may_pay(author, now) && self.closed.put(close, now) =>
+            {
+                StepResult::Stepped(Vec::new())
+            }
+            Input::Wallet { author, message: WalletMessage::SubkeyProof { proof, .. }, .. }
+                if self.conversation.prove(author, proof, Permission::Payment, now) =>
+            {
+                StepResult::Stepped(vec![self.ask_too(author)])
+            }
+            Input::CorrelationTaken => self.end("error", Some("the wallet gave a subscription id that is in use"), now),
+            _ => StepResult::Ignored,
+        }
+    }
+
+    fn answered(&mut self, author: &PublicKey, response: &RecurringResponse, now: UnixMillis) -> StepResult {
+        if response.request_id != self.request_id || !self.conversation.may_pay(author, now) {
+            return StepResult::Ignored;
+        }
+        match &response.status {
+            RecurringStatus::Rejected { reason } => self.end("user_rejected", reason.as_deref(), now),
+            RecurringStatus::Confirmed { subscription_id, authorized_currency, .. }
+                if *authorized_currency != Currency::Millisats =>
+            {
+                self.refuse(subscription_id, "error", "the wallet authorized another currency than millisats", now)
+            }
+            RecurringStatus::Confirmed { subscription_id, .. } if matches!(&**subscription_id, "." | "..") => {
+                self.refuse(subscription_id, "error", "the wallet gave a subscription id that no URL can contain", now)
+            }
+            RecurringStatus::Confirmed { subscription_id, authorized_amount: 0, .. } => {
+                self.refuse(subscription_id, "error", "the wallet authorized an amount of zero", now)
+            }
+            RecurringStatus::Confirmed { subscription_id, authorized_amount, .. }
+                if *authorized_amount < self.minimum_amount =>
+            {
+                let least = self.minimum_amount;
+                let reason = format!("the user authorized {authorized_amount} millisats; at least {least} are needed");
+                self.refuse(subscription_id, "user_rejected", &reason, now)
+            }
+            RecurringStatus::Confirmed { subscription_id, authorized_amount, authorized_recurrence, .. } => {
+                let recurrence = within(authorized_recurrence, &self.recurrence);
+                let never = recurrence.first_payment_due > LAST_DATE || recurrence.next_due(None).is_none();
+                if never || recurrence.until.is_some_and(|until| until < now.secs()) {
+                    return self.refuse(subscription_id, "error", "the wallet authorized no payment at all", now);
+                }
+                // A larger amount than requested is of no use, and JSON clients could not read it exactly.
+                let authorized_amount = (*authorized_amount).min(MAX_SHOWN.max(self.amount));
+                let agreement = Agreement {
+                    subscription_id: subscription_id.clone(),
+                    amount: self.amount,
+                    description: self.description.clone(),
+                    authorized_amount,
+                    recurrence: recurrence.clone(),
+                    asked_calendar: Some(self.recurrence.calendar.clone()),
+                    reference: self.reference.clone(),
+                    auto_charge: self.auto_charge,
+                };
+                let mut subscription =
+                    Subscription::start(self.conversation.clone(), agreement, self.rules.clone(), now);
+                let closed = self.closed.of(subscription_id).map(|reason| subscription.begin_closed(reason, now));
+                let data = EventData::Subscription(SubscriptionData {
+                    status: "approved".to_owned(),
+                    subscription_id: subscription_id.clone(),
+                    main_key: self.conversation.main_key().to_hex(),
+                    authorized_amount,
+                    authorized_currency: "millisats".to_owned(),
+                    authorized_recurrence: (&recurrence).into(),
+                    auto_charge: self.auto_charge,
+                    request_id: self.reference.clone(),
+                });
+                StepResult::Stepped(vec![
+                    emit(data, now),
+                    Effect::Start(Box::new(Operation::Subscription(subscription)), closed.unwrap_or_default()),
+                    Effect::Finish,
+                ])
+            }
+        }
+    }
+
+    fn end(&self, status: &str, reason: Option<&str>, now: UnixMillis) -> StepResult {
+        let data = PaymentData::failed(status, reason, self.reference.as_deref());
+        StepResult::Stepped(vec![emit(data, now), Effect::Finish])
+    }
+
+    fn ask(&self) -> Effect {
+        Effect::Send(self.conversation.message(&self.message(), self.expires_at))
+    }
+
+    /// Asks a key that has just proven itself.
+    fn ask_too(&self, proven: &PublicKey) -> Effect {
+        Effect::SendAlso(self.conversation.message_to_proven(proven, &self.message(), self.expires_at))
+    }
+
+    fn message(&self) -> ServiceMessage {
+        ServiceMessage::RecurringRequest(message::RecurringRequest {
+            amount: self.amount,
+            currency: Currency::Millisats,
+            recurrence: self.recurrence.clone(),
+            current_exchange_rate: None,
+            expires_at: self.expires_at.secs(),
+            auth_token: None,
+            description: Some(self.description.clone()),
+            request_id: self.request_id.clone(),
+        })
+    }
+}
+
+/// The largest number that every JSON client reads exactly: 2^53 - 1.
+const MAX_SHOWN: u64 = (1 << 53) - 1;
+
+/// The last second of the year 9999: a time after it is no date.
+const LAST_DATE: u64 = 253_402_300_799;
+
+/// The authorized recurrence, limited to the requested one: not earlier, not longer and not more payments, whatever the
+/// wallet authorized.
+fn within(authorized: &Recurrence, asked: &Recurrence) -> Recurrence {
+    Recurrence {
+        until: authorized.until.into_iter().chain(asked.until).min().map(|until| until.min(LAST_DATE)),
+        calendar: authorized.calendar.clone(),
+        max_payments: authorized.max_payments.into_iter().chain(asked.max_payments).min(),
+        first_payment_due: authorized.first_payment_due.max(asked.first_payment_due),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,151 @@
+//! Subscriptions as the app sees them: listed, read, closed.
+
+use std::sync::Arc;
+
+use usher_protocol::PublicKey;
+
+use crate::StreamId;
+use crate::kernel::commit::{Cause, Change, Committer};
+use crate::kernel::damaged_rows::Damage;
+use crate::kernel::idempotency::{IdempotencyRecords, IdempotentRequest};
+use crate::operations::{Input, Note, Operation, StepResult, Subscription, SubscriptionState, SubscriptionView};
+use crate::ports::{Clock, Conflict, CorrelationKey, Store, StoreError};
+
+/// Subscriptions read for one page, whether they pass the filter or not.
+const READ_PER_PAGE: usize = 1000;
+
+/// Some subscriptions, oldest first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SubscriptionPage {
+    /// The subscriptions.
+    pub subscriptions: Vec<SubscriptionView>,
+    /// The `after` of the next page; `None` when there are no more.
+    pub next: Option<StreamId>,
+}
+
+/// Which subscriptions are listed.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SubscriptionFilter {
+    /// Those in this state.
+    pub state: Option<SubscriptionState>,
+    /// Those of this user.
+    pub main_key: Option<PublicKey>,
+}
+
+/// Why a subscription was not closed.
+#[derive(Debug, thiserror::Error)]
+pub enum SubscriptionError {
+    /// There is none with this id and this user, or it ended so long ago that it was removed.
+    #[error("no such subscription")]
+    NotFound,
+    /// The idempotent request was done before.
+    #[error("the request was done before")]
+    Repeated,
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// A subscription that is not finished, as it is stored.
+pub(crate) struct OpenSubscription {
+    pub(crate) stream_id: StreamId,
+    pub(crate) revision: u64,
+    pub(crate) subscription: Subscription,
+}
+
+/// Reads and closes subscriptions.
+pub(crate) struct Subscriptions {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) damage: Arc<Damage>,
+    pub(crate) committer: Arc<Committer>,
+    pub(crate) idempotency: Arc<IdempotencyRecords>,
+    pub(crate) clock: Arc<dyn Clock>,
+}
+
+impl Subscriptions {
+    /// See [`Engine::subscriptions`](crate::Engine::subscriptions).
+    pub(crate) async fn list(
+        &self,
+        filter: SubscriptionFilter,
+        after: Option<StreamId>,
+        limit: usize,
+    ) -> Result<SubscriptionPage, StoreError> {
+        let stored = self.store.subscriptions(after, READ_PER_PAGE).await?;
+        let all_seen = stored.len() < READ_PER_PAGE;
+        let mut page = SubscriptionPage { subscriptions: Vec::new(), next: None };
+        let mut last = None;
+        for (id, stored) in stored {
+            if page.subscriptions.len() >= limit {
+                page.next = last;
+                return Ok(page);
+            }
+            last = Some(id);
+            let Some(Operation::Subscription(subscription)) = self.damage.read_operation(id, &stored) else { continue };
+            let view = subscription.view();
+            let wanted = filter.state.is_none_or(|state| state == view.state)
+                && filter.main_key.is_none_or(|main_key| main_key == view.main_key);
+            if wanted {
+                page.subscriptions.push(view);
+            }
+        }
+        page.next = last.filter(|_| !all_seen);
+        Ok(page)
+    }
+
+    /// See [`Engine::subscription`](crate::Engine::subscription).
+    pub(crate) async fn view(&self, id: &str) -> Result<SubscriptionView, SubscriptionError> {
+        let found = self.find(id).await?.ok_or(SubscriptionError::NotFound)?;
+        Ok(found.subscription.view())
+    }
+
+    /// See [`Engine::close_subscription`](crate::Engine::close_subscription).
+    pub(crate) async fn close(
+        &self,
+        main_key: PublicKey,
+        id: &str,
+        once: Option<IdempotentRequest<SubscriptionView>>,
+    ) -> Result<SubscriptionView, SubscriptionError> {
+        loop {
+            let now = self.clock.now();
+            let found = self.find(id).await?.ok_or(SubscriptionError::NotFound)?;
+            let OpenSubscription { stream_id, revision, mut subscription } = found;
+            if !subscription.is_of(&main_key) {
+                return Err(SubscriptionError::NotFound);
+            }
+            let StepResult::Stepped(effects) = subscription.step(&Input::Note(Note::Close), now) else {
+                let view = subscription.view();
+                if let Some(once) = &once {
+                    self.idempotency.keep(once, &view).await?;
+                }
+                return Ok(view);
+            };
+            let view = subscription.view();
+            let record = once.as_ref().map(|once| once.record(&view, now));
+            let change = Change::step(stream_id, revision, Operation::Subscription(subscription), effects);
+            match self.committer.commit(change, now, Cause::Request(record)).await? {
+                None => return Ok(view),
+                // It was stepped meanwhile: read it again.
+                Some(Conflict::Revision) => {}
+                Some(Conflict::AlreadyRequested) => return Err(SubscriptionError::Repeated),
+                Some(Conflict::Correlation(_) | Conflict::InboundSeen) => {
+                    return Err(StoreError::Unreadable("a subscription's key").into());
+                }
+            }
+        }
+    }
+
+    /// The subscription with this id.
+    pub(crate) async fn find(&self, id: &str) -> Result<Option<OpenSubscription>, StoreError> {
+        // From the store, not the index, which may not have it yet although the app does.
+        let key = CorrelationKey::subscription(id);
+        let Some((stream_id, stored)) = self.store.operation_with_key(key).await? else { return Ok(None) };
+        match Operation::from_state(&stored.state) {
+            Ok(Operation::Subscription(subscription)) => {
+                Ok(Some(OpenSubscription { stream_id, revision: stored.revision, subscription }))
+            }
+            // A request whose subscription was refused.
+            Ok(_) => Ok(None),
+            Err(_) => Err(StoreError::Unreadable("a subscription's state")),
+        }
+    }
+}

@@ -1,0 +1,551 @@
+//! A token that is sent to a user.
+//!
+//! ```text
+//! open ───────spent before it was sent──▶ over        StatusUpdate {status: error}
+//! open ───────a round is due────────────▶ open        the mint is asked, and unless it is spent the token is sent again
+//! open ───────spent─────────────────────▶ over        CashuResponse {status: success, amount}
+//! open ───────expired───────────────────▶ expired     StatusUpdate {status: timeout}
+//! expired ────spent─────────────────────▶ over        CashuResponse {status: success, amount}: late
+//! open, expired ─the app reclaims it────▶ reclaiming  it is sent no more; the ticket wallet redeems it
+//! reclaiming ─redeemed──────────────────▶ over        StatusUpdate {status: error}, unless it had expired
+//! reclaiming ─spent by the user─────────▶ over        CashuResponse {status: success, amount}
+//! reclaiming ─the mint is away──────────▶ reclaiming  with back-off, for as long as it takes
+//! reclaiming ─the mint refuses──────────▶ open, or expired
+//! expired ────the same token is sent again▶ over      by the new delivery
+//! ```
+//!
+//! Relays do not store the message and nobody acknowledges it. So the token is stored before the app's request is answered,
+//! and sent in *rounds* until the mint says that it is spent. Each round is one Nostr event, sent a few times: deployed
+//! wallets know a repetition by the event's id alone, and take a new event for another token to import. That is harmless,
+//! because a token can be redeemed once, but it is tried again only as often as a user may come online:
+//!
+//! | time since the start | a round every | the mint is asked, beside before each round |
+//! | --- | --- | --- |
+//! | first minute | one round | after 5, 15, 35 and 65 s |
+//! | up to 10 min | 2 min | 10 and 30 s after the event |
+//! | up to 2 h | 5 min | 25 s after it |
+//! | up to a day | 10 min | the same |
+//! | after that | 30 min | the same |
+//!
+//! An unclaimed token stays stored until the mint says that it is spent, or until it is reclaimed, however long that takes.
+//! Until then its delivery is unfinished, so the cleanup does not remove it.
+//!
+//! | crash … | what resume does |
+//! | --- | --- |
+//! | before the start is committed | nothing was acknowledged; the app still has its token |
+//! | between two steps of a round | the mint is asked again, the round goes on |
+//! | after the spent token was seen, before the commit | the mint is asked again |
+//! | after the reclaim was stored, before or after the mint has redeemed it | the ticket wallet is asked for the same job, and has its result |
+
+pub(crate) mod open_deliveries;
+mod schedule;
+pub(crate) mod start;
+
+use std::fmt;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use usher_protocol::PublicKey;
+use usher_protocol::message::{CashuDirect, ServiceMessage, WalletMessage};
+use usher_protocol::subkey::Permission;
+
+use self::schedule::{checks_of_round, late_check, next_round, resend_for};
+use super::ticket_call::{lease, retry_at};
+use crate::UnixMillis;
+use crate::event_data::{CashuResponseData, CashuStatusData, EventData};
+use crate::operations::conversation::Conversation;
+use crate::operations::{Effect, Input, SetBack, StateMachine, StepResult, TicketCall, TicketReply, emit, millis};
+use crate::ports::{
+    CorrelationKey, MintAuthToken, OperationKind, ReceiveTerms, TicketError, Token, TokenFault, TokenInfo, TokenState,
+};
+
+/// How long the first check may delay the first event.
+const FIRST_CHECK: Duration = Duration::from_secs(5);
+
+/// The longest pause before a mint that is away is asked again to redeem a reclaimed token.
+const LONGEST_PAUSE: Duration = Duration::from_secs(6 * 3600);
+
+/// What is sent, and to whom.
+#[derive(Clone, Debug)]
+pub struct DeliveryTerms {
+    /// The user.
+    pub main_key: PublicKey,
+    /// Keys of the user that get the token, too.
+    pub subkeys: Vec<PublicKey>,
+    /// The caller's own reference, repeated in events.
+    pub reference: Option<String>,
+    /// The token.
+    pub token: Token,
+    /// What the token says of itself.
+    pub info: TokenInfo,
+    /// Until when it is sent.
+    pub expires_at: UnixMillis,
+}
+
+/// The state of a delivery.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TicketDelivery {
+    #[serde(flatten)]
+    conversation: Conversation,
+    reference: Option<String>,
+    token: Token,
+    mint_url: String,
+    unit: String,
+    amount: u64,
+    #[serde(with = "millis")]
+    started_at: UnixMillis,
+    #[serde(with = "millis")]
+    expires_at: UnixMillis,
+    phase: Phase,
+}
+
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "phase", rename_all = "snake_case")]
+enum Phase {
+    /// It is sent in rounds.
+    Open {
+        /// How many rounds there were.
+        rounds: u32,
+        /// When the last one began.
+        #[serde(with = "millis")]
+        round_at: UnixMillis,
+        /// What the next check is for.
+        check: Check,
+        /// Whether the mint is being asked: then `next` is when the reply counts as lost.
+        asked: bool,
+        #[serde(with = "millis")]
+        next: UnixMillis,
+    },
+    /// It was not redeemed in time.
+    Expired {
+        checks: u32,
+        #[serde(with = "millis")]
+        next: UnixMillis,
+    },
+    /// The app has reclaimed it.
+    Reclaiming {
+        auth: Option<MintAuthToken>,
+        /// Whether it had expired.
+        expired: bool,
+        tries: u32,
+        #[serde(with = "millis")]
+        next: UnixMillis,
+    },
+    /// Somebody else has spent it: usually the user.
+    Spent,
+    /// It was redeemed into the service's own balance.
+    Reclaimed {
+        /// What was received, in the token's unit.
+        amount: u64,
+    },
+    /// The same token is sent by a later delivery.
+    Superseded,
+}
+
+/// What a check is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Check {
+    /// A round begins unless the token is spent.
+    BeforeRound,
+    /// So many checks of the round were made before.
+    InRound(usize),
+    /// The delivery expires unless the token is spent.
+    Last,
+}
+
+/// How a delivery stands, as the app sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DeliveryStatus {
+    /// It was not sent yet.
+    Queued,
+    /// It is sent again and again.
+    Sent,
+    /// The user has not redeemed it in time; it can be reclaimed.
+    Timeout,
+    /// It is being reclaimed.
+    Reclaiming,
+}
+
+impl DeliveryStatus {
+    /// Every status.
+    pub const ALL: [Self; 4] = [Self::Queued, Self::Sent, Self::Timeout, Self::Reclaiming];
+
+    /// The name on the wire.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Queued => "queued",
+            Self::Sent => "sent",
+            Self::Timeout => "timeout",
+            Self::Reclaiming => "reclaiming",
+        }
+    }
+}
+
+/// A delivery as the app sees it, without the token.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeliveryView {
+    /// The user.
+    pub main_key: PublicKey,
+    /// The token's mint.
+    pub mint_url: String,
+    /// Its unit.
+    pub unit: String,
+    /// Its value in the unit, without fees.
+    pub amount: u64,
+    /// How it stands.
+    pub status: DeliveryStatus,
+    /// Unix seconds until which it is sent.
+    pub expires_at: u64,
+}
+
+/// What a reclaim does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reclaim {
+    /// The delivery was changed, with these effects: from now on the ticket wallet may redeem the token by these terms.
+    Begun(Vec<Effect>, ReceiveTerms),
+    /// It began before: by these terms.
+    UnderWay(ReceiveTerms),
+    /// It was reclaimed before; what was received.
+    Done(u64),
+    /// The token is spent, or is being sent by another delivery.
+    Gone,
+}
+
+impl fmt::Debug for TicketDelivery {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TicketDelivery")
+            .field("mint_url", &self.mint_url)
+            .field("unit", &self.unit)
+            .field("amount", &self.amount)
+            .finish_non_exhaustive()
+    }
+}
+
+impl StateMachine for TicketDelivery {
+    fn kind(&self) -> OperationKind {
+        OperationKind::TicketDelivery
+    }
+
+    fn step(&mut self, input: &Input, now: UnixMillis) -> StepResult {
+        match input {
+            Input::Timer if self.wake_at().is_some_and(|at| now >= at) => self.woken(now),
+            Input::Resumed => self.resumed(now),
+            Input::Ticket(TicketReply::State(state)) => self.checked(state.as_ref().ok().copied(), now),
+            Input::Ticket(TicketReply::Redeemed(result)) => match result {
+                Ok(amount) => self.reclaimed(*amount, now),
+                Err(failure) => self.not_reclaimed(failure, now),
+            },
+            Input::Wallet { author, message: WalletMessage::SubkeyProof { proof, .. }, .. }
+                if matches!(self.phase, Phase::Open { .. })
+                    && self.conversation.prove(author, proof, Permission::Payment, now) =>
+            {
+                StepResult::Stepped(self.send_also(author, now))
+            }
+            _ => StepResult::Ignored,
+        }
+    }
+
+    fn wake_at(&self) -> Option<UnixMillis> {
+        match &self.phase {
+            Phase::Open { next, .. } | Phase::Expired { next, .. } | Phase::Reclaiming { next, .. } => Some(*next),
+            Phase::Spent | Phase::Reclaimed { .. } | Phase::Superseded => None,
+        }
+    }
+
+    fn clock_set_back(&mut self, set_back: SetBack, now: UnixMillis) {
+        set_back.moment(&mut self.started_at, now);
+        set_back.expiry(&mut self.expires_at);
+        match &mut self.phase {
+            Phase::Open { round_at, next, .. } => {
+                set_back.moment(round_at, now);
+                set_back.pause(next, now);
+            }
+            Phase::Expired { next, .. } | Phase::Reclaiming { next, .. } => set_back.pause(next, now),
+            Phase::Spent | Phase::Reclaimed { .. } | Phase::Superseded => {}
+        }
+    }
+
+    fn correlations(&self) -> Vec<CorrelationKey> {
+        vec![CorrelationKey::delivery(&self.token)]
+    }
+
+    fn is_done(&self) -> bool {
+        match &self.phase {
+            Phase::Open { .. } => false,
+            Phase::Reclaiming { expired, .. } => *expired,
+            Phase::Expired { .. } | Phase::Spent | Phase::Reclaimed { .. } | Phase::Superseded => true,
+        }
+    }
+
+    fn lingers(&self) -> bool {
+        true
+    }
+}
+
+impl TicketDelivery {
+    /// Sends a token to a user, once the mint has been asked whether it is spent already.
+    pub fn start(terms: DeliveryTerms, now: UnixMillis) -> (Self, Vec<Effect>) {
+        let TokenInfo { mint_url, unit, amount, .. } = terms.info;
+        let phase = Phase::Open {
+            rounds: 0,
+            round_at: now,
+            check: Check::BeforeRound,
+            asked: true,
+            next: now.plus(FIRST_CHECK),
+        };
+        let state = Self {
+            conversation: Conversation::new(terms.main_key, &terms.subkeys),
+            reference: terms.reference,
+            token: terms.token,
+            mint_url,
+            unit,
+            amount,
+            started_at: now,
+            expires_at: terms.expires_at,
+            phase,
+        };
+        let check = state.check();
+        (state, vec![check])
+    }
+
+    /// How it stands; `None` when it is over.
+    pub fn view(&self) -> Option<DeliveryView> {
+        let status = match &self.phase {
+            Phase::Open { rounds: 0, .. } => DeliveryStatus::Queued,
+            Phase::Open { .. } => DeliveryStatus::Sent,
+            Phase::Expired { .. } => DeliveryStatus::Timeout,
+            Phase::Reclaiming { .. } => DeliveryStatus::Reclaiming,
+            Phase::Spent | Phase::Reclaimed { .. } | Phase::Superseded => return None,
+        };
+        Some(DeliveryView {
+            main_key: self.conversation.main_key(),
+            mint_url: self.mint_url.clone(),
+            unit: self.unit.clone(),
+            amount: self.amount,
+            status,
+            expires_at: self.expires_at.secs(),
+        })
+    }
+
+    /// Whether it is to the user whom the app means by `key`.
+    pub fn is_to(&self, key: &PublicKey) -> bool {
+        self.conversation.is_with(key)
+    }
+
+    /// Whether the app has taken it back.
+    pub const fn is_being_reclaimed(&self) -> bool {
+        matches!(self.phase, Phase::Reclaiming { .. })
+    }
+
+    /// The app takes the token back; `auth` is shown to the mint, if it wants one.
+    pub fn reclaim(&mut self, auth: Option<MintAuthToken>, now: UnixMillis) -> Reclaim {
+        let expired = match &self.phase {
+            Phase::Open { .. } => false,
+            Phase::Expired { .. } => true,
+            Phase::Reclaiming { auth, .. } => return Reclaim::UnderWay(self.terms(auth.clone())),
+            Phase::Reclaimed { amount } => return Reclaim::Done(*amount),
+            Phase::Spent | Phase::Superseded => return Reclaim::Gone,
+        };
+        let terms = self.terms(auth.clone());
+        self.phase = Phase::Reclaiming { auth, expired, tries: 0, next: lease(now) };
+        Reclaim::Begun(vec![Effect::ClearOutbox], terms)
+    }
+
+    /// The app sends the token again: ends a delivery that has expired. `None` when it has not.
+    pub fn supersede(&mut self) -> Option<Vec<Effect>> {
+        let expired = matches!(self.phase, Phase::Expired { .. });
+        expired.then(|| {
+            self.phase = Phase::Superseded;
+            vec![Effect::Finish]
+        })
+    }
+
+    fn woken(&mut self, now: UnixMillis) -> StepResult {
+        let expires_at = self.expires_at;
+        match &mut self.phase {
+            Phase::Open { check, asked, next, .. } if now >= expires_at && *check != Check::Last => {
+                (*check, *asked, *next) = (Check::Last, true, lease(now));
+                StepResult::Stepped(vec![self.check()])
+            }
+            // The reply was lost, or the mint takes long: the round goes on without it.
+            Phase::Open { asked: true, .. } => self.go_on(now),
+            Phase::Open { asked, next, .. } => {
+                (*asked, *next) = (true, lease(now));
+                StepResult::Stepped(vec![self.check()])
+            }
+            Phase::Expired { next, .. } => {
+                *next = lease(now);
+                StepResult::Stepped(vec![self.check()])
+            }
+            Phase::Reclaiming { auth, next, .. } => {
+                *next = lease(now);
+                let auth = auth.clone();
+                StepResult::Stepped(vec![Effect::AskTickets(TicketCall::Redeem(self.terms(auth)))])
+            }
+            Phase::Spent | Phase::Reclaimed { .. } | Phase::Superseded => StepResult::Ignored,
+        }
+    }
+
+    /// The process that had asked the ticket wallet is gone, and with it the reply.
+    fn resumed(&mut self, now: UnixMillis) -> StepResult {
+        match &mut self.phase {
+            Phase::Open { asked: true, next, .. } => {
+                *next = lease(now);
+                StepResult::Stepped(vec![self.check()])
+            }
+            Phase::Reclaiming { .. } => self.woken(now),
+            _ => StepResult::Ignored,
+        }
+    }
+
+    /// The mint was asked; `None` if it did not say.
+    fn checked(&mut self, state: Option<TokenState>, now: UnixMillis) -> StepResult {
+        match &mut self.phase {
+            Phase::Open { rounds: 0, .. } if state == Some(TokenState::Spent) => {
+                self.end("the token was spent before it was sent", Phase::Spent, now)
+            }
+            Phase::Open { .. } | Phase::Expired { .. } if state == Some(TokenState::Spent) => self.redeemed(now),
+            Phase::Open { asked: true, .. } => self.go_on(now),
+            Phase::Expired { checks, next } => {
+                *checks = checks.saturating_add(1);
+                *next = now.plus(late_check(*checks));
+                StepResult::Stepped(Vec::new())
+            }
+            // While it is being reclaimed, the service itself may have spent it.
+            _ => StepResult::Ignored,
+        }
+    }
+
+    /// The token is not known to be spent.
+    fn go_on(&mut self, now: UnixMillis) -> StepResult {
+        let (started_at, expires_at) = (self.started_at, self.expires_at);
+        let Phase::Open { rounds, round_at, check, asked, .. } = &mut self.phase else {
+            return StepResult::Ignored;
+        };
+        *asked = false;
+        let effects = match *check {
+            Check::BeforeRound => {
+                *rounds = rounds.saturating_add(1);
+                *round_at = now;
+                *check = Check::InRound(0);
+                vec![self.send(now)]
+            }
+            Check::InRound(made) if made + 1 < checks_of_round(started_at, *round_at).len() => {
+                *check = Check::InRound(made + 1);
+                Vec::new()
+            }
+            Check::InRound(_) => {
+                *check = Check::BeforeRound;
+                vec![Effect::ClearOutbox]
+            }
+            Check::Last => {
+                self.phase = Phase::Expired { checks: 0, next: now.plus(late_check(0)) };
+                let data = self.status("timeout", "the user did not redeem the token in time; it can be reclaimed");
+                return StepResult::Stepped(vec![Effect::ClearOutbox, emit(data, now)]);
+            }
+        };
+        if let Phase::Open { round_at, check, next, .. } = &mut self.phase {
+            let after = match *check {
+                Check::InRound(nth) => checks_of_round(started_at, *round_at).get(nth).copied().unwrap_or_default(),
+                Check::BeforeRound | Check::Last => next_round(started_at, *round_at),
+            };
+            *next = round_at.plus(after).max(now).min(expires_at);
+        }
+        StepResult::Stepped(effects)
+    }
+
+    /// The user has redeemed it.
+    fn redeemed(&mut self, now: UnixMillis) -> StepResult {
+        self.phase = Phase::Spent;
+        let data = EventData::CashuResponse(CashuResponseData {
+            status: "success".to_owned(),
+            token: None,
+            amount: Some(self.amount),
+            unit: Some(self.unit.clone()),
+            mint_url: Some(self.mint_url.clone()),
+            reason: None,
+            request_id: self.reference.clone(),
+        });
+        StepResult::Stepped(vec![emit(data, now), Effect::Finish])
+    }
+
+    fn reclaimed(&mut self, amount: u64, now: UnixMillis) -> StepResult {
+        let Phase::Reclaiming { expired, .. } = self.phase else { return StepResult::Ignored };
+        let over = Phase::Reclaimed { amount };
+        if expired {
+            self.phase = over;
+            return StepResult::Stepped(vec![Effect::Finish]);
+        }
+        self.end("the token was reclaimed", over, now)
+    }
+
+    fn not_reclaimed(&mut self, failure: &TicketError, now: UnixMillis) -> StepResult {
+        let Phase::Reclaiming { expired, tries, next, .. } = &mut self.phase else { return StepResult::Ignored };
+        match failure {
+            TicketError::Token(TokenFault::AlreadySpent) => self.redeemed(now),
+            failure if failure.is_definite() || matches!(failure, TicketError::Overloaded) => {
+                // Nothing was done: it goes on as before. What the mint refuses now it may accept from the user.
+                self.phase = if *expired {
+                    Phase::Expired { checks: 0, next: now.plus(late_check(0)) }
+                } else {
+                    let check = Check::BeforeRound;
+                    Phase::Open { rounds: 1, round_at: now, check, asked: false, next: now }
+                };
+                StepResult::Stepped(Vec::new())
+            }
+            _ => {
+                *tries = tries.saturating_add(1);
+                *next = retry_at(*tries, LONGEST_PAUSE, now);
+                StepResult::Stepped(Vec::new())
+            }
+        }
+    }
+
+    /// It is over without a result for the app.
+    fn end(&mut self, reason: &str, over: Phase, now: UnixMillis) -> StepResult {
+        self.phase = over;
+        StepResult::Stepped(vec![emit(self.status("error", reason), now), Effect::Finish])
+    }
+
+    fn status(&self, status: &str, reason: &str) -> EventData {
+        let request_id = self.reference.clone();
+        EventData::CashuStatus(CashuStatusData { request_id, ..CashuStatusData::new(status, reason) })
+    }
+
+    fn check(&self) -> Effect {
+        Effect::AskTickets(TicketCall::CheckState { token: self.token.clone(), mint_url: self.mint_url.clone() })
+    }
+
+    fn terms(&self, auth: Option<MintAuthToken>) -> ReceiveTerms {
+        ReceiveTerms {
+            token: self.token.clone(),
+            mint_url: self.mint_url.clone(),
+            unit: self.unit.clone(),
+            at_least: 0,
+            auth,
+        }
+    }
+
+    fn send(&self, now: UnixMillis) -> Effect {
+        Effect::Send(self.conversation.message(&self.message(), self.resend_until(now)))
+    }
+
+    /// A key that has just proven itself gets the token, too: now if a round is under way, otherwise with the next.
+    fn send_also(&self, proven: &PublicKey, now: UnixMillis) -> Vec<Effect> {
+        let Phase::Open { check: Check::InRound(_), .. } = self.phase else { return Vec::new() };
+        let message = self.conversation.message_to_proven(proven, &self.message(), self.resend_until(now));
+        vec![Effect::SendAlso(message)]
+    }
+
+    fn resend_until(&self, now: UnixMillis) -> UnixMillis {
+        now.plus(resend_for(self.started_at, now)).min(self.expires_at)
+    }
+
+    fn message(&self) -> ServiceMessage {
+        ServiceMessage::CashuDirect(CashuDirect { token: self.token.0.clone().into() })
+    }
+}
+
+#[cfg(test)]
+mod tests;

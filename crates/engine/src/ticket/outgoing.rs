@@ -1,0 +1,171 @@
+//! Tickets that were sent and not redeemed yet: listed, and reclaimed.
+
+use std::sync::Arc;
+
+use super::delivery::open_deliveries::OpenDeliveries;
+use crate::StreamId;
+use crate::kernel::commit::{Cause, Change, Committer};
+use crate::kernel::damaged_rows::Damage;
+use crate::kernel::errors::{StartError, TicketCallError};
+use crate::kernel::idempotency::{IdempotencyRecords, IdempotentRequest};
+use crate::kernel::ticket_metrics::{TicketCallKind, TicketMetrics};
+use crate::kernel::ticket_queue::redeem_job;
+use crate::operations::{
+    DeliveryView, Input, Operation, Reclaim, StateMachine as _, StepResult, TicketDelivery, TicketReply,
+};
+use crate::ports::{
+    Clock, Conflict, MintAuthToken, NewIdempotencyRecord, OperationKind, ReceiveTerms, Store, StoreError, TicketError,
+    TicketWallet, TokenFault,
+};
+
+/// A ticket that was sent and is not known to be redeemed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OutgoingTicket {
+    /// Its stream.
+    pub stream_id: StreamId,
+    /// What was sent to whom, and how it stands.
+    pub delivery: DeliveryView,
+    /// When it was started, in Unix seconds.
+    pub created_at: u64,
+}
+
+/// Some outgoing tickets, oldest first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OutgoingPage {
+    /// The tickets.
+    pub tickets: Vec<OutgoingTicket>,
+    /// The `after` of the next page; `None` when there are no more.
+    pub next: Option<StreamId>,
+}
+
+/// What outgoing tickets work with.
+pub(crate) struct OutgoingTickets {
+    pub(crate) open: Arc<OpenDeliveries>,
+    pub(crate) wallet: Option<Arc<dyn TicketWallet>>,
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) damage: Arc<Damage>,
+    pub(crate) committer: Arc<Committer>,
+    pub(crate) idempotency: Arc<IdempotencyRecords>,
+    pub(crate) metrics: Arc<TicketMetrics>,
+    pub(crate) clock: Arc<dyn Clock>,
+}
+
+impl OutgoingTickets {
+    /// See [`Engine::outgoing_tickets`](crate::Engine::outgoing_tickets).
+    pub(crate) async fn list(&self, after: Option<StreamId>, limit: usize) -> Result<OutgoingPage, StoreError> {
+        let ids = self.open.after(after, limit);
+        let next = ids.last().copied().filter(|_| ids.len() == limit);
+        let mut tickets = Vec::with_capacity(ids.len());
+        for stream_id in ids {
+            // A damaged one is left out.
+            let Some((stored, operation)) = self.damage.readable(stream_id).await? else { continue };
+            let Operation::TicketDelivery(delivery) = operation else { continue };
+            match delivery.view().filter(|_| stored.finished_at.is_none()) {
+                Some(delivery) => {
+                    let created_at = stream_id.created_at().secs();
+                    tickets.push(OutgoingTicket { stream_id, delivery, created_at });
+                }
+                // It was over before it was added.
+                None => self.open.remove(stream_id),
+            }
+        }
+        Ok(OutgoingPage { tickets, next })
+    }
+
+    /// See [`Engine::reclaim_ticket`](crate::Engine::reclaim_ticket).
+    pub(crate) async fn reclaim(
+        &self,
+        stream_id: StreamId,
+        auth: Option<MintAuthToken>,
+        once: Option<IdempotentRequest<u64>>,
+    ) -> Result<u64, TicketCallError> {
+        let wallet = self.wallet.as_ref().ok_or(StartError::NoTicketWallet)?;
+        let terms = match self.begin(stream_id, auth).await? {
+            Ok(terms) => terms,
+            Err(amount) => {
+                if let Some(once) = &once {
+                    self.idempotency.keep(once, &amount).await.map_err(StartError::Store)?;
+                }
+                return Ok(amount);
+            }
+        };
+        // It is stored that the token is being reclaimed: the operation goes on by itself if this process ends here.
+        let result = wallet.redeem(redeem_job(stream_id), &terms).await.map_err(Arc::new);
+        self.metrics.count(TicketCallKind::Redeem, &result);
+        let record = match (&result, &once) {
+            (Ok(amount), Some(once)) => Some(once.record(amount, self.clock.now())),
+            _ => None,
+        };
+        self.finish(stream_id, TicketReply::Redeemed(result.clone()), record).await?;
+        // Nobody else holds it any more.
+        result.map_err(|failure| Arc::into_inner(failure).unwrap_or(TicketError::TimedOut).into())
+    }
+
+    /// Stores that the token is being reclaimed. Returns what the ticket wallet is asked, or what was received before.
+    async fn begin(
+        &self,
+        stream_id: StreamId,
+        auth: Option<MintAuthToken>,
+    ) -> Result<Result<ReceiveTerms, u64>, TicketCallError> {
+        loop {
+            let (revision, mut delivery) = self.find(stream_id).await?.ok_or(TicketCallError::NotFound)?;
+            let now = self.clock.now();
+            let (effects, terms) = match delivery.reclaim(auth.clone(), now) {
+                Reclaim::Begun(effects, terms) => (effects, terms),
+                Reclaim::UnderWay(terms) => return Ok(Ok(terms)),
+                Reclaim::Done(amount) => return Ok(Err(amount)),
+                Reclaim::Gone => return Err(TicketError::Token(TokenFault::AlreadySpent).into()),
+            };
+            let change = Change::step(stream_id, revision, Operation::TicketDelivery(delivery), effects);
+            match self.committer.commit(change, now, Cause::Request(None)).await.map_err(StartError::Store)? {
+                None => return Ok(Ok(terms)),
+                // It was stepped meanwhile: read it again.
+                Some(Conflict::Revision) => {}
+                Some(Conflict::AlreadyRequested | Conflict::Correlation(_) | Conflict::InboundSeen) => {
+                    return Err(unreadable());
+                }
+            }
+        }
+    }
+
+    /// Steps the delivery by the ticket wallet's reply, as if the operation had asked itself.
+    async fn finish(
+        &self,
+        stream_id: StreamId,
+        reply: TicketReply,
+        record: Option<NewIdempotencyRecord>,
+    ) -> Result<(), TicketCallError> {
+        let input = Input::Ticket(reply);
+        loop {
+            let Some((revision, mut delivery)) = self.find(stream_id).await? else { return Ok(()) };
+            let now = self.clock.now();
+            let StepResult::Stepped(effects) = delivery.step(&input, now) else {
+                // The operation has asked by itself, and was faster. The same request finds the result.
+                return Ok(());
+            };
+            let change = Change::step(stream_id, revision, Operation::TicketDelivery(delivery), effects);
+            let cause = Cause::Request(record.clone());
+            match self.committer.commit(change, now, cause).await.map_err(StartError::Store)? {
+                None => return Ok(()),
+                Some(Conflict::Revision) => {}
+                Some(Conflict::AlreadyRequested) => return Err(StartError::Repeated.into()),
+                Some(Conflict::Correlation(_) | Conflict::InboundSeen) => return Err(unreadable()),
+            }
+        }
+    }
+
+    async fn find(&self, stream_id: StreamId) -> Result<Option<(u64, TicketDelivery)>, TicketCallError> {
+        let stored = self.store.operation(stream_id).await.map_err(StartError::Store)?;
+        let Some(stored) = stored.filter(|stored| stored.kind == OperationKind::TicketDelivery) else {
+            return Ok(None);
+        };
+        match Operation::from_state(&stored.state) {
+            Ok(Operation::TicketDelivery(delivery)) => Ok(Some((stored.revision, delivery))),
+            Ok(_) | Err(_) => Err(unreadable()),
+        }
+    }
+}
+
+fn unreadable() -> TicketCallError {
+    StartError::Store(StoreError::Unreadable("a ticket delivery")).into()
+}

@@ -1,0 +1,188 @@
+//! The payment of a mint's quote by the service's Lightning backend.
+//!
+//! It is an operation like any payment that the app asks for: durable, never made twice, and within the operator's limits.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::Deserialize;
+use usher_protocol::bolt11::Invoice;
+
+use super::tickets::MintJob;
+use crate::FieldError;
+use crate::StreamId;
+use crate::kernel::errors::{EventsError, StartError, TicketCallError};
+use crate::kernel::event_feed::EventFeed;
+use crate::payment::invoice_payment::PayInvoiceRequest;
+use crate::ports::{Clock, MintTerms, Minted, StoreError, TicketError, Token};
+use crate::starter::Starter;
+
+/// The longest that the payment, and then the mint, are waited for.
+const WAIT: Duration = Duration::from_secs(30);
+
+/// The pause before a mint is asked again that has not noticed the payment yet.
+const PAUSE: Duration = Duration::from_millis(500);
+
+/// What the events of these payments have as `request_id`: their streams were not started by the app.
+const REFERENCE: &str = "cashu/mint";
+
+/// Pays quotes of mints.
+pub(crate) struct QuotePayer {
+    pub(crate) starter: Arc<Starter>,
+    pub(crate) feed: Arc<EventFeed>,
+    pub(crate) clock: Arc<dyn Clock>,
+}
+
+impl QuotePayer {
+    /// Has the invoice paid, and asks the mint again.
+    pub(super) async fn mint_paid(&self, invoice: &str, job: &MintJob) -> Result<Token, TicketCallError> {
+        let until = self.clock.monotonic().saturating_add(WAIT);
+        if let Err(error) = self.pay(invoice, job, until).await {
+            if self.is_certainly_unpaid(invoice, &error) {
+                job.abandon_quote().await;
+            }
+            return Err(error);
+        }
+        loop {
+            if let Minted::Token(token) = job.ask().await? {
+                return Ok(token);
+            }
+            if self.clock.monotonic() >= until {
+                return Err(TicketError::TimedOut.into());
+            }
+            self.clock.sleep(PAUSE).await;
+        }
+    }
+
+    /// Has the invoice paid, and waits for it.
+    async fn pay(&self, invoice: &str, job: &MintJob, until: Duration) -> Result<(), TicketCallError> {
+        let invoice = self.read(invoice, &job.terms)?;
+        let request = PayInvoiceRequest {
+            main_key: None,
+            subkeys: Vec::new(),
+            invoice,
+            amount: None,
+            description: None,
+            reference: Some(REFERENCE.to_owned()),
+            expires_at: None,
+        };
+        // The invoice of the same quote again: the stream of the payment that is under way, or was made.
+        let payment = self.starter.pay_invoice(request, None).await.map_err(of_amount)?;
+        self.paid(payment, until).await
+    }
+
+    /// Whether nothing was paid for this quote, and nothing will be.
+    fn is_certainly_unpaid(&self, invoice: &str, error: &TicketCallError) -> bool {
+        match error {
+            TicketCallError::NotPaid { is_certain, .. } => *is_certain,
+            TicketCallError::Start(StartError::Store(_)) => false,
+            // It was refused. An earlier request with the same idempotency key may have begun the payment, while it was not.
+            TicketCallError::Start(_) | TicketCallError::Ticket(TicketError::InvalidResponse(_)) => {
+                !invoice.parse().is_ok_and(|invoice: Invoice| self.starter.is_paying(&invoice))
+            }
+            TicketCallError::Ticket(_) | TicketCallError::NotFound => false,
+        }
+    }
+
+    /// The mint's invoice, if it is one to pay.
+    fn read(&self, invoice: &str, terms: &MintTerms) -> Result<Invoice, TicketCallError> {
+        let invalid = |what: String| TicketCallError::Ticket(TicketError::InvalidResponse(what));
+        let invoice: Invoice =
+            invoice.parse().map_err(|_| invalid("the invoice of its quote cannot be read".to_owned()))?;
+        let rules = &self.starter.rules.payments;
+        if invoice.network() != rules.network {
+            return Err(invalid(format!(
+                "the invoice of its quote is for the network {}; this service uses {}",
+                invoice.network(),
+                rules.network
+            )));
+        }
+        if invoice.is_expired(self.clock.now().secs()) {
+            return Err(invalid("the invoice of its quote has expired".to_owned()));
+        }
+        let asked = invoice.amount().ok_or_else(|| invalid("the invoice of its quote names no amount".to_owned()))?;
+        if asked > rules.max_amount {
+            let detail = format!(
+                "the mint asks for {asked} millisats, more than limits.max_amount_millisats, which is {}",
+                rules.max_amount
+            );
+            return Err(StartError::invalid("/amount", detail).into());
+        }
+        if value_in_millisats(terms).is_some_and(|value| asked > value) {
+            return Err(invalid(format!("it asks for {asked} millisats for {} {}", terms.amount, terms.unit)));
+        }
+        Ok(invoice)
+    }
+
+    /// Waits for the payment.
+    async fn paid(&self, payment: StreamId, until: Duration) -> Result<(), TicketCallError> {
+        #[derive(Deserialize)]
+        struct Data {
+            status: String,
+            reason: Option<String>,
+            outcome: Option<String>,
+        }
+        let left = until.saturating_sub(self.clock.monotonic());
+        let page = match self.feed.wait_events(payment, 0, 10, left).await {
+            Ok(page) => page,
+            Err(EventsError::Store(failure)) => return Err(StartError::Store(failure).into()),
+            Err(EventsError::NotFound | EventsError::Removed { .. } | EventsError::Damaged { .. }) => {
+                return Err(StartError::Store(StoreError::Unreadable("the events of a payment")).into());
+            }
+        };
+        let events: Vec<Data> = page.events.iter().filter_map(|event| serde_json::from_str(&event.data).ok()).collect();
+        if events.iter().any(|event| event.status == "paid") {
+            return Ok(());
+        }
+        match events.into_iter().next_back() {
+            Some(Data { reason, outcome, .. }) => Err(TicketCallError::NotPaid {
+                reason: reason.unwrap_or_default(),
+                is_certain: outcome.as_deref() == Some("not_paid"),
+            }),
+            None => Err(TicketError::TimedOut.into()),
+        }
+    }
+}
+
+/// The app asked for an amount, and has not seen the mint's invoice.
+fn of_amount(error: StartError) -> StartError {
+    let StartError::Invalid(errors) = error else { return error };
+    StartError::Invalid(
+        errors
+            .into_iter()
+            .map(|error| FieldError {
+                pointer: "/amount".to_owned(),
+                detail: format!("the mint's invoice {}", error.detail),
+            })
+            .collect(),
+    )
+}
+
+/// What the token is worth, if its unit says so. Other units have the mint's price.
+fn value_in_millisats(terms: &MintTerms) -> Option<u64> {
+    match terms.unit.as_str() {
+        "sat" => Some(terms.amount.saturating_mul(1000)),
+        "msat" => Some(terms.amount),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_tokens_of_bitcoin_have_a_known_value() {
+        let value = |unit: &str| {
+            value_in_millisats(&MintTerms {
+                mint_url: "https://mint.example".to_owned(),
+                unit: unit.to_owned(),
+                amount: 21,
+                description: None,
+                auth: None,
+                repeatable: false,
+            })
+        };
+        assert_eq!(["sat", "msat", "usd", "multi"].map(value), [Some(21_000), Some(21), None, None]);
+    }
+}

@@ -1,0 +1,369 @@
+//! A token that a user is asked for.
+//!
+//! ```text
+//! asking ───a token─────────────────▶ checking   the token is stored, and only then the mint is asked
+//! asking ───not enough of it────────▶ finished   CashuResponse {status: insufficient_funds}
+//! asking ───refused─────────────────▶ finished   CashuResponse {status: rejected, reason?}
+//! asking ───expired─────────────────▶ finished   StatusUpdate {status: timeout}
+//! checking ─verified────────────────▶ finished   CashuResponse {status: success, token, amount}
+//! checking ─redeemed────────────────▶ finished   CashuResponse {status: success, amount}
+//! checking ─not what was asked for──▶ finished   StatusUpdate {status: error, reason, token?}
+//! checking ─the mint is away────────▶ checking   with back-off, until a day after the request's expiry
+//! checking ─and after that──────────▶ given up   StatusUpdate {status: error, reason, token}
+//! given up ─verified or redeemed────▶ finished   CashuResponse {status: success, …}: late, but not lost
+//! given up ─refused, or for a month─▶ finished
+//! ```
+//!
+//! The first reply of somebody who may reply is the answer: later ones change nothing, so a user can make the service do
+//! the work of one token at most. *Success* is reported only for a token that the mint confirms, of the mint and unit that
+//! were asked for and worth at least the amount. A refused token that may be worth something is in the `error` event: the
+//! user has given it away, and the app can return it.
+//!
+//! The ticket wallet goes on with a job whose result is not known, also after this operation has given up. Therefore it is
+//! asked for the result for another month: the wallet may have swapped the token, and nobody else knows the new one.
+//!
+//! | crash … | what resume does |
+//! | --- | --- |
+//! | before the start is committed | nothing was acknowledged; nothing is there |
+//! | after the start, before or after the request is sent | the outbox sends it (again) until answered or expired |
+//! | before the user's reply is committed | the request goes out again, and the wallet repeats its reply |
+//! | after it, before or after the mint is asked | the ticket wallet is asked again with the same job, which it continues |
+//! | after the result is committed | the event is in the stream; a repeated reply finds nothing open |
+
+pub(crate) mod start;
+
+use std::fmt;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use usher_protocol::PublicKey;
+use usher_protocol::message::{self, CashuResponse, CashuStatus, ServiceMessage, WalletMessage};
+use usher_protocol::subkey::Permission;
+
+use super::ticket_call::{lease, retry_at};
+use crate::UnixMillis;
+use crate::event_data::{CashuResponseData, CashuStatusData, EventData};
+use crate::operations::conversation::Conversation;
+use crate::operations::{
+    Effect, Input, SetBack, StateMachine, StepResult, TicketCall, TicketReply, VerifiedToken, emit, millis,
+};
+use crate::ports::{CorrelationKey, MintAuthToken, OperationKind, ReceiveTerms, TicketError, Token, TokenFault};
+
+/// The longest pause before a mint that is away is asked again.
+const LONGEST_PAUSE: Duration = Duration::from_secs(600);
+
+/// How long after the request's expiry the mint is asked before the app hears of it.
+const PATIENCE: Duration = Duration::from_secs(24 * 3600);
+
+/// The pause between two attempts after that.
+const LATE_PAUSE: Duration = Duration::from_secs(6 * 3600);
+
+/// How long attempts go on after that.
+const LATE: Duration = Duration::from_secs(30 * 24 * 3600);
+
+/// What a user is asked for.
+#[derive(Clone, Debug)]
+pub struct TicketRequestTerms {
+    /// Who is asked.
+    pub main_key: PublicKey,
+    /// Keys that may reply for it without a proof.
+    pub subkeys: Vec<PublicKey>,
+    /// Our id of the request: random.
+    pub request_id: String,
+    /// The caller's own reference, repeated in events.
+    pub reference: Option<String>,
+    /// The mint that the token must be of.
+    pub mint_url: String,
+    /// The unit that it must be in.
+    pub unit: String,
+    /// The least it must be worth, in the unit.
+    pub amount: u64,
+    /// Whether it is redeemed into the service's own balance at once.
+    pub redeem: bool,
+    /// Shown to the mint, if it wants one.
+    pub auth: Option<MintAuthToken>,
+    /// Until when the user can reply.
+    pub expires_at: UnixMillis,
+}
+
+/// The state of a ticket request.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TicketRequest {
+    #[serde(flatten)]
+    conversation: Conversation,
+    request_id: String,
+    reference: Option<String>,
+    mint_url: String,
+    unit: String,
+    amount: u64,
+    redeem: bool,
+    auth: Option<MintAuthToken>,
+    #[serde(with = "millis")]
+    expires_at: UnixMillis,
+    phase: Phase,
+}
+
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "phase", rename_all = "snake_case")]
+enum Phase {
+    /// The user is asked.
+    Asking,
+    /// The user has sent a token, and the ticket wallet is asked about it.
+    Checking {
+        token: Token,
+        tries: u32,
+        /// When the wallet is asked again.
+        #[serde(with = "millis")]
+        next: UnixMillis,
+    },
+    /// The app has been told that nobody knows what the token is worth.
+    GivenUp {
+        token: Token,
+        #[serde(with = "millis")]
+        at: UnixMillis,
+        #[serde(with = "millis")]
+        next: UnixMillis,
+    },
+}
+
+impl fmt::Debug for TicketRequest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TicketRequest")
+            .field("mint_url", &self.mint_url)
+            .field("unit", &self.unit)
+            .field("amount", &self.amount)
+            .finish_non_exhaustive()
+    }
+}
+
+impl StateMachine for TicketRequest {
+    fn kind(&self) -> OperationKind {
+        OperationKind::TicketRequest
+    }
+
+    fn step(&mut self, input: &Input, now: UnixMillis) -> StepResult {
+        match self.phase {
+            Phase::Asking => self.step_asking(input, now),
+            Phase::Checking { .. } | Phase::GivenUp { .. } => self.step_checking(input, now),
+        }
+    }
+
+    fn wake_at(&self) -> Option<UnixMillis> {
+        Some(match &self.phase {
+            Phase::Asking => self.expires_at,
+            Phase::Checking { next, .. } | Phase::GivenUp { next, .. } => *next,
+        })
+    }
+
+    fn clock_set_back(&mut self, set_back: SetBack, now: UnixMillis) {
+        set_back.expiry(&mut self.expires_at);
+        match &mut self.phase {
+            Phase::Asking => {}
+            Phase::Checking { next, .. } => set_back.pause(next, now),
+            Phase::GivenUp { at, next, .. } => {
+                set_back.moment(at, now);
+                set_back.pause(next, now);
+            }
+        }
+    }
+
+    fn correlations(&self) -> Vec<CorrelationKey> {
+        vec![CorrelationKey::request(&self.request_id)]
+    }
+
+    fn is_done(&self) -> bool {
+        matches!(self.phase, Phase::GivenUp { .. })
+    }
+
+    fn lingers(&self) -> bool {
+        true
+    }
+}
+
+impl TicketRequest {
+    /// Asks a user for a token.
+    pub fn start(terms: TicketRequestTerms) -> (Self, Vec<Effect>) {
+        let state = Self {
+            conversation: Conversation::new(terms.main_key, &terms.subkeys),
+            request_id: terms.request_id,
+            reference: terms.reference,
+            mint_url: terms.mint_url,
+            unit: terms.unit,
+            amount: terms.amount,
+            redeem: terms.redeem,
+            auth: terms.auth,
+            expires_at: terms.expires_at,
+            phase: Phase::Asking,
+        };
+        let ask = Effect::Send(state.conversation.message(&state.message(), state.expires_at));
+        (state, vec![ask])
+    }
+
+    fn step_asking(&mut self, input: &Input, now: UnixMillis) -> StepResult {
+        match input {
+            Input::Timer if now >= self.expires_at => {
+                self.end(CashuStatusData::new("timeout", "the user did not answer in time"), now)
+            }
+            // Between the expiry and the timer, too: the wallet knows when the request ends, and can take its token back.
+            _ if now >= self.expires_at => StepResult::Ignored,
+            Input::Wallet { author, message: WalletMessage::CashuResponse(response), .. } => {
+                self.answered(author, response, now)
+            }
+            Input::Wallet { author, message: WalletMessage::SubkeyProof { proof, .. }, .. }
+                if self.conversation.prove(author, proof, Permission::Payment, now) =>
+            {
+                // A key that has just proven itself is asked too.
+                let message = self.conversation.message_to_proven(author, &self.message(), self.expires_at);
+                StepResult::Stepped(vec![Effect::SendAlso(message)])
+            }
+            _ => StepResult::Ignored,
+        }
+    }
+
+    fn answered(&mut self, author: &PublicKey, response: &CashuResponse, now: UnixMillis) -> StepResult {
+        if response.request.inner.request_id != self.request_id || !self.conversation.may_pay(author, now) {
+            return StepResult::Ignored;
+        }
+        match &response.status {
+            CashuStatus::Success { token } => {
+                let token = Token(token.expose().to_owned());
+                let call = self.call(&token);
+                self.phase = Phase::Checking { token, tries: 0, next: lease(now) };
+                StepResult::Stepped(vec![Effect::ClearOutbox, Effect::AskTickets(call)])
+            }
+            CashuStatus::InsufficientFunds => self.respond(self.response("insufficient_funds"), now),
+            CashuStatus::Rejected { reason } => {
+                let response = CashuResponseData { reason: reason.clone(), ..self.response("rejected") };
+                self.respond(response, now)
+            }
+        }
+    }
+
+    fn step_checking(&mut self, input: &Input, now: UnixMillis) -> StepResult {
+        let (Phase::Checking { token, next, .. } | Phase::GivenUp { token, next, .. }) = &self.phase else {
+            return StepResult::Ignored;
+        };
+        match input {
+            Input::Timer if now < *next => StepResult::Ignored,
+            Input::Timer | Input::Resumed => {
+                let call = self.call(token);
+                if let Phase::Checking { next, .. } | Phase::GivenUp { next, .. } = &mut self.phase {
+                    *next = lease(now);
+                }
+                StepResult::Stepped(vec![Effect::AskTickets(call)])
+            }
+            Input::Ticket(TicketReply::Verified(Ok(verified))) if !self.redeem => self.verified(verified, now),
+            Input::Ticket(TicketReply::Redeemed(Ok(received))) if self.redeem => {
+                let response = CashuResponseData { amount: Some(*received), ..self.response("success") };
+                self.respond(response, now)
+            }
+            Input::Ticket(TicketReply::Verified(Err(failure)) | TicketReply::Redeemed(Err(failure))) => {
+                let token = token.clone();
+                self.failed(token, failure, now)
+            }
+            _ => StepResult::Ignored,
+        }
+    }
+
+    fn verified(&self, verified: &VerifiedToken, now: UnixMillis) -> StepResult {
+        let VerifiedToken { token, amount } = verified.clone();
+        if amount < self.amount {
+            let fault = TokenFault::TooLittle { amount, at_least: self.amount };
+            return self.refused(token, &TicketError::Token(fault), now);
+        }
+        let response = CashuResponseData { token: Some(token.0), amount: Some(amount), ..self.response("success") };
+        self.respond(response, now)
+    }
+
+    fn failed(&mut self, asked: Token, failure: &TicketError, now: UnixMillis) -> StepResult {
+        let over = now >= self.expires_at.plus(PATIENCE);
+        match &mut self.phase {
+            Phase::Checking { .. } | Phase::GivenUp { .. } if failure.is_definite() => {
+                self.refused(asked, failure, now)
+            }
+            Phase::Checking { tries, next, .. } if !over => {
+                *tries = tries.saturating_add(1);
+                *next = retry_at(*tries, LONGEST_PAUSE, now);
+                StepResult::Stepped(Vec::new())
+            }
+            Phase::Checking { .. } => {
+                let reason = format!("the token could not be checked for a day: {failure}");
+                let data = CashuStatusData { token: Some(asked.0.clone()), ..CashuStatusData::new("error", &reason) };
+                self.phase = Phase::GivenUp { token: asked, at: now, next: now.plus(LATE_PAUSE) };
+                StepResult::Stepped(vec![emit(self.status(data), now)])
+            }
+            Phase::GivenUp { at, .. } if now >= at.plus(LATE) => StepResult::Stepped(vec![Effect::Finish]),
+            Phase::GivenUp { next, .. } => {
+                *next = now.plus(LATE_PAUSE);
+                StepResult::Stepped(Vec::new())
+            }
+            Phase::Asking => StepResult::Ignored,
+        }
+    }
+
+    /// The token is not what was asked for, or the mint refuses it.
+    fn refused(&self, token: Token, failure: &TicketError, now: UnixMillis) -> StepResult {
+        if self.is_done() {
+            // The app has the token already.
+            return StepResult::Stepped(vec![Effect::Finish]);
+        }
+        let (reason, worthless) = match failure {
+            TicketError::Token(fault) => (
+                format!("the user's token is refused: {fault}"),
+                matches!(fault, TokenFault::Malformed | TokenFault::Forged | TokenFault::AlreadySpent),
+            ),
+            failure => (format!("the user's token could not be checked: {failure}"), false),
+        };
+        let token = (!worthless).then_some(token.0);
+        self.end(CashuStatusData { token, ..CashuStatusData::new("error", &reason) }, now)
+    }
+
+    fn response(&self, status: &str) -> CashuResponseData {
+        CashuResponseData {
+            status: status.to_owned(),
+            token: None,
+            amount: None,
+            unit: Some(self.unit.clone()),
+            mint_url: Some(self.mint_url.clone()),
+            reason: None,
+            request_id: self.reference.clone(),
+        }
+    }
+
+    fn respond(&self, response: CashuResponseData, now: UnixMillis) -> StepResult {
+        StepResult::Stepped(vec![emit(EventData::CashuResponse(response), now), Effect::Finish])
+    }
+
+    fn status(&self, data: CashuStatusData) -> EventData {
+        EventData::CashuStatus(CashuStatusData { request_id: self.reference.clone(), ..data })
+    }
+
+    fn end(&self, data: CashuStatusData, now: UnixMillis) -> StepResult {
+        StepResult::Stepped(vec![emit(self.status(data), now), Effect::Finish])
+    }
+
+    /// The same each time: the ticket wallet knows the job by it.
+    fn call(&self, token: &Token) -> TicketCall {
+        let terms = ReceiveTerms {
+            token: token.clone(),
+            mint_url: self.mint_url.clone(),
+            unit: self.unit.clone(),
+            at_least: self.amount,
+            auth: self.auth.clone(),
+        };
+        if self.redeem { TicketCall::Redeem(terms) } else { TicketCall::Verify(terms) }
+    }
+
+    fn message(&self) -> ServiceMessage {
+        ServiceMessage::CashuRequest(message::CashuRequest {
+            request_id: self.request_id.clone(),
+            mint_url: self.mint_url.clone(),
+            unit: self.unit.clone(),
+            amount: self.amount,
+            expires_at: self.expires_at.secs(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

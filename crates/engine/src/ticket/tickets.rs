@@ -1,0 +1,209 @@
+//! Tickets as the app asks for them directly: minted, redeemed, taken out of the service's own balance.
+//!
+//! These requests wait for the mint, within the ticket wallet's bound. Each is one job of the ticket wallet. Its id follows
+//! from the request's idempotency key: after a crash or a time-out the same request continues the same job, and gets the
+//! same token. So it does not matter that the idempotency record is stored only after the job is done.
+//!
+//! | crash or time-out … | the same request with its key | without a key |
+//! | --- | --- | --- |
+//! | before the job is stored | begins it | nothing has happened |
+//! | after that, before the mint has replied | continues it | the ticket wallet ends the job; a minted token joins its balance |
+//! | while the mint's quote is being paid | waits for the same payment: an invoice is paid once | the same, once it is paid |
+//! | after the quote is paid | gets the token: the job mints it by itself | the token joins the balance |
+//! | before the idempotency record is stored | gets the result of the job, which is stored | the result is lost to the app, the value is in the balance |
+
+use std::sync::Arc;
+
+use super::quote_payment::QuotePayer;
+use crate::field_checks::{FieldChecks, FieldValues};
+use crate::kernel::errors::{StartError, TicketCallError};
+use crate::kernel::event_feed::EventFeed;
+use crate::kernel::idempotency::{IdempotencyRecords, IdempotentRequest};
+use crate::kernel::ids::Ids;
+use crate::kernel::ticket_metrics::{TicketCallKind, TicketMetrics};
+use crate::ports::{
+    Clock, MintAuthToken, MintTerms, Minted, ReceiveTerms, TicketBalance, TicketError, TicketJobId, TicketWallet,
+    Token, WithdrawTerms,
+};
+use crate::starter::Starter;
+
+/// Mints a token.
+#[derive(Clone, Debug)]
+pub struct MintTicket {
+    /// The mint's address.
+    pub mint_url: String,
+    /// The unit.
+    pub unit: String,
+    /// How much, in the unit.
+    pub amount: u64,
+    /// For the mint's records.
+    pub description: Option<String>,
+    /// Shown to the mint, if it wants one.
+    pub auth: Option<MintAuthToken>,
+}
+
+/// Redeems a token into the service's own balance.
+#[derive(Clone, Debug)]
+pub struct BurnTicket {
+    /// The mint that the token must be of.
+    pub mint_url: String,
+    /// The unit that it must be in.
+    pub unit: String,
+    /// The token.
+    pub token: Token,
+    /// Shown to the mint, if it wants one.
+    pub auth: Option<MintAuthToken>,
+}
+
+/// Takes a token out of the service's own balance.
+#[derive(Clone, Debug)]
+pub struct WithdrawTicket {
+    /// The mint's address.
+    pub mint_url: String,
+    /// The unit.
+    pub unit: String,
+    /// How much, in the unit.
+    pub amount: u64,
+    /// Shown to the mint, if it wants one.
+    pub auth: Option<MintAuthToken>,
+}
+
+/// What these requests work with.
+pub(crate) struct TicketParts {
+    pub(crate) wallet: Option<Arc<dyn TicketWallet>>,
+    pub(crate) starter: Arc<Starter>,
+    pub(crate) feed: Arc<EventFeed>,
+    pub(crate) checks: Arc<FieldChecks>,
+    pub(crate) idempotency: Arc<IdempotencyRecords>,
+    pub(crate) metrics: Arc<TicketMetrics>,
+    pub(crate) ids: Ids,
+    pub(crate) clock: Arc<dyn Clock>,
+}
+
+/// Requests that wait for the ticket wallet.
+pub(crate) struct Tickets {
+    wallet: Option<Arc<dyn TicketWallet>>,
+    payer: QuotePayer,
+    checks: Arc<FieldChecks>,
+    idempotency: Arc<IdempotencyRecords>,
+    metrics: Arc<TicketMetrics>,
+    ids: Ids,
+}
+
+/// A token that is being minted.
+pub(super) struct MintJob {
+    pub(super) wallet: Arc<dyn TicketWallet>,
+    pub(super) metrics: Arc<TicketMetrics>,
+    pub(super) id: TicketJobId,
+    pub(super) terms: MintTerms,
+}
+
+impl MintJob {
+    /// Begins the job, continues it, or returns its result.
+    pub(super) async fn ask(&self) -> Result<Minted, TicketError> {
+        let minted = self.wallet.mint(self.id, &self.terms).await;
+        self.metrics.count(TicketCallKind::Mint, &minted);
+        minted
+    }
+
+    /// Its quote will not be paid.
+    pub(super) async fn abandon_quote(&self) {
+        self.wallet.abandon_quote(self.id).await;
+    }
+}
+
+impl Tickets {
+    pub(crate) fn new(parts: TicketParts) -> Self {
+        let TicketParts { wallet, starter, feed, checks, idempotency, metrics, ids, clock } = parts;
+        let payer = QuotePayer { starter, feed, clock };
+        Self { wallet, payer, checks, idempotency, metrics, ids }
+    }
+
+    /// Refuses a mint whose tokens could never be verified, before a user is asked for one.
+    pub(crate) fn check_mint(&self, mint_url: &str) -> Result<(), StartError> {
+        match self.wallet.as_ref().map(|wallet| wallet.check_mint(mint_url)) {
+            Some(Err(TicketError::AddressNotAllowed(reason))) => {
+                let detail = format!("is not allowed (cashu.allow_private_mints): {reason}");
+                Err(StartError::invalid("/mint_url", detail))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// See [`Engine::mint_ticket`](crate::Engine::mint_ticket).
+    pub(crate) async fn mint(
+        &self,
+        request: MintTicket,
+        once: Option<IdempotentRequest<Token>>,
+    ) -> Result<Token, TicketCallError> {
+        self.checks.check(FieldValues::Ticket { amount: Some(request.amount), expires_at: None }).await?;
+        let wallet = Arc::clone(self.wallet()?);
+        let id = self.job_id(once.as_ref());
+        let MintTicket { mint_url, unit, amount, description, auth } = request;
+        let terms = MintTerms { mint_url, unit, amount, description, auth, repeatable: once.is_some() };
+        let job = MintJob { wallet, metrics: Arc::clone(&self.metrics), id, terms };
+        let token = match job.ask().await? {
+            Minted::Token(token) => token,
+            Minted::PaymentNeeded { invoice, .. } => self.payer.mint_paid(&invoice, &job).await?,
+        };
+        self.respond(once, token).await
+    }
+
+    /// See [`Engine::burn_ticket`](crate::Engine::burn_ticket).
+    pub(crate) async fn burn(
+        &self,
+        request: BurnTicket,
+        once: Option<IdempotentRequest<u64>>,
+    ) -> Result<u64, TicketCallError> {
+        let wallet = self.wallet()?;
+        // Refused before a job is stored.
+        wallet.read_token(&request.token).map_err(TicketError::Token)?;
+        let id = self.job_id(once.as_ref());
+        let BurnTicket { mint_url, unit, token, auth } = request;
+        let received = wallet.redeem(id, &ReceiveTerms { token, mint_url, unit, at_least: 0, auth }).await;
+        self.metrics.count(TicketCallKind::Redeem, &received);
+        self.respond(once, received?).await
+    }
+
+    /// See [`Engine::withdraw_ticket`](crate::Engine::withdraw_ticket).
+    pub(crate) async fn withdraw(
+        &self,
+        request: WithdrawTicket,
+        once: Option<IdempotentRequest<Token>>,
+    ) -> Result<Token, TicketCallError> {
+        self.checks.check(FieldValues::Ticket { amount: Some(request.amount), expires_at: None }).await?;
+        let id = self.job_id(once.as_ref());
+        let WithdrawTicket { mint_url, unit, amount, auth } = request;
+        let terms = WithdrawTerms { mint_url, unit, amount, auth, repeatable: once.is_some() };
+        let token = self.wallet()?.withdraw(id, &terms).await;
+        self.metrics.count(TicketCallKind::Withdraw, &token);
+        self.respond(once, token?).await
+    }
+
+    /// See [`Engine::ticket_balances`](crate::Engine::ticket_balances).
+    pub(crate) async fn balances(&self) -> Result<Vec<TicketBalance>, TicketCallError> {
+        self.wallet()?.balances().await.map_err(|failure| StartError::Store(failure).into())
+    }
+
+    /// Kind, result and number of calls to the ticket wallet.
+    pub(crate) fn calls(&self) -> Vec<(&'static str, &'static str, u64)> {
+        self.metrics.values()
+    }
+
+    fn wallet(&self) -> Result<&Arc<dyn TicketWallet>, StartError> {
+        self.wallet.as_ref().ok_or(StartError::NoTicketWallet)
+    }
+
+    /// The job of an idempotent request, which the same request finds again; otherwise a new one.
+    fn job_id<T>(&self, once: Option<&IdempotentRequest<T>>) -> TicketJobId {
+        // The key stands for method, path and idempotency key. With another body it is a job with other terms.
+        once.map_or_else(|| self.ids.ticket_job(), |once| TicketJobId::derive("request", &once.key.0))
+    }
+
+    async fn respond<T>(&self, once: Option<IdempotentRequest<T>>, result: T) -> Result<T, TicketCallError> {
+        if let Some(once) = once {
+            self.idempotency.keep(&once, &result).await.map_err(StartError::Store)?;
+        }
+        Ok(result)
+    }
+}

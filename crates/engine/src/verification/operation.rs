@@ -1,0 +1,569 @@
+//! An age verification: somebody decides whether a user is old enough, and a user who is gets a proof, which is a Cashu token.
+//!
+//! ```text
+//! open ─────a provider begins a check───────▶ open       its result is a decision; the check may be begun again
+//! open ─────nobody decides in time──────────▶ over       StatusUpdate {status: timeout}
+//! open ─────approved, a mint is configured──▶ minting    the proof is a job of the ticket wallet
+//! open ─────approved, no mint───────────────▶ over       CashuResponse {status: insufficient_funds, reason}
+//! open ─────rejected────────────────────────▶ replying
+//! minting ──the proof───────────────────────▶ replying
+//! minting ──the mint refuses, or is away────▶ giving up  the ticket wallet gives the job up
+//! giving up ─the proof, which came just now─▶ replying
+//! giving up ─no proof───────────────────────▶ replying
+//! replying ─the reply arrives───────────────▶ over       CashuResponse {status: success | rejected | insufficient_funds}
+//! replying ─no relay delivers it in time────▶ over       the same
+//! ```
+//!
+//! The session has a key of its own, and on Nostr it is a conversation like any other: the service asks this key for a token
+//! (29500), and when the session is decided, the key replies as a user's wallet would (29501), over the service's relays.
+//! So a verifier that runs elsewhere and holds the key can take this role. The result does not depend on relays: when they
+//! do not deliver the reply within seconds, the session ends with the same result without it.
+//!
+//! A mint that is away may have signed the proof, or may sign it later. Therefore a session never ends without a proof before
+//! the ticket wallet has given the job up: what the mint signs after that joins the service's own balance.
+//!
+//! Nothing about the user is kept but pass or fail. What a provider's checks do to an open session is in `checks`.
+//!
+//! | crash … | what resume does |
+//! | --- | --- |
+//! | before a decision is committed | it was not acknowledged; the session is open |
+//! | while a provider checks | the session is open: a provider that can be asked is asked again, otherwise the user begins again |
+//! | while minting | the ticket wallet is asked again for the same job, which it continues |
+//! | while giving up | the request to the ticket wallet is repeated |
+//! | while replying | the reply is sent again |
+//! | after the event is committed | the session is over; a reply that arrives late finds nothing open |
+
+mod provider_check;
+
+use std::fmt;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use usher_protocol::message::{Addressed, CashuRequest, CashuResponse, CashuStatus, ServiceMessage, WalletMessage};
+use usher_protocol::{Keys, PublicKey, SecretKey, text};
+
+use crate::UnixMillis;
+use crate::event_data::{CashuResponseData, CashuStatusData, EventData};
+use crate::operations::{
+    Effect, Input, SetBack, StateMachine, StepResult, TicketCall, TicketReply, emit, millis, optional_millis,
+};
+use crate::ports::{
+    AgeCheckResult, CorrelationKey, MintTerms, Minted, OperationKind, OutboxMessage, OutgoingMessage, Token,
+};
+use crate::ticket::ticket_call::{lease, retry_at};
+
+/// For how long after the decision a mint that is away is asked again: the user waits.
+const MINT_PATIENCE: Duration = Duration::from_secs(120);
+
+/// The longest pause between two attempts.
+const LONGEST_PAUSE: Duration = Duration::from_secs(8);
+
+/// How often the ticket wallet is asked to give the job up, if it cannot read or write its record of the job.
+const GIVE_UP_TRIES: u32 = 20;
+
+/// For how long each copy of the reply is waited for, in milliseconds. A relay delivers within tens of milliseconds.
+const REPLY_PAUSES: [u64; 3] = [1_000, 2_000, 2_000];
+
+/// What a session is opened with.
+#[derive(Clone, Debug)]
+pub struct VerificationTerms {
+    /// The session's own keys: random.
+    pub keys: Keys,
+    /// The key that the service signs with on Nostr: replies go to it.
+    pub service_key: PublicKey,
+    /// What the session's page is found by: random.
+    pub page_secret: String,
+    /// The id of the request on Nostr: random.
+    pub request_id: String,
+    /// In years.
+    pub minimum_age: u64,
+    /// The proof; `None` when no mint is configured.
+    pub proof: Option<MintTerms>,
+    /// Until when it can be decided.
+    pub expires_at: UnixMillis,
+}
+
+/// What was decided.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AgeDecision {
+    /// The user is old enough.
+    Approved,
+    /// The user is not, or has not shown it.
+    Rejected {
+        /// Why, for the app.
+        reason: Option<String>,
+    },
+}
+
+/// Why a decision was refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DecisionFault {
+    /// The session is decided already.
+    Decided,
+    /// Nobody decided in time.
+    Expired,
+}
+
+/// How far a session is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum VerificationState {
+    /// Nobody has decided yet.
+    Open,
+    /// Nobody has decided yet, and a provider is checking.
+    Checking,
+    /// The user has passed, and the proof is being minted or delivered.
+    Issuing,
+    /// The user has passed and the proof was issued.
+    Passed,
+    /// The user has not passed.
+    Rejected,
+    /// The user has passed, but no proof could be issued.
+    NotIssued,
+    /// Nobody decided in time.
+    Expired,
+}
+
+/// The state of a verification session.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct VerificationSession {
+    key: PublicKey,
+    /// In hex; removed when the session is over.
+    secret_key: Option<String>,
+    service_key: PublicKey,
+    page_secret: String,
+    request_id: String,
+    minimum_age: u64,
+    proof: Option<MintTerms>,
+    #[serde(with = "millis")]
+    expires_at: UnixMillis,
+    /// How often a check was begun.
+    #[serde(default)]
+    checks: u32,
+    /// The browser that began the last check, until it has brought what it can bring once only.
+    #[serde(default)]
+    awaited: Option<AwaitedBrowser>,
+    phase: Phase,
+}
+
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "phase", rename_all = "snake_case")]
+enum Phase {
+    /// Nobody has decided yet.
+    Open {
+        /// The last check that was begun and is not over.
+        #[serde(default)]
+        check: Option<AgeCheck>,
+        /// How often its result was asked for.
+        #[serde(default)]
+        polls: u32,
+        /// When it is asked for next.
+        #[serde(default, with = "optional_millis")]
+        next: Option<UnixMillis>,
+    },
+    /// The user has passed, and the ticket wallet is asked for the proof.
+    Minting {
+        #[serde(with = "millis")]
+        since: UnixMillis,
+        tries: u32,
+        /// When the wallet is asked again.
+        #[serde(with = "millis")]
+        next: UnixMillis,
+    },
+    /// There is no proof, and the ticket wallet is asked to give the job up.
+    GivingUp {
+        /// Why there is none, for the app.
+        reason: String,
+        tries: u32,
+        /// When the wallet is told again.
+        #[serde(with = "millis")]
+        next: UnixMillis,
+    },
+    /// The session's key sends its reply.
+    Replying {
+        result: SessionResult,
+        /// When the reply was made, as its event says: each copy is the same event.
+        #[serde(with = "millis")]
+        made_at: UnixMillis,
+        /// How many copies were sent.
+        sent: usize,
+        /// Until when this copy is waited for.
+        #[serde(with = "millis")]
+        next: UnixMillis,
+    },
+    /// The app has the result.
+    Over { end: End },
+}
+
+/// The result, until the app has it.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "result", rename_all = "snake_case")]
+enum SessionResult {
+    Passed { token: Token },
+    Rejected { reason: Option<String> },
+    NotIssued { reason: String },
+}
+
+/// What is kept of it: nothing but how it ended.
+#[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum End {
+    Passed,
+    Rejected,
+    NotIssued,
+    Expired,
+}
+
+impl fmt::Debug for VerificationSession {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("VerificationSession").field("state", &self.state()).finish_non_exhaustive()
+    }
+}
+
+impl StateMachine for VerificationSession {
+    fn kind(&self) -> OperationKind {
+        OperationKind::VerificationSession
+    }
+
+    fn step(&mut self, input: &Input, now: UnixMillis) -> StepResult {
+        match &self.phase {
+            Phase::Open { .. } => self.step_open(input, now),
+            Phase::Minting { .. } => self.step_minting(input, now),
+            Phase::GivingUp { .. } => self.step_giving_up(input, now),
+            Phase::Replying { .. } => self.step_replying(input, now),
+            Phase::Over { .. } => StepResult::Ignored,
+        }
+    }
+
+    fn wake_at(&self) -> Option<UnixMillis> {
+        match &self.phase {
+            Phase::Open { next, .. } => Some(next.map_or(self.expires_at, |next| next.min(self.expires_at))),
+            Phase::Minting { next, .. } | Phase::GivingUp { next, .. } | Phase::Replying { next, .. } => Some(*next),
+            Phase::Over { .. } => None,
+        }
+    }
+
+    fn clock_set_back(&mut self, set_back: SetBack, now: UnixMillis) {
+        set_back.expiry(&mut self.expires_at);
+        match &mut self.phase {
+            Phase::Open { next: Some(next), .. } => set_back.pause(next, now),
+            Phase::Open { .. } | Phase::Over { .. } => {}
+            Phase::Minting { since, next, .. } => {
+                set_back.moment(since, now);
+                set_back.pause(next, now);
+            }
+            Phase::GivingUp { next, .. } => set_back.pause(next, now),
+            Phase::Replying { made_at, next, .. } => {
+                set_back.moment(made_at, now);
+                set_back.pause(next, now);
+            }
+        }
+    }
+
+    fn correlations(&self) -> Vec<CorrelationKey> {
+        vec![CorrelationKey::request(&self.request_id)]
+    }
+}
+
+impl VerificationSession {
+    /// Opens a session.
+    pub fn start(terms: VerificationTerms) -> (Self, Vec<Effect>) {
+        let session = Self {
+            key: terms.keys.public_key(),
+            secret_key: Some(terms.keys.secret_key().to_secret_hex()),
+            service_key: terms.service_key,
+            page_secret: terms.page_secret,
+            request_id: terms.request_id,
+            minimum_age: terms.minimum_age,
+            proof: terms.proof,
+            expires_at: terms.expires_at,
+            checks: 0,
+            awaited: None,
+            phase: Phase::Open { check: None, polls: 0, next: None },
+        };
+        let ask = session.request().map(|request| {
+            let message = ServiceMessage::CashuRequest(request);
+            Effect::Send(OutboxMessage {
+                kind: message.kind(),
+                content: message.to_json(),
+                main_key: session.key,
+                recipients: vec![session.key],
+                participants: vec![session.key],
+                until: session.expires_at,
+                made_at: UnixMillis(0),
+                not_before: UnixMillis(0),
+            })
+        });
+        (session, ask.into_iter().collect())
+    }
+
+    /// How far it is.
+    pub const fn state(&self) -> VerificationState {
+        match &self.phase {
+            Phase::Open { check: None, .. } => VerificationState::Open,
+            Phase::Open { check: Some(_), .. } => VerificationState::Checking,
+            Phase::Minting { .. } | Phase::GivingUp { .. } => VerificationState::Issuing,
+            Phase::Replying { result, .. } => match result {
+                SessionResult::Passed { .. } => VerificationState::Issuing,
+                SessionResult::Rejected { .. } => VerificationState::Rejected,
+                SessionResult::NotIssued { .. } => VerificationState::NotIssued,
+            },
+            Phase::Over { end } => match end {
+                End::Passed => VerificationState::Passed,
+                End::Rejected => VerificationState::Rejected,
+                End::NotIssued => VerificationState::NotIssued,
+                End::Expired => VerificationState::Expired,
+            },
+        }
+    }
+
+    /// The minimum age in years.
+    pub const fn minimum_age(&self) -> u64 {
+        self.minimum_age
+    }
+
+    /// Until when it can be decided.
+    pub const fn expires_at(&self) -> UnixMillis {
+        self.expires_at
+    }
+
+    /// What its page is found by.
+    pub fn page_secret(&self) -> &str {
+        &self.page_secret
+    }
+
+    /// Takes a decision.
+    ///
+    /// # Errors
+    /// [`DecisionFault`]; then nothing has changed.
+    pub fn decide(&mut self, decision: &AgeDecision, now: UnixMillis) -> Result<Vec<Effect>, DecisionFault> {
+        match self.phase {
+            Phase::Open { .. } if now < self.expires_at => {}
+            Phase::Open { .. } | Phase::Over { end: End::Expired } => return Err(DecisionFault::Expired),
+            Phase::Minting { .. } | Phase::GivingUp { .. } | Phase::Replying { .. } | Phase::Over { .. } => {
+                return Err(DecisionFault::Decided);
+            }
+        }
+        Ok(match (decision, &self.proof) {
+            (AgeDecision::Rejected { reason }, _) => {
+                let reason = reason.as_deref().map(|reason| text::clean(reason, text::MAX_REASON_CHARS));
+                let reason = reason.filter(|reason| !reason.is_empty());
+                self.reply(SessionResult::Rejected { reason }, now)
+            }
+            (AgeDecision::Approved, None) => {
+                let reason = "no mint is configured (verification.mint_url)".to_owned();
+                self.reply(SessionResult::NotIssued { reason }, now)
+            }
+            (AgeDecision::Approved, Some(proof)) => {
+                let ask = Effect::AskTickets(TicketCall::Mint(proof.clone()));
+                self.phase = Phase::Minting { since: now, tries: 0, next: lease(now) };
+                vec![ask]
+            }
+        })
+    }
+
+    fn step_open(&mut self, input: &Input, now: UnixMillis) -> StepResult {
+        if now >= self.expires_at {
+            return if matches!(input, Input::Timer) { self.expire(now) } else { StepResult::Ignored };
+        }
+        let Phase::Open { check, polls, next } = &mut self.phase else { return StepResult::Ignored };
+        match input {
+            Input::Timer if next.is_some_and(|next| now >= next) => {
+                let Some(check) = check.as_ref().filter(|check| check.polled) else {
+                    *next = None;
+                    return StepResult::Stepped(Vec::new());
+                };
+                *polls = polls.saturating_add(1);
+                *next = Some(now.plus(provider_check::poll_pause(*polls)));
+                StepResult::Stepped(vec![Effect::AskAge(check.memo.clone())])
+            }
+            Input::AgeChecked { memo, result } if check.as_ref().is_some_and(|check| check.memo == *memo) => {
+                let decision = match result {
+                    AgeCheckResult::Passed => AgeDecision::Approved,
+                    AgeCheckResult::Failed { reason } => AgeDecision::Rejected { reason: Some((*reason).to_owned()) },
+                    AgeCheckResult::Pending => return StepResult::Ignored,
+                    AgeCheckResult::Cancelled => {
+                        (*check, *next) = (None, None);
+                        return StepResult::Stepped(Vec::new());
+                    }
+                };
+                self.decide(&decision, now).map_or(StepResult::Ignored, StepResult::Stepped)
+            }
+            _ => StepResult::Ignored,
+        }
+    }
+
+    fn step_minting(&mut self, input: &Input, now: UnixMillis) -> StepResult {
+        let (Phase::Minting { since, tries, next }, Some(proof)) = (&mut self.phase, &self.proof) else {
+            return StepResult::Ignored;
+        };
+        let reason = match input {
+            Input::Timer if now < *next => return StepResult::Ignored,
+            Input::Timer | Input::Resumed => {
+                *next = lease(now);
+                return StepResult::Stepped(vec![Effect::AskTickets(TicketCall::Mint(proof.clone()))]);
+            }
+            Input::Ticket(TicketReply::Minted(Ok(Minted::Token(token)))) => {
+                let result = SessionResult::Passed { token: token.clone() };
+                return StepResult::Stepped(self.reply(result, now));
+            }
+            Input::Ticket(TicketReply::Minted(Ok(Minted::PaymentNeeded { .. }))) => {
+                "the mint wants to be paid for the proof".to_owned()
+            }
+            Input::Ticket(TicketReply::Minted(Err(failure))) => {
+                if !failure.is_definite() && now < since.plus(MINT_PATIENCE) {
+                    *tries = tries.saturating_add(1);
+                    *next = retry_at(*tries, LONGEST_PAUSE, now);
+                    return StepResult::Stepped(Vec::new());
+                }
+                format!("the proof could not be issued: {failure}")
+            }
+            _ => return StepResult::Ignored,
+        };
+        let give_up = Effect::AskTickets(TicketCall::GiveUp { mint_url: proof.mint_url.clone() });
+        self.phase = Phase::GivingUp { reason, tries: 0, next: lease(now) };
+        StepResult::Stepped(vec![give_up])
+    }
+
+    fn step_giving_up(&mut self, input: &Input, now: UnixMillis) -> StepResult {
+        let (Phase::GivingUp { reason, tries, next }, Some(proof)) = (&mut self.phase, &self.proof) else {
+            return StepResult::Ignored;
+        };
+        let result = match input {
+            Input::Timer if now < *next => return StepResult::Ignored,
+            Input::Timer | Input::Resumed => {
+                *next = lease(now);
+                let give_up = TicketCall::GiveUp { mint_url: proof.mint_url.clone() };
+                return StepResult::Stepped(vec![Effect::AskTickets(give_up)]);
+            }
+            Input::Ticket(TicketReply::GivenUp(Ok(Some(token)))) => SessionResult::Passed { token: token.clone() },
+            Input::Ticket(TicketReply::GivenUp(Ok(None))) => SessionResult::NotIssued { reason: reason.clone() },
+            // Only the store can fail. A record that stays unreadable is reported as damage.
+            Input::Ticket(TicketReply::GivenUp(Err(_))) if *tries >= GIVE_UP_TRIES => {
+                SessionResult::NotIssued { reason: reason.clone() }
+            }
+            Input::Ticket(TicketReply::GivenUp(Err(_))) => {
+                *tries = tries.saturating_add(1);
+                *next = retry_at(*tries, LONGEST_PAUSE, now);
+                return StepResult::Stepped(Vec::new());
+            }
+            _ => return StepResult::Ignored,
+        };
+        StepResult::Stepped(self.reply(result, now))
+    }
+
+    fn step_replying(&mut self, input: &Input, now: UnixMillis) -> StepResult {
+        let Phase::Replying { sent, next, .. } = &mut self.phase else { return StepResult::Ignored };
+        match input {
+            // Nobody else has the key, so the reply is the one that was sent.
+            Input::Wallet { author, message: WalletMessage::CashuResponse(response), .. }
+                if *author == self.key && response.request.inner.request_id == self.request_id =>
+            {
+                StepResult::Stepped(self.end(now))
+            }
+            Input::Timer if now < *next => StepResult::Ignored,
+            Input::Timer | Input::Resumed => match REPLY_PAUSES.get(*sent) {
+                Some(pause) => {
+                    *sent += 1;
+                    *next = now.plus(Duration::from_millis(*pause));
+                    StepResult::Stepped(self.outgoing(now).into_iter().map(Effect::SendAs).collect())
+                }
+                None => StepResult::Stepped(self.end(now)),
+            },
+            _ => StepResult::Ignored,
+        }
+    }
+
+    /// The session's key replies; without a request there is nothing to reply to, and the session ends.
+    fn reply(&mut self, result: SessionResult, now: UnixMillis) -> Vec<Effect> {
+        let next = now.plus(Duration::from_millis(REPLY_PAUSES[0]));
+        self.phase = Phase::Replying { result, made_at: now, sent: 1, next };
+        match self.outgoing(now) {
+            Some(outgoing) => vec![Effect::SendAs(outgoing)],
+            None => self.end(now),
+        }
+    }
+
+    /// The reply of the session's key, as a user's wallet would send it.
+    fn outgoing(&self, now: UnixMillis) -> Option<Box<OutgoingMessage>> {
+        let Phase::Replying { result, made_at, .. } = &self.phase else { return None };
+        let inner = self.request()?;
+        let signer = SecretKey::parse(self.secret_key.as_deref()?).ok().map(Keys::new)?;
+        let status = match result {
+            SessionResult::Passed { token } => CashuStatus::Success { token: token.0.clone().into() },
+            SessionResult::Rejected { reason } => CashuStatus::Rejected { reason: reason.clone() },
+            SessionResult::NotIssued { .. } => CashuStatus::InsufficientFunds,
+        };
+        let request = Addressed { inner, main_key: self.key, recipient: self.key };
+        let message = WalletMessage::CashuResponse(CashuResponse { request, status });
+        Some(Box::new(OutgoingMessage {
+            kind: message.kind(),
+            content: message.to_json(),
+            recipients: vec![self.service_key],
+            participants: vec![self.service_key],
+            relays: Vec::new(),
+            until: now,
+            made_at: *made_at,
+            signer: Some(signer),
+        }))
+    }
+
+    fn request(&self) -> Option<CashuRequest> {
+        let MintTerms { mint_url, unit, amount, .. } = self.proof.as_ref()?;
+        Some(CashuRequest {
+            request_id: self.request_id.clone(),
+            mint_url: mint_url.clone(),
+            unit: unit.clone(),
+            amount: *amount,
+            expires_at: self.expires_at.secs(),
+        })
+    }
+
+    /// The app gets the result.
+    fn end(&mut self, now: UnixMillis) -> Vec<Effect> {
+        let Phase::Replying { result, .. } = &self.phase else { return Vec::new() };
+        let proof = self.proof.as_ref();
+        let data = CashuResponseData {
+            status: String::new(),
+            token: None,
+            amount: None,
+            unit: proof.map(|proof| proof.unit.clone()),
+            mint_url: proof.map(|proof| proof.mint_url.clone()),
+            reason: None,
+            request_id: None,
+        };
+        let (end, data) = match result.clone() {
+            SessionResult::Passed { token } => {
+                let amount = proof.map(|proof| proof.amount);
+                let status = "success".to_owned();
+                (End::Passed, CashuResponseData { status, token: Some(token.0), amount, ..data })
+            }
+            SessionResult::Rejected { reason } => {
+                (End::Rejected, CashuResponseData { status: "rejected".to_owned(), reason, ..data })
+            }
+            SessionResult::NotIssued { reason } => {
+                let status = "insufficient_funds".to_owned();
+                (End::NotIssued, CashuResponseData { status, reason: Some(reason), ..data })
+            }
+        };
+        self.close(end, EventData::CashuResponse(data), now)
+    }
+
+    fn expire(&mut self, now: UnixMillis) -> StepResult {
+        let data = CashuStatusData::new("timeout", "nobody decided in time");
+        StepResult::Stepped(self.close(End::Expired, EventData::CashuStatus(data), now))
+    }
+
+    fn close(&mut self, end: End, data: EventData, now: UnixMillis) -> Vec<Effect> {
+        self.phase = Phase::Over { end };
+        self.secret_key = None;
+        if let Some(proof) = &mut self.proof {
+            proof.auth = None;
+        }
+        vec![emit(data, now), Effect::Finish]
+    }
+}
+
+pub use provider_check::{AgeCheck, AwaitedBrowser, BeginFault, CheckReturn};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,375 @@
+//! Verification sessions while they are open: their pages, the checks of a provider, and decisions.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use sha2::{Digest as _, Sha256};
+use tokio::sync::{Semaphore, SemaphorePermit, oneshot};
+use tracing::warn;
+
+use crate::StreamId;
+use crate::kernel::age_check_queue::within;
+use crate::kernel::commit::{Cause, Change, Committer};
+use crate::kernel::damaged_rows::Damage;
+use crate::kernel::idempotency::IdempotentRequest;
+use crate::kernel::ids::Ids;
+use crate::kernel::tasks::Tasks;
+use crate::operations::{
+    AgeCheck, AgeDecision, AwaitedBrowser, BeginFault, CheckReturn, DecisionFault, Operation, VerificationSession,
+    VerificationState,
+};
+use crate::ports::{
+    AgeCheckResult, AgeVerifier, AgeVerifierError, BegunAgeCheck, Clock, Conflict, NewAgeCheck, OperationKind,
+    StoreError,
+};
+
+/// Requests to the age verifier for browsers that run at the same time.
+const CONCURRENT: usize = 64;
+
+/// A session as its page shows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct VerificationView {
+    /// How far it is.
+    pub state: VerificationState,
+    /// The minimum age in years.
+    pub minimum_age: u64,
+    /// How long it can still be decided.
+    pub time_left: Duration,
+}
+
+/// A check that has begun: the browser goes to the provider.
+#[derive(Clone)]
+pub struct AgeCheckStarted {
+    /// Where the browser goes.
+    pub url: String,
+    /// What the browser must show when it returns, in a cookie.
+    pub browser: String,
+}
+
+/// The browser has returned from the provider.
+#[derive(Clone)]
+pub struct AgeCheckReturned {
+    /// The session.
+    pub session_id: StreamId,
+    /// The secret of its page, to which the browser goes now.
+    pub page_secret: String,
+    /// Whether the check has a result, or will have one by itself. Otherwise the user may begin it again.
+    pub is_complete: bool,
+}
+
+/// Why a check did not begin, or its result could not be taken.
+#[derive(Debug, thiserror::Error)]
+pub enum AgeCheckError {
+    /// There is no such session, or it is not waiting for this browser.
+    #[error("no such verification session")]
+    NotFound,
+    /// The session is decided or has expired, or staff decide it.
+    #[error("there is nothing to check")]
+    NothingToCheck,
+    /// It was begun too often.
+    #[error("the check was begun too often")]
+    TooOften,
+    /// Too many checks begin or end right now.
+    #[error("too many checks at the same time")]
+    Busy,
+    /// The age verifier failed.
+    #[error(transparent)]
+    Verifier(#[from] AgeVerifierError),
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Why a session was not decided.
+#[derive(Debug, thiserror::Error)]
+pub enum DecisionError {
+    /// There is none with this id, or it was removed after its retention.
+    #[error("no such verification session")]
+    NotFound,
+    /// It is decided already.
+    #[error("the session is decided already")]
+    Decided,
+    /// Nobody decided in time.
+    #[error("the session has expired")]
+    Expired,
+    /// The idempotent request was done before.
+    #[error("the request was done before")]
+    Repeated,
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl From<DecisionFault> for DecisionError {
+    fn from(fault: DecisionFault) -> Self {
+        match fault {
+            DecisionFault::Decided => Self::Decided,
+            DecisionFault::Expired => Self::Expired,
+        }
+    }
+}
+
+/// What sessions work with.
+pub(crate) struct VerificationParts {
+    pub(crate) damage: Arc<Damage>,
+    pub(crate) committer: Arc<Committer>,
+    pub(crate) verifier: Option<Arc<dyn AgeVerifier>>,
+    /// How a browser reaches the pages, without a trailing slash.
+    pub(crate) pages_url: String,
+    pub(crate) ids: Ids,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) tasks: Tasks,
+}
+
+/// Reads and decides sessions.
+pub(crate) struct VerificationSessions {
+    parts: VerificationParts,
+    permits: Semaphore,
+}
+
+impl VerificationSessions {
+    pub(crate) fn new(parts: VerificationParts) -> Self {
+        Self { parts, permits: Semaphore::new(CONCURRENT) }
+    }
+
+    /// See [`Engine::age_verifier_name`](crate::Engine::age_verifier_name).
+    pub(crate) fn verifier_name(&self) -> Option<&str> {
+        self.parts.verifier.as_ref().map(|verifier| verifier.name())
+    }
+
+    /// See [`Engine::verification_session`](crate::Engine::verification_session).
+    pub(crate) async fn view(&self, id: StreamId, page_secret: &str) -> Result<Option<VerificationView>, StoreError> {
+        let session = self.find_page(id, page_secret).await?;
+        let now = self.parts.clock.now();
+        Ok(session.map(|(_, session)| VerificationView {
+            state: session.state(),
+            minimum_age: session.minimum_age(),
+            time_left: session.expires_at().since(now),
+        }))
+    }
+
+    /// See [`Engine::begin_age_check`](crate::Engine::begin_age_check).
+    pub(crate) async fn begin(
+        self: &Arc<Self>,
+        id: StreamId,
+        page_secret: String,
+    ) -> Result<AgeCheckStarted, AgeCheckError> {
+        let this = Arc::clone(self);
+        self.complete(async move { this.begin_now(id, &page_secret).await }).await
+    }
+
+    async fn begin_now(&self, id: StreamId, page_secret: &str) -> Result<AgeCheckStarted, AgeCheckError> {
+        let verifier = self.parts.verifier.as_ref().ok_or(AgeCheckError::NothingToCheck)?;
+        let mut permit = None;
+        // Counted first: many requests at once cannot begin more checks than one after the other.
+        let (number, minimum_age, expires_at) = loop {
+            let (revision, mut session) = self.find_page(id, page_secret).await?.ok_or(AgeCheckError::NotFound)?;
+            let is_open = matches!(session.state(), VerificationState::Open | VerificationState::Checking);
+            if !is_open || self.parts.clock.now() >= session.expires_at() {
+                return Err(AgeCheckError::NothingToCheck);
+            }
+            let number = session.count_check().ok_or(AgeCheckError::TooOften)?;
+            self.hold_permit(&mut permit)?;
+            let (minimum_age, expires_at) = (session.minimum_age(), session.expires_at());
+            if self.commit(id, revision, session).await? {
+                break (number, minimum_age, expires_at);
+            }
+        };
+        let (state, secret) = (self.parts.ids.token(), self.parts.ids.token());
+        let check = NewAgeCheck {
+            minimum_age,
+            return_url: format!("{}/verify/return", self.parts.pages_url),
+            state: format!("{id}.{state}"),
+            expires_at,
+        };
+        let BegunAgeCheck { url, memo } = match within(verifier.begin(&check)).await {
+            Ok(begun) => begun,
+            Err(failure) => {
+                if matches!(failure, AgeVerifierError::Unreachable(_)) {
+                    self.change(id, |session| session.uncount_check(number)).await?;
+                }
+                return Err(failure.into());
+            }
+        };
+        let check = AgeCheck { memo, polled: verifier.can_be_polled() };
+        let awaited = AwaitedBrowser { state, secret: secret.clone() };
+        let mut fault = None;
+        self.change(id, |session| {
+            let begun = session.begin_check(number, check.clone(), awaited.clone(), self.parts.clock.now());
+            fault = begun.err();
+            fault.is_none()
+        })
+        .await?;
+        match fault {
+            None => Ok(AgeCheckStarted { url, browser: secret }),
+            Some(BeginFault::Over) => Err(AgeCheckError::NothingToCheck),
+            Some(BeginFault::Superseded) => Err(AgeCheckError::Busy),
+        }
+    }
+
+    /// See [`Engine::end_age_check`](crate::Engine::end_age_check).
+    pub(crate) async fn end(
+        self: &Arc<Self>,
+        state: String,
+        query: String,
+        browser: String,
+    ) -> Result<AgeCheckReturned, AgeCheckError> {
+        let this = Arc::clone(self);
+        self.complete(async move { this.end_now(&state, &query, &browser).await }).await
+    }
+
+    async fn end_now(&self, state: &str, query: &str, browser: &str) -> Result<AgeCheckReturned, AgeCheckError> {
+        let verifier = self.parts.verifier.as_ref().ok_or(AgeCheckError::NotFound)?;
+        let (id, state) = state.split_once('.').ok_or(AgeCheckError::NotFound)?;
+        let id: StreamId = id.parse().map_err(|_| AgeCheckError::NotFound)?;
+        let mut permit = None;
+        let is_it = |awaited: &AwaitedBrowser| {
+            is_same_secret(&awaited.state, state) && is_same_secret(&awaited.secret, browser)
+        };
+        let (check, page_secret) = loop {
+            let (revision, mut session) = self.find(id).await?.ok_or(AgeCheckError::NotFound)?;
+            let page_secret = session.page_secret().to_owned();
+            let check = match session.take_return(is_it).ok_or(AgeCheckError::NotFound)? {
+                CheckReturn::Check(check) => check,
+                CheckReturn::Over => {
+                    let is_complete = session.state() != VerificationState::Open;
+                    return Ok(AgeCheckReturned { session_id: id, page_secret, is_complete });
+                }
+            };
+            self.hold_permit(&mut permit)?;
+            // One that can be asked for again is not used up: nothing has changed.
+            if check.polled || self.commit(id, revision, session).await? {
+                break (check, page_secret);
+            }
+        };
+        let returned = |is_complete| AgeCheckReturned { session_id: id, page_secret, is_complete };
+        match within(verifier.result(&check.memo, Some(query))).await {
+            Ok(AgeCheckResult::Passed) => self.decide_by_check(id, AgeDecision::Approved).await?,
+            Ok(AgeCheckResult::Failed { reason }) => {
+                self.decide_by_check(id, AgeDecision::Rejected { reason: Some(reason.to_owned()) }).await?;
+            }
+            Ok(AgeCheckResult::Pending) => return Ok(returned(check.polled)),
+            Ok(AgeCheckResult::Cancelled) => {
+                if check.polled {
+                    self.change(id, |session| session.cancel_check(&check.memo)).await?;
+                }
+                return Ok(returned(false));
+            }
+            Err(failure) => {
+                warn!(stream_id = %id, %failure, "a check of the age verifier has no result");
+                return Ok(returned(check.polled));
+            }
+        }
+        Ok(returned(true))
+    }
+
+    /// Somebody may have decided meanwhile: then that counts.
+    async fn decide_by_check(&self, id: StreamId, decision: AgeDecision) -> Result<(), AgeCheckError> {
+        match self.decide(id, &decision, None).await {
+            Ok(()) | Err(DecisionError::Decided | DecisionError::Expired | DecisionError::Repeated) => Ok(()),
+            Err(DecisionError::NotFound) => Err(AgeCheckError::NotFound),
+            Err(DecisionError::Store(error)) => Err(error.into()),
+        }
+    }
+
+    /// Changes a session as `change` does; nothing is written when it returns false.
+    async fn change(
+        &self,
+        id: StreamId,
+        mut change: impl FnMut(&mut VerificationSession) -> bool,
+    ) -> Result<(), AgeCheckError> {
+        loop {
+            let (revision, mut session) = self.find(id).await?.ok_or(AgeCheckError::NotFound)?;
+            if !change(&mut session) || self.commit(id, revision, session).await? {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Takes a permit if there is none yet. Guesses get none: they cannot keep users from their checks.
+    fn hold_permit<'a>(&'a self, permit: &mut Option<SemaphorePermit<'a>>) -> Result<(), AgeCheckError> {
+        if permit.is_none() {
+            *permit = Some(self.permits.try_acquire().map_err(|_| AgeCheckError::Busy)?);
+        }
+        Ok(())
+    }
+
+    /// See [`Engine::decide_verification`](crate::Engine::decide_verification).
+    pub(crate) async fn decide(
+        &self,
+        id: StreamId,
+        decision: &AgeDecision,
+        once: Option<IdempotentRequest<AgeDecision>>,
+    ) -> Result<(), DecisionError> {
+        loop {
+            let now = self.parts.clock.now();
+            let (revision, mut session) = self.find(id).await?.ok_or(DecisionError::NotFound)?;
+            let effects = session.decide(decision, now)?;
+            let record = once.as_ref().map(|once| once.record(decision, now));
+            let change = Change::step(id, revision, Operation::VerificationSession(session), effects);
+            match self.parts.committer.commit(change, now, Cause::Request(record)).await? {
+                None => return Ok(()),
+                // It was stepped meanwhile: read it again.
+                Some(Conflict::Revision) => {}
+                Some(Conflict::AlreadyRequested) => return Err(DecisionError::Repeated),
+                Some(Conflict::Correlation(_) | Conflict::InboundSeen) => return Err(keys_conflict().into()),
+            }
+        }
+    }
+
+    /// Commits a session that has changed without effects; false when it was stepped meanwhile.
+    async fn commit(&self, id: StreamId, revision: u64, session: VerificationSession) -> Result<bool, StoreError> {
+        let change = Change::step(id, revision, Operation::VerificationSession(session), Vec::new());
+        match self.parts.committer.commit(change, self.parts.clock.now(), Cause::Request(None)).await? {
+            None => Ok(true),
+            Some(Conflict::Revision) => Ok(false),
+            Some(Conflict::AlreadyRequested | Conflict::Correlation(_) | Conflict::InboundSeen) => Err(keys_conflict()),
+        }
+    }
+
+    /// Runs to its end whether or not the browser stays: it may have brought what it can bring once only.
+    async fn complete<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = Result<T, AgeCheckError>> + Send + 'static,
+    ) -> Result<T, AgeCheckError> {
+        let (done, result) = oneshot::channel();
+        let tasks = self.parts.tasks.clone();
+        self.parts.tasks.spawn(async move {
+            if let Some(output) = tasks.unless_stopped(work).await {
+                // Fails when nobody waits any more.
+                let _ = done.send(output);
+            }
+        });
+        // Fails when the engine stops.
+        result.await.unwrap_or(Err(AgeCheckError::Store(StoreError::Closed)))
+    }
+
+    async fn find_page(
+        &self,
+        id: StreamId,
+        page_secret: &str,
+    ) -> Result<Option<(u64, VerificationSession)>, StoreError> {
+        Ok(self.find(id).await?.filter(|(_, session)| is_same_secret(session.page_secret(), page_secret)))
+    }
+
+    /// The session and its revision, also when it is over.
+    async fn find(&self, id: StreamId) -> Result<Option<(u64, VerificationSession)>, StoreError> {
+        match self.parts.damage.readable(id).await? {
+            Some((stored, Operation::VerificationSession(session)))
+                if stored.kind == OperationKind::VerificationSession =>
+            {
+                Ok(Some((stored.revision, session)))
+            }
+            _ => Ok(None),
+        }
+    }
+}
+
+fn keys_conflict() -> StoreError {
+    StoreError::Unreadable("a verification session's keys")
+}
+
+/// Compares digests: the time it takes says nothing about the secret.
+fn is_same_secret(secret: &str, given: &str) -> bool {
+    Sha256::digest(secret) == Sha256::digest(given)
+}

@@ -1,0 +1,109 @@
+//! Opens an age verification session.
+
+use std::time::Duration;
+
+use usher_protocol::keys::npub;
+
+use crate::kernel::errors::StartError;
+use crate::kernel::idempotency::IdempotentRequest;
+use crate::operations::{Operation, VerificationSession, VerificationTerms};
+use crate::ports::{MintAuthToken, MintTerms};
+use crate::starter::Starter;
+use crate::{StreamId, UnixMillis};
+
+/// The rules of age verification.
+#[derive(Clone, Debug)]
+pub struct VerificationRules {
+    /// How long a session can be decided (`verification.session_ttl_seconds`).
+    pub session_ttl: Duration,
+    /// In years (`verification.minimum_age`).
+    pub minimum_age: u64,
+    /// The mint of the proofs in the normal form ([`usher_protocol::mint_url`]), if one is configured
+    /// (`verification.mint_url`).
+    pub mint_url: Option<String>,
+    /// Shown to this mint (`verification.mint_token`).
+    pub mint_auth: Option<MintAuthToken>,
+    /// The unit of the proofs (`verification.unit`).
+    pub unit: String,
+    /// The amount of a proof, in the unit (`verification.amount`).
+    pub amount: u64,
+}
+
+impl Default for VerificationRules {
+    /// Sessions of a quarter of an hour for a minimum age of 18, without proofs.
+    fn default() -> Self {
+        Self {
+            session_ttl: Duration::from_secs(900),
+            minimum_age: 18,
+            mint_url: None,
+            mint_auth: None,
+            unit: "multi".to_owned(),
+            amount: 1,
+        }
+    }
+}
+
+impl VerificationRules {
+    /// What is minted for a user who passes.
+    fn proof(&self) -> Option<MintTerms> {
+        Some(MintTerms {
+            mint_url: self.mint_url.clone()?,
+            unit: self.unit.clone(),
+            amount: self.amount,
+            description: None,
+            auth: self.mint_auth.clone(),
+            repeatable: true,
+        })
+    }
+}
+
+/// A session that was opened.
+#[derive(Clone)]
+pub struct VerificationSessionStarted {
+    /// The session, and its stream.
+    pub session_id: StreamId,
+    /// The page for the user's browser. Whoever has it can act in the user's place.
+    pub session_url: String,
+    /// The session's own key as `npub…` (NIP-19).
+    pub ephemeral_npub: String,
+    /// Until when it can be decided.
+    pub expires_at: UnixMillis,
+}
+
+impl std::fmt::Debug for VerificationSessionStarted {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("VerificationSessionStarted").field("session_id", &self.session_id).finish_non_exhaustive()
+    }
+}
+
+impl Starter {
+    /// See [`Engine::start_verification_session`](crate::Engine::start_verification_session).
+    pub(crate) async fn start_verification_session(
+        &self,
+        once: Option<IdempotentRequest<VerificationSessionStarted>>,
+    ) -> Result<VerificationSessionStarted, StartError> {
+        let rules = &self.rules.verification;
+        let now = self.clock.now();
+        let (session_id, page_secret) = (self.ids.stream_id(), self.ids.token());
+        let keys = self.ids.keys();
+        let started = VerificationSessionStarted {
+            session_id,
+            session_url: format!("{}/verify/{session_id}/{page_secret}", self.rules.pages.url),
+            ephemeral_npub: npub(&keys.public_key()),
+            expires_at: UnixMillis::from_secs(now.plus(rules.session_ttl).secs()),
+        };
+        let terms = VerificationTerms {
+            keys,
+            service_key: self.rules.service_key,
+            page_secret,
+            request_id: self.ids.token(),
+            minimum_age: rules.minimum_age,
+            proof: rules.proof(),
+            expires_at: started.expires_at,
+        };
+        let (state, effects) = VerificationSession::start(terms);
+        let record = once.map(|once| once.record(&started, now));
+        self.create_new(session_id, Operation::VerificationSession(state), effects, record).await?;
+        Ok(started)
+    }
+}

@@ -1,0 +1,46 @@
+//! Asks a user for a proof of age that they hold already.
+
+use usher_protocol::PublicKey;
+
+use crate::StreamId;
+use crate::kernel::errors::StartError;
+use crate::kernel::idempotency::IdempotentRequest;
+use crate::starter::Starter;
+use crate::ticket::request::start::RequestTicket;
+
+/// Asks a user for a proof of age that they hold already.
+#[derive(Clone, Debug)]
+pub struct RequestVerificationToken {
+    /// Who is asked.
+    pub main_key: PublicKey,
+    /// Keys that may respond for it without a proof of delegation.
+    pub subkeys: Vec<PublicKey>,
+    /// The mint that the proof must be of, in the normal form; by default the configured one (`verification.mint_url`).
+    pub mint_url: Option<String>,
+}
+
+impl Starter {
+    /// See [`Engine::request_verification_token`](crate::Engine::request_verification_token).
+    pub(crate) async fn request_verification_token(
+        &self,
+        request: RequestVerificationToken,
+        once: Option<IdempotentRequest<StreamId>>,
+    ) -> Result<StreamId, StartError> {
+        let rules = &self.rules.verification;
+        let mint_url = request.mint_url.or_else(|| rules.mint_url.clone()).ok_or(StartError::NoVerificationMint)?;
+        // No other mint may see the token of the configured one.
+        let auth = rules.mint_auth.clone().filter(|_| rules.mint_url.as_ref() == Some(&mint_url));
+        let ticket = RequestTicket {
+            main_key: request.main_key,
+            subkeys: request.subkeys,
+            mint_url,
+            unit: rules.unit.clone(),
+            amount: rules.amount,
+            redeem: false,
+            auth,
+            reference: None,
+            expires_at: None,
+        };
+        self.request_ticket(ticket, once).await
+    }
+}
