@@ -66,6 +66,8 @@ pub(super) fn ticket_amount(text: &str) -> Result<TicketAmount, CliError> {
 
 /// Prints what the user holds and what was given.
 pub(super) async fn show_tickets(console: &mut Console, held: &Tickets) -> Result<(), CliError> {
+    // First: a ticket whose giving was cut off is made now, out of the balance.
+    let given = held.given().await?;
     let balances = held.balances().await?;
     for balance in &balances {
         let json = json!({
@@ -79,7 +81,7 @@ pub(super) async fn show_tickets(console: &mut Console, held: &Tickets) -> Resul
     if balances.is_empty() {
         console.hint("no tickets")?;
     }
-    for (ticket, state) in held.given().await? {
+    for (ticket, state) in given {
         console.say(ticket.summary(state, system_clock().now()), &given_json(&ticket, state))?;
     }
     Ok(())
