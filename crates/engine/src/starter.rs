@@ -18,13 +18,11 @@ use crate::kernel::idempotency::{IdempotencyRecords, IdempotentRequest};
 use crate::kernel::ids::Ids;
 use crate::kernel::index::Index;
 use crate::login::handshake_urls::HandshakeUrls;
-use crate::login::key_handshake::reusable::ReusableHandshakes;
 use crate::login::new_logins::NewLogins;
 use crate::operations::{Effect, Operation};
 use crate::page_rules::PageRules;
 use crate::payment::spending_budget::{SpendingBudget, SpendingRules};
 use crate::ports::{Clock, Conflict, NewIdempotencyRecord, Store, StoreError};
-use crate::ticket::delivery::open_deliveries::OpenDeliveries;
 use crate::verification::start::VerificationRules;
 
 /// The rules of payments and subscriptions.
@@ -51,11 +49,9 @@ pub(crate) struct Starter {
     pub(crate) idempotency: Arc<IdempotencyRecords>,
     pub(crate) checks: Arc<FieldChecks>,
     pub(crate) urls: Arc<HandshakeUrls>,
-    pub(crate) reusable_handshakes: Arc<ReusableHandshakes>,
     pub(crate) budget: Arc<SpendingBudget>,
     /// Held for reading from taking a share of the budget to the commit of its payment.
     pub(crate) starting_payments: tokio::sync::RwLock<()>,
-    pub(crate) outgoing: Arc<OpenDeliveries>,
     pub(crate) new_logins: Arc<NewLogins>,
     pub(crate) ids: Ids,
     pub(crate) clock: Arc<dyn Clock>,

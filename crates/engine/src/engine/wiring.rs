@@ -40,6 +40,8 @@ use crate::kernel::lightning_metrics::LightningMetrics;
 use crate::kernel::lightning_notifications::NotificationHandler;
 use crate::kernel::lightning_queue::{LightningBackend, LightningQueue};
 use crate::kernel::metrics::Metrics;
+use crate::kernel::observer::Observer;
+use crate::kernel::open_set::{Members, OpenSet};
 use crate::kernel::outbox::{Outbox, OutboxParts};
 use crate::kernel::restore::Restorer;
 use crate::kernel::signer_queue::SignerQueue;
@@ -50,22 +52,25 @@ use crate::kernel::timers::Timers;
 use crate::kernel::webhook_dispatcher::{WebhookDispatcher, WebhookDispatcherParts};
 use crate::kernel::workers::Workers;
 use crate::login::browser_logins::BrowserLogins;
+use crate::login::follow_up::LoginFollowUps;
 use crate::login::handshake_urls::HandshakeUrls;
 use crate::login::key_handshake::reusable::{ReusableHandshakeParts, ReusableHandshakes};
 use crate::login::new_logins::NewLogins;
 use crate::login::pages::Logins;
 use crate::login::reusable_logins::ReusableLogins;
 use crate::login::scan_limits::{ScanLimitParts, ScanLimits};
+use crate::login::tables::LoginTables;
 use crate::operation_pages::OperationPages;
 use crate::page_rules::PageRules;
 use crate::payment::spending_budget::SpendingBudget;
+use crate::ports::OperationKind;
 use crate::ports::{
     AgeVerifier, Clock, DeliveryStore, IdempotencyStore, Inbound, LightningNotifications, Messenger, Randomness,
     RemoteSigner, Store, StoreError, TicketWallet, WebhookSender,
 };
 use crate::starter::{PaymentRules, StartRules, Starter};
+use crate::subscription::relay_keeper::RelayKeeper;
 use crate::subscription::subscriptions::Subscriptions;
-use crate::ticket::delivery::open_deliveries::OpenDeliveries;
 use crate::ticket::outgoing::OutgoingTickets;
 use crate::ticket::tickets::{TicketParts, Tickets};
 use crate::verification::sessions::{VerificationParts, VerificationSessions};
@@ -203,7 +208,22 @@ impl Engine {
             tasks.clone(),
         );
         let lightning_queue = Arc::new(lightning_queue);
-        let (ticket_metrics, outgoing) = (Arc::<TicketMetrics>::default(), Arc::<OpenDeliveries>::default());
+        let ticket_metrics = Arc::<TicketMetrics>::default();
+        let handshakes = Arc::new(OpenSet::new(Members::Endless(OperationKind::KeyHandshake), Arc::clone(&index)));
+        let deliveries_of_tickets =
+            Arc::new(OpenSet::new(Members::All(OperationKind::TicketDelivery), Arc::clone(&index)));
+        let login_tables = Arc::new(LoginTables {
+            browser: browser_logins.clone(),
+            reusable: reusable_logins.clone(),
+            index: Arc::clone(&index),
+            store: Arc::clone(&store),
+        });
+        let observers: Vec<Arc<dyn Observer>> = vec![
+            Arc::clone(&budget) as Arc<dyn Observer>,
+            Arc::clone(&login_tables) as Arc<dyn Observer>,
+            Arc::clone(&handshakes) as Arc<dyn Observer>,
+            Arc::clone(&deliveries_of_tickets) as Arc<dyn Observer>,
+        ];
         let ticket_queue = TicketQueue::new(
             tickets.clone(),
             Arc::clone(&ticket_metrics),
@@ -241,7 +261,8 @@ impl Engine {
         let committer = Arc::new(Committer::new(
             Arc::clone(&store),
             Arc::clone(&damage),
-            Arc::clone(&new_logins),
+            ids.clone(),
+            Arc::new(LoginFollowUps { new: Arc::clone(&new_logins), open: reusable_logins.clone() }),
             Arc::clone(&metrics),
             AfterCommit {
                 index: Arc::clone(&index),
@@ -249,16 +270,13 @@ impl Engine {
                 metrics: Arc::clone(&metrics),
                 feed: Arc::clone(&feed),
                 outbox: Arc::clone(&outbox),
-                budget: Arc::clone(&budget),
                 watcher: Arc::clone(&watcher),
                 lightning: Arc::clone(&lightning_queue),
                 tickets: Arc::clone(&ticket_queue),
-                outgoing: Arc::clone(&outgoing),
                 age_checks: Arc::new(AgeCheckQueue::new(age_verifier.clone(), inputs.clone(), tasks.clone())),
                 signers: Arc::clone(&signers),
-                browser_logins: browser_logins.clone(),
-                reusable_logins: reusable_logins.clone(),
                 webhooks: Arc::clone(&webhooks),
+                observers: observers.clone(),
             },
         ));
 
@@ -303,6 +321,7 @@ impl Engine {
             subkey: options.subkey,
         });
         let reusable_handshakes = Arc::new(ReusableHandshakes::new(ReusableHandshakeParts {
+            open: Arc::clone(&handshakes),
             store: Arc::clone(&store),
             committer: Arc::clone(&committer),
             scans: Arc::clone(&scans),
@@ -323,10 +342,8 @@ impl Engine {
             idempotency: Arc::clone(&idempotency),
             checks: Arc::clone(&checks),
             urls: Arc::clone(&urls),
-            reusable_handshakes: Arc::clone(&reusable_handshakes),
-            budget: Arc::clone(&budget),
+            budget,
             starting_payments: tokio::sync::RwLock::default(),
-            outgoing: Arc::clone(&outgoing),
             new_logins,
             ids: ids.clone(),
             clock: Arc::clone(&clock),
@@ -346,7 +363,7 @@ impl Engine {
             },
         });
         let outgoing_tickets = OutgoingTickets {
-            open: Arc::clone(&outgoing),
+            open: deliveries_of_tickets,
             wallet: tickets.clone(),
             store: Arc::clone(&store),
             damage: Arc::clone(&damage),
@@ -437,22 +454,20 @@ impl Engine {
             index: Arc::clone(&index),
             timers: Arc::clone(&timers),
             watcher: Arc::clone(&watcher),
-            reusable_handshakes: Arc::clone(&reusable_handshakes),
-            reusable_logins: reusable_logins.clone(),
-            budget,
-            outgoing,
             metrics: Arc::clone(&metrics),
+            observers,
         };
         let cleanup = Cleanup {
             store: Arc::clone(&store),
-            damage: Arc::clone(&damage),
             webhooks: Arc::clone(&webhooks),
             idempotency: Arc::clone(&idempotency),
             feed: Arc::clone(&feed),
-            reusable_handshakes: Arc::clone(&reusable_handshakes),
+            endless: handshakes,
+            chores: vec![
+                login_tables,
+                Arc::new(RelayKeeper { store: Arc::clone(&store), damage: Arc::clone(&damage) }),
+            ],
             index: Arc::clone(&index),
-            browser_logins,
-            reusable_logins,
             clock_changes: Arc::clone(&clock_changes),
             clock: Arc::clone(&clock),
             tasks: tasks.clone(),

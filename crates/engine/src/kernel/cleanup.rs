@@ -6,16 +6,13 @@ use std::time::Duration;
 use tracing::warn;
 
 use super::clock_changes::ClockChanges;
-use super::damaged_rows::Damage;
 use super::event_feed::EventFeed;
 use super::idempotency::IdempotencyRecords;
 use super::index::Index;
+use super::observer::Chore;
+use super::open_set::OpenSet;
 use super::tasks::Tasks;
 use super::webhook_dispatcher::WebhookDispatcher;
-use crate::login::browser_logins::BrowserLogins;
-use crate::login::key_handshake::reusable::ReusableHandshakes;
-use crate::login::reusable_logins::ReusableLogins;
-use crate::operations::Operation;
 use crate::ports::{Clock, Store, StoreError};
 use crate::{StreamId, UnixMillis};
 
@@ -24,9 +21,6 @@ const EVERY: Duration = Duration::from_secs(3600);
 
 /// Rows removed in one transaction at most, so that commits of operations do not wait for long.
 const BATCH: usize = 500;
-
-/// How long a login that a browser has begun is kept after it has ended without an event, for the page that says so.
-const EVENTLESS_LOGINS_KEPT: Duration = Duration::from_secs(3600);
 
 /// How long the ids of handled Nostr events are kept. The transport refuses events whose time differs from ours by over 15
 /// minutes; 2 hours are well beyond both edges of that.
@@ -40,14 +34,13 @@ const USER_RELAYS_KEPT: Duration = Duration::from_secs(400 * 24 * 3600);
 /// Removes old data.
 pub(crate) struct Cleanup {
     pub(crate) store: Arc<dyn Store>,
-    pub(crate) damage: Arc<Damage>,
     pub(crate) webhooks: Arc<WebhookDispatcher>,
     pub(crate) idempotency: Arc<IdempotencyRecords>,
     pub(crate) feed: Arc<EventFeed>,
-    pub(crate) reusable_handshakes: Arc<ReusableHandshakes>,
+    /// Operations whose streams do not end by themselves.
+    pub(crate) endless: Arc<OpenSet>,
+    pub(crate) chores: Vec<Arc<dyn Chore>>,
     pub(crate) index: Arc<Index>,
-    pub(crate) browser_logins: BrowserLogins,
-    pub(crate) reusable_logins: ReusableLogins,
     pub(crate) clock_changes: Arc<ClockChanges>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) tasks: Tasks,
@@ -60,12 +53,7 @@ impl Cleanup {
     pub(crate) async fn run(self) {
         for hour in 0_u64.. {
             let began = self.clock.monotonic();
-            if hour.is_multiple_of(24)
-                && let Err(failure) = self.keep_relays_of_subscribers().await
-            {
-                failed("relays of users without a subscription", &failure);
-            }
-            if self.clock_changes.may_remove() && self.tasks.unless_stopped(self.clean()).await.is_none() {
+            if self.clock_changes.may_remove() && self.tasks.unless_stopped(self.clean(hour)).await.is_none() {
                 return;
             }
             let took = self.clock.monotonic().saturating_sub(began);
@@ -75,30 +63,8 @@ impl Cleanup {
         }
     }
 
-    /// Marks the relays of users with open subscriptions as in use: there may be years between two due dates.
-    async fn keep_relays_of_subscribers(&self) -> Result<(), StoreError> {
-        let now = self.clock.now();
-        let mut after = None;
-        loop {
-            let page = self.store.subscriptions(after, BATCH).await?;
-            let users: Vec<_> = page
-                .iter()
-                .filter(|(_, stored)| !stored.done)
-                .filter_map(|(id, stored)| match self.damage.read_operation(*id, stored) {
-                    Some(Operation::Subscription(subscription)) => Some(subscription.view().main_key),
-                    _ => None,
-                })
-                .collect();
-            self.store.keep_user_relays(&users, now).await?;
-            match page.last() {
-                Some((last, _)) if page.len() == BATCH => after = Some(*last),
-                _ => return Ok(()),
-            }
-        }
-    }
-
     /// Removes each kind of data separately: a failure of one does not affect the others.
-    async fn clean(&self) {
+    async fn clean(&self, hour: u64) {
         let now = self.clock.now();
         let retained = now.minus(self.retention);
         if let Err(failure) = self.webhooks.give_up_without_webhook().await {
@@ -106,8 +72,8 @@ impl Cleanup {
         }
         remove("deliveries", || self.webhooks.remove_old(retained, BATCH)).await;
         remove("idempotency records", || self.idempotency.remove_old(BATCH)).await;
-        for logins in [&self.browser_logins, self.reusable_logins.unused()] {
-            remove_logins(&*self.store, logins, now.minus(EVENTLESS_LOGINS_KEPT)).await;
+        for chore in &self.chores {
+            chore.run(hour, now).await;
         }
         remove("finished operations", || self.store.remove_finished(retained, BATCH)).await;
         self.feed.forget_finished();
@@ -117,8 +83,7 @@ impl Cleanup {
         remove("relays of users", || self.store.forget_user_relays(now.minus(USER_RELAYS_KEPT), BATCH)).await;
     }
 
-    /// Removes events from before `retained` of streams that do not end by themselves: the reserved one, and those of reusable
-    /// handshakes. The first event that is left has a delivery that is still kept, is not so old, or is the newest.
+    /// Removes events from before `retained` of streams that do not end by themselves: the reserved one, and the endless. The first event that is left has a delivery that is still kept, is not so old, or is the newest.
     async fn remove_old_events(&self, retained: UnixMillis) {
         let mut streams = vec![StreamId::SUBSCRIPTIONS];
         while let Some(last) = streams.last().copied() {
@@ -131,7 +96,7 @@ impl Cleanup {
                 }
             }
             // The reserved stream has the smallest id of all.
-            streams = self.reusable_handshakes.after(Some(last), BATCH);
+            streams = self.endless.after(Some(last), BATCH);
         }
     }
 
@@ -144,20 +109,6 @@ impl Cleanup {
             // A damaged event is removed when it is old enough, like any other.
             Err(StoreError::DamagedEvent { .. }) => Ok(true),
             Err(failure) => Err(failure),
-        }
-    }
-}
-
-/// Removes logins that ended before this time without an event.
-async fn remove_logins(store: &dyn Store, logins: &BrowserLogins, before: UnixMillis) {
-    loop {
-        let ended = logins.take_ended(before, BATCH);
-        if ended.is_empty() {
-            return;
-        }
-        // Those that could not be removed go when their retention is over.
-        if let Err(failure) = store.remove_without_events(ended).await {
-            return failed("logins without events", &failure);
         }
     }
 }

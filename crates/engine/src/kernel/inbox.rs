@@ -5,7 +5,6 @@
 use std::sync::Arc;
 
 use tokio::sync::mpsc;
-use usher_protocol::handshake_url::decode_token;
 use usher_protocol::message::WalletMessage;
 
 use super::admission::Admission;
@@ -14,8 +13,8 @@ use super::inputs::Inputs;
 use super::metrics::Metrics;
 use super::outbox::Outbox;
 use super::tasks::Tasks;
-use crate::operations::Input;
-use crate::ports::{CorrelationKey, Inbound};
+use crate::operations::{Input, Operation};
+use crate::ports::Inbound;
 use crate::{StreamId, UnixMillis};
 
 /// Hands messages to operations.
@@ -49,11 +48,9 @@ impl Inbox {
         if !copy {
             self.outbox.heard(author);
         }
-        // Read before the subscription is looked for: while the user is about to agree, one of the two finds it.
-        let requests = match &inbound.message {
-            WalletMessage::CloseSubscription(_) => self.index.with_participant(&author),
-            _ => Vec::new(),
-        };
+        // Read before the operation is looked for: while it is about to be started, one of the two finds it.
+        let requests =
+            if Operation::comes_early(&inbound.message) { self.index.with_participant(&author) } else { Vec::new() };
         let operation = self.operation_of(&inbound.message);
         if !copy {
             self.metrics.received(operation.is_some() || !requests.is_empty());
@@ -77,30 +74,8 @@ impl Inbox {
 
     fn operation_of(&self, message: &WalletMessage) -> Option<StreamId> {
         match message {
-            WalletMessage::KeyHandshake(handshake) => {
-                let find = |token: &str| self.index.find(CorrelationKey::token(token));
-                // Some wallets send the token percent-encoded, as it is in the URL.
-                find(&handshake.token).or_else(|| find(&decode_token(&handshake.token)?))
-            }
-            WalletMessage::AuthResponse(response) => self.index.find(CorrelationKey::challenge(&response.challenge)),
             WalletMessage::SubkeyProof { about, .. } => self.outbox.sender_of(about),
-            WalletMessage::PaymentResponse(response) | WalletMessage::PaymentConfirmation(response) => {
-                self.index.find(CorrelationKey::request(&response.request_id))
-            }
-            WalletMessage::RecurringResponse(response) => {
-                self.index.find(CorrelationKey::request(&response.request_id))
-            }
-            WalletMessage::InvoiceResponse(response) => {
-                self.index.find(CorrelationKey::request(&response.request.inner.request_id))
-            }
-            WalletMessage::CloseSubscription(close) => {
-                self.index.find(CorrelationKey::subscription(&close.subscription_id))
-            }
-            WalletMessage::CashuResponse(response) => {
-                self.index.find(CorrelationKey::request(&response.request.inner.request_id))
-            }
-            // A kind of a later version of the protocol.
-            _ => None,
+            message => Operation::keys_of(message).into_iter().find_map(|key| self.index.find(key)),
         }
     }
 }

@@ -36,6 +36,8 @@ pub(crate) mod lightning_metrics;
 pub(crate) mod lightning_notifications;
 pub(crate) mod lightning_queue;
 pub(crate) mod metrics;
+pub(crate) mod observer;
+pub(crate) mod open_set;
 pub(crate) mod outbox;
 pub(crate) mod restore;
 pub(crate) mod signer_places;

@@ -6,14 +6,10 @@ use super::damaged_rows::Damage;
 use super::index::Index;
 use super::invoice_watcher::InvoiceWatcher;
 use super::metrics::Metrics;
+use super::observer::Observer;
 use super::outbox::Outbox;
 use super::timers::{Alarm, Timers};
-use crate::login::key_handshake::reusable::ReusableHandshakes;
-use crate::login::reusable_logins::ReusableLogins;
-use crate::operations::Operation;
-use crate::payment::spending_budget::SpendingBudget;
-use crate::ports::{OpenOperation, OperationKind, Store, StoreError, Table};
-use crate::ticket::delivery::open_deliveries::OpenDeliveries;
+use crate::ports::{OpenOperation, Store, StoreError, Table};
 use crate::{StreamId, UnixMillis};
 
 /// Operations read from the store at a time.
@@ -26,11 +22,8 @@ pub(crate) struct Restorer {
     pub(crate) index: Arc<Index>,
     pub(crate) timers: Arc<Timers>,
     pub(crate) watcher: Arc<InvoiceWatcher>,
-    pub(crate) reusable_handshakes: Arc<ReusableHandshakes>,
-    pub(crate) reusable_logins: ReusableLogins,
-    pub(crate) budget: Arc<SpendingBudget>,
-    pub(crate) outgoing: Arc<OpenDeliveries>,
     pub(crate) metrics: Arc<Metrics>,
+    pub(crate) observers: Vec<Arc<dyn Observer>>,
 }
 
 /// What the start needs to know of the stored operations.
@@ -84,42 +77,17 @@ impl Restorer {
         }
         if let Some(at) = operation.wake_at {
             self.timers.set(at, id, Alarm::Wake);
-        } else if operation.kind == OperationKind::KeyHandshake {
-            self.reusable_handshakes.add(id);
         }
-        if operation.kind == OperationKind::TicketDelivery {
-            self.outgoing.add(id);
-        }
-        let waits = matches!(
-            operation.kind,
-            OperationKind::SinglePayment
-                | OperationKind::OutgoingPayment
-                | OperationKind::TicketRequest
-                | OperationKind::TicketDelivery
-                | OperationKind::VerificationSession
-                | OperationKind::Login
-                | OperationKind::Authentication
-        );
-        if waits && !operation.done {
+        if operation.kind.resumes() && !operation.done {
             restored.waiting.push(id);
         }
-        if operation.kind == OperationKind::OutgoingPayment
-            && let Some((stored, payment)) = self.damage.readable(id).await?
-            && let Some(spending) = payment.spending()
-        {
-            self.budget.update(id, stored.revision, &spending, now);
-        }
-        if operation.kind == OperationKind::Login
-            && let Some((_, Operation::Login(login))) = self.damage.readable(id).await?
-            && let Some(reusable) = login.reusable()
-        {
-            self.reusable_logins.stepped(id, reusable, &login, true);
-        }
-        if operation.kind == OperationKind::RecurringRequest
-            && let Some((_, operation)) = self.damage.readable(id).await?
-            && let Some(keys) = operation.may_close_early()
-        {
+        let read = if operation.kind.is_read_at_start() { self.damage.readable(id).await? } else { None };
+        let read = read.as_ref().map(|(stored, read)| (stored.revision, read));
+        if let Some(keys) = read.and_then(|(_, read)| read.may_close_early()) {
             self.index.set_participants(id, keys);
+        }
+        for observer in &self.observers {
+            observer.restored(operation, read, now);
         }
         if let Some(at) = resend_at {
             restored.sending += 1;

@@ -9,7 +9,6 @@ use std::time::Duration;
 
 use tokio::sync::mpsc;
 use tracing::{debug, error, warn};
-use usher_protocol::message::WalletMessage;
 
 use super::capacity::Capacity;
 use super::commit::{Cause, Change, Committer, append};
@@ -21,7 +20,7 @@ use super::tasks::Tasks;
 use super::ticket_queue::TicketQueue;
 use super::timers::{Alarm, Timers};
 use crate::operations::{Effect, Input, Operation, StepResult};
-use crate::ports::{Clock, Conflict, CorrelationKey, InvoiceStatus, Revision, Store, StoreError};
+use crate::ports::{Clock, Conflict, InvoiceStatus, Revision, Store, StoreError};
 use crate::{StreamId, UnixMillis};
 
 /// The first pause before a worker tries again when the store fails; it doubles.
@@ -30,7 +29,7 @@ const FIRST_PAUSE: Duration = Duration::from_millis(50);
 /// The longest pause before a worker tries again when the store fails.
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
-/// When a subscription's charge is tried again that found too many payments in memory.
+/// When a step is tried again that would have started one payment too many.
 const WHEN_FULL: Duration = Duration::from_secs(60);
 
 /// Steps operations by their inputs.
@@ -111,7 +110,7 @@ impl Workers {
         loop {
             let stored = match self.store.operation(id).await {
                 Ok(Some(stored)) if stored.finished_at.is_none() => stored,
-                Ok(_) => return self.close_subscription_instead(id, jobs).await,
+                Ok(_) => return self.step_successor(id, jobs).await,
                 Err(StoreError::Unreadable(_)) => {
                     self.damage.set_aside_operation(id, jobs.iter().map(|job| &job.input));
                     return Ok(());
@@ -190,14 +189,14 @@ impl Workers {
         Ok(())
     }
 
-    /// A request for a subscription ends when the user agrees. When a close of the subscription was meant for the request, it
-    /// goes to the subscription.
-    async fn close_subscription_instead(&self, id: StreamId, jobs: &[&Job]) -> Result<(), StoreError> {
+    /// The operation is over: another may have its correlation key now, because this one has started it. What a wallet says
+    /// is for that one.
+    async fn step_successor(&self, id: StreamId, jobs: &[&Job]) -> Result<(), StoreError> {
         for job in jobs {
-            if let Input::Wallet { message: WalletMessage::CloseSubscription(close), .. } = &job.input {
-                let key = CorrelationKey::subscription(&close.subscription_id);
+            let Input::Wallet { message, .. } = &job.input else { continue };
+            for key in Operation::keys_of(message) {
                 match self.store.operation_with_key(key).await? {
-                    Some((subscription, _)) if subscription != id => Box::pin(self.step(subscription, &[job])).await?,
+                    Some((successor, _)) if successor != id => Box::pin(self.step(successor, &[job])).await?,
                     _ => {}
                 }
             }
@@ -205,10 +204,9 @@ impl Workers {
         Ok(())
     }
 
-    /// Whether a subscription's charge, which is a payment, has to wait because there are too many payments in memory.
+    /// Whether the payment that this step starts by itself has to wait because there are too many payments in memory.
     fn must_wait(&self, operation: &Operation, input: &Input) -> bool {
-        matches!((operation, input), (Operation::Subscription(subscription), Input::Timer) if !subscription.is_done())
-            && !self.capacity.has_room_for_payments()
+        operation.starts_payment(input) && !self.capacity.has_room_for_payments()
     }
 
     /// Handles inputs that do not change the operation but have other effects.

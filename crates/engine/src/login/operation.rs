@@ -77,7 +77,7 @@ use super::signer_request::{SignerOutcome, SignerReport, SignerRequest};
 use crate::event::NewEvent;
 use crate::event_data::{EventData, KeyHandshakeData, LoginData};
 use crate::operations::operation_note::Note;
-use crate::operations::{Effect, Input, SetBack, StateMachine, StepResult, millis};
+use crate::operations::{Effect, FollowUp, Input, SetBack, StateMachine, StepResult, millis};
 use crate::ports::{CorrelationKey, Kept, OperationKind, SignerSession, UserRelays, UserSigner};
 use crate::{OperationOutcome, StreamId, UnixMillis, Visitor};
 
@@ -232,6 +232,22 @@ impl StateMachine for Login {
         OperationKind::Login
     }
 
+    fn resumes() -> bool {
+        true
+    }
+
+    fn is_read_at_start() -> bool {
+        true
+    }
+
+    fn is_of_app(&self) -> bool {
+        !self.is_of_other_app()
+    }
+
+    fn waits_for_signer(&self) -> bool {
+        self.state.is_open()
+    }
+
     fn step(&mut self, input: &Input, now: UnixMillis) -> StepResult {
         match input {
             _ if self.state.is_over() => StepResult::Ignored,
@@ -248,6 +264,10 @@ impl StateMachine for Login {
             }
             // The user is done.
             _ if !self.state.is_open() => StepResult::Ignored,
+            Input::Note(Note::Superseded) if self.origin.reusable().is_some() => {
+                self.end(LoginState::Expired);
+                StepResult::Stepped(vec![Effect::Finish])
+            }
             Input::Wallet { author, message: WalletMessage::KeyHandshake(handshake), .. }
                 if self.state == LoginState::Waiting && self.is_named_by(&handshake.token) =>
             {
@@ -515,7 +535,7 @@ impl Login {
 
     /// At a reusable login, a user's outcome is that of the login that they have begun last.
     fn supersede_others(&self, main_key: PublicKey) -> Option<Effect> {
-        self.reusable().map(|reusable| Effect::SupersedeLogins { reusable, main_key })
+        self.reusable().map(|reusable| Effect::FollowUp(FollowUp::SupersedeLogins { reusable, main_key }))
     }
 
     /// An event of this login: on its own stream, or on that of the reusable login.

@@ -101,16 +101,18 @@ impl ReusableLogins {
 
     /// These logins are about to be committed. Each names its user on the stream of its reusable login, so of two commits for
     /// one user the second finds the first in the store; it must find its login here, too, although it may not be applied yet.
-    pub(crate) fn starting<'a>(&self, steps: impl Iterator<Item = (StreamId, &'a Login)>) -> Starting {
+    pub(crate) fn starting<'a>(&self, steps: impl Iterator<Item = (StreamId, &'a Login)>) -> Option<Starting> {
         let user = |(id, login): (StreamId, &Login)| Some((login.reusable()?, login.asked_key()?.to_bytes(), id));
         let users: Vec<_> = steps.filter_map(user).collect();
-        if !users.is_empty() {
-            let mut open = self.0.open.lock();
-            for user in &users {
-                *open.starting.entry(*user).or_default() += 1;
-            }
+        if users.is_empty() {
+            return None;
         }
-        Starting { logins: self.clone(), users }
+        let mut open = self.0.open.lock();
+        for user in &users {
+            *open.starting.entry(*user).or_default() += 1;
+        }
+        drop(open);
+        Some(Starting { logins: self.clone(), users })
     }
 
     /// The open logins at a reusable login in which the wallet of this user is asked: one, as a later one ends the earlier. Some
@@ -133,9 +135,6 @@ impl ReusableLogins {
 
 impl Drop for Starting {
     fn drop(&mut self) {
-        if self.users.is_empty() {
-            return;
-        }
         let mut open = self.logins.0.open.lock();
         for user in &self.users {
             if let Some(count) = open.starting.get_mut(user) {

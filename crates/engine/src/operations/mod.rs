@@ -22,6 +22,7 @@ pub use self::conversation::MAX_SUBKEYS;
 pub use self::operation_note::{Asked, ChargeEnd, Charged, Note};
 pub use self::state_machine::StateMachine;
 pub use crate::login::authentication::Authentication;
+pub use crate::login::follow_up::FollowUp;
 pub use crate::login::key_handshake::{KeyHandshake, LoginUrl};
 pub use crate::login::operation::{
     AskSignerError, Login, LoginMethod, LoginOrigin, LoginOver, LoginRedeemed, LoginState, LoginTerms, RedeemFault,
@@ -44,13 +45,13 @@ pub use crate::verification::operation::{
     VerificationState, VerificationTerms,
 };
 
+use crate::UnixMillis;
 use crate::event::NewEvent;
 use crate::event_data::EventData;
 use crate::ports::{
     AgeCheckMemo, AgeCheckResult, CorrelationKey, InvoiceStatus, LightningError, OutboxMessage, OutgoingMessage,
     OutgoingStatus, PaidInvoice, Settlement, SignedPayment, State, UserRelays, UserSigner, WantedInvoice,
 };
-use crate::{StreamId, UnixMillis};
 
 /// How long a reply of the Lightning backend is awaited. An adapter gives up earlier, so this time only passes when the
 /// reply was lost in a crash.
@@ -58,30 +59,30 @@ const LEASE: Duration = Duration::from_secs(25);
 
 state_machine::operations! {
     /// A key handshake.
-    KeyHandshake(KeyHandshake),
+    KeyHandshake(KeyHandshake) = 1, "key_handshake";
     /// A key authentication.
-    Authentication(Authentication),
+    Authentication(Authentication) = 2, "authentication";
     /// A payment to the service, requested from a user.
-    SinglePayment(Payment),
+    SinglePayment(Payment) = 3, "single_payment";
     /// A payment of somebody else's invoice, requested from a user.
-    InvoicePayment(Payment),
+    InvoicePayment(Payment) = 4, "invoice_payment";
     /// A payment of somebody else's invoice by the Lightning backend.
     #[serde(rename = "own_payment")]
-    OutgoingPayment(OutgoingPayment),
+    OutgoingPayment(OutgoingPayment) = 5, "own_payment";
     /// An invoice, requested from a user.
-    InvoiceRequest(InvoiceRequest),
+    InvoiceRequest(InvoiceRequest) = 6, "invoice_request";
     /// A request to a user to agree to a subscription.
-    RecurringRequest(RecurringRequest),
+    RecurringRequest(RecurringRequest) = 7, "recurring_request";
     /// A subscription.
-    Subscription(Subscription),
+    Subscription(Subscription) = 8, "subscription";
     /// A Cashu token, requested from a user.
-    TicketRequest(TicketRequest),
+    TicketRequest(TicketRequest) = 9, "ticket_request";
     /// A token that is sent to a user.
-    TicketDelivery(TicketDelivery),
+    TicketDelivery(TicketDelivery) = 10, "ticket_delivery";
     /// An age verification.
-    VerificationSession(VerificationSession),
+    VerificationSession(VerificationSession) = 11, "verification_session";
     /// A login: a handshake and an authentication, or the proof of another signer.
-    Login(Login),
+    Login(Login) = 12, "login";
 }
 
 /// The inputs of an operation.
@@ -208,22 +209,8 @@ pub enum Effect {
     Announce(NewEvent),
     /// Starts another operation, with its own effects, in the same commit.
     Start(Box<Operation>, Vec<Effect>),
-    /// Starts the login of a user who has scanned the URL of this reusable login, in the same commit: their wallet is
-    /// challenged. What is random about it, and the service's settings, are not in the state of the reusable login.
-    StartLogin {
-        /// The stream of the reusable login.
-        reusable: StreamId,
-        /// Who has scanned.
-        main_key: PublicKey,
-    },
-    /// Ends the other open logins of this user at a reusable login, in the same commit and without events: the user has begun
-    /// anew, or is logged in.
-    SupersedeLogins {
-        /// The stream of the reusable login.
-        reusable: StreamId,
-        /// The user.
-        main_key: PublicKey,
-    },
+    /// Changes other operations of the feature, in the same commit.
+    FollowUp(FollowUp),
     /// Sends a note to the operation with this correlation key, in the same commit. If there is none, the note is dropped, or
     /// the step ends otherwise ([`StateMachine::note_without_recipient`]).
     Tell(CorrelationKey, Note),
@@ -238,6 +225,18 @@ pub enum StepResult {
     Ignored,
     /// The state may have changed; these are the effects.
     Stepped(Vec<Effect>),
+}
+
+impl OperationKind {
+    /// The number in the store.
+    pub const fn code(self) -> u8 {
+        self as u8
+    }
+
+    /// The kind with this number.
+    pub fn from_code(code: u8) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.code() == code)
+    }
 }
 
 impl Operation {

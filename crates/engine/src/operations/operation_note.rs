@@ -61,6 +61,8 @@ pub enum Note {
     },
     /// The operator closes it.
     Close,
+    /// A later operation of the same user has taken its place.
+    Superseded,
     /// To a reusable login: this has happened in a login at it, and is an event of its stream.
     Happened(NewEvent),
     /// To a payment: it is no longer owed.

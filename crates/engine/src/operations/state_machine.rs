@@ -2,7 +2,7 @@
 //! only some operations support.
 
 use usher_protocol::PublicKey;
-use usher_protocol::message::PaymentHash;
+use usher_protocol::message::{PaymentHash, WalletMessage};
 
 use super::{Effect, Input, SetBack, Spending, StepResult};
 use crate::ports::{CorrelationKey, OperationKind};
@@ -67,6 +67,56 @@ pub trait StateMachine {
         OperationOutcome::Completed
     }
 
+    /// Whether the app learns of it. Nothing stays of one that concerns another app only, and its stream has no events.
+    fn is_of_app(&self) -> bool {
+        true
+    }
+
+    /// Whether this input makes it start a payment that nobody has requested: it waits while there is no room for one.
+    fn starts_payment(&self, _input: &Input) -> bool {
+        false
+    }
+
+    /// Whether the reply of a remote signer is of use.
+    fn waits_for_signer(&self) -> bool {
+        false
+    }
+
+    /// The keys of the operation of this kind that a wallet's message may be for, the likeliest first; none when the message
+    /// is for none of this kind.
+    fn keys_of(_message: &WalletMessage) -> Vec<CorrelationKey>
+    where
+        Self: Sized,
+    {
+        Vec::new()
+    }
+
+    /// Whether a message may come before the operation that it is for: then it goes to all that its author may close early
+    /// ([`may_close_early`](Self::may_close_early)).
+    fn comes_early(_message: &WalletMessage) -> bool
+    where
+        Self: Sized,
+    {
+        false
+    }
+
+    /// Whether one of this kind that was open before the start may have waited for a reply of the Lightning backend, of the
+    /// ticket wallet or of a remote signer: it gets [`Input::Resumed`].
+    fn resumes() -> bool
+    where
+        Self: Sized,
+    {
+        false
+    }
+
+    /// Whether the state of an open operation of this kind is read at the start, for what is kept in memory.
+    fn is_read_at_start() -> bool
+    where
+        Self: Sized,
+    {
+        false
+    }
+
     /// What it has spent, or may spend, of the Lightning backend's money.
     fn spending(&self) -> Option<Spending> {
         None
@@ -78,17 +128,69 @@ pub trait StateMachine {
     }
 }
 
-/// Registers the operations: each by one line, a variant of [`Operation`](super::Operation) with the state in it.
+/// Registers the operations. Each is one line: a variant of [`Operation`](super::Operation) with the state in it, and of
+/// [`OperationKind`](crate::ports::OperationKind) with its number in the store and its label in metrics. Numbers and the names
+/// of variants are stored, so they never change their meaning (`#[serde(rename)]` keeps an old name).
 macro_rules! operations {
-    ($($(#[$attribute:meta])* $variant:ident($state:ty),)+) => {
+    ($($(#[doc = $doc:literal])* $(#[serde($serde:meta)])? $variant:ident($state:ty) = $code:literal, $label:literal;)+) => {
         /// The state of an operation, as it is stored.
         #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
         #[serde(tag = "operation", rename_all = "snake_case")]
         pub enum Operation {
-            $($(#[$attribute])* $variant($state),)+
+            $($(#[doc = $doc])* $(#[serde($serde)])? $variant($state),)+
+        }
+
+        /// The kind of an operation, as stored.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[repr(u8)]
+        pub enum OperationKind {
+            /// The reserved stream `subscriptions`; not a state machine.
+            Subscriptions = 0,
+            $($(#[doc = $doc])* $variant = $code,)+
+        }
+
+        impl OperationKind {
+            /// Every kind, in the order of their numbers.
+            pub const ALL: [Self; 1 + [$($code),+].len()] = [Self::Subscriptions, $(Self::$variant),+];
+
+            /// The kind as the label of a metric.
+            pub const fn as_str(self) -> &'static str {
+                match self {
+                    Self::Subscriptions => "subscriptions",
+                    $(Self::$variant => $label,)+
+                }
+            }
+
+            pub(crate) fn resumes(self) -> bool {
+                match self {
+                    Self::Subscriptions => false,
+                    $(Self::$variant => <$state>::resumes(),)+
+                }
+            }
+
+            pub(crate) fn is_read_at_start(self) -> bool {
+                match self {
+                    Self::Subscriptions => false,
+                    $(Self::$variant => <$state>::is_read_at_start(),)+
+                }
+            }
         }
 
         impl Operation {
+            /// The keys of the operation that a wallet's message may be for, the likeliest first.
+            pub(crate) fn keys_of(message: &WalletMessage) -> Vec<CorrelationKey> {
+                let mut keys = Vec::new();
+                $(if keys.is_empty() {
+                    keys = <$state>::keys_of(message);
+                })+
+                keys
+            }
+
+            /// Whether a message may come before the operation that it is for.
+            pub(crate) fn comes_early(message: &WalletMessage) -> bool {
+                false $(|| <$state>::comes_early(message))+
+            }
+
             fn machine(&self) -> &(dyn StateMachine + 'static) {
                 match self {
                     $(Self::$variant(state) => state,)+
@@ -112,4 +214,4 @@ macro_rules! operations {
         }
     };
 }
-pub(crate) use operations;
+pub(super) use operations;

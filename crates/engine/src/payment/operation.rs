@@ -180,6 +180,19 @@ impl StateMachine for Payment {
         Self::kind(self)
     }
 
+    fn keys_of(message: &WalletMessage) -> Vec<CorrelationKey> {
+        match message {
+            WalletMessage::PaymentResponse(response) | WalletMessage::PaymentConfirmation(response) => {
+                vec![CorrelationKey::request(&response.request_id)]
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    fn resumes() -> bool {
+        true
+    }
+
     fn step(&mut self, input: &Input, now: UnixMillis) -> StepResult {
         Self::step(self, input, now)
     }
@@ -403,6 +416,7 @@ impl Payment {
                 | Note::Charged(_)
                 | Note::Device { .. }
                 | Note::Close
+                | Note::Superseded
                 | Note::Happened(_),
             ) => StepResult::Ignored,
         }

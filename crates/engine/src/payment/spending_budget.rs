@@ -19,7 +19,9 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 
-use crate::operations::{BUDGET_WINDOW, Spending};
+use crate::kernel::observer::{CommittedStep, Observer};
+use crate::operations::{BUDGET_WINDOW, Operation, Spending};
+use crate::ports::OpenOperation;
 use crate::{StreamId, UnixMillis};
 
 /// When to ask again if the budget is taken by payments that are not over.
@@ -127,6 +129,31 @@ impl SpendingBudget {
     #[cfg(test)]
     fn total(&self) -> u128 {
         self.shares.lock().total
+    }
+}
+
+impl Observer for SpendingBudget {
+    fn restored(&self, open: &OpenOperation, read: Option<(u64, &Operation)>, now: UnixMillis) {
+        if let Some((revision, operation)) = read
+            && let Some(spending) = operation.spending()
+        {
+            self.update(open.id, revision, &spending, now);
+        }
+    }
+
+    fn committed(&self, step: &CommittedStep<'_>) {
+        let Some(spending) = step.operation.spending() else { return };
+        self.update(step.id, step.head.revision, &spending, step.now);
+        // The step that reports the payment, and no later one.
+        if let Some(fee) = spending.fees_paid.filter(|fee| *fee > spending.fees_allowed && step.has_events) {
+            tracing::warn!(
+                stream_id = %step.id,
+                amount = spending.amount,
+                fee,
+                largest_allowed_fee = spending.fees_allowed,
+                "the Lightning backend paid a higher fee than wallet.max_fee_percent allows: limit fees in its own settings"
+            );
+        }
     }
 }
 

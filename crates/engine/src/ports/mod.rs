@@ -21,6 +21,7 @@ mod ticket_store;
 mod ticket_wallet;
 mod webhook_sender;
 
+pub use crate::operations::OperationKind;
 pub use age_verifier::{AgeCheckMemo, AgeCheckResult, AgeVerifier, AgeVerifierError, BegunAgeCheck, NewAgeCheck};
 pub use clock::{Clock, SystemClock};
 pub use correlation_key::CorrelationKey;
@@ -53,8 +54,8 @@ pub use remote_signer::{
 };
 pub use settings::SettingStore;
 pub use store::{
-    AllCommitted, Commit, Committed, Conflict, Head, Kept, OpenOperation, OperationKind, OutboxChange, OutboxMessage,
-    Revision, State, Store, StoreError, StoredOperation, UserRelays, UserSigner,
+    AllCommitted, Commit, Committed, Conflict, Head, Kept, OpenOperation, OutboxChange, OutboxMessage, Revision, State,
+    Store, StoreError, StoredOperation, UserRelays, UserSigner,
 };
 pub use ticket_store::{
     CounterAdvance, ProofId, StoredProof, StoredTicketJob, TicketCommit, TicketCommitted, TicketConflict, TicketStore,

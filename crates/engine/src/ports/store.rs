@@ -9,6 +9,7 @@ use usher_protocol::{EventId, PublicKey};
 
 use super::{CorrelationKey, NewIdempotencyRecord, SignerSession};
 use crate::event::{Event, NewEvent};
+use crate::operations::OperationKind;
 use crate::{StreamId, UnixMillis};
 
 /// Durable storage of operations, events, outgoing messages and everything else that must survive a restart.
@@ -332,86 +333,6 @@ pub enum Kept {
     InsteadOf(SignerSession),
     /// It is forgotten, unless another took its place.
     No,
-}
-
-/// The kind of an operation, as stored: numbers never change their meaning.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[repr(u8)]
-pub enum OperationKind {
-    /// The reserved stream `subscriptions`; not a state machine.
-    Subscriptions = 0,
-    /// A key handshake.
-    KeyHandshake = 1,
-    /// A key authentication.
-    Authentication = 2,
-    /// A payment to us, which a user is asked for.
-    SinglePayment = 3,
-    /// Another's invoice, which a user is asked to pay.
-    InvoicePayment = 4,
-    /// Another's invoice, which the Lightning backend pays.
-    OutgoingPayment = 5,
-    /// An invoice, which a user is asked for.
-    InvoiceRequest = 6,
-    /// A subscription, which a user is asked to agree to.
-    RecurringRequest = 7,
-    /// A subscription that was agreed to.
-    Subscription = 8,
-    /// A token, which a user is asked for.
-    TicketRequest = 9,
-    /// A token that is sent to a user.
-    TicketDelivery = 10,
-    /// An age verification.
-    VerificationSession = 11,
-    /// A login: a handshake and an authentication, or the proof of another signer.
-    Login = 12,
-}
-
-impl OperationKind {
-    /// Every kind, in the order of their numbers.
-    pub const ALL: [Self; 13] = [
-        Self::Subscriptions,
-        Self::KeyHandshake,
-        Self::Authentication,
-        Self::SinglePayment,
-        Self::InvoicePayment,
-        Self::OutgoingPayment,
-        Self::InvoiceRequest,
-        Self::RecurringRequest,
-        Self::Subscription,
-        Self::TicketRequest,
-        Self::TicketDelivery,
-        Self::VerificationSession,
-        Self::Login,
-    ];
-
-    /// The kind as the label of a metric.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Subscriptions => "subscriptions",
-            Self::KeyHandshake => "key_handshake",
-            Self::Authentication => "authentication",
-            Self::SinglePayment => "single_payment",
-            Self::InvoicePayment => "invoice_payment",
-            Self::OutgoingPayment => "own_payment",
-            Self::InvoiceRequest => "invoice_request",
-            Self::RecurringRequest => "recurring_request",
-            Self::Subscription => "subscription",
-            Self::TicketRequest => "ticket_request",
-            Self::TicketDelivery => "ticket_delivery",
-            Self::VerificationSession => "verification_session",
-            Self::Login => "login",
-        }
-    }
-
-    /// The number in the store.
-    pub const fn code(self) -> u8 {
-        self as u8
-    }
-
-    /// The kind with this number.
-    pub fn from_code(code: u8) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.code() == code)
-    }
 }
 
 /// The store failed. The operation may or may not have been stored; after a restart the store has the truth.

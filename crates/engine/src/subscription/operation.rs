@@ -101,6 +101,17 @@ impl StateMachine for Subscription {
         OperationKind::Subscription
     }
 
+    fn keys_of(message: &WalletMessage) -> Vec<CorrelationKey> {
+        match message {
+            WalletMessage::CloseSubscription(close) => vec![CorrelationKey::subscription(&close.subscription_id)],
+            _ => Vec::new(),
+        }
+    }
+
+    fn starts_payment(&self, input: &Input) -> bool {
+        matches!(input, Input::Timer) && !Self::is_done(self)
+    }
+
     fn step(&mut self, input: &Input, now: UnixMillis) -> StepResult {
         Self::step(self, input, now)
     }

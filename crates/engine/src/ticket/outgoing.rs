@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use super::delivery::open_deliveries::OpenDeliveries;
 use crate::StreamId;
 use crate::kernel::commit::{Cause, Change, Committer};
 use crate::kernel::damaged_rows::Damage;
 use crate::kernel::errors::{StartError, TicketCallError};
 use crate::kernel::idempotency::{IdempotencyRecords, IdempotentRequest};
+use crate::kernel::open_set::OpenSet;
 use crate::kernel::ticket_metrics::{TicketCallKind, TicketMetrics};
 use crate::kernel::ticket_queue::redeem_job;
 use crate::operations::{
@@ -40,7 +40,7 @@ pub struct OutgoingPage {
 
 /// What outgoing tickets work with.
 pub(crate) struct OutgoingTickets {
-    pub(crate) open: Arc<OpenDeliveries>,
+    pub(crate) open: Arc<OpenSet>,
     pub(crate) wallet: Option<Arc<dyn TicketWallet>>,
     pub(crate) store: Arc<dyn Store>,
     pub(crate) damage: Arc<Damage>,
@@ -60,13 +60,10 @@ impl OutgoingTickets {
             // A damaged one is left out.
             let Some((stored, operation)) = self.damage.readable(stream_id).await? else { continue };
             let Operation::TicketDelivery(delivery) = operation else { continue };
-            match delivery.view().filter(|_| stored.finished_at.is_none()) {
-                Some(delivery) => {
-                    let created_at = stream_id.created_at().secs();
-                    tickets.push(OutgoingTicket { stream_id, delivery, created_at });
-                }
-                // It was over before it was added.
-                None => self.open.remove(stream_id),
+            // Not one that has just ended.
+            if let Some(delivery) = delivery.view().filter(|_| stored.finished_at.is_none()) {
+                let created_at = stream_id.created_at().secs();
+                tickets.push(OutgoingTicket { stream_id, delivery, created_at });
             }
         }
         Ok(OutgoingPage { tickets, next })

@@ -224,6 +224,10 @@ impl StateMachine for VerificationSession {
         OperationKind::VerificationSession
     }
 
+    fn resumes() -> bool {
+        true
+    }
+
     fn step(&mut self, input: &Input, now: UnixMillis) -> StepResult {
         match &self.phase {
             Phase::Open { .. } => self.step_open(input, now),

@@ -10,17 +10,13 @@ use crate::kernel::index::Index;
 use crate::kernel::invoice_watcher::InvoiceWatcher;
 use crate::kernel::lightning_queue::LightningQueue;
 use crate::kernel::metrics::Metrics;
+use crate::kernel::observer::{CommittedStep, Observer};
 use crate::kernel::outbox::Outbox;
 use crate::kernel::signer_queue::SignerQueue;
 use crate::kernel::ticket_queue::TicketQueue;
 use crate::kernel::timers::{Alarm, Timers};
 use crate::kernel::webhook_dispatcher::WebhookDispatcher;
-use crate::login::browser_logins::BrowserLogins;
-use crate::login::reusable_logins::ReusableLogins;
-use crate::operations::Operation;
-use crate::payment::spending_budget::SpendingBudget;
-use crate::ports::{Head, OperationKind};
-use crate::ticket::delivery::open_deliveries::OpenDeliveries;
+use crate::ports::Head;
 use crate::{StreamId, UnixMillis};
 
 /// The parts that act on committed steps.
@@ -30,16 +26,14 @@ pub(crate) struct AfterCommit {
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) feed: Arc<EventFeed>,
     pub(crate) outbox: Arc<Outbox>,
-    pub(crate) budget: Arc<SpendingBudget>,
     pub(crate) watcher: Arc<InvoiceWatcher>,
     pub(crate) lightning: Arc<LightningQueue>,
     pub(crate) tickets: Arc<TicketQueue>,
-    pub(crate) outgoing: Arc<OpenDeliveries>,
     pub(crate) age_checks: Arc<AgeCheckQueue>,
     pub(crate) signers: Arc<SignerQueue>,
-    pub(crate) browser_logins: BrowserLogins,
-    pub(crate) reusable_logins: ReusableLogins,
     pub(crate) webhooks: Arc<WebhookDispatcher>,
+    /// The features.
+    pub(crate) observers: Vec<Arc<dyn Observer>>,
 }
 
 impl AfterCommit {
@@ -49,12 +43,13 @@ impl AfterCommit {
         let mut current = Vec::with_capacity(steps.len());
         for (step, head) in steps.iter().zip(heads) {
             self.count(step);
-            self.update_budget(step, *head, now);
-            self.update_public_logins(step, head.next_index, now);
+            for observer in &self.observers {
+                observer.committed(&committed(step, *head, now));
+            }
             current.push(!step.finished && self.update_index(step, *head, now));
         }
         for (step, head) in steps.iter().zip(heads).filter(|(step, _)| step.finished) {
-            self.finish(step, head.next_index, now);
+            self.finish(step, *head, now);
         }
         for ((step, head), current) in steps.into_iter().zip(heads).zip(current) {
             let id = step.id;
@@ -82,8 +77,7 @@ impl AfterCommit {
             for call in step.signer_calls {
                 self.signers.put(id, call);
             }
-            if matches!(&step.operation, Operation::Login(login) if !login.state().is_open()) {
-                // It waits for the app: no signer is asked any more.
+            if step.finished || !step.operation.waits_for_signer() {
                 self.signers.end(id);
             }
             if step.looks_up {
@@ -112,37 +106,6 @@ impl AfterCommit {
         }
     }
 
-    fn update_budget(&self, step: &Step, head: Head, now: UnixMillis) {
-        let Some(spending) = step.operation.spending() else { return };
-        self.budget.update(step.id, head.revision, &spending, now);
-        // The step that reports the payment, and no later one.
-        if let Some(fee) = spending.fees_paid.filter(|fee| *fee > spending.fees_allowed && !step.events.is_empty()) {
-            tracing::warn!(
-                stream_id = %step.id,
-                amount = spending.amount,
-                fee,
-                largest_allowed_fee = spending.fees_allowed,
-                "the Lightning backend paid a higher fee than wallet.max_fee_percent allows: limit fees in its own settings"
-            );
-        }
-    }
-
-    fn update_public_logins(&self, step: &Step, next_index: u64, now: UnixMillis) {
-        let Operation::Login(login) = &step.operation else { return };
-        if let Some(reusable) = login.reusable() {
-            if !step.finished {
-                // Under the index's lock: not after a later commit has finished it.
-                self.index.change(step.id, |_| self.reusable_logins.stepped(step.id, reusable, login, step.is_new));
-            }
-        } else if step.is_new && login.is_unused() {
-            self.browser_logins.add(step.id);
-        } else if step.finished && next_index == 0 {
-            self.browser_logins.end(step.id, now);
-        } else if !login.is_unused() {
-            self.browser_logins.remove(step.id);
-        }
-    }
-
     fn count(&self, step: &Step) {
         let kind = step.operation.kind();
         if step.is_new {
@@ -157,29 +120,21 @@ impl AfterCommit {
         self.metrics.events(&step.events);
     }
 
-    fn finish(&self, step: &Step, next_index: u64, now: UnixMillis) {
+    fn finish(&self, step: &Step, head: Head, now: UnixMillis) {
         let (id, events) = (step.id, &step.events);
-        if !events.is_empty() && next_index == events.len() as u64 {
+        if !events.is_empty() && head.next_index == events.len() as u64 {
             // All of the stream's events are of this step.
             let whole: Vec<Event> = (0..).zip(events).map(|(index, event)| event.clone().at_index(index)).collect();
             self.feed.keep_finished(id, &whole);
         }
         let removed = self.index.remove(id, &step.operation.correlations());
-        if let Operation::Login(login) = &step.operation
-            && let Some(reusable) = login.reusable()
-        {
-            self.reusable_logins.ended(id, reusable, login, now);
+        for observer in &self.observers {
+            observer.finished(&committed(step, head, now));
         }
         // After its removal from the index: code that begins to watch an invoice checks the index last.
         self.watcher.unwatch(id);
-        if matches!(step.operation.kind(), OperationKind::Login | OperationKind::Authentication) {
-            self.signers.end(id);
-        }
         if events.is_empty() {
             self.feed.end(id);
-        }
-        if step.operation.kind() == OperationKind::TicketDelivery {
-            self.outgoing.remove(id);
         }
         if let Some(stream) = removed {
             if let Some(at) = stream.wake_at {
@@ -189,5 +144,17 @@ impl AfterCommit {
                 self.timers.cancel(at, id, Alarm::Resend);
             }
         }
+    }
+}
+
+const fn committed(step: &Step, head: Head, now: UnixMillis) -> CommittedStep<'_> {
+    CommittedStep {
+        id: step.id,
+        operation: &step.operation,
+        is_new: step.is_new,
+        is_finished: step.finished,
+        has_events: !step.events.is_empty(),
+        head,
+        now,
     }
 }

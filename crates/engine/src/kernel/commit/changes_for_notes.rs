@@ -4,15 +4,14 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use tracing::error;
-use usher_protocol::PublicKey;
 
 use super::{Change, append};
 use crate::kernel::damaged_rows::Damage;
+use crate::kernel::ids::Ids;
 use crate::kernel::index::Index;
 use crate::kernel::metrics::Metrics;
-use crate::login::new_logins::NewLogins;
-use crate::login::reusable_logins::ReusableLogins;
-use crate::operations::{Effect, Input, Note, Operation, StepResult};
+use crate::kernel::observer::FollowUps;
+use crate::operations::{Effect, FollowUp, Input, Note, Operation, StepResult};
 use crate::ports::{CorrelationKey, Store, StoreError, Table};
 use crate::{StreamId, UnixMillis};
 
@@ -24,14 +23,14 @@ pub(super) struct Gatherer {
     pub(super) store: Arc<dyn Store>,
     pub(super) damage: Arc<Damage>,
     pub(super) index: Arc<Index>,
-    pub(super) logins: Arc<NewLogins>,
-    pub(super) open_logins: ReusableLogins,
+    pub(super) ids: Ids,
+    pub(super) follow_ups: Arc<dyn FollowUps>,
     pub(super) metrics: Arc<Metrics>,
 }
 
 impl Gatherer {
-    /// `changes` and what follows from them, each operation once. No effect that starts an operation, supersedes logins
-    /// or sends a note is left.
+    /// `changes` and what follows from them, each operation once. No effect that starts or changes another operation is
+    /// left.
     pub(super) async fn changes_for_notes(
         &self,
         changes: Vec<Change>,
@@ -39,10 +38,10 @@ impl Gatherer {
     ) -> Result<Vec<Change>, StoreError> {
         let (mut gathered, mut notes) = (Vec::<Change>::new(), Notes::new());
         let mut started = VecDeque::from(changes);
-        let mut superseding = Vec::new();
+        let mut follow_ups = Vec::new();
         loop {
             while let Some(mut change) = started.pop_front() {
-                self.extract(&mut change, &mut started, &mut notes, &mut superseding, now);
+                self.extract(&mut change, &mut started, &mut notes, &mut follow_ups, now);
                 gathered.push(change);
             }
             if let Some((sender, key, note)) = notes.pop_front() {
@@ -51,7 +50,7 @@ impl Gatherer {
                     Some(change) if change.effects.contains(&Effect::Finish) => end_instead(&mut gathered, sender),
                     Some(change) => {
                         if step_by_note(change, note, now) {
-                            self.extract(change, &mut started, &mut notes, &mut superseding, now);
+                            self.extract(change, &mut started, &mut notes, &mut follow_ups, now);
                         }
                     }
                     None => match self.recipient(key).await? {
@@ -65,13 +64,11 @@ impl Gatherer {
                 }
                 continue;
             }
-            // Last: the reusable login has been read by now. A login that another commit starts there is known since before
-            // that commit; if that one comes after this reading, one of the two conflicts, and is gathered anew.
-            let Some((reusable, main_key)) = superseding.pop() else { return Ok(gathered) };
-            for id in self.open_logins.of_user(reusable, &main_key) {
+            let Some(follow_up) = follow_ups.pop() else { return Ok(gathered) };
+            for id in self.follow_ups.closes(&follow_up) {
                 if !gathered.iter().any(|change| change.id == id)
                     && let Some(mut change) = self.open(id).await?
-                    && step_by_note(&mut change, Note::Close, now)
+                    && step_by_note(&mut change, Note::Superseded, now)
                 {
                     gathered.push(change);
                 }
@@ -110,26 +107,26 @@ impl Gatherer {
         Ok(operation.map(|(revision, operation)| Change::step(id, revision, operation, Vec::new())))
     }
 
-    /// Takes the operations that a change starts or supersedes, and the notes it sends, out of its effects.
+    /// Takes what a change starts, the notes it sends and its follow-ups out of its effects.
     fn extract(
         &self,
         change: &mut Change,
         started: &mut VecDeque<Change>,
         notes: &mut Notes,
-        superseding: &mut Vec<(StreamId, PublicKey)>,
+        follow_ups: &mut Vec<FollowUp>,
         now: UnixMillis,
     ) {
         for effect in std::mem::take(&mut change.effects) {
             match effect {
                 Effect::Start(operation, effects) => {
-                    started.push_back(Change::start(self.logins.ids.stream_id(), *operation, effects));
+                    started.push_back(Change::start(self.ids.stream_id(), *operation, effects));
                 }
-                Effect::StartLogin { reusable, main_key } => {
-                    let (login, effects) = self.logins.scanned(reusable, main_key, now);
-                    started.push_back(Change::start(self.logins.ids.stream_id(), Operation::Login(login), effects));
-                    superseding.push((reusable, main_key));
+                Effect::FollowUp(follow_up) => {
+                    if let Some((operation, effects)) = self.follow_ups.start(&follow_up, now) {
+                        started.push_back(Change::start(self.ids.stream_id(), operation, effects));
+                    }
+                    follow_ups.push(follow_up);
                 }
-                Effect::SupersedeLogins { reusable, main_key } => superseding.push((reusable, main_key)),
                 Effect::Tell(key, note) => notes.push_back((change.id, key, note)),
                 effect => change.effects.push(effect),
             }

@@ -9,7 +9,7 @@
 //! A step may start another operation, or send it a note: then both changes are in the same transaction. The recipient of a
 //! note is read from the store, never from memory: an operation knows another by its own state, which was committed no earlier
 //! than the other operation was, and memory may lag behind both. Which logins of a user are open at a reusable login is known in
-//! memory alone, so what a commit adds to them is there before it is in the store.
+//! memory alone, so what a commit adds to them is there before it is in the store (`Observer::committing`).
 
 mod apply_effects;
 mod changes_for_notes;
@@ -28,7 +28,8 @@ use super::index::Index;
 use super::metrics::Metrics;
 use super::outbox::Outbox;
 use super::webhook_dispatcher::WebhookDispatcher;
-use crate::login::new_logins::NewLogins;
+use crate::kernel::ids::Ids;
+use crate::kernel::observer::FollowUps;
 use crate::operations::{Effect, Operation};
 use crate::ports::{
     AllCommitted, Commit, Conflict, CorrelationKey, NewIdempotencyRecord, OperationKind, OutboxChange, Revision, State,
@@ -93,7 +94,8 @@ impl Committer {
     pub(crate) fn new(
         store: Arc<dyn Store>,
         damage: Arc<Damage>,
-        logins: Arc<NewLogins>,
+        ids: Ids,
+        follow_ups: Arc<dyn FollowUps>,
         metrics: Arc<Metrics>,
         after_commit: AfterCommit,
     ) -> Self {
@@ -103,8 +105,8 @@ impl Committer {
                 store: Arc::clone(&store),
                 damage,
                 index: Arc::clone(&index),
-                logins,
-                open_logins: after_commit.reusable_logins.clone(),
+                ids,
+                follow_ups,
                 metrics,
             },
             store,
@@ -155,11 +157,9 @@ impl Committer {
             commits.iter().flat_map(|commit| &commit.user_relays).map(|relays| relays.main_key).collect();
         // From the commit on, others may find a new operation in the store, step it, even finish it, before its effects are
         // applied here: so its entry in the index is made before.
-        let logins = steps.iter().filter(|step| !step.finished).filter_map(|step| match &step.operation {
-            Operation::Login(login) => Some((step.id, login)),
-            _ => None,
-        });
-        let starting = self.after_commit.reusable_logins.starting(logins);
+        let open: Vec<_> = steps.iter().filter(|step| !step.finished).map(|step| (step.id, &step.operation)).collect();
+        let committing: Vec<_> =
+            self.after_commit.observers.iter().filter_map(|observer| observer.committing(&open)).collect();
         let reserved = self.index.reserve(steps.iter().filter(|step| step.is_new).map(|step| step.id).collect());
         let heads = match self.store.commit_all(commits).await? {
             AllCommitted::Done(heads) => heads,
@@ -171,7 +171,7 @@ impl Committer {
         }
         let announcement = heads.get(steps.len()).copied();
         self.after_commit.apply_effects(steps, &heads, now);
-        drop(starting);
+        drop(committing);
         if let Some(head) = announcement {
             self.after_commit.announce(announced, head, now);
         }

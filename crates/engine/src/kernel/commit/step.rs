@@ -49,18 +49,12 @@ pub(super) struct Announced {
     pub(super) queue: StreamId,
 }
 
-/// Whether the app is concerned. A login of another protocol is between the user and another app, and anybody can complete as many
-/// as they like, each with a new key: nothing stays of it, and its stream has no events.
-const fn is_of_app(operation: &Operation) -> bool {
-    !matches!(operation, Operation::Login(login) if login.is_of_other_app())
-}
-
 impl Step {
     /// The step, the relays of users to remember, and the events for the reserved stream.
     pub(super) fn of(change: Change, now: UnixMillis) -> (Self, Vec<UserRelays>, Vec<Announced>) {
         let Change { id, operation, effects, expected, claims } = change;
         let queue = operation.announcement_queue();
-        let is_of_app = is_of_app(&operation);
+        let is_of_app = operation.is_of_app();
         let mut step = Self {
             id,
             operation,
@@ -84,7 +78,7 @@ impl Step {
         let (mut user_relays, mut announced) = (Vec::new(), Vec::new());
         for effect in effects {
             match effect {
-                // See `is_of_app`.
+                // Nothing stays of it.
                 Effect::Emit(_) | Effect::KeepSigner(_) if !is_of_app => {}
                 Effect::RememberRelays(user) if !is_of_app => {
                     if !user.relays.is_empty() {
@@ -107,7 +101,7 @@ impl Step {
                 Effect::Announce(event) => announced.push(Announced { event, queue }),
                 Effect::Finish => step.finished = true,
                 // They have become changes of their own.
-                Effect::Start(..) | Effect::StartLogin { .. } | Effect::SupersedeLogins { .. } | Effect::Tell(..) => {}
+                Effect::Start(..) | Effect::FollowUp(_) | Effect::Tell(..) => {}
             }
         }
         (step, user_relays, announced)

@@ -14,8 +14,7 @@ use crate::kernel::signer_queue::SignerQueue;
 use crate::kernel::ticket_queue::TicketQueue;
 use crate::kernel::timers::Alarm;
 use crate::kernel::webhook_dispatcher::WebhookDispatcherParts;
-use crate::operations::KeyHandshake;
-use crate::payment::spending_budget::{SpendingBudget, SpendingRules};
+use crate::operations::{FollowUp, KeyHandshake};
 use crate::ports::{Clock, Head, Randomness};
 use crate::testing::{RecordingMessenger, SeededRandomness};
 
@@ -85,11 +84,9 @@ pub(crate) fn committer(
         metrics: Arc::clone(&metrics),
         feed: Arc::new(feed),
         outbox: Arc::new(outbox),
-        budget: Arc::new(SpendingBudget::new(SpendingRules::default())),
         watcher,
         lightning: Arc::clone(&lightning),
         tickets: Arc::clone(&tickets),
-        outgoing: Arc::default(),
         age_checks: Arc::new(AgeCheckQueue::new(None, around.inputs.clone(), around.tasks.clone())),
         signers: Arc::new(SignerQueue::new(
             None,
@@ -97,24 +94,23 @@ pub(crate) fn committer(
             Arc::clone(&around.clock) as Arc<dyn Clock>,
             around.tasks.clone(),
         )),
-        browser_logins: crate::login::browser_logins::BrowserLogins::new(
-            100,
-            Arc::clone(&around.clock) as Arc<dyn Clock>,
-        ),
-        reusable_logins: crate::login::reusable_logins::ReusableLogins::new(
-            100,
-            Arc::clone(&around.clock) as Arc<dyn Clock>,
-        ),
         webhooks: Arc::new(webhooks),
+        observers: Vec::new(),
     };
-    let logins = NewLogins {
-        ids: Ids::new(Arc::clone(&clock), randomness),
-        clock,
-        handshake_ttl: MINUTE,
-        challenge_ttl: MINUTE,
-        service_proof: None,
-    };
-    (Arc::new(Committer::new(memory, damage, Arc::new(logins), metrics, after_commit)), lightning, tickets)
+    let ids = Ids::new(clock, randomness);
+    (Arc::new(Committer::new(memory, damage, ids, Arc::new(NoFollowUps), metrics, after_commit)), lightning, tickets)
+}
+
+struct NoFollowUps;
+
+impl FollowUps for NoFollowUps {
+    fn start(&self, _: &FollowUp, _: UnixMillis) -> Option<(Operation, Vec<Effect>)> {
+        None
+    }
+
+    fn closes(&self, _: &FollowUp) -> Vec<StreamId> {
+        Vec::new()
+    }
 }
 
 const MINUTE: Duration = Duration::from_secs(60);

@@ -83,6 +83,21 @@ impl StateMachine for Authentication {
         OperationKind::Authentication
     }
 
+    fn keys_of(message: &WalletMessage) -> Vec<CorrelationKey> {
+        match message {
+            WalletMessage::AuthResponse(response) => vec![CorrelationKey::challenge(&response.challenge)],
+            _ => Vec::new(),
+        }
+    }
+
+    fn resumes() -> bool {
+        true
+    }
+
+    fn waits_for_signer(&self) -> bool {
+        true
+    }
+
     fn step(&mut self, input: &Input, now: UnixMillis) -> StepResult {
         Self::step(self, input, now)
     }

@@ -36,7 +36,7 @@ use usher_protocol::message::WalletMessage;
 
 use crate::event_data::{EventData, KeyHandshakeData, LoginData};
 use crate::operations::operation_note::Note;
-use crate::operations::{Effect, Input, SetBack, StateMachine, StepResult, emit, millis, optional_millis};
+use crate::operations::{Effect, FollowUp, Input, SetBack, StateMachine, StepResult, emit, millis, optional_millis};
 use crate::ports::{CorrelationKey, OperationKind, UserRelays};
 use crate::{StreamId, UnixMillis};
 
@@ -139,6 +139,14 @@ impl fmt::Debug for KeyHandshake {
 impl StateMachine for KeyHandshake {
     fn kind(&self) -> OperationKind {
         OperationKind::KeyHandshake
+    }
+
+    fn keys_of(message: &WalletMessage) -> Vec<CorrelationKey> {
+        let WalletMessage::KeyHandshake(handshake) = message else { return Vec::new() };
+        // Some wallets send the token percent-encoded, as it is in the URL.
+        let decoded = decode_token(&handshake.token);
+        let tokens = [Some(&handshake.token), decoded.as_ref()];
+        tokens.into_iter().flatten().map(|token| CorrelationKey::token(token)).collect()
     }
 
     fn step(&mut self, input: &Input, now: UnixMillis) -> StepResult {
@@ -328,7 +336,7 @@ impl KeyHandshake {
             Usage::SingleUse { .. } => effects.push(Effect::Finish),
             Usage::Reusable { login: Some(login), .. } => {
                 login.scans = login.scans.saturating_add(1);
-                effects.push(Effect::StartLogin { reusable: login.stream, main_key: *author });
+                effects.push(Effect::FollowUp(FollowUp::StartLogin { reusable: login.stream, main_key: *author }));
             }
             Usage::Reusable { login: None, .. } => {}
         }

@@ -1,17 +1,14 @@
 //! Reusable handshakes and reusable logins: which are open, and how the operator lists and closes them.
 
-use std::collections::BTreeSet;
-use std::ops::Bound;
 use std::sync::Arc;
 use std::time::Duration;
-
-use parking_lot::Mutex;
 
 use crate::StreamId;
 use crate::kernel::commit::{Cause, Change, Committer};
 use crate::kernel::damaged_rows::Damage;
 use crate::kernel::event_feed::EventFeed;
 use crate::kernel::inputs::Inputs;
+use crate::kernel::open_set::OpenSet;
 use crate::kernel::tasks::Tasks;
 use crate::login::handshake_urls::HandshakeUrls;
 use crate::login::reusable_logins::ReusableLogins;
@@ -21,6 +18,7 @@ use crate::ports::{Clock, Conflict, OperationKind, Store, StoreError};
 
 /// What reusable handshakes work with.
 pub(crate) struct ReusableHandshakeParts {
+    pub(crate) open: Arc<OpenSet>,
     pub(crate) store: Arc<dyn Store>,
     pub(crate) committer: Arc<Committer>,
     pub(crate) scans: Arc<ScanLimits>,
@@ -38,8 +36,6 @@ pub(crate) struct ReusableHandshakeParts {
 /// The reusable handshakes.
 pub(crate) struct ReusableHandshakes {
     parts: ReusableHandshakeParts,
-    /// Those that are open: 16 bytes each, at most `limits.max_open_streams`.
-    open: Mutex<BTreeSet<StreamId>>,
 }
 
 /// An open reusable handshake.
@@ -85,36 +81,20 @@ pub enum CloseHandshakeError {
 }
 
 impl ReusableHandshakes {
-    pub(crate) fn new(parts: ReusableHandshakeParts) -> Self {
-        Self { parts, open: Mutex::default() }
-    }
-
-    /// A reusable handshake is open.
-    pub(crate) fn add(&self, id: StreamId) {
-        self.open.lock().insert(id);
-    }
-
-    fn remove(&self, id: StreamId) {
-        self.open.lock().remove(&id);
-    }
-
-    /// Up to `limit` open ones after this one.
-    pub(crate) fn after(&self, after: Option<StreamId>, limit: usize) -> Vec<StreamId> {
-        let start = after.map_or(Bound::Unbounded, Bound::Excluded);
-        self.open.lock().range((start, Bound::Unbounded)).take(limit).copied().collect()
+    pub(crate) const fn new(parts: ReusableHandshakeParts) -> Self {
+        Self { parts }
     }
 
     /// See [`Engine::reusable_handshakes`](crate::Engine::reusable_handshakes).
     pub(crate) async fn list(&self, after: Option<StreamId>, limit: usize) -> Result<HandshakePage, StoreError> {
-        let ids = self.after(after, limit);
+        let ids = self.parts.open.after(after, limit);
         let next = ids.last().copied().filter(|_| ids.len() == limit);
         let mut handshakes = Vec::with_capacity(ids.len());
         for stream_id in ids {
             // A damaged one is left out.
             let Some((stored, operation)) = self.parts.damage.readable(stream_id).await? else { continue };
             if stored.finished_at.is_some() {
-                // Closed at the moment when it was opened, or just now.
-                self.remove(stream_id);
+                // Closed just now.
                 continue;
             }
             let Operation::KeyHandshake(handshake) = operation else { continue };
@@ -151,7 +131,6 @@ impl ReusableHandshakes {
                 }
             }
         }
-        self.remove(stream_id);
         self.parts.scans.forget(stream_id);
         self.parts.feed.end(stream_id);
         if is_login {

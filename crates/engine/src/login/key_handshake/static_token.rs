@@ -56,7 +56,6 @@ impl Starter {
             }
             let (operation, record) = (Operation::KeyHandshake(handshake.clone()), record(stream_id, &handshake));
             let Some(owner) = self.create(stream_id, operation, Vec::new(), record).await? else {
-                self.reusable_handshakes.add(stream_id);
                 return Ok(Opened { stream_id, handshake, is_new: true });
             };
             match self.same_static_token(owner, token, wanted).await? {

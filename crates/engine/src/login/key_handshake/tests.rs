@@ -6,7 +6,7 @@ use super::{KeyHandshake, LoginUrl, RECENT_SCANS};
 use crate::event::NewEvent;
 use crate::event_data::LoginData;
 use crate::operations::fixtures::{NOW, effects, event, handshake, made_at, user};
-use crate::operations::{Effect, Input, Note, Operation, StepResult};
+use crate::operations::{Effect, FollowUp, Input, Note, Operation, StepResult};
 use crate::ports::{CorrelationKey, UserRelays};
 use crate::{StreamId, UnixMillis};
 
@@ -148,7 +148,7 @@ fn each_scan_of_a_reusable_login_starts_a_login() {
         let relays = vec!["wss://a.example".to_owned()];
         let expected = [
             Effect::RememberRelays(UserRelays { main_key, relays }),
-            Effect::StartLogin { reusable: stream(), main_key },
+            Effect::FollowUp(FollowUp::StartLogin { reusable: stream(), main_key }),
         ];
         assert_eq!(got[1..], expected);
     }

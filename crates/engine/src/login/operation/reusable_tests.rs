@@ -13,7 +13,7 @@ use super::{Login, LoginMethod, LoginOrigin, LoginState, LoginTerms};
 use crate::operations::fixtures::{
     NOW, answer, approval, device, effects, handshake, signer_failed, signer_session, user,
 };
-use crate::operations::{Effect, Input, Note, Operation, StateMachine as _, StepResult};
+use crate::operations::{Effect, FollowUp, Input, Note, Operation, StateMachine as _, StepResult};
 use crate::ports::{CorrelationKey, RemoteSignerError};
 use crate::{OperationOutcome, StreamId};
 
@@ -57,7 +57,7 @@ fn told(effects: &[Effect]) -> Vec<(&'static str, Value)> {
 /// Whose other logins at the poster end.
 fn superseded(effects: &[Effect]) -> Vec<PublicKey> {
     let superseded = effects.iter().filter_map(|effect| match effect {
-        Effect::SupersedeLogins { reusable, main_key } => {
+        Effect::FollowUp(FollowUp::SupersedeLogins { reusable, main_key }) => {
             assert_eq!(*reusable, poster());
             Some(*main_key)
         }
@@ -196,6 +196,23 @@ fn nothing_is_told_before_a_key_is_named_or_after_the_end_of_the_reusable_login(
     }
     let mut of_the_app = login();
     assert_eq!(of_the_app.step(&Input::Note(Note::Close), NOW), StepResult::Ignored, "it is at no reusable login");
+}
+
+#[test]
+fn a_later_login_of_the_same_user_ends_it_until_its_key_is_proven() {
+    let (mut asking, _) = Login::start_asking(terms(), user(1).public_key(), NOW);
+    assert_eq!(effects(asking.step(&Input::Note(Note::Superseded), NOW)), [Effect::Finish]);
+
+    let leads_back = LoginTerms {
+        browser: Some("browser".to_owned()),
+        return_url: Some("https://app.example/in".to_owned()),
+        ..terms()
+    };
+    let (mut proven, _) = Login::start_asking(leads_back, user(1).public_key(), NOW);
+    effects(proven.step(&approval(user(1).public_key(), "challenge", None), NOW));
+    assert!(matches!(proven.state(), LoginState::Proven { .. }));
+    assert_eq!(proven.step(&Input::Note(Note::Superseded), NOW), StepResult::Ignored, "the app is about to redeem it");
+    assert_eq!(effects(proven.step(&Input::Note(Note::Close), NOW)), [Effect::Finish]);
 }
 
 #[test]

@@ -69,6 +69,15 @@ impl StateMachine for InvoiceRequest {
         OperationKind::InvoiceRequest
     }
 
+    fn keys_of(message: &WalletMessage) -> Vec<CorrelationKey> {
+        match message {
+            WalletMessage::InvoiceResponse(response) => {
+                vec![CorrelationKey::request(&response.request.inner.request_id)]
+            }
+            _ => Vec::new(),
+        }
+    }
+
     fn step(&mut self, input: &Input, now: UnixMillis) -> StepResult {
         Self::step(self, input, now)
     }

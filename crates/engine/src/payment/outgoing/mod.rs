@@ -181,6 +181,14 @@ impl StateMachine for OutgoingPayment {
         OperationKind::OutgoingPayment
     }
 
+    fn resumes() -> bool {
+        true
+    }
+
+    fn is_read_at_start() -> bool {
+        true
+    }
+
     fn step(&mut self, input: &Input, now: UnixMillis) -> StepResult {
         Self::step(self, input, now)
     }

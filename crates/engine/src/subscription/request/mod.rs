@@ -95,6 +95,22 @@ impl StateMachine for RecurringRequest {
         OperationKind::RecurringRequest
     }
 
+    fn keys_of(message: &WalletMessage) -> Vec<CorrelationKey> {
+        match message {
+            WalletMessage::RecurringResponse(response) => vec![CorrelationKey::request(&response.request_id)],
+            _ => Vec::new(),
+        }
+    }
+
+    fn is_read_at_start() -> bool {
+        true
+    }
+
+    /// A wallet chooses the subscription's id when it agrees, and relays may deliver its close before its agreement.
+    fn comes_early(message: &WalletMessage) -> bool {
+        matches!(message, WalletMessage::CloseSubscription(_))
+    }
+
     fn step(&mut self, input: &Input, now: UnixMillis) -> StepResult {
         Self::step(self, input, now)
     }

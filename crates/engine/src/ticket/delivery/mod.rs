@@ -37,7 +37,6 @@
 //! | after the spent token was seen, before the commit | the mint is asked again |
 //! | after the reclaim was stored, before or after the mint has redeemed it | the ticket wallet is asked for the same job, and has its result |
 
-pub(crate) mod open_deliveries;
 mod schedule;
 pub(crate) mod start;
 
@@ -225,6 +224,10 @@ impl fmt::Debug for TicketDelivery {
 impl StateMachine for TicketDelivery {
     fn kind(&self) -> OperationKind {
         OperationKind::TicketDelivery
+    }
+
+    fn resumes() -> bool {
+        true
     }
 
     fn step(&mut self, input: &Input, now: UnixMillis) -> StepResult {

@@ -52,10 +52,7 @@ impl Starter {
             let stream_id = self.ids.stream_id();
             let record = once.as_ref().map(|once| once.record(&stream_id, now));
             match self.create(stream_id, Operation::TicketDelivery(delivery), effects, record).await? {
-                None => {
-                    self.outgoing.add(stream_id);
-                    return Ok(stream_id);
-                }
+                None => return Ok(stream_id),
                 Some(owner) if self.may_be_answered_with(owner, &request.main_key).await? => {
                     return self.respond(once, owner).await;
                 }

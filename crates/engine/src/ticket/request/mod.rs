@@ -141,6 +141,19 @@ impl StateMachine for TicketRequest {
         OperationKind::TicketRequest
     }
 
+    fn keys_of(message: &WalletMessage) -> Vec<CorrelationKey> {
+        match message {
+            WalletMessage::CashuResponse(response) => {
+                vec![CorrelationKey::request(&response.request.inner.request_id)]
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    fn resumes() -> bool {
+        true
+    }
+
     fn step(&mut self, input: &Input, now: UnixMillis) -> StepResult {
         match self.phase {
             Phase::Asking => self.step_asking(input, now),

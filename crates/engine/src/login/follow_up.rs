@@ -1,0 +1,54 @@
+//! What the step of a login or of a reusable login changes beside its own operation, in the same commit.
+
+use std::sync::Arc;
+
+use usher_protocol::PublicKey;
+
+use super::new_logins::NewLogins;
+use super::reusable_logins::ReusableLogins;
+use crate::kernel::observer::FollowUps;
+use crate::operations::{Effect, Operation};
+use crate::{StreamId, UnixMillis};
+
+/// A change of other operations that a step asks for. What is random about them, and the service's settings, are not in the
+/// state of the operation that steps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FollowUp {
+    /// Starts the login of a user who has scanned the URL of this reusable login: their wallet is challenged. Their other open
+    /// logins there end.
+    StartLogin {
+        /// The stream of the reusable login.
+        reusable: StreamId,
+        /// Who has scanned.
+        main_key: PublicKey,
+    },
+    /// Ends the other open logins of this user at a reusable login, without events: the user has begun anew, or is logged in.
+    SupersedeLogins {
+        /// The stream of the reusable login.
+        reusable: StreamId,
+        /// The user.
+        main_key: PublicKey,
+    },
+}
+
+/// Carries them out.
+pub(crate) struct LoginFollowUps {
+    pub(crate) new: Arc<NewLogins>,
+    pub(crate) open: ReusableLogins,
+}
+
+impl FollowUps for LoginFollowUps {
+    fn start(&self, follow_up: &FollowUp, now: UnixMillis) -> Option<(Operation, Vec<Effect>)> {
+        let FollowUp::StartLogin { reusable, main_key } = *follow_up else { return None };
+        let (login, effects) = self.new.scanned(reusable, main_key, now);
+        Some((Operation::Login(login), effects))
+    }
+
+    /// A login that another commit starts is among them since before that commit; if that one comes after the reusable login was
+    /// read, one of the two commits conflicts, and is gathered anew.
+    fn closes(&self, follow_up: &FollowUp) -> Vec<StreamId> {
+        let (FollowUp::StartLogin { reusable, main_key } | FollowUp::SupersedeLogins { reusable, main_key }) =
+            follow_up;
+        self.open.of_user(*reusable, main_key)
+    }
+}

@@ -1,0 +1,54 @@
+//! Keeps the relays of subscribers: there may be years between two due dates.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use tracing::warn;
+
+use crate::UnixMillis;
+use crate::kernel::damaged_rows::Damage;
+use crate::kernel::observer::Chore;
+use crate::operations::Operation;
+use crate::ports::{Store, StoreError};
+
+/// Subscriptions read at a time.
+const BATCH: usize = 500;
+
+/// Marks the relays of users with open subscriptions as in use, once a day.
+pub(crate) struct RelayKeeper {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) damage: Arc<Damage>,
+}
+
+#[async_trait]
+impl Chore for RelayKeeper {
+    async fn run(&self, hour: u64, now: UnixMillis) {
+        if hour.is_multiple_of(24)
+            && let Err(failure) = self.keep(now).await
+        {
+            warn!(what = "relays of users without a subscription", error = ?failure, "cleanup failed; retrying in 1 h");
+        }
+    }
+}
+
+impl RelayKeeper {
+    async fn keep(&self, now: UnixMillis) -> Result<(), StoreError> {
+        let mut after = None;
+        loop {
+            let page = self.store.subscriptions(after, BATCH).await?;
+            let users: Vec<_> = page
+                .iter()
+                .filter(|(_, stored)| !stored.done)
+                .filter_map(|(id, stored)| match self.damage.read_operation(*id, stored) {
+                    Some(Operation::Subscription(subscription)) => Some(subscription.view().main_key),
+                    _ => None,
+                })
+                .collect();
+            self.store.keep_user_relays(&users, now).await?;
+            match page.last() {
+                Some((last, _)) if page.len() == BATCH => after = Some(*last),
+                _ => return Ok(()),
+            }
+        }
+    }
+}
