@@ -9,11 +9,12 @@ use std::time::Duration;
 use usher_protocol::PublicKey;
 use usher_protocol::bolt11::Invoice;
 
+use crate::kernel::core::Core;
 use crate::kernel::errors::StartError;
 use crate::operations::{Subscription, SubscriptionState, SubscriptionView};
-use crate::ports::{Clock, StoreError, TicketWallet, Token};
-use crate::starter::PaymentRules;
-use crate::subscription::subscriptions::{OpenSubscription, Subscriptions};
+use crate::payment::rules::PaymentRules;
+use crate::ports::{StoreError, TicketWallet, Token};
+use crate::subscription::subscriptions::{self, OpenSubscription};
 use crate::{FieldErrors, UnixMillis};
 
 /// How long a user may take to pay if the caller does not say.
@@ -96,22 +97,21 @@ pub enum FieldValues {
 
 /// Checks the values of fields.
 pub(crate) struct FieldChecks {
+    pub(crate) core: Core,
     pub(crate) rules: PaymentRules,
-    pub(crate) subscriptions: Arc<Subscriptions>,
     pub(crate) tickets: Option<Arc<dyn TicketWallet>>,
-    pub(crate) clock: Arc<dyn Clock>,
 }
 
 impl FieldChecks {
     /// Adds all invalid fields to `errors`.
     pub(crate) async fn add_errors(&self, values: &FieldValues, errors: &mut FieldErrors) -> Result<(), StoreError> {
-        let now = self.clock.now();
+        let now = self.core.clock.now();
         match values {
             FieldValues::SinglePayment { main_key, amount, subscription_id, expires_at } => {
                 self.check_amount("/amount", *amount, errors);
                 check_expiry("/expires_at", *expires_at, now, errors);
                 if let (Some(id), Some(main_key)) = (subscription_id, main_key) {
-                    let found = self.subscriptions.find(id).await?;
+                    let found = subscriptions::find(&*self.core.store, id).await?;
                     check_subscription(found.as_ref().map(|found| &found.subscription), main_key, *amount, errors);
                 }
             }
@@ -206,7 +206,7 @@ impl FieldChecks {
         main_key: &PublicKey,
         amount: u64,
     ) -> Result<Option<OpenSubscription>, StartError> {
-        let found = self.subscriptions.find(id).await?;
+        let found = subscriptions::find(&*self.core.store, id).await?;
         let mut errors = FieldErrors::default();
         check_subscription(found.as_ref().map(|found| &found.subscription), main_key, Some(amount), &mut errors);
         errors.finish(Some(found)).map_err(StartError::Invalid)

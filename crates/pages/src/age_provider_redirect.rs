@@ -38,11 +38,11 @@ pub(crate) async fn begin(
         Ok(Found { id, address, view }) => (id, address, view),
         Err(response) => return response,
     };
-    let AgeCheckStarted { url, browser } = match pages.engine.begin_age_check(session, secret).await {
+    let AgeCheckStarted { url, browser } = match pages.engine.verification().begin_check(session, secret).await {
         Ok(started) => started,
         Err(error) => return failed(&pages, texts, session, &error, Some(&address)),
     };
-    let provider = pages.engine.age_verifier_name().unwrap_or_default();
+    let provider = pages.engine.verification().verifier_name().unwrap_or_default();
     let leaving = fill(texts.leaving, &[("provider", provider)]);
     let page = LeavingPage { texts, base: &pages.base, leaving: &leaving, target: &url };
     let mut response = page::render(StatusCode::OK, &page);
@@ -72,7 +72,7 @@ pub(crate) async fn end(
     let Some(browser) = cookie(&headers, &check_cookie_name(&pages, session)) else {
         return message(&pages, texts, StatusCode::FORBIDDEN, &texts.other_browser, None);
     };
-    match pages.engine.end_age_check(state, query, browser).await {
+    match pages.engine.verification().end_check(state, query, browser).await {
         Ok(AgeCheckReturned { session_id, page_secret, is_complete }) => {
             let address = pages.address(VerificationView::FOLDER, session_id, &page_secret);
             let target = if is_complete { address } else { format!("{address}?{}", age_verification::INCOMPLETE) };

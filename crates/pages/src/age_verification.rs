@@ -61,7 +61,7 @@ impl KeyedView for VerificationView {
         id: StreamId,
         secret: &str,
     ) -> impl Future<Output = Result<Option<Self>, StoreError>> + Send {
-        engine.verification_session(id, secret)
+        engine.verification().session(id, secret)
     }
 
     fn shown(&self) -> Shown {
@@ -101,7 +101,7 @@ fn show_session(
     let age = view.minimum_age.to_string();
     let service = pages.service_name.as_deref().unwrap_or(texts.this_service);
     let open = matches!(view.state, VerificationState::Open | VerificationState::Checking);
-    let provider = pages.engine.age_verifier_name();
+    let provider = pages.engine.verification().verifier_name();
     let button = match view.state {
         VerificationState::Open => Some(texts.start),
         VerificationState::Checking => Some(texts.start_again),

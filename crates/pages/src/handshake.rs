@@ -53,7 +53,7 @@ impl KeyedView for HandshakeView {
         id: StreamId,
         secret: &str,
     ) -> impl Future<Output = Result<Option<Self>, StoreError>> + Send {
-        engine.handshake_page(id, secret)
+        engine.handshakes().page(id, secret)
     }
 
     fn shown(&self) -> Shown {

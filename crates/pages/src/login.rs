@@ -106,7 +106,7 @@ async fn open(
     headers: &HeaderMap,
     shows: impl FnOnce(&LoginView) -> Response,
 ) -> Response {
-    match pages.engine.open_login(at.login, &at.secret, at.browser.as_deref(), claims).await {
+    match pages.engine.logins().open(at.login, &at.secret, at.browser.as_deref(), claims).await {
         Ok(OpenedLogin::Page { view, new_browser }) => {
             let _turn = pages.turn().await;
             let mut response = shows(&view);
@@ -133,7 +133,7 @@ async fn open(
 
 /// Leads a browser from the page of a reusable login to the page of its own login.
 async fn visit_reusable(pages: &PagesState, at: &AtLogin, headers: &HeaderMap) -> Response {
-    match pages.engine.visit_login(at.login, &at.secret, &shown_logins(&pages.url, headers), at.visitor).await {
+    match pages.engine.logins().visit(at.login, &at.secret, &shown_logins(&pages.url, headers), at.visitor).await {
         Ok(LoginVisit { login, page_secret, new_browser }) => {
             let mut response = page::see_other(&at.page_of(pages, login, &page_secret));
             let cookies = match new_browser {
@@ -161,12 +161,12 @@ fn set_cookies(response: &mut Response, cookies: Vec<String>) {
 /// `GET /login/{stream_id}/{secret}/events`
 pub(crate) async fn events(State(pages): State<PagesState>, at: AtLogin) -> Response {
     let (engine, login) = (pages.engine.clone(), at.login);
-    let watch = engine.watch_login(login);
+    let watch = engine.logins().watch(login);
     let read = move || -> futures_util::future::BoxFuture<'static, Option<Shown>> {
         let _watched = &watch;
         let (engine, browser, secret) = (engine.clone(), at.browser.clone(), at.secret.clone());
         Box::pin(async move {
-            match engine.open_login(login, &secret, browser.as_deref(), false).await {
+            match engine.logins().open(login, &secret, browser.as_deref(), false).await {
                 Ok(OpenedLogin::Page { view, .. }) => {
                     let is_final = !view.state.is_open();
                     // These have no events of their own.
@@ -186,7 +186,7 @@ pub(crate) async fn prove(State(pages): State<PagesState>, at: AtLogin, headers:
     if let Some(refused) = other_type(&headers, "application/json") {
         return refused;
     }
-    match pages.engine.prove_login(at.login, &at.secret, at.browser.as_deref(), &event, at.visitor).await {
+    match pages.engine.logins().prove(at.login, &at.secret, at.browser.as_deref(), &event, at.visitor).await {
         Ok(()) => (page::HEADERS, StatusCode::NO_CONTENT).into_response(),
         Err(error) => {
             let (status, said) = at.refusal(&error);
@@ -199,7 +199,7 @@ pub(crate) async fn prove(State(pages): State<PagesState>, at: AtLogin, headers:
 
 /// `POST /login/{stream_id}/{secret}/decline`
 pub(crate) async fn decline(State(pages): State<PagesState>, at: AtLogin) -> Response {
-    match pages.engine.decline_login(at.login, &at.secret, at.browser.as_deref()).await {
+    match pages.engine.logins().decline(at.login, &at.secret, at.browser.as_deref()).await {
         // The page shows the outcome, whichever it is.
         Ok(()) | Err(LoginPageError::Over) => page::see_other(&at.address),
         Err(error) => at.refused(&pages, &error).await,

@@ -70,7 +70,7 @@ impl AtLogin {
     pub(crate) async fn not_found(&self, pages: &PagesState) -> Response {
         let not_found = || self.message(StatusCode::NOT_FOUND, &self.texts.login.not_found, Next::Nothing);
         let Some(page) = &self.begun_at else { return not_found() };
-        match pages.engine.open_login(page.login, &page.page_secret, None, false).await {
+        match pages.engine.logins().open(page.login, &page.page_secret, None, false).await {
             Ok(OpenedLogin::Reusable) => {
                 let address = self.page_of(pages, page.login, &page.page_secret);
                 self.message(StatusCode::GONE, &self.texts.login.gone, Next::StartAgain(&address))
@@ -109,7 +109,7 @@ impl AtLogin {
             LoginPageError::NotFound => self.not_found(pages).await,
             LoginPageError::Elsewhere => {
                 let browser = self.browser.as_deref();
-                match pages.engine.open_login(self.login, &self.secret, browser, false).await {
+                match pages.engine.logins().open(self.login, &self.secret, browser, false).await {
                     Ok(OpenedLogin::Elsewhere { start_again }) => self.elsewhere(pages, start_again.as_ref()),
                     _ => self.elsewhere(pages, None),
                 }

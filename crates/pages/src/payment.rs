@@ -137,7 +137,7 @@ impl KeyedView for PaymentView {
         id: StreamId,
         secret: &str,
     ) -> impl Future<Output = Result<Option<Self>, StoreError>> + Send {
-        engine.payment_page(id, secret)
+        engine.payments().page(id, secret)
     }
 
     fn shown(&self) -> Shown {

@@ -75,7 +75,7 @@ pub(crate) const fn word(status: &SignerStatus) -> &'static str {
 pub(crate) async fn show(State(pages): State<PagesState>, at: AtLogin) -> Response {
     // The first browser is the one that opens the login's page.
     let Some(browser) = &at.browser else { return page::see_other(&at.address) };
-    match pages.engine.may_ask_signer(at.login, &at.secret, browser).await {
+    match pages.engine.logins().may_ask_signer(at.login, &at.secret, browser).await {
         Ok(true) => form_page(StatusCode::OK, &pages, &at, None),
         // The login's page says why.
         Ok(false) => page::see_other(&at.address),
@@ -91,7 +91,7 @@ pub(crate) async fn ask(State(pages): State<PagesState>, at: AtLogin, headers: H
     let mut fields = url::form_urlencoded::parse(form.as_bytes());
     let signer = fields.find(|(name, _)| name == "address").map(|(_, value)| value.into_owned());
     let browser = at.browser.as_deref();
-    match pages.engine.ask_signer(at.login, &at.secret, browser, signer.as_deref(), at.visitor).await {
+    match pages.engine.logins().ask_signer(at.login, &at.secret, browser, signer.as_deref(), at.visitor).await {
         // The part of the page that is about the signer.
         Ok(()) => page::see_other(&format!("{}#with-signer", at.address)),
         // The page shows the outcome.

@@ -101,7 +101,7 @@ impl Feed {
         if self.is_done && self.check_after.is_some() {
             tokio::time::sleep(patience).await;
         }
-        self.pages.engine.wait_events(self.stream, self.after, BATCH, patience).await.ok()
+        self.pages.engine.events().wait(self.stream, self.after, BATCH, patience).await.ok()
     }
 
     async fn wait(&mut self) -> Option<String> {

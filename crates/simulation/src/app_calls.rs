@@ -35,7 +35,7 @@ pub async fn make(world: Arc<World>, engine: Arc<Engine>, call: Call) {
     let result = match &call.what {
         What::Close { user, id } => {
             let key = user_key(&world, *user);
-            let closed = engine.close_subscription(key, id, None).await;
+            let closed = engine.subscriptions().close(key, id, None).await;
             let mut state = world.lock();
             state.app.pending.remove(&call.number);
             match closed {
@@ -56,7 +56,7 @@ pub async fn make(world: Arc<World>, engine: Arc<Engine>, call: Call) {
     };
     // Repeated: the response is the stored one.
     let result = match result {
-        Err(StartError::Repeated) => match engine.idempotency_record(&key(call.number)).await {
+        Err(StartError::Repeated) => match engine.idempotency().get(&key(call.number)).await {
             Ok(Some(answer)) => {
                 let text = String::from_utf8(answer.body).unwrap_or_default();
                 let (stream, token) = text.split_once(' ').unwrap_or((&text, ""));
@@ -88,18 +88,18 @@ async fn start(world: &World, engine: &Engine, call: &Call) -> Result<(StreamId,
     let started = match &call.what {
         What::Handshake(_) => {
             let answer = |started: &KeyHandshakeStarted| format!("{} {}", started.stream_id, token(&started.url));
-            let started = engine.start_key_handshake(KeyHandshakeRequest::default(), once(call, answer)).await?;
+            let started = engine.handshakes().start(KeyHandshakeRequest::default(), once(call, answer)).await?;
             return Ok((started.stream_id, Some(token(&started.url))));
         }
         What::Door { page, .. } => {
             let request = LoginRequest { static_token: Some(DOOR.to_owned()), return_url: None };
-            let door = engine.start_login(request, None).await?;
+            let door = engine.logins().start(request, None).await?;
             let url = if *page { own_url(engine, &door).await? } else { door.url };
             return Ok((door.stream_id, Some(token(&url))));
         }
         What::Authenticate(user) => {
             let request = AuthenticateKey { main_key: user_key(world, *user), subkeys: Vec::new() };
-            engine.start_authentication(request, once(call, stream)).await?
+            engine.logins().authenticate(request, once(call, stream)).await?
         }
         What::Payment { user, lives, subscription } => {
             let request = SinglePaymentRequest {
@@ -112,7 +112,7 @@ async fn start(world: &World, engine: &Engine, call: &Call) -> Result<(StreamId,
                 expires_at: Some(secs + lives),
                 return_url: None,
             };
-            engine.start_single_payment(request, once(call, stream)).await?
+            engine.payments().request(request, once(call, stream)).await?
         }
         What::Subscribe { user, first, yearly, charges } => {
             let calendar = if *yearly { Calendar::Yearly } else { Calendar::Minutely };
@@ -132,7 +132,7 @@ async fn start(world: &World, engine: &Engine, call: &Call) -> Result<(StreamId,
                 reference: None,
                 auto_charge: true,
             };
-            engine.start_recurring_payment(request, once(call, stream)).await?
+            engine.subscriptions().request(request, once(call, stream)).await?
         }
         What::Invoice(user) => {
             let request = RequestInvoice {
@@ -143,7 +143,7 @@ async fn start(world: &World, engine: &Engine, call: &Call) -> Result<(StreamId,
                 reference: None,
                 expires_at: Some(secs + 300),
             };
-            engine.request_invoice(request, once(call, stream)).await?
+            engine.payments().request_invoice(request, once(call, stream)).await?
         }
         What::PayTheirs(user, Some(invoice)) => {
             let request = PayInvoiceRequest {
@@ -155,7 +155,7 @@ async fn start(world: &World, engine: &Engine, call: &Call) -> Result<(StreamId,
                 reference: None,
                 expires_at: Some(secs + 300),
             };
-            engine.pay_invoice(request, once(call, stream)).await?
+            engine.payments().pay(request, once(call, stream)).await?
         }
         What::PayOurs(Some(invoice)) => {
             let request = PayInvoiceRequest {
@@ -167,7 +167,7 @@ async fn start(world: &World, engine: &Engine, call: &Call) -> Result<(StreamId,
                 reference: None,
                 expires_at: None,
             };
-            engine.pay_invoice(request, once(call, stream)).await?
+            engine.payments().pay(request, once(call, stream)).await?
         }
         What::PayTheirs(_, None) | What::PayOurs(None) | What::Close { .. } => return Err(StartError::NoLightning),
     };
@@ -179,12 +179,12 @@ async fn own_url(engine: &Engine, door: &LoginStarted) -> Result<String, StartEr
     let gone = || StartError::Store(StoreError::Unreadable("the page at the door"));
     let secret = door.page_url.rsplit('/').next().unwrap_or_default();
     let own =
-        engine.visit_login(door.stream_id, secret, &[], Visitor::Loopback).await.map_err(|error| match error {
+        engine.logins().visit(door.stream_id, secret, &[], Visitor::Loopback).await.map_err(|error| match error {
             LoginPageError::Store(error) => StartError::Store(error),
             _ => gone(),
         })?;
     let browser = own.new_browser.as_ref().map(|(browser, _)| browser.as_str());
-    match engine.open_login(own.login, &own.page_secret, browser, false).await? {
+    match engine.logins().open(own.login, &own.page_secret, browser, false).await? {
         OpenedLogin::Page { view, .. } => Ok(view.wallet_url),
         _ => Err(gone()),
     }
@@ -204,7 +204,7 @@ pub async fn look(world: Arc<World>, engine: Arc<Engine>) {
         state.decisions.pick(&streams, first)
     };
     let committed = |world: &World| world.lock().ledger.streams.get(&stream).map_or(0, |book| book.events.len());
-    let page = engine.events(stream, 0, 1000).await;
+    let page = engine.events().read(stream, 0, 1000).await;
     let after = committed(&world);
     let mut state = world.lock();
     let label = state.ledger.label(stream);

@@ -40,7 +40,7 @@ pub(crate) struct EngineLogins {
 impl Logins for EngineLogins {
     async fn begin(&self, login: BeginLogin, headers: &HeaderMap) -> Result<LoginStarted, LoginError> {
         let BeginLogin { client_name, continue_url, visitor } = login;
-        let started = self.engine.start_browser_login(BrowserLogin { client_name, continue_url, visitor }).await;
+        let started = self.engine.logins().start_in_browser(BrowserLogin { client_name, continue_url, visitor }).await;
         let started = started.map_err(|error| match error {
             StartError::TooManyOpen => LoginError::Busy,
             error => LoginError::Store(error.into()),
@@ -54,12 +54,12 @@ impl Logins for EngineLogins {
     }
 
     fn waits(&self, login_id: &str) -> bool {
-        login_id.parse::<StreamId>().is_ok_and(|login| self.engine.is_browser_login_in_use(login))
+        login_id.parse::<StreamId>().is_ok_and(|login| self.engine.logins().is_in_use(login))
     }
 
     async fn forget(&self, login_id: &str) -> Result<(), LoginError> {
         let Ok(login) = login_id.parse::<StreamId>() else { return Ok(()) };
-        self.engine.forget_browser_login(login).await.map_err(|error| LoginError::Store(error.into()))
+        self.engine.logins().forget(login).await.map_err(|error| LoginError::Store(error.into()))
     }
 
     async fn outcome(&self, login_id: &str, headers: &HeaderMap) -> Result<LoginOutcome, LoginError> {
@@ -67,7 +67,7 @@ impl Logins for EngineLogins {
         let Some(browser) = cookie(headers, &login_cookie_name(&self.pages_url, login)) else {
             return Ok(LoginOutcome::OtherBrowser);
         };
-        let state = self.engine.login_state(login, &browser).await;
+        let state = self.engine.logins().state(login, &browser).await;
         Ok(match state.map_err(|error| LoginError::Store(error.into()))? {
             None => LoginOutcome::OtherBrowser,
             // It is never `Proven`: it has no code.

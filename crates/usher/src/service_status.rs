@@ -10,7 +10,7 @@ use async_trait::async_trait;
 use tracing::warn;
 use usher_api::{Family, Measure, MintReadiness, Readiness, RelaysReadiness, Sample, ServiceStatus, WalletReadiness};
 use usher_engine::ports::{DeliveryStatus, NodeState, OperationKind, Table, TicketWallet as _};
-use usher_engine::{Engine, EngineMetrics, ScanLimit};
+use usher_engine::{Engine, EngineMetrics, ScanLimit, ScanMetrics};
 use usher_relays::{MetricsSnapshot, Origin, Refusal, RelayPool};
 use usher_store::{HistogramValues, SqliteStore, StoreMetrics};
 use usher_tickets::{CashuWallet, MintStatus};
@@ -60,9 +60,9 @@ impl ServiceStatus for Parts {
     }
 
     async fn metrics(&self) -> Vec<Family> {
-        let mut families = operations(&self.engine.metrics());
+        let mut families = operations(&self.engine.metrics(), &self.engine.scan_metrics());
         families.extend(self.deliveries().await);
-        families.extend(self.engine.webhook_is_failing().map(|failing| {
+        families.extend(self.engine.webhooks().is_failing().map(|failing| {
             Family::single(
                 "usher_webhook_failing",
                 "Whether the webhook refused the last events.",
@@ -133,7 +133,7 @@ impl Parts {
     }
 
     fn ticket_calls(&self) -> Family {
-        let calls = self.engine.ticket_calls().into_iter().map(|(call, result, count)| Sample {
+        let calls = self.engine.tickets().calls().into_iter().map(|(call, result, count)| Sample {
             labels: vec![("call", call.to_owned()), ("result", result.to_owned())],
             measure: Measure::Counter(count),
         });
@@ -181,7 +181,7 @@ impl Parts {
 
     /// Those waiting and those given up; none while the store does not answer.
     async fn deliveries(&self) -> Option<Family> {
-        let counts = tokio::time::timeout(PATIENCE, self.engine.count_webhook_deliveries()).await.ok()?.ok()?;
+        let counts = tokio::time::timeout(PATIENCE, self.engine.webhooks().count()).await.ok()?.ok()?;
         Some(Family {
             name: "usher_webhook_deliveries",
             help: "Deliveries to the webhook that wait, and those that were given up and can be retried.",
@@ -190,7 +190,7 @@ impl Parts {
     }
 }
 
-fn operations(counts: &EngineMetrics) -> Vec<Family> {
+fn operations(counts: &EngineMetrics, scans: &ScanMetrics) -> Vec<Family> {
     // The reserved stream is no operation.
     let kinds = || counts.operations.iter().filter(|counts| counts.kind != OperationKind::Subscriptions);
     let finished = kinds().flat_map(|counts| {
@@ -240,9 +240,9 @@ fn operations(counts: &EngineMetrics) -> Vec<Family> {
             "usher_handshake_scans_total",
             "Scans of reusable handshake URLs, by whether they were accepted or which limit refused them in the end.",
             "result",
-            [("accepted", counts.scans_accepted)]
+            [("accepted", scans.accepted)]
                 .into_iter()
-                .chain(counts.scans_refused.iter().map(|(limit, count)| (refused_by(*limit), *count))),
+                .chain(ScanLimit::ALL.into_iter().map(|limit| (refused_by(limit), scans.refused_by(limit)))),
         ),
         Family::single(
             "usher_messages_sent_total",

@@ -134,7 +134,7 @@ pub(crate) async fn idempotency(
     let body = body::read(&head.headers, body, &state).await?;
     let call = IdempotencyContext::new(&head.method, head.uri.path(), &key, &body);
     let turn = state.idempotency_queue.turn(call.0.key).await;
-    if let Some(answer) = state.engine.idempotency_record(&call.0.key).await? {
+    if let Some(answer) = state.engine.idempotency().get(&call.0.key).await? {
         return Ok(call.replay(answer));
     }
     let place = Arc::clone(&state.keyed_calls).acquire_owned().await.map_err(|_closed| TaskLost(None))?;
@@ -156,7 +156,7 @@ async fn keep(state: &ApiState, call: &IdempotencyContext, response: Response) -
     fail::fail_point!("before-answer", |_| -> Response { std::process::abort() });
     if !response.status().is_success() {
         // It may have failed because another process on the same store has processed the same request in the meantime.
-        return match state.engine.idempotency_record(&call.0.key).await {
+        return match state.engine.idempotency().get(&call.0.key).await {
             Ok(Some(answer)) => call.replay(answer),
             Ok(None) | Err(_) => response,
         };
@@ -176,7 +176,7 @@ async fn keep(state: &ApiState, call: &IdempotencyContext, response: Response) -
     let render =
         Box::new(move |_: &()| RenderedResponse { status, media_type: media_type.clone(), body: kept.clone() });
     let once = IdempotentRequest { key: call.0.key, fingerprint: call.0.fingerprint.value, render };
-    match state.engine.keep_idempotency_record(&once, &()).await {
+    match state.engine.idempotency().keep(&once, &()).await {
         Ok(()) => Response::from_parts(head, Body::from(body)),
         Err(error) => Problem::from(error).into_response(),
     }

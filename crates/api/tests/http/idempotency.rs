@@ -131,7 +131,7 @@ async fn record_of_an_earlier_version_is_replayed() {
             body: b"{\"first\":true}".to_vec(),
         }),
     };
-    app.engine.keep_idempotency_record(&stored, &()).await.unwrap();
+    app.engine.idempotency().keep(&stored, &()).await.unwrap();
     let open = app.engine.open_streams();
     for (body, status) in [(body, 200), (r#"{"no_request":true}"#, 409), ("{}", 409)] {
         let request = app.post("/key-handshake").header("idempotency-key", "k");

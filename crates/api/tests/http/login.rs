@@ -212,7 +212,7 @@ async fn login_that_leads_back_is_redeemed_once_by_the_code_of_its_page() {
     assert_eq!(page["events"][0]["data"], json!({ "status": "user_approved", "method": "wallet" }));
 
     let secret = started["page_url"].as_str().unwrap().rsplit('/').next().unwrap();
-    let opened = app.engine.open_login(stream.parse().unwrap(), secret, None, true).await.unwrap();
+    let opened = app.engine.logins().open(stream.parse().unwrap(), secret, None, true).await.unwrap();
     let usher_engine::OpenedLogin::Page { view, .. } = opened else { panic!("no page") };
     let back = view.return_url.unwrap();
     let code = back.strip_prefix(&format!("https://app.example/login?stream_id={stream}&code=")).unwrap();

@@ -1,51 +1,166 @@
 //! The engine: its public face ([`Engine`]) and the wiring of its parts.
 
-mod public_methods;
-pub(crate) mod wiring;
+pub(crate) mod options;
+mod wiring;
 
 use std::sync::Arc;
 
-use crate::field_checks::FieldChecks;
-use crate::kernel::damaged_rows::Damage;
+use crate::field_checks::{FieldChecks, FieldValues};
+use crate::kernel::core::Core;
 use crate::kernel::event_feed::EventFeed;
 use crate::kernel::idempotency::IdempotencyRecords;
-use crate::kernel::index::Index;
 use crate::kernel::invoice_watcher::InvoiceWatcher;
 use crate::kernel::lightning_metrics::LightningMetrics;
 use crate::kernel::lightning_queue::LightningBackend;
-use crate::kernel::metrics::Metrics;
-use crate::kernel::tasks::Tasks;
+use crate::kernel::metrics::EngineMetrics;
 use crate::kernel::webhook_dispatcher::WebhookDispatcher;
-use crate::login::key_handshake::reusable::ReusableHandshakes;
+use crate::login::key_handshake::Handshakes;
 use crate::login::pages::Logins;
-use crate::login::scan_limits::ScanLimits;
-use crate::operation_pages::OperationPages;
-use crate::starter::Starter;
+use crate::login::scan_limits::{ScanLimits, ScanMetrics};
+use crate::payment::Payments;
+use crate::ports::{DamagedRow, LightningError, LightningInfo, LightningNode, LightningStatus, StoreError};
 use crate::subscription::subscriptions::Subscriptions;
-use crate::ticket::outgoing::OutgoingTickets;
 use crate::ticket::tickets::Tickets;
-use crate::verification::sessions::VerificationSessions;
+use crate::verification::sessions::Verification;
+use crate::{FieldErrors, operations};
 
 /// Runs operations.
+///
+/// Poll each method that starts an operation to its end: if it is dropped between the commit and the response, the operation is
+/// durable but unknown to this process until the next start.
 pub struct Engine {
-    pub(crate) tasks: Tasks,
-    pub(crate) metrics: Arc<Metrics>,
-    pub(crate) damage: Arc<Damage>,
-    pub(crate) feed: Arc<EventFeed>,
-    pub(crate) watcher: Arc<InvoiceWatcher>,
-    pub(crate) lightning: Option<LightningBackend>,
-    pub(crate) lightning_metrics: Arc<LightningMetrics>,
-    pub(crate) idempotency: Arc<IdempotencyRecords>,
-    pub(crate) subscriptions: Arc<Subscriptions>,
-    pub(crate) checks: Arc<FieldChecks>,
-    pub(crate) starter: Arc<Starter>,
-    pub(crate) tickets: Tickets,
-    pub(crate) outgoing: OutgoingTickets,
-    pub(crate) index: Arc<Index>,
-    pub(crate) webhooks: Arc<WebhookDispatcher>,
-    pub(crate) reusable_handshakes: Arc<ReusableHandshakes>,
-    pub(crate) scans: Arc<ScanLimits>,
-    pub(crate) verification_sessions: Arc<VerificationSessions>,
-    pub(crate) logins: Arc<Logins>,
-    pub(crate) pages: OperationPages,
+    core: Core,
+    events: Arc<EventFeed>,
+    watcher: Arc<InvoiceWatcher>,
+    lightning: Option<LightningBackend>,
+    lightning_calls: Arc<LightningMetrics>,
+    idempotency: Arc<IdempotencyRecords>,
+    checks: Arc<FieldChecks>,
+    scans: Arc<ScanLimits>,
+    handshakes: Arc<Handshakes>,
+    logins: Arc<Logins>,
+    payments: Arc<Payments>,
+    subscriptions: Subscriptions,
+    tickets: Arc<Tickets>,
+    verification: Arc<Verification>,
+    webhooks: Arc<WebhookDispatcher>,
+}
+
+/// The features.
+impl Engine {
+    /// Key handshakes.
+    pub fn handshakes(&self) -> &Handshakes {
+        &self.handshakes
+    }
+
+    /// Logins.
+    pub const fn logins(&self) -> &Arc<Logins> {
+        &self.logins
+    }
+
+    /// Payments, and invoices requested from users.
+    pub fn payments(&self) -> &Payments {
+        &self.payments
+    }
+
+    /// Subscriptions.
+    pub const fn subscriptions(&self) -> &Subscriptions {
+        &self.subscriptions
+    }
+
+    /// Tickets.
+    pub fn tickets(&self) -> &Tickets {
+        &self.tickets
+    }
+
+    /// Age verification.
+    pub const fn verification(&self) -> &Arc<Verification> {
+        &self.verification
+    }
+
+    /// The events of all streams.
+    pub fn events(&self) -> &EventFeed {
+        &self.events
+    }
+
+    /// Deliveries of events to the app's webhook.
+    pub fn webhooks(&self) -> &WebhookDispatcher {
+        &self.webhooks
+    }
+
+    /// Responses to idempotent requests.
+    pub fn idempotency(&self) -> &IdempotencyRecords {
+        &self.idempotency
+    }
+
+    /// Adds all fields with impossible values to `errors`.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn check_fields(&self, values: &FieldValues, errors: &mut FieldErrors) -> Result<(), StoreError> {
+        self.checks.add_errors(values, errors).await
+    }
+}
+
+/// The state of the service.
+impl Engine {
+    /// Most subkeys one conversation may have (docs/protocol.md, Subkeys).
+    pub const MAX_SUBKEYS: usize = operations::MAX_SUBKEYS;
+
+    /// Returns when a vital task has panicked: the process should end and be restarted, which loses nothing. Without that
+    /// task, operations would never end.
+    pub async fn failed(&self) {
+        self.core.tasks.failed().await;
+    }
+
+    /// How many operations are open, including the reserved stream.
+    pub fn open_streams(&self) -> usize {
+        self.core.index.len()
+    }
+
+    /// How many invoices of the service are watched.
+    pub fn watched_invoices(&self) -> usize {
+        self.watcher.count()
+    }
+
+    /// The metrics of operations now.
+    pub fn metrics(&self) -> EngineMetrics {
+        self.core.metrics.values()
+    }
+
+    /// How many scans of reusable handshakes were accepted and refused.
+    pub fn scan_metrics(&self) -> ScanMetrics {
+        self.scans.counts()
+    }
+
+    /// The damaged rows of the store that were found since the start, and set aside; at most 1,000.
+    pub fn damaged_rows(&self) -> Vec<DamagedRow> {
+        self.core.damage.rows()
+    }
+
+    /// Whether a Lightning backend is configured.
+    pub const fn has_lightning(&self) -> bool {
+        self.lightning.is_some()
+    }
+
+    /// The Lightning backend's name in the configuration and its description of itself; `None` without a backend.
+    pub async fn lightning_info(&self) -> Option<(&'static str, Result<LightningInfo, LightningError>)> {
+        let LightningBackend { adapter, name, .. } = self.lightning.clone()?;
+        Some((name, adapter.info().await))
+    }
+
+    /// The Lightning backend's name in the configuration and the state of its connection; `None` without a backend.
+    pub fn lightning_status(&self) -> Option<(&'static str, LightningStatus)> {
+        self.lightning.as_ref().map(|lightning| (lightning.name, lightning.adapter.status()))
+    }
+
+    /// The Lightning backend as a node; `None` unless the service runs it itself.
+    pub fn lightning_node(&self) -> Option<Arc<dyn LightningNode>> {
+        self.lightning.as_ref()?.node.clone()
+    }
+
+    /// Requests to the Lightning backend: kind, result and number.
+    pub fn lightning_calls(&self) -> Vec<(&'static str, &'static str, u64)> {
+        self.lightning_calls.values()
+    }
 }

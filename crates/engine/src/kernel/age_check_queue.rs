@@ -10,9 +10,8 @@ use tokio::sync::Semaphore;
 use tokio::time::timeout;
 use tracing::debug;
 
-use super::inputs::Inputs;
-use super::tasks::Tasks;
 use crate::StreamId;
+use crate::kernel::core::Core;
 use crate::operations::Input;
 use crate::ports::{AgeCheckMemo, AgeCheckResult, AgeVerifier, AgeVerifierError};
 
@@ -24,23 +23,22 @@ const WITHIN: Duration = Duration::from_secs(20);
 
 /// Requests of operations to the age verifier.
 pub(crate) struct AgeCheckQueue {
+    core: Core,
     verifier: Option<Arc<dyn AgeVerifier>>,
-    inputs: Inputs,
-    tasks: Tasks,
     permits: Arc<Semaphore>,
 }
 
 impl AgeCheckQueue {
-    pub(crate) fn new(verifier: Option<Arc<dyn AgeVerifier>>, inputs: Inputs, tasks: Tasks) -> Self {
-        Self { verifier, inputs, tasks, permits: Arc::new(Semaphore::new(CONCURRENT)) }
+    pub(crate) fn new(core: Core, verifier: Option<Arc<dyn AgeVerifier>>) -> Self {
+        Self { core, verifier, permits: Arc::new(Semaphore::new(CONCURRENT)) }
     }
 
     /// Asks for a result; never waits. When too many requests run, nothing is asked: the operation asks again.
     pub(crate) fn put(&self, id: StreamId, memo: AgeCheckMemo) {
         let Some(verifier) = self.verifier.clone() else { return };
         let Ok(permit) = Arc::clone(&self.permits).try_acquire_owned() else { return };
-        let (inputs, tasks) = (self.inputs.clone(), self.tasks.clone());
-        self.tasks.spawn(async move {
+        let (inputs, tasks) = (self.core.inputs.clone(), self.core.tasks.clone());
+        self.core.tasks.spawn(async move {
             let asked = within(verifier.result(&memo, None));
             let Some(result) = tasks.unless_stopped(asked).await else { return };
             drop(permit);

@@ -8,12 +8,11 @@ use tracing::warn;
 use super::clock_changes::ClockChanges;
 use super::event_feed::EventFeed;
 use super::idempotency::IdempotencyRecords;
-use super::index::Index;
 use super::observer::Chore;
 use super::open_set::OpenSet;
-use super::tasks::Tasks;
 use super::webhook_dispatcher::WebhookDispatcher;
-use crate::ports::{Clock, Store, StoreError};
+use crate::kernel::core::Core;
+use crate::ports::StoreError;
 use crate::{StreamId, UnixMillis};
 
 /// How often the cleanup runs.
@@ -33,17 +32,14 @@ const USER_RELAYS_KEPT: Duration = Duration::from_secs(400 * 24 * 3600);
 
 /// Removes old data.
 pub(crate) struct Cleanup {
-    pub(crate) store: Arc<dyn Store>,
+    pub(crate) core: Core,
     pub(crate) webhooks: Arc<WebhookDispatcher>,
     pub(crate) idempotency: Arc<IdempotencyRecords>,
     pub(crate) feed: Arc<EventFeed>,
     /// Operations whose streams do not end by themselves.
     pub(crate) endless: Arc<OpenSet>,
     pub(crate) chores: Vec<Arc<dyn Chore>>,
-    pub(crate) index: Arc<Index>,
     pub(crate) clock_changes: Arc<ClockChanges>,
-    pub(crate) clock: Arc<dyn Clock>,
-    pub(crate) tasks: Tasks,
     /// How long finished streams stay readable.
     pub(crate) retention: Duration,
 }
@@ -52,12 +48,12 @@ impl Cleanup {
     /// Cleans up now and then until the engine stops.
     pub(crate) async fn run(self) {
         for hour in 0_u64.. {
-            let began = self.clock.monotonic();
-            if self.clock_changes.may_remove() && self.tasks.unless_stopped(self.clean(hour)).await.is_none() {
+            let began = self.core.clock.monotonic();
+            if self.clock_changes.may_remove() && self.core.tasks.unless_stopped(self.clean(hour)).await.is_none() {
                 return;
             }
-            let took = self.clock.monotonic().saturating_sub(began);
-            if self.tasks.unless_stopped(self.clock.sleep(EVERY.saturating_sub(took))).await.is_none() {
+            let took = self.core.clock.monotonic().saturating_sub(began);
+            if self.core.tasks.unless_stopped(self.core.clock.sleep(EVERY.saturating_sub(took))).await.is_none() {
                 return;
             }
         }
@@ -65,7 +61,7 @@ impl Cleanup {
 
     /// Removes each kind of data separately: a failure of one does not affect the others.
     async fn clean(&self, hour: u64) {
-        let now = self.clock.now();
+        let now = self.core.clock.now();
         let retained = now.minus(self.retention);
         if let Err(failure) = self.webhooks.give_up_without_webhook().await {
             failed("deliveries without a webhook", &failure);
@@ -75,12 +71,12 @@ impl Cleanup {
         for chore in &self.chores {
             chore.run(hour, now).await;
         }
-        remove("finished operations", || self.store.remove_finished(retained, BATCH)).await;
+        remove("finished operations", || self.core.store.remove_finished(retained, BATCH)).await;
         self.feed.forget_finished();
         self.remove_old_events(retained).await;
-        remove("ids of Nostr events", || self.store.forget_inbound(now.minus(INBOUND_KEPT), BATCH)).await;
-        remove("correlation keys", || self.store.forget_kept_keys(now, BATCH)).await;
-        remove("relays of users", || self.store.forget_user_relays(now.minus(USER_RELAYS_KEPT), BATCH)).await;
+        remove("ids of Nostr events", || self.core.store.forget_inbound(now.minus(INBOUND_KEPT), BATCH)).await;
+        remove("correlation keys", || self.core.store.forget_kept_keys(now, BATCH)).await;
+        remove("relays of users", || self.core.store.forget_user_relays(now.minus(USER_RELAYS_KEPT), BATCH)).await;
     }
 
     /// Removes events from before `retained` of streams that do not end by themselves: the reserved one, and the endless. The first event that is left has a delivery that is still kept, is not so old, or is the newest.
@@ -91,7 +87,7 @@ impl Cleanup {
                 // Most have nothing to remove: that costs no transaction.
                 match self.has_events_before(stream, retained).await {
                     Ok(false) => {}
-                    Ok(true) => remove("events", || self.store.remove_events(stream, retained, BATCH)).await,
+                    Ok(true) => remove("events", || self.core.store.remove_events(stream, retained, BATCH)).await,
                     Err(failure) => failed("events", &failure),
                 }
             }
@@ -101,10 +97,10 @@ impl Cleanup {
     }
 
     async fn has_events_before(&self, stream: StreamId, retained: UnixMillis) -> Result<bool, StoreError> {
-        if self.index.get(stream).is_some_and(|open| open.next_index < 2) {
+        if self.core.index.get(stream).is_some_and(|open| open.next_index < 2) {
             return Ok(false);
         }
-        match self.store.events(stream, 0, 1).await {
+        match self.core.store.events(stream, 0, 1).await {
             Ok(events) => Ok(events.first().is_some_and(|event| event.timestamp <= retained.secs())),
             // A damaged event is removed when it is old enough, like any other.
             Err(StoreError::DamagedEvent { .. }) => Ok(true),

@@ -15,6 +15,9 @@ use usher_protocol::PublicKey;
 use usher_protocol::bolt11::Invoice;
 use usher_protocol::message::PaymentHash;
 
+use super::core::Core;
+use super::damaged_rows::Damage;
+use super::ids::Ids;
 use super::index::Index;
 use super::inputs::{Inputs, Job};
 use super::tasks::Tasks;
@@ -27,7 +30,7 @@ use crate::ports::{
     NewIdempotencyRecord, OpenOperation, OperationKind, OutboxChange, OutboxMessage, OutgoingStatus, PaidInvoice,
     Retried, Revision, SignedPayment, SignerSession, Store, StoreError, StoredOperation, WantedInvoice,
 };
-use crate::testing::ManualClock;
+use crate::testing::{ManualClock, SeededRandomness};
 use crate::{StreamId, UnixMillis};
 
 pub(crate) const NOW: UnixMillis = UnixMillis(1_800_000_000_000);
@@ -67,6 +70,29 @@ impl Around {
             tracker,
             stop,
         }
+    }
+
+    /// The core on this store, with random values of one seed.
+    pub(crate) fn core(&self, store: &Arc<MemoryStore>) -> Core {
+        let store = Arc::clone(store) as Arc<dyn Store>;
+        let (clock, randomness) = (self.clock.clone(), Arc::new(SeededRandomness::new(1)));
+        Core {
+            damage: Arc::new(Damage::new(store.clone())),
+            store,
+            index: self.index.clone(),
+            timers: self.timers.clone(),
+            metrics: Arc::default(),
+            inputs: self.inputs.clone(),
+            ids: Ids::new(clock.clone(), randomness.clone()),
+            clock,
+            randomness,
+            tasks: self.tasks.clone(),
+        }
+    }
+
+    /// The core on an empty store.
+    pub(crate) fn empty_core(&self) -> Core {
+        self.core(&Arc::default())
     }
 
     /// An operation is open.

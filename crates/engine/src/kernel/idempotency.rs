@@ -49,7 +49,7 @@ impl<T> IdempotentRequest<T> {
 }
 
 /// Stored responses.
-pub(crate) struct IdempotencyRecords {
+pub struct IdempotencyRecords {
     store: Arc<dyn IdempotencyStore>,
     damage: Arc<Damage>,
     clock: Arc<dyn Clock>,
@@ -60,8 +60,11 @@ impl IdempotencyRecords {
         Self { store, damage, clock }
     }
 
-    /// The response to this request within the last 24 hours.
-    pub(crate) async fn get(&self, key: &IdempotencyKey) -> Result<Option<IdempotencyRecord>, StoreError> {
+    /// The response to this idempotent request within the last 24 hours.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn get(&self, key: &IdempotencyKey) -> Result<Option<IdempotencyRecord>, StoreError> {
         let oldest = self.clock.now().minus(KEPT);
         let record = self.store.idempotency_record(key).await;
         if matches!(record, Err(StoreError::Unreadable(_))) {
@@ -72,7 +75,10 @@ impl IdempotencyRecords {
     }
 
     /// Stores the response to a request that committed nothing.
-    pub(crate) async fn keep<T>(&self, request: &IdempotentRequest<T>, result: &T) -> Result<(), StoreError> {
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn keep<T>(&self, request: &IdempotentRequest<T>, result: &T) -> Result<(), StoreError> {
         // Not stored if the same request got a response in the meantime: that one is kept.
         self.store.add_idempotency_record(request.record(result, self.clock.now())).await.map(|_| ())
     }

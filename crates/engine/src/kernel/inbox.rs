@@ -8,38 +8,32 @@ use tokio::sync::mpsc;
 use usher_protocol::message::WalletMessage;
 
 use super::admission::Admission;
-use super::index::Index;
-use super::inputs::Inputs;
-use super::metrics::Metrics;
 use super::outbox::Outbox;
-use super::tasks::Tasks;
+use crate::kernel::core::Core;
 use crate::operations::{Input, Operation};
 use crate::ports::Inbound;
 use crate::{StreamId, UnixMillis};
 
 /// Hands messages to operations.
 pub(crate) struct Inbox {
-    pub(crate) index: Arc<Index>,
+    pub(crate) core: Core,
     pub(crate) outbox: Arc<Outbox>,
     pub(crate) admission: Arc<dyn Admission>,
-    pub(crate) inputs: Inputs,
-    pub(crate) metrics: Arc<Metrics>,
-    pub(crate) tasks: Tasks,
 }
 
 impl Inbox {
     /// Handles messages until the engine stops. Those that have arrived by then are still handled, because a wallet may have
     /// sent them only once.
     pub(crate) async fn run_inbox(self, mut inbox: mpsc::Receiver<Inbound>) {
-        while let Some(Some(inbound)) = self.tasks.unless_stopped(inbox.recv()).await {
+        while let Some(Some(inbound)) = self.core.tasks.unless_stopped(inbox.recv()).await {
             self.dispatch(inbound).await;
         }
         inbox.close();
         while let Some(inbound) = inbox.recv().await {
             self.dispatch(inbound).await;
         }
-        self.tasks.stopped().await;
-        self.tasks.set_inbox_drained();
+        self.core.tasks.stopped().await;
+        self.core.tasks.set_inbox_drained();
     }
 
     async fn dispatch(&self, inbound: Inbound) {
@@ -49,24 +43,27 @@ impl Inbox {
             self.outbox.heard(author);
         }
         // Read before the operation is looked for: while it is about to be started, one of the two finds it.
-        let requests =
-            if Operation::comes_early(&inbound.message) { self.index.with_participant(&author) } else { Vec::new() };
+        let requests = if Operation::comes_early(&inbound.message) {
+            self.core.index.with_participant(&author)
+        } else {
+            Vec::new()
+        };
         let operation = self.operation_of(&inbound.message);
         if !copy {
-            self.metrics.received(operation.is_some() || !requests.is_empty());
+            self.core.metrics.received(operation.is_some() || !requests.is_empty());
         }
         let sent_at = UnixMillis::from_secs(inbound.created_at);
         match operation {
             Some(id) => {
                 if self.admission.admits(id, &inbound) {
                     let input = Input::Wallet { author, sent_at, message: inbound.message };
-                    self.inputs.put_message(id, input, inbound.event_id).await;
+                    self.core.inputs.put_message(id, input, inbound.event_id).await;
                 }
             }
             None => {
                 for id in requests {
                     // Not recorded as a handled event: it may be meant for any of them.
-                    self.inputs.put(id, Input::Wallet { author, sent_at, message: inbound.message.clone() }).await;
+                    self.core.inputs.put(id, Input::Wallet { author, sent_at, message: inbound.message.clone() }).await;
                 }
             }
         }
@@ -75,7 +72,7 @@ impl Inbox {
     fn operation_of(&self, message: &WalletMessage) -> Option<StreamId> {
         match message {
             WalletMessage::SubkeyProof { about, .. } => self.outbox.sender_of(about),
-            message => Operation::keys_of(message).into_iter().find_map(|key| self.index.find(key)),
+            message => Operation::keys_of(message).into_iter().find_map(|key| self.core.index.find(key)),
         }
     }
 }

@@ -4,7 +4,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::OperationOutcome;
 use crate::event::{EventType, NewEvent};
-use crate::login::scan_limits::{ScanCounts, ScanLimit};
 use crate::ports::{DeliveryStatus, OperationKind};
 
 const KINDS: usize = OperationKind::ALL.len();
@@ -37,10 +36,6 @@ pub struct EngineMetrics {
     pub matched: u64,
     /// Messages from wallets that belong to none: late, stray, or guessed.
     pub unmatched: u64,
-    /// Scans of reusable handshakes that were within the limits.
-    pub scans_accepted: u64,
-    /// Scans of reusable handshakes that were refused, by the limit that had no room for them.
-    pub scans_refused: Vec<(ScanLimit, u64)>,
     /// Messages to users handed to the relays, including repetitions.
     pub sent: u64,
     /// Steps that failed because the store failed; they are retried.
@@ -105,8 +100,8 @@ impl Metrics {
         add(self.attempts.get(usize::from(status.code())));
     }
 
-    /// All metrics; those of scans are counted by their limits.
-    pub(crate) fn values(&self, scans: ScanCounts) -> EngineMetrics {
+    /// All metrics.
+    pub(crate) fn values(&self) -> EngineMetrics {
         let operations = OperationKind::ALL.into_iter().map(|kind| {
             let finished = self.finished.get(slot(kind));
             let finished = OperationOutcome::ALL
@@ -125,8 +120,6 @@ impl Metrics {
             events: EventType::ALL.into_iter().map(|kind| (kind, get(self.events.get(kind as usize)))).collect(),
             matched: get(Some(&self.matched)),
             unmatched: get(Some(&self.unmatched)),
-            scans_accepted: scans.admitted,
-            scans_refused: ScanLimit::ALL.into_iter().zip(scans.refused).collect(),
             sent: get(Some(&self.sent)),
             store_failures: get(Some(&self.store_failures)),
             attempts: DeliveryStatus::ALL
@@ -173,7 +166,7 @@ mod tests {
         metrics.started(OperationKind::KeyHandshake);
         metrics.started(OperationKind::Authentication);
         metrics.finished(OperationKind::Authentication, declined.outcome);
-        let values = metrics.values(ScanCounts::default());
+        let values = metrics.values();
         let of = |kind| values.operations.iter().find(|operation| operation.kind == kind).unwrap();
         assert_eq!((of(OperationKind::KeyHandshake).open, of(OperationKind::KeyHandshake).started), (2, 1));
         assert_eq!((of(OperationKind::Authentication).open, of(OperationKind::Authentication).started), (0, 1));

@@ -2,14 +2,12 @@
 
 use std::sync::Arc;
 
-use super::damaged_rows::Damage;
-use super::index::Index;
 use super::invoice_watcher::InvoiceWatcher;
-use super::metrics::Metrics;
 use super::observer::Observer;
 use super::outbox::Outbox;
-use super::timers::{Alarm, Timers};
-use crate::ports::{OpenOperation, Store, StoreError, Table};
+use super::timers::Alarm;
+use crate::kernel::core::Core;
+use crate::ports::{OpenOperation, StoreError, Table};
 use crate::{StreamId, UnixMillis};
 
 /// Operations read from the store at a time.
@@ -17,12 +15,8 @@ const PAGE: usize = 10_000;
 
 /// What is restored.
 pub(crate) struct Restorer {
-    pub(crate) store: Arc<dyn Store>,
-    pub(crate) damage: Arc<Damage>,
-    pub(crate) index: Arc<Index>,
-    pub(crate) timers: Arc<Timers>,
+    pub(crate) core: Core,
     pub(crate) watcher: Arc<InvoiceWatcher>,
-    pub(crate) metrics: Arc<Metrics>,
     pub(crate) observers: Vec<Arc<dyn Observer>>,
 }
 
@@ -43,7 +37,7 @@ impl Restorer {
         let mut restored = Restored::default();
         let mut after = None;
         loop {
-            let open = self.store.open_operations(after, PAGE).await?;
+            let open = self.core.store.open_operations(after, PAGE).await?;
             for operation in &open {
                 self.restore_one(operation, now, &mut restored).await?;
             }
@@ -65,33 +59,33 @@ impl Restorer {
             self.watcher.watch_again(id, hash, operation.done, now);
         }
         if operation.damaged {
-            self.damage.set_aside(Table::Operations, id);
-            self.index.load(operation, None);
+            self.core.damage.set_aside(Table::Operations, id);
+            self.core.index.load(operation, None);
             return Ok(());
         }
         let resend_at = operation.has_outbox.then(|| now.plus(Outbox::after_restart(restored.sending)));
-        self.index.load(operation, resend_at);
+        self.core.index.load(operation, resend_at);
         restored.latest = restored.latest.max(operation.at);
         if !operation.done {
-            self.metrics.loaded(operation.kind);
+            self.core.metrics.loaded(operation.kind);
         }
         if let Some(at) = operation.wake_at {
-            self.timers.set(at, id, Alarm::Wake);
+            self.core.timers.set(at, id, Alarm::Wake);
         }
         if operation.kind.resumes() && !operation.done {
             restored.waiting.push(id);
         }
-        let read = if operation.kind.is_read_at_start() { self.damage.readable(id).await? } else { None };
+        let read = if operation.kind.is_read_at_start() { self.core.damage.readable(id).await? } else { None };
         let read = read.as_ref().map(|(stored, read)| (stored.revision, read));
         if let Some(keys) = read.and_then(|(_, read)| read.may_close_early()) {
-            self.index.set_participants(id, keys);
+            self.core.index.set_participants(id, keys);
         }
         for observer in &self.observers {
             observer.restored(operation, read, now);
         }
         if let Some(at) = resend_at {
             restored.sending += 1;
-            self.timers.set(at, id, Alarm::Resend);
+            self.core.timers.set(at, id, Alarm::Resend);
         }
         Ok(())
     }

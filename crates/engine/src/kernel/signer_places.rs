@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-use crate::login::visitor_shares::share;
+use super::visitor_share::share;
 use crate::ports::SignerStage;
 use crate::{StreamId, Visitor};
 

@@ -12,8 +12,8 @@ use tracing::debug;
 
 use super::inputs::Inputs;
 use super::signer_places::{NewRequest, SignerPlaces};
-use super::tasks::Tasks;
 use crate::StreamId;
+use crate::kernel::core::Core;
 use crate::operations::{Input, SignerCall, SignerNews, SignerReport};
 use crate::ports::{Clock, RemoteSigner, RemoteSignerError, SignerProgress, SignerStage};
 
@@ -25,10 +25,8 @@ const PROGRESS: usize = 16;
 
 /// Requests of operations to remote signers.
 pub(crate) struct SignerQueue {
+    core: Core,
     signer: Option<Arc<dyn RemoteSigner>>,
-    inputs: Inputs,
-    clock: Arc<dyn Clock>,
-    tasks: Tasks,
     /// To the signers that users name now. Anybody can begin a login.
     named: Arc<Lane>,
     /// To the signers of earlier logins, which only the app has asked.
@@ -49,13 +47,8 @@ impl Drop for SignerWatch {
 }
 
 impl SignerQueue {
-    pub(crate) fn new(
-        signer: Option<Arc<dyn RemoteSigner>>,
-        inputs: Inputs,
-        clock: Arc<dyn Clock>,
-        tasks: Tasks,
-    ) -> Self {
-        Self { signer, inputs, clock, tasks, named: Arc::default(), kept: Arc::default() }
+    pub(crate) fn new(core: Core, signer: Option<Arc<dyn RemoteSigner>>) -> Self {
+        Self { core, signer, named: Arc::default(), kept: Arc::default() }
     }
 
     /// Asks a signer; never waits. It takes the place of the operation's earlier request.
@@ -70,13 +63,13 @@ impl SignerQueue {
             (&self.named, signer.stage(&call.session))
         };
         let new = NewRequest { id, number, stage, visitor };
-        let (ended, displaced) = lane.lock().take(new, self.clock.monotonic());
+        let (ended, displaced) = lane.lock().take(new, self.core.clock.monotonic());
         for (id, number) in displaced {
             self.report_later(id, number, RemoteSignerError::Busy);
         }
-        let (inputs, tasks, clock) = (self.inputs.clone(), self.tasks.clone(), Arc::clone(&self.clock));
+        let (inputs, tasks, clock) = (self.core.inputs.clone(), self.core.tasks.clone(), Arc::clone(&self.core.clock));
         let lane = Arc::clone(lane);
-        self.tasks.spawn(async move {
+        self.core.tasks.spawn(async move {
             let left = call.until.since(clock.now());
             let in_time = async {
                 tokio::select! {
@@ -100,18 +93,18 @@ impl SignerQueue {
 
     /// The page of a login was opened.
     pub(crate) fn page_seen(&self, id: StreamId) {
-        self.named.lock().page_seen(id, self.clock.monotonic());
+        self.named.lock().page_seen(id, self.core.clock.monotonic());
     }
 
     /// The page of a login waits until the result is dropped.
     pub(crate) fn watch(&self, id: StreamId) -> SignerWatch {
         self.named.lock().page_opened(id);
-        SignerWatch { lane: Arc::clone(&self.named), clock: Arc::clone(&self.clock), id }
+        SignerWatch { lane: Arc::clone(&self.named), clock: Arc::clone(&self.core.clock), id }
     }
 
     fn report_later(&self, id: StreamId, number: u32, error: RemoteSignerError) {
-        let inputs = self.inputs.clone();
-        self.tasks.spawn(async move { report(&inputs, id, number, SignerNews::Ended(Err(error))).await });
+        let inputs = self.core.inputs.clone();
+        self.core.tasks.spawn(async move { report(&inputs, id, number, SignerNews::Ended(Err(error))).await });
     }
 }
 
@@ -149,17 +142,13 @@ async fn report(inputs: &Inputs, id: StreamId, number: u32, news: SignerNews) {
 
 #[cfg(test)]
 mod tests {
-    use async_trait::async_trait;
-    use tokio_util::sync::CancellationToken;
-    use tokio_util::task::TaskTracker;
-
     use super::*;
     use crate::UnixMillis;
+    use crate::kernel::fixtures::{Around, NOW};
     use crate::ports::{InvalidSignerAddress, SignedEvent, SignerSession, WantedEvent};
-    use crate::testing::ManualClock;
+    use async_trait::async_trait;
 
     const CONCURRENT: usize = 4_096;
-    const NOW: UnixMillis = UnixMillis(1_800_000_000_000);
 
     /// Signers that never reply; counts those that are asked.
     struct Silent(Arc<()>);
@@ -214,9 +203,8 @@ mod tests {
         let asked = Arc::new(());
         let running = || Arc::strong_count(&asked) - 2;
         let (inputs, mut workers) = Inputs::new();
-        let clock = Arc::new(ManualClock::at(NOW));
-        let tasks = Tasks::new(TaskTracker::new(), CancellationToken::new());
-        let queue = SignerQueue::new(Some(Arc::new(Silent(Arc::clone(&asked)))), inputs, clock.clone(), tasks);
+        let core = Core { inputs, ..Around::new().empty_core() };
+        let queue = SignerQueue::new(core, Some(Arc::new(Silent(Arc::clone(&asked)))));
         let later = NOW.plus(std::time::Duration::from_secs(600));
 
         queue.put(id(0), call(1, later));

@@ -12,15 +12,13 @@ use tracing::{debug, error, warn};
 
 use super::capacity::Capacity;
 use super::commit::{Cause, Change, Committer, append};
-use super::damaged_rows::Damage;
 use super::inputs::{Job, QUEUE};
 use super::lightning_queue::LightningQueue;
-use super::metrics::Metrics;
-use super::tasks::Tasks;
 use super::ticket_queue::TicketQueue;
-use super::timers::{Alarm, Timers};
+use super::timers::Alarm;
+use crate::kernel::core::Core;
 use crate::operations::{Effect, Input, Operation, StepResult};
-use crate::ports::{Clock, Conflict, InvoiceStatus, Revision, Store, StoreError};
+use crate::ports::{Conflict, InvoiceStatus, Revision, StoreError};
 use crate::{StreamId, UnixMillis};
 
 /// The first pause before a worker tries again when the store fails; it doubles.
@@ -34,16 +32,11 @@ const WHEN_FULL: Duration = Duration::from_secs(60);
 
 /// Steps operations by their inputs.
 pub(crate) struct Workers {
-    pub(crate) store: Arc<dyn Store>,
-    pub(crate) damage: Arc<Damage>,
+    pub(crate) core: Core,
     pub(crate) committer: Arc<Committer>,
     pub(crate) lightning: Arc<LightningQueue>,
     pub(crate) tickets: Arc<TicketQueue>,
-    pub(crate) timers: Arc<Timers>,
     pub(crate) capacity: Capacity,
-    pub(crate) metrics: Arc<Metrics>,
-    pub(crate) clock: Arc<dyn Clock>,
-    pub(crate) tasks: Tasks,
 }
 
 impl Workers {
@@ -60,7 +53,7 @@ impl Workers {
                         Some(job) => waiting.push_back(job),
                         None => return,
                     },
-                    () = self.tasks.inbox_drained() => match jobs.try_recv() {
+                    () = self.core.tasks.inbox_drained() => match jobs.try_recv() {
                         Ok(job) => waiting.push_back(job),
                         Err(_) => return,
                     },
@@ -84,19 +77,19 @@ impl Workers {
             match stepped {
                 Ok(()) => pause = FIRST_PAUSE,
                 Err(failure @ (StoreError::Unreadable(_) | StoreError::Closed)) => {
-                    self.metrics.store_failed();
+                    self.core.metrics.store_failed();
                     error!(stream_id = %id, error = ?failure, "an operation could not step");
                     if matches!(failure, StoreError::Unreadable(_)) {
-                        self.damage.set_aside_operation(id, mine.iter().map(|job| &job.input));
+                        self.core.damage.set_aside_operation(id, mine.iter().map(|job| &job.input));
                     }
                 }
                 Err(failure) => {
                     // Kept until the store works again, because a wallet may have sent it only once. It goes to the end of the
                     // queue, so that an operation that always fails does not delay the others.
-                    self.metrics.store_failed();
+                    self.core.metrics.store_failed();
                     warn!(stream_id = %id, error = ?failure, "the store failed; trying again");
                     waiting.extend(mine);
-                    if self.tasks.unless_stopped(self.clock.sleep(pause)).await.is_none() {
+                    if self.core.tasks.unless_stopped(self.core.clock.sleep(pause)).await.is_none() {
                         return;
                     }
                     pause = (pause * 2).min(LONGEST_PAUSE);
@@ -108,20 +101,20 @@ impl Workers {
     /// Steps one operation by its inputs, in order.
     async fn step(&self, id: StreamId, jobs: &[&Job]) -> Result<(), StoreError> {
         loop {
-            let stored = match self.store.operation(id).await {
+            let stored = match self.core.store.operation(id).await {
                 Ok(Some(stored)) if stored.finished_at.is_none() => stored,
                 Ok(_) => return self.step_successor(id, jobs).await,
                 Err(StoreError::Unreadable(_)) => {
-                    self.damage.set_aside_operation(id, jobs.iter().map(|job| &job.input));
+                    self.core.damage.set_aside_operation(id, jobs.iter().map(|job| &job.input));
                     return Ok(());
                 }
                 Err(failure) => return Err(failure),
             };
             let Ok(mut operation) = Operation::from_state(&stored.state) else {
-                self.damage.set_aside_operation(id, jobs.iter().map(|job| &job.input));
+                self.core.damage.set_aside_operation(id, jobs.iter().map(|job| &job.input));
                 return Ok(());
             };
-            let now = self.clock.now();
+            let now = self.core.clock.now();
             let before = operation.correlations();
             let mut effects = Vec::new();
             let mut inbound = Vec::new();
@@ -132,7 +125,7 @@ impl Workers {
                     continue;
                 }
                 if self.must_wait(&operation, &job.input) {
-                    self.timers.set(now.plus(WHEN_FULL), id, Alarm::Wake);
+                    self.core.timers.set(now.plus(WHEN_FULL), id, Alarm::Wake);
                     continue;
                 }
                 match operation.step(&job.input, now) {
@@ -195,7 +188,7 @@ impl Workers {
         for job in jobs {
             let Input::Wallet { message, .. } = &job.input else { continue };
             for key in Operation::keys_of(message) {
-                match self.store.operation_with_key(key).await? {
+                match self.core.store.operation_with_key(key).await? {
                     Some((successor, _)) if successor != id => Box::pin(self.step(successor, &[job])).await?,
                     _ => {}
                 }
@@ -213,7 +206,7 @@ impl Workers {
     fn ignored(&self, job: &Job, operation: &Operation, now: UnixMillis) {
         match (&job.input, operation.wake_at()) {
             // The machine's clock was set back: the operation is woken again when its time has come.
-            (Input::Timer, Some(at)) if at > now => self.timers.set(at, job.id, Alarm::Wake),
+            (Input::Timer, Some(at)) if at > now => self.core.timers.set(at, job.id, Alarm::Wake),
             (Input::Settled(_) | Input::InvoiceStatus(Ok(InvoiceStatus::Settled(_))), _)
                 if operation.watched().is_some() =>
             {
@@ -238,6 +231,7 @@ mod tests {
     use super::*;
     use crate::kernel::commit::tests::committer;
     use crate::kernel::fixtures::{Around, MemoryStore, NOW, stream, within};
+    use crate::kernel::tasks::Tasks;
     use crate::operations::KeyHandshake;
 
     const MINUTE: Duration = Duration::from_secs(60);
@@ -249,16 +243,11 @@ mod tests {
         let change = Change::start(stream(1), handshake, Vec::new());
         committer.commit(change, NOW, Cause::Request(None)).await.unwrap();
         let workers = Arc::new(Workers {
-            store: Arc::clone(store) as Arc<dyn Store>,
-            damage: Arc::new(Damage::new(Arc::clone(store) as Arc<dyn Store>)),
+            core: Core { tasks: tasks.clone(), ..around.core(store) },
             committer,
             lightning,
             tickets,
-            timers: Arc::clone(&around.timers),
             capacity: Capacity::new(Arc::clone(&around.index), 10),
-            metrics: Arc::default(),
-            clock: Arc::clone(&around.clock) as Arc<dyn Clock>,
-            tasks: tasks.clone(),
         });
         let (inputs, jobs) = mpsc::channel(8);
         tasks.spawn(workers.run(jobs));

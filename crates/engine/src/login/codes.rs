@@ -65,21 +65,25 @@ impl Logins {
         Some(address.into())
     }
 
-    /// See [`Engine::redeem_login`](crate::Engine::redeem_login).
-    pub(crate) async fn redeem(
+    /// The app redeems the code that a browser has brought it from the page of the login `stream`, or of a login at this
+    /// reusable one: it learns who has logged in, and the stream gets `approved`.
+    ///
+    /// # Errors
+    /// [`RedeemError`].
+    pub async fn redeem(
         &self,
         stream: StreamId,
         code: &str,
         once: Option<IdempotentRequest<LoginRedeemed>>,
     ) -> Result<LoginRedeemed, RedeemError> {
         loop {
-            let now = self.clock.now();
+            let now = self.core.clock.now();
             let (id, revision, mut login) = self.find_by_code(stream, code).await?;
             let (redeemed, effects) = login.redeem(now)?;
             let record = once.as_ref().map(|once| once.record(&redeemed, now));
             let change = Change::step(id, revision, Operation::Login(login), effects);
             // If the operator closes the reusable login at this moment, its stream does not get the event any more.
-            match self.committer.commit(change, now, Cause::Request(record)).await? {
+            match self.starter.committer.commit(change, now, Cause::Request(record)).await? {
                 None => return Ok(redeemed),
                 // It was stepped meanwhile: read it again.
                 Some(Conflict::Revision) => {}

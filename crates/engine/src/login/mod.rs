@@ -2,11 +2,11 @@
 
 pub(crate) mod authentication;
 pub(crate) mod browser_logins;
+pub(crate) mod browser_requests;
 pub(crate) mod codes;
 pub(crate) mod follow_up;
 pub(crate) mod handshake_urls;
 pub(crate) mod key_handshake;
-pub(crate) mod methods;
 pub(crate) mod new_logins;
 pub(crate) mod operation;
 pub(crate) mod pages;

@@ -1,5 +1,8 @@
 //! Logins while their pages are open: which browser a page belongs to, the proofs of signers, and the outcome.
 
+use crate::kernel::starter::Starter;
+use crate::login::key_handshake::Handshakes;
+use crate::login::new_logins::NewLogins;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,19 +15,16 @@ use super::handshake_urls::HandshakeUrls;
 use super::reusable_logins::ReusableLogins;
 use super::scan_limits::ScanLimits;
 use super::start::LoginVisit;
-use crate::kernel::commit::{Cause, Change, Committer};
-use crate::kernel::damaged_rows::Damage;
+use crate::kernel::commit::{Cause, Change};
+use crate::kernel::core::Core;
 use crate::kernel::errors::StartError;
-use crate::kernel::ids::Ids;
 use crate::kernel::signer_queue::{SignerQueue, SignerWatch};
 use crate::operations::{
     AskSignerError, Effect, KeyHandshake, Login, LoginMethod, LoginOrigin, LoginOver, LoginState, Operation,
     SignerStatus,
 };
 use crate::page_rules::PageRules;
-use crate::ports::{
-    Clock, Conflict, InvalidSignerAddress, OperationKind, RemoteSigner, RemoteSignerError, Store, StoreError,
-};
+use crate::ports::{Conflict, InvalidSignerAddress, OperationKind, RemoteSigner, RemoteSignerError, StoreError};
 use crate::{StreamId, Visitor};
 
 /// A login as its page shows it.
@@ -166,15 +166,14 @@ impl From<AskSignerError> for LoginPageError {
     }
 }
 
-/// Reads and changes logins for their pages.
-pub(crate) struct Logins {
-    pub(crate) store: Arc<dyn Store>,
-    pub(crate) damage: Arc<Damage>,
-    pub(crate) committer: Arc<Committer>,
+/// Logins.
+pub struct Logins {
+    pub(crate) core: Core,
+    pub(crate) starter: Arc<Starter>,
+    pub(crate) handshakes: Arc<Handshakes>,
     pub(crate) urls: Arc<HandshakeUrls>,
-    pub(crate) ids: Ids,
-    pub(crate) clock: Arc<dyn Clock>,
-    pub(crate) pages: PageRules,
+    pub(crate) new: Arc<NewLogins>,
+    pub(crate) pages: Arc<PageRules>,
     /// Reaches users' remote signers.
     pub(crate) signer: Option<Arc<dyn RemoteSigner>>,
     pub(crate) signers: Arc<SignerQueue>,
@@ -230,14 +229,15 @@ impl Logins {
             let Some(effects) = login.make_room() else { return Ok(None) };
             let continue_url = login.return_url().map(str::to_owned);
             if self.commit(id, revision, login, effects).await? {
-                self.store.remove_without_events(vec![id]).await?;
+                self.core.store.remove_without_events(vec![id]).await?;
                 return Ok(continue_url);
             }
         }
     }
 
-    /// See [`Engine::watch_login`](crate::Engine::watch_login).
-    pub(crate) fn watch(&self, id: StreamId) -> LoginPageWatch {
+    /// The page of a login waits for it until the result is dropped: until then it makes no room for other logins, and its signer
+    /// is given up after those of logins whose pages do not wait.
+    pub fn watch(&self, id: StreamId) -> LoginPageWatch {
         // It is in one of the two, if in any.
         let visits = self.reusable_logins.unused();
         let login = if visits.has(id) { visits.watch(id) } else { self.browser_logins.watch(id) };
@@ -278,8 +278,8 @@ impl Logins {
         Ok(None)
     }
 
-    /// See [`Engine::open_login`](crate::Engine::open_login).
-    pub(crate) async fn open(
+    /// See [`open`](Self::open).
+    pub(super) async fn open_now(
         &self,
         id: StreamId,
         page_secret: &str,
@@ -311,7 +311,7 @@ impl Logins {
                 // It was used without its page, and belongs to no browser any more.
                 return Ok(self.page(id, &login, parent, None));
             }
-            let new_browser = self.ids.token();
+            let new_browser = self.core.ids.token();
             login.bind(new_browser.clone());
             let page = self.page(id, &login, parent, Some(new_browser));
             // When it is not committed, something happened meanwhile: it is read again.
@@ -321,8 +321,8 @@ impl Logins {
         }
     }
 
-    /// See [`Engine::prove_login`](crate::Engine::prove_login).
-    pub(crate) async fn prove(
+    /// See [`prove`](Self::prove).
+    pub(super) async fn prove_now(
         &self,
         id: StreamId,
         page_secret: &str,
@@ -330,7 +330,7 @@ impl Logins {
         event: &str,
         visitor: Visitor,
     ) -> Result<(), LoginPageError> {
-        let now = self.clock.now();
+        let now = self.core.clock.now();
         let (_, login) = self.own_open(id, page_secret, browser).await?;
         let (main_key, _) = self.challenge(id, &login).verify_json(event, now.secs())?;
         self.check_limits(&login, Some(main_key), visitor)?;
@@ -343,13 +343,11 @@ impl Logins {
         taken.map_err(|_| LoginPageError::TooOften)
     }
 
-    /// See [`Engine::may_ask_signer`](crate::Engine::may_ask_signer).
-    pub(crate) async fn may_ask_signer(
-        &self,
-        id: StreamId,
-        page_secret: &str,
-        browser: &str,
-    ) -> Result<bool, StoreError> {
+    /// Whether this browser may name a remote signer for the login: the page is its own, and the login is open.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn may_ask_signer(&self, id: StreamId, page_secret: &str, browser: &str) -> Result<bool, StoreError> {
         let login = self.find_page(id, page_secret).await?.map(|(_, login)| login);
         let is_open = |login: &Login| {
             login.state().is_open() && login.browser().is_some_and(|owner| is_same_secret(owner, browser))
@@ -357,8 +355,8 @@ impl Logins {
         Ok(self.signer.is_some() && login.as_ref().is_some_and(is_open))
     }
 
-    /// See [`Engine::ask_signer`](crate::Engine::ask_signer).
-    pub(crate) async fn ask_signer(
+    /// See [`ask_signer`](Self::ask_signer).
+    pub(super) async fn ask_signer_now(
         &self,
         id: StreamId,
         page_secret: &str,
@@ -366,7 +364,7 @@ impl Logins {
         address: Option<&str>,
         visitor: Visitor,
     ) -> Result<(), LoginPageError> {
-        let now = self.clock.now();
+        let now = self.core.clock.now();
         let signer = self.signer.as_ref().ok_or(RemoteSignerError::Unreachable)?;
         let (_, login) = self.own_open(id, page_secret, browser).await?;
         self.check_limits(&login, None, visitor)?;
@@ -380,31 +378,38 @@ impl Logins {
         .await
     }
 
-    /// See [`Engine::decline_login`](crate::Engine::decline_login).
-    pub(crate) async fn decline(
+    /// See [`decline`](Self::decline).
+    pub(super) async fn decline_now(
         &self,
         id: StreamId,
         page_secret: &str,
         browser: Option<&str>,
     ) -> Result<(), LoginPageError> {
-        let now = self.clock.now();
+        let now = self.core.clock.now();
         self.change(id, page_secret, browser, |login| Ok(login.decline(now)?)).await
     }
 
-    /// See [`Engine::forget_signer`](crate::Engine::forget_signer).
-    pub(crate) async fn forget_signer(&self, main_key: &PublicKey) -> Result<bool, StoreError> {
-        self.store.forget_user_signer(main_key).await
+    /// Forgets the remote signer that a user has logged in with: it is asked no more when they are to prove their key again.
+    /// Returns whether one was kept.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn forget_signer(&self, main_key: &PublicKey) -> Result<bool, StoreError> {
+        self.core.store.forget_user_signer(main_key).await
     }
 
-    /// See [`Engine::login_state`](crate::Engine::login_state).
-    pub(crate) async fn state(&self, id: StreamId, browser: &str) -> Result<Option<LoginState>, StoreError> {
+    /// How far a login is, for the browser that it belongs to; `None` for all others.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn state(&self, id: StreamId, browser: &str) -> Result<Option<LoginState>, StoreError> {
         let login = self.find(id).await?.map(|(_, login)| login);
         let owned = login.filter(|login| login.browser().is_some_and(|owner| is_same_secret(owner, browser)));
         Ok(owned.map(|login| login.state()))
     }
 
-    /// See [`Engine::forget_browser_login`](crate::Engine::forget_browser_login).
-    pub(crate) async fn forget(&self, id: StreamId) -> Result<(), StoreError> {
+    /// See [`forget`](Self::forget).
+    pub(super) async fn forget_now(&self, id: StreamId) -> Result<(), StoreError> {
         loop {
             let Some((revision, mut login)) = self.find(id).await? else { return Ok(()) };
             if !login.is_of_other_app() {
@@ -415,7 +420,7 @@ impl Logins {
                 Some(effects) => self.commit(id, revision, login, effects).await?,
             };
             if is_over {
-                return self.store.remove_without_events(vec![id]).await;
+                return self.core.store.remove_without_events(vec![id]).await;
             }
         }
     }
@@ -461,7 +466,7 @@ impl Logins {
     }
 
     fn page(&self, id: StreamId, login: &Login, parent: Option<Parent>, new_browser: Option<String>) -> OpenedLogin {
-        let now = self.clock.now();
+        let now = self.core.clock.now();
         let is_visit = parent.is_some();
         let is_cut_off = parent.as_ref().is_some_and(|parent| parent.cuts_off(login));
         let start_again = parent.and_then(Parent::open_page).filter(|_| !login.state().is_open());
@@ -500,7 +505,7 @@ impl Logins {
         effects: Vec<Effect>,
     ) -> Result<bool, StoreError> {
         let change = Change::step(id, revision, Operation::Login(login), effects);
-        match self.committer.commit(change, self.clock.now(), Cause::Request(None)).await? {
+        match self.starter.committer.commit(change, self.core.clock.now(), Cause::Request(None)).await? {
             None => Ok(true),
             Some(Conflict::Revision) => Ok(false),
             Some(Conflict::AlreadyRequested | Conflict::Correlation(_) | Conflict::InboundSeen) => {
@@ -537,7 +542,7 @@ impl Logins {
     }
 
     async fn read_reusable(&self, id: StreamId) -> Result<Option<(KeyHandshake, Parent)>, StoreError> {
-        match self.damage.readable(id).await? {
+        match self.core.damage.readable(id).await? {
             Some((stored, Operation::KeyHandshake(handshake))) => {
                 let return_url = handshake.return_url().map(str::to_owned);
                 let page_secret = handshake.login().map(|login| login.page_secret().to_owned());
@@ -550,7 +555,7 @@ impl Logins {
 
     /// The login and its revision, also when it is over.
     pub(crate) async fn find(&self, id: StreamId) -> Result<Option<(u64, Login)>, StoreError> {
-        match self.damage.readable(id).await? {
+        match self.core.damage.readable(id).await? {
             Some((stored, Operation::Login(login))) if stored.kind == OperationKind::Login => {
                 Ok(Some((stored.revision, login)))
             }

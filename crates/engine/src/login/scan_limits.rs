@@ -83,12 +83,20 @@ pub(crate) enum Source {
     Visitor(Visitor),
 }
 
-/// How many scans there were since the service started.
+/// How many scans of reusable handshakes there were since the service started.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct ScanCounts {
-    pub(crate) admitted: u64,
-    /// By limit, in the order of [`ScanLimit::ALL`].
-    pub(crate) refused: [u64; ScanLimit::ALL.len()],
+pub struct ScanMetrics {
+    /// They were within the limits.
+    pub accepted: u64,
+    /// Refused, by limit, in the order of [`ScanLimit::ALL`].
+    pub refused: [u64; ScanLimit::ALL.len()],
+}
+
+impl ScanMetrics {
+    /// How many this limit has refused.
+    pub const fn refused_by(&self, limit: ScanLimit) -> u64 {
+        self.refused[limit as usize]
+    }
 }
 
 /// What the limits work with.
@@ -117,7 +125,7 @@ struct State {
     handshakes: LruCache<StreamId, Handshake>,
     /// Events that a source had no room for: a copy over another may be admitted.
     refused: LruCache<EventId, ()>,
-    counts: ScanCounts,
+    counts: ScanMetrics,
     /// When a warning was last written, and how many were refused since then.
     warned_at: Option<Duration>,
     unwarned: u64,
@@ -135,7 +143,7 @@ impl ScanLimits {
             sources: bounded(REMEMBERED),
             handshakes: bounded(HANDSHAKES),
             refused: bounded(REMEMBERED),
-            counts: ScanCounts::default(),
+            counts: ScanMetrics::default(),
             warned_at: None,
             unwarned: 0,
         });
@@ -162,14 +170,14 @@ impl ScanLimits {
         let state = &mut *self.state.lock();
         let taken = state.take(stream, author, source.clone(), now);
         match taken {
-            Ok(()) => state.counts.admitted += 1,
+            Ok(()) => state.counts.accepted += 1,
             Err(limit) => state.refuse(stream, limit, source, now),
         }
         taken
     }
 
     /// How many scans were admitted and refused.
-    pub(crate) fn counts(&self) -> ScanCounts {
+    pub(crate) fn counts(&self) -> ScanMetrics {
         self.state.lock().counts
     }
 

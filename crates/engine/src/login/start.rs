@@ -5,10 +5,10 @@ use std::fmt;
 use std::time::Duration;
 
 use super::key_handshake::static_token::Wanted;
+use super::pages::Logins;
 use crate::kernel::errors::StartError;
 use crate::kernel::idempotency::IdempotentRequest;
 use crate::operations::{KeyHandshake, Login, LoginOrigin, LoginTerms, LoginUrl, Operation};
-use crate::starter::Starter;
 use crate::{StreamId, Visitor};
 
 /// Asks for a login.
@@ -88,45 +88,51 @@ impl fmt::Debug for BrowserLoginStarted {
     }
 }
 
-impl Starter {
-    /// See [`Engine::start_login`](crate::Engine::start_login).
-    pub(crate) async fn start_login(
+impl Logins {
+    /// Starts a login: a handshake and an authentication as one operation, with a page for the user's browser.
+    ///
+    /// # Errors
+    /// [`StartError`].
+    pub async fn start(
         &self,
         request: LoginRequest,
         once: Option<IdempotentRequest<LoginStarted>>,
     ) -> Result<LoginStarted, StartError> {
         if let Some(token) = request.static_token {
             let record = |stream_id, handshake: &KeyHandshake| {
-                once.as_ref().map(|once| once.record(&self.reusable_login(stream_id, handshake), self.clock.now()))
+                once.as_ref().map(|once| once.record(&self.reusable_login(stream_id, handshake), self.core.clock.now()))
             };
             let wanted = Wanted::Login { return_url: request.return_url };
-            let opened = self.open_static_token(&token, &wanted, record).await?;
+            let opened = self.handshakes.open_static_token(&token, &wanted, record).await?;
             let started = self.reusable_login(opened.stream_id, &opened.handshake);
-            return if opened.is_new { Ok(started) } else { self.respond(once, started).await };
+            return if opened.is_new { Ok(started) } else { self.starter.respond(once, started).await };
         }
-        let stream_id = self.ids.stream_id();
-        let return_url = self.rules.pages.login_return_url(request.return_url.as_deref(), stream_id)?;
-        let terms = LoginTerms { return_url, ..self.new_logins.terms(LoginOrigin::App) };
+        let stream_id = self.core.ids.stream_id();
+        let return_url = self.pages.login_return_url(request.return_url.as_deref(), stream_id)?;
+        let terms = LoginTerms { return_url, ..self.new.terms(LoginOrigin::App) };
         let started = LoginStarted {
             stream_id,
             url: self.urls.url(&terms.token, false),
             page_url: self.login_page(stream_id, &terms.page_secret),
         };
-        let record = once.map(|once| once.record(&started, self.clock.now()));
-        self.create_new(stream_id, Operation::Login(Login::start(terms)), Vec::new(), record).await?;
+        let record = once.map(|once| once.record(&started, self.core.clock.now()));
+        self.starter.create_new(stream_id, Operation::Login(Login::start(terms)), Vec::new(), record).await?;
         Ok(started)
     }
 
-    /// See [`Engine::start_browser_login`](crate::Engine::start_browser_login).
-    pub(crate) async fn start_browser_login(&self, request: BrowserLogin) -> Result<BrowserLoginStarted, StartError> {
-        let (stream_id, browser) = (self.ids.stream_id(), self.ids.token());
+    /// See [`start_in_browser`](Self::start_in_browser).
+    pub(super) async fn start_browser_login_now(
+        &self,
+        request: BrowserLogin,
+    ) -> Result<BrowserLoginStarted, StartError> {
+        let (stream_id, browser) = (self.core.ids.stream_id(), self.core.ids.token());
         let terms = LoginTerms {
             browser: Some(browser.clone()),
             return_url: Some(request.continue_url),
-            ..self.new_logins.terms(LoginOrigin::Client { name: request.client_name })
+            ..self.new.terms(LoginOrigin::Client { name: request.client_name })
         };
         let page_url = self.login_page(stream_id, &terms.page_secret);
-        self.create_new(stream_id, Operation::Login(Login::start(terms)), Vec::new(), None).await?;
+        self.starter.create_new(stream_id, Operation::Login(Login::start(terms)), Vec::new(), None).await?;
         Ok(BrowserLoginStarted { stream_id, page_url, browser, replaced: Vec::new() })
     }
 
@@ -136,12 +142,12 @@ impl Starter {
         reusable: StreamId,
         return_url: Option<String>,
     ) -> Result<LoginVisit, StartError> {
-        let (login, browser) = (self.ids.stream_id(), self.ids.token());
+        let (login, browser) = (self.core.ids.stream_id(), self.core.ids.token());
         let origin = LoginOrigin::Reusable { stream: reusable };
-        let terms = LoginTerms { browser: Some(browser.clone()), return_url, ..self.new_logins.terms(origin) };
+        let terms = LoginTerms { browser: Some(browser.clone()), return_url, ..self.new.terms(origin) };
         let page_secret = terms.page_secret.clone();
-        self.create_new(login, Operation::Login(Login::start(terms)), Vec::new(), None).await?;
-        Ok(LoginVisit { login, page_secret, new_browser: Some((browser, self.rules.handshake_ttl)) })
+        self.starter.create_new(login, Operation::Login(Login::start(terms)), Vec::new(), None).await?;
+        Ok(LoginVisit { login, page_secret, new_browser: Some((browser, self.new.handshake_ttl)) })
     }
 
     fn reusable_login(&self, stream_id: StreamId, handshake: &KeyHandshake) -> LoginStarted {
@@ -153,6 +159,6 @@ impl Starter {
     }
 
     fn login_page(&self, stream_id: StreamId, page_secret: &str) -> String {
-        format!("{}/login/{stream_id}/{page_secret}", self.rules.pages.url)
+        format!("{}/login/{stream_id}/{page_secret}", self.pages.url)
     }
 }

@@ -11,28 +11,13 @@ use usher_token_bucket::{Rate, TokenBucket};
 
 use crate::Visitor;
 use crate::kernel::bounded_cache::bounded;
+use crate::kernel::visitor_share::share;
 
 /// Logins that one network may begin: a hundred people who are shown a code in the same minute are all in after 8 s.
 const RATE: Rate = Rate::every(60, Duration::from_millis(200));
 
 /// Networks whose rate is remembered.
 const REMEMBERED: usize = 10_000;
-
-/// One network may hold one place in so many.
-const NETWORK_SHARE: usize = 8;
-
-/// Those behind a proxy that is not trusted may hold one place in so many: anybody can say that they are one.
-const PROXY_SHARE: usize = 2;
-
-/// How many of so many places one visitor may hold; `None` when the room is their limit.
-pub(crate) fn share(visitor: Visitor, places: usize) -> Option<usize> {
-    let part = match visitor {
-        Visitor::Network(_) => NETWORK_SHARE,
-        Visitor::Proxy(_) => PROXY_SHARE,
-        Visitor::Loopback => return None,
-    };
-    Some((places / part).max(1))
-}
 
 /// The shares of all visitors.
 pub(crate) struct VisitorShares {

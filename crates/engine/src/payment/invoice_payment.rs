@@ -8,8 +8,8 @@ use crate::field_checks::{FieldValues, expiry};
 use crate::kernel::errors::StartError;
 use crate::kernel::idempotency::IdempotentRequest;
 use crate::operations::{Operation, Payment, PaymentTerms};
+use crate::payment::Payments;
 use crate::ports::CorrelationKey;
-use crate::starter::Starter;
 use crate::{StreamId, UnixMillis};
 
 /// Asks for the payment of an invoice.
@@ -31,23 +31,27 @@ pub struct PayInvoiceRequest {
     pub expires_at: Option<u64>,
 }
 
-impl Starter {
+impl Payments {
     /// Whether a payment of this invoice is under way, or has ended not long ago.
     pub(crate) fn is_paying(&self, invoice: &Invoice) -> bool {
-        self.index.find(CorrelationKey::paying(invoice.payment_hash())).is_some()
+        self.core.index.find(CorrelationKey::paying(invoice.payment_hash())).is_some()
     }
 
-    /// See [`Engine::pay_invoice`](crate::Engine::pay_invoice).
-    pub(crate) async fn pay_invoice(
+    /// Pays somebody else's invoice, from a user's wallet or from the service's own Lightning backend. An invoice is
+    /// never paid twice: a second request gets the first payment's stream.
+    ///
+    /// # Errors
+    /// [`StartError`].
+    pub async fn pay(
         &self,
         request: PayInvoiceRequest,
         once: Option<IdempotentRequest<StreamId>>,
     ) -> Result<StreamId, StartError> {
-        let now = self.clock.now();
+        let now = self.core.clock.now();
         let paying = CorrelationKey::paying(request.invoice.payment_hash());
-        if let Some(stream_id) = self.index.find(paying) {
+        if let Some(stream_id) = self.core.index.find(paying) {
             self.check_same_invoice(stream_id, &request.invoice).await?;
-            return self.respond(once, stream_id).await;
+            return self.starter.respond(once, stream_id).await;
         }
         let PayInvoiceRequest { amount, expires_at, .. } = request;
         let invoice = &request.invoice;
@@ -55,7 +59,7 @@ impl Starter {
         self.checks.check(values).await?;
         let expires_at = expiry(expires_at, now);
         let amount = invoice.amount().unwrap_or_default();
-        let stream_id = self.ids.stream_id();
+        let stream_id = self.core.ids.stream_id();
         let wanted = invoice.clone();
         let record = once.as_ref().map(|once| once.record(&stream_id, now));
         let owner = match request.main_key {
@@ -65,14 +69,14 @@ impl Starter {
                 let terms = PaymentTerms {
                     main_key,
                     subkeys: request.subkeys,
-                    request_id: self.ids.token(),
+                    request_id: self.core.ids.token(),
                     reference: request.reference,
                     description,
                     subscription: None,
                     expires_at: expires_at.min(UnixMillis::from_secs(invoice.expires_at())),
                 };
                 let (payment, effects) = Payment::of_invoice(terms, amount, request.invoice);
-                self.create(stream_id, Operation::InvoicePayment(payment), effects, record).await?
+                self.starter.create(stream_id, Operation::InvoicePayment(payment), effects, record).await?
             }
             None => {
                 let PayInvoiceRequest { invoice, reference, .. } = request;
@@ -85,7 +89,7 @@ impl Starter {
             // A concurrent request with the same invoice was faster.
             Some(owner) => {
                 self.check_same_invoice(owner, &wanted).await?;
-                self.respond(once, owner).await
+                self.starter.respond(once, owner).await
             }
         }
     }
@@ -93,7 +97,7 @@ impl Starter {
     /// Refuses another invoice with the payment hash of the one that this operation pays: it is not paid by that payment, and
     /// paying a hash twice may lose the money (BOLT 11).
     async fn check_same_invoice(&self, owner: StreamId, invoice: &Invoice) -> Result<(), StartError> {
-        let stored = self.store.operation(owner).await?;
+        let stored = self.core.store.operation(owner).await?;
         let operation = stored.and_then(|stored| Operation::from_state(&stored.state).ok());
         let paid = match &operation {
             Some(Operation::InvoicePayment(payment)) => payment.invoice(),

@@ -4,6 +4,42 @@ pub(crate) mod invoice_payment;
 pub(crate) mod invoice_request;
 pub(crate) mod operation;
 pub(crate) mod outgoing;
+pub(crate) mod page;
+pub(crate) mod rules;
 pub(crate) mod spending;
 pub(crate) mod spending_budget;
 pub(crate) mod start;
+
+use std::sync::Arc;
+
+use tokio::sync::RwLock;
+use usher_protocol::bolt11::Network;
+
+use self::spending_budget::SpendingBudget;
+use crate::field_checks::FieldChecks;
+use crate::kernel::core::Core;
+use crate::kernel::errors::StartError;
+use crate::kernel::event_feed::EventFeed;
+use crate::kernel::starter::Starter;
+use crate::page_rules::PageRules;
+
+/// Payments, and invoices requested from users.
+pub struct Payments {
+    pub(crate) core: Core,
+    pub(crate) starter: Arc<Starter>,
+    pub(crate) feed: Arc<EventFeed>,
+    pub(crate) checks: Arc<FieldChecks>,
+    pub(crate) budget: Arc<SpendingBudget>,
+    /// Held for reading from taking a share of the budget to the commit of its payment.
+    pub(crate) starting: RwLock<()>,
+    pub(crate) pages: Arc<PageRules>,
+    pub(crate) network: Network,
+    /// Whether a Lightning backend is configured.
+    pub(crate) has_lightning: bool,
+}
+
+impl Payments {
+    const fn need_lightning(&self) -> Result<(), StartError> {
+        if self.has_lightning { Ok(()) } else { Err(StartError::NoLightning) }
+    }
+}

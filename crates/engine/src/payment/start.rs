@@ -8,8 +8,8 @@ use crate::kernel::commit::Change;
 use crate::kernel::errors::StartError;
 use crate::kernel::idempotency::IdempotentRequest;
 use crate::operations::{Asked, Input, Note, Operation, Payment, PaymentTerms, StepResult, SubscriptionLink};
+use crate::payment::Payments;
 use crate::ports::{Conflict, StoreError};
-use crate::starter::Starter;
 
 /// Asks a user for a payment to the service.
 #[derive(Clone, Debug)]
@@ -32,14 +32,17 @@ pub struct SinglePaymentRequest {
     pub return_url: Option<String>,
 }
 
-impl Starter {
-    /// See [`Engine::start_single_payment`](crate::Engine::start_single_payment).
-    pub(crate) async fn start_single_payment(
+impl Payments {
+    /// Asks a user for a payment to the service. The invoice is made after the response.
+    ///
+    /// # Errors
+    /// [`StartError`].
+    pub async fn request(
         &self,
         request: SinglePaymentRequest,
         once: Option<IdempotentRequest<StreamId>>,
     ) -> Result<StreamId, StartError> {
-        let now = self.clock.now();
+        let now = self.core.clock.now();
         let SinglePaymentRequest { main_key, amount, expires_at, .. } = request;
         let subscription_id = request.subscription_id.clone();
         let values =
@@ -47,9 +50,9 @@ impl Starter {
         self.checks.check(values).await?;
         self.need_lightning()?;
         let expires_at = expiry(expires_at, now);
-        let stream_id = self.ids.stream_id();
-        let return_url = self.rules.pages.return_url(request.return_url.as_deref(), stream_id)?;
-        let request_id = self.ids.token();
+        let stream_id = self.core.ids.stream_id();
+        let return_url = self.pages.return_url(request.return_url.as_deref(), stream_id)?;
+        let request_id = self.core.ids.token();
         loop {
             let subscription = match &request.subscription_id {
                 Some(id) => self.checks.payment_by_subscription(id, &main_key, amount).await?,
@@ -65,7 +68,7 @@ impl Starter {
                 subscription: request.subscription_id.clone().map(link),
                 expires_at,
             };
-            let (payment, effects) = Payment::to_us(terms, request.amount, self.rules.payments.network, now);
+            let (payment, effects) = Payment::to_us(terms, request.amount, self.network, now);
             let payment = payment.returning_to(return_url.clone());
             let mut changes = vec![Change::start(stream_id, Operation::SinglePayment(payment), effects)];
             // In the same commit: if the subscription is closed at this moment, one of the two comes first.
@@ -78,7 +81,7 @@ impl Starter {
                 Change::step(found.stream_id, found.revision, Operation::Subscription(found.subscription), effects)
             }));
             let record = once.as_ref().map(|once| once.record(&stream_id, now));
-            match self.create_all(changes, record).await? {
+            match self.starter.create_all(changes, record).await? {
                 None => return Ok(stream_id),
                 // The subscription was stepped meanwhile: read it again.
                 Some(Conflict::Revision) => {}

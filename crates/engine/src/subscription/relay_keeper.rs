@@ -1,23 +1,20 @@
 //! Keeps the relays of subscribers: there may be years between two due dates.
 
-use std::sync::Arc;
-
 use async_trait::async_trait;
 use tracing::warn;
 
 use crate::UnixMillis;
-use crate::kernel::damaged_rows::Damage;
+use crate::kernel::core::Core;
 use crate::kernel::observer::Chore;
 use crate::operations::Operation;
-use crate::ports::{Store, StoreError};
+use crate::ports::StoreError;
 
 /// Subscriptions read at a time.
 const BATCH: usize = 500;
 
 /// Marks the relays of users with open subscriptions as in use, once a day.
 pub(crate) struct RelayKeeper {
-    pub(crate) store: Arc<dyn Store>,
-    pub(crate) damage: Arc<Damage>,
+    pub(crate) core: Core,
 }
 
 #[async_trait]
@@ -35,16 +32,16 @@ impl RelayKeeper {
     async fn keep(&self, now: UnixMillis) -> Result<(), StoreError> {
         let mut after = None;
         loop {
-            let page = self.store.subscriptions(after, BATCH).await?;
+            let page = self.core.store.subscriptions(after, BATCH).await?;
             let users: Vec<_> = page
                 .iter()
                 .filter(|(_, stored)| !stored.done)
-                .filter_map(|(id, stored)| match self.damage.read_operation(*id, stored) {
+                .filter_map(|(id, stored)| match self.core.damage.read_operation(*id, stored) {
                     Some(Operation::Subscription(subscription)) => Some(subscription.view().main_key),
                     _ => None,
                 })
                 .collect();
-            self.store.keep_user_relays(&users, now).await?;
+            self.core.store.keep_user_relays(&users, now).await?;
             match page.last() {
                 Some((last, _)) if page.len() == BATCH => after = Some(*last),
                 _ => return Ok(()),

@@ -1,15 +1,18 @@
 //! Subscriptions as the app sees them: listed, read, closed.
 
+use crate::field_checks::FieldChecks;
+use crate::kernel::starter::Starter;
+use crate::operations::SubscriptionRules;
 use std::sync::Arc;
 
 use usher_protocol::PublicKey;
 
 use crate::StreamId;
-use crate::kernel::commit::{Cause, Change, Committer};
-use crate::kernel::damaged_rows::Damage;
-use crate::kernel::idempotency::{IdempotencyRecords, IdempotentRequest};
+use crate::kernel::commit::{Cause, Change};
+use crate::kernel::core::Core;
+use crate::kernel::idempotency::IdempotentRequest;
 use crate::operations::{Input, Note, Operation, StepResult, Subscription, SubscriptionState, SubscriptionView};
-use crate::ports::{Clock, Conflict, CorrelationKey, Store, StoreError};
+use crate::ports::{Conflict, CorrelationKey, Store, StoreError};
 
 /// Subscriptions read for one page, whether they pass the filter or not.
 const READ_PER_PAGE: usize = 1000;
@@ -53,24 +56,29 @@ pub(crate) struct OpenSubscription {
     pub(crate) subscription: Subscription,
 }
 
-/// Reads and closes subscriptions.
-pub(crate) struct Subscriptions {
-    pub(crate) store: Arc<dyn Store>,
-    pub(crate) damage: Arc<Damage>,
-    pub(crate) committer: Arc<Committer>,
-    pub(crate) idempotency: Arc<IdempotencyRecords>,
-    pub(crate) clock: Arc<dyn Clock>,
+/// Subscriptions.
+pub struct Subscriptions {
+    pub(crate) core: Core,
+    pub(crate) starter: Arc<Starter>,
+    pub(crate) checks: Arc<FieldChecks>,
+    /// What a subscription takes with it when it begins.
+    pub(crate) rules: SubscriptionRules,
+    /// Whether a Lightning backend is configured.
+    pub(crate) has_lightning: bool,
 }
 
 impl Subscriptions {
-    /// See [`Engine::subscriptions`](crate::Engine::subscriptions).
-    pub(crate) async fn list(
+    /// Up to `limit` subscriptions, after the one that `after` names. A page may be short, even empty, and have a next one.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn list(
         &self,
         filter: SubscriptionFilter,
         after: Option<StreamId>,
         limit: usize,
     ) -> Result<SubscriptionPage, StoreError> {
-        let stored = self.store.subscriptions(after, READ_PER_PAGE).await?;
+        let stored = self.core.store.subscriptions(after, READ_PER_PAGE).await?;
         let all_seen = stored.len() < READ_PER_PAGE;
         let mut page = SubscriptionPage { subscriptions: Vec::new(), next: None };
         let mut last = None;
@@ -80,7 +88,9 @@ impl Subscriptions {
                 return Ok(page);
             }
             last = Some(id);
-            let Some(Operation::Subscription(subscription)) = self.damage.read_operation(id, &stored) else { continue };
+            let Some(Operation::Subscription(subscription)) = self.core.damage.read_operation(id, &stored) else {
+                continue;
+            };
             let view = subscription.view();
             let wanted = filter.state.is_none_or(|state| state == view.state)
                 && filter.main_key.is_none_or(|main_key| main_key == view.main_key);
@@ -92,22 +102,28 @@ impl Subscriptions {
         Ok(page)
     }
 
-    /// See [`Engine::subscription`](crate::Engine::subscription).
-    pub(crate) async fn view(&self, id: &str) -> Result<SubscriptionView, SubscriptionError> {
-        let found = self.find(id).await?.ok_or(SubscriptionError::NotFound)?;
+    /// The subscription with this id.
+    ///
+    /// # Errors
+    /// [`SubscriptionError`].
+    pub async fn view(&self, id: &str) -> Result<SubscriptionView, SubscriptionError> {
+        let found = find(&*self.core.store, id).await?.ok_or(SubscriptionError::NotFound)?;
         Ok(found.subscription.view())
     }
 
-    /// See [`Engine::close_subscription`](crate::Engine::close_subscription).
-    pub(crate) async fn close(
+    /// Closes a subscription of `main_key` and tells the user's wallet; one that has ended stays as it is.
+    ///
+    /// # Errors
+    /// [`SubscriptionError`].
+    pub async fn close(
         &self,
         main_key: PublicKey,
         id: &str,
         once: Option<IdempotentRequest<SubscriptionView>>,
     ) -> Result<SubscriptionView, SubscriptionError> {
         loop {
-            let now = self.clock.now();
-            let found = self.find(id).await?.ok_or(SubscriptionError::NotFound)?;
+            let now = self.core.clock.now();
+            let found = find(&*self.core.store, id).await?.ok_or(SubscriptionError::NotFound)?;
             let OpenSubscription { stream_id, revision, mut subscription } = found;
             if !subscription.is_of(&main_key) {
                 return Err(SubscriptionError::NotFound);
@@ -115,14 +131,14 @@ impl Subscriptions {
             let StepResult::Stepped(effects) = subscription.step(&Input::Note(Note::Close), now) else {
                 let view = subscription.view();
                 if let Some(once) = &once {
-                    self.idempotency.keep(once, &view).await?;
+                    self.starter.idempotency.keep(once, &view).await?;
                 }
                 return Ok(view);
             };
             let view = subscription.view();
             let record = once.as_ref().map(|once| once.record(&view, now));
             let change = Change::step(stream_id, revision, Operation::Subscription(subscription), effects);
-            match self.committer.commit(change, now, Cause::Request(record)).await? {
+            match self.starter.committer.commit(change, now, Cause::Request(record)).await? {
                 None => return Ok(view),
                 // It was stepped meanwhile: read it again.
                 Some(Conflict::Revision) => {}
@@ -133,19 +149,19 @@ impl Subscriptions {
             }
         }
     }
+}
 
-    /// The subscription with this id.
-    pub(crate) async fn find(&self, id: &str) -> Result<Option<OpenSubscription>, StoreError> {
-        // From the store, not the index, which may not have it yet although the app does.
-        let key = CorrelationKey::subscription(id);
-        let Some((stream_id, stored)) = self.store.operation_with_key(key).await? else { return Ok(None) };
-        match Operation::from_state(&stored.state) {
-            Ok(Operation::Subscription(subscription)) => {
-                Ok(Some(OpenSubscription { stream_id, revision: stored.revision, subscription }))
-            }
-            // A request whose subscription was refused.
-            Ok(_) => Ok(None),
-            Err(_) => Err(StoreError::Unreadable("a subscription's state")),
+/// The subscription with this id.
+pub(crate) async fn find(store: &dyn Store, id: &str) -> Result<Option<OpenSubscription>, StoreError> {
+    // From the store, not the index, which may not have it yet although the app does.
+    let key = CorrelationKey::subscription(id);
+    let Some((stream_id, stored)) = store.operation_with_key(key).await? else { return Ok(None) };
+    match Operation::from_state(&stored.state) {
+        Ok(Operation::Subscription(subscription)) => {
+            Ok(Some(OpenSubscription { stream_id, revision: stored.revision, subscription }))
         }
+        // A request whose subscription was refused.
+        Ok(_) => Ok(None),
+        Err(_) => Err(StoreError::Unreadable("a subscription's state")),
     }
 }

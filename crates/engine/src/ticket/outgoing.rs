@@ -1,21 +1,19 @@
 //! Tickets that were sent and not redeemed yet: listed, and reclaimed.
 
+use crate::ticket::tickets::Tickets;
 use std::sync::Arc;
 
 use crate::StreamId;
-use crate::kernel::commit::{Cause, Change, Committer};
-use crate::kernel::damaged_rows::Damage;
+use crate::kernel::commit::{Cause, Change};
 use crate::kernel::errors::{StartError, TicketCallError};
-use crate::kernel::idempotency::{IdempotencyRecords, IdempotentRequest};
-use crate::kernel::open_set::OpenSet;
-use crate::kernel::ticket_metrics::{TicketCallKind, TicketMetrics};
+use crate::kernel::idempotency::IdempotentRequest;
+use crate::kernel::ticket_metrics::TicketCallKind;
 use crate::kernel::ticket_queue::redeem_job;
 use crate::operations::{
     DeliveryView, Input, Operation, Reclaim, StateMachine as _, StepResult, TicketDelivery, TicketReply,
 };
 use crate::ports::{
-    Clock, Conflict, MintAuthToken, NewIdempotencyRecord, OperationKind, ReceiveTerms, Store, StoreError, TicketError,
-    TicketWallet, TokenFault,
+    Conflict, MintAuthToken, NewIdempotencyRecord, OperationKind, ReceiveTerms, StoreError, TicketError, TokenFault,
 };
 
 /// A ticket that was sent and is not known to be redeemed.
@@ -38,27 +36,19 @@ pub struct OutgoingPage {
     pub next: Option<StreamId>,
 }
 
-/// What outgoing tickets work with.
-pub(crate) struct OutgoingTickets {
-    pub(crate) open: Arc<OpenSet>,
-    pub(crate) wallet: Option<Arc<dyn TicketWallet>>,
-    pub(crate) store: Arc<dyn Store>,
-    pub(crate) damage: Arc<Damage>,
-    pub(crate) committer: Arc<Committer>,
-    pub(crate) idempotency: Arc<IdempotencyRecords>,
-    pub(crate) metrics: Arc<TicketMetrics>,
-    pub(crate) clock: Arc<dyn Clock>,
-}
-
-impl OutgoingTickets {
-    /// See [`Engine::outgoing_tickets`](crate::Engine::outgoing_tickets).
-    pub(crate) async fn list(&self, after: Option<StreamId>, limit: usize) -> Result<OutgoingPage, StoreError> {
+impl Tickets {
+    /// Up to `limit` tickets that were sent and are not known to be redeemed, after the one that `after` names. A page may be
+    /// short and have a next one.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn outgoing(&self, after: Option<StreamId>, limit: usize) -> Result<OutgoingPage, StoreError> {
         let ids = self.open.after(after, limit);
         let next = ids.last().copied().filter(|_| ids.len() == limit);
         let mut tickets = Vec::with_capacity(ids.len());
         for stream_id in ids {
             // A damaged one is left out.
-            let Some((stored, operation)) = self.damage.readable(stream_id).await? else { continue };
+            let Some((stored, operation)) = self.core.damage.readable(stream_id).await? else { continue };
             let Operation::TicketDelivery(delivery) = operation else { continue };
             // Not one that has just ended.
             if let Some(delivery) = delivery.view().filter(|_| stored.finished_at.is_none()) {
@@ -69,8 +59,14 @@ impl OutgoingTickets {
         Ok(OutgoingPage { tickets, next })
     }
 
-    /// See [`Engine::reclaim_ticket`](crate::Engine::reclaim_ticket).
-    pub(crate) async fn reclaim(
+    /// Takes back a ticket that was sent: redeems it into the service's own balance. Returns what was received, without the
+    /// mint's fee. `auth` is shown to the mint, if it wants one.
+    ///
+    /// If the result is not known, the delivery continues by itself; the same request again gets the result.
+    ///
+    /// # Errors
+    /// [`TicketCallError`]; [`TokenFault::AlreadySpent`](crate::ports::TokenFault::AlreadySpent) when the user has redeemed it.
+    pub async fn reclaim(
         &self,
         stream_id: StreamId,
         auth: Option<MintAuthToken>,
@@ -81,16 +77,16 @@ impl OutgoingTickets {
             Ok(terms) => terms,
             Err(amount) => {
                 if let Some(once) = &once {
-                    self.idempotency.keep(once, &amount).await.map_err(StartError::Store)?;
+                    self.starter.idempotency.keep(once, &amount).await.map_err(StartError::Store)?;
                 }
                 return Ok(amount);
             }
         };
         // It is stored that the token is being reclaimed: the operation goes on by itself if this process ends here.
         let result = wallet.redeem(redeem_job(stream_id), &terms).await.map_err(Arc::new);
-        self.metrics.count(TicketCallKind::Redeem, &result);
+        self.calls.count(TicketCallKind::Redeem, &result);
         let record = match (&result, &once) {
-            (Ok(amount), Some(once)) => Some(once.record(amount, self.clock.now())),
+            (Ok(amount), Some(once)) => Some(once.record(amount, self.core.clock.now())),
             _ => None,
         };
         self.finish(stream_id, TicketReply::Redeemed(result.clone()), record).await?;
@@ -106,7 +102,7 @@ impl OutgoingTickets {
     ) -> Result<Result<ReceiveTerms, u64>, TicketCallError> {
         loop {
             let (revision, mut delivery) = self.find(stream_id).await?.ok_or(TicketCallError::NotFound)?;
-            let now = self.clock.now();
+            let now = self.core.clock.now();
             let (effects, terms) = match delivery.reclaim(auth.clone(), now) {
                 Reclaim::Begun(effects, terms) => (effects, terms),
                 Reclaim::UnderWay(terms) => return Ok(Ok(terms)),
@@ -114,7 +110,7 @@ impl OutgoingTickets {
                 Reclaim::Gone => return Err(TicketError::Token(TokenFault::AlreadySpent).into()),
             };
             let change = Change::step(stream_id, revision, Operation::TicketDelivery(delivery), effects);
-            match self.committer.commit(change, now, Cause::Request(None)).await.map_err(StartError::Store)? {
+            match self.starter.committer.commit(change, now, Cause::Request(None)).await.map_err(StartError::Store)? {
                 None => return Ok(Ok(terms)),
                 // It was stepped meanwhile: read it again.
                 Some(Conflict::Revision) => {}
@@ -135,14 +131,14 @@ impl OutgoingTickets {
         let input = Input::Ticket(reply);
         loop {
             let Some((revision, mut delivery)) = self.find(stream_id).await? else { return Ok(()) };
-            let now = self.clock.now();
+            let now = self.core.clock.now();
             let StepResult::Stepped(effects) = delivery.step(&input, now) else {
                 // The operation has asked by itself, and was faster. The same request finds the result.
                 return Ok(());
             };
             let change = Change::step(stream_id, revision, Operation::TicketDelivery(delivery), effects);
             let cause = Cause::Request(record.clone());
-            match self.committer.commit(change, now, cause).await.map_err(StartError::Store)? {
+            match self.starter.committer.commit(change, now, cause).await.map_err(StartError::Store)? {
                 None => return Ok(()),
                 Some(Conflict::Revision) => {}
                 Some(Conflict::AlreadyRequested) => return Err(StartError::Repeated.into()),
@@ -152,7 +148,7 @@ impl OutgoingTickets {
     }
 
     async fn find(&self, stream_id: StreamId) -> Result<Option<(u64, TicketDelivery)>, TicketCallError> {
-        let stored = self.store.operation(stream_id).await.map_err(StartError::Store)?;
+        let stored = self.core.store.operation(stream_id).await.map_err(StartError::Store)?;
         let Some(stored) = stored.filter(|stored| stored.kind == OperationKind::TicketDelivery) else {
             return Ok(None);
         };

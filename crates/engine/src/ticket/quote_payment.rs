@@ -13,9 +13,9 @@ use crate::FieldError;
 use crate::StreamId;
 use crate::kernel::errors::{EventsError, StartError, TicketCallError};
 use crate::kernel::event_feed::EventFeed;
+use crate::payment::Payments;
 use crate::payment::invoice_payment::PayInvoiceRequest;
 use crate::ports::{Clock, MintTerms, Minted, StoreError, TicketError, Token};
-use crate::starter::Starter;
 
 /// The longest that the payment, and then the mint, are waited for.
 const WAIT: Duration = Duration::from_secs(30);
@@ -28,7 +28,7 @@ const REFERENCE: &str = "cashu/mint";
 
 /// Pays quotes of mints.
 pub(crate) struct QuotePayer {
-    pub(crate) starter: Arc<Starter>,
+    pub(crate) payments: Arc<Payments>,
     pub(crate) feed: Arc<EventFeed>,
     pub(crate) clock: Arc<dyn Clock>,
 }
@@ -67,7 +67,7 @@ impl QuotePayer {
             expires_at: None,
         };
         // The invoice of the same quote again: the stream of the payment that is under way, or was made.
-        let payment = self.starter.pay_invoice(request, None).await.map_err(of_amount)?;
+        let payment = self.payments.pay(request, None).await.map_err(of_amount)?;
         self.paid(payment, until).await
     }
 
@@ -78,7 +78,7 @@ impl QuotePayer {
             TicketCallError::Start(StartError::Store(_)) => false,
             // It was refused. An earlier request with the same idempotency key may have begun the payment, while it was not.
             TicketCallError::Start(_) | TicketCallError::Ticket(TicketError::InvalidResponse(_)) => {
-                !invoice.parse().is_ok_and(|invoice: Invoice| self.starter.is_paying(&invoice))
+                !invoice.parse().is_ok_and(|invoice: Invoice| self.payments.is_paying(&invoice))
             }
             TicketCallError::Ticket(_) | TicketCallError::NotFound => false,
         }
@@ -89,7 +89,7 @@ impl QuotePayer {
         let invalid = |what: String| TicketCallError::Ticket(TicketError::InvalidResponse(what));
         let invoice: Invoice =
             invoice.parse().map_err(|_| invalid("the invoice of its quote cannot be read".to_owned()))?;
-        let rules = &self.starter.rules.payments;
+        let rules = &self.payments.checks.rules;
         if invoice.network() != rules.network {
             return Err(invalid(format!(
                 "the invoice of its quote is for the network {}; this service uses {}",
@@ -123,7 +123,7 @@ impl QuotePayer {
             outcome: Option<String>,
         }
         let left = until.saturating_sub(self.clock.monotonic());
-        let page = match self.feed.wait_events(payment, 0, 10, left).await {
+        let page = match self.feed.wait(payment, 0, 10, left).await {
             Ok(page) => page,
             Err(EventsError::Store(failure)) => return Err(StartError::Store(failure).into()),
             Err(EventsError::NotFound | EventsError::Removed { .. } | EventsError::Damaged { .. }) => {

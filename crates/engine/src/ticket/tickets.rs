@@ -12,20 +12,21 @@
 //! | after the quote is paid | gets the token: the job mints it by itself | the token joins the balance |
 //! | before the idempotency record is stored | gets the result of the job, which is stored | the result is lost to the app, the value is in the balance |
 
+use crate::kernel::open_set::OpenSet;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::quote_payment::QuotePayer;
 use crate::field_checks::{FieldChecks, FieldValues};
+use crate::kernel::core::Core;
 use crate::kernel::errors::{StartError, TicketCallError};
-use crate::kernel::event_feed::EventFeed;
-use crate::kernel::idempotency::{IdempotencyRecords, IdempotentRequest};
-use crate::kernel::ids::Ids;
+use crate::kernel::idempotency::IdempotentRequest;
+use crate::kernel::starter::Starter;
 use crate::kernel::ticket_metrics::{TicketCallKind, TicketMetrics};
 use crate::ports::{
-    Clock, MintAuthToken, MintTerms, Minted, ReceiveTerms, TicketBalance, TicketError, TicketJobId, TicketWallet,
-    Token, WithdrawTerms,
+    MintAuthToken, MintTerms, Minted, ReceiveTerms, TicketBalance, TicketError, TicketJobId, TicketWallet, Token,
+    WithdrawTerms,
 };
-use crate::starter::Starter;
 
 /// Mints a token.
 #[derive(Clone, Debug)]
@@ -68,26 +69,18 @@ pub struct WithdrawTicket {
     pub auth: Option<MintAuthToken>,
 }
 
-/// What these requests work with.
-pub(crate) struct TicketParts {
-    pub(crate) wallet: Option<Arc<dyn TicketWallet>>,
+/// Tickets. Minting, burning, withdrawing and reclaiming wait for a mint, within the ticket wallet's bound.
+pub struct Tickets {
+    pub(crate) core: Core,
     pub(crate) starter: Arc<Starter>,
-    pub(crate) feed: Arc<EventFeed>,
     pub(crate) checks: Arc<FieldChecks>,
-    pub(crate) idempotency: Arc<IdempotencyRecords>,
-    pub(crate) metrics: Arc<TicketMetrics>,
-    pub(crate) ids: Ids,
-    pub(crate) clock: Arc<dyn Clock>,
-}
-
-/// Requests that wait for the ticket wallet.
-pub(crate) struct Tickets {
-    wallet: Option<Arc<dyn TicketWallet>>,
-    payer: QuotePayer,
-    checks: Arc<FieldChecks>,
-    idempotency: Arc<IdempotencyRecords>,
-    metrics: Arc<TicketMetrics>,
-    ids: Ids,
+    pub(crate) wallet: Option<Arc<dyn TicketWallet>>,
+    pub(crate) payer: QuotePayer,
+    pub(crate) calls: Arc<TicketMetrics>,
+    /// Deliveries that are open.
+    pub(crate) open: Arc<OpenSet>,
+    /// How long a ticket is sent to its user until the mint says that it is spent (`cashu.send_ttl_hours`).
+    pub(crate) send_ttl: Duration,
 }
 
 /// A token that is being minted.
@@ -113,12 +106,6 @@ impl MintJob {
 }
 
 impl Tickets {
-    pub(crate) fn new(parts: TicketParts) -> Self {
-        let TicketParts { wallet, starter, feed, checks, idempotency, metrics, ids, clock } = parts;
-        let payer = QuotePayer { starter, feed, clock };
-        Self { wallet, payer, checks, idempotency, metrics, ids }
-    }
-
     /// Refuses a mint whose tokens could never be verified, before a user is asked for one.
     pub(crate) fn check_mint(&self, mint_url: &str) -> Result<(), StartError> {
         match self.wallet.as_ref().map(|wallet| wallet.check_mint(mint_url)) {
@@ -130,8 +117,11 @@ impl Tickets {
         }
     }
 
-    /// See [`Engine::mint_ticket`](crate::Engine::mint_ticket).
-    pub(crate) async fn mint(
+    /// Mints a token. If the mint wants its quote paid, the Lightning backend pays it.
+    ///
+    /// # Errors
+    /// [`TicketCallError`].
+    pub async fn mint(
         &self,
         request: MintTicket,
         once: Option<IdempotentRequest<Token>>,
@@ -141,7 +131,7 @@ impl Tickets {
         let id = self.job_id(once.as_ref());
         let MintTicket { mint_url, unit, amount, description, auth } = request;
         let terms = MintTerms { mint_url, unit, amount, description, auth, repeatable: once.is_some() };
-        let job = MintJob { wallet, metrics: Arc::clone(&self.metrics), id, terms };
+        let job = MintJob { wallet, metrics: Arc::clone(&self.calls), id, terms };
         let token = match job.ask().await? {
             Minted::Token(token) => token,
             Minted::PaymentNeeded { invoice, .. } => self.payer.mint_paid(&invoice, &job).await?,
@@ -149,8 +139,11 @@ impl Tickets {
         self.respond(once, token).await
     }
 
-    /// See [`Engine::burn_ticket`](crate::Engine::burn_ticket).
-    pub(crate) async fn burn(
+    /// Redeems a token into the service's own balance; returns what was received, without the mint's fee.
+    ///
+    /// # Errors
+    /// [`TicketCallError`].
+    pub async fn burn(
         &self,
         request: BurnTicket,
         once: Option<IdempotentRequest<u64>>,
@@ -161,12 +154,15 @@ impl Tickets {
         let id = self.job_id(once.as_ref());
         let BurnTicket { mint_url, unit, token, auth } = request;
         let received = wallet.redeem(id, &ReceiveTerms { token, mint_url, unit, at_least: 0, auth }).await;
-        self.metrics.count(TicketCallKind::Redeem, &received);
+        self.calls.count(TicketCallKind::Redeem, &received);
         self.respond(once, received?).await
     }
 
-    /// See [`Engine::withdraw_ticket`](crate::Engine::withdraw_ticket).
-    pub(crate) async fn withdraw(
+    /// Takes a token out of the service's own balance.
+    ///
+    /// # Errors
+    /// [`TicketCallError`].
+    pub async fn withdraw(
         &self,
         request: WithdrawTicket,
         once: Option<IdempotentRequest<Token>>,
@@ -176,33 +172,36 @@ impl Tickets {
         let WithdrawTicket { mint_url, unit, amount, auth } = request;
         let terms = WithdrawTerms { mint_url, unit, amount, auth, repeatable: once.is_some() };
         let token = self.wallet()?.withdraw(id, &terms).await;
-        self.metrics.count(TicketCallKind::Withdraw, &token);
+        self.calls.count(TicketCallKind::Withdraw, &token);
         self.respond(once, token?).await
     }
 
-    /// See [`Engine::ticket_balances`](crate::Engine::ticket_balances).
-    pub(crate) async fn balances(&self) -> Result<Vec<TicketBalance>, TicketCallError> {
+    /// What the service's own ticket wallet holds, by mint and unit.
+    ///
+    /// # Errors
+    /// [`TicketCallError`].
+    pub async fn balances(&self) -> Result<Vec<TicketBalance>, TicketCallError> {
         self.wallet()?.balances().await.map_err(|failure| StartError::Store(failure).into())
     }
 
-    /// Kind, result and number of calls to the ticket wallet.
-    pub(crate) fn calls(&self) -> Vec<(&'static str, &'static str, u64)> {
-        self.metrics.values()
+    /// Calls to the ticket wallet: kind, result and number.
+    pub fn calls(&self) -> Vec<(&'static str, &'static str, u64)> {
+        self.calls.values()
     }
 
-    fn wallet(&self) -> Result<&Arc<dyn TicketWallet>, StartError> {
+    pub(super) fn wallet(&self) -> Result<&Arc<dyn TicketWallet>, StartError> {
         self.wallet.as_ref().ok_or(StartError::NoTicketWallet)
     }
 
     /// The job of an idempotent request, which the same request finds again; otherwise a new one.
     fn job_id<T>(&self, once: Option<&IdempotentRequest<T>>) -> TicketJobId {
         // The key stands for method, path and idempotency key. With another body it is a job with other terms.
-        once.map_or_else(|| self.ids.ticket_job(), |once| TicketJobId::derive("request", &once.key.0))
+        once.map_or_else(|| self.core.ids.ticket_job(), |once| TicketJobId::derive("request", &once.key.0))
     }
 
     async fn respond<T>(&self, once: Option<IdempotentRequest<T>>, result: T) -> Result<T, TicketCallError> {
         if let Some(once) = once {
-            self.idempotency.keep(&once, &result).await.map_err(StartError::Store)?;
+            self.starter.idempotency.keep(&once, &result).await.map_err(StartError::Store)?;
         }
         Ok(result)
     }

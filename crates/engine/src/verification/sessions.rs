@@ -1,7 +1,12 @@
 //! Verification sessions while they are open: their pages, the checks of a provider, and decisions.
 
+use crate::kernel::starter::Starter;
+use crate::page_rules::PageRules;
+use crate::ticket::tickets::Tickets;
+use crate::verification::start::VerificationRules;
 use std::sync::Arc;
 use std::time::Duration;
+use usher_protocol::PublicKey;
 
 use sha2::{Digest as _, Sha256};
 use tokio::sync::{Semaphore, SemaphorePermit, oneshot};
@@ -9,22 +14,16 @@ use tracing::warn;
 
 use crate::StreamId;
 use crate::kernel::age_check_queue::within;
-use crate::kernel::commit::{Cause, Change, Committer};
-use crate::kernel::damaged_rows::Damage;
+use crate::kernel::commit::{Cause, Change};
+use crate::kernel::core::Core;
 use crate::kernel::idempotency::IdempotentRequest;
-use crate::kernel::ids::Ids;
-use crate::kernel::tasks::Tasks;
 use crate::operations::{
     AgeCheck, AgeDecision, AwaitedBrowser, BeginFault, CheckReturn, DecisionFault, Operation, VerificationSession,
     VerificationState,
 };
 use crate::ports::{
-    AgeCheckResult, AgeVerifier, AgeVerifierError, BegunAgeCheck, Clock, Conflict, NewAgeCheck, OperationKind,
-    StoreError,
+    AgeCheckResult, AgeVerifier, AgeVerifierError, BegunAgeCheck, Conflict, NewAgeCheck, OperationKind, StoreError,
 };
-
-/// Requests to the age verifier for browsers that run at the same time.
-const CONCURRENT: usize = 64;
 
 /// A session as its page shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,38 +108,36 @@ impl From<DecisionFault> for DecisionError {
     }
 }
 
-/// What sessions work with.
-pub(crate) struct VerificationParts {
-    pub(crate) damage: Arc<Damage>,
-    pub(crate) committer: Arc<Committer>,
+/// Age verification.
+pub struct Verification {
+    pub(crate) core: Core,
+    pub(crate) starter: Arc<Starter>,
+    pub(crate) tickets: Arc<Tickets>,
     pub(crate) verifier: Option<Arc<dyn AgeVerifier>>,
-    /// How a browser reaches the pages, without a trailing slash.
-    pub(crate) pages_url: String,
-    pub(crate) ids: Ids,
-    pub(crate) clock: Arc<dyn Clock>,
-    pub(crate) tasks: Tasks,
+    pub(crate) rules: VerificationRules,
+    pub(crate) pages: Arc<PageRules>,
+    /// The key that the service signs with on Nostr.
+    pub(crate) service_key: PublicKey,
+    /// To ask the age verifier for a browser that waits.
+    pub(crate) permits: Semaphore,
 }
 
-/// Reads and decides sessions.
-pub(crate) struct VerificationSessions {
-    parts: VerificationParts,
-    permits: Semaphore,
-}
+/// Requests to the age verifier for browsers that run at the same time.
+pub(crate) const CONCURRENT: usize = 64;
 
-impl VerificationSessions {
-    pub(crate) fn new(parts: VerificationParts) -> Self {
-        Self { parts, permits: Semaphore::new(CONCURRENT) }
+impl Verification {
+    /// The name of the age verifier, if one is configured; otherwise staff decide.
+    pub fn verifier_name(&self) -> Option<&str> {
+        self.verifier.as_ref().map(|verifier| verifier.name())
     }
 
-    /// See [`Engine::age_verifier_name`](crate::Engine::age_verifier_name).
-    pub(crate) fn verifier_name(&self) -> Option<&str> {
-        self.parts.verifier.as_ref().map(|verifier| verifier.name())
-    }
-
-    /// See [`Engine::verification_session`](crate::Engine::verification_session).
-    pub(crate) async fn view(&self, id: StreamId, page_secret: &str) -> Result<Option<VerificationView>, StoreError> {
+    /// The session with this id, if this is the secret of its page; also when it is over.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn session(&self, id: StreamId, page_secret: &str) -> Result<Option<VerificationView>, StoreError> {
         let session = self.find_page(id, page_secret).await?;
-        let now = self.parts.clock.now();
+        let now = self.core.clock.now();
         Ok(session.map(|(_, session)| VerificationView {
             state: session.state(),
             minimum_age: session.minimum_age(),
@@ -148,8 +145,12 @@ impl VerificationSessions {
         }))
     }
 
-    /// See [`Engine::begin_age_check`](crate::Engine::begin_age_check).
-    pub(crate) async fn begin(
+    /// Begins a check of an open session by the age verifier and invalidates an earlier check of the session. Waits for the
+    /// age verifier for some seconds.
+    ///
+    /// # Errors
+    /// [`AgeCheckError`]; then nothing has changed.
+    pub async fn begin_check(
         self: &Arc<Self>,
         id: StreamId,
         page_secret: String,
@@ -159,13 +160,13 @@ impl VerificationSessions {
     }
 
     async fn begin_now(&self, id: StreamId, page_secret: &str) -> Result<AgeCheckStarted, AgeCheckError> {
-        let verifier = self.parts.verifier.as_ref().ok_or(AgeCheckError::NothingToCheck)?;
+        let verifier = self.verifier.as_ref().ok_or(AgeCheckError::NothingToCheck)?;
         let mut permit = None;
         // Counted first: many requests at once cannot begin more checks than one after the other.
         let (number, minimum_age, expires_at) = loop {
             let (revision, mut session) = self.find_page(id, page_secret).await?.ok_or(AgeCheckError::NotFound)?;
             let is_open = matches!(session.state(), VerificationState::Open | VerificationState::Checking);
-            if !is_open || self.parts.clock.now() >= session.expires_at() {
+            if !is_open || self.core.clock.now() >= session.expires_at() {
                 return Err(AgeCheckError::NothingToCheck);
             }
             let number = session.count_check().ok_or(AgeCheckError::TooOften)?;
@@ -175,10 +176,10 @@ impl VerificationSessions {
                 break (number, minimum_age, expires_at);
             }
         };
-        let (state, secret) = (self.parts.ids.token(), self.parts.ids.token());
+        let (state, secret) = (self.core.ids.token(), self.core.ids.token());
         let check = NewAgeCheck {
             minimum_age,
-            return_url: format!("{}/verify/return", self.parts.pages_url),
+            return_url: format!("{}/verify/return", self.pages.url),
             state: format!("{id}.{state}"),
             expires_at,
         };
@@ -195,7 +196,7 @@ impl VerificationSessions {
         let awaited = AwaitedBrowser { state, secret: secret.clone() };
         let mut fault = None;
         self.change(id, |session| {
-            let begun = session.begin_check(number, check.clone(), awaited.clone(), self.parts.clock.now());
+            let begun = session.begin_check(number, check.clone(), awaited.clone(), self.core.clock.now());
             fault = begun.err();
             fault.is_none()
         })
@@ -207,8 +208,12 @@ impl VerificationSessions {
         }
     }
 
-    /// See [`Engine::end_age_check`](crate::Engine::end_age_check).
-    pub(crate) async fn end(
+    /// Handles the return of a browser from the age verifier: the parameter `state`, the whole query, and the value that the
+    /// browser got when the check began. Waits for the age verifier for some seconds.
+    ///
+    /// # Errors
+    /// [`AgeCheckError`].
+    pub async fn end_check(
         self: &Arc<Self>,
         state: String,
         query: String,
@@ -219,7 +224,7 @@ impl VerificationSessions {
     }
 
     async fn end_now(&self, state: &str, query: &str, browser: &str) -> Result<AgeCheckReturned, AgeCheckError> {
-        let verifier = self.parts.verifier.as_ref().ok_or(AgeCheckError::NotFound)?;
+        let verifier = self.verifier.as_ref().ok_or(AgeCheckError::NotFound)?;
         let (id, state) = state.split_once('.').ok_or(AgeCheckError::NotFound)?;
         let id: StreamId = id.parse().map_err(|_| AgeCheckError::NotFound)?;
         let mut permit = None;
@@ -294,20 +299,23 @@ impl VerificationSessions {
         Ok(())
     }
 
-    /// See [`Engine::decide_verification`](crate::Engine::decide_verification).
-    pub(crate) async fn decide(
+    /// Decides an open session.
+    ///
+    /// # Errors
+    /// [`DecisionError`]; then nothing has changed.
+    pub async fn decide(
         &self,
         id: StreamId,
         decision: &AgeDecision,
         once: Option<IdempotentRequest<AgeDecision>>,
     ) -> Result<(), DecisionError> {
         loop {
-            let now = self.parts.clock.now();
+            let now = self.core.clock.now();
             let (revision, mut session) = self.find(id).await?.ok_or(DecisionError::NotFound)?;
             let effects = session.decide(decision, now)?;
             let record = once.as_ref().map(|once| once.record(decision, now));
             let change = Change::step(id, revision, Operation::VerificationSession(session), effects);
-            match self.parts.committer.commit(change, now, Cause::Request(record)).await? {
+            match self.starter.committer.commit(change, now, Cause::Request(record)).await? {
                 None => return Ok(()),
                 // It was stepped meanwhile: read it again.
                 Some(Conflict::Revision) => {}
@@ -320,7 +328,7 @@ impl VerificationSessions {
     /// Commits a session that has changed without effects; false when it was stepped meanwhile.
     async fn commit(&self, id: StreamId, revision: u64, session: VerificationSession) -> Result<bool, StoreError> {
         let change = Change::step(id, revision, Operation::VerificationSession(session), Vec::new());
-        match self.parts.committer.commit(change, self.parts.clock.now(), Cause::Request(None)).await? {
+        match self.starter.committer.commit(change, self.core.clock.now(), Cause::Request(None)).await? {
             None => Ok(true),
             Some(Conflict::Revision) => Ok(false),
             Some(Conflict::AlreadyRequested | Conflict::Correlation(_) | Conflict::InboundSeen) => Err(keys_conflict()),
@@ -333,8 +341,8 @@ impl VerificationSessions {
         work: impl Future<Output = Result<T, AgeCheckError>> + Send + 'static,
     ) -> Result<T, AgeCheckError> {
         let (done, result) = oneshot::channel();
-        let tasks = self.parts.tasks.clone();
-        self.parts.tasks.spawn(async move {
+        let tasks = self.core.tasks.clone();
+        self.core.tasks.spawn(async move {
             if let Some(output) = tasks.unless_stopped(work).await {
                 // Fails when nobody waits any more.
                 let _ = done.send(output);
@@ -354,7 +362,7 @@ impl VerificationSessions {
 
     /// The session and its revision, also when it is over.
     async fn find(&self, id: StreamId) -> Result<Option<(u64, VerificationSession)>, StoreError> {
-        match self.parts.damage.readable(id).await? {
+        match self.core.damage.readable(id).await? {
             Some((stored, Operation::VerificationSession(session)))
                 if stored.kind == OperationKind::VerificationSession =>
             {

@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use usher_protocol::keys::npub;
 
+use super::sessions::Verification;
 use crate::kernel::errors::StartError;
 use crate::kernel::idempotency::IdempotentRequest;
 use crate::operations::{Operation, VerificationSession, VerificationTerms};
 use crate::ports::{MintAuthToken, MintTerms};
-use crate::starter::Starter;
 use crate::{StreamId, UnixMillis};
 
 /// The rules of age verification.
@@ -76,34 +76,37 @@ impl std::fmt::Debug for VerificationSessionStarted {
     }
 }
 
-impl Starter {
-    /// See [`Engine::start_verification_session`](crate::Engine::start_verification_session).
-    pub(crate) async fn start_verification_session(
+impl Verification {
+    /// Opens an age verification session.
+    ///
+    /// # Errors
+    /// [`StartError`].
+    pub async fn start(
         &self,
         once: Option<IdempotentRequest<VerificationSessionStarted>>,
     ) -> Result<VerificationSessionStarted, StartError> {
-        let rules = &self.rules.verification;
-        let now = self.clock.now();
-        let (session_id, page_secret) = (self.ids.stream_id(), self.ids.token());
-        let keys = self.ids.keys();
+        let rules = &self.rules;
+        let now = self.core.clock.now();
+        let (session_id, page_secret) = (self.core.ids.stream_id(), self.core.ids.token());
+        let keys = self.core.ids.keys();
         let started = VerificationSessionStarted {
             session_id,
-            session_url: format!("{}/verify/{session_id}/{page_secret}", self.rules.pages.url),
+            session_url: format!("{}/verify/{session_id}/{page_secret}", self.pages.url),
             ephemeral_npub: npub(&keys.public_key()),
             expires_at: UnixMillis::from_secs(now.plus(rules.session_ttl).secs()),
         };
         let terms = VerificationTerms {
             keys,
-            service_key: self.rules.service_key,
+            service_key: self.service_key,
             page_secret,
-            request_id: self.ids.token(),
+            request_id: self.core.ids.token(),
             minimum_age: rules.minimum_age,
             proof: rules.proof(),
             expires_at: started.expires_at,
         };
         let (state, effects) = VerificationSession::start(terms);
         let record = once.map(|once| once.record(&started, now));
-        self.create_new(session_id, Operation::VerificationSession(state), effects, record).await?;
+        self.starter.create_new(session_id, Operation::VerificationSession(state), effects, record).await?;
         Ok(started)
     }
 }

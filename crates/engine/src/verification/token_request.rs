@@ -2,10 +2,10 @@
 
 use usher_protocol::PublicKey;
 
+use super::sessions::Verification;
 use crate::StreamId;
 use crate::kernel::errors::StartError;
 use crate::kernel::idempotency::IdempotentRequest;
-use crate::starter::Starter;
 use crate::ticket::request::start::RequestTicket;
 
 /// Asks a user for a proof of age that they hold already.
@@ -19,14 +19,20 @@ pub struct RequestVerificationToken {
     pub mint_url: Option<String>,
 }
 
-impl Starter {
-    /// See [`Engine::request_verification_token`](crate::Engine::request_verification_token).
-    pub(crate) async fn request_verification_token(
+impl Verification {
+    /// Asks a user for a proof of age that they hold already.
+    ///
+    /// # Errors
+    /// [`StartError`].
+    pub async fn request_token(
         &self,
         request: RequestVerificationToken,
         once: Option<IdempotentRequest<StreamId>>,
     ) -> Result<StreamId, StartError> {
-        let rules = &self.rules.verification;
+        if let Some(mint_url) = &request.mint_url {
+            self.tickets.check_mint(mint_url)?;
+        }
+        let rules = &self.rules;
         let mint_url = request.mint_url.or_else(|| rules.mint_url.clone()).ok_or(StartError::NoVerificationMint)?;
         // No other mint may see the token of the configured one.
         let auth = rules.mint_auth.clone().filter(|_| rules.mint_url.as_ref() == Some(&mint_url));
@@ -41,6 +47,6 @@ impl Starter {
             reference: None,
             expires_at: None,
         };
-        self.request_ticket(ticket, once).await
+        self.tickets.request(ticket, once).await
     }
 }

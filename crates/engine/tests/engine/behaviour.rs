@@ -25,9 +25,9 @@ fn ask(n: u8) -> AuthenticateKey {
 async fn handshake_and_authentication_end_to_end() {
     let dir = tempfile::tempdir().unwrap();
     let mut usher = Running::start(open(dir.path())).await;
-    let started = usher.engine.start_key_handshake(KeyHandshakeRequest::default(), None).await.unwrap();
+    let started = usher.engine.handshakes().start(KeyHandshakeRequest::default(), None).await.unwrap();
     assert!(started.url.starts_with("nostr+walletconnect://npub1"), "{}", started.url);
-    let page = usher.engine.events(started.stream_id, 0, 1000).await.unwrap();
+    let page = usher.engine.events().read(started.stream_id, 0, 1000).await.unwrap();
     assert_eq!((page.events.len(), page.next, page.done), (0, 0, false));
 
     usher.receive(1, &user(1), handshake(&token(&started.url), &["wss://mine.example"])).await;
@@ -35,7 +35,7 @@ async fn handshake_and_authentication_end_to_end() {
     assert_eq!((page.events.len(), page.next, page.done), (1, 1, true));
     assert_eq!(data(&page, 0)["main_key"], user(1).public_key().to_hex());
 
-    let stream = usher.engine.start_authentication(ask(1), None).await.unwrap();
+    let stream = usher.engine.logins().authenticate(ask(1), None).await.unwrap();
     let (message, _) = usher.next_message().await;
     assert_eq!(message.relays, ["wss://mine.example"], "the user's own relays are used");
     usher.receive(2, &user(9), approval(&challenge(&message))).await;
@@ -52,20 +52,20 @@ async fn restart_loses_nothing_and_continues() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
     let mut usher = Running::start(store.clone()).await;
-    let done = usher.engine.start_key_handshake(KeyHandshakeRequest::default(), None).await.unwrap();
+    let done = usher.engine.handshakes().start(KeyHandshakeRequest::default(), None).await.unwrap();
     usher.receive(1, &user(1), handshake(&token(&done.url), &[])).await;
     let before = usher.page(done.stream_id, 0).await;
-    let waiting = usher.engine.start_key_handshake(KeyHandshakeRequest::default(), None).await.unwrap();
-    let door = usher.engine.start_key_handshake(reusable("door"), None).await.unwrap();
-    let login = usher.engine.start_authentication(ask(1), None).await.unwrap();
+    let waiting = usher.engine.handshakes().start(KeyHandshakeRequest::default(), None).await.unwrap();
+    let door = usher.engine.handshakes().start(reusable("door"), None).await.unwrap();
+    let login = usher.engine.logins().authenticate(ask(1), None).await.unwrap();
     let (asked, _) = usher.next_message().await;
     usher.stop().await;
     store.close().await;
     drop(store);
 
     let mut usher = Running::start_at(open(dir.path()), options(), NOW.plus(Duration::from_secs(60)), 2).await;
-    assert_eq!(usher.engine.events(done.stream_id, 0, 1000).await.unwrap(), before);
-    assert_eq!(usher.engine.start_key_handshake(reusable("door"), None).await.unwrap().stream_id, door.stream_id);
+    assert_eq!(usher.engine.events().read(done.stream_id, 0, 1000).await.unwrap(), before);
+    assert_eq!(usher.engine.handshakes().start(reusable("door"), None).await.unwrap().stream_id, door.stream_id);
     let (again, _) = usher.next_message().await;
     assert_eq!(again.content, asked.content, "what is unanswered is sent again");
     usher.receive(2, &user(1), approval(&challenge(&asked))).await;
@@ -84,7 +84,7 @@ async fn received_messages_are_processed_before_the_stop() {
     let usher = Running::start(store.clone()).await;
     let mut started = Vec::new();
     for _ in 0..16 {
-        started.push(usher.engine.start_key_handshake(KeyHandshakeRequest::default(), None).await.unwrap());
+        started.push(usher.engine.handshakes().start(KeyHandshakeRequest::default(), None).await.unwrap());
     }
     for (n, started) in (1..).zip(&started) {
         usher.receive(n, &user(n), handshake(&token(&started.url), &[])).await;
@@ -102,7 +102,7 @@ async fn requests_that_expired_during_downtime_time_out_at_start() {
     let usher = Running::start(store.clone()).await;
     let mut streams = Vec::new();
     for n in 0..50 {
-        streams.push(usher.engine.start_authentication(ask(n + 1), None).await.unwrap());
+        streams.push(usher.engine.logins().authenticate(ask(n + 1), None).await.unwrap());
     }
     usher.stop().await;
     let mut usher = Running::start_at(store, options(), NOW.plus(Duration::from_secs(301)), 2).await;
@@ -119,7 +119,7 @@ async fn requests_that_expired_during_downtime_time_out_at_start() {
 async fn unanswered_requests_are_resent_with_backoff_until_they_expire() {
     let dir = tempfile::tempdir().unwrap();
     let mut usher = Running::start(open(dir.path())).await;
-    let stream = usher.engine.start_authentication(ask(1), None).await.unwrap();
+    let stream = usher.engine.logins().authenticate(ask(1), None).await.unwrap();
     let (first, _) = usher.next_message().await;
     // Each comes up to a twentieth of its interval sooner or later. The clock stands still until the message arrives,
     // however long that takes.
@@ -134,7 +134,7 @@ async fn unanswered_requests_are_resent_with_backoff_until_they_expire() {
     usher.clock.turn(Duration::from_millis(152_999));
     tokio::time::sleep(Duration::from_millis(30)).await;
     assert!(usher.messages.try_recv().is_err(), "three repetitions are enough");
-    assert!(usher.engine.events(stream, 0, 1).await.unwrap().events.is_empty(), "it is not over yet");
+    assert!(usher.engine.events().read(stream, 0, 1).await.unwrap().events.is_empty(), "it is not over yet");
     usher.clock.turn(Duration::from_millis(1));
     assert_eq!(data(&usher.page(stream, 0).await, 0)["status"], "timeout");
     usher.clock.turn(Duration::from_secs(120));
@@ -149,7 +149,7 @@ async fn corrected_fast_clock_does_not_delay_resending() {
     let dir = tempfile::tempdir().unwrap();
     let mut usher = Running::start(open(dir.path())).await;
     usher.clock.turn(AHEAD);
-    usher.engine.start_authentication(ask(1), None).await.unwrap();
+    usher.engine.logins().authenticate(ask(1), None).await.unwrap();
     let first = usher.next_message().await.0;
     usher.clock.turn(Duration::from_secs(21));
     assert_eq!(usher.next_message().await.0.content, first.content);
@@ -170,7 +170,7 @@ async fn corrected_fast_clock_does_not_delay_resending() {
 async fn reply_stops_resending() {
     let dir = tempfile::tempdir().unwrap();
     let mut usher = Running::start(open(dir.path())).await;
-    let stream = usher.engine.start_authentication(ask(1), None).await.unwrap();
+    let stream = usher.engine.logins().authenticate(ask(1), None).await.unwrap();
     let (message, _) = usher.next_message().await;
     usher.receive(1, &user(1), approval(&challenge(&message))).await;
     usher.page(stream, 0).await;
@@ -187,7 +187,7 @@ async fn nostr_event_is_handled_once_even_after_a_restart() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
     let usher = Running::start(store.clone()).await;
-    let door = usher.engine.start_key_handshake(reusable("door"), None).await.unwrap().stream_id;
+    let door = usher.engine.handshakes().start(reusable("door"), None).await.unwrap().stream_id;
     usher.receive(1, &user(1), handshake("door", &[])).await;
     usher.page(door, 0).await;
     usher.stop().await;
@@ -208,7 +208,7 @@ async fn concurrent_requests_with_one_static_token_open_one_stream() {
     let calls: Vec<_> = (0..50)
         .map(|_| {
             let engine = usher.engine.clone();
-            tokio::spawn(async move { engine.start_key_handshake(reusable("door"), None).await.unwrap() })
+            tokio::spawn(async move { engine.handshakes().start(reusable("door"), None).await.unwrap() })
         })
         .collect();
     let mut answers = Vec::new();
@@ -219,7 +219,7 @@ async fn concurrent_requests_with_one_static_token_open_one_stream() {
     answers.dedup();
     assert_eq!(answers.len(), 1);
     let other = KeyHandshakeRequest { no_request: Some(true), ..reusable("door") };
-    let refused = usher.engine.start_key_handshake(other, None).await.unwrap_err();
+    let refused = usher.engine.handshakes().start(other, None).await.unwrap_err();
     assert!(matches!(refused, StartError::Invalid(fields) if fields[0].pointer == "/no_request"));
     usher.stop().await;
 }
@@ -229,12 +229,12 @@ async fn static_tokens_are_checked() {
     let dir = tempfile::tempdir().unwrap();
     let usher = Running::start(open(dir.path())).await;
     for bad in ["", " ", "a b", "é", "a\n", &"x".repeat(129)] {
-        let refused = usher.engine.start_key_handshake(reusable(bad), None).await.unwrap_err();
+        let refused = usher.engine.handshakes().start(reusable(bad), None).await.unwrap_err();
         assert!(matches!(refused, StartError::Invalid(fields) if fields[0].pointer == "/static_token"), "{bad:?}");
     }
-    usher.engine.start_key_handshake(reusable(&"x".repeat(128)), None).await.unwrap();
-    let single = usher.engine.start_key_handshake(KeyHandshakeRequest::default(), None).await.unwrap();
-    let refused = usher.engine.start_key_handshake(reusable(&token(&single.url)), None).await.unwrap_err();
+    usher.engine.handshakes().start(reusable(&"x".repeat(128)), None).await.unwrap();
+    let single = usher.engine.handshakes().start(KeyHandshakeRequest::default(), None).await.unwrap();
+    let refused = usher.engine.handshakes().start(reusable(&token(&single.url)), None).await.unwrap_err();
     assert!(matches!(refused, StartError::Invalid(fields) if fields[0].pointer == "/static_token"));
     usher.stop().await;
 }
@@ -243,11 +243,11 @@ async fn static_tokens_are_checked() {
 async fn long_poll_wakes_on_an_event_and_leaves_nothing_behind() {
     let dir = tempfile::tempdir().unwrap();
     let usher = Running::start(open(dir.path())).await;
-    let door = usher.engine.start_key_handshake(reusable("door"), None).await.unwrap().stream_id;
+    let door = usher.engine.handshakes().start(reusable("door"), None).await.unwrap().stream_id;
     let polls: Vec<_> = (0..20)
         .map(|_| {
             let engine = usher.engine.clone();
-            tokio::spawn(async move { engine.wait_events(door, 0, 10, Duration::from_secs(60)).await.unwrap() })
+            tokio::spawn(async move { engine.events().wait(door, 0, 10, Duration::from_secs(60)).await.unwrap() })
         })
         .collect();
     tokio::time::sleep(Duration::from_millis(20)).await;
@@ -257,12 +257,12 @@ async fn long_poll_wakes_on_an_event_and_leaves_nothing_behind() {
     }
     // A waiting reader without an event times out by the clock; one that waits while the engine stops ends as well.
     let engine = usher.engine.clone();
-    let vain = tokio::spawn(async move { engine.wait_events(door, 1, 10, Duration::from_secs(60)).await.unwrap() });
+    let vain = tokio::spawn(async move { engine.events().wait(door, 1, 10, Duration::from_secs(60)).await.unwrap() });
     tokio::time::sleep(Duration::from_millis(20)).await;
     usher.clock.turn(Duration::from_secs(60));
     assert_eq!(vain.await.unwrap().events.len(), 0);
     let engine = usher.engine.clone();
-    let last = tokio::spawn(async move { engine.wait_events(door, 1, 10, Duration::from_secs(60)).await.unwrap() });
+    let last = tokio::spawn(async move { engine.events().wait(door, 1, 10, Duration::from_secs(60)).await.unwrap() });
     tokio::time::sleep(Duration::from_millis(20)).await;
     usher.stop().await;
     assert!(!last.await.unwrap().done);
@@ -272,21 +272,21 @@ async fn long_poll_wakes_on_an_event_and_leaves_nothing_behind() {
 async fn pages_are_bounded_and_only_the_last_is_done() {
     let dir = tempfile::tempdir().unwrap();
     let usher = Running::start(open(dir.path())).await;
-    let door = usher.engine.start_key_handshake(reusable("door"), None).await.unwrap().stream_id;
+    let door = usher.engine.handshakes().start(reusable("door"), None).await.unwrap().stream_id;
     for n in 1..=5 {
         usher.receive(n, &user(n), handshake("door", &[])).await;
         usher.page(door, u64::from(n) - 1).await;
     }
-    let page = usher.engine.events(door, 1, 3).await.unwrap();
+    let page = usher.engine.events().read(door, 1, 3).await.unwrap();
     assert_eq!(page.events.iter().map(|event| event.index).collect::<Vec<_>>(), [1, 2, 3]);
     assert_eq!((page.next, page.done), (4, false));
-    assert_eq!(usher.engine.events(door, 77, 3).await.unwrap().next, 77);
+    assert_eq!(usher.engine.events().read(door, 77, 3).await.unwrap().next, 77);
 
-    let single = usher.engine.start_key_handshake(KeyHandshakeRequest::default(), None).await.unwrap();
+    let single = usher.engine.handshakes().start(KeyHandshakeRequest::default(), None).await.unwrap();
     usher.receive(9, &user(1), handshake(&token(&single.url), &[])).await;
     assert!(usher.page(single.stream_id, 0).await.done);
-    assert!(!usher.engine.events(single.stream_id, 0, 0).await.unwrap().done);
-    assert!(usher.engine.events(single.stream_id, 1, 10).await.unwrap().done);
+    assert!(!usher.engine.events().read(single.stream_id, 0, 0).await.unwrap().done);
+    assert!(usher.engine.events().read(single.stream_id, 1, 10).await.unwrap().done);
     usher.stop().await;
 }
 
@@ -304,7 +304,7 @@ async fn device_that_cannot_decrypt_gets_its_own_copy() {
     };
     let device = derive_secret(user(1).secret_key(), &metadata).unwrap();
     let proof = SubkeyProof { main_key: user(1).public_key(), metadata };
-    let stream = usher.engine.start_authentication(ask(1), None).await.unwrap();
+    let stream = usher.engine.logins().authenticate(ask(1), None).await.unwrap();
     let (message, ids) = usher.next_message().await;
     usher.receive(1, &device, WalletMessage::SubkeyProof { proof, about: ids[0] }).await;
     let (second, _) = usher.next_message().await;
@@ -321,12 +321,12 @@ async fn open_streams_are_limited_and_finished_ones_make_room() {
     let dir = tempfile::tempdir().unwrap();
     let small = EngineOptions { max_open_streams: 2, ..options() };
     let usher = Running::start_at(open(dir.path()), small, NOW, 1).await;
-    let first = usher.engine.start_key_handshake(KeyHandshakeRequest::default(), None).await.unwrap();
-    usher.engine.start_authentication(ask(1), None).await.unwrap();
-    assert!(matches!(usher.engine.start_authentication(ask(1), None).await, Err(StartError::TooManyOpen)));
+    let first = usher.engine.handshakes().start(KeyHandshakeRequest::default(), None).await.unwrap();
+    usher.engine.logins().authenticate(ask(1), None).await.unwrap();
+    assert!(matches!(usher.engine.logins().authenticate(ask(1), None).await, Err(StartError::TooManyOpen)));
     usher.receive(1, &user(1), handshake(&token(&first.url), &[])).await;
     usher.page(first.stream_id, 0).await;
-    usher.engine.start_authentication(ask(1), None).await.unwrap();
+    usher.engine.logins().authenticate(ask(1), None).await.unwrap();
     usher.stop().await;
 }
 
@@ -334,23 +334,23 @@ async fn open_streams_are_limited_and_finished_ones_make_room() {
 async fn finished_streams_are_removed_after_retention_and_open_ones_stay() {
     let dir = tempfile::tempdir().unwrap();
     let usher = Running::start(open(dir.path())).await;
-    let done = usher.engine.start_key_handshake(KeyHandshakeRequest::default(), None).await.unwrap();
-    let door = usher.engine.start_key_handshake(reusable("door"), None).await.unwrap();
+    let done = usher.engine.handshakes().start(KeyHandshakeRequest::default(), None).await.unwrap();
+    let door = usher.engine.handshakes().start(reusable("door"), None).await.unwrap();
     usher.receive(1, &user(1), handshake(&token(&done.url), &[])).await;
     usher.page(done.stream_id, 0).await;
     usher.clock.turn(options().retention);
     let gone = async {
-        while usher.engine.events(done.stream_id, 0, 10).await.is_ok() {
+        while usher.engine.events().read(done.stream_id, 0, 10).await.is_ok() {
             usher.clock.turn(Duration::from_secs(3600));
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     };
     tokio::time::timeout(Duration::from_secs(20), gone).await.expect("still there");
     for open in [door.stream_id, StreamId::SUBSCRIPTIONS] {
-        assert!(!usher.engine.events(open, 0, 10).await.unwrap().done);
+        assert!(!usher.engine.events().read(open, 0, 10).await.unwrap().done);
     }
     let unknown = StreamId::from_parts(NOW.0, [1; 10]);
-    assert!(matches!(usher.engine.events(unknown, 0, 10).await, Err(EventsError::NotFound)));
+    assert!(matches!(usher.engine.events().read(unknown, 0, 10).await, Err(EventsError::NotFound)));
     usher.stop().await;
 }
 
@@ -360,8 +360,8 @@ async fn long_store_outage_loses_no_reply_and_no_timeout() {
     let sqlite = open(dir.path());
     let store = Failing::on(sqlite.clone());
     let usher = Running::start_with(store.clone(), sqlite, None, options(), NOW, 1).await;
-    let scanned = usher.engine.start_key_handshake(KeyHandshakeRequest::default(), None).await.unwrap();
-    let forgotten = usher.engine.start_authentication(ask(1), None).await.unwrap();
+    let scanned = usher.engine.handshakes().start(KeyHandshakeRequest::default(), None).await.unwrap();
+    let forgotten = usher.engine.logins().authenticate(ask(1), None).await.unwrap();
     store.failures.store(usize::MAX, Ordering::SeqCst);
     usher.receive(1, &user(1), handshake(&token(&scanned.url), &[])).await;
     for _ in 0..150 {
@@ -371,7 +371,7 @@ async fn long_store_outage_loses_no_reply_and_no_timeout() {
     store.failures.store(0, Ordering::SeqCst);
     let told = async {
         for stream in [scanned.stream_id, forgotten] {
-            while !usher.engine.events(stream, 0, 10).await.unwrap().done {
+            while !usher.engine.events().read(stream, 0, 10).await.unwrap().done {
                 usher.clock.turn(Duration::from_secs(1));
                 tokio::time::sleep(Duration::from_millis(3)).await;
             }
@@ -386,7 +386,7 @@ async fn scan_flood_delays_nobody_and_reports_each_user_once() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
     let mut usher = Running::start(store.clone()).await;
-    let door = usher.engine.start_key_handshake(reusable("door"), None).await.unwrap().stream_id;
+    let door = usher.engine.handshakes().start(reusable("door"), None).await.unwrap().stream_id;
     let inbox = usher.inbox.clone();
     // More than one handshake accepts, each twice, and half of them under the same Nostr event.
     let crowd = tokio::spawn(async move {
@@ -403,7 +403,7 @@ async fn scan_flood_delays_nobody_and_reports_each_user_once() {
             }
         }
     });
-    let login = usher.engine.start_authentication(ask(1), None).await.unwrap();
+    let login = usher.engine.logins().authenticate(ask(1), None).await.unwrap();
     let (message, _) = usher.next_message().await;
     usher.receive(255, &user(1), approval(&challenge(&message))).await;
     assert_eq!(data(&usher.page(login, 0).await, 0)["status"], "approved");
@@ -435,12 +435,12 @@ async fn short_store_outage_loses_no_reply() {
     let store = Failing::on(sqlite.clone());
     let usher = Running::start_with(store.clone(), sqlite, None, options(), NOW, 1).await;
     store.failures.store(1, Ordering::SeqCst);
-    assert!(matches!(usher.engine.start_authentication(ask(1), None).await, Err(StartError::Store(_))));
-    let started = usher.engine.start_key_handshake(KeyHandshakeRequest::default(), None).await.unwrap();
+    assert!(matches!(usher.engine.logins().authenticate(ask(1), None).await, Err(StartError::Store(_))));
+    let started = usher.engine.handshakes().start(KeyHandshakeRequest::default(), None).await.unwrap();
     store.failures.store(5, Ordering::SeqCst);
     usher.receive(1, &user(1), handshake(&token(&started.url), &[])).await;
     let told = async {
-        while !usher.engine.events(started.stream_id, 0, 10).await.unwrap().done {
+        while !usher.engine.events().read(started.stream_id, 0, 10).await.unwrap().done {
             usher.clock.turn(Duration::from_secs(1));
             tokio::time::sleep(Duration::from_millis(5)).await;
         }

@@ -153,9 +153,9 @@ const DAY: Duration = Duration::from_secs(24 * 3_600);
 /// Reads from every position, as a page and with waiting: each reader gets all later events, or an error that names the gap.
 async fn read_from_everywhere(usher: &Running, stream: StreamId, first: u64, next: u64) {
     for after in 0..next + 2 {
-        let page = usher.engine.events(stream, after, 10_000).await;
+        let page = usher.engine.events().read(stream, after, 10_000).await;
         // A task that has to wait here waits for ever: the clock stands still.
-        let waited = usher.engine.wait_events(stream, after, 10_000, DAY);
+        let waited = usher.engine.events().wait(stream, after, 10_000, DAY);
         let waited = tokio::time::timeout(Duration::from_millis(5), waited).await;
         let page = match page {
             Err(EventsError::Removed { first: left }) => {
@@ -176,7 +176,7 @@ async fn read_from_everywhere(usher: &Running, stream: StreamId, first: u64, nex
 
 async fn first_is(usher: &Running, stream: StreamId, first: u64) {
     let wait = async {
-        while usher.engine.events(stream, 0, 1).await.map_or(0, |page| page.first.unwrap_or(0)) != first {
+        while usher.engine.events().read(stream, 0, 1).await.map_or(0, |page| page.first.unwrap_or(0)) != first {
             tokio::time::sleep(Duration::from_millis(2)).await;
         }
     };
@@ -190,7 +190,7 @@ async fn old_events_of_a_reusable_handshake_are_removed_and_readers_notified() {
     let usher = Running::start(store.clone()).await;
     let request =
         || KeyHandshakeRequest { static_token: Some("poster".to_owned()), no_request: None, return_url: None };
-    let stream = usher.engine.start_key_handshake(request(), None).await.unwrap().stream_id;
+    let stream = usher.engine.handshakes().start(request(), None).await.unwrap().stream_id;
     let scan = async |usher: &Running, message: u8, number: u8, index: u64| {
         usher.receive(message, &user(number), handshake("poster", &[])).await;
         assert_eq!(usher.page(stream, index).await.next, index + 1);
@@ -211,8 +211,8 @@ async fn old_events_of_a_reusable_handshake_are_removed_and_readers_notified() {
     scan(&usher, 6, 1, 5).await;
     usher.receive(7, &user(1), handshake("poster", &[])).await;
     scan(&usher, 8, 6, 6).await;
-    assert_eq!(usher.engine.events(stream, 5, 10).await.unwrap().events.len(), 2);
-    assert_eq!(usher.engine.reusable_handshakes(None, 10).await.unwrap().handshakes[0].accepted, 7);
+    assert_eq!(usher.engine.events().read(stream, 5, 10).await.unwrap().events.len(), 2);
+    assert_eq!(usher.engine.handshakes().list(None, 10).await.unwrap().handshakes[0].accepted, 7);
 
     let now = usher.clock.now();
     usher.stop().await;
@@ -223,8 +223,8 @@ async fn old_events_of_a_reusable_handshake_are_removed_and_readers_notified() {
     first_is(&usher, stream, 6).await;
     read_from_everywhere(&usher, stream, 6, 7).await;
     scan(&usher, 9, 9, 7).await;
-    usher.engine.close_key_handshake(stream).await.unwrap();
-    let page = usher.engine.events(stream, 0, 10).await.unwrap();
+    usher.engine.handshakes().close(stream).await.unwrap();
+    let page = usher.engine.events().read(stream, 0, 10).await.unwrap();
     assert_eq!((page.first, page.next, page.done), (Some(6), 8, true));
     usher.stop().await;
 }
@@ -268,10 +268,10 @@ async fn interrupted_cleanup_leaves_no_gap_in_the_stream() {
     let usher = Running::start_with(stuck(&sqlite, 1), sqlite.clone(), None, options(), NOW, 1).await;
     first_is(&usher, StreamId::SUBSCRIPTIONS, 500).await;
     for after in [1, 499] {
-        let page = usher.engine.events(StreamId::SUBSCRIPTIONS, after, 10).await;
+        let page = usher.engine.events().read(StreamId::SUBSCRIPTIONS, after, 10).await;
         assert!(matches!(page, Err(EventsError::Removed { first: 500 })), "{after}");
     }
-    assert_eq!(usher.engine.events(StreamId::SUBSCRIPTIONS, 500, 10_000).await.unwrap().events.len(), 703);
+    assert_eq!(usher.engine.events().read(StreamId::SUBSCRIPTIONS, 500, 10_000).await.unwrap().events.len(), 703);
     usher.stop().await;
 
     let usher = Running::start_at(sqlite, options(), NOW, 2).await;
@@ -287,7 +287,7 @@ async fn damaged_first_event_is_reported_by_its_own_index() {
     let sqlite = open(dir.path());
     let usher = Running::start(sqlite.clone()).await;
     let request = KeyHandshakeRequest { static_token: Some("poster".to_owned()), no_request: None, return_url: None };
-    let stream = usher.engine.start_key_handshake(request, None).await.unwrap().stream_id;
+    let stream = usher.engine.handshakes().start(request, None).await.unwrap().stream_id;
     for n in 1..=4_u8 {
         usher.receive(n, &user(n), handshake("poster", &[])).await;
         usher.page(stream, u64::from(n) - 1).await;
@@ -295,10 +295,10 @@ async fn damaged_first_event_is_reported_by_its_own_index() {
     assert_eq!(sqlite.remove_events(stream, UnixMillis(u64::MAX), 2).await.unwrap(), 2);
     let file = rusqlite::Connection::open(dir.path().join("usher.sqlite")).unwrap();
     file.execute("UPDATE events SET type = 'x' WHERE stream = ?1 AND idx = 2", [stream.as_bytes()]).unwrap();
-    assert!(matches!(usher.engine.events(stream, 0, 10).await, Err(EventsError::Damaged { index: 2 })));
-    assert!(matches!(usher.engine.events(stream, 1, 10).await, Err(EventsError::Removed { first: 2 })));
-    assert!(matches!(usher.engine.events(stream, 2, 10).await, Err(EventsError::Damaged { index: 2 })));
-    assert_eq!(usher.engine.events(stream, 3, 10).await.unwrap().events.len(), 1);
+    assert!(matches!(usher.engine.events().read(stream, 0, 10).await, Err(EventsError::Damaged { index: 2 })));
+    assert!(matches!(usher.engine.events().read(stream, 1, 10).await, Err(EventsError::Removed { first: 2 })));
+    assert!(matches!(usher.engine.events().read(stream, 2, 10).await, Err(EventsError::Damaged { index: 2 })));
+    assert_eq!(usher.engine.events().read(stream, 3, 10).await.unwrap().events.len(), 1);
     // It goes with its time, as any other.
     usher.clock.turn(31 * DAY);
     first_is(&usher, stream, 3).await;

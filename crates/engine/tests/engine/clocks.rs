@@ -52,7 +52,7 @@ async fn passes(usher: &Running, most: u64, mut holds: impl AsyncFnMut() -> bool
 }
 
 async fn has_events(usher: &Running, stream: StreamId) -> bool {
-    !usher.engine.events(stream, 0, 10).await.unwrap().events.is_empty()
+    !usher.engine.events().read(stream, 0, 10).await.unwrap().events.is_empty()
 }
 
 #[tokio::test]
@@ -61,7 +61,7 @@ async fn clock_set_back_does_not_delay_invoice_look_ups() {
     let wallet = Arc::new(FakeWallet::default());
     wallet.tells(true);
     let mut usher = Running::start_paying(open(dir.path()), &wallet, options(), NOW, 1).await;
-    let stream = usher.engine.start_single_payment(payment(None, 3_000), None).await.unwrap();
+    let stream = usher.engine.payments().request(payment(None, 3_000), None).await.unwrap();
     next_message(&mut usher, "invoice", &[]).await;
     pass(&usher, 5).await;
     usher.clock.turn_back(HOURS);
@@ -75,7 +75,7 @@ async fn clock_set_back_does_not_delay_invoice_look_ups() {
 async fn clock_set_back_does_not_delay_repetition_or_expiry() {
     let dir = tempfile::tempdir().unwrap();
     let mut usher = Running::start(open(dir.path())).await;
-    let stream = usher.engine.start_authentication(authenticate(), None).await.unwrap();
+    let stream = usher.engine.logins().authenticate(authenticate(), None).await.unwrap();
     usher.next_message().await;
     pass(&usher, 1).await;
     usher.clock.turn_back(HOURS);
@@ -93,7 +93,7 @@ async fn clock_set_back_does_not_delay_webhooks() {
     let (store, app) = (open(dir.path()), Arc::new(App::default()));
     let usher = Running::start_with(store.clone(), store, Some(app.clone()), options(), NOW, 1).await;
     let request = KeyHandshakeRequest { static_token: Some("door".to_owned()), no_request: None, return_url: None };
-    usher.engine.start_key_handshake(request, None).await.unwrap();
+    usher.engine.handshakes().start(request, None).await.unwrap();
     usher.receive(1, &user(1), handshake("door", &[])).await;
     for posts in 1..4 {
         passes(&usher, 200, async || app.posts() == posts).await;
@@ -111,7 +111,7 @@ async fn clock_set_back_does_not_delay_retries_of_invoice_creation() {
     let wallet = Arc::new(FakeWallet::default());
     wallet.hang(true);
     let mut usher = Running::start_paying(open(dir.path()), &wallet, options(), NOW, 1).await;
-    let stream = usher.engine.start_single_payment(payment(None, 3_000), None).await.unwrap();
+    let stream = usher.engine.payments().request(payment(None, 3_000), None).await.unwrap();
     until("it is asked", || wallet.made().len() == 1).await;
     usher.clock.turn_back(HOURS);
     // All tries together may take a minute.
@@ -128,10 +128,10 @@ async fn clock_set_back_during_downtime_delays_nothing() {
     let (store, app) = (open(dir.path()), Arc::new(App::default()));
     let usher = Running::start_with(store.clone(), store.clone(), Some(app.clone()), options(), NOW, 1).await;
     let request = KeyHandshakeRequest { static_token: Some("door".to_owned()), no_request: None, return_url: None };
-    usher.engine.start_key_handshake(request, None).await.unwrap();
+    usher.engine.handshakes().start(request, None).await.unwrap();
     usher.receive(1, &user(1), handshake("door", &[])).await;
     passes(&usher, 20, async || app.posts() == 2).await;
-    let stream = usher.engine.start_authentication(authenticate(), None).await.unwrap();
+    let stream = usher.engine.logins().authenticate(authenticate(), None).await.unwrap();
     usher.stop().await;
 
     for (seed, restarted) in [(2, NOW.minus(HOURS)), (3, NOW.minus(HOURS).plus(Duration::from_secs(60)))] {
@@ -154,7 +154,7 @@ async fn times_set_by_the_right_clock_survive_a_correction() {
     let dir = tempfile::tempdir().unwrap();
     let wallet = Arc::new(FakeWallet::default());
     let mut usher = Running::start_paying(open(dir.path()), &wallet, options(), NOW, 1).await;
-    let stream = usher.engine.start_single_payment(payment(None, 20_000), None).await.unwrap();
+    let stream = usher.engine.payments().request(payment(None, 20_000), None).await.unwrap();
     next_message(&mut usher, "invoice", &[]).await;
     usher.clock.turn_forward(HOURS);
     pass(&usher, 10).await;
@@ -170,10 +170,10 @@ async fn times_set_by_the_right_clock_survive_a_correction() {
 async fn clock_jump_forward_neither_skips_nor_floods() {
     let dir = tempfile::tempdir().unwrap();
     let mut usher = Running::start(open(dir.path())).await;
-    let handshake = usher.engine.start_key_handshake(KeyHandshakeRequest::default(), None).await.unwrap();
+    let handshake = usher.engine.handshakes().start(KeyHandshakeRequest::default(), None).await.unwrap();
     let mut streams = Vec::new();
     for _ in 0..100 {
-        streams.push(usher.engine.start_authentication(authenticate(), None).await.unwrap());
+        streams.push(usher.engine.logins().authenticate(authenticate(), None).await.unwrap());
     }
     for _ in 0..100 {
         usher.next_message().await;
@@ -200,7 +200,7 @@ async fn clock_a_month_ahead_at_start_removes_nothing_for_a_day() {
     let store = open(dir.path());
     let short = || EngineOptions { handshake_ttl: Duration::from_secs(60), ..options() };
     let usher = Running::start_at(store.clone(), short(), NOW, 1).await;
-    let stream = usher.engine.start_key_handshake(KeyHandshakeRequest::default(), None).await.unwrap().stream_id;
+    let stream = usher.engine.handshakes().start(KeyHandshakeRequest::default(), None).await.unwrap().stream_id;
     passes(&usher, 100, async || has_events(&usher, stream).await).await;
     usher.stop().await;
 
@@ -236,13 +236,13 @@ async fn relays_are_kept_only_for_users_still_contacted() {
     let store = open(dir.path());
     let mut usher = Running::start(store.clone()).await;
     for n in [1, 2] {
-        let started = usher.engine.start_key_handshake(KeyHandshakeRequest::default(), None).await.unwrap();
+        let started = usher.engine.handshakes().start(KeyHandshakeRequest::default(), None).await.unwrap();
         usher.receive(n, &user(n), handshake(&common::token(&started.url), &["wss://theirs"])).await;
         usher.page(started.stream_id, 0).await;
     }
     for _ in 0..3 {
         usher.clock.turn(300 * DAY);
-        usher.engine.start_authentication(authenticate(), None).await.unwrap();
+        usher.engine.logins().authenticate(authenticate(), None).await.unwrap();
         while usher.next_message().await.0.relays != ["wss://theirs"] {}
     }
     let forgotten = async {
@@ -262,9 +262,9 @@ async fn clock_a_month_ahead_at_start_ends_and_charges_nothing() {
     let wallet = Arc::new(FakeWallet::default());
     let mut usher = Running::start_paying(open(dir.path()), &wallet, options(), NOW, 1).await;
     subscribe(&mut usher, true, NOW.secs() + 7_200).await;
-    let payment = usher.engine.start_single_payment(payment(None, 3_000), None).await.unwrap();
+    let payment = usher.engine.payments().request(payment(None, 3_000), None).await.unwrap();
     next_message(&mut usher, "invoice", &[]).await;
-    let asked = usher.engine.start_authentication(authenticate(), None).await.unwrap();
+    let asked = usher.engine.logins().authenticate(authenticate(), None).await.unwrap();
     usher.next_message().await;
     usher.stop().await;
 
@@ -275,7 +275,7 @@ async fn clock_a_month_ahead_at_start_ends_and_charges_nothing() {
     assert!(!has_events(&usher, asked).await && !has_events(&usher, payment).await);
     assert_eq!(wallet.made().len(), made, "nobody is charged");
     // New requests are not delayed.
-    let new = usher.engine.start_authentication(authenticate(), None).await.unwrap();
+    let new = usher.engine.logins().authenticate(authenticate(), None).await.unwrap();
     usher.next_message().await;
     // Corrected: the old request is repeated, and ends when it would have.
     usher.clock.turn_back(31 * DAY);
@@ -298,7 +298,7 @@ async fn service_resumes_ten_minutes_after_a_month_off() {
     let wallet = Arc::new(FakeWallet::default());
     let mut usher = Running::start_paying(open(dir.path()), &wallet, options(), NOW, 1).await;
     subscribe(&mut usher, true, NOW.secs() + 7_200).await;
-    let asked = usher.engine.start_authentication(authenticate(), None).await.unwrap();
+    let asked = usher.engine.logins().authenticate(authenticate(), None).await.unwrap();
     usher.next_message().await;
     usher.stop().await;
     let made = wallet.made().len();

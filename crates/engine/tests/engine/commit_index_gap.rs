@@ -20,7 +20,7 @@ async fn charge_is_not_requested_if_its_subscription_closes_in_the_gap() {
     store.hold.store(true, Ordering::SeqCst);
     usher.clock.turn(Duration::from_secs(100));
     until("the charge is committed", || store.held.load(Ordering::SeqCst) == 1).await;
-    usher.engine.close_subscription(user(1).public_key(), "s", None).await.unwrap();
+    usher.engine.subscriptions().close(user(1).public_key(), "s", None).await.unwrap();
     store.hold.store(false, Ordering::SeqCst);
     // The user's wallet gets the close; a charge would be requested within a moment, and repeatedly.
     next_message(&mut usher, "by_service", &[]).await;
@@ -49,7 +49,7 @@ fn close(subscription_id: &str) -> WalletMessage {
 }
 
 async fn state(usher: &Running, id: &str) -> Option<SubscriptionState> {
-    usher.engine.subscription(id).await.ok().map(|view| view.state)
+    usher.engine.subscriptions().view(id).await.ok().map(|view| view.state)
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -64,7 +64,7 @@ async fn subscription_can_be_read_and_closed_in_the_gap() {
     usher.receive(1, &user(1), agrees).await;
     until("it is committed", || store.held.load(Ordering::SeqCst) == 1).await;
     assert_eq!(state(&usher, "s").await, Some(SubscriptionState::Active));
-    usher.engine.close_subscription(user(1).public_key(), "s", None).await.unwrap();
+    usher.engine.subscriptions().close(user(1).public_key(), "s", None).await.unwrap();
     store.hold.store(false, Ordering::SeqCst);
     assert_eq!(statuses(&usher, stream, 1).await, ["approved"]);
     next_message(&mut usher, "by_service", &[]).await;
@@ -133,7 +133,7 @@ async fn payment_started_while_its_subscription_closes_is_refused_or_withdrawn()
     store.hold.store(true, Ordering::SeqCst);
     let asking = {
         let engine = usher.engine.clone();
-        tokio::spawn(async move { engine.start_single_payment(payment(Some("s"), 3_600), None).await })
+        tokio::spawn(async move { engine.payments().request(payment(Some("s"), 3_600), None).await })
     };
     until("it is committed", || store.held.load(Ordering::SeqCst) == 1).await;
     usher.receive(1, &user(1), close("s")).await;
@@ -141,7 +141,7 @@ async fn payment_started_while_its_subscription_closes_is_refused_or_withdrawn()
     store.hold.store(false, Ordering::SeqCst);
     let stream = asking.await.unwrap().unwrap();
     assert_eq!(statuses(&usher, stream, 1).await, ["error"], "it is not owed any more");
-    let late = usher.engine.start_single_payment(payment(Some("s"), 3_600), None).await;
+    let late = usher.engine.payments().request(payment(Some("s"), 3_600), None).await;
     assert!(matches!(late, Err(StartError::Invalid(_))), "{late:?}");
     pass(&usher, 60).await;
     assert!(usher.messages.try_recv().is_err(), "the user is asked for a payment");
@@ -170,7 +170,7 @@ async fn subscriptions_closed_at_their_due_moment_charge_nobody() {
     let mut closing = tokio::task::JoinSet::new();
     for n in 0..MANY {
         let (engine, id) = (usher.engine.clone(), format!("s{n}"));
-        closing.spawn(async move { engine.close_subscription(user(1).public_key(), &id, None).await.unwrap() });
+        closing.spawn(async move { engine.subscriptions().close(user(1).public_key(), &id, None).await.unwrap() });
     }
     closing.join_all().await;
     until("the other is charged", || !wallet.made().is_empty() && usher.messages.try_recv().is_ok()).await;

@@ -46,12 +46,12 @@ impl WebhookSender for App {
 
 async fn authenticate(usher: &Running, n: u8) -> StreamId {
     let request = AuthenticateKey { main_key: user(n).public_key(), subkeys: Vec::new() };
-    usher.engine.start_authentication(request, None).await.unwrap()
+    usher.engine.logins().authenticate(request, None).await.unwrap()
 }
 
 async fn door(usher: &Running, token: &str) -> StreamId {
     let request = KeyHandshakeRequest { static_token: Some(token.to_owned()), no_request: None, return_url: None };
-    usher.engine.start_key_handshake(request, None).await.unwrap().stream_id
+    usher.engine.handshakes().start(request, None).await.unwrap().stream_id
 }
 
 #[tokio::test]
@@ -60,7 +60,7 @@ async fn payment_is_reported_although_its_subscription_is_damaged() {
     let wallet = Arc::new(FakeWallet::default());
     let mut usher = Running::start_paying(open(dir.path()), &wallet, options(), NOW, 1).await;
     subscribe(&mut usher, false, NOW.secs() + 3_600).await;
-    let stream = usher.engine.start_single_payment(payment(Some("s"), 3_000), None).await.unwrap();
+    let stream = usher.engine.payments().request(payment(Some("s"), 3_000), None).await.unwrap();
     next_message(&mut usher, "invoice", &[]).await;
     damage(dir.path(), "UPDATE operations SET state = '{}' WHERE kind = 8", &[]);
     wallet.settle(0);
@@ -68,7 +68,7 @@ async fn payment_is_reported_although_its_subscription_is_damaged() {
     assert_eq!(statuses(&usher, stream, 1).await, ["paid"]);
     assert_eq!(found(&usher)[0].0, Table::Operations);
     let filter = SubscriptionFilter::default();
-    assert!(usher.engine.subscriptions(filter, None, 10).await.unwrap().subscriptions.is_empty());
+    assert!(usher.engine.subscriptions().list(filter, None, 10).await.unwrap().subscriptions.is_empty());
     usher.stop().await;
 }
 
@@ -108,7 +108,7 @@ async fn money_for_a_damaged_payment_is_reported_after_repair() {
     let dir = tempfile::tempdir().unwrap();
     let wallet = Arc::new(FakeWallet::default());
     let mut usher = Running::start_paying(open(dir.path()), &wallet, options(), NOW, 1).await;
-    let stream = usher.engine.start_single_payment(payment(None, 3_000), None).await.unwrap();
+    let stream = usher.engine.payments().request(payment(None, 3_000), None).await.unwrap();
     next_message(&mut usher, "invoice", &[]).await;
     let raw = Connection::open(dir.path().join("usher.sqlite")).unwrap();
     let state: String =
@@ -154,11 +154,11 @@ async fn damaged_event_is_reported_to_readers_and_its_delivery_fails() {
     usher.receive(3, &user(3), handshake("door", &[])).await;
     until("the next one is posted", || app.0.lock().contains(&(stream, 2))).await;
     assert_eq!(app.0.lock().len(), 3);
-    assert_eq!(usher.engine.events(stream, 0, 10).await.unwrap().events.len(), 1);
-    let damaged = usher.engine.events(stream, 1, 10).await;
+    assert_eq!(usher.engine.events().read(stream, 0, 10).await.unwrap().events.len(), 1);
+    let damaged = usher.engine.events().read(stream, 1, 10).await;
     assert!(matches!(damaged, Err(EventsError::Damaged { index: 1 })));
-    assert_eq!(usher.engine.events(stream, 2, 10).await.unwrap().events.len(), 1);
-    let failed = usher.engine.webhook_deliveries(DeliveryStatus::Failed, None, 10).await.unwrap();
+    assert_eq!(usher.engine.events().read(stream, 2, 10).await.unwrap().events.len(), 1);
+    let failed = usher.engine.webhooks().list(DeliveryStatus::Failed, None, 10).await.unwrap();
     assert_eq!(failed.iter().map(|delivery| delivery.event.index).collect::<Vec<_>>(), [0]);
     assert_eq!(
         found(&usher),
@@ -175,7 +175,7 @@ async fn damaged_event_is_reported_to_readers_and_its_delivery_fails() {
 async fn damaged_message_and_relays_do_not_affect_other_users() {
     let dir = tempfile::tempdir().unwrap();
     let mut usher = Running::start(open(dir.path())).await;
-    let single = usher.engine.start_key_handshake(KeyHandshakeRequest::default(), None).await.unwrap();
+    let single = usher.engine.handshakes().start(KeyHandshakeRequest::default(), None).await.unwrap();
     usher.receive(1, &user(2), handshake(&common::token(&single.url), &["wss://a"])).await;
     usher.page(single.stream_id, 0).await;
     damage(dir.path(), "UPDATE user_relays SET relays = '{'", &[]);
@@ -212,7 +212,7 @@ async fn handshakes(usher: &Running, count: u8) -> StreamId {
 
 /// The indexes of a page, or the index of the event that is damaged.
 async fn read(usher: &Running, stream: StreamId, after: u64) -> Result<Vec<u64>, u64> {
-    match usher.engine.events(stream, after, 10).await {
+    match usher.engine.events().read(stream, after, 10).await {
         Ok(page) => Ok(page.events.iter().map(|event| event.index).collect()),
         Err(EventsError::Damaged { index }) => Err(index),
         Err(error) => panic!("{error}"),
@@ -269,9 +269,9 @@ async fn operation_with_impossible_numbers_is_set_aside_but_readable() {
     damage(dir.path(), "UPDATE operations SET finished_at = -1 WHERE id = ?1", &[ended.as_bytes()]);
     let usher = Running::start_at(open(dir.path()), options(), NOW, 2).await;
     assert_eq!(read(&usher, stream, 0).await, Ok(vec![0, 1]));
-    let page = usher.engine.events(ended, 0, 10).await.unwrap();
+    let page = usher.engine.events().read(ended, 0, 10).await.unwrap();
     assert_eq!((page.events.len(), page.done), (1, true));
-    assert!(usher.engine.reusable_handshakes(None, 10).await.unwrap().handshakes.is_empty());
+    assert!(usher.engine.handshakes().list(None, 10).await.unwrap().handshakes.is_empty());
     assert_eq!(found(&usher).len(), 2);
     // The housekeeping of the start takes neither for old.
     pass(&usher, 5).await;
@@ -284,26 +284,26 @@ async fn damaged_reusable_login_ends_the_logins_at_it_and_nothing_else() {
     let dir = tempfile::tempdir().unwrap();
     let mut usher = Running::start(open(dir.path())).await;
     let login = |static_token: &str| LoginRequest { static_token: Some(static_token.to_owned()), return_url: None };
-    let poster = usher.engine.start_login(login("poster"), None).await.unwrap();
+    let poster = usher.engine.logins().start(login("poster"), None).await.unwrap();
     let secret = poster.page_url.rsplit('/').next().unwrap();
     usher.receive(1, &user(1), handshake("poster", &[])).await;
     let asked = challenge(&usher.next_message().await.0);
-    let visit = usher.engine.visit_login(poster.stream_id, secret, &[], Visitor::Loopback).await.unwrap();
-    until("the scan is told", || usher.engine.metrics().scans_accepted == 1).await;
+    let visit = usher.engine.logins().visit(poster.stream_id, secret, &[], Visitor::Loopback).await.unwrap();
+    until("the scan is told", || usher.engine.scan_metrics().accepted == 1).await;
     damage(dir.path(), STATE, &[poster.stream_id.as_bytes()]);
 
     usher.receive(2, &user(1), approval(&asked)).await;
     until("the login is over", || usher.engine.open_streams() == 3).await;
     assert_eq!(found(&usher), [(Table::Operations, poster.stream_id.to_string())]);
     let browser = visit.new_browser.as_ref().map(|(browser, _)| browser.as_str());
-    match usher.engine.open_login(visit.login, &visit.page_secret, browser, false).await.unwrap() {
+    match usher.engine.logins().open(visit.login, &visit.page_secret, browser, false).await.unwrap() {
         OpenedLogin::Page { view, .. } => assert_eq!(view.state, LoginState::Expired, "the app would not learn of it"),
         _ => panic!("the page is gone"),
     }
-    let refused = usher.engine.visit_login(poster.stream_id, secret, &[], Visitor::Loopback).await;
+    let refused = usher.engine.logins().visit(poster.stream_id, secret, &[], Visitor::Loopback).await;
     assert!(matches!(refused, Err(LoginPageError::NotFound)));
 
-    let other = usher.engine.start_login(login("door"), None).await.unwrap();
+    let other = usher.engine.logins().start(login("door"), None).await.unwrap();
     usher.receive(3, &user(2), handshake("door", &[])).await;
     let asked = challenge(&usher.next_message().await.0);
     usher.receive(4, &user(2), approval(&asked)).await;

@@ -71,7 +71,7 @@ async fn start(store: &Arc<SqliteStore>, app: &Arc<App>, now: UnixMillis) -> Run
 }
 
 async fn door(usher: &Running, token: &str) -> StreamId {
-    usher.engine.start_key_handshake(reusable(token), None).await.unwrap().stream_id
+    usher.engine.handshakes().start(reusable(token), None).await.unwrap().stream_id
 }
 
 fn reusable(token: &str) -> KeyHandshakeRequest {
@@ -221,7 +221,7 @@ async fn delivery_fails_after_three_days_and_can_be_retried() {
     app.refuse.lock().insert(stream, usize::MAX);
     usher.receive(1, &user(1), handshake("door", &[])).await;
     let given_up = async {
-        while usher.engine.count_webhook_deliveries().await.unwrap().failed == 0 {
+        while usher.engine.webhooks().count().await.unwrap().failed == 0 {
             tokio::time::sleep(Duration::from_millis(3)).await;
             usher.clock.turn(Duration::from_secs(900));
         }
@@ -229,14 +229,14 @@ async fn delivery_fails_after_three_days_and_can_be_retried() {
     tokio::time::timeout(Duration::from_secs(20), given_up).await.expect("never given up");
     let tried = app.posts.load(Ordering::SeqCst);
     assert!((9..25).contains(&tried), "{tried}");
-    let failed = usher.engine.webhook_deliveries(DeliveryStatus::Failed, None, 10).await.unwrap();
+    let failed = usher.engine.webhooks().list(DeliveryStatus::Failed, None, 10).await.unwrap();
     assert_eq!((failed[0].event.index, failed[0].last_status), (0, Some(500)));
 
     app.refuse.lock().clear();
     usher.receive(2, &user(2), handshake("door", &[])).await;
     assert_eq!(app.wait(&usher, 1, Duration::ZERO).await, [(stream, 1)]);
-    assert!(usher.engine.retry_webhook_delivery(stream, 0, None).await.unwrap().is_some());
-    assert!(usher.engine.retry_webhook_delivery(stream, 7, None).await.unwrap().is_none());
+    assert!(usher.engine.webhooks().retry(stream, 0, None).await.unwrap().is_some());
+    assert!(usher.engine.webhooks().retry(stream, 7, None).await.unwrap().is_none());
     assert_eq!(app.wait(&usher, 2, Duration::ZERO).await[1], (stream, 0));
     usher.stop().await;
 }
@@ -253,14 +253,14 @@ async fn waiting_delivery_can_be_retried_at_once() {
     }
     usher.page(stream, 1).await;
     let refused = async {
-        while usher.engine.webhook_deliveries(DeliveryStatus::Pending, None, 1).await.unwrap()[0].attempts == 0 {
+        while usher.engine.webhooks().list(DeliveryStatus::Pending, None, 1).await.unwrap()[0].attempts == 0 {
             tokio::time::sleep(Duration::from_millis(2)).await;
         }
     };
     tokio::time::timeout(Duration::from_secs(20), refused).await.expect("recorded");
     // The clock stands still, so nothing would be posted on its own. The second one waits for the first, which is
     // posted as well.
-    let retried = usher.engine.retry_webhook_delivery(stream, 1, None).await.unwrap().unwrap();
+    let retried = usher.engine.webhooks().retry(stream, 1, None).await.unwrap().unwrap();
     assert_eq!((retried.status, retried.attempts), (DeliveryStatus::Pending, 0));
     assert_eq!(app.wait(&usher, 2, Duration::ZERO).await, [(stream, 0), (stream, 1)]);
     usher.stop().await;
@@ -364,25 +364,25 @@ async fn response_is_stored_with_the_operation_it_started() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
     let usher = Running::start(store.clone()).await;
-    let first = usher.engine.start_key_handshake(KeyHandshakeRequest::default(), Some(once(1))).await.unwrap();
-    let kept = usher.engine.idempotency_record(&IdempotencyKey([1; 32])).await.unwrap().unwrap();
+    let first = usher.engine.handshakes().start(KeyHandshakeRequest::default(), Some(once(1))).await.unwrap();
+    let kept = usher.engine.idempotency().get(&IdempotencyKey([1; 32])).await.unwrap().unwrap();
     assert_eq!((kept.status, kept.fingerprint), (200, [9; 32]));
     assert_eq!(kept.body, first.stream_id.to_string().into_bytes());
     let open_before = usher.engine.open_streams();
-    let again = usher.engine.start_key_handshake(KeyHandshakeRequest::default(), Some(once(1))).await;
+    let again = usher.engine.handshakes().start(KeyHandshakeRequest::default(), Some(once(1))).await;
     assert!(matches!(again, Err(StartError::Repeated)));
     assert_eq!(usher.engine.open_streams(), open_before, "nothing was started");
     usher.stop().await;
 
     let usher = Running::start_at(store.clone(), options(), NOW.plus(Duration::from_secs(86_399)), 2).await;
     assert_eq!(
-        usher.engine.idempotency_record(&IdempotencyKey([1; 32])).await.unwrap(),
+        usher.engine.idempotency().get(&IdempotencyKey([1; 32])).await.unwrap(),
         Some(kept),
         "also after a restart"
     );
     usher.clock.turn(Duration::from_secs(2));
-    assert_eq!(usher.engine.idempotency_record(&IdempotencyKey([1; 32])).await.unwrap(), None, "for 24 hours");
-    let next_day = usher.engine.start_key_handshake(KeyHandshakeRequest::default(), Some(once(1))).await.unwrap();
+    assert_eq!(usher.engine.idempotency().get(&IdempotencyKey([1; 32])).await.unwrap(), None, "for 24 hours");
+    let next_day = usher.engine.handshakes().start(KeyHandshakeRequest::default(), Some(once(1))).await.unwrap();
     assert_ne!(next_day.stream_id, first.stream_id);
     usher.stop().await;
 }
@@ -392,9 +392,9 @@ async fn response_that_started_nothing_is_stored_too() {
     let dir = tempfile::tempdir().unwrap();
     let usher = Running::start(open(dir.path())).await;
     let stream = door(&usher, "door").await;
-    let same = usher.engine.start_key_handshake(reusable("door"), Some(once(1))).await.unwrap();
+    let same = usher.engine.handshakes().start(reusable("door"), Some(once(1))).await.unwrap();
     assert_eq!(same.stream_id, stream);
-    let kept = usher.engine.idempotency_record(&IdempotencyKey([1; 32])).await.unwrap().unwrap();
+    let kept = usher.engine.idempotency().get(&IdempotencyKey([1; 32])).await.unwrap().unwrap();
     assert_eq!(kept.body, stream.to_string().into_bytes());
     usher.stop().await;
 }

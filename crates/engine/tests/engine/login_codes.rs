@@ -16,7 +16,7 @@ async fn page_that_is_opened_after_the_approval_belongs_to_who_opens_it() {
     let mut usher = Running::start_at(open(dir.path()), EngineOptions { pages, ..options() }, NOW, 1).await;
     for (n, return_url) in [(1, None), (2, Some("https://app.example/in".to_owned()))] {
         let has_code = return_url.is_some();
-        let login = usher.engine.start_login(LoginRequest { return_url, static_token: None }, None).await.unwrap();
+        let login = usher.engine.logins().start(LoginRequest { return_url, static_token: None }, None).await.unwrap();
         let stream = login.stream_id;
         usher.receive(2 * n, &user(n), handshake(&token(&login.url), &[])).await;
         let challenge = challenge_for(&mut usher, n).await;
@@ -24,7 +24,7 @@ async fn page_that_is_opened_after_the_approval_belongs_to_who_opens_it() {
         let said = events(&usher, stream, 2).await;
         let opened = |browser: Option<String>, claims| {
             let (usher, secret) = (&usher, page_secret(&login));
-            async move { usher.engine.open_login(stream, &secret, browser.as_deref(), claims).await.unwrap() }
+            async move { usher.engine.logins().open(stream, &secret, browser.as_deref(), claims).await.unwrap() }
         };
         if !has_code {
             assert_eq!(said[1], approved(n));
@@ -40,7 +40,7 @@ async fn page_that_is_opened_after_the_approval_belongs_to_who_opens_it() {
         let code = back.strip_prefix(&format!("https://app.example/in?stream_id={stream}&code=")).unwrap();
         assert!(matches!(opened(None, true).await, OpenedLogin::Elsewhere { .. }));
         assert!(matches!(opened(new_browser, false).await, OpenedLogin::Page { .. }));
-        let redeemed = usher.engine.redeem_login(stream, code, None).await.unwrap();
+        let redeemed = usher.engine.logins().redeem(stream, code, None).await.unwrap();
         assert_eq!(redeemed.main_key, user(n).public_key());
         assert_eq!(events(&usher, stream, 3).await[2], approved(n));
     }
@@ -54,7 +54,7 @@ async fn scan_of_a_reusable_login_that_leads_back_is_approved_at_once() {
     let pages = PageRules { return_urls: vec!["https://app.example/".parse().unwrap()], ..PageRules::default() };
     let mut usher = Running::start_at(open(dir.path()), EngineOptions { pages, ..options() }, NOW, 1).await;
     let request = LoginRequest { return_url: Some("https://app.example/in".to_owned()), ..request("poster") };
-    let login = usher.engine.start_login(request, None).await.unwrap();
+    let login = usher.engine.logins().start(request, None).await.unwrap();
     let challenge = scan(&mut usher, 1, 1).await;
     usher.receive(2, &user(1), approval(&challenge)).await;
     assert_eq!(events(&usher, login.stream_id, 2).await, [named(1), approved(1)]);
@@ -71,11 +71,11 @@ async fn scan_of_a_reusable_login_that_leads_back_is_approved_at_once() {
     usher.receive(6, &user(2), approval(&again)).await;
     assert_eq!(events(&usher, login.stream_id, 6).await[5], approved(2));
     let browser = own.new_browser.as_ref().map(|(browser, _)| browser.as_str());
-    let opened = usher.engine.open_login(own.login, &own.page_secret, browser, false).await.unwrap();
+    let opened = usher.engine.logins().open(own.login, &own.page_secret, browser, false).await.unwrap();
     let OpenedLogin::Page { view, .. } = opened else { panic!("no page") };
     let back = view.return_url.unwrap();
     let code = back.strip_prefix(&format!("https://app.example/in?stream_id={}&code=", login.stream_id)).unwrap();
-    assert_eq!(usher.engine.redeem_login(login.stream_id, code, None).await.unwrap().main_key, user(2).public_key());
+    assert_eq!(usher.engine.logins().redeem(login.stream_id, code, None).await.unwrap().main_key, user(2).public_key());
     assert_eq!(events(&usher, login.stream_id, 7).await[6], approved(2));
     usher.stop().await;
 }

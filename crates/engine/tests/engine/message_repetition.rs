@@ -46,7 +46,7 @@ async fn watch(usher: &mut Running, seconds: u64, sent: &mut Vec<(u64, OutgoingM
 async fn login_is_sent_as_one_event_within_a_minute_and_as_another_once() {
     let dir = tempfile::tempdir().unwrap();
     let mut usher = Running::start(open(dir.path())).await;
-    let stream = usher.engine.start_authentication(ask(1), None).await.unwrap();
+    let stream = usher.engine.logins().authenticate(ask(1), None).await.unwrap();
     let mut sent = Vec::new();
     watch(&mut usher, 310, &mut sent, 0).await;
     let times: Vec<_> = sent.iter().map(|(at, ..)| *at).collect();
@@ -63,7 +63,7 @@ async fn same_event_is_resent_for_90_seconds_then_a_new_one() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
     let mut usher = Running::start(store.clone()).await;
-    usher.engine.start_authentication(ask(1), None).await.unwrap();
+    usher.engine.logins().authenticate(ask(1), None).await.unwrap();
     let (message, ids) = usher.next_message().await;
     let mut sent = vec![(0, message, ids)];
     watch(&mut usher, 30, &mut sent, 0).await;
@@ -90,7 +90,7 @@ async fn wallet_that_was_heard_gets_no_copy_of_the_same_event() {
     let dir = tempfile::tempdir().unwrap();
     let mut usher = Running::start(open(dir.path())).await;
     for n in [1, 2] {
-        usher.engine.start_authentication(ask(n), None).await.unwrap();
+        usher.engine.logins().authenticate(ask(n), None).await.unwrap();
     }
     let mut sent = Vec::new();
     watch(&mut usher, 5, &mut sent, 0).await;
@@ -144,13 +144,13 @@ async fn five_logins(at_once: bool) -> (Vec<u64>, u8) {
     let mut started = 0;
     for second in 0..400 {
         while started < 5 && (at_once || open.is_empty()) {
-            open.push((usher.engine.start_authentication(ask(1), None).await.unwrap(), second));
+            open.push((usher.engine.logins().authenticate(ask(1), None).await.unwrap(), second));
             started += 1;
         }
         wallet.second(&mut usher, second).await;
         let mut still_open = Vec::new();
         for (stream, since) in open {
-            let page = usher.engine.events(stream, 0, 10).await.unwrap();
+            let page = usher.engine.events().read(stream, 0, 10).await.unwrap();
             if page.done {
                 assert_eq!(data(&page, 0)["status"], "approved", "after {} s", second - since);
                 taken.push(second - since);
@@ -183,7 +183,7 @@ async fn login_arrives_though_every_second_message_is_lost() {
     for [request_lost, reply_lost] in [[false, false], [false, true], [true, false], [true, true]] {
         let dir = tempfile::tempdir().unwrap();
         let mut usher = Running::start(open(dir.path())).await;
-        let stream = usher.engine.start_authentication(ask(1), None).await.unwrap();
+        let stream = usher.engine.logins().authenticate(ask(1), None).await.unwrap();
         let (mut request_lost, mut reply_lost, mut replies) = (request_lost, reply_lost, 0);
         for second in 0..200 {
             let mut sent = Vec::new();
@@ -209,7 +209,7 @@ async fn after_a_proof_only_the_device_gets_a_new_copy() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
     let mut usher = Running::start(store.clone()).await;
-    let stream = usher.engine.start_authentication(ask(1), None).await.unwrap();
+    let stream = usher.engine.logins().authenticate(ask(1), None).await.unwrap();
     let (asked, first) = usher.next_message().await;
     let (device, proof) = device(&user(1));
     usher.receive(1, &device, WalletMessage::SubkeyProof { proof, about: first[0] }).await;
@@ -241,7 +241,7 @@ async fn approval_pauses_resending_even_after_a_restart() {
     let store = open(dir.path());
     let wallet = std::sync::Arc::new(FakeWallet::default());
     let mut usher = Running::start_paying(store.clone(), &wallet, options(), NOW, 1).await;
-    let stream = usher.engine.start_single_payment(payment(None, 3_600), None).await.unwrap();
+    let stream = usher.engine.payments().request(payment(None, 3_600), None).await.unwrap();
     let (asked, _) = usher.next_message().await;
     let content = serde_json::from_str(&asked.content).unwrap();
     usher.receive(1, &user(1), says(&request_id(&content), PaymentStatus::Approved)).await;

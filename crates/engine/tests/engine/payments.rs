@@ -22,7 +22,7 @@ async fn many_open_invoices_cause_at_most_ten_look_ups_per_second() {
     let options = EngineOptions { max_open_streams: 100_000, ..options() };
     let usher = Running::start_paying(open(dir.path()), &wallet, options, NOW, 1).await;
     for n in 1..=OPEN {
-        usher.engine.start_single_payment(payment(None, 80_000), None).await.unwrap();
+        usher.engine.payments().request(payment(None, 80_000), None).await.unwrap();
         // Not more than the queue to the wallet holds.
         if n % 1_000 == 0 {
             until("invoices are made", || usher.engine.watched_invoices() == n).await;
@@ -61,7 +61,7 @@ async fn expired_invoices_do_not_delay_look_ups_of_open_ones() {
     let mut usher = Running::start_paying(store.clone(), &wallet, options(), NOW, 1).await;
     let mut over = Vec::new();
     for _ in 0..OVER {
-        over.push(usher.engine.start_single_payment(payment(None, 60), None).await.unwrap());
+        over.push(usher.engine.payments().request(payment(None, 60), None).await.unwrap());
     }
     until("the invoices are made", || usher.engine.watched_invoices() == OVER).await;
     pass(&usher, 60).await;
@@ -71,7 +71,7 @@ async fn expired_invoices_do_not_delay_look_ups_of_open_ones() {
     // However late a slow machine was to look them up while they were open.
     pass(&usher, 60).await;
     for restarted in [false, true] {
-        let late = usher.engine.start_single_payment(payment(None, 80_000), None).await.unwrap();
+        let late = usher.engine.payments().request(payment(None, 80_000), None).await.unwrap();
         until("the invoice is made", || usher.engine.watched_invoices() == OVER + 1).await;
         wallet.settle(wallet.made().len() - 1);
         if restarted {
@@ -92,12 +92,12 @@ async fn corrected_fast_clock_does_not_delay_look_ups() {
     let dir = tempfile::tempdir().unwrap();
     let wallet = Arc::new(FakeWallet::default());
     let usher = Running::start_paying(open(dir.path()), &wallet, options(), NOW, 1).await;
-    usher.engine.start_single_payment(payment(None, 80_000), None).await.unwrap();
+    usher.engine.payments().request(payment(None, 80_000), None).await.unwrap();
     until("the invoice is made", || usher.engine.watched_invoices() == 1).await;
     usher.clock.turn(AHEAD);
     until("it is looked up", || wallet.look_ups() > 0).await;
     usher.clock.turn_back(AHEAD);
-    let stream = usher.engine.start_single_payment(payment(None, 80_000), None).await.unwrap();
+    let stream = usher.engine.payments().request(payment(None, 80_000), None).await.unwrap();
     until("the invoice is made", || usher.engine.watched_invoices() == 2).await;
     wallet.settle(1);
     pass(&usher, 10).await;
@@ -113,7 +113,7 @@ async fn all_invoices_are_looked_up_after_a_reconnection() {
     let usher = Running::start_paying(open(dir.path()), &wallet, options(), NOW, 1).await;
     let mut streams = Vec::new();
     for n in 1..=20 {
-        streams.push(usher.engine.start_single_payment(payment(None, 80_000), None).await.unwrap());
+        streams.push(usher.engine.payments().request(payment(None, 80_000), None).await.unwrap());
         until("the invoice is made", || usher.engine.watched_invoices() == n).await;
     }
     for n in 0..20 {
@@ -141,7 +141,7 @@ async fn restart_requests_the_invoice_again_and_shows_one() {
     let wallet = Arc::new(FakeWallet::default());
     wallet.hang(true);
     let usher = Running::start_paying(store.clone(), &wallet, options(), NOW, 1).await;
-    let stream = usher.engine.start_single_payment(payment(None, 600), None).await.unwrap();
+    let stream = usher.engine.payments().request(payment(None, 600), None).await.unwrap();
     until("the wallet makes one", || wallet.made().len() == 1).await;
     usher.stop().await;
     store.close().await;
@@ -169,10 +169,10 @@ async fn hanging_payments_do_not_delay_invoices() {
     wallet.hang_pays(true);
     let mut usher = Running::start_paying(open(dir.path()), &wallet, options(), NOW, 1).await;
     for n in 0..100 {
-        usher.engine.pay_invoice(bill(n), None).await.unwrap();
+        usher.engine.payments().pay(bill(n), None).await.unwrap();
     }
     until("payments are under way", || wallet.sent().len() >= 32).await;
-    usher.engine.start_single_payment(payment(None, 600), None).await.unwrap();
+    usher.engine.payments().request(payment(None, 600), None).await.unwrap();
     next_message(&mut usher, "invoice", &[]).await;
     usher.stop().await;
 }
@@ -186,7 +186,7 @@ async fn queued_payments_are_sent_in_time_or_not_at_all() {
         let usher = Running::start_paying(open(dir.path()), &wallet, options(), NOW, 1).await;
         let mut streams = Vec::new();
         for n in 0..40 {
-            streams.push(usher.engine.pay_invoice(bill(n), None).await.unwrap());
+            streams.push(usher.engine.payments().pay(bill(n), None).await.unwrap());
         }
         until("payments are under way", || wallet.sent().len() == 32).await;
         usher.clock.turn(Duration::from_secs(wait));
@@ -205,7 +205,7 @@ async fn queued_payments_are_sent_in_time_or_not_at_all() {
         }
         for stream in &streams[32..] {
             assert_eq!(statuses(&usher, *stream, 1).await, [status], "{wait}");
-            let page = usher.engine.events(*stream, 0, 10).await.unwrap();
+            let page = usher.engine.events().read(*stream, 0, 10).await.unwrap();
             assert_eq!(data(&page, 0).get("outcome").and_then(Value::as_str), outcome, "{wait}");
         }
         assert_eq!(wallet.asked_too_late(), 0);
@@ -224,7 +224,7 @@ async fn payments_accepted_while_offline_are_sent_after_a_restart() {
         let usher = Running::start_paying(store.clone(), &wallet, options(), NOW, 1).await;
         let mut streams = Vec::new();
         for n in 0..40 {
-            streams.push(usher.engine.pay_invoice(bill(n), None).await.unwrap());
+            streams.push(usher.engine.payments().pay(bill(n), None).await.unwrap());
         }
         until("it is tried", || wallet.prepared() > 0).await;
         usher.stop().await;
@@ -261,7 +261,7 @@ async fn restart_never_sends_a_payment_twice() {
     let calls: Vec<_> = (0..50)
         .map(|_| {
             let (engine, bill) = (usher.engine.clone(), bill.clone());
-            tokio::spawn(async move { engine.pay_invoice(bill, None).await.unwrap() })
+            tokio::spawn(async move { engine.payments().pay(bill, None).await.unwrap() })
         })
         .collect();
     let mut streams = Vec::new();
@@ -278,7 +278,7 @@ async fn restart_never_sends_a_payment_twice() {
     wallet.hang(false);
     let usher = Running::start_paying(open(dir.path()), &wallet, options(), NOW, 2).await;
     assert_eq!(statuses(&usher, streams[0], 1).await, ["paid"]);
-    assert_eq!(usher.engine.pay_invoice(bill, None).await.unwrap(), streams[0]);
+    assert_eq!(usher.engine.payments().pay(bill, None).await.unwrap(), streams[0]);
     assert_eq!(wallet.sent(), [1]);
     usher.stop().await;
 }
@@ -292,17 +292,17 @@ async fn ended_payments_free_their_slots_and_late_money_is_reported() {
     let usher = Running::start_paying(store.clone(), &wallet, options.clone(), NOW, 1).await;
     let mut streams = Vec::new();
     for n in 1..=2 {
-        streams.push(usher.engine.start_single_payment(payment(None, 60), None).await.unwrap());
+        streams.push(usher.engine.payments().request(payment(None, 60), None).await.unwrap());
         // In their order: the wallet makes invoices side by side.
         until("the invoices are made", || usher.engine.watched_invoices() == n).await;
     }
-    assert!(matches!(usher.engine.start_single_payment(payment(None, 60), None).await, Err(StartError::TooManyOpen)));
+    assert!(matches!(usher.engine.payments().request(payment(None, 60), None).await, Err(StartError::TooManyOpen)));
     usher.clock.turn(Duration::from_secs(60));
     for stream in &streams {
         assert_eq!(statuses(&usher, *stream, 1).await, ["timeout"]);
     }
     assert_eq!(usher.engine.watched_invoices(), 2, "somebody may still pay");
-    let third = usher.engine.start_single_payment(payment(None, 600), None).await.unwrap();
+    let third = usher.engine.payments().request(payment(None, 600), None).await.unwrap();
     until("the invoice is made", || usher.engine.watched_invoices() == 3).await;
     usher.stop().await;
     store.close().await;
@@ -311,11 +311,11 @@ async fn ended_payments_free_their_slots_and_late_money_is_reported() {
     // So it is after a restart.
     let usher = Running::start_paying(open(dir.path()), &wallet, options, NOW.plus(Duration::from_secs(61)), 2).await;
     assert_eq!((usher.engine.watched_invoices(), usher.engine.open_streams()), (3, 2));
-    usher.engine.start_single_payment(payment(None, 600), None).await.unwrap();
+    usher.engine.payments().request(payment(None, 600), None).await.unwrap();
     wallet.settle(0);
     wallet.tell(LightningNotification::Reconnected).await;
     let begun = Instant::now();
-    while usher.engine.events(streams[0], 0, 10).await.unwrap().events.len() < 2 {
+    while usher.engine.events().read(streams[0], 0, 10).await.unwrap().events.len() < 2 {
         usher.clock.turn(Duration::from_secs(1));
         tokio::time::sleep(Duration::from_millis(2)).await;
         assert!(begun.elapsed() < PATIENCE, "it is not found");
@@ -334,7 +334,7 @@ async fn ended_payments_in_memory_are_limited() {
     let mut ended = Vec::new();
     for round in 1..=2 {
         for n in 1..=2 {
-            ended.push(usher.engine.start_single_payment(payment(None, 60 * round), None).await.unwrap());
+            ended.push(usher.engine.payments().request(payment(None, 60 * round), None).await.unwrap());
             let invoices = ended.len();
             until("the invoice is made", || usher.engine.watched_invoices() == invoices && n <= 2).await;
         }
@@ -343,10 +343,10 @@ async fn ended_payments_in_memory_are_limited() {
             assert_eq!(statuses(&usher, *stream, 1).await, ["timeout"]);
         }
     }
-    let refused = usher.engine.start_single_payment(payment(None, 600), None).await;
+    let refused = usher.engine.payments().request(payment(None, 600), None).await;
     assert!(matches!(refused, Err(StartError::TooManyEnded)), "{refused:?}");
     // What does not linger is not refused, nor forgotten is what does.
-    usher.engine.start_key_handshake(usher_engine::KeyHandshakeRequest::default(), None).await.unwrap();
+    usher.engine.handshakes().start(usher_engine::KeyHandshakeRequest::default(), None).await.unwrap();
     wallet.settle(0);
     wallet.settle(1);
     wallet.tell(LightningNotification::Reconnected).await;
@@ -360,7 +360,7 @@ async fn ended_payments_in_memory_are_limited() {
     // Those two are over now and free their slots.
     let now = usher_engine::ports::Clock::now(&*usher.clock).secs();
     let request = usher_engine::SinglePaymentRequest { expires_at: Some(now + 600), ..payment(None, 600) };
-    usher.engine.start_single_payment(request, None).await.unwrap();
+    usher.engine.payments().request(request, None).await.unwrap();
     usher.stop().await;
 }
 
@@ -376,7 +376,7 @@ async fn charge_waits_for_a_payment_slot_and_is_requested_once() {
     for n in 1..=3 {
         let now = usher_engine::ports::Clock::now(&*usher.clock).secs();
         let request = usher_engine::SinglePaymentRequest { expires_at: Some(now + 60), ..payment(None, 60) };
-        ended.push(usher.engine.start_single_payment(request, None).await.unwrap());
+        ended.push(usher.engine.payments().request(request, None).await.unwrap());
         until("the invoice is made", || usher.engine.watched_invoices() == n).await;
         usher.clock.turn(Duration::from_secs(60));
         assert_eq!(statuses(&usher, ended[n - 1], 1).await, ["timeout"]);
@@ -386,7 +386,7 @@ async fn charge_waits_for_a_payment_slot_and_is_requested_once() {
         pass(&usher, 60).await;
     }
     assert_eq!((wallet.made().len(), usher.engine.watched_invoices()), (3, 3), "nothing is asked for");
-    assert_eq!(usher.engine.subscription("s").await.unwrap().payments_made, 0);
+    assert_eq!(usher.engine.subscriptions().view("s").await.unwrap().payments_made, 0);
 
     wallet.settle(0);
     wallet.tell(LightningNotification::Reconnected).await;
@@ -401,7 +401,7 @@ async fn charge_waits_for_a_payment_slot_and_is_requested_once() {
     wallet.settle(3);
     wallet.tell(LightningNotification::Reconnected).await;
     let begun = Instant::now();
-    while usher.engine.subscription("s").await.unwrap().payments_made == 0 {
+    while usher.engine.subscriptions().view("s").await.unwrap().payments_made == 0 {
         usher.clock.turn(Duration::from_secs(1));
         tokio::time::sleep(Duration::from_millis(2)).await;
         assert!(begun.elapsed() < PATIENCE, "it is paid");
@@ -417,7 +417,7 @@ async fn late_money_is_reported_however_long_look_ups_failed() {
     let usher = Running::start_paying(store.clone(), &wallet, options(), NOW, 1).await;
     let mut streams = Vec::new();
     for n in 1..=2 {
-        streams.push(usher.engine.start_single_payment(payment(None, 60), None).await.unwrap());
+        streams.push(usher.engine.payments().request(payment(None, 60), None).await.unwrap());
         until("the invoices are made", || usher.engine.watched_invoices() == n).await;
     }
     usher.clock.turn(Duration::from_secs(60));
@@ -451,12 +451,12 @@ async fn silent_backend_delays_nobody_and_the_app_gets_an_error() {
     // More than wait in line for the wallet.
     let mut streams = Vec::new();
     for _ in 0..4_500 {
-        streams.push(usher.engine.start_single_payment(payment(None, 600), None).await.unwrap());
+        streams.push(usher.engine.payments().request(payment(None, 600), None).await.unwrap());
     }
     // Those that were turned away are tried again until it is too late; those in line too.
     let begun = Instant::now();
     for stream in streams {
-        while usher.engine.events(stream, 0, 10).await.unwrap().events.is_empty() {
+        while usher.engine.events().read(stream, 0, 10).await.unwrap().events.is_empty() {
             usher.clock.turn(Duration::from_secs(1));
             tokio::time::sleep(Duration::from_millis(1)).await;
             assert!(begun.elapsed() < 2 * PATIENCE, "it does not end");

@@ -25,7 +25,7 @@ async fn open_logins_are_bounded() {
             visits.push(visit(&usher, &poster).await);
         }
         let (secret, proxy) = (page_secret(&poster), Visitor::Proxy([10, 0, 0, 1].into()));
-        let refused = usher.engine.visit_login(poster.stream_id, &secret, &[], proxy).await;
+        let refused = usher.engine.logins().visit(poster.stream_id, &secret, &[], proxy).await;
         assert!(matches!(refused, Err(LoginPageError::Busy { retry_after }) if retry_after == MINUTE / 2));
         usher.clock.turn(MINUTE * 3 / 2);
     }
@@ -47,13 +47,13 @@ async fn open_logins_are_bounded() {
     }
     let (_, last) = events(&usher, poster.stream_id, 15).await.pop().unwrap();
     assert_eq!(last["main_key"], user(4).public_key().to_hex(), "the first three have made room");
-    let listed = usher.engine.reusable_handshakes(None, 9).await.unwrap().handshakes;
+    let listed = usher.engine.handshakes().list(None, 9).await.unwrap().handshakes;
     assert_eq!((listed[0].accepted, listed[0].refused), (12, 0));
     // This user needs no room.
     let (browser, _) = left.new_browser.clone().unwrap();
-    usher.engine.decline_login(left.login, &left.page_secret, Some(&browser)).await.unwrap();
+    usher.engine.logins().decline(left.login, &left.page_secret, Some(&browser)).await.unwrap();
     for _ in 0..15 {
-        usher.engine.start_login(LoginRequest::default(), None).await.unwrap();
+        usher.engine.logins().start(LoginRequest::default(), None).await.unwrap();
     }
     usher.stop().await;
 }
@@ -67,8 +67,11 @@ async fn logins_on_the_page_are_limited() {
     let prove = async |usher: &Running, n: u8| {
         let visit = visit(usher, &poster).await;
         let (event, (browser, _)) = (sign(usher, &visit, n).await, visit.new_browser.clone().unwrap());
-        let proven =
-            usher.engine.prove_login(visit.login, &visit.page_secret, Some(&browser), &event, Visitor::Loopback).await;
+        let proven = usher
+            .engine
+            .logins()
+            .prove(visit.login, &visit.page_secret, Some(&browser), &event, Visitor::Loopback)
+            .await;
         (visit, proven)
     };
     let scan_page = async |usher: &Running, visit: &LoginVisit, n: u8, event: u8| {
@@ -86,20 +89,18 @@ async fn logins_on_the_page_are_limited() {
     assert_eq!(state(&usher, &visit_4).await, Some(LoginState::Waiting), "another user may log in there");
     // A wallet is refused in the same way, and another key is not.
     scan_page(&usher, &visit_4, 1, 2).await;
-    let refused_by = |usher: &Running, limit: ScanLimit| {
-        usher.engine.metrics().scans_refused.iter().find(|(by, _)| *by == limit).unwrap().1
-    };
+    let refused_by = |usher: &Running, limit: ScanLimit| usher.engine.scan_metrics().refused_by(limit);
     until("it is refused", || refused_by(&usher, ScanLimit::Author) == 2).await;
     assert_eq!(state(&usher, &visit_4).await, Some(LoginState::Waiting));
     scan_page(&usher, &visit_4, 2, 3).await;
     challenge_for(&mut usher, 2).await;
     // A scan of the URL is none of these.
     scan(&mut usher, 1, 4).await;
-    let listed = usher.engine.reusable_handshakes(None, 9).await.unwrap().handshakes;
+    let listed = usher.engine.handshakes().list(None, 9).await.unwrap().handshakes;
     assert_eq!((listed[0].accepted, listed[0].refused), (1, 2));
     usher.clock.turn(MINUTE);
     assert!(prove(&usher, 1).await.1.is_ok());
-    assert_eq!(usher.engine.metrics().scans_accepted, 6);
+    assert_eq!(usher.engine.scan_metrics().accepted, 6);
     usher.stop().await;
 }
 
@@ -124,7 +125,7 @@ async fn what_is_accepted_is_what_happened() {
     for event in signed {
         let (engine, visit, browser) = (usher.engine.clone(), visit.clone(), browser.clone());
         proofs.spawn(async move {
-            engine.prove_login(visit.login, &visit.page_secret, Some(&browser), &event, Visitor::Loopback).await
+            engine.logins().prove(visit.login, &visit.page_secret, Some(&browser), &event, Visitor::Loopback).await
         });
     }
     let proven = proofs.join_all().await;

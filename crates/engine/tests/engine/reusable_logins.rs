@@ -49,14 +49,14 @@ async fn users_interleave_and_each_has_an_outcome() {
         ended(3, "timeout", "nobody logged in in time"),
     ];
     assert_eq!(events(&usher, poster.stream_id, 6).await, expected);
-    assert!(!usher.engine.events(poster.stream_id, 0, 100).await.unwrap().done, "it never ends");
+    assert!(!usher.engine.events().read(poster.stream_id, 0, 100).await.unwrap().done, "it never ends");
 
     // The same user again, later.
     let again = scan(&mut usher, 1, 7).await;
     assert_ne!(again, first);
     usher.receive(8, &user(1), approval(&again)).await;
     assert_eq!(events(&usher, poster.stream_id, 8).await[6..], [named(1), approved(1)]);
-    let listed = usher.engine.reusable_handshakes(None, 10).await.unwrap().handshakes;
+    let listed = usher.engine.handshakes().list(None, 10).await.unwrap().handshakes;
     assert!(listed[0].is_login && !listed[0].no_request);
     assert_eq!((listed[0].stream_id, &listed[0].url, listed[0].accepted), (poster.stream_id, &poster.url, 4));
     // An event can be read a moment before it is counted.
@@ -103,13 +103,14 @@ async fn static_token_is_one_login_and_contradictions_are_refused() {
     let usher = Running::start_at(open(dir.path()), EngineOptions { pages, ..options() }, NOW, 1).await;
     let login = async |static_token: &str, return_url: Option<&str>| {
         let return_url = return_url.map(str::to_owned);
-        usher.engine.start_login(LoginRequest { return_url, ..request(static_token) }, None).await
+        usher.engine.logins().start(LoginRequest { return_url, ..request(static_token) }, None).await
     };
     let handshake = async |static_token: &str| {
         let static_token = Some(static_token.to_owned());
         usher
             .engine
-            .start_key_handshake(KeyHandshakeRequest { static_token, ..KeyHandshakeRequest::default() }, None)
+            .handshakes()
+            .start(KeyHandshakeRequest { static_token, ..KeyHandshakeRequest::default() }, None)
             .await
     };
     let field = |error: StartError| match error {
@@ -205,7 +206,7 @@ async fn nothing_is_lost_or_told_twice_when_the_service_dies_after_a_commit() {
     let seen = visit(&third, &login).await;
     assert_eq!(state(&third, &seen).await, Some(LoginState::Waiting));
     assert_eq!(events(&third, login.stream_id, 2).await, [named(1), approved(1)]);
-    assert_eq!(third.engine.reusable_handshakes(None, 10).await.unwrap().handshakes[0].accepted, 1);
+    assert_eq!(third.engine.handshakes().list(None, 10).await.unwrap().handshakes[0].accepted, 1);
     third.stop().await;
 }
 
@@ -244,16 +245,16 @@ async fn closed_login_ends_what_is_under_way_silently() {
     usher.receive(2, &user(2), handshake(&token(&scanned_url), &[])).await;
     let asked_too = challenge_for(&mut usher, 2).await;
     events(&usher, old.stream_id, 2).await;
-    usher.engine.close_key_handshake(old.stream_id).await.unwrap();
+    usher.engine.handshakes().close(old.stream_id).await.unwrap();
     for visit in [&idle, &scanned] {
         assert_eq!(state(&usher, visit).await, Some(LoginState::Expired));
         let browser = visit.new_browser.as_ref().map(|(browser, _)| browser.as_str());
-        let refused = usher.engine.decline_login(visit.login, &visit.page_secret, browser).await;
+        let refused = usher.engine.logins().decline(visit.login, &visit.page_secret, browser).await;
         assert!(matches!(refused, Err(LoginPageError::Over)));
     }
-    let refused = usher.engine.visit_login(old.stream_id, &page_secret(&old), &[], Visitor::Loopback).await;
+    let refused = usher.engine.logins().visit(old.stream_id, &page_secret(&old), &[], Visitor::Loopback).await;
     assert!(matches!(refused, Err(LoginPageError::Over)));
-    let opened = usher.engine.open_login(old.stream_id, &page_secret(&old), None, true).await.unwrap();
+    let opened = usher.engine.logins().open(old.stream_id, &page_secret(&old), None, true).await.unwrap();
     assert!(matches!(opened, OpenedLogin::Closed));
     // The reserved stream alone.
     until("all logins are over", || usher.engine.open_streams() == 1).await;
@@ -266,7 +267,7 @@ async fn closed_login_ends_what_is_under_way_silently() {
     usher.receive(6, &user(4), handshake("poster", &[])).await;
     usher.receive(7, &user(5), handshake(&token(&new.url), &[])).await;
     assert_eq!(events(&usher, new.stream_id, 1).await, [named(5)]);
-    let page = usher.engine.events(old.stream_id, 0, 10).await.unwrap();
+    let page = usher.engine.events().read(old.stream_id, 0, 10).await.unwrap();
     assert!(page.done && page.events.len() == 2);
     usher.stop().await;
 }
@@ -303,7 +304,7 @@ async fn user_who_scans_again_has_the_outcome_of_the_last_scan() {
     let other = visit(&usher, &login).await;
     let proof = sign(&usher, &other, 2).await;
     let browser = other.new_browser.as_ref().map(|(browser, _)| browser.as_str());
-    usher.engine.prove_login(other.login, &other.page_secret, browser, &proof, Visitor::Loopback).await.unwrap();
+    usher.engine.logins().prove(other.login, &other.page_secret, browser, &proof, Visitor::Loopback).await.unwrap();
     until("no login is open", || usher.engine.open_streams() == 2).await;
     usher.clock.turn(Duration::from_secs(900));
     tokio::time::sleep(Duration::from_millis(50)).await;
@@ -327,7 +328,7 @@ async fn user_who_begins_twice_at_the_same_moment_has_one_outcome() {
     usher.receive(1, &user(1), handshake("poster", &[])).await;
     until("the scan is committed", || store.held.load(Ordering::SeqCst) == 1).await;
     let browser = seen.new_browser.as_ref().map(|(browser, _)| browser.as_str());
-    usher.engine.prove_login(seen.login, &seen.page_secret, browser, &proof, Visitor::Loopback).await.unwrap();
+    usher.engine.logins().prove(seen.login, &seen.page_secret, browser, &proof, Visitor::Loopback).await.unwrap();
     store.hold.store(false, Ordering::SeqCst);
     until("no login is open", || usher.engine.open_streams() == 2).await;
     usher.clock.turn(Duration::from_secs(900));
@@ -350,11 +351,11 @@ async fn browser_that_disconnects_leaves_nothing_half_done() {
     let proof = sign(&usher, &seen, 1).await;
     store.hold_all.store(true, Ordering::SeqCst);
     let (engine, at, secret) = (usher.engine.clone(), poster.stream_id, page_secret(&poster));
-    let comes = tokio::spawn(async move { engine.visit_login(at, &secret, &[], Visitor::Loopback).await.map(drop) });
+    let comes = tokio::spawn(async move { engine.logins().visit(at, &secret, &[], Visitor::Loopback).await.map(drop) });
     let engine = usher.engine.clone();
     let proves = tokio::spawn(async move {
         let browser = seen.new_browser.as_ref().map(|(browser, _)| browser.as_str());
-        engine.prove_login(seen.login, &seen.page_secret, browser, &proof, Visitor::Loopback).await
+        engine.logins().prove(seen.login, &seen.page_secret, browser, &proof, Visitor::Loopback).await
     });
     until("both are committed", || store.held.load(Ordering::SeqCst) == 2).await;
     comes.abort();
@@ -383,7 +384,7 @@ async fn users_who_begin_twice_within_milliseconds_have_one_outcome_each() {
         usher.receive(n, &user(n), handshake("poster", &[])).await;
         proving.push(tokio::spawn(async move {
             let browser = seen.new_browser.as_ref().map(|(browser, _)| browser.as_str());
-            engine.prove_login(seen.login, &seen.page_secret, browser, &proof, Visitor::Loopback).await.unwrap();
+            engine.logins().prove(seen.login, &seen.page_secret, browser, &proof, Visitor::Loopback).await.unwrap();
         }));
     }
     for proving in proving {
@@ -426,15 +427,15 @@ async fn nobody_is_approved_after_the_close() {
     let (engine, signs) = (usher.engine.clone(), signing.clone());
     let signing = tokio::spawn(async move {
         let browser = signs.new_browser.as_ref().map(|(browser, _)| browser.as_str());
-        engine.prove_login(signs.login, &signs.page_secret, browser, &proof, Visitor::Loopback).await
+        engine.logins().prove(signs.login, &signs.page_secret, browser, &proof, Visitor::Loopback).await
     });
     let (engine, declines) = (usher.engine.clone(), declining.clone());
     let declining = tokio::spawn(async move {
         let browser = declines.new_browser.as_ref().map(|(browser, _)| browser.as_str());
-        engine.decline_login(declines.login, &declines.page_secret, browser).await
+        engine.logins().decline(declines.login, &declines.page_secret, browser).await
     });
     until("all three are about to be committed", || store.held.load(Ordering::SeqCst) == 3).await;
-    usher.engine.close_key_handshake(poster.stream_id).await.unwrap();
+    usher.engine.handshakes().close(poster.stream_id).await.unwrap();
     store.hold_look_ups.store(false, Ordering::SeqCst);
     for answered in [signing, declining] {
         let answered = answered.await.unwrap();
@@ -442,7 +443,7 @@ async fn nobody_is_approved_after_the_close() {
     }
     until("all logins are over", || usher.engine.open_streams() == 1).await;
     assert_eq!(state(&usher, &scanned).await, Some(LoginState::Expired));
-    let page = usher.engine.events(poster.stream_id, 0, 10).await.unwrap();
+    let page = usher.engine.events().read(poster.stream_id, 0, 10).await.unwrap();
     assert!(page.done);
     assert_eq!(page.events.len(), 2, "nothing but the two scans");
     let metrics = usher.engine.metrics();
@@ -463,7 +464,7 @@ async fn logins_of_before_a_restart_tell_nothing_after_the_close() {
     let seen = visit(&usher, &old).await;
     usher.stop().await;
     let usher = Running::start_at(store, options(), NOW, 2).await;
-    usher.engine.close_key_handshake(old.stream_id).await.unwrap();
+    usher.engine.handshakes().close(old.stream_id).await.unwrap();
     let new = poster(&usher).await;
     usher.receive(2, &user(1), approval(&asked)).await;
     assert_eq!(state(&usher, &seen).await, Some(LoginState::Expired));
@@ -471,8 +472,8 @@ async fn logins_of_before_a_restart_tell_nothing_after_the_close() {
     let replies = |metrics: EngineMetrics| metrics.matched + metrics.unmatched;
     until("the reply is processed", || replies(usher.engine.metrics()) == 1).await;
     until("all logins are over", || usher.engine.open_streams() == 2).await;
-    assert_eq!(usher.engine.events(old.stream_id, 0, 10).await.unwrap().events.len(), 1);
-    assert!(usher.engine.events(new.stream_id, 0, 10).await.unwrap().events.is_empty());
+    assert_eq!(usher.engine.events().read(old.stream_id, 0, 10).await.unwrap().events.len(), 1);
+    assert!(usher.engine.events().read(new.stream_id, 0, 10).await.unwrap().events.is_empty());
     usher.stop().await;
 }
 
@@ -480,12 +481,12 @@ async fn logins_of_before_a_restart_tell_nothing_after_the_close() {
 async fn browser_that_comes_again_gets_the_login_it_has() {
     let dir = tempfile::tempdir().unwrap();
     let mut usher = Running::start(open(dir.path())).await;
-    let (poster, other) = (poster(&usher).await, usher.engine.start_login(request("door"), None).await.unwrap());
+    let (poster, other) = (poster(&usher).await, usher.engine.logins().start(request("door"), None).await.unwrap());
     let first = visit(&usher, &poster).await;
     let (browser, time_left) = first.new_browser.clone().unwrap();
     assert_eq!(time_left, Duration::from_secs(600));
     let come = async |at: &LoginStarted, cookies: &[(StreamId, String)]| {
-        usher.engine.visit_login(at.stream_id, &page_secret(at), cookies, Visitor::Loopback).await.unwrap()
+        usher.engine.logins().visit(at.stream_id, &page_secret(at), cookies, Visitor::Loopback).await.unwrap()
     };
     let own = [(first.login, browser.clone())];
     let again = come(&poster, &own).await;
@@ -493,10 +494,10 @@ async fn browser_that_comes_again_gets_the_login_it_has() {
     let stolen = [(first.login, "another".to_owned())];
     assert_ne!(come(&poster, &stolen).await.login, first.login, "only its browser");
     assert_ne!(come(&other, &own).await.login, first.login, "a login of another poster");
-    let single = usher.engine.start_login(LoginRequest::default(), None).await.unwrap();
+    let single = usher.engine.logins().start(LoginRequest::default(), None).await.unwrap();
     assert_ne!(come(&poster, &[(single.stream_id, browser)]).await.login, single.stream_id);
     for secret in ["", "x", &page_secret(&other)] {
-        let refused = usher.engine.visit_login(poster.stream_id, secret, &own, Visitor::Loopback).await;
+        let refused = usher.engine.logins().visit(poster.stream_id, secret, &own, Visitor::Loopback).await;
         assert!(matches!(refused, Err(LoginPageError::NotFound)), "{secret}");
     }
     // Somebody has begun there: the next user at this browser gets a login of their own.
@@ -504,7 +505,7 @@ async fn browser_that_comes_again_gets_the_login_it_has() {
     usher.receive(1, &user(1), handshake(&token(&url), &[])).await;
     challenge_for(&mut usher, 1).await;
     let next =
-        usher.engine.visit_login(poster.stream_id, &page_secret(&poster), &own, Visitor::Loopback).await.unwrap();
+        usher.engine.logins().visit(poster.stream_id, &page_secret(&poster), &own, Visitor::Loopback).await.unwrap();
     assert_ne!(next.login, first.login);
     usher.stop().await;
 }

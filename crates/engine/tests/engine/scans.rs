@@ -8,7 +8,7 @@ use std::time::Duration;
 use common::paying::until;
 use common::{Running, handshake, open, user};
 use usher_engine::ports::{Clock as _, Inbound, Via};
-use usher_engine::{EngineMetrics, KeyHandshakeRequest, LoginRequest, ScanLimit, StartError};
+use usher_engine::{EngineMetrics, KeyHandshakeRequest, LoginRequest, ScanLimit, ScanMetrics, StartError};
 use usher_protocol::message::WalletMessage;
 use usher_protocol::{EventId, PublicKey};
 use usher_store::SqliteStore;
@@ -27,7 +27,7 @@ impl Poster {
 
     async fn put_up_on(store: Arc<SqliteStore>) -> Self {
         let usher = Running::start(store).await;
-        let stream = usher.engine.start_key_handshake(reusable("door"), None).await.unwrap().stream_id;
+        let stream = usher.engine.handshakes().start(reusable("door"), None).await.unwrap().stream_id;
         Self { usher, stream, events: 0 }
     }
 
@@ -49,14 +49,14 @@ impl Poster {
     }
 
     fn accepted(&self) -> u64 {
-        self.usher.engine.metrics().scans_accepted
+        self.usher.engine.scan_metrics().accepted
     }
 
-    async fn seen(&self, scans: u64) -> EngineMetrics {
-        let of =
-            |counts: &EngineMetrics| counts.scans_accepted + counts.scans_refused.iter().map(|(_, n)| n).sum::<u64>();
-        until("all scans are looked at", || of(&self.usher.engine.metrics()) >= scans).await;
-        self.usher.engine.metrics()
+    async fn seen(&self, scans: u64) -> (EngineMetrics, ScanMetrics) {
+        let engine = &self.usher.engine;
+        let of = |metrics: ScanMetrics| metrics.accepted + metrics.refused.iter().sum::<u64>();
+        until("all scans are looked at", || of(engine.scan_metrics()) >= scans).await;
+        (engine.metrics(), engine.scan_metrics())
     }
 
     async fn events(&self) -> usize {
@@ -65,7 +65,7 @@ impl Poster {
         let begun = std::time::Instant::now();
         loop {
             assert!(begun.elapsed() < common::paying::PATIENCE, "{after} of {accepted}");
-            let page = self.usher.engine.events(self.stream, after, 1000).await.unwrap();
+            let page = self.usher.engine.events().read(self.stream, after, 1000).await.unwrap();
             after = page.next;
             if after >= accepted {
                 return usize::try_from(after).unwrap();
@@ -114,9 +114,8 @@ async fn flood_of_one_key_locks_nobody_out() {
         scans += 21;
         poster.seen(scans).await;
     }
-    let counts = poster.usher.engine.metrics();
     assert!(poster.accepted() >= before + 10, "{} of 10", poster.accepted() - before);
-    let refused = counts.scans_refused.iter().find(|(limit, _)| *limit == ScanLimit::Author).unwrap().1;
+    let refused = poster.usher.engine.scan_metrics().refused_by(ScanLimit::Author);
     assert!(refused >= 180, "one key uses up nothing: {refused}");
     assert_eq!(poster.events().await as u64, poster.accepted());
     poster.usher.stop().await;
@@ -156,9 +155,9 @@ async fn copies_and_single_use_scans_use_no_allowance() {
         poster.deliver(1, event_id, Via { copy: true, ..over(relay) }, created_at).await;
     }
     poster.scan(2, "wss://a.example").await;
-    let counts = poster.seen(2).await;
-    assert_eq!((counts.scans_accepted, counts.matched), (2, 2));
-    assert!(counts.scans_refused.iter().all(|(_, refused)| *refused == 0), "{counts:?}");
+    let (counts, scans) = poster.seen(2).await;
+    assert_eq!((scans.accepted, counts.matched), (2, 2));
+    assert!(scans.refused.iter().all(|refused| *refused == 0), "{scans:?}");
     poster.usher.stop().await;
 }
 
@@ -188,7 +187,7 @@ async fn claimed_timestamps_give_no_extra_scans() {
 async fn confusable_tokens_cannot_be_open_together() {
     let dir = tempfile::tempdir().unwrap();
     let usher = Running::start(open(dir.path())).await;
-    let open_one = async |token: &str| usher.engine.start_key_handshake(reusable(token), None).await;
+    let open_one = async |token: &str| usher.engine.handshakes().start(reusable(token), None).await;
     let refused = |started: Result<_, StartError>| matches!(started, Err(StartError::Invalid(fields)) if fields[0].pointer == "/static_token");
     let slash = open_one("bar/1").await.unwrap().stream_id;
     for like in ["bar%2F1", "bar%2f1", "%62ar/1"] {
@@ -224,41 +223,41 @@ async fn closed_handshake_accepts_no_scans_and_is_done() {
     poster.seen(1).await;
     assert_eq!(poster.events().await, 1);
     let (engine, stream) = (poster.usher.engine.clone(), poster.stream);
-    let listed = engine.reusable_handshakes(None, 10).await.unwrap().handshakes;
+    let listed = engine.handshakes().list(None, 10).await.unwrap().handshakes;
     assert_eq!(listed.len(), 1);
     assert_eq!((listed[0].stream_id, &listed[0].static_token[..], listed[0].accepted), (stream, "door", 1));
 
     let waiting = tokio::spawn({
         let engine = engine.clone();
-        async move { engine.wait_events(stream, 1, 10, Duration::from_secs(3600)).await.unwrap() }
+        async move { engine.events().wait(stream, 1, 10, Duration::from_secs(3600)).await.unwrap() }
     });
     tokio::time::sleep(Duration::from_millis(20)).await;
     for _ in 0..2 {
-        engine.close_key_handshake(stream).await.unwrap();
+        engine.handshakes().close(stream).await.unwrap();
     }
     let page = waiting.await.unwrap();
     assert!(page.done && page.events.is_empty(), "who waits is told");
-    assert!(engine.events(stream, 0, 10).await.unwrap().done);
-    assert!(engine.reusable_handshakes(None, 10).await.unwrap().handshakes.is_empty());
+    assert!(engine.events().read(stream, 0, 10).await.unwrap().done);
+    assert!(engine.handshakes().list(None, 10).await.unwrap().handshakes.is_empty());
     // Opened again it has another URL, and the old one stays invalid.
-    let anew = engine.start_key_handshake(reusable("door"), None).await.unwrap();
+    let anew = engine.handshakes().start(reusable("door"), None).await.unwrap();
     let token = common::token(&anew.url);
     assert!(anew.stream_id != stream && token.starts_with("door.") && token.len() == 17, "{token}");
-    assert_eq!(engine.start_key_handshake(reusable("door"), None).await.unwrap().url, anew.url, "the same again");
+    assert_eq!(engine.handshakes().start(reusable("door"), None).await.unwrap().url, anew.url, "the same again");
     poster.scan(2, "wss://a.example").await;
     until("the scan is looked at", || engine.metrics().unmatched == 1).await;
-    assert_eq!(engine.events(stream, 0, 10).await.unwrap().events.len(), 1);
+    assert_eq!(engine.events().read(stream, 0, 10).await.unwrap().events.len(), 1);
     poster.usher.receive(201, &user(3), handshake(&token, &[])).await;
     assert_eq!(common::data(&poster.usher.page(anew.stream_id, 0).await, 0)["main_key"], user(3).public_key().to_hex());
-    engine.close_key_handshake(anew.stream_id).await.unwrap();
-    let third = engine.start_key_handshake(reusable("door"), None).await.unwrap();
+    engine.handshakes().close(anew.stream_id).await.unwrap();
+    let third = engine.handshakes().start(reusable("door"), None).await.unwrap();
     assert!(third.url != anew.url && third.stream_id != anew.stream_id);
 
     // A stream of another kind is not a key handshake.
     let login = usher_engine::AuthenticateKey { main_key: user(1).public_key(), subkeys: Vec::new() };
-    let login = engine.start_authentication(login, None).await.unwrap();
+    let login = engine.logins().authenticate(login, None).await.unwrap();
     for other in [login, usher_engine::StreamId::SUBSCRIPTIONS, usher_engine::StreamId::from_parts(1, [1; 10])] {
-        let refused = engine.close_key_handshake(other).await;
+        let refused = engine.handshakes().close(other).await;
         assert!(matches!(refused, Err(usher_engine::CloseHandshakeError::NotFound)));
     }
     poster.usher.stop().await;
@@ -271,16 +270,16 @@ async fn reusable_handshakes_are_paginated_even_after_a_restart() {
     let usher = Running::start(store.clone()).await;
     let mut opened = Vec::new();
     for n in 0..5 {
-        opened.push(usher.engine.start_key_handshake(reusable(&format!("table-{n}")), None).await.unwrap().stream_id);
-        usher.engine.start_key_handshake(KeyHandshakeRequest::default(), None).await.unwrap();
+        opened.push(usher.engine.handshakes().start(reusable(&format!("table-{n}")), None).await.unwrap().stream_id);
+        usher.engine.handshakes().start(KeyHandshakeRequest::default(), None).await.unwrap();
         usher.clock.turn(Duration::from_millis(1));
     }
-    usher.engine.close_key_handshake(opened.remove(3)).await.unwrap();
+    usher.engine.handshakes().close(opened.remove(3)).await.unwrap();
     usher.stop().await;
     let usher = Running::start(store).await;
     let (mut listed, mut after) = (Vec::new(), None);
     loop {
-        let page = usher.engine.reusable_handshakes(after, 2).await.unwrap();
+        let page = usher.engine.handshakes().list(after, 2).await.unwrap();
         listed.extend(page.handshakes.into_iter().map(|handshake| handshake.stream_id));
         after = page.next;
         if after.is_none() {
@@ -304,9 +303,9 @@ async fn disk_use_per_scan_is_bounded() {
         let usher = Running::start_at(store.clone(), many, common::NOW, 1).await;
         let door = if is_login {
             let login = LoginRequest { static_token: Some("door".to_owned()), return_url: None };
-            usher.engine.start_login(login, None).await.unwrap().stream_id
+            usher.engine.logins().start(login, None).await.unwrap().stream_id
         } else {
-            usher.engine.start_key_handshake(reusable("door"), None).await.unwrap().stream_id
+            usher.engine.handshakes().start(reusable("door"), None).await.unwrap().stream_id
         };
         let relays: Vec<_> = relays.iter().map(String::as_str).collect();
         for n in 1..=SCANS {
@@ -320,8 +319,8 @@ async fn disk_use_per_scan_is_bounded() {
                 .await
                 .unwrap();
         }
-        until("all are in", || usher.engine.metrics().scans_accepted == SCANS).await;
-        while usher.engine.events(door, SCANS - 1, 1).await.unwrap().events.is_empty() {
+        until("all are in", || usher.engine.scan_metrics().accepted == SCANS).await;
+        while usher.engine.events().read(door, SCANS - 1, 1).await.unwrap().events.is_empty() {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
         usher.stop().await;

@@ -16,13 +16,18 @@ async fn is_refused(usher: &Running, wallet: &FakeWallet) {
     wallet.hand_out_again(Some(0));
     let again = ask(usher).await;
     assert_eq!(statuses(usher, again, 1).await, ["error"]);
-    assert!(data(&usher.engine.events(again, 0, 10).await.unwrap(), 0)["reason"].as_str().unwrap().contains("invoice"));
+    assert!(
+        data(&usher.engine.events().read(again, 0, 10).await.unwrap(), 0)["reason"]
+            .as_str()
+            .unwrap()
+            .contains("invoice")
+    );
     wallet.hand_out_again(None);
 }
 
 async fn ask(usher: &Running) -> StreamId {
     let request = usher_engine::SinglePaymentRequest { expires_at: None, ..payment(None, 0) };
-    usher.engine.start_single_payment(request, None).await.unwrap()
+    usher.engine.payments().request(request, None).await.unwrap()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -152,7 +157,7 @@ async fn look_ups_keep_the_rate_and_new_invoices_do_not_wait() {
     let options = usher_engine::EngineOptions { payments, ..options() };
     let usher = Running::start_paying(open(dir.path()), &wallet, options, NOW, 1).await;
     for _ in 0..OLD {
-        usher.engine.start_single_payment(payment(None, 80_000), None).await.unwrap();
+        usher.engine.payments().request(payment(None, 80_000), None).await.unwrap();
     }
     until("the invoices are made", || usher.engine.watched_invoices() == OLD).await;
     // Until every invoice has had its first look-ups.

@@ -29,7 +29,7 @@ async fn concurrent_payments_of_one_subscription_are_all_counted() {
     subscribe(&mut usher, false, NOW.secs()).await;
     let mut streams = Vec::new();
     for _ in 0..40 {
-        streams.push(usher.engine.start_single_payment(payment(Some("s"), 80_000), None).await.unwrap());
+        streams.push(usher.engine.payments().request(payment(Some("s"), 80_000), None).await.unwrap());
     }
     until("the invoices are made", || usher.engine.watched_invoices() == 40).await;
     for n in 0..40 {
@@ -39,7 +39,7 @@ async fn concurrent_payments_of_one_subscription_are_all_counted() {
     for stream in streams {
         assert_eq!(statuses(&usher, stream, 1).await, ["paid"]);
     }
-    assert_eq!(usher.engine.subscription("s").await.unwrap().payments_made, 40);
+    assert_eq!(usher.engine.subscriptions().view("s").await.unwrap().payments_made, 40);
     usher.stop().await;
 }
 
@@ -86,11 +86,11 @@ async fn failed_charge_is_retried_across_restarts_and_delays_no_later_date() {
         assert_eq!(told["next_attempt_at"].as_u64(), wait.map(|wait| now.plus(wait).secs()));
         assert!(number != 1 || told["due"] == NOW.secs());
     }
-    let view = usher.engine.subscription("s").await.unwrap();
+    let view = usher.engine.subscriptions().view("s").await.unwrap();
     assert_eq!((view.payments_made, view.state), (4, SubscriptionState::Active));
     assert!(view.next_payment_due.is_some_and(|due| due > now.secs()), "the next is in the future");
     assert_eq!(wallet.made().len(), 7, "three tries of the first, one of each other");
-    let page = usher.engine.subscriptions(SubscriptionFilter::default(), None, 10).await.unwrap();
+    let page = usher.engine.subscriptions().list(SubscriptionFilter::default(), None, 10).await.unwrap();
     assert_eq!(page.subscriptions, [view]);
     usher.stop().await;
 }
@@ -117,7 +117,7 @@ async fn many_charges_due_at_once_delay_nobody_and_are_requested_once() {
             reference: None,
             auto_charge: true,
         };
-        usher.engine.start_recurring_payment(request, None).await.unwrap();
+        usher.engine.subscriptions().request(request, None).await.unwrap();
         let asked = next_message(&mut usher, "recurrence", &[]).await;
         let status = RecurringStatus::Confirmed {
             subscription_id: format!("s{n}"),
@@ -148,14 +148,14 @@ async fn many_charges_due_at_once_delay_nobody_and_are_requested_once() {
 
     // A user at a checkout can pay in the meantime, and the app can request payments.
     let request = SinglePaymentRequest { expires_at: None, ..payment(None, 0) };
-    let stream = usher.engine.start_single_payment(request, None).await.unwrap();
+    let stream = usher.engine.payments().request(request, None).await.unwrap();
     let asked = next_message(&mut usher, "invoice", &[]).await;
     assert_eq!(asked["description"], "Coffee");
     let made = wallet.made().len();
     wallet.settle(made - 1);
     usher.receive(1, &user(1), says(&request_id(&asked), PaymentStatus::Success { preimage: None })).await;
     assert_eq!(statuses(&usher, stream, 1).await, ["paid"]);
-    assert_eq!(usher.engine.subscriptions(filter, None, 1000).await.unwrap().subscriptions.len(), 1000);
+    assert_eq!(usher.engine.subscriptions().list(filter, None, 1000).await.unwrap().subscriptions.len(), 1000);
 
     // However long they wait, each is requested once.
     for _ in 0..4 {
@@ -205,7 +205,7 @@ async fn closed_subscription_sends_no_more_requests() {
     wallet.settle(0);
     wallet.tell(LightningNotification::Reconnected).await;
     let begun = Instant::now();
-    while usher.engine.subscription("s").await.unwrap().payments_made == 0 {
+    while usher.engine.subscriptions().view("s").await.unwrap().payments_made == 0 {
         usher.clock.turn(Duration::from_secs(1));
         tokio::time::sleep(Duration::from_millis(2)).await;
         assert!(begun.elapsed() < PATIENCE, "it is not counted");
@@ -222,7 +222,7 @@ async fn expired_messages_are_not_looked_up_again() {
     let mut usher = Running::start_with(store.clone(), sqlite.clone(), None, options(), NOW, 1).await;
     subscribe(&mut usher, false, NOW.secs()).await;
     // The close is repeated to the wallet for ten minutes; the subscription can be read for a month.
-    usher.engine.close_subscription(user(1).public_key(), "s", None).await.unwrap();
+    usher.engine.subscriptions().close(user(1).public_key(), "s", None).await.unwrap();
     for restarted in [false, true] {
         if restarted {
             let now = usher.clock.now();
@@ -262,7 +262,7 @@ async fn subscription_closed_when_due_is_not_charged() {
     tokio::time::sleep(Duration::from_millis(100)).await;
     store.failures.store(0, Ordering::SeqCst);
     let closed = async {
-        while usher.engine.events(StreamId::SUBSCRIPTIONS, 0, 10).await.unwrap().events.is_empty() {
+        while usher.engine.events().read(StreamId::SUBSCRIPTIONS, 0, 10).await.unwrap().events.is_empty() {
             usher.clock.turn(Duration::from_secs(1));
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
@@ -288,7 +288,7 @@ async fn subscribers_relays_are_kept_for_years() {
     let mut usher = Running::start_paying_on(store.clone(), sqlite, &wallet).await;
     for n in [1, 2] {
         let started =
-            usher.engine.start_key_handshake(usher_engine::KeyHandshakeRequest::default(), None).await.unwrap();
+            usher.engine.handshakes().start(usher_engine::KeyHandshakeRequest::default(), None).await.unwrap();
         usher.receive(n, &user(n), common::handshake(&common::token(&started.url), &["wss://theirs"])).await;
         usher.page(started.stream_id, 0).await;
     }

@@ -60,7 +60,7 @@ impl Service {
             reference: Some("door-7".to_owned()),
             expires_at: Some(self.usher.clock.now().secs() + 600),
         };
-        let stream = self.usher.engine.request_ticket(request, None).await.unwrap();
+        let stream = self.usher.engine.tickets().request(request, None).await.unwrap();
         loop {
             let message = self.usher.next_message().await.0;
             if message.kind == 29500 {
@@ -77,7 +77,7 @@ impl Service {
             token: token.clone(),
             reference: None,
         };
-        self.usher.engine.send_ticket(request, None).await
+        self.usher.engine.tickets().send(request, None).await
     }
 
     /// The tokens of the messages that have left.
@@ -94,13 +94,13 @@ impl Service {
 
     async fn last(&self, stream: StreamId, wanted: usize) -> Value {
         statuses(&self.usher, stream, wanted).await;
-        let page = self.usher.engine.events(stream, 0, 100).await.unwrap();
+        let page = self.usher.engine.events().read(stream, 0, 100).await.unwrap();
         assert_eq!(page.events.len(), wanted);
         data(&page, wanted - 1)
     }
 
     async fn outgoing(&self) -> Vec<(StreamId, String)> {
-        let page = self.usher.engine.outgoing_tickets(None, 100).await.unwrap();
+        let page = self.usher.engine.tickets().outgoing(None, 100).await.unwrap();
         page.tickets.iter().map(|ticket| (ticket.stream_id, ticket.delivery.status.as_str().to_owned())).collect()
     }
 }
@@ -162,7 +162,7 @@ async fn a_users_token_is_verified_or_redeemed_and_a_second_reply_changes_nothin
             expected["token"] = json!(token(MINT, "multi", 2, "swapped").0);
         }
         assert_eq!(service.last(stream, 1).await, expected);
-        assert!(service.usher.engine.events(stream, 0, 9).await.unwrap().done);
+        assert!(service.usher.engine.events().read(stream, 0, 9).await.unwrap().done);
     }
     a_moment().await;
     let calls = ["verify", "redeem"].map(|kind| service.tickets.calls(kind).len());
@@ -204,7 +204,7 @@ async fn a_mint_that_is_away_past_the_expiry_is_asked_until_it_is_back() {
         service.usher.clock.turn(Duration::from_secs(60));
         a_moment().await;
     }
-    assert!(service.usher.engine.events(stream, 0, 9).await.unwrap().events.is_empty());
+    assert!(service.usher.engine.events().read(stream, 0, 9).await.unwrap().events.is_empty());
     service.tickets.be_away(false);
     while service.tickets.balance() == 0 {
         service.usher.clock.turn(Duration::from_secs(60));
@@ -240,30 +240,30 @@ async fn a_token_that_is_not_what_was_asked_for_is_no_success() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_same_request_gets_the_same_token_also_after_a_kill() {
     let service = Service::start(None).await;
-    let first = service.usher.engine.mint_ticket(mint(MINT), keyed(1)).await.unwrap();
+    let first = service.usher.engine.tickets().mint(mint(MINT), keyed(1)).await.unwrap();
     assert_eq!(first, token(MINT, "sat", 5, "minted-1"));
-    let record = service.usher.engine.idempotency_record(&IdempotencyKey([1; 32])).await.unwrap();
+    let record = service.usher.engine.idempotency().get(&IdempotencyKey([1; 32])).await.unwrap();
     assert!(record.is_some());
 
     // The mint has signed, and the process ends before anybody hears of it.
     service.tickets.hang(Some((MINT, true)));
     let engine = service.usher.engine.clone();
-    let lost = tokio::spawn(async move { engine.mint_ticket(mint(MINT), keyed(2)).await });
+    let lost = tokio::spawn(async move { engine.tickets().mint(mint(MINT), keyed(2)).await });
     until("the token is minted", || service.tickets.minted() == 2).await;
     lost.abort();
     let service = service.restart(SECOND).await;
     service.tickets.hang(None);
     let engine = &service.usher.engine;
-    assert_eq!(engine.mint_ticket(mint(MINT), keyed(2)).await.unwrap(), token(MINT, "sat", 5, "minted-2"));
+    assert_eq!(engine.tickets().mint(mint(MINT), keyed(2)).await.unwrap(), token(MINT, "sat", 5, "minted-2"));
     // With another body it is another job.
     let other = MintTicket { amount: 6, ..mint(MINT) };
-    let refused = engine.mint_ticket(other, keyed(2)).await;
+    let refused = engine.tickets().mint(other, keyed(2)).await;
     assert!(matches!(refused, Err(TicketCallError::Ticket(TicketError::OtherJob))), "{refused:?}");
     // Without a key, each is a new one.
-    engine.mint_ticket(mint(MINT), None).await.unwrap();
-    assert_eq!(engine.mint_ticket(mint(MINT), None).await.unwrap(), token(MINT, "sat", 5, "minted-4"));
+    engine.tickets().mint(mint(MINT), None).await.unwrap();
+    assert_eq!(engine.tickets().mint(mint(MINT), None).await.unwrap(), token(MINT, "sat", 5, "minted-4"));
     let nothing = MintTicket { amount: 0, ..mint(MINT) };
-    let refused = engine.mint_ticket(nothing, None).await;
+    let refused = engine.tickets().mint(nothing, None).await;
     assert!(matches!(refused, Err(TicketCallError::Start(StartError::Invalid(_)))), "{refused:?}");
     assert_eq!(service.tickets.minted(), 4);
     service.usher.stop().await;
@@ -277,13 +277,13 @@ async fn a_quote_is_paid_once_whatever_happens() {
     // The payment is under way when the process ends.
     lightning.hang_pays(true);
     let engine = service.usher.engine.clone();
-    let lost = tokio::spawn(async move { engine.mint_ticket(mint(MINT), keyed(1)).await });
+    let lost = tokio::spawn(async move { engine.tickets().mint(mint(MINT), keyed(1)).await });
     until("it is paid", || lightning.sent() == [1]).await;
     lost.abort();
     lightning.hang_pays(false);
     let service = service.restart(SECOND).await;
     for _ in 0..2 {
-        let minted = service.usher.engine.mint_ticket(mint(MINT), keyed(1)).await.unwrap();
+        let minted = service.usher.engine.tickets().mint(mint(MINT), keyed(1)).await.unwrap();
         assert_eq!(minted, token(MINT, "sat", 5, "minted-1"));
     }
     assert_eq!((lightning.sent(), service.tickets.minted()), (vec![1], 1));
@@ -295,7 +295,7 @@ async fn a_quote_that_cannot_be_paid_gives_no_token() {
     let lightning = Arc::new(FakeWallet::default());
     let service = Service::start(None).await;
     service.tickets.charge(5_000, &lightning);
-    let refused = service.usher.engine.mint_ticket(mint(MINT), keyed(1)).await;
+    let refused = service.usher.engine.tickets().mint(mint(MINT), keyed(1)).await;
     assert!(matches!(refused, Err(TicketCallError::Start(StartError::NoLightning))), "{refused:?}");
     assert_eq!(service.tickets.calls("abandon_quote").len(), 1);
     service.usher.stop().await;
@@ -303,17 +303,17 @@ async fn a_quote_that_cannot_be_paid_gives_no_token() {
     let service = Service::start(Some(lightning.clone())).await;
     // Five sats are worth 5,000 millisats.
     service.tickets.charge(5_001, &lightning);
-    let refused = service.usher.engine.mint_ticket(mint(MINT), keyed(1)).await;
+    let refused = service.usher.engine.tickets().mint(mint(MINT), keyed(1)).await;
     let Err(TicketCallError::Ticket(TicketError::InvalidResponse(reason))) = refused else { panic!("{refused:?}") };
     assert_eq!(reason, "it asks for 5001 millisats for 5 sat");
     service.tickets.charge(200_000_000_000, &lightning);
     let other_unit = MintTicket { unit: "multi".to_owned(), ..mint(MINT) };
-    let refused = service.usher.engine.mint_ticket(other_unit, keyed(2)).await;
+    let refused = service.usher.engine.tickets().mint(other_unit, keyed(2)).await;
     assert!(matches!(refused, Err(TicketCallError::Start(StartError::Invalid(_)))), "{refused:?}");
     assert_eq!(lightning.prepared(), 0, "nothing was paid");
     service.tickets.charge(5_000, &lightning);
     lightning.refuse(true);
-    let refused = service.usher.engine.mint_ticket(mint(MINT), keyed(3)).await;
+    let refused = service.usher.engine.tickets().mint(mint(MINT), keyed(3)).await;
     assert!(matches!(refused, Err(TicketCallError::NotPaid { is_certain: true, .. })), "{refused:?}");
     assert_eq!(service.tickets.minted(), 0);
     assert_eq!(service.tickets.calls("abandon_quote").len(), 3, "nobody waits for the payment of these quotes");
@@ -331,7 +331,7 @@ async fn tickets_are_burnt_into_the_balance_and_taken_out_of_it() {
         auth: None,
     };
     for _ in 0..2 {
-        assert_eq!(engine.burn_ticket(burn(&ours()), keyed(1)).await.unwrap(), 2, "three without the fee, once");
+        assert_eq!(engine.tickets().burn(burn(&ours()), keyed(1)).await.unwrap(), 2, "three without the fee, once");
     }
     let cases = [
         (ours(), TokenFault::AlreadySpent),
@@ -339,16 +339,16 @@ async fn tickets_are_burnt_into_the_balance_and_taken_out_of_it() {
         (token(OTHER_MINT, "multi", 3, "x"), TokenFault::OtherMint),
     ];
     for (token, fault) in cases {
-        match engine.burn_ticket(burn(&token), None).await {
+        match engine.tickets().burn(burn(&token), None).await {
             Err(TicketCallError::Ticket(TicketError::Token(refused))) => assert_eq!(refused, fault),
             other => panic!("{other:?}"),
         }
     }
-    assert_eq!(engine.ticket_balances().await.unwrap()[0].amount, 2);
+    assert_eq!(engine.tickets().balances().await.unwrap()[0].amount, 2);
     let withdraw = || WithdrawTicket { mint_url: MINT.to_owned(), unit: "multi".to_owned(), amount: 2, auth: None };
-    let taken = engine.withdraw_ticket(withdraw(), keyed(2)).await.unwrap();
+    let taken = engine.tickets().withdraw(withdraw(), keyed(2)).await.unwrap();
     assert_eq!(taken, token(MINT, "multi", 2, "withdrawn"));
-    let refused = engine.withdraw_ticket(withdraw(), None).await;
+    let refused = engine.tickets().withdraw(withdraw(), None).await;
     assert!(
         matches!(refused, Err(TicketCallError::Ticket(TicketError::InsufficientFunds { available: 0, needed: 2 }))),
         "{refused:?}"
@@ -427,16 +427,16 @@ async fn an_unclaimed_ticket_outlives_every_retention_and_can_be_reclaimed() {
     assert_eq!(service.outgoing().await, [(stream, "timeout".to_owned())]);
     assert_eq!(service.last(stream, 1).await["status"], "timeout");
     for _ in 0..2 {
-        assert_eq!(service.usher.engine.reclaim_ticket(stream, None, keyed(1)).await.unwrap(), 2);
+        assert_eq!(service.usher.engine.tickets().reclaim(stream, None, keyed(1)).await.unwrap(), 2);
     }
     assert_eq!((service.tickets.balance(), service.outgoing().await), (2, Vec::new()));
-    assert!(service.usher.engine.idempotency_record(&IdempotencyKey([1; 32])).await.unwrap().is_some());
+    assert!(service.usher.engine.idempotency().get(&IdempotencyKey([1; 32])).await.unwrap().is_some());
     // Then its retention begins.
     for _ in 0..3 {
         service.usher.clock.turn(20 * DAY);
         a_moment().await;
     }
-    let missing = service.usher.engine.reclaim_ticket(stream, None, None).await;
+    let missing = service.usher.engine.tickets().reclaim(stream, None, None).await;
     assert!(matches!(missing, Err(TicketCallError::NotFound)), "{missing:?}");
     service.usher.stop().await;
 }
@@ -449,14 +449,14 @@ async fn a_kill_during_a_reclaim_loses_nothing_and_redeems_once() {
         service.usher.next_message().await;
         service.tickets.hang(Some((MINT, done)));
         let engine = service.usher.engine.clone();
-        let lost = tokio::spawn(async move { engine.reclaim_ticket(stream, None, keyed(1)).await });
+        let lost = tokio::spawn(async move { engine.tickets().reclaim(stream, None, keyed(1)).await });
         until("the mint is asked", || service.tickets.calls("redeem").len() == 1).await;
         lost.abort();
         service.tickets.hang(None);
         let service = service.restart(SECOND).await;
         // By itself, and for whoever asks again.
         assert_eq!(service.last(stream, 1).await["reason"], "the token was reclaimed");
-        assert_eq!(service.usher.engine.reclaim_ticket(stream, None, keyed(1)).await.unwrap(), 2);
+        assert_eq!(service.usher.engine.tickets().reclaim(stream, None, keyed(1)).await.unwrap(), 2);
         let jobs = service.tickets.calls("redeem");
         assert!(jobs.iter().all(|job| *job == jobs[0]), "{jobs:?}");
         assert_eq!(service.tickets.balance(), 2);
@@ -471,13 +471,13 @@ async fn a_ticket_that_the_user_has_redeemed_cannot_be_reclaimed() {
     service.usher.next_message().await;
     service.tickets.spend(&ours());
     for _ in 0..2 {
-        match service.usher.engine.reclaim_ticket(stream, None, None).await {
+        match service.usher.engine.tickets().reclaim(stream, None, None).await {
             Err(TicketCallError::Ticket(TicketError::Token(TokenFault::AlreadySpent))) => {}
             other => panic!("{other:?}"),
         }
     }
     assert_eq!(service.last(stream, 1).await["status"], "success");
-    let missing = service.usher.engine.reclaim_ticket(StreamId::from_parts(1, [1; 10]), None, None).await;
+    let missing = service.usher.engine.tickets().reclaim(StreamId::from_parts(1, [1; 10]), None, None).await;
     assert!(matches!(missing, Err(TicketCallError::NotFound)), "{missing:?}");
     service.usher.stop().await;
 }
@@ -492,7 +492,7 @@ async fn a_mint_that_hangs_holds_up_neither_another_mint_nor_a_payment() {
         service.usher.receive(n, &user(1), gives(&request, &token(MINT, "multi", 2, &n.to_string()))).await;
     }
     until("the mint hangs", || service.tickets.calls("redeem").len() >= 16).await;
-    let minted = service.usher.engine.mint_ticket(mint(OTHER_MINT), None).await.unwrap();
+    let minted = service.usher.engine.tickets().mint(mint(OTHER_MINT), None).await.unwrap();
     assert_eq!(minted, token(OTHER_MINT, "sat", 5, "minted-1"));
     let request = RequestTicket {
         main_key: user(1).public_key(),
@@ -505,7 +505,7 @@ async fn a_mint_that_hangs_holds_up_neither_another_mint_nor_a_payment() {
         reference: None,
         expires_at: None,
     };
-    let other = service.usher.engine.request_ticket(request, None).await.unwrap();
+    let other = service.usher.engine.tickets().request(request, None).await.unwrap();
     let asked = loop {
         let content: Value = serde_json::from_str(&service.usher.next_message().await.0.content).unwrap();
         if content["mint_url"] == OTHER_MINT {
@@ -515,7 +515,7 @@ async fn a_mint_that_hangs_holds_up_neither_another_mint_nor_a_payment() {
     service.usher.receive(200, &user(1), gives(&asked, &token(OTHER_MINT, "multi", 2, "x"))).await;
     assert_eq!(service.last(other, 1).await["status"], "success");
     let payment = SinglePaymentRequest { expires_at: None, ..common::paying::payment(None, 600) };
-    service.usher.engine.start_single_payment(payment, None).await.unwrap();
+    service.usher.engine.payments().request(payment, None).await.unwrap();
     until("an invoice is made", || lightning.made().len() == 1).await;
     assert_eq!(service.tickets.calls("redeem").len(), 17, "what runs at one mint is bounded");
     service.usher.stop().await;
@@ -532,7 +532,7 @@ async fn outgoing_tickets_are_paged() {
     let mut listed = Vec::new();
     let mut after = None;
     loop {
-        let page = service.usher.engine.outgoing_tickets(after, 2).await.unwrap();
+        let page = service.usher.engine.tickets().outgoing(after, 2).await.unwrap();
         listed.extend(page.tickets.iter().map(|ticket| ticket.stream_id));
         match page.next {
             Some(next) => after = Some(next),
@@ -540,7 +540,7 @@ async fn outgoing_tickets_are_paged() {
         }
     }
     assert_eq!(listed, streams);
-    let page = service.usher.engine.outgoing_tickets(None, 1).await.unwrap();
+    let page = service.usher.engine.tickets().outgoing(None, 1).await.unwrap();
     let ticket = &page.tickets[0];
     assert_eq!((ticket.created_at, ticket.delivery.amount), (NOW.secs(), 3));
     assert_eq!(ticket.delivery.expires_at, NOW.plus(7 * DAY).secs());

@@ -47,7 +47,7 @@ impl WebhookSender for App {
 
 async fn door(usher: &Running, name: &str) -> StreamId {
     let request = KeyHandshakeRequest { static_token: Some(name.to_owned()), no_request: None, return_url: None };
-    usher.engine.start_key_handshake(request, None).await.unwrap().stream_id
+    usher.engine.handshakes().start(request, None).await.unwrap().stream_id
 }
 
 /// Waits for this while advancing the clock.
@@ -97,12 +97,12 @@ async fn deliveries_after_an_hour_of_500_are_in_order_and_new_ones_immediate() {
 
     // An operator can retry at once; all other deliveries follow on their schedule.
     let first = streams[0];
-    usher.engine.retry_webhook_delivery(first, 0, None).await.unwrap().expect("it is there");
+    usher.engine.webhooks().retry(first, 0, None).await.unwrap().expect("it is there");
     until(&usher.clock, "what was asked for", Duration::ZERO, async || app.accepted.lock().contains(&(first, 2))).await;
     let all = usize::from(STREAMS) * 3 + 1;
     until(&usher.clock, "everything", Duration::from_secs(15), async || app.accepted.lock().len() >= all).await;
     until(&usher.clock, "the records", Duration::ZERO, async || {
-        usher.engine.count_webhook_deliveries().await.unwrap().pending == 0
+        usher.engine.webhooks().count().await.unwrap().pending == 0
     })
     .await;
     let accepted = app.accepted.lock().clone();
@@ -111,7 +111,7 @@ async fn deliveries_after_an_hour_of_500_are_in_order_and_new_ones_immediate() {
         let indexes: Vec<_> = accepted.iter().filter(|(of, _)| of == stream).map(|(_, index)| *index).collect();
         assert_eq!(indexes, [0, 1, 2]);
     }
-    assert!(usher.engine.webhook_deliveries(DeliveryStatus::Failed, None, 10).await.unwrap().is_empty());
+    assert!(usher.engine.webhooks().list(DeliveryStatus::Failed, None, 10).await.unwrap().is_empty());
     usher.stop().await;
 }
 
@@ -235,8 +235,8 @@ async fn downtime_does_not_count_towards_the_retry_period() {
         store.delivery(stream, 0).await.unwrap().is_some_and(|delivery| delivery.attempts == 2)
     })
     .await;
-    assert_eq!(usher.engine.webhook_is_failing(), Some(true));
-    let failed = async || usher.engine.count_webhook_deliveries().await.unwrap().failed == 1;
+    assert_eq!(usher.engine.webhooks().is_failing(), Some(true));
+    let failed = async || usher.engine.webhooks().count().await.unwrap().failed == 1;
     assert!(!failed().await, "it is tried on");
     // Three days of trying, up to a fifth more.
     until(&usher.clock, "its end", Duration::from_secs(900), failed).await;
@@ -246,8 +246,8 @@ async fn downtime_does_not_count_towards_the_retry_period() {
     assert!((15..20).contains(&posts), "by the whole schedule: {posts}");
 
     app.mended.store(true, Ordering::SeqCst);
-    usher.engine.retry_webhook_delivery(stream, 0, None).await.unwrap().expect("it is there");
+    usher.engine.webhooks().retry(stream, 0, None).await.unwrap().expect("it is there");
     until(&usher.clock, "it", Duration::ZERO, async || app.accepted.lock().len() == 1).await;
-    assert_eq!(usher.engine.webhook_is_failing(), Some(false));
+    assert_eq!(usher.engine.webhooks().is_failing(), Some(false));
     usher.stop().await;
 }

@@ -170,7 +170,7 @@ async fn a_check_without_a_result_can_be_begun_again_but_not_for_ever() {
     let again = || Request::post(format!("{}/start", path(&session))).body(Body::empty()).unwrap();
     assert_eq!(pages.send(again()).await.0, 429);
     assert_eq!(verifier.begun.lock().len(), 10);
-    pages.engine.decide_verification(session.session_id, &AgeDecision::Approved, None).await.unwrap();
+    pages.engine.verification().decide(session.session_id, &AgeDecision::Approved, None).await.unwrap();
     assert_eq!(pages.send(again()).await.0, 409, "decided");
     pages.stop().await;
 }
@@ -215,7 +215,7 @@ async fn a_provider_that_can_be_asked_is_asked_until_it_knows() {
         pages.clock.turn(Duration::from_secs(2));
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
-    let page = pages.engine.wait_events(session.session_id, 0, 1, Duration::from_secs(20)).await.unwrap();
+    let page = pages.engine.events().wait(session.session_id, 0, 1, Duration::from_secs(20)).await.unwrap();
     let data: &str = &page.events[0].data;
     assert_eq!(data, r#"{"reason":"the age verifier did not confirm the age","status":"rejected"}"#);
     pages.stop().await;
@@ -231,14 +231,14 @@ async fn a_browser_that_returns_after_the_end_of_its_check_sees_how_the_session_
         let session = pages.open().await;
         let (cookie, way) = begin(&pages, &verifier, &session).await;
         let rejected = AgeDecision::Rejected { reason: None };
-        pages.engine.decide_verification(session.session_id, &rejected, None).await.unwrap();
+        pages.engine.verification().decide(session.session_id, &rejected, None).await.unwrap();
         assert_eq!(come_back(&pages, &way, "").await.0, 403, "its browser alone");
         assert_eq!(come_back(&pages, &way, &cookie).await, (303, page(&session)));
         // The time runs out.
         let session = pages.open().await;
         let (cookie, way) = begin(&pages, &verifier, &session).await;
         pages.clock.turn(Duration::from_secs(901));
-        pages.engine.wait_events(session.session_id, 0, 1, Duration::from_secs(60)).await.unwrap();
+        pages.engine.events().wait(session.session_id, 0, 1, Duration::from_secs(60)).await.unwrap();
         assert_eq!(come_back(&pages, &way, &cookie).await, (303, page(&session)));
         assert_eq!(state(&pages, &session).await, "expired");
         assert_eq!(*verifier.asked.lock(), [], "nobody asks for a result any more");

@@ -20,10 +20,10 @@ fn segment(known: Vec<String>) -> impl Strategy<Value = String> {
 #[tokio::test]
 async fn no_request_is_a_failure() {
     let pages = Pages::start(None).await;
-    let login = pages.engine.start_login(LoginRequest::default(), None).await.unwrap();
+    let login = pages.engine.logins().start(LoginRequest::default(), None).await.unwrap();
     let request = LoginRequest { static_token: Some("door".to_owned()), return_url: None };
-    let poster = pages.engine.start_login(request, None).await.unwrap();
-    let handshake = pages.engine.start_key_handshake(KeyHandshakeRequest::default(), None).await.unwrap();
+    let poster = pages.engine.logins().start(request, None).await.unwrap();
+    let handshake = pages.engine.handshakes().start(KeyHandshakeRequest::default(), None).await.unwrap();
     let session = pages.open().await;
     let mut known: Vec<String> = [
         "events",
@@ -97,7 +97,8 @@ async fn no_request_is_a_failure() {
     assert!(
         pages
             .engine
-            .events(login.stream_id, 0, 10)
+            .events()
+            .read(login.stream_id, 0, 10)
             .await
             .unwrap()
             .events

@@ -15,7 +15,7 @@ const ORIGIN: &str = "https://shop.example";
 
 async fn poster(pages: &Pages) -> LoginStarted {
     let request = LoginRequest { return_url: None, static_token: Some("door".to_owned()) };
-    pages.engine.start_login(request, None).await.unwrap()
+    pages.engine.logins().start(request, None).await.unwrap()
 }
 
 /// How the page leads to that of the reusable login.
@@ -65,7 +65,7 @@ async fn every_end_leads_to_a_new_login() {
     }
 
     // Where nobody can log in any more, the page leads nowhere.
-    pages.engine.close_key_handshake(poster.stream_id).await.unwrap();
+    pages.engine.handshakes().close(poster.stream_id).await.unwrap();
     for visitor in [&approved, &declined, &expired] {
         let (status, html) = visitor.open(&pages).await;
         assert!(status == 200 && !html.contains(&path(&poster)), "{html}");
@@ -86,11 +86,11 @@ async fn page_of_another_browser_leads_to_a_login_of_its_own() {
     assert!(status == StatusCode::FORBIDDEN && html.contains(&link(&poster, "Start again")), "{html}");
 
     // An ordinary login has no other page.
-    let single = pages.engine.start_login(LoginRequest::default(), None).await.unwrap();
+    let single = pages.engine.logins().start(LoginRequest::default(), None).await.unwrap();
     assert_eq!(pages.get(&path(&single)).await.0, StatusCode::OK);
     let (status, _, html) = pages.get(&path(&single)).await;
     assert!(status == StatusCode::FORBIDDEN && !html.contains("href=\"/usher/login"), "{html}");
-    pages.engine.close_key_handshake(poster.stream_id).await.unwrap();
+    pages.engine.handshakes().close(poster.stream_id).await.unwrap();
     let html = pages.get(&owner.page).await.2;
     assert!(html.contains("This login was opened elsewhere") && !html.contains("href=\"/usher/login"), "{html}");
     pages.stop().await;
@@ -131,7 +131,7 @@ async fn login_that_is_long_over_leads_to_a_new_one() {
         let (status, _, html) = pages.send(get(&visitor.page, Some(&format!("{name}={value}")))).await;
         assert!(status == StatusCode::NOT_FOUND && !html.contains("href=\"/usher/login"), "{value}: {html}");
     }
-    pages.engine.close_key_handshake(poster.stream_id).await.unwrap();
+    pages.engine.handshakes().close(poster.stream_id).await.unwrap();
     let (status, html) = visitor.open(&pages).await;
     assert!(status == StatusCode::GONE && html.contains("The login is over"), "{html}");
     pages.stop().await;
@@ -142,7 +142,7 @@ async fn login_that_is_long_over_leads_to_a_new_one() {
 async fn forms_of_other_sites_begin_and_claim_nothing() {
     let pages = Pages::start(None).await;
     let poster = poster(&pages).await;
-    let single = pages.engine.start_login(LoginRequest::default(), None).await.unwrap();
+    let single = pages.engine.logins().start(LoginRequest::default(), None).await.unwrap();
     let before = pages.engine.open_streams();
     let foreign: [&[(&str, &str)]; 8] = [
         &[("sec-fetch-site", "cross-site"), ("sec-fetch-dest", "document"), ("origin", "https://evil.example")],

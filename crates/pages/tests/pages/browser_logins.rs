@@ -15,7 +15,7 @@ const MOST: usize = 25;
 async fn begin_as(pages: &Pages, number: usize, visitor: Visitor) -> Result<BrowserLoginStarted, StartError> {
     let continue_url = format!("{URL}/oauth/login-return?request={number}");
     let login = BrowserLogin { client_name: "Gitea".to_owned(), continue_url, visitor };
-    pages.engine.start_browser_login(login).await
+    pages.engine.logins().start_in_browser(login).await
 }
 
 async fn begin(pages: &Pages, number: usize) -> BrowserLoginStarted {
@@ -103,14 +103,17 @@ async fn flood_of_logins_ends_neither_one_whose_page_waits_nor_other_operations(
     }
     assert_eq!(open, MOST - 1);
     for _ in 0..50 {
-        pages.engine.start_login(LoginRequest::default(), None).await.unwrap();
+        pages.engine.logins().start(LoginRequest::default(), None).await.unwrap();
     }
 
     let signed = sign(&user(), &proof(&page(&pages, &honest).await.1));
     let proven = pages.send(post(&format!("{}/extension", path(&honest)), Some(&cookie(&honest)), signed)).await;
     assert_eq!(proven.0, StatusCode::NO_CONTENT);
     assert_eq!(next().await.as_deref(), Some("data: approved\n\n"));
-    assert!(pages.engine.events(honest.stream_id, 0, 10).await.unwrap().events.is_empty(), "it is of another app");
+    assert!(
+        pages.engine.events().read(honest.stream_id, 0, 10).await.unwrap().events.is_empty(),
+        "it is of another app"
+    );
     pages.stop().await;
 }
 
@@ -131,7 +134,7 @@ async fn login_in_which_nobody_named_a_key_leaves_no_event_and_is_removed() {
     let html = page(&pages, &expired).await.1;
     assert!(html.contains("The time for this login is over.") && html.contains("request=1"), "{html}");
     for login in [&declined, &expired] {
-        let page = pages.engine.events(login.stream_id, 0, 10).await.unwrap();
+        let page = pages.engine.events().read(login.stream_id, 0, 10).await.unwrap();
         assert!(page.done && page.events.is_empty());
     }
     // The cleanup comes every hour.
@@ -148,19 +151,19 @@ async fn login_in_which_nobody_named_a_key_leaves_no_event_and_is_removed() {
 async fn forgotten_login_leaves_no_stream() {
     let pages = Pages::start(None).await;
     let (open, approved) = (begin(&pages, 0).await, begin(&pages, 1).await);
-    let of_app = pages.engine.start_login(LoginRequest::default(), None).await.unwrap().stream_id;
+    let of_app = pages.engine.logins().start(LoginRequest::default(), None).await.unwrap().stream_id;
     let signed = sign(&user(), &proof(&page(&pages, &approved).await.1));
     let proven = pages.send(post(&format!("{}/extension", path(&approved)), Some(&cookie(&approved)), signed)).await;
     assert_eq!(proven.0, StatusCode::NO_CONTENT);
     assert!(page(&pages, &approved).await.1.contains("request=1"), "it leads on");
     for id in [open.stream_id, approved.stream_id, open.stream_id, of_app] {
-        pages.engine.forget_browser_login(id).await.unwrap();
+        pages.engine.logins().forget(id).await.unwrap();
     }
     for login in [&open, &approved] {
-        assert!(pages.engine.events(login.stream_id, 0, 10).await.is_err());
+        assert!(pages.engine.events().read(login.stream_id, 0, 10).await.is_err());
         assert_eq!(page(&pages, login).await.0, StatusCode::NOT_FOUND);
-        assert!(!pages.engine.is_browser_login_in_use(login.stream_id));
+        assert!(!pages.engine.logins().is_in_use(login.stream_id));
     }
-    assert!(!pages.engine.events(of_app, 0, 10).await.unwrap().done, "that of the app stays");
+    assert!(!pages.engine.events().read(of_app, 0, 10).await.unwrap().done, "that of the app stays");
     pages.stop().await;
 }

@@ -19,7 +19,7 @@ const OF_NETWORK: usize = 3;
 
 async fn poster(pages: &Pages) -> LoginStarted {
     let request = LoginRequest { return_url: None, static_token: Some("door".to_owned()) };
-    pages.engine.start_login(request, None).await.unwrap()
+    pages.engine.logins().start(request, None).await.unwrap()
 }
 
 fn network(n: u8) -> Client {

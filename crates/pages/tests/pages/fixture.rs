@@ -112,7 +112,7 @@ impl Pages {
     }
 
     pub(crate) async fn open(&self) -> VerificationSessionStarted {
-        self.engine.start_verification_session(None).await.unwrap()
+        self.engine.verification().start(None).await.unwrap()
     }
 
     /// As a browser does in which a user opens the address.

@@ -13,7 +13,7 @@ async fn page_shows_the_url_until_it_expires_and_then_leads_back() {
         return_url: Some("https://app.example/done".to_owned()),
         ..KeyHandshakeRequest::default()
     };
-    let started = pages.engine.start_key_handshake(request, None).await.unwrap();
+    let started = pages.engine.handshakes().start(request, None).await.unwrap();
     let path = started.page_url.strip_prefix(URL).unwrap();
     let (status, headers, html) = pages.get(path).await;
     assert_eq!(status, 200);
@@ -21,7 +21,7 @@ async fn page_shows_the_url_until_it_expires_and_then_leads_back() {
     assert!(html.contains(&started.url.replace('&', "&#38;")) && html.contains("class=\"qr\""), "{html}");
     assert!(!html.contains("app.example") && !headers.contains_key("set-cookie"), "{html}");
     pages.clock.turn(Duration::from_secs(601));
-    pages.engine.wait_events(started.stream_id, 0, 1, Duration::from_secs(60)).await.unwrap();
+    pages.engine.events().wait(started.stream_id, 0, 1, Duration::from_secs(60)).await.unwrap();
     let html = pages.get(path).await.2;
     let target = format!("https://app.example/done?stream_id={}", started.stream_id);
     assert!(html.contains("data-state=\"over\"") && html.contains(&target), "{html}");
@@ -33,11 +33,11 @@ async fn page_shows_the_url_until_it_expires_and_then_leads_back() {
 async fn page_of_a_poster_has_no_end_and_a_secret() {
     let pages = Pages::start(None).await;
     let poster = || KeyHandshakeRequest { static_token: Some("table/7".to_owned()), ..KeyHandshakeRequest::default() };
-    let started = pages.engine.start_key_handshake(poster(), None).await.unwrap();
-    let again = pages.engine.start_key_handshake(poster(), None).await.unwrap();
+    let started = pages.engine.handshakes().start(poster(), None).await.unwrap();
+    let again = pages.engine.handshakes().start(poster(), None).await.unwrap();
     assert_eq!(started.page_url, again.page_url);
     let returning = KeyHandshakeRequest { return_url: Some("https://app.example/done".to_owned()), ..poster() };
-    assert!(pages.engine.start_key_handshake(returning, None).await.is_err());
+    assert!(pages.engine.handshakes().start(returning, None).await.is_err());
     let path = started.page_url.strip_prefix(URL).unwrap();
     let html = pages.get(path).await.2;
     assert!(html.contains("data-state=\"waiting\"") && !html.contains("minutes left"), "{html}");
@@ -48,7 +48,7 @@ async fn page_of_a_poster_has_no_end_and_a_secret() {
             assert!(matches!(status.as_u16(), 204 | 404) && !html.contains(secret), "{path}: {status} {html}");
         }
     }
-    pages.engine.close_key_handshake(started.stream_id).await.unwrap();
+    pages.engine.handshakes().close(started.stream_id).await.unwrap();
     assert!(pages.get(path).await.2.contains("data-state=\"over\""));
     pages.stop().await;
 }
@@ -56,7 +56,7 @@ async fn page_of_a_poster_has_no_end_and_a_secret() {
 #[tokio::test]
 async fn many_browsers_at_once_wait_for_each_other_and_all_get_the_page() {
     let pages = Pages::start(None).await;
-    let started = pages.engine.start_key_handshake(KeyHandshakeRequest::default(), None).await.unwrap();
+    let started = pages.engine.handshakes().start(KeyHandshakeRequest::default(), None).await.unwrap();
     let path = started.page_url.strip_prefix(URL).unwrap();
     let all = futures_util::future::join_all((0..200).map(|_| pages.get(path))).await;
     assert!(all.iter().all(|(status, _, html)| *status == 200 && html.contains("class=\"qr\"")));
@@ -66,7 +66,7 @@ async fn many_browsers_at_once_wait_for_each_other_and_all_get_the_page() {
 #[tokio::test]
 async fn page_speaks_the_language_of_the_browser() {
     let pages = Pages::start(Some("Bar 7")).await;
-    let started = pages.engine.start_key_handshake(KeyHandshakeRequest::default(), None).await.unwrap();
+    let started = pages.engine.handshakes().start(KeyHandshakeRequest::default(), None).await.unwrap();
     let path = started.page_url.strip_prefix(URL).unwrap();
     for (accepted, language, text) in [
         ("de-AT,de;q=0.9,en;q=0.5", "de", "Bar 7 bittet um Ihren öffentlichen Schlüssel."),

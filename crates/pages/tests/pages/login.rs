@@ -20,7 +20,7 @@ pub(crate) fn user() -> Keys {
 
 pub(crate) async fn start(pages: &Pages, return_url: Option<&str>) -> LoginStarted {
     let request = LoginRequest { return_url: return_url.map(str::to_owned), static_token: None };
-    pages.engine.start_login(request, None).await.unwrap()
+    pages.engine.logins().start(request, None).await.unwrap()
 }
 
 pub(crate) fn path(login: &LoginStarted) -> String {
@@ -74,7 +74,7 @@ pub(crate) fn code(html: &str) -> String {
 }
 
 pub(crate) async fn events(pages: &Pages, login: &LoginStarted) -> Vec<Event> {
-    pages.engine.events(login.stream_id, 0, 10).await.unwrap().events
+    pages.engine.events().read(login.stream_id, 0, 10).await.unwrap().events
 }
 
 #[tokio::test]
@@ -291,7 +291,7 @@ async fn user_declines_or_does_nothing() {
     let forgotten = start(&pages, None).await;
     let (cookie, _) = open(&pages, &forgotten).await;
     pages.clock.turn(Duration::from_secs(601));
-    pages.engine.wait_events(forgotten.stream_id, 0, 1, Duration::from_secs(60)).await.unwrap();
+    pages.engine.events().wait(forgotten.stream_id, 0, 1, Duration::from_secs(60)).await.unwrap();
     let html = pages.send(get(&path(&forgotten), Some(&cookie))).await.2;
     assert!(html.contains("The time for this login is over.") && !html.contains("refresh"), "{html}");
     pages.stop().await;

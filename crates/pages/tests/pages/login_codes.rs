@@ -13,7 +13,7 @@ use crate::login::{RETURN_URL, code, events, get, open, path, post, proof, sign,
 use crate::reusable_login::Visitor;
 
 async fn data(pages: &Pages, stream: StreamId) -> Vec<Value> {
-    let events = pages.engine.events(stream, 0, 100).await.unwrap().events;
+    let events = pages.engine.events().read(stream, 0, 100).await.unwrap().events;
     events.iter().map(|event| serde_json::from_str(&event.data).unwrap()).collect()
 }
 
@@ -27,7 +27,7 @@ async fn approve(pages: &Pages, login: &LoginStarted, keys: &Keys) -> String {
 }
 
 async fn redeem(pages: &Pages, stream: StreamId, code: &str) -> Result<LoginRedeemed, RedeemError> {
-    pages.engine.redeem_login(stream, code, None).await
+    pages.engine.logins().redeem(stream, code, None).await
 }
 
 /// An attacker begins a login in the app and sends its address to somebody, without opening it.
@@ -39,7 +39,7 @@ async fn who_begins_a_login_that_somebody_else_approves_learns_nothing() {
     // What the attacker's app session can see: no key that is proven.
     let said = data(&pages, login.stream_id).await;
     assert_eq!(said[1..], [json!({ "status": "user_approved", "method": "extension" })]);
-    assert!(!pages.engine.events(login.stream_id, 0, 10).await.unwrap().done);
+    assert!(!pages.engine.events().read(login.stream_id, 0, 10).await.unwrap().done);
     let (status, _, html) = pages.get(&path(&login)).await;
     assert!(status == StatusCode::FORBIDDEN && !html.contains("code="), "{html}");
     let state = pages.send(get(&format!("{}/events", path(&login)), None)).await;
@@ -69,13 +69,13 @@ async fn code_is_redeemed_once_and_a_wrong_one_changes_nothing() {
     assert_eq!(redeem(&pages, login.stream_id, &right).await.unwrap(), expected);
     let approved = json!({ "status": "approved", "main_key": main_key.to_hex(), "method": "extension" });
     assert_eq!(data(&pages, login.stream_id).await[2], approved);
-    assert!(pages.engine.events(login.stream_id, 0, 10).await.unwrap().done);
+    assert!(pages.engine.events().read(login.stream_id, 0, 10).await.unwrap().done);
     assert!(matches!(redeem(&pages, login.stream_id, &right).await, Err(RedeemError::Redeemed)));
     assert!(matches!(redeem(&pages, login.stream_id, "x").await, Err(RedeemError::Wrong)));
     assert_eq!(events(&pages, &login).await.len(), 3);
 
     pages.clock.turn(Duration::from_secs(301));
-    let page = pages.engine.wait_events(other.stream_id, 2, 1, Duration::from_secs(60)).await.unwrap();
+    let page = pages.engine.events().wait(other.stream_id, 2, 1, Duration::from_secs(60)).await.unwrap();
     let timeout = json!({ "status": "timeout", "reason": "the app did not redeem the code in time" });
     assert_eq!(serde_json::from_str::<Value>(&page.events[0].data).unwrap(), timeout);
     assert!(matches!(redeem(&pages, other.stream_id, &of_other).await, Err(RedeemError::Expired)));
@@ -113,8 +113,8 @@ async fn each_browser_at_a_reusable_login_has_its_own_code() {
         return_url: return_url.map(str::to_owned),
         static_token: Some(token.to_owned()),
     };
-    let poster = pages.engine.start_login(door(Some(RETURN_URL), "door"), None).await.unwrap();
-    let plain = pages.engine.start_login(door(None, "table"), None).await.unwrap();
+    let poster = pages.engine.logins().start(door(Some(RETURN_URL), "door"), None).await.unwrap();
+    let plain = pages.engine.logins().start(door(None, "table"), None).await.unwrap();
     let keys: Vec<Keys> = [7, 8].map(|n| Keys::new(SecretKey::from_slice(&[n; 32]).unwrap())).to_vec();
     let mut codes = Vec::new();
     for keys in &keys {
@@ -152,7 +152,7 @@ async fn each_browser_at_a_reusable_login_has_its_own_code() {
     let signed = sign(&Keys::new(SecretKey::from_slice(&[9; 32]).unwrap()), &proof(&late.open(&pages).await.1));
     assert_eq!(late.prove(&pages, &late.cookie, signed).await, StatusCode::NO_CONTENT);
     let of_late = code(&late.open(&pages).await.1);
-    pages.engine.close_key_handshake(poster.stream_id).await.unwrap();
+    pages.engine.handshakes().close(poster.stream_id).await.unwrap();
     assert!(matches!(redeem(&pages, poster.stream_id, &of_late).await, Err(RedeemError::Expired)));
     assert_eq!(statuses().await.len(), 5);
     pages.stop().await;

@@ -19,7 +19,7 @@ fn path(login: &LoginStarted) -> String {
 
 /// A login whose page is open, and the cookie of its browser.
 async fn open(pages: &Pages) -> (LoginStarted, String) {
-    let login = pages.engine.start_login(LoginRequest::default(), None).await.unwrap();
+    let login = pages.engine.logins().start(LoginRequest::default(), None).await.unwrap();
     let (_, headers, _) = pages.get(&path(&login)).await;
     let cookie = headers["set-cookie"].to_str().unwrap().split(';').next().unwrap().to_owned();
     (login, cookie)
@@ -97,7 +97,8 @@ async fn only_the_browser_of_the_login_names_a_signer_and_not_without_end() {
     }
     pages
         .engine
-        .decline_login(login.stream_id, path.rsplit('/').next().unwrap(), own.and_then(|c| c.split('=').nth(1)))
+        .logins()
+        .decline(login.stream_id, path.rsplit('/').next().unwrap(), own.and_then(|c| c.split('=').nth(1)))
         .await
         .unwrap();
     assert_eq!(pages.send(post(&path, own, FORM, BUNKER)).await.0, StatusCode::SEE_OTHER, "the page shows the outcome");

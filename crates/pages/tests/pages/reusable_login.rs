@@ -16,7 +16,7 @@ const MOST: usize = 25;
 
 async fn poster(pages: &Pages, static_token: &str) -> LoginStarted {
     let request = LoginRequest { return_url: None, static_token: Some(static_token.to_owned()) };
-    pages.engine.start_login(request, None).await.unwrap()
+    pages.engine.logins().start(request, None).await.unwrap()
 }
 
 pub(crate) fn path(login: &LoginStarted) -> String {
@@ -59,7 +59,7 @@ pub(crate) fn page(headers: &HeaderMap) -> String {
 }
 
 async fn events(pages: &Pages, poster: &LoginStarted) -> Vec<Value> {
-    let events = pages.engine.events(poster.stream_id, 0, 100).await.unwrap().events;
+    let events = pages.engine.events().read(poster.stream_id, 0, 100).await.unwrap().events;
     events.iter().map(|event| serde_json::from_str(&event.data).unwrap()).collect()
 }
 
@@ -90,7 +90,7 @@ async fn each_browser_logs_in_on_a_page_of_its_own() {
     assert_eq!(events(&pages, &poster).await, [told(&users[0]), told(&users[1])].concat());
     for visitor in &visitors {
         let login = visitor.page.split('/').nth(2).unwrap().parse().unwrap();
-        let own = pages.engine.events(login, 0, 10).await.unwrap();
+        let own = pages.engine.events().read(login, 0, 10).await.unwrap();
         assert!(own.done && own.events.is_empty(), "all events are on the stream of the poster");
     }
     pages.stop().await;
@@ -227,10 +227,10 @@ async fn flood_of_visitors_ends_neither_a_page_that_waits_nor_other_operations()
         let (client_name, continue_url) = ("Gitea".to_owned(), URL.to_owned());
         let visitor = usher_engine::Visitor::Loopback;
         let login = usher_engine::BrowserLogin { client_name, continue_url, visitor };
-        assert!(pages.engine.start_browser_login(login).await.unwrap().replaced.is_empty());
+        assert!(pages.engine.logins().start_in_browser(login).await.unwrap().replaced.is_empty());
     }
     for _ in 0..30 {
-        pages.engine.start_login(LoginRequest::default(), None).await.unwrap();
+        pages.engine.logins().start(LoginRequest::default(), None).await.unwrap();
     }
     let signed = sign(&user(), &proof(&honest.open(&pages).await.1));
     assert_eq!(honest.prove(&pages, &honest.cookie, signed).await, StatusCode::NO_CONTENT);
@@ -250,7 +250,7 @@ async fn closed_login_has_no_page_any_more() {
     let poster = poster(&pages, "door").await;
     let visitor = Visitor::at(&pages, &poster).await;
     let signed = sign(&user(), &proof(&visitor.open(&pages).await.1));
-    pages.engine.close_key_handshake(poster.stream_id).await.unwrap();
+    pages.engine.handshakes().close(poster.stream_id).await.unwrap();
     for request in [get(&path(&poster), None), post(&path(&poster), None, String::new())] {
         let (status, headers, html) = pages.send(request).await;
         assert!(status == StatusCode::GONE && headers.get("set-cookie").is_none(), "{html}");
@@ -258,7 +258,7 @@ async fn closed_login_has_no_page_any_more() {
     let (status, html) = visitor.open(&pages).await;
     assert!(status == 200 && html.contains("The time for this login is over."), "{html}");
     assert_eq!(visitor.prove(&pages, &visitor.cookie, signed).await, StatusCode::CONFLICT);
-    let page = pages.engine.events(poster.stream_id, 0, 10).await.unwrap();
+    let page = pages.engine.events().read(poster.stream_id, 0, 10).await.unwrap();
     assert!(page.done && page.events.is_empty());
     pages.stop().await;
 }

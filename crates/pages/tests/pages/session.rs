@@ -56,11 +56,11 @@ async fn the_page_shows_the_outcome_and_stops_reloading() {
         assert_eq!(pages.state(&path(&session)).await, "open");
         match decision {
             Some(decision) => {
-                pages.engine.decide_verification(session.session_id, &decision, None).await.unwrap();
+                pages.engine.verification().decide(session.session_id, &decision, None).await.unwrap();
             }
             None => {
                 pages.clock.turn(Duration::from_secs(901));
-                pages.engine.wait_events(session.session_id, 0, 1, Duration::from_secs(60)).await.unwrap();
+                pages.engine.events().wait(session.session_id, 0, 1, Duration::from_secs(60)).await.unwrap();
             }
         }
         assert_eq!(pages.state(&path(&session)).await, word);
@@ -91,7 +91,7 @@ async fn only_the_whole_address_shows_a_session() {
     let (prefix, secret) = right.rsplit_once('/').unwrap();
     let others = path(&other);
     let foreign = format!("{prefix}/{}", others.rsplit_once('/').unwrap().1);
-    let handshake = pages.engine.start_key_handshake(Default::default(), None).await.unwrap().stream_id;
+    let handshake = pages.engine.handshakes().start(Default::default(), None).await.unwrap().stream_id;
     for wrong in [
         foreign,
         right[..right.len() - 1].to_owned(),

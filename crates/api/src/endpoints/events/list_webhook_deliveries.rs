@@ -69,7 +69,7 @@ pub(crate) async fn list_webhook_deliveries(
         Parameters::read(query.as_deref()).map_err(ListError::Invalid)?;
     let after = after.map(|after| (after.stream, after.index));
     // One more than requested, to find out whether there are more.
-    let mut found = state.engine.webhook_deliveries(status, after, limit + 1).await?;
+    let mut found = state.engine.webhooks().list(status, after, limit + 1).await?;
     let more = found.len() > limit;
     found.truncate(limit);
     let deliveries: Vec<_> = found.into_iter().map(WebhookDelivery::from).collect();

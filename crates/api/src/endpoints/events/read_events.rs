@@ -122,7 +122,7 @@ pub(crate) async fn read_events(
         return sse::open(&state, stream, parameters.after).await;
     }
     let page = if parameters.wait.is_zero() {
-        state.engine.events(stream, parameters.after, parameters.limit).await?
+        state.engine.events().read(stream, parameters.after, parameters.limit).await?
     } else {
         patience.extend(parameters.wait);
         long_poll(&state, stream, &parameters).await?
@@ -137,8 +137,8 @@ async fn long_poll(state: &ApiState, stream: StreamId, parameters: &Parameters) 
     let _place = state.long_poll_permit().map_err(Error::Full)?;
     tokio::select! {
         biased;
-        page = state.engine.wait_events(stream, after, limit, wait) => Ok(page?),
-        () = state.stop.cancelled() => Ok(state.engine.events(stream, after, limit).await?),
+        page = state.engine.events().wait(stream, after, limit, wait) => Ok(page?),
+        () = state.stop.cancelled() => Ok(state.engine.events().read(stream, after, limit).await?),
     }
 }
 

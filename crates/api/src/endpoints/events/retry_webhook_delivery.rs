@@ -66,7 +66,7 @@ pub(crate) async fn retry_webhook_delivery(
     let once = idempotency.map(|Extension(idempotency)| {
         idempotency.request(|delivery: &Delivery| WebhookDelivery::from(delivery.clone()))
     });
-    let retry = async move { engine.retry_webhook_delivery(stream, index, once).await };
+    let retry = async move { engine.webhooks().retry(stream, index, once).await };
     let retried = tasks::run_detached(&state, retry).await??;
     retried.map(|delivery| Json(delivery.into())).ok_or(Error::NotFound)
 }

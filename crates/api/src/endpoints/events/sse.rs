@@ -26,7 +26,7 @@ const X_ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering
 /// Responds with a stream's events from `after` on, as they are committed.
 pub(super) async fn open(state: &ApiState, stream: StreamId, after: u64) -> Result<Response, Error> {
     let place = state.event_stream_permit().map_err(Error::Full)?;
-    let first = state.engine.events(stream, after, BATCH).await?;
+    let first = state.engine.events().read(stream, after, BATCH).await?;
     if first.done && first.events.is_empty() {
         return Ok(StatusCode::NO_CONTENT.into_response());
     }
@@ -70,7 +70,7 @@ impl Feed {
             biased;
             // First: an engine that stops with us answers every wait at once. The client resumes at the next service.
             () = self.state.stop.cancelled() => return None,
-            page = self.state.engine.wait_events(self.stream, self.next, BATCH, patience) => page,
+            page = self.state.engine.events().wait(self.stream, self.next, BATCH, patience) => page,
         };
         match page {
             Ok(page) => Some(page),

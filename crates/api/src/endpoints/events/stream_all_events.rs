@@ -44,7 +44,7 @@ const X_ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering
 )]
 pub(crate) async fn stream_all_events(State(state): State<ApiState>) -> Result<Response, Problem> {
     let place = state.event_stream_permit()?;
-    let events = state.engine.live_events();
+    let events = state.engine.events().live();
     let span = Span::current();
     let watch = Watch { state, events, begun: false, _place: place };
     let body = Body::from_stream(stream::unfold(watch, move |watch| watch.chunk().instrument(span.clone())));

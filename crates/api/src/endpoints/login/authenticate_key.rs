@@ -55,6 +55,10 @@ pub(crate) async fn authenticate_key(
     idempotency: Option<Extension<IdempotencyContext>>,
     body::Json(request): body::Json<Body>,
 ) -> Result<Json<Started>, Error> {
-    start_operation(&state, idempotency, |engine, once| async move { engine.start_authentication(request, once).await })
-        .await
+    start_operation(
+        &state,
+        idempotency,
+        |engine, once| async move { engine.logins().authenticate(request, once).await },
+    )
+    .await
 }

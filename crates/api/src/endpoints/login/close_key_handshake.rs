@@ -70,6 +70,6 @@ pub(crate) async fn close_key_handshake(
     let stream = stream.ok_or(CloseHandshakeError::NotFound)?;
     request_log::record_stream_id(&stream);
     let engine = state.engine.clone();
-    tasks::run_detached(&state, async move { engine.close_key_handshake(stream).await }).await??;
+    tasks::run_detached(&state, async move { engine.handshakes().close(stream).await }).await??;
     Ok(Json(Closed { stream_id: stream.to_string(), status: "closed" }))
 }

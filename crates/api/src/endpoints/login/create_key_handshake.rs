@@ -96,7 +96,7 @@ pub(crate) async fn create_key_handshake(
 ) -> Result<Json<Started>, Error> {
     let engine = state.engine.clone();
     let once = idempotency.map(|Extension(idempotency)| idempotency.request(Started::on));
-    let started = tasks::run_detached(&state, async move { engine.start_key_handshake(request, once).await }).await??;
+    let started = tasks::run_detached(&state, async move { engine.handshakes().start(request, once).await }).await??;
     request_log::record_stream_id(&started.stream_id);
     Ok(Json(Started::on(&started)))
 }

@@ -73,6 +73,6 @@ pub(crate) async fn forget_remote_signer(
     let text = text.ok_or_else(|| Error::Key("is not UTF-8".to_owned()))?;
     let key = parse_public_key(&text).map_err(|error| Error::Key(error.to_string()))?;
     let engine = state.engine.clone();
-    let forgotten = tasks::run_detached(&state, async move { engine.forget_signer(&key).await }).await??;
+    let forgotten = tasks::run_detached(&state, async move { engine.logins().forget_signer(&key).await }).await??;
     if forgotten { Ok(Json(Forgotten { main_key: key.to_hex(), status: "forgotten" })) } else { Err(Error::NotFound) }
 }

@@ -105,7 +105,7 @@ pub(crate) async fn list_key_handshakes(
 ) -> Result<Json<List>, ListError> {
     let Parameters { page: PageQuery { after, limit } } =
         Parameters::read(query.as_deref()).map_err(ListError::Invalid)?;
-    let page = state.engine.reusable_handshakes(after, limit).await?;
+    let page = state.engine.handshakes().list(after, limit).await?;
     Ok(Json(List {
         handshakes: page.handshakes.into_iter().map(Handshake::from).collect(),
         next: page.next.map(|next| next.to_string()),

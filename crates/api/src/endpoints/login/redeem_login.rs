@@ -106,6 +106,7 @@ pub(crate) async fn redeem_login(
     request_log::record_stream_id(&stream);
     let engine = state.engine.clone();
     let once = idempotency.map(|Extension(idempotency)| idempotency.request(Redeemed::by));
-    let redeemed = tasks::run_detached(&state, async move { engine.redeem_login(stream, &code, once).await }).await??;
+    let redeemed =
+        tasks::run_detached(&state, async move { engine.logins().redeem(stream, &code, once).await }).await??;
     Ok(Json(Redeemed::by(&redeemed)))
 }

@@ -104,7 +104,7 @@ pub(crate) async fn start_login(
 ) -> Result<Json<Started>, Error> {
     let engine = state.engine.clone();
     let once = idempotency.map(|Extension(idempotency)| idempotency.request(Started::on));
-    let started = tasks::run_detached(&state, async move { engine.start_login(request, once).await }).await??;
+    let started = tasks::run_detached(&state, async move { engine.logins().start(request, once).await }).await??;
     request_log::record_stream_id(&started.stream_id);
     Ok(Json(Started::on(&started)))
 }

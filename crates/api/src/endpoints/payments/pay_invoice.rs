@@ -101,5 +101,5 @@ pub(crate) async fn pay_invoice(
     idempotency: Option<Extension<IdempotencyContext>>,
     body::Json(request): body::Json<Body>,
 ) -> Result<Json<Started>, Error> {
-    start_operation(&state, idempotency, |engine, once| async move { engine.pay_invoice(request, once).await }).await
+    start_operation(&state, idempotency, |engine, once| async move { engine.payments().pay(request, once).await }).await
 }

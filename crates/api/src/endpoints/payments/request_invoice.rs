@@ -85,6 +85,8 @@ pub(crate) async fn request_invoice(
     idempotency: Option<Extension<IdempotencyContext>>,
     body::Json(request): body::Json<Body>,
 ) -> Result<Json<Started>, Error> {
-    start_operation(&state, idempotency, |engine, once| async move { engine.request_invoice(request, once).await })
-        .await
+    start_operation(&state, idempotency, |engine, once| async move {
+        engine.payments().request_invoice(request, once).await
+    })
+    .await
 }

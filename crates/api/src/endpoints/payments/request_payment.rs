@@ -88,7 +88,7 @@ pub(crate) struct Started {
 
 impl Started {
     fn on(engine: &Engine, stream: StreamId) -> Self {
-        Self { stream_id: stream.to_string(), page_url: engine.payment_page_url(stream) }
+        Self { stream_id: stream.to_string(), page_url: engine.payments().page_url(stream) }
     }
 }
 
@@ -138,7 +138,7 @@ pub(crate) async fn request_payment(
         let engine = state.engine.clone();
         idempotency.request(move |stream: &StreamId| Started::on(&engine, *stream))
     });
-    let started = async move { engine.start_single_payment(request, once).await };
+    let started = async move { engine.payments().request(request, once).await };
     let stream = tasks::run_detached(&state, started).await??;
     request_log::record_stream_id(&stream);
     Ok(Json(Started::on(&state.engine, stream)))

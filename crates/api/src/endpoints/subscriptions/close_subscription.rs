@@ -105,7 +105,7 @@ pub(crate) async fn close_subscription(
     let engine = state.engine.clone();
     let once = idempotency.map(|Extension(idempotency)| idempotency.request(Closed::of));
     let Request { main_key, subscription_id } = request;
-    let close = async move { engine.close_subscription(main_key, &subscription_id, once).await };
+    let close = async move { engine.subscriptions().close(main_key, &subscription_id, once).await };
     let view = tasks::run_detached(&state, close).await??;
     Ok(Json(Closed::of(&view)))
 }

@@ -45,5 +45,5 @@ pub(crate) async fn get_subscription(
     PathParameter(id): PathParameter,
 ) -> Result<Json<Subscription>, Error> {
     let id = id.ok_or(SubscriptionError::NotFound)?;
-    Ok(Json(state.engine.subscription(&id).await?.into()))
+    Ok(Json(state.engine.subscriptions().view(&id).await?.into()))
 }

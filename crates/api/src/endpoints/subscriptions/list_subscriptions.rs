@@ -77,7 +77,7 @@ pub(crate) async fn list_subscriptions(
 ) -> Result<Json<List>, ListError> {
     let Parameters { filter, page: PageQuery { after, limit } } =
         Parameters::read(query.as_deref()).map_err(ListError::Invalid)?;
-    let page = state.engine.subscriptions(filter, after, limit).await?;
+    let page = state.engine.subscriptions().list(filter, after, limit).await?;
     Ok(Json(List {
         subscriptions: page.subscriptions.into_iter().map(Subscription::from).collect(),
         next: page.next.map(|next| next.to_string()),

@@ -152,7 +152,7 @@ pub(crate) async fn request_subscription(
     start_operation(
         &state,
         idempotency,
-        |engine, once| async move { engine.start_recurring_payment(request, once).await },
+        |engine, once| async move { engine.subscriptions().request(request, once).await },
     )
     .await
 }

@@ -93,6 +93,6 @@ pub(crate) async fn burn_ticket(
 ) -> Result<Json<Burned>, Error> {
     let engine = state.engine.clone();
     let once = idempotency.map(|Extension(idempotency)| idempotency.request(Burned::of));
-    let amount = wait_for_mint(&state, async move { engine.burn_ticket(request, once).await }).await?;
+    let amount = wait_for_mint(&state, async move { engine.tickets().burn(request, once).await }).await?;
     Ok(Json(Burned::of(&amount)))
 }

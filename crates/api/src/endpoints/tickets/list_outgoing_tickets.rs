@@ -90,7 +90,7 @@ pub(crate) async fn list_outgoing_tickets(
     let mut errors = FieldErrors::default();
     let page = PageQuery::read(&Query::new(query.as_deref()), &mut errors);
     let PageQuery { after, limit } = errors.finish(Some(page)).map_err(ListError::Invalid)?;
-    let page = state.engine.outgoing_tickets(after, limit).await?;
+    let page = state.engine.tickets().outgoing(after, limit).await?;
     Ok(Json(List {
         outgoing: page.tickets.into_iter().map(Outgoing::from).collect(),
         next: page.next.map(|next| next.to_string()),

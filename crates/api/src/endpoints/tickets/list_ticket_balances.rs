@@ -56,6 +56,6 @@ impl From<TicketBalance> for Balance {
     ),
 )]
 pub(crate) async fn list_ticket_balances(State(state): State<ApiState>) -> Result<Json<Balances>, Error> {
-    let balances = state.engine.ticket_balances().await?;
+    let balances = state.engine.tickets().balances().await?;
     Ok(Json(Balances { balances: balances.into_iter().map(Balance::from).collect() }))
 }

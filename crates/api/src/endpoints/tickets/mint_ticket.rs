@@ -113,6 +113,6 @@ pub(crate) async fn mint_ticket(
 ) -> Result<Json<Ticket>, Error> {
     let engine = state.engine.clone();
     let once = idempotency.map(|Extension(idempotency)| idempotency.request(Ticket::of));
-    let token = wait_for_mint(&state, async move { engine.mint_ticket(request, once).await }).await?;
+    let token = wait_for_mint(&state, async move { engine.tickets().mint(request, once).await }).await?;
     Ok(Json(Ticket::of(&token)))
 }

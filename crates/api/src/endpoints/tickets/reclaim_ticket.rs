@@ -97,6 +97,6 @@ pub(crate) async fn reclaim_ticket(
     let engine = state.engine.clone();
     let once = idempotency
         .map(|Extension(idempotency)| idempotency.request(move |amount: &u64| Reclaimed::of(stream, *amount)));
-    let amount = wait_for_mint(&state, async move { engine.reclaim_ticket(stream, auth, once).await }).await?;
+    let amount = wait_for_mint(&state, async move { engine.tickets().reclaim(stream, auth, once).await }).await?;
     Ok(Json(Reclaimed::of(stream, amount)))
 }

@@ -107,5 +107,6 @@ pub(crate) async fn request_ticket(
     idempotency: Option<Extension<IdempotencyContext>>,
     body::Json(request): body::Json<Body>,
 ) -> Result<Json<Started>, Error> {
-    start_operation(&state, idempotency, |engine, once| async move { engine.request_ticket(request, once).await }).await
+    start_operation(&state, idempotency, |engine, once| async move { engine.tickets().request(request, once).await })
+        .await
 }

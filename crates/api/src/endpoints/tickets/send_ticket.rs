@@ -100,7 +100,7 @@ pub(crate) async fn send_ticket(
     let status = if is_connected { "sent" } else { "queued" };
     let once = idempotency
         .map(|Extension(idempotency)| idempotency.request(move |stream: &StreamId| Sent::on(stream, status)));
-    let stream = tasks::run_detached(&state, async move { engine.send_ticket(request, once).await }).await??;
+    let stream = tasks::run_detached(&state, async move { engine.tickets().send(request, once).await }).await??;
     request_log::record_stream_id(&stream);
     Ok(Json(Sent::on(&stream, status)))
 }

@@ -87,7 +87,7 @@ pub(crate) async fn create_verification_session(
 ) -> Result<Json<Session>, Error> {
     let engine = state.engine.clone();
     let once = idempotency.map(|Extension(idempotency)| idempotency.request(Session::of));
-    let started = tasks::run_detached(&state, async move { engine.start_verification_session(once).await }).await??;
+    let started = tasks::run_detached(&state, async move { engine.verification().start(once).await }).await??;
     request_log::record_stream_id(&started.session_id);
     Ok(Json(Session::of(&started)))
 }

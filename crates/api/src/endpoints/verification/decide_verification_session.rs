@@ -108,6 +108,6 @@ pub(crate) async fn decide_verification_session(
     let once =
         idempotency.map(|Extension(idempotency)| idempotency.request(move |decision| Decided::by(session, decision)));
     let decided = Decided::by(session, &decision);
-    tasks::run_detached(&state, async move { engine.decide_verification(session, &decision, once).await }).await??;
+    tasks::run_detached(&state, async move { engine.verification().decide(session, &decision, once).await }).await??;
     Ok(Json(decided))
 }

@@ -59,7 +59,7 @@ pub(crate) async fn request_verification_token(
     body::Json(request): body::Json<Body>,
 ) -> Result<Json<Started>, Error> {
     start_operation(&state, idempotency, |engine, once| async move {
-        engine.request_verification_token(request, once).await
+        engine.verification().request_token(request, once).await
     })
     .await
 }

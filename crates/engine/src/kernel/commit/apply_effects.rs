@@ -5,25 +5,22 @@ use std::sync::Arc;
 use super::step::{Announced, Step};
 use crate::event::{Event, NewEvent};
 use crate::kernel::age_check_queue::AgeCheckQueue;
+use crate::kernel::core::Core;
 use crate::kernel::event_feed::EventFeed;
-use crate::kernel::index::Index;
 use crate::kernel::invoice_watcher::InvoiceWatcher;
 use crate::kernel::lightning_queue::LightningQueue;
-use crate::kernel::metrics::Metrics;
 use crate::kernel::observer::{CommittedStep, Observer};
 use crate::kernel::outbox::Outbox;
 use crate::kernel::signer_queue::SignerQueue;
 use crate::kernel::ticket_queue::TicketQueue;
-use crate::kernel::timers::{Alarm, Timers};
+use crate::kernel::timers::Alarm;
 use crate::kernel::webhook_dispatcher::WebhookDispatcher;
 use crate::ports::Head;
 use crate::{StreamId, UnixMillis};
 
 /// The parts that act on committed steps.
 pub(crate) struct AfterCommit {
-    pub(crate) index: Arc<Index>,
-    pub(crate) timers: Arc<Timers>,
-    pub(crate) metrics: Arc<Metrics>,
+    pub(crate) core: Core,
     pub(crate) feed: Arc<EventFeed>,
     pub(crate) outbox: Arc<Outbox>,
     pub(crate) watcher: Arc<InvoiceWatcher>,
@@ -91,8 +88,8 @@ impl AfterCommit {
     pub(super) fn announce(&self, announced: Vec<Announced>, head: Head, now: UnixMillis) {
         let id = StreamId::SUBSCRIPTIONS;
         let (events, queues): (Vec<_>, Vec<_>) = announced.into_iter().map(|new| (new.event, new.queue)).unzip();
-        self.index.change(id, |stream| stream.next_index = stream.next_index.max(head.next_index));
-        self.metrics.events(&events);
+        self.core.index.change(id, |stream| stream.next_index = stream.next_index.max(head.next_index));
+        self.core.metrics.events(&events);
         self.publish(id, head.next_index, &events, &queues, now);
     }
 
@@ -109,15 +106,15 @@ impl AfterCommit {
     fn count(&self, step: &Step) {
         let kind = step.operation.kind();
         if step.is_new {
-            self.metrics.started(kind);
+            self.core.metrics.started(kind);
         }
         // One that is not in the index any more was finished, and counted, by a later commit that arrived here first.
-        let was_done = self.index.get(step.id).is_none_or(|stream| stream.done);
+        let was_done = self.core.index.get(step.id).is_none_or(|stream| stream.done);
         if !was_done && (step.finished || step.operation.is_done()) {
             let outcome = step.events.last().map_or_else(|| step.operation.silent_outcome(), |event| event.outcome);
-            self.metrics.finished(kind, outcome);
+            self.core.metrics.finished(kind, outcome);
         }
-        self.metrics.events(&step.events);
+        self.core.metrics.events(&step.events);
     }
 
     fn finish(&self, step: &Step, head: Head, now: UnixMillis) {
@@ -127,7 +124,7 @@ impl AfterCommit {
             let whole: Vec<Event> = (0..).zip(events).map(|(index, event)| event.clone().at_index(index)).collect();
             self.feed.keep_finished(id, &whole);
         }
-        let removed = self.index.remove(id, &step.operation.correlations());
+        let removed = self.core.index.remove(id, &step.operation.correlations());
         for observer in &self.observers {
             observer.finished(&committed(step, head, now));
         }
@@ -138,10 +135,10 @@ impl AfterCommit {
         }
         if let Some(stream) = removed {
             if let Some(at) = stream.wake_at {
-                self.timers.cancel(at, id, Alarm::Wake);
+                self.core.timers.cancel(at, id, Alarm::Wake);
             }
             if let Some(at) = stream.resend_at {
-                self.timers.cancel(at, id, Alarm::Resend);
+                self.core.timers.cancel(at, id, Alarm::Resend);
             }
         }
     }

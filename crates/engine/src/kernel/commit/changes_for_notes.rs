@@ -6,13 +6,10 @@ use std::sync::Arc;
 use tracing::error;
 
 use super::{Change, append};
-use crate::kernel::damaged_rows::Damage;
-use crate::kernel::ids::Ids;
-use crate::kernel::index::Index;
-use crate::kernel::metrics::Metrics;
+use crate::kernel::core::Core;
 use crate::kernel::observer::FollowUps;
 use crate::operations::{Effect, FollowUp, Input, Note, Operation, StepResult};
-use crate::ports::{CorrelationKey, Store, StoreError, Table};
+use crate::ports::{CorrelationKey, StoreError, Table};
 use crate::{StreamId, UnixMillis};
 
 /// Notes, the operations that send them, and the keys of those they are for.
@@ -20,12 +17,8 @@ type Notes = VecDeque<(StreamId, CorrelationKey, Note)>;
 
 /// Gathers changes.
 pub(super) struct Gatherer {
-    pub(super) store: Arc<dyn Store>,
-    pub(super) damage: Arc<Damage>,
-    pub(super) index: Arc<Index>,
-    pub(super) ids: Ids,
+    pub(super) core: Core,
     pub(super) follow_ups: Arc<dyn FollowUps>,
-    pub(super) metrics: Arc<Metrics>,
 }
 
 impl Gatherer {
@@ -78,7 +71,7 @@ impl Gatherer {
 
     /// The open operation with this key, unchanged; `None` when it does not exist or cannot be read.
     async fn recipient(&self, key: CorrelationKey) -> Result<Option<Change>, StoreError> {
-        let found = match self.store.operation_with_key(key).await {
+        let found = match self.core.store.operation_with_key(key).await {
             Ok(Some((id, stored))) => Operation::from_state(&stored.state)
                 .ok()
                 .map(|operation| Change::step(id, stored.revision, operation, Vec::new())),
@@ -87,10 +80,10 @@ impl Gatherer {
             Err(failure) => return Err(failure),
         };
         if found.is_none() {
-            self.metrics.store_failed();
+            self.core.metrics.store_failed();
             error!("an operation that another one sends a note to cannot be read: the note is dropped");
-            if let Some(id) = self.index.find(key) {
-                self.damage.set_aside(Table::Operations, id);
+            if let Some(id) = self.core.index.find(key) {
+                self.core.damage.set_aside(Table::Operations, id);
             }
         }
         Ok(found)
@@ -98,7 +91,7 @@ impl Gatherer {
 
     /// The open operation with this stream, unchanged; `None` when it does not exist or cannot be read.
     async fn open(&self, id: StreamId) -> Result<Option<Change>, StoreError> {
-        let stored = match self.store.operation(id).await {
+        let stored = match self.core.store.operation(id).await {
             Ok(stored) => stored.filter(|stored| stored.finished_at.is_none()),
             Err(StoreError::Unreadable(_)) => None,
             Err(failure) => return Err(failure),
@@ -119,11 +112,11 @@ impl Gatherer {
         for effect in std::mem::take(&mut change.effects) {
             match effect {
                 Effect::Start(operation, effects) => {
-                    started.push_back(Change::start(self.ids.stream_id(), *operation, effects));
+                    started.push_back(Change::start(self.core.ids.stream_id(), *operation, effects));
                 }
                 Effect::FollowUp(follow_up) => {
                     if let Some((operation, effects)) = self.follow_ups.start(&follow_up, now) {
-                        started.push_back(Change::start(self.ids.stream_id(), operation, effects));
+                        started.push_back(Change::start(self.core.ids.stream_id(), operation, effects));
                     }
                     follow_ups.push(follow_up);
                 }

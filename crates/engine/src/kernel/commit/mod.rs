@@ -23,17 +23,12 @@ use usher_protocol::EventId;
 pub(crate) use self::apply_effects::AfterCommit;
 use self::changes_for_notes::Gatherer;
 use self::step::{Announced, Step};
-use super::damaged_rows::Damage;
-use super::index::Index;
-use super::metrics::Metrics;
-use super::outbox::Outbox;
-use super::webhook_dispatcher::WebhookDispatcher;
-use crate::kernel::ids::Ids;
+use crate::kernel::core::Core;
 use crate::kernel::observer::FollowUps;
 use crate::operations::{Effect, Operation};
 use crate::ports::{
     AllCommitted, Commit, Conflict, CorrelationKey, NewIdempotencyRecord, OperationKind, OutboxChange, Revision, State,
-    Store, StoreError, UserRelays,
+    StoreError, UserRelays,
 };
 use crate::{StreamId, UnixMillis};
 
@@ -82,39 +77,14 @@ pub(crate) fn append(effects: &mut Vec<Effect>, more: Vec<Effect>) {
 
 /// Commits changes.
 pub(crate) struct Committer {
-    store: Arc<dyn Store>,
+    core: Core,
     gatherer: Gatherer,
-    index: Arc<Index>,
-    outbox: Arc<Outbox>,
-    webhooks: Arc<WebhookDispatcher>,
     after_commit: AfterCommit,
 }
 
 impl Committer {
-    pub(crate) fn new(
-        store: Arc<dyn Store>,
-        damage: Arc<Damage>,
-        ids: Ids,
-        follow_ups: Arc<dyn FollowUps>,
-        metrics: Arc<Metrics>,
-        after_commit: AfterCommit,
-    ) -> Self {
-        let index = Arc::clone(&after_commit.index);
-        Self {
-            gatherer: Gatherer {
-                store: Arc::clone(&store),
-                damage,
-                index: Arc::clone(&index),
-                ids,
-                follow_ups,
-                metrics,
-            },
-            store,
-            index,
-            outbox: Arc::clone(&after_commit.outbox),
-            webhooks: Arc::clone(&after_commit.webhooks),
-            after_commit,
-        }
+    pub(crate) fn new(core: Core, follow_ups: Arc<dyn FollowUps>, after_commit: AfterCommit) -> Self {
+        Self { gatherer: Gatherer { core: core.clone(), follow_ups }, core, after_commit }
     }
 
     /// Commits a step, and applies its effects when it is durable; returns what it conflicts with, if it does.
@@ -160,14 +130,14 @@ impl Committer {
         let open: Vec<_> = steps.iter().filter(|step| !step.finished).map(|step| (step.id, &step.operation)).collect();
         let committing: Vec<_> =
             self.after_commit.observers.iter().filter_map(|observer| observer.committing(&open)).collect();
-        let reserved = self.index.reserve(steps.iter().filter(|step| step.is_new).map(|step| step.id).collect());
-        let heads = match self.store.commit_all(commits).await? {
+        let reserved = self.core.index.reserve(steps.iter().filter(|step| step.is_new).map(|step| step.id).collect());
+        let heads = match self.core.store.commit_all(commits).await? {
             AllCommitted::Done(heads) => heads,
             AllCommitted::Conflict(conflict) => return Ok(Some(conflict)),
         };
         reserved.keep();
         for user in users {
-            self.outbox.forget_user(&user);
+            self.after_commit.outbox.forget_user(&user);
         }
         let announcement = heads.get(steps.len()).copied();
         self.after_commit.apply_effects(steps, &heads, now);
@@ -203,7 +173,7 @@ impl Committer {
             inbound: Vec::new(),
             user_relays,
             user_signers: step.user_signers.clone(),
-            deliver: self.webhooks.is_on(),
+            deliver: self.after_commit.webhooks.is_on(),
             delivery_queues: Vec::new(),
             idempotency_record: None,
         })
@@ -228,7 +198,7 @@ impl Committer {
             inbound: Vec::new(),
             user_relays: Vec::new(),
             user_signers: Vec::new(),
-            deliver: self.webhooks.is_on(),
+            deliver: self.after_commit.webhooks.is_on(),
             delivery_queues: announced.iter().map(|announced| announced.queue).collect(),
             idempotency_record: None,
         }

@@ -6,99 +6,40 @@ use crate::event::{EventType, NewEvent};
 use crate::kernel::age_check_queue::AgeCheckQueue;
 use crate::kernel::event_feed::EventFeed;
 use crate::kernel::fixtures::{Around, MemoryDeliveries, MemoryStore, NOW, stream};
-use crate::kernel::ids::Ids;
-use crate::kernel::invoice_watcher::{InvoiceWatcher, InvoiceWatcherParts};
+use crate::kernel::invoice_watcher::InvoiceWatcher;
 use crate::kernel::lightning_queue::LightningQueue;
-use crate::kernel::outbox::OutboxParts;
+use crate::kernel::outbox::Outbox;
 use crate::kernel::signer_queue::SignerQueue;
 use crate::kernel::ticket_queue::TicketQueue;
 use crate::kernel::timers::Alarm;
-use crate::kernel::webhook_dispatcher::WebhookDispatcherParts;
+use crate::kernel::webhook_dispatcher::WebhookDispatcher;
 use crate::operations::{FollowUp, KeyHandshake};
-use crate::ports::{Clock, Head, Randomness};
-use crate::testing::{RecordingMessenger, SeededRandomness};
+use crate::ports::Head;
+use crate::testing::RecordingMessenger;
 
 /// A committer on a store in memory, with all the parts that act on commits.
 pub(crate) fn committer(
     around: &Around,
     store: &Arc<MemoryStore>,
 ) -> (Arc<Committer>, Arc<LightningQueue>, Arc<TicketQueue>) {
-    let clock = Arc::clone(&around.clock) as Arc<dyn Clock>;
-    let randomness = Arc::new(SeededRandomness::new(1)) as Arc<dyn Randomness>;
-    let memory = Arc::clone(store) as Arc<dyn Store>;
-    let damage = Arc::new(Damage::new(Arc::clone(&memory)));
-    let metrics = Arc::<Metrics>::default();
-    let watcher = Arc::new(InvoiceWatcher::new(InvoiceWatcherParts {
-        backend: None,
-        lookups_per_second: 10,
-        metrics: Arc::default(),
-        index: Arc::clone(&around.index),
-        timers: Arc::clone(&around.timers),
-        inputs: around.inputs.clone(),
-        clock: Arc::clone(&clock),
-        tasks: around.tasks.clone(),
-    }));
-    let (lightning, _) = LightningQueue::new(
-        None,
-        Arc::default(),
-        Arc::clone(&around.index),
-        around.inputs.clone(),
-        Arc::clone(&clock),
-        around.tasks.clone(),
-    );
-    let lightning = Arc::new(lightning);
-    let tickets =
-        TicketQueue::new(None, Arc::default(), Arc::clone(&around.index), around.inputs.clone(), around.tasks.clone());
-    let (outbox, _) = Outbox::new(OutboxParts {
-        store: Arc::clone(&memory),
-        damage: Arc::clone(&damage),
-        messenger: Arc::new(RecordingMessenger::new(&[]).0),
-        index: Arc::clone(&around.index),
-        timers: Arc::clone(&around.timers),
-        watcher: Arc::clone(&watcher),
-        metrics: Arc::clone(&metrics),
-        clock: Arc::clone(&clock),
-        randomness: Arc::clone(&randomness),
-        tasks: around.tasks.clone(),
-    });
-    let (webhooks, _) = WebhookDispatcher::new(WebhookDispatcherParts {
-        store: Arc::new(MemoryDeliveries::default()),
-        sender: None,
-        damage: Arc::clone(&damage),
-        timers: Arc::clone(&around.timers),
-        metrics: Arc::clone(&metrics),
-        clock: Arc::clone(&clock),
-        randomness: Arc::clone(&randomness),
-        tasks: around.tasks.clone(),
-    });
-    let feed = EventFeed::new(
-        Arc::clone(&memory),
-        Arc::clone(&damage),
-        Arc::clone(&around.index),
-        Arc::clone(&clock),
-        around.tasks.clone(),
-    );
+    let core = around.core(store);
+    let watcher = Arc::new(InvoiceWatcher::new(core.clone(), None, Arc::default(), 10));
+    let lightning = Arc::new(LightningQueue::new(core.clone(), None, Arc::default()).0);
+    let tickets = TicketQueue::new(core.clone(), None, Arc::default());
+    let messenger = Arc::new(RecordingMessenger::new(&[]).0);
     let after_commit = AfterCommit {
-        index: Arc::clone(&around.index),
-        timers: Arc::clone(&around.timers),
-        metrics: Arc::clone(&metrics),
-        feed: Arc::new(feed),
-        outbox: Arc::new(outbox),
+        core: core.clone(),
+        feed: Arc::new(EventFeed::new(core.clone())),
+        outbox: Arc::new(Outbox::new(core.clone(), messenger, watcher.clone()).0),
         watcher,
-        lightning: Arc::clone(&lightning),
-        tickets: Arc::clone(&tickets),
-        age_checks: Arc::new(AgeCheckQueue::new(None, around.inputs.clone(), around.tasks.clone())),
-        signers: Arc::new(SignerQueue::new(
-            None,
-            around.inputs.clone(),
-            Arc::clone(&around.clock) as Arc<dyn Clock>,
-            around.tasks.clone(),
-        )),
-        webhooks: Arc::new(webhooks),
+        lightning: lightning.clone(),
+        tickets: tickets.clone(),
+        age_checks: Arc::new(AgeCheckQueue::new(core.clone(), None)),
+        signers: Arc::new(SignerQueue::new(core.clone(), None)),
+        webhooks: Arc::new(WebhookDispatcher::new(core.clone(), Arc::new(MemoryDeliveries::default()), None).0),
         observers: Vec::new(),
     };
-    let ids = Ids::new(clock, randomness);
-    (Arc::new(Committer::new(memory, damage, ids, Arc::new(NoFollowUps), metrics, after_commit)), lightning, tickets)
+    (Arc::new(Committer::new(core, Arc::new(NoFollowUps), after_commit)), lightning, tickets)
 }
 
 struct NoFollowUps;
@@ -167,7 +108,7 @@ async fn finished_operation_leaves_the_index_but_stays_readable() {
     assert!(committer.commit(change, NOW, Cause::Inputs(Vec::new())).await.unwrap().is_none());
     assert!(around.index.get(stream(1)).is_none());
     assert_eq!(around.alarms_after(MINUTE).await, [], "its timer is cancelled");
-    let page = committer.after_commit.feed.events(stream(1), 0, 10).await.unwrap();
+    let page = committer.after_commit.feed.read(stream(1), 0, 10).await.unwrap();
     assert_eq!((page.events.len(), page.next, page.done), (1, 1, true));
     around.stop().await;
 }

@@ -15,7 +15,7 @@ impl AfterCommit {
         let (sends, paused) = (step.sends(), step.paused.filter(|_| !step.sends()));
         let again = sends.then(|| now.plus(self.outbox.first_interval(operation.is_unattended())));
         let mut is_latest = true;
-        let exists = self.index.change(id, |stream| {
+        let exists = self.core.index.change(id, |stream| {
             let before = *stream;
             // Another operation's step may have changed this one too: the later commit wins, whichever arrives here first.
             is_latest = head.revision > stream.revision;
@@ -41,7 +41,7 @@ impl AfterCommit {
             self.move_timer(id, (before.wake_at, stream.wake_at), Alarm::Wake);
             self.move_timer(id, (before.resend_at, stream.resend_at), Alarm::Resend);
             for key in &step.claims {
-                self.index.claim(*key, id);
+                self.core.index.claim(*key, id);
             }
         });
         if !exists {
@@ -49,7 +49,7 @@ impl AfterCommit {
             return false;
         }
         if let Some(keys) = operation.may_close_early() {
-            self.index.set_participants(id, keys);
+            self.core.index.set_participants(id, keys);
         }
         if is_latest {
             match operation.watched() {
@@ -65,10 +65,10 @@ impl AfterCommit {
             return;
         }
         if let Some(at) = before {
-            self.timers.cancel(at, id, alarm);
+            self.core.timers.cancel(at, id, alarm);
         }
         if let Some(at) = after {
-            self.timers.set(at, id, alarm);
+            self.core.timers.set(at, id, alarm);
         }
     }
 }

@@ -7,51 +7,29 @@ mod finished_streams;
 mod live_feed;
 mod waiters;
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use self::finished_streams::FinishedStreams;
 use self::live_feed::LiveFeed;
 pub use self::live_feed::{Live, LiveEvent, LiveEvents};
 use self::waiters::Waiters;
-use super::damaged_rows::Damage;
 use super::errors::EventsError;
-use super::index::Index;
-use super::tasks::Tasks;
 use crate::event::{Event, NewEvent};
-use crate::ports::{Clock, Store, StoreError, Table};
+use crate::kernel::core::Core;
+use crate::ports::{StoreError, Table};
 use crate::{EventPage, StreamId};
 
 /// Serves events to readers, and wakes those who wait for more.
-pub(crate) struct EventFeed {
-    store: Arc<dyn Store>,
-    damage: Arc<Damage>,
-    index: Arc<Index>,
-    clock: Arc<dyn Clock>,
-    tasks: Tasks,
+pub struct EventFeed {
+    core: Core,
     finished: FinishedStreams,
     waiters: Waiters,
     live: LiveFeed,
 }
 
 impl EventFeed {
-    pub(crate) fn new(
-        store: Arc<dyn Store>,
-        damage: Arc<Damage>,
-        index: Arc<Index>,
-        clock: Arc<dyn Clock>,
-        tasks: Tasks,
-    ) -> Self {
-        Self {
-            store,
-            damage,
-            index,
-            clock,
-            tasks,
-            finished: FinishedStreams::default(),
-            waiters: Waiters::default(),
-            live: LiveFeed::default(),
-        }
+    pub(crate) fn new(core: Core) -> Self {
+        Self { core, finished: FinishedStreams::default(), waiters: Waiters::default(), live: LiveFeed::default() }
     }
 
     /// Events were committed to `stream`; `next_index` is the index after the last of them.
@@ -76,13 +54,19 @@ impl EventFeed {
     }
 
     /// Every event of every stream that is committed from now on, in order within a stream.
-    pub(crate) fn live_events(&self) -> LiveEvents {
+    pub fn live(&self) -> LiveEvents {
         self.live.subscribe()
     }
 
-    /// See [`Engine::events`](crate::Engine::events).
-    pub(crate) async fn events(&self, stream: StreamId, after: u64, limit: usize) -> Result<EventPage, EventsError> {
-        if let Some(open) = self.index.get(stream) {
+    /// Up to `limit` events of `stream` with `index >= after`; returns at once.
+    ///
+    /// Events that were removed after their retention are never skipped silently: with `after` 0 the page begins at the first
+    /// remaining event and says so; with any other value it is an error.
+    ///
+    /// # Errors
+    /// [`EventsError`].
+    pub async fn read(&self, stream: StreamId, after: u64, limit: usize) -> Result<EventPage, EventsError> {
+        if let Some(open) = self.core.index.get(stream) {
             if after >= open.next_index || limit == 0 {
                 let done = open.done && after >= open.next_index;
                 return Ok(EventPage { events: Vec::new(), next: after, first: None, done });
@@ -95,11 +79,11 @@ impl EventFeed {
             let events = events.iter().filter(|event| event.index >= after).take(limit).cloned().collect();
             return Ok(page(events, after, Some(end)));
         }
-        let stored = match self.store.operation(stream).await {
+        let stored = match self.core.store.operation(stream).await {
             Ok(stored) => stored.ok_or(EventsError::NotFound)?,
             Err(StoreError::Unreadable(_)) => {
                 // It is not open: no more events come.
-                self.damage.set_aside(Table::Operations, stream);
+                self.core.damage.set_aside(Table::Operations, stream);
                 let events = self.read_events(stream, after, limit).await?;
                 let end = (events.len() < limit).then_some(after);
                 return Ok(page(events, after, end));
@@ -118,10 +102,10 @@ impl EventFeed {
 
     /// The events up to the first damaged one; an error when that is the first of all.
     async fn read_events(&self, stream: StreamId, after: u64, limit: usize) -> Result<Vec<Event>, EventsError> {
-        let (first, events) = match self.store.events(stream, after, limit).await {
+        let (first, events) = match self.core.store.events(stream, after, limit).await {
             Ok(events) => (events.first().map(|event| event.index), Ok(events)),
             Err(StoreError::DamagedEvent { index }) => {
-                self.damage.set_aside(Table::Events, format_args!("{stream}:{index}"));
+                self.core.damage.set_aside(Table::Events, format_args!("{stream}:{index}"));
                 (Some(index), Err(EventsError::Damaged { index }))
             }
             Err(failure) => return Err(failure.into()),
@@ -132,34 +116,39 @@ impl EventFeed {
         }
     }
 
-    /// See [`Engine::wait_events`](crate::Engine::wait_events).
-    pub(crate) async fn wait_events(
+    /// Like [`events`](Self::events), but if there is none yet and more are expected, waits for one up to `wait`.
+    ///
+    /// When the engine stops, it returns at once with what there is.
+    ///
+    /// # Errors
+    /// [`EventsError`].
+    pub async fn wait(
         &self,
         stream: StreamId,
         after: u64,
         limit: usize,
         wait: Duration,
     ) -> Result<EventPage, EventsError> {
-        let page = self.events(stream, after, limit).await?;
+        let page = self.read(stream, after, limit).await?;
         if !page.events.is_empty() || page.done || wait.is_zero() {
             return Ok(page);
         }
-        let began = self.clock.monotonic();
+        let began = self.core.clock.monotonic();
         let waiter = self.waiters.join(stream);
         loop {
             let notified = waiter.notify.notified();
             tokio::pin!(notified);
             // Enabled before the look, so that an event between the look and the wait is not missed.
             notified.as_mut().enable();
-            let page = self.events(stream, after, limit).await?;
-            let left = wait.saturating_sub(self.clock.monotonic().saturating_sub(began));
+            let page = self.read(stream, after, limit).await?;
+            let left = wait.saturating_sub(self.core.clock.monotonic().saturating_sub(began));
             if !page.events.is_empty() || page.done || left.is_zero() {
                 return Ok(page);
             }
             tokio::select! {
                 () = notified => {}
-                () = self.clock.sleep(left) => {}
-                () = self.tasks.stopped() => return Ok(page),
+                () = self.core.clock.sleep(left) => {}
+                () = self.core.tasks.stopped() => return Ok(page),
             }
         }
     }

@@ -21,34 +21,22 @@ use usher_protocol::message::PaymentHash;
 
 use self::lookup_turns::{LookupClass, LookupTurns, Turn};
 use self::schedule::{FIRST_LOOKUPS, Schedule};
-use super::index::Index;
-use super::inputs::Inputs;
 use super::lightning_metrics::{LightningCallKind, LightningMetrics};
-use super::tasks::Tasks;
-use super::timers::{Alarm, Timers};
+use super::timers::Alarm;
+use crate::kernel::core::Core;
 use crate::operations::Input;
-use crate::ports::{Clock, InvoiceStatus, Lightning};
+use crate::ports::{InvoiceStatus, Lightning};
 use crate::{StreamId, UnixMillis};
 
 /// Look-ups of watched invoices that run at the same time.
 const CONCURRENT_LOOKUPS: usize = 32;
 
-/// What the watcher works with.
-pub(crate) struct InvoiceWatcherParts {
-    /// The Lightning backend, if one is configured.
-    pub(crate) backend: Option<Arc<dyn Lightning>>,
-    pub(crate) lookups_per_second: u64,
-    pub(crate) metrics: Arc<LightningMetrics>,
-    pub(crate) index: Arc<Index>,
-    pub(crate) timers: Arc<Timers>,
-    pub(crate) inputs: Inputs,
-    pub(crate) clock: Arc<dyn Clock>,
-    pub(crate) tasks: Tasks,
-}
-
 /// Watches invoices.
 pub(crate) struct InvoiceWatcher {
-    parts: InvoiceWatcherParts,
+    core: Core,
+    /// The Lightning backend, if one is configured.
+    backend: Option<Arc<dyn Lightning>>,
+    calls: Arc<LightningMetrics>,
     schedule: Schedule,
     watched: Mutex<Watched>,
     permits: Semaphore,
@@ -125,10 +113,17 @@ impl Watched {
 }
 
 impl InvoiceWatcher {
-    pub(crate) fn new(parts: InvoiceWatcherParts) -> Self {
+    pub(crate) fn new(
+        core: Core,
+        backend: Option<Arc<dyn Lightning>>,
+        calls: Arc<LightningMetrics>,
+        lookups_per_second: u64,
+    ) -> Self {
         Self {
-            schedule: Schedule::new(parts.lookups_per_second),
-            parts,
+            core,
+            backend,
+            calls,
+            schedule: Schedule::new(lookups_per_second),
             watched: Mutex::default(),
             permits: Semaphore::new(CONCURRENT_LOOKUPS),
             more: Notify::new(),
@@ -147,7 +142,7 @@ impl InvoiceWatcher {
 
     /// Watches the operation's invoice, unless it is watched already. `awaited`: a user is about to pay it.
     pub(crate) fn watch(&self, id: StreamId, hash: PaymentHash, awaited: bool, now: UnixMillis) {
-        let over = self.parts.index.get(id).is_some_and(|stream| stream.done);
+        let over = self.core.index.get(id).is_some_and(|stream| stream.done);
         let mut watched = self.watched.lock();
         let before = match watched.by_stream.get(&id) {
             Some(watch) if watch.hash == hash && watch.over == over => return,
@@ -160,10 +155,10 @@ impl InvoiceWatcher {
         watched.put(id, watch);
         drop(watched);
         if let Some(before) = before {
-            self.parts.timers.cancel(before, id, Alarm::LookUp);
+            self.core.timers.cancel(before, id, Alarm::LookUp);
         }
-        self.parts.timers.set(at, id, Alarm::LookUp);
-        if self.parts.index.get(id).is_none() {
+        self.core.timers.set(at, id, Alarm::LookUp);
+        if self.core.index.get(id).is_none() {
             self.unwatch(id); // finished just now
         }
     }
@@ -172,13 +167,13 @@ impl InvoiceWatcher {
     pub(crate) fn watch_again(&self, id: StreamId, hash: PaymentHash, over: bool, now: UnixMillis) {
         let watch = Watch { with_all: true, ..Watch::new(hash, now, over, true) };
         self.watched.lock().put(id, watch);
-        self.parts.timers.set(now, id, Alarm::LookUp);
+        self.core.timers.set(now, id, Alarm::LookUp);
     }
 
     pub(crate) fn unwatch(&self, id: StreamId) {
         let removed = self.watched.lock().remove(id);
         if let Some(at) = removed.and_then(|watch| watch.at) {
-            self.parts.timers.cancel(at, id, Alarm::LookUp);
+            self.core.timers.cancel(at, id, Alarm::LookUp);
         }
     }
 
@@ -195,9 +190,9 @@ impl InvoiceWatcher {
         let before = watch.at.replace(now);
         drop(watched);
         if let Some(before) = before {
-            self.parts.timers.cancel(before, id, Alarm::LookUp);
+            self.core.timers.cancel(before, id, Alarm::LookUp);
         }
-        self.parts.timers.set(now, id, Alarm::LookUp);
+        self.core.timers.set(now, id, Alarm::LookUp);
     }
 
     /// The backend was away and reported nothing meanwhile: all invoices are looked up, one after the other.
@@ -209,8 +204,8 @@ impl InvoiceWatcher {
             {
                 watch.at = Some(now);
                 watch.with_all = true;
-                self.parts.timers.cancel(before, *id, Alarm::LookUp);
-                self.parts.timers.set(now, *id, Alarm::LookUp);
+                self.core.timers.cancel(before, *id, Alarm::LookUp);
+                self.core.timers.set(now, *id, Alarm::LookUp);
             }
         }
     }
@@ -222,15 +217,15 @@ impl InvoiceWatcher {
             if let Some(before) = watch.at {
                 let at = before.minus(by);
                 watch.at = Some(at);
-                self.parts.timers.cancel(before, *id, Alarm::LookUp);
-                self.parts.timers.set(at, *id, Alarm::LookUp);
+                self.core.timers.cancel(before, *id, Alarm::LookUp);
+                self.core.timers.set(at, *id, Alarm::LookUp);
             }
         }
     }
 
     /// The timer of an invoice has fired. Never waits.
     pub(crate) fn due(self: &Arc<Self>, id: StreamId) {
-        let now = self.parts.clock.now();
+        let now = self.core.clock.now();
         let mut watched = self.watched.lock();
         let Watched { by_stream, turns, .. } = &mut *watched;
         let due = |watch: &&mut Watch| watch.at.is_some_and(|at| at <= now);
@@ -254,7 +249,7 @@ impl InvoiceWatcher {
                 let mut watched = self.watched.lock();
                 let Watched { by_stream, turns, .. } = &mut *watched;
                 let wanted = |id| by_stream.get(&id).is_some_and(|watch| watch.waits);
-                let turn = turns.take(self.parts.clock.monotonic(), gap, wanted);
+                let turn = turns.take(self.core.clock.monotonic(), gap, wanted);
                 if let Turn::Of(id) = turn
                     && let Some(watch) = by_stream.get_mut(&id)
                 {
@@ -265,23 +260,23 @@ impl InvoiceWatcher {
             let next = async {
                 match turn {
                     Turn::Of(id) => self.look_up(id),
-                    Turn::Wait(wait) => self.parts.clock.sleep(wait).await,
+                    Turn::Wait(wait) => self.core.clock.sleep(wait).await,
                     Turn::Nobody => self.more.notified().await,
                 }
             };
-            if self.parts.tasks.unless_stopped(next).await.is_none() {
+            if self.core.tasks.unless_stopped(next).await.is_none() {
                 return;
             }
         }
     }
 
     fn look_up(self: &Arc<Self>, id: StreamId) {
-        let Some(backend) = self.parts.backend.clone() else { return };
+        let Some(backend) = self.backend.clone() else { return };
         let found = self.watched.lock().by_stream.get(&id).map(|watch| (watch.hash, watch.over));
         let Some((hash, over)) = found else { return };
         let watcher = Arc::clone(self);
-        self.parts.tasks.spawn(async move {
-            let tasks = &watcher.parts.tasks;
+        self.core.tasks.spawn(async move {
+            let tasks = &watcher.core.tasks;
             let Some(_permit) = tasks.unless_stopped(watcher.permits.acquire()).await else { return };
             // It may have been paid, and reported, while this waited for its permit.
             if !watcher.is_watched(id, hash) {
@@ -295,12 +290,12 @@ impl InvoiceWatcher {
                 error!(stream_id = %id, "a look-up of an invoice panicked");
                 return watcher.looked_up(id, true);
             };
-            watcher.parts.metrics.count(LightningCallKind::LookUpInvoice, &status);
+            watcher.calls.count(LightningCallKind::LookUpInvoice, &status);
             let failed = status.is_err();
             match status {
                 // An operation that is over may wait for a final status.
                 Ok(status) if over || matches!(status, InvoiceStatus::Settled(_)) => {
-                    watcher.parts.inputs.put(id, Input::InvoiceStatus(Ok(status))).await;
+                    watcher.core.inputs.put(id, Input::InvoiceStatus(Ok(status))).await;
                 }
                 Ok(_) => {}
                 Err(failure) => debug!(stream_id = %id, %failure, "an invoice could not be looked up"),
@@ -315,7 +310,7 @@ impl InvoiceWatcher {
 
     /// Sets the timer of the next look-up.
     fn looked_up(&self, id: StreamId, failed: bool) {
-        let now = self.parts.clock.now();
+        let now = self.core.clock.now();
         let mut watched = self.watched.lock();
         let (open, over) = (watched.count(false), watched.count(true));
         let is_running = |watch: &&mut Watch| watch.at.is_none() && !watch.waits;
@@ -334,12 +329,12 @@ impl InvoiceWatcher {
         let at = now.plus(wait);
         watch.at = Some(at);
         drop(watched);
-        self.parts.timers.set(at, id, Alarm::LookUp);
+        self.core.timers.set(at, id, Alarm::LookUp);
     }
 
     /// The time until the next look-up of an invoice, one of `among`.
     fn interval(&self, watch: &Watch, among: usize) -> Duration {
-        let status = self.parts.backend.as_ref().map(|backend| backend.status());
+        let status = self.backend.as_ref().map(|backend| backend.status());
         let notified = status.is_some_and(|status| status.connected && status.sends_notifications);
         self.schedule.interval(watch, notified, among)
     }

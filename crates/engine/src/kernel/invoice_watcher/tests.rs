@@ -9,16 +9,8 @@ use crate::ports::Settlement;
 const SECOND: Duration = Duration::from_secs(1);
 
 fn watcher(around: &Around, backend: &Arc<ScriptedBackend>) -> Arc<InvoiceWatcher> {
-    let watcher = Arc::new(InvoiceWatcher::new(InvoiceWatcherParts {
-        backend: Some(Arc::clone(backend) as Arc<dyn Lightning>),
-        lookups_per_second: 10,
-        metrics: Arc::default(),
-        index: Arc::clone(&around.index),
-        timers: Arc::clone(&around.timers),
-        inputs: around.inputs.clone(),
-        clock: Arc::clone(&around.clock) as Arc<dyn Clock>,
-        tasks: around.tasks.clone(),
-    }));
+    let backend = Arc::clone(backend) as Arc<dyn Lightning>;
+    let watcher = Arc::new(InvoiceWatcher::new(around.empty_core(), Some(backend), Arc::default(), 10));
     around.tasks.spawn(Arc::clone(&watcher).run());
     watcher
 }

@@ -70,7 +70,7 @@ impl LightningQueue {
                 Input::InvoiceStatus(status)
             }
             // It has waited in the queue for too long.
-            LightningRequest::PreparePayment { until, .. } if self.clock.now().secs() >= until => {
+            LightningRequest::PreparePayment { until, .. } if self.core.clock.now().secs() >= until => {
                 Input::PaymentPrepared(Err(LightningError::NotSent))
             }
             LightningRequest::PreparePayment { invoice, until } => {

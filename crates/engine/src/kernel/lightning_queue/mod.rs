@@ -20,13 +20,11 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
 use self::call::failed;
 use self::call_queue::{CallKind, CallQueue};
-use super::index::Index;
-use super::inputs::Inputs;
 use super::lightning_metrics::LightningMetrics;
-use super::tasks::Tasks;
 use crate::StreamId;
+use crate::kernel::core::Core;
 use crate::operations::{Input, LightningRequest};
-use crate::ports::{Clock, Lightning, LightningError, LightningNode};
+use crate::ports::{Lightning, LightningError, LightningNode};
 
 /// Requests that run at the same time, except payments and those that no user waits for.
 const CONCURRENT: usize = 64;
@@ -52,12 +50,9 @@ pub struct LightningBackend {
 
 /// Requests of operations to the Lightning backend.
 pub(crate) struct LightningQueue {
+    core: Core,
     backend: Option<Arc<dyn Lightning>>,
     metrics: Arc<LightningMetrics>,
-    index: Arc<Index>,
-    inputs: Inputs,
-    clock: Arc<dyn Clock>,
-    tasks: Tasks,
     calls: CallQueue,
     unattended: CallQueue,
     payments: CallQueue,
@@ -82,24 +77,18 @@ type PaymentToSend = (StreamId, LightningRequest, Option<OwnedSemaphorePermit>);
 
 impl LightningQueue {
     pub(crate) fn new(
+        core: Core,
         backend: Option<Arc<dyn Lightning>>,
         metrics: Arc<LightningMetrics>,
-        index: Arc<Index>,
-        inputs: Inputs,
-        clock: Arc<dyn Clock>,
-        tasks: Tasks,
     ) -> (Self, QueuedCalls) {
         let (calls, queued) = CallQueue::new();
         let (unattended, queued_unattended) = CallQueue::new();
         let (payments, queued_payments) = CallQueue::new();
         let (sends, queued_sends) = mpsc::unbounded_channel();
         let queue = Self {
+            core,
             backend,
             metrics,
-            index,
-            inputs,
-            clock,
-            tasks,
             calls,
             unattended,
             payments,
@@ -135,8 +124,8 @@ impl LightningQueue {
         };
         let Some(call) = queue.put(id, call) else { return };
         let input = failed(&call, || LightningError::NotSent);
-        let inputs = self.inputs.clone();
-        self.tasks.spawn(async move { inputs.put(id, input).await });
+        let inputs = self.core.inputs.clone();
+        self.core.tasks.spawn(async move { inputs.put(id, input).await });
     }
 
     /// The operation has processed this input: if it was a reply, it may make the request again.
@@ -162,17 +151,17 @@ impl LightningQueue {
     }
 
     async fn send_payments(self: &Arc<Self>, mut sends: mpsc::UnboundedReceiver<PaymentToSend>) {
-        while let Some(Some((id, call, permit))) = self.tasks.unless_stopped(sends.recv()).await {
+        while let Some(Some((id, call, permit))) = self.core.tasks.unless_stopped(sends.recv()).await {
             self.make_call(id, call, permit);
         }
     }
 
     async fn run_queue(self: &Arc<Self>, mut calls: mpsc::Receiver<(StreamId, LightningRequest)>, concurrent: usize) {
         let permits = Arc::new(Semaphore::new(concurrent));
-        while let Some(Some((id, call))) = self.tasks.unless_stopped(calls.recv()).await {
+        while let Some(Some((id, call))) = self.core.tasks.unless_stopped(calls.recv()).await {
             let Ok(permit) = Arc::clone(&permits).acquire_owned().await else { return };
             // The operation may have ended while its request was queued.
-            if self.index.get(id).is_none() {
+            if self.core.index.get(id).is_none() {
                 if let Some(kind) = CallKind::of(&call) {
                     self.pending.lock().remove(&(id, kind));
                 }
@@ -185,16 +174,16 @@ impl LightningQueue {
     /// Makes a request, and hands its reply to the operation.
     fn make_call(self: &Arc<Self>, id: StreamId, call: LightningRequest, permit: Option<OwnedSemaphorePermit>) {
         let queue = Arc::clone(self);
-        self.tasks.spawn(async move {
+        self.core.tasks.spawn(async move {
             // A reply that is lost when the engine stops is asked for after the next start.
-            let Some(input) = queue.tasks.unless_stopped(queue.call_guarded(id, call)).await else { return };
+            let Some(input) = queue.core.tasks.unless_stopped(queue.call_guarded(id, call)).await else { return };
             match permit {
                 Some(permit) if matches!(input, Input::PaymentPrepared(Ok(_))) => {
                     queue.prepared.lock().insert(id, permit);
                 }
                 permit => drop(permit),
             }
-            queue.inputs.put(id, input).await;
+            queue.core.inputs.put(id, input).await;
         });
     }
 }

@@ -8,14 +8,8 @@ use crate::operations::fixtures::invoice;
 use crate::ports::SignedPayment;
 
 fn queue(around: &Around, backend: Option<&Arc<ScriptedBackend>>) -> Arc<LightningQueue> {
-    let (queue, calls) = LightningQueue::new(
-        backend.map(|backend| Arc::clone(backend) as Arc<dyn Lightning>),
-        Arc::default(),
-        Arc::clone(&around.index),
-        around.inputs.clone(),
-        Arc::clone(&around.clock) as Arc<dyn Clock>,
-        around.tasks.clone(),
-    );
+    let backend = backend.map(|backend| Arc::clone(backend) as Arc<dyn Lightning>);
+    let (queue, calls) = LightningQueue::new(around.empty_core(), backend, Arc::default());
     let queue = Arc::new(queue);
     around.tasks.spawn(Arc::clone(&queue).run(calls));
     queue

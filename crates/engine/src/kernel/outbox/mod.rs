@@ -31,15 +31,10 @@ use usher_protocol::{EventId, PublicKey};
 use self::heard_wallets::HeardWallets;
 use self::schedule::{LATE, MANY_CHARGES, after_restart, interval, is_current};
 use self::user_relays::UserRelayCache;
-use super::damaged_rows::Damage;
-use super::index::Index;
 use super::invoice_watcher::InvoiceWatcher;
-use super::metrics::Metrics;
-use super::tasks::Tasks;
-use super::timers::{Alarm, Timers};
-use crate::ports::{
-    Clock, Messenger, OutboxMessage, OutgoingMessage, Randomness, Store, StoreError, Table, UserRelays,
-};
+use super::timers::Alarm;
+use crate::kernel::core::Core;
+use crate::ports::{Messenger, OutboxMessage, OutgoingMessage, StoreError, Table, UserRelays};
 use crate::{StreamId, UnixMillis};
 
 /// Messages that wait to be sealed. When the queue is full, a message is sent [`SOON`].
@@ -62,23 +57,11 @@ pub(crate) enum SendJob {
     Again(StreamId),
 }
 
-/// What the outbox works with.
-pub(crate) struct OutboxParts {
-    pub(crate) store: Arc<dyn Store>,
-    pub(crate) damage: Arc<Damage>,
-    pub(crate) messenger: Arc<dyn Messenger>,
-    pub(crate) index: Arc<Index>,
-    pub(crate) timers: Arc<Timers>,
-    pub(crate) watcher: Arc<InvoiceWatcher>,
-    pub(crate) metrics: Arc<Metrics>,
-    pub(crate) clock: Arc<dyn Clock>,
-    pub(crate) randomness: Arc<dyn Randomness>,
-    pub(crate) tasks: Tasks,
-}
-
 /// Sends messages to users.
 pub(crate) struct Outbox {
-    parts: OutboxParts,
+    core: Core,
+    messenger: Arc<dyn Messenger>,
+    watcher: Arc<InvoiceWatcher>,
     queue: mpsc::Sender<SendJob>,
     sent: Mutex<LruCache<EventId, StreamId>>,
     heard: HeardWallets,
@@ -86,11 +69,15 @@ pub(crate) struct Outbox {
 }
 
 impl Outbox {
-    pub(crate) fn new(parts: OutboxParts) -> (Self, mpsc::Receiver<SendJob>) {
+    pub(crate) fn new(
+        core: Core,
+        messenger: Arc<dyn Messenger>,
+        watcher: Arc<InvoiceWatcher>,
+    ) -> (Self, mpsc::Receiver<SendJob>) {
         let (queue, jobs) = mpsc::channel(QUEUE);
         let sent = Mutex::new(LruCache::new(SENT_EVENTS));
-        let users = UserRelayCache::new(Arc::clone(&parts.store), Arc::clone(&parts.damage));
-        (Self { parts, queue, sent, heard: HeardWallets::new(), users }, jobs)
+        let users = UserRelayCache::new(Arc::clone(&core.store), Arc::clone(&core.damage));
+        (Self { core, messenger, watcher, queue, sent, heard: HeardWallets::new(), users }, jobs)
     }
 
     /// Sends messages soon; never waits.
@@ -102,8 +89,8 @@ impl Outbox {
 
     /// Sends a message that is not in the outbox. Sealing it takes some tens of microseconds.
     pub(crate) fn send_once(&self, message: &OutgoingMessage) {
-        self.parts.messenger.send(message);
-        self.parts.metrics.sent();
+        self.messenger.send(message);
+        self.core.metrics.sent();
     }
 
     /// Sends what the operation has in the outbox.
@@ -119,7 +106,7 @@ impl Outbox {
 
     /// A message of this key has arrived, whatever it is about.
     pub(crate) fn heard(&self, author: PublicKey) {
-        self.heard.heard(author, self.parts.clock.now());
+        self.heard.heard(author, self.core.clock.now());
     }
 
     /// The user is reached at these relays, which are not stored, as long as there is room in memory.
@@ -134,8 +121,8 @@ impl Outbox {
 
     /// The time until the first repetition of a message. `unattended`: no user waits for it.
     pub(crate) fn first_interval(&self, unattended: bool) -> Duration {
-        let charges = if unattended { self.parts.watcher.open_count() } else { 0 };
-        interval(1, charges, &*self.parts.randomness)
+        let charges = if unattended { self.watcher.open_count() } else { 0 };
+        interval(1, charges, &*self.core.randomness)
     }
 
     /// The time at which the `nth` operation with messages sends them after a restart.
@@ -149,26 +136,26 @@ impl Outbox {
     /// The clock was set back by `by`: moves the repetitions to when they would have been sent.
     pub(crate) fn bring_forward(&self, by: Duration) {
         self.heard.clear();
-        self.parts.index.bring_resends_forward(by);
-        self.parts.timers.bring_forward(Alarm::Resend, by);
+        self.core.index.bring_resends_forward(by);
+        self.core.timers.bring_forward(Alarm::Resend, by);
     }
 
     /// The clock was set forward: sends everything unanswered as after a restart, because the times of the repetitions are
     /// in the past.
     pub(crate) fn resend_all(&self) {
-        let now = self.parts.clock.now();
-        for (nth, id) in (0..).zip(self.parts.timers.take(Alarm::Resend)) {
+        let now = self.core.clock.now();
+        for (nth, id) in (0..).zip(self.core.timers.take(Alarm::Resend)) {
             let at = now.plus(after_restart(nth));
-            let stream = self.parts.index.update(id, |stream| stream.resend_at = stream.resend_at.map(|_| at));
+            let stream = self.core.index.update(id, |stream| stream.resend_at = stream.resend_at.map(|_| at));
             if stream.is_some_and(|stream| stream.resend_at.is_some()) {
-                self.parts.timers.set(at, id, Alarm::Resend);
+                self.core.timers.set(at, id, Alarm::Resend);
             }
         }
     }
 
     /// Sends messages until the engine stops.
     pub(crate) async fn run(self: Arc<Self>, mut jobs: mpsc::Receiver<SendJob>) {
-        while let Some(Some(job)) = self.parts.tasks.unless_stopped(jobs.recv()).await {
+        while let Some(Some(job)) = self.core.tasks.unless_stopped(jobs.recv()).await {
             let (id, is_new, result) = match job {
                 SendJob::New(id, messages) => (id, true, self.send_all(id, messages, false).await),
                 SendJob::Again(id) => (id, false, self.send_again(id).await),
@@ -185,35 +172,35 @@ impl Outbox {
     /// How many charges are sent like this operation's messages; 0 when a user waits for them. The store is asked only when
     /// there are many.
     async fn charges_like(&self, id: StreamId) -> Result<usize, StoreError> {
-        let charges = self.parts.watcher.open_count();
+        let charges = self.watcher.open_count();
         if charges <= MANY_CHARGES {
             return Ok(0);
         }
-        let stored = self.parts.damage.readable(id).await?;
+        let stored = self.core.damage.readable(id).await?;
         Ok(if stored.is_some_and(|(_, operation)| operation.is_unattended()) { charges } else { 0 })
     }
 
     async fn send_again(&self, id: StreamId) -> Result<(), StoreError> {
         let charges = self.charges_like(id).await?;
-        let now = self.parts.clock.now();
+        let now = self.core.clock.now();
         let (mut again, mut was_sent) = (None, false);
-        self.parts.index.update(id, |stream| {
+        self.core.index.update(id, |stream| {
             // Otherwise the alarm is of messages that have been replaced.
             if stream.resend_at.is_some_and(|at| at <= now) {
                 was_sent = stream.attempts > 0;
                 stream.attempts = stream.attempts.saturating_add(1);
-                again = Some(now.plus(interval(stream.attempts, charges, &*self.parts.randomness)));
+                again = Some(now.plus(interval(stream.attempts, charges, &*self.core.randomness)));
                 stream.resend_at = again;
             }
         });
         let Some(at) = again else { return Ok(()) };
-        self.parts.timers.set(at, id, Alarm::Resend);
-        if self.parts.index.get(id).is_none() {
-            self.parts.timers.cancel(at, id, Alarm::Resend); // finished just now
+        self.core.timers.set(at, id, Alarm::Resend);
+        if self.core.index.get(id).is_none() {
+            self.core.timers.cancel(at, id, Alarm::Resend); // finished just now
         }
-        let messages = match self.parts.store.outbox(id).await {
+        let messages = match self.core.store.outbox(id).await {
             Err(StoreError::Unreadable(_)) => {
-                self.parts.damage.set_aside(Table::Outbox, id);
+                self.core.damage.set_aside(Table::Outbox, id);
                 Vec::new()
             }
             messages => messages?,
@@ -225,8 +212,8 @@ impl Outbox {
         }
         if messages.iter().all(|message| now >= message.until) {
             // Nothing to send any more, unless other messages have replaced them meanwhile.
-            self.parts.index.update(id, |stream| stream.resend_at = stream.resend_at.filter(|next| *next != at));
-            self.parts.timers.cancel(at, id, Alarm::Resend);
+            self.core.index.update(id, |stream| stream.resend_at = stream.resend_at.filter(|next| *next != at));
+            self.core.timers.cancel(at, id, Alarm::Resend);
             return Ok(());
         }
         self.send_all(id, messages, was_sent).await
@@ -234,30 +221,30 @@ impl Outbox {
 
     /// The operation's messages could not be sent: they are sent a moment later, and nobody has them yet.
     fn send_soon(&self, id: StreamId) {
-        let at = self.parts.clock.now().plus(SOON);
+        let at = self.core.clock.now().plus(SOON);
         let mut before = None;
-        self.parts.index.update(id, |stream| {
+        self.core.index.update(id, |stream| {
             before = stream.resend_at;
             if before.is_some() {
                 (stream.resend_at, stream.attempts) = (Some(at), 0);
             }
         });
         if let Some(before) = before {
-            self.parts.timers.cancel(before, id, Alarm::Resend);
-            self.parts.timers.set(at, id, Alarm::Resend);
+            self.core.timers.cancel(before, id, Alarm::Resend);
+            self.core.timers.set(at, id, Alarm::Resend);
         }
     }
 
     /// Postpones the repetition that was due `at` some time to the end of the `pause`; after it, repetitions are rare.
     fn postpone(&self, id: StreamId, at: UnixMillis, pause: UnixMillis) {
-        let stream = self.parts.index.update(id, |stream| {
+        let stream = self.core.index.update(id, |stream| {
             if stream.resend_at == Some(at) {
                 (stream.resend_at, stream.attempts) = (Some(pause), LATE);
             }
         });
         if stream.is_some_and(|stream| stream.resend_at == Some(pause)) {
-            self.parts.timers.cancel(at, id, Alarm::Resend);
-            self.parts.timers.set(pause, id, Alarm::Resend);
+            self.core.timers.cancel(at, id, Alarm::Resend);
+            self.core.timers.set(pause, id, Alarm::Resend);
         }
     }
 
@@ -266,9 +253,9 @@ impl Outbox {
     async fn send_all(&self, id: StreamId, messages: Vec<OutboxMessage>, were_sent: bool) -> Result<(), StoreError> {
         let everybody = messages.last().map(|message| message.participants.clone()).unwrap_or_default();
         for mut message in messages {
-            let now = self.parts.clock.now();
+            let now = self.core.clock.now();
             // The operation may have taken it out of the outbox while it was queued.
-            let wanted = self.parts.index.get(id).is_some_and(|stream| stream.resend_at.is_some());
+            let wanted = self.core.index.get(id).is_some_and(|stream| stream.resend_at.is_some());
             if now >= message.until || !wanted {
                 continue;
             }
@@ -292,8 +279,8 @@ impl Outbox {
                 made_at: message.made_at,
                 signer: None,
             };
-            let events = self.parts.messenger.send(&message);
-            self.parts.metrics.sent();
+            let events = self.messenger.send(&message);
+            self.core.metrics.sent();
             let mut sent = self.sent.lock();
             for event in events {
                 sent.put(event, id);
@@ -304,7 +291,7 @@ impl Outbox {
 
     /// When the events were made that replace the first ones: now, unless there are some that are still current.
     fn renewed_at(&self, id: StreamId, now: UnixMillis) -> UnixMillis {
-        let stream = self.parts.index.update(id, |stream| {
+        let stream = self.core.index.update(id, |stream| {
             if !is_current(stream.renewed_at, now) {
                 stream.renewed_at = now;
             }

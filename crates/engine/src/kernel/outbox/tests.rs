@@ -4,7 +4,6 @@ use tokio::sync::mpsc::UnboundedReceiver;
 
 use super::*;
 use crate::kernel::fixtures::{Around, MemoryStore, NOW, ScriptedBackend, key, stream, within};
-use crate::kernel::invoice_watcher::InvoiceWatcherParts;
 use crate::ports::Lightning;
 use crate::testing::{Always, RecordingMessenger};
 
@@ -21,28 +20,10 @@ fn outbox(around: &Around, store: &Arc<MemoryStore>) -> (Arc<Outbox>, Sent) {
 /// One whose task does not run yet.
 fn outbox_at_rest(around: &Around, store: &Arc<MemoryStore>) -> (Arc<Outbox>, mpsc::Receiver<SendJob>, Sent) {
     let (messenger, sent) = RecordingMessenger::new(&["wss://ours"]);
-    let watcher = InvoiceWatcher::new(InvoiceWatcherParts {
-        backend: Some(ScriptedBackend::new() as Arc<dyn Lightning>),
-        lookups_per_second: 10,
-        metrics: Arc::default(),
-        index: Arc::clone(&around.index),
-        timers: Arc::clone(&around.timers),
-        inputs: around.inputs.clone(),
-        clock: Arc::clone(&around.clock) as Arc<dyn Clock>,
-        tasks: around.tasks.clone(),
-    });
-    let (outbox, jobs) = Outbox::new(OutboxParts {
-        store: Arc::clone(store) as Arc<dyn Store>,
-        damage: Arc::new(Damage::new(Arc::clone(store) as Arc<dyn Store>)),
-        messenger: Arc::new(messenger),
-        index: Arc::clone(&around.index),
-        timers: Arc::clone(&around.timers),
-        watcher: Arc::new(watcher),
-        metrics: Arc::default(),
-        clock: Arc::clone(&around.clock) as Arc<dyn Clock>,
-        randomness: Arc::new(Always(127)),
-        tasks: around.tasks.clone(),
-    });
+    let core = Core { randomness: Arc::new(Always(127)), ..around.core(store) };
+    let backend = ScriptedBackend::new() as Arc<dyn Lightning>;
+    let watcher = InvoiceWatcher::new(core.clone(), Some(backend), Arc::default(), 10);
+    let (outbox, jobs) = Outbox::new(core, Arc::new(messenger), Arc::new(watcher));
     (Arc::new(outbox), jobs, sent)
 }
 

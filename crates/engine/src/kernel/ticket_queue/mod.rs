@@ -18,11 +18,9 @@ use parking_lot::Mutex;
 pub(crate) use self::call::redeem_job;
 use self::call::{CallKind, failed};
 use self::lanes::{Entry, Lanes, Limits};
-use super::index::Index;
-use super::inputs::Inputs;
-use super::tasks::Tasks;
 use super::ticket_metrics::TicketMetrics;
 use crate::StreamId;
+use crate::kernel::core::Core;
 use crate::operations::{Input, TicketCall};
 use crate::ports::{TicketError, TicketWallet};
 
@@ -34,11 +32,9 @@ const CHECKS: Limits = Limits { of_one_mint: 256, running: 1024, waiting: 4096 }
 
 /// Calls of operations to the ticket wallet.
 pub(crate) struct TicketQueue {
+    core: Core,
     wallet: Option<Arc<dyn TicketWallet>>,
     metrics: Arc<TicketMetrics>,
-    index: Arc<Index>,
-    inputs: Inputs,
-    tasks: Tasks,
     jobs: Lanes,
     checks: Lanes,
     /// Calls that are queued, are being made, or whose reply the operation has not processed yet: they are not made again.
@@ -46,15 +42,9 @@ pub(crate) struct TicketQueue {
 }
 
 impl TicketQueue {
-    pub(crate) fn new(
-        wallet: Option<Arc<dyn TicketWallet>>,
-        metrics: Arc<TicketMetrics>,
-        index: Arc<Index>,
-        inputs: Inputs,
-        tasks: Tasks,
-    ) -> Arc<Self> {
+    pub(crate) fn new(core: Core, wallet: Option<Arc<dyn TicketWallet>>, metrics: Arc<TicketMetrics>) -> Arc<Self> {
         let (jobs, checks) = (Lanes::new(JOBS), Lanes::new(CHECKS));
-        Arc::new(Self { wallet, metrics, index, inputs, tasks, jobs, checks, pending: Mutex::default() })
+        Arc::new(Self { core, wallet, metrics, jobs, checks, pending: Mutex::default() })
     }
 
     /// Queues a call; never waits. When its lane is full, the operation gets [`TicketError::Overloaded`] as the reply.
@@ -68,8 +58,8 @@ impl TicketQueue {
             Entry::Run(call) => self.run(id, call),
             Entry::Waiting => {}
             Entry::Full(call) => {
-                let (inputs, input) = (self.inputs.clone(), failed(&call, TicketError::Overloaded));
-                self.tasks.spawn(async move { inputs.put(id, input).await });
+                let (inputs, input) = (self.core.inputs.clone(), failed(&call, TicketError::Overloaded));
+                self.core.tasks.spawn(async move { inputs.put(id, input).await });
             }
         }
     }
@@ -91,17 +81,19 @@ impl TicketQueue {
     /// Makes a call, and then those that wait for its place.
     fn run(self: &Arc<Self>, id: StreamId, call: TicketCall) {
         let queue = Arc::clone(self);
-        self.tasks.spawn(async move {
+        self.core.tasks.spawn(async move {
             let mut next = Some((id, call));
             while let Some((id, call)) = next {
                 let (kind, mint_url) = (CallKind::of(&call), call.mint_url().to_owned());
                 // The operation may have ended while its call was queued.
-                if queue.index.get(id).is_none() {
+                if queue.core.index.get(id).is_none() {
                     queue.pending.lock().remove(&(id, kind));
                 } else {
                     // A reply that is lost when the engine stops is asked for after the next start.
-                    let Some(input) = queue.tasks.unless_stopped(queue.call_guarded(id, call)).await else { return };
-                    queue.inputs.put(id, input).await;
+                    let Some(input) = queue.core.tasks.unless_stopped(queue.call_guarded(id, call)).await else {
+                        return;
+                    };
+                    queue.core.inputs.put(id, input).await;
                 }
                 next = queue.lanes(kind).leave(&mint_url);
             }

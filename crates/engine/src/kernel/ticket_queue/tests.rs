@@ -95,7 +95,7 @@ impl TicketWallet for HangingMint {
 
 fn queue(around: &Around, wallet: Option<&Arc<HangingMint>>) -> Arc<TicketQueue> {
     let wallet = wallet.map(|wallet| Arc::clone(wallet) as Arc<dyn TicketWallet>);
-    TicketQueue::new(wallet, Arc::default(), Arc::clone(&around.index), around.inputs.clone(), around.tasks.clone())
+    TicketQueue::new(around.empty_core(), wallet, Arc::default())
 }
 
 fn terms(mint_url: &str) -> ReceiveTerms {

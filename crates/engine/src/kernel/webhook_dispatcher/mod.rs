@@ -28,13 +28,10 @@ pub use self::operator_view::RetryError;
 use self::outcomes::{ReceiverHealth, Unrecorded};
 use self::pending_streams::{Loaded, PendingStreams};
 use self::schedule::{GIVE_UP_AFTER, interval};
-use super::damaged_rows::Damage;
-use super::metrics::Metrics;
-use super::tasks::Tasks;
-use super::timers::{Alarm, Timers};
+use super::timers::Alarm;
+use crate::kernel::core::Core;
 use crate::ports::{
-    Clock, Delivery, DeliveryAttempt, DeliveryStatus, DeliveryStore, Posted, Randomness, StoreError, Table,
-    WebhookSender,
+    Delivery, DeliveryAttempt, DeliveryStatus, DeliveryStore, Posted, StoreError, Table, WebhookSender,
 };
 use crate::{StreamId, UnixMillis};
 
@@ -55,22 +52,12 @@ const ASK_AGAIN_AFTER: Duration = Duration::from_secs(30);
 /// again.
 const SOON: Duration = Duration::from_secs(60);
 
-/// What the dispatcher works with.
-pub(crate) struct WebhookDispatcherParts {
-    pub(crate) store: Arc<dyn DeliveryStore>,
-    /// Posts to the app's webhook, if it has one.
-    pub(crate) sender: Option<Arc<dyn WebhookSender>>,
-    pub(crate) damage: Arc<Damage>,
-    pub(crate) timers: Arc<Timers>,
-    pub(crate) metrics: Arc<Metrics>,
-    pub(crate) clock: Arc<dyn Clock>,
-    pub(crate) randomness: Arc<dyn Randomness>,
-    pub(crate) tasks: Tasks,
-}
-
 /// Delivers events to the app.
-pub(crate) struct WebhookDispatcher {
-    parts: WebhookDispatcherParts,
+pub struct WebhookDispatcher {
+    core: Core,
+    store: Arc<dyn DeliveryStore>,
+    /// Posts to the app's webhook, if it has one.
+    sender: Option<Arc<dyn WebhookSender>>,
     streams: Mutex<PendingStreams>,
     /// There is room in memory for more of the store's streams.
     room: Notify,
@@ -84,10 +71,16 @@ pub(crate) struct WebhookDispatcher {
 pub(crate) struct DueStreams(mpsc::Receiver<StreamId>);
 
 impl WebhookDispatcher {
-    pub(crate) fn new(parts: WebhookDispatcherParts) -> (Self, DueStreams) {
+    pub(crate) fn new(
+        core: Core,
+        store: Arc<dyn DeliveryStore>,
+        sender: Option<Arc<dyn WebhookSender>>,
+    ) -> (Self, DueStreams) {
         let (queue, due) = mpsc::channel(IN_MEMORY);
         let dispatcher = Self {
-            parts,
+            core,
+            store,
+            sender,
             streams: Mutex::new(PendingStreams::new(IN_MEMORY)),
             room: Notify::new(),
             permits: Arc::new(Semaphore::new(CONCURRENT_POSTS)),
@@ -100,13 +93,13 @@ impl WebhookDispatcher {
 
     /// Whether events are delivered at all.
     pub(crate) fn is_on(&self) -> bool {
-        self.parts.sender.is_some()
+        self.sender.is_some()
     }
 
     /// Events of `stream` were committed: they are due at once.
     pub(crate) fn deliver_soon(&self, stream: StreamId, now: UnixMillis) {
         if self.is_on() && self.streams.lock().note(stream) {
-            self.parts.timers.set(now, stream, Alarm::Deliver);
+            self.core.timers.set(now, stream, Alarm::Deliver);
         }
     }
 
@@ -120,7 +113,7 @@ impl WebhookDispatcher {
 
     /// Removes records of deliveries that ended before `before`, at most `limit`; returns how many.
     pub(crate) async fn remove_old(&self, before: UnixMillis, limit: usize) -> Result<usize, StoreError> {
-        self.parts.store.forget_deliveries(before, limit).await
+        self.store.forget_deliveries(before, limit).await
     }
 
     /// Sets timers for the store's pending deliveries that are due soon, as many as there is room for.
@@ -132,10 +125,10 @@ impl WebhookDispatcher {
             return Ok(());
         }
         let begin = self.streams.lock().ask();
-        let soon = self.parts.clock.now().plus(SOON);
+        let soon = self.core.clock.now().plus(SOON);
         let (mut after, mut more, mut loaded) = (begin, begin.is_some(), 0);
         let end = 'pages: loop {
-            let pending = match self.parts.store.pending_queues(after, PAGE).await {
+            let pending = match self.store.pending_queues(after, PAGE).await {
                 Ok(pending) => pending,
                 Err(failure) => {
                     more = true;
@@ -146,7 +139,7 @@ impl WebhookDispatcher {
                 let what = self.streams.lock().load(*stream, *due_at <= soon);
                 match what {
                     Loaded::New => {
-                        self.parts.timers.set(*due_at, *stream, Alarm::Deliver);
+                        self.core.timers.set(*due_at, *stream, Alarm::Deliver);
                         loaded += 1;
                     }
                     Loaded::Known => {}
@@ -172,9 +165,9 @@ impl WebhookDispatcher {
     pub(crate) async fn keep_loaded(self: Arc<Self>) {
         loop {
             tokio::select! {
-                () = self.parts.clock.sleep(ASK_AGAIN_AFTER) => {}
+                () = self.core.clock.sleep(ASK_AGAIN_AFTER) => {}
                 () = self.room.notified() => {}
-                () = self.parts.tasks.stopped() => return,
+                () = self.core.tasks.stopped() => return,
             }
             let has_more = self.streams.lock().has_more();
             if has_more && let Err(failure) = self.load().await {
@@ -190,10 +183,10 @@ impl WebhookDispatcher {
                 let stream = due.recv().await?;
                 Some((stream, Arc::clone(&self.permits).acquire_owned().await.ok()?))
             };
-            let Some(Some((stream, permit))) = self.parts.tasks.unless_stopped(next).await else { return };
+            let Some(Some((stream, permit))) = self.core.tasks.unless_stopped(next).await else { return };
             let begins = self.streams.lock().begin(stream);
             if begins {
-                self.parts.tasks.spawn(Arc::clone(&self).deliver_stream(stream, permit));
+                self.core.tasks.spawn(Arc::clone(&self).deliver_stream(stream, permit));
             }
         }
     }
@@ -205,7 +198,7 @@ impl WebhookDispatcher {
             match self.deliver_next(stream).await {
                 Ok(Next::Stop) => return,
                 Ok(Next::Now) if self.permits.available_permits() == 0 => {
-                    self.deliver_at(stream, self.parts.clock.now());
+                    self.deliver_at(stream, self.core.clock.now());
                     break;
                 }
                 Ok(Next::Now) => {}
@@ -220,7 +213,7 @@ impl WebhookDispatcher {
                 }
                 Err(failure) => {
                     warn!(stream_id = %stream, error = ?failure, "a delivery waits for the store");
-                    let again = self.parts.clock.now().plus(self.unrecorded.pause(stream));
+                    let again = self.core.clock.now().plus(self.unrecorded.pause(stream));
                     self.deliver_at(stream, again);
                     break;
                 }
@@ -232,15 +225,15 @@ impl WebhookDispatcher {
     }
 
     fn deliver_at(&self, stream: StreamId, at: UnixMillis) {
-        let soon = at <= self.parts.clock.now().plus(SOON);
+        let soon = at <= self.core.clock.now().plus(SOON);
         if self.streams.lock().later(stream, soon) {
-            self.parts.timers.set(at, stream, Alarm::Deliver);
+            self.core.timers.set(at, stream, Alarm::Deliver);
         }
     }
 
     async fn deliver_next(&self, queue: StreamId) -> Result<Next, StoreError> {
-        let Some(sender) = &self.parts.sender else { return Ok(Next::Nothing) };
-        if self.parts.tasks.is_stopping() {
+        let Some(sender) = &self.sender else { return Ok(Next::Nothing) };
+        if self.core.tasks.is_stopping() {
             return Ok(Next::Stop);
         }
         if let Some(attempt) = self.unrecorded.get(queue) {
@@ -248,17 +241,17 @@ impl WebhookDispatcher {
             return self.record(queue, attempt).await.map(|()| next);
         }
         if self.unrecorded.is_full() {
-            return Ok(Next::At(self.parts.clock.now().plus(ASK_AGAIN_AFTER)));
+            return Ok(Next::At(self.core.clock.now().plus(ASK_AGAIN_AFTER)));
         }
-        let now = self.parts.clock.now();
-        let delivery = match self.parts.store.next_delivery(queue).await {
+        let now = self.core.clock.now();
+        let delivery = match self.store.next_delivery(queue).await {
             Ok(Some(delivery)) => delivery,
             Ok(None) => return Ok(Next::Nothing),
             Err(StoreError::Unreadable(_)) => {
-                let Some((stream, index)) = self.parts.store.set_aside_delivery(queue, now).await? else {
+                let Some((stream, index)) = self.store.set_aside_delivery(queue, now).await? else {
                     return Ok(Next::Nothing);
                 };
-                self.parts.damage.set_aside(Table::Deliveries, format_args!("{stream}:{index}"));
+                self.core.damage.set_aside(Table::Deliveries, format_args!("{stream}:{index}"));
                 return Ok(Next::Now);
             }
             Err(failure) => return Err(failure),
@@ -270,9 +263,9 @@ impl WebhookDispatcher {
             biased;
             posted = sender.post(delivery.stream, &delivery.event, now) => posted,
             // A running post is cut off and not recorded: it is repeated after the next start. One that has ended is recorded.
-            () = self.parts.tasks.stopped() => return Ok(Next::Stop),
+            () = self.core.tasks.stopped() => return Ok(Next::Stop),
         };
-        self.health.observe(&posted, self.parts.clock.monotonic());
+        self.health.observe(&posted, self.core.clock.monotonic());
         let stream = delivery.stream;
         let attempt = self.attempt(&delivery, posted);
         let next = next_after(&attempt);
@@ -283,13 +276,13 @@ impl WebhookDispatcher {
             let attempts = delivery.attempts + 1;
             info!(stream_id = %stream, index = attempt.index, attempts, "a webhook delivery succeeded after retries");
         }
-        self.parts.metrics.attempted(attempt.status);
+        self.core.metrics.attempted(attempt.status);
         self.record(queue, attempt).await.map(|()| next)
     }
 
     /// Records the result of a post, or keeps it until it can be recorded.
     async fn record(&self, queue: StreamId, attempt: DeliveryAttempt) -> Result<(), StoreError> {
-        match self.parts.store.record_attempt(attempt.clone()).await {
+        match self.store.record_attempt(attempt.clone()).await {
             Ok(_) => {
                 self.unrecorded.recorded(queue);
                 Ok(())
@@ -302,12 +295,12 @@ impl WebhookDispatcher {
     }
 
     fn attempt(&self, delivery: &Delivery, posted: Posted) -> DeliveryAttempt {
-        let at = self.parts.clock.now();
+        let at = self.core.clock.now();
         let (status, due_at, http_status, error) = match posted {
             Posted::Accepted { http_status } => (DeliveryStatus::Delivered, at, Some(http_status), None),
             Posted::Refused { http_status, reason, retry_after } => {
                 let attempts = delivery.attempts.saturating_add(1);
-                let due_at = at.plus(interval(attempts, retry_after, &*self.parts.randomness));
+                let due_at = at.plus(interval(attempts, retry_after, &*self.core.randomness));
                 let given_up = delivery.waited.saturating_add(due_at.since(at)) > GIVE_UP_AFTER;
                 let status = if given_up { DeliveryStatus::Failed } else { DeliveryStatus::Pending };
                 (status, due_at, http_status, Some(reason))

@@ -27,10 +27,10 @@ impl WebhookDispatcher {
         if self.is_on() {
             return Ok(());
         }
-        let now = self.parts.clock.now();
+        let now = self.core.clock.now();
         let mut after = None;
         loop {
-            let pending = self.parts.store.deliveries(DeliveryStatus::Pending, after, PAGE).await?;
+            let pending = self.store.deliveries(DeliveryStatus::Pending, after, PAGE).await?;
             for delivery in pending.iter().filter(|delivery| now >= delivery.since.plus(GIVE_UP_AFTER)) {
                 let attempt = DeliveryAttempt {
                     stream: delivery.stream,
@@ -41,7 +41,7 @@ impl WebhookDispatcher {
                     http_status: None,
                     error: Some("no webhook is configured any more".to_owned()),
                 };
-                self.parts.store.record_attempt(attempt).await?;
+                self.store.record_attempt(attempt).await?;
             }
             match pending.last() {
                 Some(last) if pending.len() == PAGE => after = Some((last.stream, last.event.index)),
@@ -50,25 +50,33 @@ impl WebhookDispatcher {
         }
     }
 
-    /// See [`Engine::webhook_deliveries`](crate::Engine::webhook_deliveries).
-    pub(crate) async fn list(
+    /// Deliveries with this status, oldest event first, after the given position, at most `limit`.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn list(
         &self,
         status: DeliveryStatus,
         after: Option<(StreamId, u64)>,
         limit: usize,
     ) -> Result<Vec<Delivery>, StoreError> {
-        self.parts.store.deliveries(status, after, limit).await
+        self.store.deliveries(status, after, limit).await
     }
 
-    /// See [`Engine::retry_webhook_delivery`](crate::Engine::retry_webhook_delivery).
-    pub(crate) async fn retry(
+    /// Makes a failed or delivered delivery pending again, due now; `None` when there is no such delivery. One that is pending
+    /// already is due now, too. Returns the delivery as it is then. Earlier deliveries of its stream that are pending go
+    /// first, now.
+    ///
+    /// # Errors
+    /// [`RetryError`].
+    pub async fn retry(
         &self,
         stream: StreamId,
         index: u64,
         once: Option<IdempotentRequest<Delivery>>,
     ) -> Result<Option<Delivery>, RetryError> {
-        let now = self.parts.clock.now();
-        let Some(mut delivery) = self.parts.store.delivery(stream, index).await? else { return Ok(None) };
+        let now = self.core.clock.now();
+        let Some(mut delivery) = self.store.delivery(stream, index).await? else { return Ok(None) };
         if delivery.status == DeliveryStatus::Pending {
             delivery.due_at = delivery.due_at.min(now);
         } else {
@@ -82,7 +90,7 @@ impl WebhookDispatcher {
             };
         }
         let record = once.map(|once| once.record(&delivery, now));
-        match self.parts.store.retry_delivery(stream, index, now, record).await? {
+        match self.store.retry_delivery(stream, index, now, record).await? {
             Retried::Due => {}
             // Removed meanwhile.
             Retried::NotFound => return Ok(None),
@@ -90,17 +98,20 @@ impl WebhookDispatcher {
         }
         // Whatever the stream waits for: a superfluous timer does no harm.
         self.streams.lock().hurry(delivery.queue);
-        self.parts.timers.set(now, delivery.queue, Alarm::Deliver);
+        self.core.timers.set(now, delivery.queue, Alarm::Deliver);
         Ok(Some(delivery))
     }
 
-    /// See [`Engine::webhook_is_failing`](crate::Engine::webhook_is_failing).
-    pub(crate) fn is_failing(&self) -> Option<bool> {
+    /// Whether the webhook refused the last events; `None` without a webhook.
+    pub fn is_failing(&self) -> Option<bool> {
         self.is_on().then(|| self.health.is_failing())
     }
 
-    /// See [`Engine::count_webhook_deliveries`](crate::Engine::count_webhook_deliveries).
-    pub(crate) async fn count(&self) -> Result<DeliveryCounts, StoreError> {
-        self.parts.store.count_deliveries().await
+    /// How many deliveries are pending and how many were given up.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn count(&self) -> Result<DeliveryCounts, StoreError> {
+        self.store.count_deliveries().await
     }
 }

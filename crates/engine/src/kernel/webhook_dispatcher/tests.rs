@@ -4,8 +4,7 @@ use async_trait::async_trait;
 
 use super::*;
 use crate::event::Event;
-use crate::kernel::fixtures::{Around, MemoryDeliveries, MemoryStore, NOW, stream, within};
-use crate::ports::Store;
+use crate::kernel::fixtures::{Around, MemoryDeliveries, NOW, stream, within};
 use crate::testing::Always;
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -39,16 +38,8 @@ struct Fixture {
 
 fn fixture() -> Fixture {
     let (around, store, app) = (Around::new(), Arc::new(MemoryDeliveries::default()), Arc::new(App::default()));
-    let (webhooks, due) = WebhookDispatcher::new(WebhookDispatcherParts {
-        store: Arc::clone(&store) as Arc<dyn DeliveryStore>,
-        sender: Some(Arc::clone(&app) as Arc<dyn WebhookSender>),
-        damage: Arc::new(Damage::new(Arc::new(MemoryStore::default()) as Arc<dyn Store>)),
-        timers: Arc::clone(&around.timers),
-        metrics: Arc::default(),
-        clock: Arc::clone(&around.clock) as Arc<dyn Clock>,
-        randomness: Arc::new(Always(0)),
-        tasks: around.tasks.clone(),
-    });
+    let core = Core { randomness: Arc::new(Always(0)), ..around.empty_core() };
+    let (webhooks, due) = WebhookDispatcher::new(core, store.clone(), Some(app.clone()));
     let webhooks = Arc::new(webhooks);
     around.tasks.spawn(Arc::clone(&webhooks).run(due));
     Fixture { around, store, app, webhooks }

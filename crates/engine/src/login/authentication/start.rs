@@ -6,9 +6,9 @@ use usher_protocol::login_proof::LoginChallenge;
 use crate::StreamId;
 use crate::kernel::errors::StartError;
 use crate::kernel::idempotency::IdempotentRequest;
+use crate::login::pages::Logins;
 use crate::operations::{Authentication, MAX_SUBKEYS, Operation};
 use crate::ports::{SignerSession, StoreError};
-use crate::starter::Starter;
 
 /// Asks a user to prove that they hold a key.
 #[derive(Clone, Debug)]
@@ -19,9 +19,12 @@ pub struct AuthenticateKey {
     pub subkeys: Vec<PublicKey>,
 }
 
-impl Starter {
-    /// See [`Engine::start_authentication`](crate::Engine::start_authentication).
-    pub(crate) async fn start_authentication(
+impl Logins {
+    /// Starts an authentication.
+    ///
+    /// # Errors
+    /// [`StartError`].
+    pub async fn authenticate(
         &self,
         request: AuthenticateKey,
         once: Option<IdempotentRequest<StreamId>>,
@@ -29,29 +32,29 @@ impl Starter {
         if request.subkeys.len() > MAX_SUBKEYS {
             return Err(StartError::invalid("/subkeys", format!("must have at most {MAX_SUBKEYS} keys")));
         }
-        let now = self.clock.now();
+        let now = self.core.clock.now();
         let (mut authentication, mut effects) = Authentication::start(
-            self.ids.token(),
+            self.core.ids.token(),
             request.main_key,
             &request.subkeys,
-            now.plus(self.rules.challenge_ttl),
-            self.rules.subkey_proof.clone(),
+            now.plus(self.new.challenge_ttl),
+            self.new.service_proof.clone(),
         );
-        let stream_id = self.ids.stream_id();
+        let stream_id = self.core.ids.stream_id();
         if let Some(session) = self.kept_signer(&request.main_key).await? {
-            let url = format!("{}/authenticate-key/{stream_id}", self.rules.pages.url);
-            effects.push(authentication.ask_signer(session, LoginChallenge { url, challenge: self.ids.token() }));
+            let url = format!("{}/authenticate-key/{stream_id}", self.pages.url);
+            effects.push(authentication.ask_signer(session, LoginChallenge { url, challenge: self.core.ids.token() }));
         }
         let record = once.map(|once| once.record(&stream_id, now));
-        self.create_new(stream_id, Operation::Authentication(authentication), effects, record).await
+        self.starter.create_new(stream_id, Operation::Authentication(authentication), effects, record).await
     }
 
     /// The remote signer that the user has logged in with before, if there is one; none when its row is damaged.
     async fn kept_signer(&self, main_key: &PublicKey) -> Result<Option<SignerSession>, StartError> {
-        if !self.rules.has_remote_signers {
+        if self.signer.is_none() {
             return Ok(None);
         }
-        match self.store.user_signer(main_key).await {
+        match self.core.store.user_signer(main_key).await {
             // The check of all rows reports it.
             Err(StoreError::Unreadable(_)) => Ok(None),
             session => Ok(session?),

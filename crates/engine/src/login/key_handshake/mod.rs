@@ -22,9 +22,12 @@
 //! | after a handshake at a reusable login | the login that has started continues as described there |
 //! | before the outcome of such a login is committed | as there: login and event are one commit |
 
+pub(crate) mod page;
 pub(crate) mod reusable;
 pub(crate) mod start;
 pub(crate) mod static_token;
+
+pub(crate) use self::reusable::Handshakes;
 
 use std::fmt;
 use std::time::Duration;

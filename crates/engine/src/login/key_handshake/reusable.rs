@@ -1,41 +1,37 @@
 //! Reusable handshakes and reusable logins: which are open, and how the operator lists and closes them.
 
+use crate::kernel::starter::Starter;
+use crate::page_rules::PageRules;
 use std::sync::Arc;
 use std::time::Duration;
 
 use crate::StreamId;
-use crate::kernel::commit::{Cause, Change, Committer};
-use crate::kernel::damaged_rows::Damage;
+use crate::kernel::commit::{Cause, Change};
+use crate::kernel::core::Core;
 use crate::kernel::event_feed::EventFeed;
-use crate::kernel::inputs::Inputs;
 use crate::kernel::open_set::OpenSet;
-use crate::kernel::tasks::Tasks;
 use crate::login::handshake_urls::HandshakeUrls;
 use crate::login::reusable_logins::ReusableLogins;
 use crate::login::scan_limits::ScanLimits;
 use crate::operations::{Input, KeyHandshake, LoginUrl, Note, Operation};
-use crate::ports::{Clock, Conflict, OperationKind, Store, StoreError};
+use crate::ports::{Conflict, OperationKind, StoreError};
 
-/// What reusable handshakes work with.
-pub(crate) struct ReusableHandshakeParts {
-    pub(crate) open: Arc<OpenSet>,
-    pub(crate) store: Arc<dyn Store>,
-    pub(crate) committer: Arc<Committer>,
-    pub(crate) scans: Arc<ScanLimits>,
-    pub(crate) damage: Arc<Damage>,
+/// Key handshakes.
+pub struct Handshakes {
+    pub(crate) core: Core,
+    pub(crate) starter: Arc<Starter>,
     pub(crate) feed: Arc<EventFeed>,
     pub(crate) urls: Arc<HandshakeUrls>,
-    pub(crate) clock: Arc<dyn Clock>,
-    pub(crate) inputs: Inputs,
-    pub(crate) logins: ReusableLogins,
-    pub(crate) tasks: Tasks,
+    pub(crate) pages: Arc<PageRules>,
+    /// How long the URL of a single-use handshake is valid (`handshake.ttl_seconds`).
+    pub(crate) ttl: Duration,
     /// How long the stream of a closed handshake stays readable.
     pub(crate) retention: Duration,
-}
-
-/// The reusable handshakes.
-pub(crate) struct ReusableHandshakes {
-    parts: ReusableHandshakeParts,
+    /// Those that are reusable.
+    pub(crate) open: Arc<OpenSet>,
+    pub(crate) scans: Arc<ScanLimits>,
+    /// The logins at those that are logins.
+    pub(crate) logins: ReusableLogins,
 }
 
 /// An open reusable handshake.
@@ -80,19 +76,18 @@ pub enum CloseHandshakeError {
     Store(#[from] StoreError),
 }
 
-impl ReusableHandshakes {
-    pub(crate) const fn new(parts: ReusableHandshakeParts) -> Self {
-        Self { parts }
-    }
-
-    /// See [`Engine::reusable_handshakes`](crate::Engine::reusable_handshakes).
-    pub(crate) async fn list(&self, after: Option<StreamId>, limit: usize) -> Result<HandshakePage, StoreError> {
-        let ids = self.parts.open.after(after, limit);
+impl Handshakes {
+    /// Up to `limit` open reusable handshakes, after the one that `after` names. A page may be short and have a next one.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn list(&self, after: Option<StreamId>, limit: usize) -> Result<HandshakePage, StoreError> {
+        let ids = self.open.after(after, limit);
         let next = ids.last().copied().filter(|_| ids.len() == limit);
         let mut handshakes = Vec::with_capacity(ids.len());
         for stream_id in ids {
             // A damaged one is left out.
-            let Some((stored, operation)) = self.parts.damage.readable(stream_id).await? else { continue };
+            let Some((stored, operation)) = self.core.damage.readable(stream_id).await? else { continue };
             if stored.finished_at.is_some() {
                 // Closed just now.
                 continue;
@@ -101,28 +96,32 @@ impl ReusableHandshakes {
             handshakes.push(ReusableHandshake {
                 stream_id,
                 static_token: handshake.static_token().to_owned(),
-                url: self.parts.urls.url(handshake.token(), handshake.no_request()),
+                url: self.urls.url(handshake.token(), handshake.no_request()),
                 no_request: handshake.no_request(),
                 is_login: handshake.login().is_some(),
                 created_at: stream_id.created_at().secs(),
                 accepted: handshake.login().map_or(stored.next_index, LoginUrl::scans),
-                refused: self.parts.scans.refused(stream_id),
+                refused: self.scans.refused(stream_id),
             });
         }
         Ok(HandshakePage { handshakes, next })
     }
 
-    /// See [`Engine::close_key_handshake`](crate::Engine::close_key_handshake).
-    pub(crate) async fn close(&self, stream_id: StreamId) -> Result<(), CloseHandshakeError> {
+    /// Closes a key handshake: its URL stops working at once, and its stream is done. One that is closed already stays as it
+    /// is.
+    ///
+    /// # Errors
+    /// [`CloseHandshakeError`].
+    pub async fn close(&self, stream_id: StreamId) -> Result<(), CloseHandshakeError> {
         let mut is_login;
         loop {
             let Some((revision, mut handshake)) = self.find(stream_id).await? else { return Ok(()) };
             is_login = handshake.login().is_some();
-            let now = self.parts.clock.now();
-            let effects = handshake.close(now.plus(self.parts.retention));
+            let now = self.core.clock.now();
+            let effects = handshake.close(now.plus(self.retention));
             let operation = Operation::KeyHandshake(handshake);
             let change = Change::step(stream_id, revision, operation, effects);
-            match self.parts.committer.commit(change, now, Cause::Request(None)).await? {
+            match self.starter.committer.commit(change, now, Cause::Request(None)).await? {
                 None => break,
                 // It was scanned or closed meanwhile: read it again.
                 Some(Conflict::Revision) => {}
@@ -131,8 +130,8 @@ impl ReusableHandshakes {
                 }
             }
         }
-        self.parts.scans.forget(stream_id);
-        self.parts.feed.end(stream_id);
+        self.scans.forget(stream_id);
+        self.feed.end(stream_id);
         if is_login {
             self.end_logins(stream_id);
         }
@@ -141,8 +140,8 @@ impl ReusableHandshakes {
 
     /// Ends the logins at a reusable login that is closed: their pages already say that they are over.
     fn end_logins(&self, stream_id: StreamId) {
-        let (logins, inputs) = (self.parts.logins.of(stream_id), self.parts.inputs.clone());
-        self.parts.tasks.spawn(async move {
+        let (logins, inputs) = (self.logins.of(stream_id), self.core.inputs.clone());
+        self.core.tasks.spawn(async move {
             for login in logins {
                 inputs.put(login, Input::Note(Note::Close)).await;
             }
@@ -151,7 +150,7 @@ impl ReusableHandshakes {
 
     /// The handshake and its revision; `None` when it is over.
     async fn find(&self, stream_id: StreamId) -> Result<Option<(u64, KeyHandshake)>, CloseHandshakeError> {
-        let stored = self.parts.store.operation(stream_id).await?;
+        let stored = self.core.store.operation(stream_id).await?;
         let stored = stored.filter(|stored| stored.kind == OperationKind::KeyHandshake);
         let stored = stored.ok_or(CloseHandshakeError::NotFound)?;
         if stored.finished_at.is_some() {

@@ -1,12 +1,12 @@
 //! Starts a key handshake.
 
+use super::Handshakes;
 use super::static_token::Wanted;
 use crate::StreamId;
 use crate::kernel::errors::StartError;
 use crate::kernel::idempotency::IdempotentRequest;
 use crate::operations::{KeyHandshake, Operation};
 use crate::page_rules::KeyedPage;
-use crate::starter::Starter;
 
 /// Asks for a handshake URL.
 #[derive(Clone, Debug, Default)]
@@ -31,9 +31,12 @@ pub struct KeyHandshakeStarted {
     pub page_url: String,
 }
 
-impl Starter {
-    /// See [`Engine::start_key_handshake`](crate::Engine::start_key_handshake).
-    pub(crate) async fn start_key_handshake(
+impl Handshakes {
+    /// Starts a key handshake; the same static token again gives the same stream.
+    ///
+    /// # Errors
+    /// [`StartError`].
+    pub async fn start(
         &self,
         request: KeyHandshakeRequest,
         once: Option<IdempotentRequest<KeyHandshakeStarted>>,
@@ -45,20 +48,20 @@ impl Starter {
                 return Err(StartError::invalid("/return_url", detail));
             }
             let record = |stream_id, handshake: &KeyHandshake| {
-                once.as_ref().map(|once| once.record(&self.started(stream_id, handshake), self.clock.now()))
+                once.as_ref().map(|once| once.record(&self.started(stream_id, handshake), self.core.clock.now()))
             };
             let opened = self.open_static_token(&token, &Wanted::Handshake { no_request }, record).await?;
             let started = self.started(opened.stream_id, &opened.handshake);
-            return if opened.is_new { Ok(started) } else { self.respond(once, started).await };
+            return if opened.is_new { Ok(started) } else { self.starter.respond(once, started).await };
         }
-        let expires_at = self.clock.now().plus(self.rules.handshake_ttl);
-        let stream_id = self.ids.stream_id();
-        let return_url = self.rules.pages.return_url(request.return_url.as_deref(), stream_id)?;
-        let handshake = KeyHandshake::single_use(self.ids.token(), no_request.unwrap_or_default(), expires_at);
+        let expires_at = self.core.clock.now().plus(self.ttl);
+        let stream_id = self.core.ids.stream_id();
+        let return_url = self.pages.return_url(request.return_url.as_deref(), stream_id)?;
+        let handshake = KeyHandshake::single_use(self.core.ids.token(), no_request.unwrap_or_default(), expires_at);
         let handshake = handshake.returning_to(return_url);
         let started = self.started(stream_id, &handshake);
-        let record = once.map(|once| once.record(&started, self.clock.now()));
-        self.create_new(stream_id, Operation::KeyHandshake(handshake), Vec::new(), record).await?;
+        let record = once.map(|once| once.record(&started, self.core.clock.now()));
+        self.starter.create_new(stream_id, Operation::KeyHandshake(handshake), Vec::new(), record).await?;
         Ok(started)
     }
 
@@ -66,7 +69,7 @@ impl Starter {
         KeyHandshakeStarted {
             stream_id,
             url: self.urls.url(handshake.token(), handshake.no_request()),
-            page_url: self.rules.pages.page_url(KeyedPage::Handshake, stream_id),
+            page_url: self.pages.page_url(KeyedPage::Handshake, stream_id),
         }
     }
 }

@@ -1,10 +1,10 @@
 //! Reusable handshakes and reusable logins: opened under a static token, by which a repeated request finds them.
 
+use super::Handshakes;
 use crate::StreamId;
 use crate::kernel::errors::StartError;
 use crate::operations::{KeyHandshake, LoginUrl, Operation};
 use crate::ports::{CorrelationKey, NewIdempotencyRecord, StoreError};
-use crate::starter::Starter;
 
 /// Longest static token, in characters.
 const MAX_STATIC_TOKEN: usize = 128;
@@ -31,7 +31,7 @@ pub(crate) struct Opened {
     pub(crate) is_new: bool,
 }
 
-impl Starter {
+impl Handshakes {
     /// Opens a static token, or finds what is open under it. `record` makes the stored response of what is opened now.
     pub(crate) async fn open_static_token(
         &self,
@@ -40,7 +40,7 @@ impl Starter {
         record: impl Fn(StreamId, &KeyHandshake) -> Option<NewIdempotencyRecord>,
     ) -> Result<Opened, StartError> {
         check_static_token(token)?;
-        if let Some(stream_id) = self.index.find(CorrelationKey::static_token(token))
+        if let Some(stream_id) = self.core.index.find(CorrelationKey::static_token(token))
             && let Some(opened) = self.same_static_token(stream_id, token, wanted).await?
         {
             return Ok(opened);
@@ -49,19 +49,19 @@ impl Starter {
         // A concurrent request with the same static token may be faster, and what it opens may be closed meanwhile: then it is
         // tried again.
         for _ in 0..8 {
-            let stream_id = self.ids.stream_id();
+            let stream_id = self.core.ids.stream_id();
             let mut handshake = self.reusable(stream_id, token, wanted)?;
             if let Some(suffix) = &suffix {
                 handshake = handshake.with_suffix(suffix);
             }
             let (operation, record) = (Operation::KeyHandshake(handshake.clone()), record(stream_id, &handshake));
-            let Some(owner) = self.create(stream_id, operation, Vec::new(), record).await? else {
+            let Some(owner) = self.starter.create(stream_id, operation, Vec::new(), record).await? else {
                 return Ok(Opened { stream_id, handshake, is_new: true });
             };
             match self.same_static_token(owner, token, wanted).await? {
                 Some(opened) => return Ok(opened),
                 // The URL of what was closed stays invalid: this one gets another.
-                None => suffix = Some(self.ids.suffix()),
+                None => suffix = Some(self.core.ids.suffix()),
             }
         }
         Err(StoreError::Unreadable("a static token is closed again and again").into())
@@ -73,8 +73,8 @@ impl Starter {
                 Ok(KeyHandshake::reusable(token.to_owned(), no_request.unwrap_or_default()))
             }
             Wanted::Login { return_url } => {
-                let return_url = self.rules.pages.login_return_url(return_url.as_deref(), stream_id)?;
-                let login = LoginUrl::new(stream_id, self.ids.token());
+                let return_url = self.pages.login_return_url(return_url.as_deref(), stream_id)?;
+                let login = LoginUrl::new(stream_id, self.core.ids.token());
                 Ok(KeyHandshake::reusable_login(token.to_owned(), login).returning_to(return_url))
             }
         }
@@ -88,7 +88,7 @@ impl Starter {
         wanted: &Wanted,
     ) -> Result<Option<Opened>, StartError> {
         // One that does not exist any more was closed so long ago that it was removed.
-        let Some(stored) = self.store.operation(stream_id).await? else { return Ok(None) };
+        let Some(stored) = self.core.store.operation(stream_id).await? else { return Ok(None) };
         if stored.finished_at.is_some() {
             return Ok(None);
         }
@@ -120,7 +120,7 @@ impl Starter {
                 }
             }
             (Wanted::Login { return_url }, Some(_)) => {
-                let wanted = self.rules.pages.login_return_url(return_url.as_deref(), stream_id)?;
+                let wanted = self.pages.login_return_url(return_url.as_deref(), stream_id)?;
                 if wanted.is_some_and(|wanted| open.return_url() != Some(&wanted)) {
                     let detail = "this static token was opened with another return_url, or without one";
                     return Err(StartError::invalid("/return_url", detail));

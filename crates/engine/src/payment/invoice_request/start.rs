@@ -7,7 +7,7 @@ use crate::field_checks::{FieldValues, expiry};
 use crate::kernel::errors::StartError;
 use crate::kernel::idempotency::IdempotentRequest;
 use crate::operations::{InvoiceRequest, InvoiceTerms, Operation};
-use crate::starter::Starter;
+use crate::payment::Payments;
 
 /// Asks a user for an invoice.
 #[derive(Clone, Debug)]
@@ -26,29 +26,32 @@ pub struct RequestInvoice {
     pub expires_at: Option<u64>,
 }
 
-impl Starter {
-    /// See [`Engine::request_invoice`](crate::Engine::request_invoice).
-    pub(crate) async fn request_invoice(
+impl Payments {
+    /// Asks a user for an invoice.
+    ///
+    /// # Errors
+    /// [`StartError`].
+    pub async fn request_invoice(
         &self,
         request: RequestInvoice,
         once: Option<IdempotentRequest<StreamId>>,
     ) -> Result<StreamId, StartError> {
-        let now = self.clock.now();
+        let now = self.core.clock.now();
         let RequestInvoice { amount, expires_at, .. } = request;
         self.checks.check(FieldValues::InvoiceRequest { amount: Some(amount), expires_at }).await?;
         let expires_at = expiry(expires_at, now);
         let terms = InvoiceTerms {
             main_key: request.main_key,
             subkeys: request.subkeys,
-            request_id: self.ids.token(),
+            request_id: self.core.ids.token(),
             reference: request.reference,
             amount: request.amount,
             description: request.description,
             expires_at,
         };
-        let (state, effects) = InvoiceRequest::start(terms, self.rules.payments.network);
-        let stream_id = self.ids.stream_id();
+        let (state, effects) = InvoiceRequest::start(terms, self.network);
+        let stream_id = self.core.ids.stream_id();
         let record = once.map(|once| once.record(&stream_id, now));
-        self.create_new(stream_id, Operation::InvoiceRequest(state), effects, record).await
+        self.starter.create_new(stream_id, Operation::InvoiceRequest(state), effects, record).await
     }
 }

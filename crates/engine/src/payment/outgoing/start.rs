@@ -6,9 +6,9 @@ use usher_protocol::bolt11::Invoice;
 
 use crate::kernel::errors::StartError;
 use crate::operations::{Operation, OutgoingPayment};
+use crate::payment::Payments;
 use crate::payment::spending_budget::BudgetError;
 use crate::ports::{CorrelationKey, NewIdempotencyRecord};
-use crate::starter::Starter;
 use crate::{StreamId, UnixMillis};
 
 /// What the Lightning backend is to pay.
@@ -21,7 +21,7 @@ pub(crate) struct ServicePaymentRequest {
     pub(crate) expires_at: UnixMillis,
 }
 
-impl Starter {
+impl Payments {
     /// Commits the payment as `id`; returns the operation that pays this invoice already, if there is one.
     pub(crate) async fn pay_from_backend(
         &self,
@@ -30,12 +30,12 @@ impl Starter {
         record: Option<NewIdempotencyRecord>,
     ) -> Result<Option<StreamId>, StartError> {
         self.need_lightning()?;
-        let now = self.clock.now();
+        let now = self.core.clock.now();
         let ServicePaymentRequest { invoice, reference, expires_at } = request;
         let fee = self.budget.largest_fee(invoice.amount().unwrap_or_default());
         let paying = CorrelationKey::paying(invoice.payment_hash());
         let (payment, effects) = OutgoingPayment::start(invoice, reference, expires_at, fee, now);
-        let starting = self.starting_payments.read().await;
+        let starting = self.starting.read().await;
         let share = match self.budget.reserve(id, &payment.spending(), now) {
             Ok(share) => share,
             Err(BudgetError::TooLarge { budget, fee }) => {
@@ -48,14 +48,14 @@ impl Starter {
             Err(BudgetError::Exhausted { retry_after }) => {
                 drop(starting);
                 // A concurrent request with the same invoice may have taken the share, and be committing now.
-                let _started = self.starting_payments.write().await;
-                return match self.index.find(paying) {
+                let _started = self.starting.write().await;
+                return match self.core.index.find(paying) {
                     Some(owner) => Ok(Some(owner)),
                     None => Err(StartError::BudgetExhausted { retry_after: whole_secs(retry_after) }),
                 };
             }
         };
-        let owner = self.create(id, Operation::OutgoingPayment(payment), effects, record).await;
+        let owner = self.starter.create(id, Operation::OutgoingPayment(payment), effects, record).await;
         if matches!(owner, Ok(Some(_)) | Err(StartError::TooManyOpen | StartError::TooManyEnded | StartError::Repeated))
         {
             share.release();

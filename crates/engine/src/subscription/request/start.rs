@@ -6,8 +6,8 @@ use usher_protocol::message::Recurrence;
 use crate::field_checks::FieldValues;
 use crate::kernel::errors::StartError;
 use crate::kernel::idempotency::IdempotentRequest;
-use crate::operations::{Operation, RecurringRequest, RecurringTerms, SubscriptionRules};
-use crate::starter::Starter;
+use crate::operations::{Operation, RecurringRequest, RecurringTerms};
+use crate::subscription::subscriptions::Subscriptions;
 use crate::{StreamId, UnixMillis};
 
 /// Asks a user to agree to a subscription.
@@ -33,14 +33,17 @@ pub struct RecurringPaymentRequest {
     pub auto_charge: bool,
 }
 
-impl Starter {
-    /// See [`Engine::start_recurring_payment`](crate::Engine::start_recurring_payment).
-    pub(crate) async fn start_recurring_payment(
+impl Subscriptions {
+    /// Asks a user to agree to a subscription.
+    ///
+    /// # Errors
+    /// [`StartError`].
+    pub async fn request(
         &self,
         request: RecurringPaymentRequest,
         once: Option<IdempotentRequest<StreamId>>,
     ) -> Result<StreamId, StartError> {
-        let now = self.clock.now();
+        let now = self.core.clock.now();
         let values = FieldValues::RecurringPayment {
             amount: Some(request.amount),
             minimum_amount: request.minimum_amount,
@@ -51,13 +54,13 @@ impl Starter {
         };
         self.checks.check(values).await?;
         let expires_at = UnixMillis::from_secs(request.expires_at);
-        if request.auto_charge {
-            self.need_lightning()?;
+        if request.auto_charge && !self.has_lightning {
+            return Err(StartError::NoLightning);
         }
         let terms = RecurringTerms {
             main_key: request.main_key,
             subkeys: request.subkeys,
-            request_id: self.ids.token(),
+            request_id: self.core.ids.token(),
             reference: request.reference,
             amount: request.amount,
             minimum_amount: request.minimum_amount.unwrap_or(request.amount),
@@ -66,14 +69,9 @@ impl Starter {
             expires_at,
             auto_charge: request.auto_charge,
         };
-        let rules = SubscriptionRules {
-            network: self.rules.payments.network,
-            retry_after: self.rules.payments.retry_after.clone(),
-            keep: self.rules.retention,
-        };
-        let (state, effects) = RecurringRequest::start(terms, rules);
-        let stream_id = self.ids.stream_id();
+        let (state, effects) = RecurringRequest::start(terms, self.rules.clone());
+        let stream_id = self.core.ids.stream_id();
         let record = once.map(|once| once.record(&stream_id, now));
-        self.create_new(stream_id, Operation::RecurringRequest(state), effects, record).await
+        self.starter.create_new(stream_id, Operation::RecurringRequest(state), effects, record).await
     }
 }

@@ -9,7 +9,7 @@ use crate::kernel::errors::StartError;
 use crate::kernel::idempotency::IdempotentRequest;
 use crate::operations::{DeliveryTerms, Operation, TicketDelivery};
 use crate::ports::{Conflict, StoreError, Token};
-use crate::starter::Starter;
+use crate::ticket::tickets::Tickets;
 
 /// How often a start is tried whose token belongs to a delivery that ends at that moment.
 const ATTEMPTS: usize = 10;
@@ -27,34 +27,38 @@ pub struct SendTicket {
     pub reference: Option<String>,
 }
 
-impl Starter {
-    /// See [`Engine::send_ticket`](crate::Engine::send_ticket).
-    pub(crate) async fn send_ticket(
+impl Tickets {
+    /// Sends a token to a user, again and again until the mint says that it is spent. While a token is being sent, the same
+    /// request gets the same stream, and no other user gets the token.
+    ///
+    /// # Errors
+    /// [`StartError`].
+    pub async fn send(
         &self,
         request: SendTicket,
         once: Option<IdempotentRequest<StreamId>>,
     ) -> Result<StreamId, StartError> {
-        let wallet = self.checks.tickets.as_ref().ok_or(StartError::NoTicketWallet)?;
+        let wallet = self.wallet()?;
         self.checks.check(FieldValues::SentTicket { token: Some(request.token.clone()) }).await?;
         let info =
             wallet.read_token(&request.token).map_err(|fault| StartError::invalid("/token", fault.to_string()))?;
         for _ in 0..ATTEMPTS {
-            let now = self.clock.now();
+            let now = self.core.clock.now();
             let terms = DeliveryTerms {
                 main_key: request.main_key,
                 subkeys: request.subkeys.clone(),
                 reference: request.reference.clone(),
                 token: request.token.clone(),
                 info: info.clone(),
-                expires_at: now.plus(self.rules.ticket_send_ttl),
+                expires_at: now.plus(self.send_ttl),
             };
             let (delivery, effects) = TicketDelivery::start(terms, now);
-            let stream_id = self.ids.stream_id();
+            let stream_id = self.core.ids.stream_id();
             let record = once.as_ref().map(|once| once.record(&stream_id, now));
-            match self.create(stream_id, Operation::TicketDelivery(delivery), effects, record).await? {
+            match self.starter.create(stream_id, Operation::TicketDelivery(delivery), effects, record).await? {
                 None => return Ok(stream_id),
                 Some(owner) if self.may_be_answered_with(owner, &request.main_key).await? => {
-                    return self.respond(once, owner).await;
+                    return self.starter.respond(once, owner).await;
                 }
                 // That delivery is over.
                 Some(_) => {}
@@ -66,14 +70,14 @@ impl Starter {
     /// Whether an earlier delivery of the same token is the one that is asked for. One that has expired is ended, so that
     /// the token can be sent again.
     async fn may_be_answered_with(&self, owner: StreamId, main_key: &PublicKey) -> Result<bool, StartError> {
-        let stored = self.store.operation(owner).await?.filter(|stored| stored.finished_at.is_none());
+        let stored = self.core.store.operation(owner).await?.filter(|stored| stored.finished_at.is_none());
         let Some(stored) = stored else { return Ok(false) };
         let Ok(Operation::TicketDelivery(mut delivery)) = Operation::from_state(&stored.state) else {
             return Err(StoreError::Unreadable("a ticket delivery").into());
         };
         if let Some(effects) = delivery.supersede() {
             let change = Change::step(owner, stored.revision, Operation::TicketDelivery(delivery), effects);
-            return match self.committer.commit(change, self.clock.now(), Cause::Request(None)).await? {
+            return match self.starter.committer.commit(change, self.core.clock.now(), Cause::Request(None)).await? {
                 // If it was stepped meanwhile, it is read again.
                 None | Some(Conflict::Revision) => Ok(false),
                 Some(_) => Err(StoreError::Unreadable("a ticket delivery").into()),

@@ -8,7 +8,7 @@ use crate::kernel::errors::StartError;
 use crate::kernel::idempotency::IdempotentRequest;
 use crate::operations::{Operation, TicketRequest, TicketRequestTerms};
 use crate::ports::MintAuthToken;
-use crate::starter::Starter;
+use crate::ticket::tickets::Tickets;
 
 /// Asks a user for a token.
 #[derive(Clone, Debug)]
@@ -33,21 +33,25 @@ pub struct RequestTicket {
     pub expires_at: Option<u64>,
 }
 
-impl Starter {
-    /// See [`Engine::request_ticket`](crate::Engine::request_ticket).
-    pub(crate) async fn request_ticket(
+impl Tickets {
+    /// Asks a user for a token.
+    ///
+    /// # Errors
+    /// [`StartError`].
+    pub async fn request(
         &self,
         request: RequestTicket,
         once: Option<IdempotentRequest<StreamId>>,
     ) -> Result<StreamId, StartError> {
-        let now = self.clock.now();
+        self.check_mint(&request.mint_url)?;
+        let now = self.core.clock.now();
         let RequestTicket { amount, expires_at, .. } = request;
         self.checks.check(FieldValues::Ticket { amount: Some(amount), expires_at }).await?;
-        self.need_ticket_wallet()?;
+        self.wallet()?;
         let terms = TicketRequestTerms {
             main_key: request.main_key,
             subkeys: request.subkeys,
-            request_id: self.ids.token(),
+            request_id: self.core.ids.token(),
             reference: request.reference,
             mint_url: request.mint_url,
             unit: request.unit,
@@ -57,8 +61,8 @@ impl Starter {
             expires_at: expiry(expires_at, now),
         };
         let (state, effects) = TicketRequest::start(terms);
-        let stream_id = self.ids.stream_id();
+        let stream_id = self.core.ids.stream_id();
         let record = once.map(|once| once.record(&stream_id, now));
-        self.create_new(stream_id, Operation::TicketRequest(state), effects, record).await
+        self.starter.create_new(stream_id, Operation::TicketRequest(state), effects, record).await
     }
 }

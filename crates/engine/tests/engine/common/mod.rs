@@ -193,7 +193,7 @@ impl Running {
     pub async fn page(&self, stream: StreamId, after: u64) -> EventPage {
         let deadline = SystemClock.now().plus(Duration::from_secs(20));
         loop {
-            let page = self.engine.events(stream, after, 1000).await.unwrap();
+            let page = self.engine.events().read(stream, after, 1000).await.unwrap();
             if !page.events.is_empty() || page.done {
                 return page;
             }

@@ -64,7 +64,7 @@ pub async fn pass(usher: &Running, secs: u64) {
 pub async fn statuses(usher: &Running, stream: StreamId, wanted: usize) -> Vec<String> {
     let deadline = Instant::now() + PATIENCE;
     loop {
-        let page = usher.engine.events(stream, 0, 1000).await.unwrap();
+        let page = usher.engine.events().read(stream, 0, 1000).await.unwrap();
         let told: Vec<_> =
             (0..page.events.len()).map(|n| data(&page, n)["status"].as_str().unwrap_or_default().to_owned()).collect();
         if told.len() >= wanted {
@@ -78,7 +78,7 @@ pub async fn statuses(usher: &Running, stream: StreamId, wanted: usize) -> Vec<S
 /// The data of the events on the reserved stream, once there are as many as wanted.
 pub async fn announced(usher: &Running, wanted: usize) -> Vec<Value> {
     statuses(usher, StreamId::SUBSCRIPTIONS, wanted).await;
-    let page = usher.engine.events(StreamId::SUBSCRIPTIONS, 0, 1000).await.unwrap();
+    let page = usher.engine.events().read(StreamId::SUBSCRIPTIONS, 0, 1000).await.unwrap();
     (0..page.events.len()).map(|n| data(&page, n)).collect()
 }
 
@@ -133,7 +133,7 @@ pub async fn request_subscription(
         reference: None,
         auto_charge,
     };
-    let stream = usher.engine.start_recurring_payment(request, None).await.unwrap();
+    let stream = usher.engine.subscriptions().request(request, None).await.unwrap();
     let asked = next_message(usher, "recurrence", &[]).await;
     let status = RecurringStatus::Confirmed {
         subscription_id: id.to_owned(),

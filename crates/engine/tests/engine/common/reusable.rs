@@ -15,7 +15,7 @@ pub fn request(static_token: &str) -> LoginRequest {
 }
 
 pub async fn poster(usher: &Running) -> LoginStarted {
-    usher.engine.start_login(request("poster"), None).await.unwrap()
+    usher.engine.logins().start(request("poster"), None).await.unwrap()
 }
 
 pub fn refusal(challenge: &str) -> WalletMessage {
@@ -50,7 +50,7 @@ pub async fn challenge_for(usher: &mut Running, n: u8) -> String {
 pub async fn events(usher: &Running, stream: StreamId, count: usize) -> Vec<(String, Value)> {
     let begun = std::time::Instant::now();
     loop {
-        let page = usher.engine.events(stream, 0, 1000).await.unwrap();
+        let page = usher.engine.events().read(stream, 0, 1000).await.unwrap();
         if page.events.len() >= count {
             let data = |text: &str| serde_json::from_str(text).unwrap();
             return page.events.iter().map(|event| (event.event_type.as_str().to_owned(), data(&event.data))).collect();
@@ -80,13 +80,13 @@ pub fn page_secret(login: &LoginStarted) -> String {
 }
 
 pub async fn visit(usher: &Running, poster: &LoginStarted) -> LoginVisit {
-    usher.engine.visit_login(poster.stream_id, &page_secret(poster), &[], Visitor::Loopback).await.unwrap()
+    usher.engine.logins().visit(poster.stream_id, &page_secret(poster), &[], Visitor::Loopback).await.unwrap()
 }
 
 /// How far the login of a visit is, as its page shows it; `None` when there is none.
 pub async fn state(usher: &Running, visit: &LoginVisit) -> Option<LoginState> {
     let browser = visit.new_browser.as_ref().map(|(browser, _)| browser.as_str());
-    match usher.engine.open_login(visit.login, &visit.page_secret, browser, false).await.unwrap() {
+    match usher.engine.logins().open(visit.login, &visit.page_secret, browser, false).await.unwrap() {
         OpenedLogin::Page { view, .. } => {
             assert!(view.is_visit);
             Some(view.state)
@@ -98,7 +98,7 @@ pub async fn state(usher: &Running, visit: &LoginVisit) -> Option<LoginState> {
 /// What the browser extension of user `n` signs on the page of a visit.
 pub async fn sign(usher: &Running, visit: &LoginVisit, n: u8) -> String {
     let browser = visit.new_browser.as_ref().map(|(browser, _)| browser.as_str());
-    let opened = usher.engine.open_login(visit.login, &visit.page_secret, browser, false).await.unwrap();
+    let opened = usher.engine.logins().open(visit.login, &visit.page_secret, browser, false).await.unwrap();
     let OpenedLogin::Page { view, .. } = opened else { return String::new() };
     let unsigned: Value = serde_json::from_str(&view.unsigned_proof).unwrap();
     let tags: Vec<Vec<String>> = serde_json::from_value(unsigned["tags"].clone()).unwrap();
@@ -110,7 +110,7 @@ pub async fn sign(usher: &Running, visit: &LoginVisit, n: u8) -> String {
 
 pub async fn wallet_url(usher: &Running, visit: &LoginVisit) -> String {
     let browser = visit.new_browser.as_ref().map(|(browser, _)| browser.as_str());
-    match usher.engine.open_login(visit.login, &visit.page_secret, browser, false).await.unwrap() {
+    match usher.engine.logins().open(visit.login, &visit.page_secret, browser, false).await.unwrap() {
         OpenedLogin::Page { view, .. } => view.wallet_url,
         _ => String::new(),
     }

@@ -144,7 +144,7 @@ async fn develop(command: &DevCommand, folder: &Folder) -> Result<(), Failure> {
     let service = Service::start(config, folder.path(), docs, store, listener).await?;
     let request =
         KeyHandshakeRequest { static_token: Some(STATIC_TOKEN.to_owned()), no_request: None, return_url: None };
-    let handshake = service.engine().start_key_handshake(request, None).await?;
+    let handshake = service.engine().handshakes().start(request, None).await?;
     let pages = Pages::start(service.engine(), tour::amount(command.embedded)).await?;
 
     let policy = if command.auto_approve { Policy::auto_approve() } else { Policy::silent() };

@@ -29,7 +29,7 @@ impl Pages {
     pub(super) async fn start(engine: &Engine, amount: u64) -> Result<Self, Failure> {
         // Without it the pages are shown all the same.
         let _ = tokio::time::timeout(PATIENCE, until_ready(engine)).await;
-        let login = engine.start_login(LoginRequest::default(), None).await?;
+        let login = engine.logins().start(LoginRequest::default(), None).await?;
         let payment = SinglePaymentRequest {
             // Nobody's: it is paid on the page, and the embedded wallet is not asked.
             main_key: Keys::new(key::generate(&OsRandomness)).public_key(),
@@ -41,9 +41,9 @@ impl Pages {
             expires_at: None,
             return_url: None,
         };
-        let payment = engine.start_single_payment(payment, None).await?;
-        let session = engine.start_verification_session(None).await?;
-        Ok(Self { login: login.page_url, payment: engine.payment_page_url(payment), age_check: session.session_url })
+        let payment = engine.payments().request(payment, None).await?;
+        let session = engine.verification().start(None).await?;
+        Ok(Self { login: login.page_url, payment: engine.payments().page_url(payment), age_check: session.session_url })
     }
 }
 

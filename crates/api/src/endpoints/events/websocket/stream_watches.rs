@@ -89,7 +89,7 @@ impl StreamWatches {
         };
         unanswered.push(command);
         let engine = Arc::clone(&self.engine);
-        let read = self.read(async move { (stream, engine.events(stream, after, BATCH).await) });
+        let read = self.read(async move { (stream, engine.events().read(stream, after, BATCH).await) });
         self.open.insert(stream, StreamWatch { read, unanswered, _permit: permit });
         Ok(())
     }
@@ -100,7 +100,7 @@ impl StreamWatches {
             return;
         }
         let engine = Arc::clone(&self.engine);
-        let read = self.read(async move { (stream, engine.wait_events(stream, next, BATCH, WAIT).await) });
+        let read = self.read(async move { (stream, engine.events().wait(stream, next, BATCH, WAIT).await) });
         if let Some(watch) = self.open.get_mut(&stream) {
             watch.read = read;
         }

@@ -1,0 +1,27 @@
+//! What most parts of the engine work with.
+
+use std::sync::Arc;
+
+use super::damaged_rows::Damage;
+use super::ids::Ids;
+use super::index::Index;
+use super::inputs::Inputs;
+use super::metrics::Metrics;
+use super::tasks::Tasks;
+use super::timers::Timers;
+use crate::ports::{Clock, Randomness, Store};
+
+/// The store, the clock, and the parts that use no other part. Every part holds a copy.
+#[derive(Clone)]
+pub(crate) struct Core {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) damage: Arc<Damage>,
+    pub(crate) index: Arc<Index>,
+    pub(crate) timers: Arc<Timers>,
+    pub(crate) metrics: Arc<Metrics>,
+    pub(crate) inputs: Inputs,
+    pub(crate) ids: Ids,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) randomness: Arc<dyn Randomness>,
+    pub(crate) tasks: Tasks,
+}

@@ -1,0 +1,167 @@
+//! What browsers change at logins.
+//!
+//! A browser may disconnect at any time, and whoever called is dropped then. Work that was dropped between the store and memory
+//! would leave a login that nothing here knows, so what changes something runs on a task of its own.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::pages::{LoginPageError, Logins, OpenedLogin};
+use super::start::{BrowserLogin, BrowserLoginStarted, LoginVisit};
+use crate::kernel::errors::StartError;
+use crate::ports::StoreError;
+use crate::{StreamId, Visitor};
+
+/// When a browser may try again that got no login because too many operations are open.
+const RETRY_AFTER: Duration = Duration::from_secs(10);
+
+impl Logins {
+    /// A browser opens the page of a login. If it `claims` the page, the first one gets a cookie; the page is its own from then
+    /// on.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn open(
+        self: &Arc<Self>,
+        id: StreamId,
+        page_secret: &str,
+        browser: Option<&str>,
+        claims: bool,
+    ) -> Result<OpenedLogin, StoreError> {
+        if !claims {
+            return self.open_now(id, page_secret, browser, false).await;
+        }
+        let (logins, secret, browser) = (Arc::clone(self), page_secret.to_owned(), browser.map(str::to_owned));
+        let opened = async move { logins.open_now(id, &secret, browser.as_deref(), true).await };
+        self.core.tasks.run_to_end(opened).await.unwrap_or(Err(StoreError::Closed))
+    }
+
+    /// A browser opens the page of a reusable login: it gets a login of its own, or the one that it has there already, by the
+    /// cookies that it has shown (logins and their values).
+    ///
+    /// As anybody can start one, they are bounded, in all and by `visitor`: another in which nobody has named a key may have to
+    /// end for it. They have no events: what happens in them are events of the reusable login.
+    ///
+    /// # Errors
+    /// [`LoginPageError`].
+    pub async fn visit(
+        self: &Arc<Self>,
+        reusable: StreamId,
+        page_secret: &str,
+        cookies: &[(StreamId, String)],
+        visitor: Visitor,
+    ) -> Result<LoginVisit, LoginPageError> {
+        let return_url = self.check_reusable(reusable, page_secret).await?;
+        if let Some(own) = self.own_visit(reusable, cookies).await? {
+            return Ok(own);
+        }
+        let logins = Arc::clone(self);
+        self.page_work(async move {
+            logins.make_room_for_visit(visitor).await?;
+            let started = logins.start_login_visit(reusable, return_url).await.map_err(|error| match error {
+                StartError::TooManyOpen => LoginPageError::Busy { retry_after: RETRY_AFTER },
+                StartError::Store(error) => LoginPageError::Store(error),
+                _ => LoginPageError::Store(StoreError::Unreadable("a new login")),
+            })?;
+            logins.visit_begun(started.login, visitor);
+            Ok(started)
+        })
+        .await
+    }
+
+    /// The browser extension has signed `event`.
+    ///
+    /// # Errors
+    /// [`LoginPageError`].
+    pub async fn prove(
+        self: &Arc<Self>,
+        id: StreamId,
+        page_secret: &str,
+        browser: Option<&str>,
+        event: &str,
+        visitor: Visitor,
+    ) -> Result<(), LoginPageError> {
+        let (logins, secret, browser) = (Arc::clone(self), page_secret.to_owned(), browser.map(str::to_owned));
+        let event = event.to_owned();
+        self.page_work(async move { logins.prove_now(id, &secret, browser.as_deref(), &event, visitor).await }).await
+    }
+
+    /// The user names their remote signer: by its `address` (`bunker://`), or, without one, by opening an address of ours
+    /// in it. How many signers are waited for at a time is bounded, in all and by `visitor`.
+    ///
+    /// # Errors
+    /// [`LoginPageError`].
+    pub async fn ask_signer(
+        self: &Arc<Self>,
+        id: StreamId,
+        page_secret: &str,
+        browser: Option<&str>,
+        address: Option<&str>,
+        visitor: Visitor,
+    ) -> Result<(), LoginPageError> {
+        let (logins, secret, browser) = (Arc::clone(self), page_secret.to_owned(), browser.map(str::to_owned));
+        let address = address.map(str::to_owned);
+        let ask =
+            async move { logins.ask_signer_now(id, &secret, browser.as_deref(), address.as_deref(), visitor).await };
+        self.page_work(ask).await
+    }
+
+    /// The user does not want to log in.
+    ///
+    /// # Errors
+    /// [`LoginPageError`].
+    pub async fn decline(
+        self: &Arc<Self>,
+        id: StreamId,
+        page_secret: &str,
+        browser: Option<&str>,
+    ) -> Result<(), LoginPageError> {
+        let (logins, secret, browser) = (Arc::clone(self), page_secret.to_owned(), browser.map(str::to_owned));
+        self.page_work(async move { logins.decline_now(id, &secret, browser.as_deref()).await }).await
+    }
+
+    /// Starts a login of the user of a browser that is here already. The caller gives the browser its cookie.
+    ///
+    /// As anybody can start one, they are bounded, in all and by visitor: another in which nobody has named a key may have to
+    /// end for it. None of them has events. When its outcome was used, the caller has it removed
+    /// ([`forget`](Self::forget)).
+    ///
+    /// # Errors
+    /// [`StartError`].
+    pub async fn start_in_browser(self: &Arc<Self>, request: BrowserLogin) -> Result<BrowserLoginStarted, StartError> {
+        // On a task of its own, as for pages: the browser may disconnect.
+        let logins = Arc::clone(self);
+        let started = async move {
+            let visitor = request.visitor;
+            let replaced = logins.make_room(visitor).await?;
+            let started = logins.start_browser_login_now(request).await?;
+            logins.browser_login_begun(started.stream_id, visitor);
+            Ok(BrowserLoginStarted { replaced, ..started })
+        };
+        self.core.tasks.run_to_end(started).await.unwrap_or(Err(StartError::Store(StoreError::Closed)))
+    }
+
+    /// Runs what a page has asked for to its end.
+    async fn page_work<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = Result<T, LoginPageError>> + Send + 'static,
+    ) -> Result<T, LoginPageError> {
+        self.core.tasks.run_to_end(work).await.unwrap_or(Err(LoginPageError::Store(StoreError::Closed)))
+    }
+
+    /// Whether the user of a login that a browser has begun is at it: its page waits over an open connection, or somebody has
+    /// named a key. After a restart, all that are open are taken for such.
+    pub fn is_in_use(&self, id: StreamId) -> bool {
+        self.core.index.get(id).is_some_and(|open| !open.done) && !self.browser_logins.is_idle(id)
+    }
+
+    /// Removes a login that a browser has begun ([`start_in_browser`](Self::start_in_browser)): its outcome was used, or
+    /// nobody will ask for it any more. One that is open ends.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn forget(self: &Arc<Self>, id: StreamId) -> Result<(), StoreError> {
+        let logins = Arc::clone(self);
+        self.core.tasks.run_to_end(async move { logins.forget_now(id).await }).await.unwrap_or(Err(StoreError::Closed))
+    }
+}

@@ -1,0 +1,62 @@
+//! Key handshakes as their pages show them.
+
+use std::time::Duration;
+
+use super::Handshakes;
+use crate::operations::Operation;
+use crate::page_rules::KeyedPage;
+use crate::ports::StoreError;
+use crate::{EventType, StreamId};
+
+/// A key handshake as its page shows it.
+#[derive(Clone)]
+pub struct HandshakeView {
+    /// How far it is.
+    pub state: HandshakeState,
+    /// Its URL.
+    pub url: String,
+    /// Where the page leads to at the end.
+    pub return_url: Option<String>,
+    /// How long it can still be completed; `None` when it is reusable.
+    pub time_left: Option<Duration>,
+}
+
+/// How far a key handshake is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HandshakeState {
+    /// It waits for a wallet.
+    Waiting,
+    /// A wallet has completed it.
+    Completed,
+    /// Nobody did in time, or it was closed.
+    Over,
+}
+
+impl Handshakes {
+    /// A key handshake for its page; `None` when there is none, or the secret is another.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn page(&self, id: StreamId, secret: &str) -> Result<Option<HandshakeView>, StoreError> {
+        if !self.pages.is_secret(KeyedPage::Handshake, id, secret) {
+            return Ok(None);
+        }
+        let Some((stored, Operation::KeyHandshake(handshake))) = self.core.damage.readable(id).await? else {
+            return Ok(None);
+        };
+        let state = if stored.finished_at.is_none() {
+            HandshakeState::Waiting
+        } else {
+            let events = self.feed.read(id, 0, 1).await.map(|page| page.events).unwrap_or_default();
+            let is_completed = events.iter().any(|event| event.event_type == EventType::KeyHandshake);
+            if is_completed && !handshake.is_reusable() { HandshakeState::Completed } else { HandshakeState::Over }
+        };
+        let now = self.core.clock.now();
+        Ok(Some(HandshakeView {
+            state,
+            url: self.urls.url(handshake.token(), handshake.no_request()),
+            return_url: handshake.return_url().map(str::to_owned),
+            time_left: handshake.expires_at().map(|at| at.since(now)),
+        }))
+    }
+}

@@ -1,0 +1,81 @@
+//! Payments as their pages show them.
+
+use std::time::Duration;
+
+use super::Payments;
+use crate::kernel::errors::EventsError;
+use crate::operations::{Operation, PaymentProgress};
+use crate::page_rules::KeyedPage;
+use crate::ports::StoreError;
+use crate::{OperationOutcome, StreamId};
+
+/// Most events of a payment: its statuses, once each, and failures.
+const MAX_EVENTS: usize = 1_000;
+
+/// A payment as its page shows it.
+#[derive(Clone)]
+pub struct PaymentView {
+    /// How far it is.
+    pub progress: PaymentProgress,
+    /// The user's wallet has agreed, and the money is on its way.
+    pub is_approved: bool,
+    /// How it has ended without being paid.
+    pub end: Option<OperationOutcome>,
+    /// Millisats.
+    pub amount: u64,
+    /// What it is for.
+    pub description: String,
+    /// The invoice while it can be paid.
+    pub invoice: Option<String>,
+    /// Where the page leads to at the end.
+    pub return_url: Option<String>,
+    /// How long it can still be paid.
+    pub time_left: Duration,
+}
+
+impl Payments {
+    /// The page of a payment. Whoever has its address can see and pay the invoice.
+    pub fn page_url(&self, id: StreamId) -> String {
+        self.pages.page_url(KeyedPage::Payment, id)
+    }
+
+    /// A payment for its page; `None` when there is none, or the secret is another.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn page(&self, id: StreamId, secret: &str) -> Result<Option<PaymentView>, StoreError> {
+        if !self.pages.is_secret(KeyedPage::Payment, id, secret) {
+            return Ok(None);
+        }
+        let Some((_, Operation::SinglePayment(payment))) = self.core.damage.readable(id).await? else {
+            return Ok(None);
+        };
+        let statuses = self.statuses(id).await?;
+        let progress = payment.progress();
+        let can_be_paid = matches!(progress, PaymentProgress::Asking);
+        Ok(Some(PaymentView {
+            progress,
+            is_approved: statuses.iter().any(|status| status == "user_approved"),
+            end: statuses.last().filter(|_| progress == PaymentProgress::Over).map(|s| OperationOutcome::of_status(s)),
+            amount: payment.amount(),
+            description: payment.description().to_owned(),
+            invoice: payment.invoice().filter(|_| can_be_paid).map(|invoice| invoice.as_str().to_owned()),
+            return_url: payment.return_url().map(str::to_owned),
+            time_left: payment.expires_at().since(self.core.clock.now()),
+        }))
+    }
+
+    /// The statuses of the events of a payment, in their order.
+    async fn statuses(&self, id: StreamId) -> Result<Vec<String>, StoreError> {
+        let events = match self.feed.read(id, 0, MAX_EVENTS).await {
+            Ok(page) => page.events,
+            Err(EventsError::Store(error)) => return Err(error),
+            Err(EventsError::NotFound | EventsError::Removed { .. } | EventsError::Damaged { .. }) => Vec::new(),
+        };
+        let status = |data: &str| {
+            let data: serde_json::Value = serde_json::from_str(data).ok()?;
+            Some(data.get("status")?.as_str()?.to_owned())
+        };
+        Ok(events.iter().filter_map(|event| status(&event.data)).collect())
+    }
+}

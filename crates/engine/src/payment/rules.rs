@@ -1,0 +1,22 @@
+//! The rules of payments and subscriptions.
+
+use std::time::Duration;
+
+use usher_protocol::bolt11::Network;
+
+use super::spending_budget::SpendingRules;
+
+/// The rules of payments and subscriptions.
+#[derive(Clone, Debug)]
+pub struct PaymentRules {
+    /// The network of invoices (`wallet.network`).
+    pub network: Network,
+    /// The largest payment in millisats (`limits.max_amount_millisats`).
+    pub max_amount: u64,
+    /// After how long a failed charge is tried again, one after the other (`subscriptions.retry_hours`).
+    pub retry_after: Vec<Duration>,
+    /// Most look-ups of open invoices a second that have no particular reason (`wallet.lookups_per_second`).
+    pub look_ups_per_second: u64,
+    /// What the Lightning backend may spend.
+    pub spending: SpendingRules,
+}
