@@ -19,7 +19,7 @@ pub enum StartError {
     #[error("there is no ticket wallet")]
     NoTicketWallet,
     /// The idempotent request was done before:
-    /// [`Engine::idempotency_record`](crate::Engine::idempotency_record) has its response.
+    /// [`IdempotencyRecords::get`](crate::IdempotencyRecords::get) has its response.
     #[error("the request was done before")]
     Repeated,
     /// `limits.max_open_streams` are open already.

@@ -82,7 +82,7 @@ pub enum OpenedLogin {
     /// The page belongs to no browser yet.
     Unclaimed,
     /// It is that of a reusable login: each browser gets a login of its own
-    /// ([`Engine::visit_login`](crate::Engine::visit_login)).
+    /// ([`Logins::visit`]).
     Reusable,
     /// It was that of a reusable login, which is closed.
     Closed,

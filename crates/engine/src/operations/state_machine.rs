@@ -129,7 +129,7 @@ pub trait StateMachine {
 }
 
 /// Registers the operations. Each is one line: a variant of [`Operation`](super::Operation) with the state in it, and of
-/// [`OperationKind`](crate::ports::OperationKind) with its number in the store and its label in metrics. Numbers and the names
+/// [`OperationKind`] with its number in the store and its label in metrics. Numbers and the names
 /// of variants are stored, so they never change their meaning (`#[serde(rename)]` keeps an old name).
 macro_rules! operations {
     ($($(#[doc = $doc:literal])* $(#[serde($serde:meta)])? $variant:ident($state:ty) = $code:literal, $label:literal;)+) => {

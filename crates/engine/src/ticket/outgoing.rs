@@ -65,7 +65,7 @@ impl Tickets {
     /// If the result is not known, the delivery continues by itself; the same request again gets the result.
     ///
     /// # Errors
-    /// [`TicketCallError`]; [`TokenFault::AlreadySpent`](crate::ports::TokenFault::AlreadySpent) when the user has redeemed it.
+    /// [`TicketCallError`]; [`TokenFault::AlreadySpent`] when the user has redeemed it.
     pub async fn reclaim(
         &self,
         stream_id: StreamId,

@@ -116,7 +116,7 @@ impl EventFeed {
         }
     }
 
-    /// Like [`events`](Self::events), but if there is none yet and more are expected, waits for one up to `wait`.
+    /// Like [`read`](Self::read), but if there is none yet and more are expected, waits for one up to `wait`.
     ///
     /// When the engine stops, it returns at once with what there is.
     ///

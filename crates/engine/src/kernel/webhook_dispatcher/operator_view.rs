@@ -12,7 +12,7 @@ use crate::ports::{Delivery, DeliveryAttempt, DeliveryCounts, DeliveryStatus, Re
 #[derive(Debug, thiserror::Error)]
 pub enum RetryError {
     /// The idempotent request was done before:
-    /// [`Engine::idempotency_record`](crate::Engine::idempotency_record) has its response.
+    /// [`IdempotencyRecords::get`](crate::IdempotencyRecords::get) has its response.
     #[error("the request was done before")]
     Repeated,
     /// The store failed.
