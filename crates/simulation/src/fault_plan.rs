@@ -19,7 +19,7 @@ pub enum Theme {
     Door,
     /// The disk is full at times.
     Disk,
-    /// The clocks are set back.
+    /// The clocks are set, in both directions.
     Clocks,
     /// The service, or the receiver of webhooks, is down for days.
     Days,
@@ -68,6 +68,10 @@ pub struct FaultPlan {
     pub latency: Range<u64>,
     /// Times at which the clocks are set back.
     pub set_backs: u64,
+    /// Times at which the clocks are set forward, as after a suspend.
+    pub set_forwards: u64,
+    /// Times at which the clocks leap ahead by days, and are corrected within ten minutes.
+    pub leaps: u64,
     /// The store is the real one, in a file.
     pub sqlite: bool,
     /// There is a webhook.
@@ -104,6 +108,8 @@ impl FaultPlan {
             doubled: 0,
             latency: 5..200,
             set_backs: 0,
+            set_forwards: 0,
+            leaps: 0,
             sqlite: false,
             webhook: true,
             script: Some(script),
@@ -144,6 +150,8 @@ impl FaultPlan {
             doubled: decisions.pick(&[0, 2, 10], 0),
             latency: 5..decisions.pick(&[200, SECOND, 5 * SECOND], SECOND),
             set_backs: 0,
+            set_forwards: 0,
+            leaps: 0,
             sqlite: seed % 20 == 13,
             webhook: decisions.percent(80),
             script: None,
@@ -163,9 +171,12 @@ impl FaultPlan {
             }
             Clocks => {
                 plan.set_backs = decisions.number(1..3);
+                plan.set_forwards = decisions.number(0..2);
+                plan.leaps = decisions.number(0..3);
                 plan.webhook = true;
                 plan.receiver_outages += 1;
-                plan.recovery = Duration::from_millis(9 * HOUR);
+                // A payment whose request a wallet may still act on, by a clock that was ahead, is looked up for a day.
+                plan.recovery = Duration::from_millis(if plan.leaps > 0 { 28 } else { 9 } * HOUR);
             }
             Days => {
                 plan.webhook = true;

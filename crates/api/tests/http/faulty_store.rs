@@ -170,12 +170,4 @@ impl Store for FaultyStore {
     async fn keep_user_relays(&self, users: &[PublicKey], at: UnixMillis) -> Result<(), StoreError> {
         self.inner.keep_user_relays(users, at).await
     }
-
-    async fn clock_set_back(&self, now: UnixMillis, by: Duration) -> Result<(), StoreError> {
-        self.inner.clock_set_back(now, by).await
-    }
-
-    async fn latest_record(&self) -> Result<Option<UnixMillis>, StoreError> {
-        self.inner.latest_record().await
-    }
 }

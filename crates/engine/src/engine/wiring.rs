@@ -24,7 +24,6 @@ use crate::kernel::age_check_queue::AgeCheckQueue;
 use crate::kernel::alarms::Alarms;
 use crate::kernel::capacity::Capacity;
 use crate::kernel::cleanup::Cleanup;
-use crate::kernel::clock_changes::{ClockChangeParts, ClockChanges};
 use crate::kernel::commit::{AfterCommit, Committer};
 use crate::kernel::core::Core;
 use crate::kernel::damaged_rows::Damage;
@@ -46,6 +45,7 @@ use crate::kernel::starter::Starter;
 use crate::kernel::tasks::Tasks;
 use crate::kernel::ticket_metrics::TicketMetrics;
 use crate::kernel::ticket_queue::TicketQueue;
+use crate::kernel::timers::Timers;
 use crate::kernel::webhook_dispatcher::WebhookDispatcher;
 use crate::kernel::workers::Workers;
 use crate::login::browser_logins::BrowserLogins;
@@ -84,7 +84,7 @@ impl Engine {
             damage: Arc::new(Damage::new(parts.store.clone())),
             store: parts.store,
             index: Arc::default(),
-            timers: Arc::default(),
+            timers: Arc::new(Timers::new(parts.clock.clone())),
             metrics: Arc::default(),
             inputs,
             ids: Ids::new(parts.clock.clone(), parts.randomness.clone()),
@@ -257,24 +257,12 @@ impl Engine {
             tickets: ticket_queue,
             capacity,
         });
-        let clock_changes = Arc::new(ClockChanges::new(ClockChangeParts {
-            store: core.store.clone(),
-            index: core.index.clone(),
-            timers: core.timers.clone(),
-            outbox: outbox.clone(),
-            watcher: watcher.clone(),
-            inputs: core.inputs.clone(),
-            clock: core.clock.clone(),
-            tasks: core.tasks.clone(),
-        }));
         let alarms = Alarms {
             timers: core.timers.clone(),
             inputs: core.inputs.clone(),
             outbox: outbox.clone(),
             watcher: watcher.clone(),
             webhooks: webhooks.clone(),
-            clock_changes: clock_changes.clone(),
-            clock: core.clock.clone(),
             tasks: core.tasks.clone(),
         };
         let notifications = NotificationHandler { core: core.clone(), watcher: watcher.clone() };
@@ -288,7 +276,6 @@ impl Engine {
             feed: feed.clone(),
             endless: reusable_handshakes,
             chores: vec![login_tables, Arc::new(RelayKeeper { core: core.clone() })],
-            clock_changes: clock_changes.clone(),
             retention: options.retention,
         };
         let engine = Arc::new(Self {
@@ -324,7 +311,6 @@ impl Engine {
         if let Some(reported) = parts.lightning_notifications {
             tasks.spawn_vital(notifications.run_notifications(reported));
         }
-        clock_changes.check_at_start(restored.latest).await?;
         tasks.spawn_vital(alarms.run(restored.waiting));
         tasks.spawn_vital(cleanup.run());
         Ok(engine)

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use tracing::warn;
 
-use super::clock_changes::ClockChanges;
 use super::event_feed::EventFeed;
 use super::idempotency::IdempotencyRecords;
 use super::observer::Chore;
@@ -39,7 +38,6 @@ pub(crate) struct Cleanup {
     /// Operations whose streams do not end by themselves.
     pub(crate) endless: Arc<OpenSet>,
     pub(crate) chores: Vec<Arc<dyn Chore>>,
-    pub(crate) clock_changes: Arc<ClockChanges>,
     /// How long finished streams stay readable.
     pub(crate) retention: Duration,
 }
@@ -49,7 +47,7 @@ impl Cleanup {
     pub(crate) async fn run(self) {
         for hour in 0_u64.. {
             let began = self.core.clock.monotonic();
-            if self.clock_changes.may_remove() && self.core.tasks.unless_stopped(self.clean(hour)).await.is_none() {
+            if self.core.tasks.unless_stopped(self.clean(hour)).await.is_none() {
                 return;
             }
             let took = self.core.clock.monotonic().saturating_sub(began);

@@ -21,11 +21,11 @@ use super::ids::Ids;
 use super::index::Index;
 use super::inputs::{Inputs, Job};
 use super::tasks::Tasks;
-use super::timers::{Due, Timers};
+use super::timers::Timers;
 use crate::event::{Event, EventType};
 use crate::operations::Input;
 use crate::ports::{
-    AllCommitted, Commit, Conflict, CorrelationKey, Delivery, DeliveryAttempt, DeliveryCounts, DeliveryStatus,
+    AllCommitted, Clock, Commit, Conflict, CorrelationKey, Delivery, DeliveryAttempt, DeliveryCounts, DeliveryStatus,
     DeliveryStore, Head, InvoiceStatus, Lightning, LightningError, LightningInfo, LightningStatus,
     NewIdempotencyRecord, OpenOperation, OperationKind, OutboxChange, OutboxMessage, OutgoingStatus, PaidInvoice,
     Retried, Revision, SignedPayment, SignerSession, Store, StoreError, StoredOperation, WantedInvoice,
@@ -60,10 +60,11 @@ impl Around {
     pub(crate) fn new() -> Self {
         let (inputs, jobs) = Inputs::new();
         let (tracker, stop) = (TaskTracker::new(), CancellationToken::new());
+        let clock = Arc::new(ManualClock::at(NOW));
         Self {
             index: Arc::default(),
-            timers: Arc::default(),
-            clock: Arc::new(ManualClock::at(NOW)),
+            timers: Arc::new(Timers::new(Arc::clone(&clock) as Arc<dyn Clock>)),
+            clock,
             inputs,
             jobs,
             tasks: Tasks::new(tracker.clone(), stop.clone()),
@@ -109,7 +110,7 @@ impl Around {
             has_outbox: false,
             damaged: false,
         };
-        self.index.load(&operation, None);
+        self.index.load(&operation, None, None);
     }
 
     /// The next input that a part has put into the queue.
@@ -126,10 +127,7 @@ impl Around {
         self.clock.turn(by);
         tokio::select! {
             biased;
-            due = self.timers.next(&*self.clock) => match due {
-                Due::Alarms(alarms) => alarms,
-                other => panic!("{other:?}"),
-            },
+            due = self.timers.next() => due,
             () = tokio::task::yield_now() => Vec::new(),
         }
     }
@@ -368,14 +366,6 @@ impl Store for MemoryStore {
 
     async fn forget_inbound(&self, _: UnixMillis, _: usize) -> Result<usize, StoreError> {
         Ok(0)
-    }
-
-    async fn clock_set_back(&self, _: UnixMillis, _: Duration) -> Result<(), StoreError> {
-        Ok(())
-    }
-
-    async fn latest_record(&self) -> Result<Option<UnixMillis>, StoreError> {
-        Ok(None)
     }
 
     async fn forget_kept_keys(&self, _: UnixMillis, _: usize) -> Result<usize, StoreError> {

@@ -31,7 +31,7 @@ impl NotificationHandler {
                 if settlement.preimage.is_some() {
                     self.core.inputs.put(id, Input::Settled(settlement)).await;
                 } else {
-                    self.watcher.look_up_soon(id, self.core.clock.now());
+                    self.watcher.look_up_soon(id);
                 }
             }
             LightningNotification::Sent(hash, paid) => {
@@ -41,7 +41,7 @@ impl NotificationHandler {
             }
             LightningNotification::Reconnected => {
                 info!("the Lightning backend sends notifications again; open invoices are looked up");
-                self.watcher.look_up_all(self.core.clock.now());
+                self.watcher.look_up_all();
             }
         }
     }

@@ -19,7 +19,6 @@ pub(crate) mod alarms;
 pub(crate) mod bounded_cache;
 pub(crate) mod capacity;
 pub(crate) mod cleanup;
-pub(crate) mod clock_changes;
 pub(crate) mod commit;
 pub(crate) mod core;
 pub(crate) mod damaged_rows;

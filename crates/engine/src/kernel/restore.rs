@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use super::index::Wake;
 use super::invoice_watcher::InvoiceWatcher;
 use super::observer::Observer;
 use super::outbox::Outbox;
-use super::timers::Alarm;
+use super::timers::{Alarm, Due, HELD_FOR, left};
 use crate::kernel::core::Core;
 use crate::ports::{OpenOperation, StoreError, Table};
 use crate::{StreamId, UnixMillis};
@@ -25,8 +26,8 @@ pub(crate) struct Restorer {
 pub(crate) struct Restored {
     /// Operations that may have been waiting for the Lightning backend, the ticket wallet or a remote signer.
     pub(crate) waiting: Vec<StreamId>,
-    /// When an open operation was last committed.
-    pub(crate) latest: UnixMillis,
+    /// The latest time that the wall clock has shown, by what operations recorded.
+    shown: Option<UnixMillis>,
     /// How many operations have messages to send.
     sending: u64,
 }
@@ -43,9 +44,13 @@ impl Restorer {
             }
             match open.last() {
                 Some(last) if open.len() == PAGE => after = Some(last.id),
-                _ => return Ok(restored),
+                _ => break,
             }
         }
+        if let Some(shown) = restored.shown {
+            self.core.timers.has_shown(shown);
+        }
+        Ok(restored)
     }
 
     async fn restore_one(
@@ -56,21 +61,29 @@ impl Restorer {
     ) -> Result<(), StoreError> {
         let id = operation.id;
         if let Some(hash) = operation.watched {
-            self.watcher.watch_again(id, hash, operation.done, now);
+            self.watcher.watch_again(id, hash, operation.done);
         }
         if operation.damaged {
             self.core.damage.set_aside(Table::Operations, id);
-            self.core.index.load(operation, None);
+            self.core.index.load(operation, None, None);
             return Ok(());
         }
-        let resend_at = operation.has_outbox.then(|| now.plus(Outbox::after_restart(restored.sending)));
-        self.core.index.load(operation, resend_at);
-        restored.latest = restored.latest.max(operation.at);
+        let timers = &self.core.timers;
+        let resend_at = operation.has_outbox.then(|| timers.after(Outbox::after_restart(restored.sending)));
+        let by_calendar = operation.kind.is_woken_by_the_calendar();
+        let wake = operation.wake_at.map(|at| {
+            let left = left(at, operation.at, now);
+            Wake { at, due: if by_calendar { Due::Wall(at) } else { timers.after(left).into() } }
+        });
+        self.core.index.load(operation, wake, resend_at);
+        // Not the last minutes: the clock may have leapt just before the restart.
+        let shown = [operation.at, id.created_at()].into_iter().filter(|at| *at <= now.minus(HELD_FOR));
+        restored.shown = restored.shown.max(shown.max());
         if !operation.done {
             self.core.metrics.loaded(operation.kind);
         }
-        if let Some(at) = operation.wake_at {
-            self.core.timers.set(at, id, Alarm::Wake);
+        if let Some(wake) = wake {
+            timers.set(wake.due, id, Alarm::Wake);
         }
         if operation.kind.resumes() && !operation.done {
             restored.waiting.push(id);
@@ -85,7 +98,7 @@ impl Restorer {
         }
         if let Some(at) = resend_at {
             restored.sending += 1;
-            self.core.timers.set(at, id, Alarm::Resend);
+            timers.set(at, id, Alarm::Resend);
         }
         Ok(())
     }

@@ -2,12 +2,21 @@
 //!
 //! They are in memory, ordered by time, and are rebuilt from the store at the start. One task sleeps until the first
 //! ([`alarms`](super::alarms)).
+//!
+//! Alarms run on the monotonic clock, so a wall clock that is set makes none of them early or late. Only alarms for dates of
+//! the calendar, the due dates of subscriptions, follow the wall clock ([`Due::Wall`]).
+//!
+//! A wall clock that leaps ahead by more than a day may be wrong (a bad battery, a machine that has not asked the network
+//! for the time yet), and nobody gives back a charge that came too early. So alarms that follow the wall clock are held for
+//! ten minutes after such a leap, also after one that happened while the service was off.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
 use tokio::sync::Notify;
+use tracing::warn;
 
 use crate::ports::Clock;
 use crate::{StreamId, UnixMillis};
@@ -25,177 +34,193 @@ pub(crate) enum Alarm {
     Deliver,
 }
 
-/// Why [`Timers::next`] returns.
-#[derive(Debug)]
+/// A time of the monotonic clock, in milliseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct MonotonicMillis(pub(crate) u64);
+
+impl MonotonicMillis {
+    pub(crate) fn plus(self, duration: Duration) -> Self {
+        Self(self.0.saturating_add(u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)))
+    }
+
+    /// How much later than `earlier` it is; zero if it is not.
+    pub(crate) const fn since(self, earlier: Self) -> Duration {
+        Duration::from_millis(self.0.saturating_sub(earlier.0))
+    }
+}
+
+/// When an alarm is due.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Due {
-    /// These alarms are due.
-    Alarms(Vec<(StreamId, Alarm)>),
-    /// The machine's clock was set back by this much: alarms that were due soon are far away now.
-    SetBack(Duration),
-    /// The machine's clock was set forward by this much, or the machine was suspended: alarms that were due later are
-    /// due now.
-    SetForward(Duration),
-    /// Alarms have been [held](Timers::hold) for long enough.
-    HeldLongEnough,
+    Monotonic(MonotonicMillis),
+    /// A date of the calendar.
+    Wall(UnixMillis),
+}
+
+impl From<MonotonicMillis> for Due {
+    fn from(at: MonotonicMillis) -> Self {
+        Self::Monotonic(at)
+    }
 }
 
 /// Alarms by time.
-#[derive(Default)]
 pub(crate) struct Timers {
-    due: Mutex<BTreeSet<(UnixMillis, StreamId, Alarm)>>,
+    clock: Arc<dyn Clock>,
+    alarms: Mutex<Alarms>,
+    watch: Mutex<LeapWatch>,
     earlier: Notify,
-    /// What the clocks showed when they were last compared.
-    seen: Mutex<Option<(UnixMillis, Duration)>>,
-    held: Mutex<Option<Held>>,
 }
 
-/// Alarms that are held back: by a clock that may be wrong they are due.
-struct Held {
-    /// The last time that is believed.
-    after: UnixMillis,
-    /// Until when, on the monotonic clock.
-    until: Duration,
-    alarms: BTreeSet<(UnixMillis, StreamId, Alarm)>,
+#[derive(Default)]
+struct Alarms {
+    monotonic: BTreeSet<(MonotonicMillis, StreamId, Alarm)>,
+    wall: BTreeSet<(UnixMillis, StreamId, Alarm)>,
 }
 
-/// How often the wall clock is compared with the monotonic one: when it is set, alarms are late by this at most.
-const COMPARED_EVERY: Duration = Duration::from_secs(2);
+/// What the clocks showed when they were last compared.
+struct LeapWatch {
+    monotonic: MonotonicMillis,
+    wall: UnixMillis,
+    /// Until when the wall clock may be wrong.
+    held_until: MonotonicMillis,
+}
 
-/// A difference that is treated as setting the clock. A clock that is corrected gradually (NTP) moves a millisecond
-/// between two comparisons.
-const CLOCK_SET: Duration = Duration::from_secs(2);
+/// A wall clock that is ahead by more than this of what is expected may be wrong.
+const LEAP: Duration = Duration::from_secs(24 * 3600);
+
+/// How long the alarms that follow the wall clock are held then: a machine with a network knows the time within a minute or
+/// two.
+pub(crate) const HELD_FOR: Duration = Duration::from_secs(600);
+
+/// How often the wall clock is read while an alarm waits for it: when it is set, such alarms are late by this at most.
+const READ_EVERY: Duration = Duration::from_secs(10);
+
+/// The longest sleep.
+const DAY: Duration = Duration::from_secs(24 * 3600);
 
 /// Most alarms taken out at once, so that many that are due after a long downtime do not keep the lock.
 const BATCH: usize = 1024;
 
 impl Timers {
-    pub(crate) fn set(&self, at: UnixMillis, id: StreamId, alarm: Alarm) {
-        let mut due = self.due.lock();
-        let first = due.first().is_none_or(|(first, ..)| at < *first);
-        due.insert((at, id, alarm));
-        drop(due);
+    pub(crate) fn new(clock: Arc<dyn Clock>) -> Self {
+        let watch = LeapWatch { monotonic: monotonic(&*clock), wall: clock.now(), held_until: MonotonicMillis(0) };
+        Self { clock, alarms: Mutex::default(), watch: Mutex::new(watch), earlier: Notify::new() }
+    }
+
+    /// The time of the monotonic clock.
+    pub(crate) fn now(&self) -> MonotonicMillis {
+        monotonic(&*self.clock)
+    }
+
+    /// The time in `duration` from now.
+    pub(crate) fn after(&self, duration: Duration) -> MonotonicMillis {
+        self.now().plus(duration)
+    }
+
+    pub(crate) fn set(&self, due: impl Into<Due>, id: StreamId, alarm: Alarm) {
+        let mut alarms = self.alarms.lock();
+        let first = match due.into() {
+            Due::Monotonic(at) => insert(&mut alarms.monotonic, (at, id, alarm)),
+            Due::Wall(at) => insert(&mut alarms.wall, (at, id, alarm)),
+        };
+        drop(alarms);
         if first {
             self.earlier.notify_one();
         }
     }
 
-    pub(crate) fn cancel(&self, at: UnixMillis, id: StreamId, alarm: Alarm) {
-        if !self.due.lock().remove(&(at, id, alarm))
-            && let Some(held) = &mut *self.held.lock()
-        {
-            held.alarms.remove(&(at, id, alarm));
-        }
+    pub(crate) fn cancel(&self, due: impl Into<Due>, id: StreamId, alarm: Alarm) {
+        let mut alarms = self.alarms.lock();
+        match due.into() {
+            Due::Monotonic(at) => alarms.monotonic.remove(&(at, id, alarm)),
+            Due::Wall(at) => alarms.wall.remove(&(at, id, alarm)),
+        };
     }
 
-    /// Holds back what wakes operations `after` this time and what sends their messages again, until the monotonic clock
-    /// shows `until`. Alarms that are set from now on are not held back.
-    pub(crate) fn hold(&self, after: UnixMillis, until: Duration) {
-        let mut due = self.due.lock();
-        let (mut alarms, others): (BTreeSet<_>, _) = std::mem::take(&mut *due)
-            .into_iter()
-            .partition(|(at, _, alarm)| *alarm == Alarm::Resend || (*alarm == Alarm::Wake && *at > after));
-        *due = others;
-        let mut held = self.held.lock();
-        if let Some(before) = held.take() {
-            alarms.extend(before.alarms);
-        }
-        *held = Some(Held { after, until, alarms });
+    /// At the start: the wall clock is known to have shown this once. If it is far ahead of that now, the service was off,
+    /// or the clock has leapt meanwhile.
+    pub(crate) fn has_shown(&self, wall: UnixMillis) {
+        let mut watch = self.watch.lock();
+        (watch.monotonic, watch.wall) = (self.now(), wall);
     }
 
-    /// The last time that is believed while alarms are held back.
-    pub(crate) fn held_after(&self) -> Option<UnixMillis> {
-        self.held.lock().as_ref().map(|held| held.after)
+    /// Whether alarms that follow the wall clock are held, because it may be wrong.
+    pub(crate) fn are_held(&self) -> bool {
+        self.read().1.is_none()
     }
 
-    /// Alarms that were held back become due at their original time.
-    pub(crate) fn release(&self) {
-        let held = self.held.lock().take();
-        self.due.lock().extend(held.into_iter().flat_map(|held| held.alarms));
-        self.earlier.notify_one();
-    }
-
-    /// Removes all alarms of a kind; returns their operations, the earliest first.
-    pub(crate) fn take(&self, kind: Alarm) -> Vec<StreamId> {
-        let mut taken = Vec::new();
-        self.due.lock().retain(|(_, id, alarm)| {
-            if *alarm == kind {
-                taken.push(*id);
-            }
-            *alarm != kind
-        });
-        taken
-    }
-
-    /// The clock was set back by `by`: moves all alarms of a kind to when they would have come.
-    pub(crate) fn bring_forward(&self, kind: Alarm, by: Duration) {
-        let mut due = self.due.lock();
-        let (moved, others): (BTreeSet<_>, _) = std::mem::take(&mut *due).into_iter().partition(|due| due.2 == kind);
-        *due = others;
-        due.extend(moved.into_iter().map(|(at, id, alarm)| (at.minus(by), id, alarm)));
-        drop(due);
-        self.earlier.notify_one();
-    }
-
-    /// Waits until alarms are due and takes them out, or until the machine's clock is set.
-    pub(crate) async fn next(&self, clock: &dyn Clock) -> Due {
+    /// Waits until alarms are due and takes them out.
+    pub(crate) async fn next(&self) -> Vec<(StreamId, Alarm)> {
         loop {
-            let now = match self.compare(clock) {
-                Ok(now) => now,
-                Err(set) => return set,
+            let (now, wall) = self.read();
+            let (due, wait) = {
+                let mut alarms = self.alarms.lock();
+                let mut due = Vec::new();
+                take(&mut alarms.monotonic, now, &mut due);
+                if let Some(wall) = wall {
+                    take(&mut alarms.wall, wall, &mut due);
+                }
+                let first = alarms.monotonic.first().map_or(DAY, |(at, ..)| at.since(now));
+                let reads = alarms.wall.first().map_or(DAY, |(at, ..)| match wall {
+                    Some(wall) => at.since(wall).min(READ_EVERY),
+                    None => READ_EVERY,
+                });
+                (due, first.min(reads))
             };
-            if self.held.lock().as_ref().is_some_and(|held| clock.monotonic() >= held.until) {
-                return Due::HeldLongEnough;
+            if !due.is_empty() {
+                return due;
             }
-            let first = {
-                let mut due = self.due.lock();
-                let mut taken = Vec::new();
-                while taken.len() < BATCH
-                    && let Some(alarm) = due.first().copied()
-                    && alarm.0 <= now
-                {
-                    due.pop_first();
-                    taken.push((alarm.1, alarm.2));
-                }
-                if !taken.is_empty() {
-                    return Due::Alarms(taken);
-                }
-                due.first().map(|(at, ..)| *at)
-            };
-            let left = first.map_or(COMPARED_EVERY, |at| at.since(now).min(COMPARED_EVERY));
             tokio::select! {
-                () = clock.sleep(left) => {}
+                () = self.clock.sleep(wait) => {}
                 () = self.earlier.notified() => {}
             }
         }
     }
 
-    /// The time, unless the wall clock was set since it was last read.
-    fn compare(&self, clock: &dyn Clock) -> Result<UnixMillis, Due> {
-        let (now, monotonic) = read(clock);
-        let Some((before, then)) = self.seen.lock().replace((now, monotonic)) else { return Ok(now) };
-        let expected = before.plus(monotonic.saturating_sub(then));
-        if now.plus(CLOCK_SET) <= expected {
-            return Err(Due::SetBack(expected.since(now)));
+    /// The time of both clocks; none of the wall clock while it may be wrong.
+    fn read(&self) -> (MonotonicMillis, Option<UnixMillis>) {
+        let mut watch = self.watch.lock();
+        let (now, wall) = (self.now(), self.clock.now());
+        let expected = watch.wall.plus(now.since(watch.monotonic));
+        (watch.monotonic, watch.wall) = (now, wall);
+        if wall > expected.plus(LEAP) {
+            watch.held_until = now.plus(HELD_FOR);
+            warn!(
+                days = wall.since(expected).as_secs() / 86_400,
+                "the machine's clock is days ahead of what it showed before: the service was off or idle, or the clock is \
+                 wrong. No subscription is charged for 10 minutes; if the clock is wrong, set it now"
+            );
         }
-        if now >= expected.plus(CLOCK_SET) {
-            return Err(Due::SetForward(now.since(expected)));
-        }
-        Ok(now)
+        (now, (now >= watch.held_until).then_some(wall))
     }
 }
 
-/// Both clocks at the same instant. A thread that is suspended between two readings must not look like a clock that was set.
-fn read(clock: &dyn Clock) -> (UnixMillis, Duration) {
-    let mut before = clock.monotonic();
-    for _ in 0..10 {
-        let now = clock.now();
-        let after = clock.monotonic();
-        if after.saturating_sub(before) < CLOCK_SET / 10 {
-            return (now, after);
-        }
-        before = after;
+/// How long it still takes until `due_at`, a time that was set at `set_at`. Never longer than it took then, however far the wall
+/// clock, which shows `now`, was ahead when it was set.
+pub(crate) fn left(due_at: UnixMillis, set_at: UnixMillis, now: UnixMillis) -> Duration {
+    due_at.since(now).min(due_at.since(set_at))
+}
+
+fn monotonic(clock: &dyn Clock) -> MonotonicMillis {
+    MonotonicMillis::default().plus(clock.monotonic())
+}
+
+/// Returns whether it is the first now.
+fn insert<T: Copy + Ord>(alarms: &mut BTreeSet<(T, StreamId, Alarm)>, alarm: (T, StreamId, Alarm)) -> bool {
+    let first = alarms.first().is_none_or(|(at, ..)| alarm.0 < *at);
+    alarms.insert(alarm);
+    first
+}
+
+/// Takes out what is due, up to a [`BATCH`].
+fn take<T: Copy + Ord>(alarms: &mut BTreeSet<(T, StreamId, Alarm)>, now: T, due: &mut Vec<(StreamId, Alarm)>) {
+    while due.len() < BATCH
+        && let Some((at, id, alarm)) = alarms.first().copied()
+        && at <= now
+    {
+        alarms.pop_first();
+        due.push((id, alarm));
     }
-    (clock.now(), clock.monotonic())
 }
 
 #[cfg(test)]
@@ -204,66 +229,119 @@ mod tests {
     use crate::testing::ManualClock;
 
     const NOW: UnixMillis = UnixMillis(1_800_000_000_000);
+    const MINUTE: Duration = Duration::from_secs(60);
     const HOURS: Duration = Duration::from_secs(3 * 3600);
+    const MONTH: Duration = Duration::from_secs(31 * 24 * 3600);
+
+    fn timers() -> (Timers, Arc<ManualClock>) {
+        let clock = Arc::new(ManualClock::at(NOW));
+        (Timers::new(Arc::clone(&clock) as Arc<dyn Clock>), clock)
+    }
+
+    fn id(n: u8) -> StreamId {
+        StreamId::from_bytes([n; 16])
+    }
+
+    /// The alarms that are due now.
+    async fn due(timers: &Timers) -> Vec<(StreamId, Alarm)> {
+        tokio::select! {
+            biased;
+            due = timers.next() => due,
+            () = tokio::task::yield_now() => Vec::new(),
+        }
+    }
 
     #[tokio::test]
-    async fn clock_change_is_detected_without_a_due_alarm() {
-        let (timers, clock) = (Timers::default(), ManualClock::at(NOW));
-        let next = async {
-            clock.turn(COMPARED_EVERY);
+    async fn wall_clock_that_is_set_makes_no_alarm_early_or_late() {
+        let (timers, clock) = timers();
+        timers.set(timers.after(MINUTE), id(1), Alarm::Wake);
+        timers.set(timers.after(2 * MINUTE), id(2), Alarm::Resend);
+        clock.turn_forward(HOURS);
+        assert_eq!(due(&timers).await, []);
+        clock.turn(MINUTE);
+        assert_eq!(due(&timers).await, [(id(1), Alarm::Wake)]);
+        clock.turn_back(2 * HOURS);
+        clock.turn(MINUTE);
+        assert_eq!(due(&timers).await, [(id(2), Alarm::Resend)]);
+    }
+
+    #[tokio::test]
+    async fn date_of_the_calendar_is_due_when_the_wall_clock_shows_it() {
+        let (timers, clock) = timers();
+        for (n, days) in [(1, 0), (2, 1)] {
+            timers.set(Due::Wall(NOW.plus(HOURS + days * Duration::from_secs(24 * 3600))), id(n), Alarm::Wake);
+        }
+        clock.turn_forward(HOURS);
+        assert_eq!(due(&timers).await, [(id(1), Alarm::Wake)]);
+        clock.turn_back(HOURS);
+        clock.turn(HOURS);
+        assert_eq!(due(&timers).await, []);
+        timers.cancel(Due::Wall(NOW.plus(HOURS + Duration::from_secs(24 * 3600))), id(2), Alarm::Wake);
+        clock.turn(10 * HOURS);
+        assert_eq!(due(&timers).await, []);
+    }
+
+    #[tokio::test]
+    async fn waiting_for_a_date_notices_that_the_wall_clock_was_set() {
+        let (timers, clock) = timers();
+        timers.set(Due::Wall(NOW.plus(HOURS)), id(1), Alarm::Wake);
+        let set = async {
+            clock.turn_forward(HOURS);
+            tokio::task::yield_now().await;
+            clock.turn(READ_EVERY);
             tokio::task::yield_now().await;
         };
         tokio::select! {
             biased;
-            due = timers.next(&clock) => panic!("{due:?}"),
-            () = next => {}
+            due = timers.next() => assert_eq!(due, [(id(1), Alarm::Wake)]),
+            () = set => panic!("not noticed"),
         }
-        clock.turn_back(HOURS);
-        assert!(matches!(timers.next(&clock).await, Due::SetBack(by) if by == HOURS));
-        clock.turn_forward(HOURS);
-        assert!(matches!(timers.next(&clock).await, Due::SetForward(by) if by == HOURS));
-        // Time that passes is no setting of the clock, however much.
-        clock.turn(10 * HOURS);
-        let alarm = (StreamId::SUBSCRIPTIONS, Alarm::Wake);
-        timers.set(NOW, alarm.0, alarm.1);
-        assert!(matches!(timers.next(&clock).await, Due::Alarms(due) if due == [alarm]));
     }
 
     #[tokio::test]
-    async fn hold_delays_existing_alarms_but_not_new_ones() {
-        let (timers, clock) = (Timers::default(), ManualClock::at(NOW.plus(100 * HOURS)));
-        let [before, late, cancelled, new] = [1, 2, 3, 4].map(|byte| StreamId::from_bytes([byte; 16]));
-        timers.set(NOW, before, Alarm::Wake);
-        timers.set(NOW.plus(HOURS), late, Alarm::Wake);
-        timers.set(NOW.plus(HOURS), late, Alarm::LookUp);
-        timers.set(NOW.plus(HOURS), cancelled, Alarm::Wake);
-        timers.hold(NOW, clock.monotonic() + HOURS);
-        timers.cancel(NOW.plus(HOURS), cancelled, Alarm::Wake);
-        timers.set(NOW.plus(2 * HOURS), new, Alarm::Wake);
-        let due = timers.next(&clock).await;
-        let expected = [(before, Alarm::Wake), (late, Alarm::LookUp), (new, Alarm::Wake)];
-        assert!(matches!(&due, Due::Alarms(alarms) if *alarms == expected), "{due:?}");
-        clock.turn(HOURS);
-        assert!(matches!(timers.next(&clock).await, Due::HeldLongEnough));
-        assert_eq!(timers.held_after(), Some(NOW));
-        timers.release();
-        assert!(matches!(timers.next(&clock).await, Due::Alarms(alarms) if alarms == [(late, Alarm::Wake)]));
-        assert_eq!(timers.held_after(), None);
+    async fn dates_are_held_for_ten_minutes_after_a_leap_of_more_than_a_day() {
+        let (timers, clock) = timers();
+        timers.set(Due::Wall(NOW.plus(MONTH)), id(1), Alarm::Wake);
+        timers.set(timers.after(MINUTE), id(2), Alarm::Wake);
+        clock.turn_forward(MONTH);
+        assert_eq!(due(&timers).await, []);
+        assert!(timers.are_held());
+        clock.turn(MINUTE);
+        assert_eq!(due(&timers).await, [(id(2), Alarm::Wake)], "others do not wait");
+        clock.turn(9 * MINUTE - Duration::from_millis(1));
+        assert_eq!(due(&timers).await, []);
+        clock.turn(Duration::from_millis(1));
+        assert_eq!(due(&timers).await, [(id(1), Alarm::Wake)]);
+        // Time that passes is no leap, however much.
+        timers.set(Due::Wall(NOW.plus(3 * MONTH)), id(1), Alarm::Wake);
+        clock.turn(2 * MONTH);
+        assert_eq!(due(&timers).await, [(id(1), Alarm::Wake)]);
     }
 
     #[tokio::test]
-    async fn alarms_moved_with_the_clock_fire_on_time() {
-        let (timers, clock) = (Timers::default(), ManualClock::at(NOW));
-        let id = StreamId::SUBSCRIPTIONS;
-        timers.set(NOW.plus(Duration::from_secs(60)), id, Alarm::Resend);
-        timers.set(NOW.plus(Duration::from_secs(60)), id, Alarm::Wake);
-        assert!(timers.compare(&clock).is_ok());
-        clock.turn_back(HOURS);
-        let Due::SetBack(by) = timers.next(&clock).await else { panic!("not noticed") };
-        timers.bring_forward(Alarm::Resend, by);
-        clock.turn(Duration::from_secs(60));
-        assert!(matches!(timers.next(&clock).await, Due::Alarms(due) if due == [(id, Alarm::Resend)]));
-        clock.turn(HOURS);
-        assert!(matches!(timers.next(&clock).await, Due::Alarms(due) if due == [(id, Alarm::Wake)]));
+    async fn clock_that_is_corrected_within_ten_minutes_makes_no_date_due() {
+        let (timers, clock) = timers();
+        timers.set(Due::Wall(NOW.plus(MONTH)), id(1), Alarm::Wake);
+        clock.turn_forward(2 * MONTH);
+        assert_eq!(due(&timers).await, []);
+        clock.turn(5 * MINUTE);
+        clock.turn_back(2 * MONTH);
+        for _ in 0..100 {
+            clock.turn(MINUTE);
+            assert_eq!(due(&timers).await, []);
+        }
+        assert!(!timers.are_held());
+    }
+
+    #[tokio::test]
+    async fn leap_while_the_service_was_off_holds_dates_too() {
+        let (timers, clock) = timers();
+        timers.has_shown(NOW.minus(MONTH));
+        timers.set(Due::Wall(NOW.minus(HOURS)), id(1), Alarm::Wake);
+        assert_eq!(due(&timers).await, []);
+        clock.turn(10 * MINUTE);
+        assert_eq!(due(&timers).await, [(id(1), Alarm::Wake)]);
+        timers.has_shown(NOW.minus(HOURS));
+        assert!(!timers.are_held());
     }
 }

@@ -15,7 +15,7 @@ use super::commit::{Cause, Change, Committer, append};
 use super::inputs::{Job, QUEUE};
 use super::lightning_queue::LightningQueue;
 use super::ticket_queue::TicketQueue;
-use super::timers::Alarm;
+use super::timers::{Alarm, Due};
 use crate::kernel::core::Core;
 use crate::operations::{Effect, Input, Operation, StepResult};
 use crate::ports::{Conflict, InvoiceStatus, Revision, StoreError};
@@ -27,8 +27,8 @@ const FIRST_PAUSE: Duration = Duration::from_millis(50);
 /// The longest pause before a worker tries again when the store fails.
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
-/// When a step is tried again that would have started one payment too many.
-const WHEN_FULL: Duration = Duration::from_secs(60);
+/// When a step is tried again that had to wait.
+const WAIT: Duration = Duration::from_secs(60);
 
 /// Steps operations by their inputs.
 pub(crate) struct Workers {
@@ -115,6 +115,8 @@ impl Workers {
                 return Ok(());
             };
             let now = self.core.clock.now();
+            let own = self.core.index.time_of(id, operation.wake_at(), self.core.timers.now(), now);
+            let mut at = own;
             let before = operation.correlations();
             let mut effects = Vec::new();
             let mut inbound = Vec::new();
@@ -125,12 +127,13 @@ impl Workers {
                     continue;
                 }
                 if self.must_wait(&operation, &job.input) {
-                    self.core.timers.set(now.plus(WHEN_FULL), id, Alarm::Wake);
+                    self.core.timers.set(Due::Wall(now.plus(WAIT)), id, Alarm::Wake);
                     continue;
                 }
-                match operation.step(&job.input, now) {
+                let time = if operation.is_by_wall_clock(&job.input) { now } else { own };
+                match operation.step(&job.input, time) {
                     StepResult::Stepped(more) => {
-                        stepped = true;
+                        (stepped, at) = (true, time);
                         inbound.extend(job.inbound);
                         let finished = more.contains(&Effect::Finish);
                         append(&mut effects, more);
@@ -139,14 +142,15 @@ impl Workers {
                             break;
                         }
                     }
-                    StepResult::Ignored => self.ignored(job, &operation, now),
+                    StepResult::Ignored => self.ignored(job, &operation, time),
                 }
             }
             if !stepped {
                 return Ok(());
             }
             let claims = operation.correlations().into_iter().filter(|key| !before.contains(key)).collect();
-            let change = Change { id, operation, effects, expected: Revision::At(stored.revision), claims };
+            let change =
+                Change { id, operation, effects, expected: Revision::At(stored.revision), claims, at: Some(at) };
             match self.committer.commit(change, now, Cause::Inputs(inbound)).await? {
                 None if later.is_empty() => return Ok(()),
                 None => return Box::pin(self.step(id, later)).await,
@@ -197,17 +201,26 @@ impl Workers {
         Ok(())
     }
 
-    /// Whether the payment that this step starts by itself has to wait because there are too many payments in memory.
+    /// Whether the payment that this step starts by itself has to wait: because there are too many payments in memory, or because
+    /// the clock may be wrong.
     fn must_wait(&self, operation: &Operation, input: &Input) -> bool {
-        operation.starts_payment(input) && !self.capacity.has_room_for_payments()
+        operation.starts_payment(input) && (!self.capacity.has_room_for_payments() || self.core.timers.are_held())
     }
 
     /// Handles inputs that do not change the operation but have other effects.
     fn ignored(&self, job: &Job, operation: &Operation, now: UnixMillis) {
-        match (&job.input, operation.wake_at()) {
-            // The machine's clock was set back: the operation is woken again when its time has come.
-            (Input::Timer, Some(at)) if at > now => self.core.timers.set(at, job.id, Alarm::Wake),
-            (Input::Settled(_) | Input::InvoiceStatus(Ok(InvoiceStatus::Settled(_))), _)
+        match &job.input {
+            // Its time has not come: the wall clock was set back just now. Or this alarm was of an earlier state: then setting the
+            // one that it has again changes nothing.
+            Input::Timer => {
+                if let Some(wake) = self.core.index.get(job.id).and_then(|stream| stream.wake)
+                    && operation.wake_at() == Some(wake.at)
+                    && now < wake.at
+                {
+                    self.core.timers.set(wake.due, job.id, Alarm::Wake);
+                }
+            }
+            Input::Settled(_) | Input::InvoiceStatus(Ok(InvoiceStatus::Settled(_)))
                 if operation.watched().is_some() =>
             {
                 warn!(
@@ -279,10 +292,22 @@ mod tests {
     async fn early_timer_is_set_again() {
         let (around, store) = (Around::new(), Arc::new(MemoryStore::default()));
         let inputs = worker(&around, &store, &around.tasks).await;
-        around.timers.cancel(NOW.plus(MINUTE), stream(1), Alarm::Wake);
+        around.timers.cancel(around.timers.after(MINUTE), stream(1), Alarm::Wake);
         inputs.send(timer()).await.unwrap();
         within("the input is taken", || (inputs.capacity() == 8).then_some(())).await;
         assert_eq!(around.alarms_after(MINUTE).await, [(stream(1), Alarm::Wake)]);
+        around.tasks.set_inbox_drained();
+        around.stop().await;
+    }
+
+    #[tokio::test]
+    async fn operation_times_out_in_time_although_the_clock_was_set_back() {
+        let (around, store) = (Around::new(), Arc::new(MemoryStore::default()));
+        let inputs = worker(&around, &store, &around.tasks).await;
+        around.clock.turn_back(60 * MINUTE);
+        assert_eq!(around.alarms_after(MINUTE).await, [(stream(1), Alarm::Wake)]);
+        inputs.send(timer()).await.unwrap();
+        within("the handshake expires", || around.index.get(stream(1)).is_none().then_some(())).await;
         around.tasks.set_inbox_drained();
         around.stop().await;
     }

@@ -77,7 +77,7 @@ use super::signer_request::{SignerOutcome, SignerReport, SignerRequest};
 use crate::event::NewEvent;
 use crate::event_data::{EventData, KeyHandshakeData, LoginData};
 use crate::operations::operation_note::Note;
-use crate::operations::{Effect, FollowUp, Input, SetBack, StateMachine, StepResult, millis};
+use crate::operations::{Effect, FollowUp, Input, StateMachine, StepResult, millis};
 use crate::ports::{CorrelationKey, Kept, OperationKind, SignerSession, UserRelays, UserSigner};
 use crate::{OperationOutcome, StreamId, UnixMillis, Visitor};
 
@@ -284,16 +284,6 @@ impl StateMachine for Login {
 
     fn wake_at(&self) -> Option<UnixMillis> {
         (!self.state.is_over()).then_some(self.expires_at)
-    }
-
-    fn clock_set_back(&mut self, set_back: SetBack, now: UnixMillis) {
-        match self.state {
-            LoginState::Proven { .. } => set_back.pause(&mut self.expires_at, now),
-            _ => set_back.expiry(&mut self.expires_at),
-        }
-        if let Some(asked) = &mut self.asked {
-            asked.clock_set_back(set_back);
-        }
     }
 
     fn silent_outcome(&self) -> OperationOutcome {

@@ -194,7 +194,7 @@ impl ScanLimits {
     /// The reusable handshake or login that a message to this operation counts at, and whether it is on a page there.
     fn limited(&self, id: StreamId) -> Option<(StreamId, bool)> {
         // A handshake without an expiry is open to everybody who knows its token; so is the page of a reusable login.
-        if self.parts.index.get(id).is_some_and(|open| open.wake_at.is_none()) {
+        if self.parts.index.get(id).is_some_and(|open| open.wake.is_none()) {
             return Some((id, false));
         }
         self.parts.logins.unused_at(id).map(|reusable| (reusable, true))

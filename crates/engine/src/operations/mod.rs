@@ -3,7 +3,6 @@
 //! An operation takes an [`Input`] and the time, changes its state, and returns [`Effect`]s. The engine commits state
 //! and effects in one transaction and applies the effects after the commit.
 
-pub(crate) mod clock_set_back;
 pub(crate) mod conversation;
 #[cfg(test)]
 pub(crate) mod fixtures;
@@ -17,7 +16,6 @@ use usher_protocol::PublicKey;
 use usher_protocol::bolt11::Invoice;
 use usher_protocol::message::{PaymentHash, WalletMessage};
 
-pub use self::clock_set_back::SetBack;
 pub use self::conversation::MAX_SUBKEYS;
 pub use self::operation_note::{Asked, ChargeEnd, Charged, Note};
 pub use self::state_machine::StateMachine;
@@ -102,9 +100,6 @@ pub enum Input {
     /// The service has restarted: replies of the Lightning backend, of the ticket wallet or of a remote signer that it
     /// waited for will not come.
     Resumed,
-    /// The machine's clock was set back since the operation's last step: without an adjustment, its timers would fire
-    /// late.
-    ClockSetBack(SetBack),
     /// The reply to a request for an invoice.
     InvoiceMade(Result<Invoice, LightningError>),
     /// The result of a look-up of an invoice of the service.
@@ -242,10 +237,6 @@ impl OperationKind {
 impl Operation {
     /// Takes an input.
     pub fn step(&mut self, input: &Input, now: UnixMillis) -> StepResult {
-        if let Input::ClockSetBack(set_back) = input {
-            self.machine_mut().clock_set_back(*set_back, now);
-            return StepResult::Stepped(Vec::new());
-        }
         self.machine_mut().step(input, now)
     }
 

@@ -4,7 +4,7 @@
 use usher_protocol::PublicKey;
 use usher_protocol::message::{PaymentHash, WalletMessage};
 
-use super::{Effect, Input, SetBack, Spending, StepResult};
+use super::{Effect, Input, Spending, StepResult};
 use crate::ports::{CorrelationKey, OperationKind};
 use crate::{OperationOutcome, StreamId, UnixMillis};
 
@@ -18,9 +18,6 @@ pub trait StateMachine {
 
     /// When it is to be woken by [`Input::Timer`]: at its time-out, or earlier. `None`: it never times out.
     fn wake_at(&self) -> Option<UnixMillis>;
-
-    /// Adjusts its times after the machine's clock was set back: its timers would fire late otherwise.
-    fn clock_set_back(&mut self, set_back: SetBack, now: UnixMillis);
 
     /// The keys by which messages of wallets, of the Lightning backend and of other operations are matched to it. Steps
     /// may add keys; none is removed before it is finished.
@@ -54,6 +51,13 @@ pub trait StateMachine {
 
     /// Whether it stays open after its end, because money may still arrive or it must not be done twice.
     fn lingers(&self) -> bool {
+        false
+    }
+
+    /// Whether this input is judged by the wall clock, also when that was set back since the last step. Otherwise the
+    /// operation's time goes on: its time-outs and pauses end when they would have ended. Money needs the wall clock where dates
+    /// of others are compared: the expiry of an invoice, or of a request that a wallet may still act on.
+    fn is_by_wall_clock(&self, _input: &Input) -> bool {
         false
     }
 
@@ -103,6 +107,14 @@ pub trait StateMachine {
     /// Whether one of this kind that was open before the start may have waited for a reply of the Lightning backend, of the
     /// ticket wallet or of a remote signer: it gets [`Input::Resumed`].
     fn resumes() -> bool
+    where
+        Self: Sized,
+    {
+        false
+    }
+
+    /// Whether operations of this kind are woken at dates of the calendar, so by the wall clock.
+    fn is_woken_by_the_calendar() -> bool
     where
         Self: Sized,
     {
@@ -165,6 +177,13 @@ macro_rules! operations {
                 match self {
                     Self::Subscriptions => false,
                     $(Self::$variant => <$state>::resumes(),)+
+                }
+            }
+
+            pub(crate) fn is_woken_by_the_calendar(self) -> bool {
+                match self {
+                    Self::Subscriptions => false,
+                    $(Self::$variant => <$state>::is_woken_by_the_calendar(),)+
                 }
             }
 

@@ -44,7 +44,7 @@ use crate::UnixMillis;
 use crate::event_data::{EventData, PaymentData};
 use crate::operations::conversation::Conversation;
 use crate::operations::{
-    ChargeEnd, Charged, Effect, Input, Note, SetBack, StateMachine, StepResult, emit, lease, millis, optional_millis,
+    ChargeEnd, Charged, Effect, Input, Note, StateMachine, StepResult, emit, lease, millis, optional_millis,
 };
 use crate::ports::{CorrelationKey, OperationKind};
 
@@ -201,10 +201,6 @@ impl StateMachine for Payment {
         Some(Self::wake_at(self))
     }
 
-    fn clock_set_back(&mut self, set_back: SetBack, now: UnixMillis) {
-        Self::clock_set_back(self, set_back, now);
-    }
-
     fn correlations(&self) -> Vec<CorrelationKey> {
         Self::correlations(self)
     }
@@ -219,6 +215,10 @@ impl StateMachine for Payment {
 
     fn lingers(&self) -> bool {
         true
+    }
+
+    fn is_by_wall_clock(&self, input: &Input) -> bool {
+        matches!(input, Input::InvoiceMade(Ok(_)))
     }
 
     fn is_unattended(&self) -> bool {
@@ -402,7 +402,6 @@ impl Payment {
             Input::Wallet { .. }
             | Input::Timer
             | Input::Resumed
-            | Input::ClockSetBack(_)
             | Input::PaymentPrepared(_)
             | Input::PaymentSent { .. }
             | Input::Paid(_)
@@ -419,27 +418,6 @@ impl Payment {
                 | Note::Superseded
                 | Note::Happened(_),
             ) => StepResult::Ignored,
-        }
-    }
-
-    pub(crate) fn clock_set_back(&mut self, set_back: SetBack, now: UnixMillis) {
-        set_back.expiry(&mut self.expires_at);
-        if let Some(asked_at) = &mut self.asked_at {
-            set_back.moment(asked_at, now);
-        }
-        if let Some(claimed_at) = &mut self.claimed_at {
-            set_back.moment(claimed_at, now);
-        }
-        match &mut self.phase {
-            Phase::Making { next, give_up, .. } | Phase::Closing { next, give_up } => {
-                set_back.pause(next, now);
-                set_back.pause(give_up, now);
-            }
-            Phase::Asking => {}
-            // Never removed too early: only a time later than any possible one comes from the clock that was ahead.
-            Phase::Over { until } | Phase::Leaving { give_up: until } => {
-                *until = (*until).min(now.plus(LONGEST_LINGER))
-            }
         }
     }
 

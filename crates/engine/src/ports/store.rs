@@ -1,7 +1,6 @@
 //! The store port.
 
 use std::fmt;
-use std::time::Duration;
 
 use async_trait::async_trait;
 use usher_protocol::message::PaymentHash;
@@ -92,15 +91,6 @@ pub trait Store: Send + Sync {
 
     /// Removes inbound event ids recorded before `before`, at most `limit`; returns how many.
     async fn forget_inbound(&self, before: UnixMillis, limit: usize) -> Result<usize, StoreError>;
-
-    /// The machine's clock was set back by `by` and shows `now`. Recorded times after `now` become `now`, and pending
-    /// deliveries whose last attempt or event is after `now` become due earlier by `by`, `now` at the earliest.
-    /// Concerns everything in this store except operations and events. Calling it twice has the same effect as calling
-    /// it once.
-    async fn clock_set_back(&self, now: UnixMillis, by: Duration) -> Result<(), StoreError>;
-
-    /// The latest recorded time of anything except open operations and events; `None` if there is none.
-    async fn latest_record(&self) -> Result<Option<UnixMillis>, StoreError>;
 
     /// Frees correlation keys that finished operations kept until a time before `before`, at most `limit`; returns how
     /// many.

@@ -51,7 +51,7 @@ use crate::event::NewEvent;
 use crate::event_data::{EventData, SubscriptionClosedData, SubscriptionPaymentData};
 use crate::operations::conversation::Conversation;
 use crate::operations::operation_note::{Asked, ChargeEnd, Charged, Note};
-use crate::operations::{Effect, Input, Operation, SetBack, StateMachine, StepResult, millis};
+use crate::operations::{Effect, Input, Operation, StateMachine, StepResult, millis};
 use crate::payment::operation::{Charge, Payment, PaymentTerms, SubscriptionLink};
 use crate::ports::{CorrelationKey, OperationKind};
 use crate::{StreamId, UnixMillis};
@@ -120,10 +120,6 @@ impl StateMachine for Subscription {
         Self::wake_at(self)
     }
 
-    fn clock_set_back(&mut self, _: SetBack, now: UnixMillis) {
-        Self::clock_set_back(self, now);
-    }
-
     fn correlations(&self) -> Vec<CorrelationKey> {
         vec![self.correlation()]
     }
@@ -134,6 +130,10 @@ impl StateMachine for Subscription {
 
     fn is_done(&self) -> bool {
         Self::is_done(self)
+    }
+
+    fn is_woken_by_the_calendar() -> bool {
+        true
     }
 }
 
@@ -169,17 +169,6 @@ impl Subscription {
             return self.agreement.recurrence.until.map(|until| UnixMillis::from_secs(until.saturating_add(1)));
         }
         self.dates.wake_at().map(UnixMillis::from_secs)
-    }
-
-    /// Due dates are calendar dates and stay as they are; a retry comes no later than the longest retry interval from
-    /// now.
-    pub(crate) fn clock_set_back(&mut self, now: UnixMillis) {
-        if let Some(longest) = self.rules.retry_after.iter().max() {
-            self.dates.try_again_by(now.plus(*longest).secs());
-        }
-        if let Some(ended_at) = &mut self.ended_at {
-            *ended_at = (*ended_at).min(now.secs());
-        }
     }
 
     pub(crate) const fn is_done(&self) -> bool {

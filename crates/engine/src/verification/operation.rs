@@ -45,7 +45,7 @@ use usher_protocol::{Keys, PublicKey, SecretKey, text};
 use crate::UnixMillis;
 use crate::event_data::{CashuResponseData, CashuStatusData, EventData};
 use crate::operations::{
-    Effect, Input, SetBack, StateMachine, StepResult, TicketCall, TicketReply, emit, millis, optional_millis,
+    Effect, Input, StateMachine, StepResult, TicketCall, TicketReply, emit, millis, optional_millis,
 };
 use crate::ports::{
     AgeCheckResult, CorrelationKey, MintTerms, Minted, OperationKind, OutboxMessage, OutgoingMessage, Token,
@@ -243,23 +243,6 @@ impl StateMachine for VerificationSession {
             Phase::Open { next, .. } => Some(next.map_or(self.expires_at, |next| next.min(self.expires_at))),
             Phase::Minting { next, .. } | Phase::GivingUp { next, .. } | Phase::Replying { next, .. } => Some(*next),
             Phase::Over { .. } => None,
-        }
-    }
-
-    fn clock_set_back(&mut self, set_back: SetBack, now: UnixMillis) {
-        set_back.expiry(&mut self.expires_at);
-        match &mut self.phase {
-            Phase::Open { next: Some(next), .. } => set_back.pause(next, now),
-            Phase::Open { .. } | Phase::Over { .. } => {}
-            Phase::Minting { since, next, .. } => {
-                set_back.moment(since, now);
-                set_back.pause(next, now);
-            }
-            Phase::GivingUp { next, .. } => set_back.pause(next, now),
-            Phase::Replying { made_at, next, .. } => {
-                set_back.moment(made_at, now);
-                set_back.pause(next, now);
-            }
         }
     }
 

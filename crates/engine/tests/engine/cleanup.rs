@@ -13,7 +13,7 @@ use usher_engine::ports::{
     AllCommitted, Clock as _, Commit, CorrelationKey, OpenOperation, OperationKind, OutboxChange, OutboxMessage,
     Revision, SignerSession, State, Store, StoreError, StoredOperation,
 };
-use usher_engine::{EventsError, KeyHandshakeRequest, StreamId, UnixMillis};
+use usher_engine::{AuthenticateKey, EventsError, KeyHandshakeRequest, StreamId, UnixMillis};
 use usher_protocol::PublicKey;
 use usher_store::SqliteStore;
 
@@ -106,14 +106,6 @@ impl Store for Stuck {
 
     async fn keep_user_relays(&self, users: &[PublicKey], at: UnixMillis) -> Result<(), StoreError> {
         self.store.keep_user_relays(users, at).await
-    }
-
-    async fn clock_set_back(&self, now: UnixMillis, by: Duration) -> Result<(), StoreError> {
-        self.store.clock_set_back(now, by).await
-    }
-
-    async fn latest_record(&self) -> Result<Option<UnixMillis>, StoreError> {
-        self.store.latest_record().await
     }
 }
 
@@ -302,5 +294,32 @@ async fn damaged_first_event_is_reported_by_its_own_index() {
     // It goes with its time, as any other.
     usher.clock.turn(31 * DAY);
     first_is(&usher, stream, 3).await;
+    usher.stop().await;
+}
+
+#[tokio::test]
+async fn relays_are_kept_only_for_users_still_contacted() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    let mut usher = Running::start(store.clone()).await;
+    for n in [1, 2] {
+        let started = usher.engine.handshakes().start(KeyHandshakeRequest::default(), None).await.unwrap();
+        usher.receive(n, &user(n), handshake(&common::token(&started.url), &["wss://theirs"])).await;
+        usher.page(started.stream_id, 0).await;
+    }
+    let authenticate = AuthenticateKey { main_key: user(1).public_key(), subkeys: Vec::new() };
+    for _ in 0..3 {
+        usher.clock.turn(300 * DAY);
+        usher.engine.logins().authenticate(authenticate.clone(), None).await.unwrap();
+        while usher.next_message().await.0.relays != ["wss://theirs"] {}
+    }
+    let forgotten = async {
+        while !store.user_relays(&user(2).public_key()).await.unwrap().is_empty() {
+            usher.clock.turn(Duration::from_secs(3600));
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(20), forgotten).await.expect("forgotten");
+    assert_eq!(store.user_relays(&user(1).public_key()).await.unwrap(), ["wss://theirs"]);
     usher.stop().await;
 }

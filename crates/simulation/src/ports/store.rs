@@ -181,11 +181,6 @@ impl Store for Disk {
         wait(self.inner.forget_inbound(before, limit))
     }
 
-    async fn clock_set_back(&self, now: UnixMillis, by: Duration) -> Result<(), StoreError> {
-        self.write().await?;
-        wait(self.inner.clock_set_back(now, by))
-    }
-
     async fn operation_with_key(&self, key: CorrelationKey) -> Result<Option<(StreamId, StoredOperation)>, StoreError> {
         self.read().await;
         wait(self.inner.operation_with_key(key))
@@ -194,11 +189,6 @@ impl Store for Disk {
     async fn forget_kept_keys(&self, before: UnixMillis, limit: usize) -> Result<usize, StoreError> {
         self.write().await?;
         wait(self.inner.forget_kept_keys(before, limit))
-    }
-
-    async fn latest_record(&self) -> Result<Option<UnixMillis>, StoreError> {
-        self.read().await;
-        wait(self.inner.latest_record())
     }
 }
 

@@ -82,6 +82,8 @@ pub enum Action {
     ReceiverFails(Duration),
     /// The clocks are set back.
     SetBack(Duration),
+    /// The clocks are set forward.
+    SetForward(Duration),
     /// Nothing goes wrong from now on.
     Calm,
     /// It is over.

@@ -19,6 +19,9 @@ use super::reusable_login::Door;
 /// may be slow.
 const ON_ITS_WAY: u64 = 30_000;
 
+/// How long after a leap of the clocks nobody is charged, in milliseconds.
+const NO_CHARGES: u64 = 10 * 60_000;
+
 /// How long something may take beyond the time in which something did not work, in milliseconds.
 const IN_TIME: u64 = 15 * 60_000;
 
@@ -63,6 +66,8 @@ pub struct StreamBook {
 /// A subscription.
 #[derive(Debug, Default)]
 pub struct SubscriptionBook {
+    /// Since when it is durable.
+    pub began: u64,
     /// Since when it is no longer active.
     pub over_at: Option<u64>,
     /// Since when each date is paid.
@@ -104,6 +109,8 @@ pub struct Ledger {
     pub closes_heard: BTreeMap<String, (u64, u64)>,
     /// Deliveries that were given up.
     pub given_up: BTreeSet<(StreamId, u64)>,
+    /// When the clocks leapt ahead by more than a day.
+    pub leaps: Vec<u64>,
     /// Times in which something did not work, from and to.
     pub bad: Vec<(u64, u64)>,
     /// How often users paid each date of each subscription.
@@ -219,6 +226,15 @@ impl State {
             if let Some(request) = text("request_id") {
                 self.ledger.requests.insert(request, id);
             }
+            if let Some((id, _)) = &charge
+                && let Some(subscription) = self.ledger.subscriptions.get(id)
+            {
+                let is_held = |leapt: &u64| (leapt + ON_ITS_WAY..leapt + NO_CHARGES).contains(&now);
+                // Where there was none before, nothing says that the clock has leapt.
+                if self.ledger.leaps.iter().any(|leapt| subscription.began < *leapt && is_held(leapt)) {
+                    self.violation("no-charge-after-a-leap", &format!("{label} begins"));
+                }
+            }
             let book = StreamBook {
                 label,
                 kind: commit.kind,
@@ -243,7 +259,8 @@ impl State {
             && let Some(id) = state.get("subscription_id").and_then(Value::as_str)
         {
             let over = state.get("ended_at").is_some_and(|at| !at.is_null());
-            let book = self.ledger.subscriptions.entry(id.to_owned()).or_default();
+            let new = || SubscriptionBook { began: now, ..SubscriptionBook::default() };
+            let book = self.ledger.subscriptions.entry(id.to_owned()).or_insert_with(new);
             if over && book.over_at.is_none() {
                 book.over_at = Some(now);
                 self.note(&format!("{id} is over"));

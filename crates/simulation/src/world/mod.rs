@@ -170,12 +170,6 @@ impl State {
         self.time.wall().secs()
     }
 
-    /// Sets every clock on the wall back.
-    pub fn set_clocks_back(&mut self, by: Duration) {
-        self.time.set_back(by);
-        self.note(&format!("! the clocks are set back by {} s", by.as_secs()));
-    }
-
     /// Records an entry in the history.
     pub fn note(&mut self, what: &str) {
         let now = self.now();

@@ -6,6 +6,9 @@ use super::State;
 use super::action::{Action, Task};
 use crate::fault_plan::Theme;
 
+/// A leap of the clock by more than this may be a mistake.
+const DAY: Duration = Duration::from_secs(86_400);
+
 impl State {
     /// Decides what will happen.
     pub(super) fn prepare(&mut self) {
@@ -65,6 +68,16 @@ impl State {
         times(self, plan.set_backs, &mut |state| {
             Action::SetBack(Duration::from_secs(state.decisions.number(600..18_000)))
         });
+        times(self, plan.set_forwards, &mut |state| {
+            Action::SetForward(Duration::from_secs(state.decisions.number(600..18_000)))
+        });
+        for _ in 0..plan.leaps {
+            let at = Duration::from_millis(self.decisions.number(1000..trouble));
+            let by = DAY * 3 / 2 + Duration::from_secs(self.decisions.number(0..30 * 86_400));
+            self.later(at, Action::SetForward(by));
+            let corrected = at + Duration::from_secs(self.decisions.number(5..570));
+            self.later(corrected, Action::SetBack(by));
+        }
         times(self, plan.calls / 2, &mut |_| Action::Look);
         self.later(plan.trouble, Action::Calm);
         if plan.theme == Theme::Years {
@@ -146,7 +159,17 @@ impl State {
                 self.app.receiver.fails_until = self.app.receiver.fails_until.max(until(self, lasts));
                 self.bad("! the receiver fails", lasts);
             }
-            Action::SetBack(by) => self.set_clocks_back(by),
+            Action::SetBack(by) => {
+                self.time.set_back(by);
+                self.note(&format!("! the clocks are set back by {} s", by.as_secs()));
+            }
+            Action::SetForward(by) => {
+                self.time.set_forward(by);
+                self.note(&format!("! the clocks are set forward by {} s", by.as_secs()));
+                if by > DAY {
+                    self.ledger.leaps.push(now);
+                }
+            }
             Action::Calm => {
                 self.note("nothing goes wrong from now on");
                 self.calm = true;

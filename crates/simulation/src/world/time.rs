@@ -57,4 +57,9 @@ impl Time {
     pub fn set_back(&self, by: Duration) {
         self.skew.fetch_sub(i64::try_from(by.as_millis()).unwrap_or_default(), Ordering::Relaxed);
     }
+
+    /// Sets the clocks on the wall forward.
+    pub fn set_forward(&self, by: Duration) {
+        self.skew.fetch_add(i64::try_from(by.as_millis()).unwrap_or_default(), Ordering::Relaxed);
+    }
 }

@@ -12,7 +12,6 @@
 
 pub mod atomicity;
 mod builders;
-pub mod clock_repair;
 pub mod conflicts;
 pub mod deliveries;
 pub mod durability;
@@ -226,10 +225,6 @@ macro_rules! store_conformance {
                 finished_jobs_are_removed_in_batches
                 unusual_ticket_text_round_trips
                 acknowledged_ticket_commits_survive_reopening
-            }
-            clock_repair {
-                pending_deliveries_keep_their_pauses
-                future_timestamps_are_moved_to_now
             }
             stored_values {
                 user_relays_are_replaced

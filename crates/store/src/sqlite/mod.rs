@@ -7,12 +7,11 @@
 //! | `schema` | migrations |
 //! | `job`, `writer`, `readers`, `panic_signal` | the threads, their jobs, and the signal that one has panicked |
 //! | `inspect` | looking at a database without changing it |
-//! | `apply_commit`, `read`, `deliveries`, `idempotency_records`, `openid_records`, `settings`, `tickets`, `retention`, `clock_repair`, `damage` | the statements |
+//! | `apply_commit`, `read`, `deliveries`, `idempotency_records`, `openid_records`, `settings`, `tickets`, `retention`, `damage` | the statements |
 //! | `metrics`, `disk_space` | the writer's metrics, and whether there is enough disk space |
 //! | `codec` | values in columns |
 
 mod apply_commit;
-mod clock_repair;
 mod codec;
 mod damaged_rows;
 mod deliveries;
@@ -39,7 +38,6 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
 
 use async_trait::async_trait;
 use parking_lot::Mutex;
@@ -331,14 +329,6 @@ impl Store for SqliteStore {
 
     async fn forget_inbound(&self, before: UnixMillis, limit: usize) -> Result<usize, StoreError> {
         self.write(move |connection| retention::forget_inbound(connection, before, limit)).await
-    }
-
-    async fn clock_set_back(&self, now: UnixMillis, by: Duration) -> Result<(), StoreError> {
-        self.write(move |connection| clock_repair::set_back(connection, now, by)).await
-    }
-
-    async fn latest_record(&self) -> Result<Option<UnixMillis>, StoreError> {
-        self.read(clock_repair::latest_record).await
     }
 
     async fn forget_kept_keys(&self, before: UnixMillis, limit: usize) -> Result<usize, StoreError> {

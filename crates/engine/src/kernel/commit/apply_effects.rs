@@ -43,14 +43,14 @@ impl AfterCommit {
             for observer in &self.observers {
                 observer.committed(&committed(step, *head, now));
             }
-            current.push(!step.finished && self.update_index(step, *head, now));
+            current.push(!step.finished && self.update_index(step, *head));
         }
         for (step, head) in steps.iter().zip(heads).filter(|(step, _)| step.finished) {
             self.finish(step, *head, now);
         }
         for ((step, head), current) in steps.into_iter().zip(heads).zip(current) {
             let id = step.id;
-            self.publish(id, head.next_index, &step.events, &[id], now);
+            self.publish(id, head.next_index, &step.events, &[id]);
             let sends = current && step.sends();
             for user in step.unstored_relays {
                 self.outbox.remember_user(user);
@@ -78,28 +78,28 @@ impl AfterCommit {
                 self.signers.end(id);
             }
             if step.looks_up {
-                self.watcher.look_up_soon(id, now);
+                self.watcher.look_up_soon(id);
             }
         }
     }
 
     /// Events were committed to the reserved stream. Several operations append to it at the same time, and a later commit may
     /// arrive here first.
-    pub(super) fn announce(&self, announced: Vec<Announced>, head: Head, now: UnixMillis) {
+    pub(super) fn announce(&self, announced: Vec<Announced>, head: Head) {
         let id = StreamId::SUBSCRIPTIONS;
         let (events, queues): (Vec<_>, Vec<_>) = announced.into_iter().map(|new| (new.event, new.queue)).unzip();
         self.core.index.change(id, |stream| stream.next_index = stream.next_index.max(head.next_index));
         self.core.metrics.events(&events);
-        self.publish(id, head.next_index, &events, &queues, now);
+        self.publish(id, head.next_index, &events, &queues);
     }
 
-    fn publish(&self, id: StreamId, next_index: u64, events: &[NewEvent], queues: &[StreamId], now: UnixMillis) {
+    fn publish(&self, id: StreamId, next_index: u64, events: &[NewEvent], queues: &[StreamId]) {
         if events.is_empty() {
             return;
         }
         self.feed.publish(id, next_index, events);
         for queue in queues {
-            self.webhooks.deliver_soon(*queue, now);
+            self.webhooks.deliver_soon(*queue);
         }
     }
 
@@ -134,8 +134,8 @@ impl AfterCommit {
             self.feed.end(id);
         }
         if let Some(stream) = removed {
-            if let Some(at) = stream.wake_at {
-                self.core.timers.cancel(at, id, Alarm::Wake);
+            if let Some(wake) = stream.wake {
+                self.core.timers.cancel(wake.due, id, Alarm::Wake);
             }
             if let Some(at) = stream.resend_at {
                 self.core.timers.cancel(at, id, Alarm::Resend);

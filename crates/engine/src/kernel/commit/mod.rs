@@ -41,18 +41,20 @@ pub(crate) struct Change {
     pub(crate) expected: Revision,
     /// Correlation keys that it did not have before.
     pub(crate) claims: Vec<CorrelationKey>,
+    /// When the step happened, by the operation's own time ([`Index::time_of`]); `None`: at the time of the commit.
+    pub(crate) at: Option<UnixMillis>,
 }
 
 impl Change {
     /// A new operation.
     pub(crate) fn start(id: StreamId, operation: Operation, effects: Vec<Effect>) -> Self {
         let claims = operation.correlations();
-        Self { id, operation, effects, expected: Revision::New, claims }
+        Self { id, operation, effects, expected: Revision::New, claims, at: None }
     }
 
     /// A step of an operation that keeps the correlation keys it has.
     pub(crate) fn step(id: StreamId, revision: u64, operation: Operation, effects: Vec<Effect>) -> Self {
-        Self { id, operation, effects, expected: Revision::At(revision), claims: Vec::new() }
+        Self { id, operation, effects, expected: Revision::At(revision), claims: Vec::new(), at: None }
     }
 }
 
@@ -112,7 +114,7 @@ impl Committer {
         for change in self.gatherer.changes_for_notes(changes, now).await? {
             let expected = change.expected;
             let (step, user_relays, announces) = Step::of(change, now);
-            commits.push(self.commit_of(&step, expected, user_relays, now)?);
+            commits.push(self.commit_of(&step, expected, user_relays)?);
             announced.extend(announces);
             steps.push(step);
         }
@@ -143,24 +145,18 @@ impl Committer {
         self.after_commit.apply_effects(steps, &heads, now);
         drop(committing);
         if let Some(head) = announcement {
-            self.after_commit.announce(announced, head, now);
+            self.after_commit.announce(announced, head);
         }
         Ok(None)
     }
 
-    fn commit_of(
-        &self,
-        step: &Step,
-        expected: Revision,
-        user_relays: Vec<UserRelays>,
-        now: UnixMillis,
-    ) -> Result<Commit, StoreError> {
+    fn commit_of(&self, step: &Step, expected: Revision, user_relays: Vec<UserRelays>) -> Result<Commit, StoreError> {
         let operation = &step.operation;
         Ok(Commit {
             operation: step.id,
             kind: operation.kind(),
             expected,
-            at: now,
+            at: step.at,
             state: operation.to_state().map_err(|_| StoreError::Unreadable("an operation's state"))?,
             finished: step.finished,
             kept: if step.finished { operation.kept_correlations() } else { Vec::new() },

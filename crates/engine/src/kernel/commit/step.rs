@@ -11,6 +11,8 @@ use crate::{StreamId, UnixMillis};
 /// A step of one operation.
 pub(super) struct Step {
     pub(super) id: StreamId,
+    /// When it happened, by the operation's own time.
+    pub(super) at: UnixMillis,
     pub(super) operation: Operation,
     pub(super) is_new: bool,
     pub(super) events: Vec<NewEvent>,
@@ -52,11 +54,12 @@ pub(super) struct Announced {
 impl Step {
     /// The step, the relays of users to remember, and the events for the reserved stream.
     pub(super) fn of(change: Change, now: UnixMillis) -> (Self, Vec<UserRelays>, Vec<Announced>) {
-        let Change { id, operation, effects, expected, claims } = change;
+        let Change { id, operation, effects, expected, claims, at } = change;
         let queue = operation.announcement_queue();
         let is_of_app = operation.is_of_app();
         let mut step = Self {
             id,
+            at: at.unwrap_or(now),
             operation,
             is_new: expected == Revision::New,
             events: Vec::new(),

@@ -128,7 +128,7 @@ async fn index_keeps_the_later_of_two_commits() {
     apply(step(NOW.plus(2 * MINUTE)), 3);
     apply(step(NOW.plus(MINUTE)), 2);
     let open = around.index.get(stream(1)).unwrap();
-    assert_eq!((open.revision, open.next_index, open.wake_at), (3, 3, Some(NOW.plus(2 * MINUTE))));
+    assert_eq!((open.revision, open.next_index, open.wake.map(|wake| wake.at)), (3, 3, Some(NOW.plus(2 * MINUTE))));
     assert_eq!(around.alarms_after(MINUTE).await, []);
     assert_eq!(around.alarms_after(MINUTE).await, [(stream(1), Alarm::Wake)]);
     around.stop().await;

@@ -2,18 +2,20 @@
 
 use super::apply_effects::AfterCommit;
 use super::step::Step;
+use crate::kernel::index::Wake;
 use crate::kernel::outbox::Outbox;
-use crate::kernel::timers::Alarm;
+use crate::kernel::timers::{Alarm, Due};
 use crate::ports::Head;
 use crate::{StreamId, UnixMillis};
 
 impl AfterCommit {
     /// Puts the operation into the index as it is now, with its timers; returns whether this is its latest commit so
     /// far.
-    pub(super) fn update_index(&self, step: &Step, head: Head, now: UnixMillis) -> bool {
+    pub(super) fn update_index(&self, step: &Step, head: Head) -> bool {
         let (id, operation) = (step.id, &step.operation);
         let (sends, paused) = (step.sends(), step.paused.filter(|_| !step.sends()));
-        let again = sends.then(|| now.plus(self.outbox.first_interval(operation.is_unattended())));
+        let again = sends.then(|| self.core.timers.after(self.outbox.first_interval(operation.is_unattended())));
+        let paused = paused.map(|until| self.core.timers.after(until.since(step.at)));
         let mut is_latest = true;
         let exists = self.core.index.change(id, |stream| {
             let before = *stream;
@@ -22,8 +24,9 @@ impl AfterCommit {
             if is_latest {
                 stream.revision = head.revision;
                 stream.next_index = head.next_index;
-                stream.stepped_at = now;
-                stream.wake_at = operation.wake_at();
+                if operation.wake_at() != before.wake.map(|wake| wake.at) {
+                    stream.wake = operation.wake_at().map(|at| self.wake(at, step));
+                }
                 stream.done = operation.is_done();
                 if sends || step.clears_outbox {
                     stream.attempts = u8::from(sends);
@@ -38,8 +41,8 @@ impl AfterCommit {
                 stream.resend_at = again;
             }
             // Under the index's lock, so that the later of two commits sets the timers last.
-            self.move_timer(id, (before.wake_at, stream.wake_at), Alarm::Wake);
-            self.move_timer(id, (before.resend_at, stream.resend_at), Alarm::Resend);
+            self.move_timer(id, (before.wake.map(|wake| wake.due), stream.wake.map(|wake| wake.due)), Alarm::Wake);
+            self.move_timer(id, (before.resend_at.map(Due::from), stream.resend_at.map(Due::from)), Alarm::Resend);
             for key in &step.claims {
                 self.core.index.claim(*key, id);
             }
@@ -53,14 +56,23 @@ impl AfterCommit {
         }
         if is_latest {
             match operation.watched() {
-                Some(hash) => self.watcher.watch(id, hash, !operation.is_unattended(), now),
+                Some(hash) => self.watcher.watch(id, hash, !operation.is_unattended()),
                 None => self.watcher.unwatch(id),
             }
         }
         is_latest
     }
 
-    fn move_timer(&self, id: StreamId, (before, after): (Option<UnixMillis>, Option<UnixMillis>), alarm: Alarm) {
+    fn wake(&self, at: UnixMillis, step: &Step) -> Wake {
+        let due = if step.operation.kind().is_woken_by_the_calendar() {
+            Due::Wall(at)
+        } else {
+            self.core.timers.after(at.since(step.at)).into()
+        };
+        Wake { at, due }
+    }
+
+    fn move_timer(&self, id: StreamId, (before, after): (Option<Due>, Option<Due>), alarm: Alarm) {
         if before == after {
             return;
         }

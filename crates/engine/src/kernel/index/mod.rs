@@ -8,12 +8,12 @@ mod participants;
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
 
 use parking_lot::RwLock;
 use usher_protocol::PublicKey;
 
 use self::participants::Participants;
+use super::timers::{Due, MonotonicMillis};
 use crate::ports::{CorrelationKey, OpenOperation};
 use crate::{StreamId, UnixMillis};
 
@@ -34,12 +34,10 @@ pub(crate) struct OpenStream {
     pub(crate) revision: u64,
     /// The index that the next event will get.
     pub(crate) next_index: u64,
-    /// When it was last committed.
-    pub(crate) stepped_at: UnixMillis,
-    /// When the operation wants to be woken.
-    pub(crate) wake_at: Option<UnixMillis>,
+    /// When the operation is woken.
+    pub(crate) wake: Option<Wake>,
     /// When its messages are sent again; `None` when there are none.
-    pub(crate) resend_at: Option<UnixMillis>,
+    pub(crate) resend_at: Option<MonotonicMillis>,
     /// How often they have been sent.
     pub(crate) attempts: u8,
     /// The `created_at` of the Nostr events that carry them now, once the first events were too old; 0 before that.
@@ -48,15 +46,23 @@ pub(crate) struct OpenStream {
     pub(crate) done: bool,
 }
 
+/// When an operation is woken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Wake {
+    /// By the operation's own time ([`Index::time_of`]).
+    pub(crate) at: UnixMillis,
+    /// When the alarm is due.
+    pub(crate) due: Due,
+}
+
 impl Index {
     /// Adds an operation that was open at the start.
-    pub(crate) fn load(&self, open: &OpenOperation, resend_at: Option<UnixMillis>) {
+    pub(crate) fn load(&self, open: &OpenOperation, wake: Option<Wake>, resend_at: Option<MonotonicMillis>) {
         let stream = OpenStream {
             revision: 0,
             // Not known for a damaged row: its events are read from the store.
             next_index: if open.damaged { u64::MAX } else { open.next_index },
-            stepped_at: open.at,
-            wake_at: open.wake_at,
+            wake,
             resend_at,
             attempts: 0,
             renewed_at: UnixMillis(0),
@@ -133,17 +139,22 @@ impl Index {
         Some(*stream)
     }
 
-    /// The clock was set back by `by`: moves the times at which messages are sent again.
-    pub(crate) fn bring_resends_forward(&self, by: Duration) {
-        for stream in self.streams.write().values_mut() {
-            stream.resend_at = stream.resend_at.map(|at| at.minus(by));
+    /// The time for an operation that wants to be woken at `wake_at`: that of the wall clock, `wall`, unless that was set back
+    /// since. Then the operation's time goes on, as its alarm does: otherwise it would find that its time has not come
+    /// when it is woken.
+    pub(crate) fn time_of(
+        &self,
+        id: StreamId,
+        wake_at: Option<UnixMillis>,
+        now: MonotonicMillis,
+        wall: UnixMillis,
+    ) -> UnixMillis {
+        match (wake_at, self.get(id).and_then(|stream| stream.wake)) {
+            (Some(wake_at), Some(Wake { at, due: Due::Monotonic(due) })) if at == wake_at => {
+                wall.max(at.minus(due.since(now)))
+            }
+            _ => wall,
         }
-    }
-
-    /// Operations whose last step was after `now`.
-    pub(crate) fn stepped_after(&self, now: UnixMillis) -> Vec<StreamId> {
-        let streams = self.streams.read();
-        streams.iter().filter(|(_, stream)| stream.stepped_at > now).map(|(id, _)| *id).collect()
     }
 
     /// Removes a finished operation and returns its entry.
@@ -213,8 +224,8 @@ mod tests {
     fn done_operations_do_not_count_as_open() {
         let index = Index::default();
         let [first, second] = [open(1, false), open(2, true)];
-        index.load(&first, None);
-        index.load(&second, None);
+        index.load(&first, None, None);
+        index.load(&second, None, None);
         assert_eq!((index.all(), index.len()), (2, 1));
         assert!(index.change(first.id, |stream| stream.done = true));
         assert_eq!((index.all(), index.len()), (2, 0));
@@ -238,8 +249,8 @@ mod tests {
     fn key_claimed_by_another_operation_is_not_removed() {
         let index = Index::default();
         let [first, second] = [open(1, false), open(2, false)];
-        index.load(&first, None);
-        index.load(&second, None);
+        index.load(&first, None, None);
+        index.load(&second, None, None);
         let key = first.correlations[0];
         index.claim(key, second.id);
         index.remove(first.id, &first.correlations);

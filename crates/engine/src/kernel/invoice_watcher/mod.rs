@@ -22,11 +22,11 @@ use usher_protocol::message::PaymentHash;
 use self::lookup_turns::{LookupClass, LookupTurns, Turn};
 use self::schedule::{FIRST_LOOKUPS, Schedule};
 use super::lightning_metrics::{LightningCallKind, LightningMetrics};
-use super::timers::Alarm;
+use super::timers::{Alarm, MonotonicMillis};
+use crate::StreamId;
 use crate::kernel::core::Core;
 use crate::operations::Input;
 use crate::ports::{InvoiceStatus, Lightning};
-use crate::{StreamId, UnixMillis};
 
 /// Look-ups of watched invoices that run at the same time.
 const CONCURRENT_LOOKUPS: usize = 32;
@@ -48,7 +48,7 @@ pub(crate) struct InvoiceWatcher {
 struct Watch {
     hash: PaymentHash,
     /// When it is looked up next; `None` while it is looked up, or waits for its turn.
-    at: Option<UnixMillis>,
+    at: Option<MonotonicMillis>,
     /// It waits for its turn.
     waits: bool,
     /// How often it was looked up in this stage.
@@ -74,7 +74,7 @@ struct Watched {
 }
 
 impl Watch {
-    fn new(hash: PaymentHash, at: UnixMillis, over: bool, awaited: bool) -> Self {
+    fn new(hash: PaymentHash, at: MonotonicMillis, over: bool, awaited: bool) -> Self {
         let at = Some(at);
         Self { hash, at, waits: false, times: 0, over, awaited, with_all: false, urgent: false, again: false }
     }
@@ -141,7 +141,8 @@ impl InvoiceWatcher {
     }
 
     /// Watches the operation's invoice, unless it is watched already. `awaited`: a user is about to pay it.
-    pub(crate) fn watch(&self, id: StreamId, hash: PaymentHash, awaited: bool, now: UnixMillis) {
+    pub(crate) fn watch(&self, id: StreamId, hash: PaymentHash, awaited: bool) {
+        let now = self.core.timers.now();
         let over = self.core.index.get(id).is_some_and(|stream| stream.done);
         let mut watched = self.watched.lock();
         let before = match watched.by_stream.get(&id) {
@@ -164,7 +165,8 @@ impl InvoiceWatcher {
     }
 
     /// After a restart: the invoice is looked up at its turn, because notifications were missed meanwhile.
-    pub(crate) fn watch_again(&self, id: StreamId, hash: PaymentHash, over: bool, now: UnixMillis) {
+    pub(crate) fn watch_again(&self, id: StreamId, hash: PaymentHash, over: bool) {
+        let now = self.core.timers.now();
         let watch = Watch { with_all: true, ..Watch::new(hash, now, over, true) };
         self.watched.lock().put(id, watch);
         self.core.timers.set(now, id, Alarm::LookUp);
@@ -178,7 +180,8 @@ impl InvoiceWatcher {
     }
 
     /// Requests a look-up now, for example because the payer claims to have paid.
-    pub(crate) fn look_up_soon(&self, id: StreamId, now: UnixMillis) {
+    pub(crate) fn look_up_soon(&self, id: StreamId) {
+        let now = self.core.timers.now();
         let mut watched = self.watched.lock();
         let Some(watch) = watched.by_stream.get_mut(&id) else { return };
         if watch.at.is_none() && !watch.waits {
@@ -196,7 +199,8 @@ impl InvoiceWatcher {
     }
 
     /// The backend was away and reported nothing meanwhile: all invoices are looked up, one after the other.
-    pub(crate) fn look_up_all(&self, now: UnixMillis) {
+    pub(crate) fn look_up_all(&self) {
+        let now = self.core.timers.now();
         let mut watched = self.watched.lock();
         for (id, watch) in &mut watched.by_stream {
             if let Some(before) = watch.at
@@ -210,22 +214,9 @@ impl InvoiceWatcher {
         }
     }
 
-    /// The clock was set back by `by`: moves the look-ups to when they would have been made.
-    pub(crate) fn bring_forward(&self, by: Duration) {
-        let mut watched = self.watched.lock();
-        for (id, watch) in &mut watched.by_stream {
-            if let Some(before) = watch.at {
-                let at = before.minus(by);
-                watch.at = Some(at);
-                self.core.timers.cancel(before, *id, Alarm::LookUp);
-                self.core.timers.set(at, *id, Alarm::LookUp);
-            }
-        }
-    }
-
     /// The timer of an invoice has fired. Never waits.
     pub(crate) fn due(self: &Arc<Self>, id: StreamId) {
-        let now = self.core.clock.now();
+        let now = self.core.timers.now();
         let mut watched = self.watched.lock();
         let Watched { by_stream, turns, .. } = &mut *watched;
         let due = |watch: &&mut Watch| watch.at.is_some_and(|at| at <= now);
@@ -310,7 +301,7 @@ impl InvoiceWatcher {
 
     /// Sets the timer of the next look-up.
     fn looked_up(&self, id: StreamId, failed: bool) {
-        let now = self.core.clock.now();
+        let now = self.core.timers.now();
         let mut watched = self.watched.lock();
         let (open, over) = (watched.count(false), watched.count(true));
         let is_running = |watch: &&mut Watch| watch.at.is_none() && !watch.waits;

@@ -68,11 +68,11 @@ mod tests {
     use usher_protocol::message::PaymentHash;
 
     use super::*;
-    use crate::UnixMillis;
+    use crate::kernel::timers::MonotonicMillis;
 
     fn watch(times: u8, over: bool, awaited: bool) -> Watch {
         let hash = PaymentHash::from_bytes([1; 32]);
-        Watch { times, ..Watch::new(hash, UnixMillis(0), over, awaited) }
+        Watch { times, ..Watch::new(hash, MonotonicMillis(0), over, awaited) }
     }
 
     #[test]

@@ -3,7 +3,7 @@ use std::sync::atomic::Ordering;
 use usher_protocol::message::Preimage;
 
 use super::*;
-use crate::kernel::fixtures::{Around, NOW, ScriptedBackend, stream, within};
+use crate::kernel::fixtures::{Around, ScriptedBackend, stream, within};
 use crate::ports::Settlement;
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -21,7 +21,7 @@ fn preimage() -> Preimage {
 
 fn watch(around: &Around, watcher: &InvoiceWatcher, n: u8) {
     around.open(stream(n));
-    watcher.watch(stream(n), preimage().payment_hash(), true, NOW);
+    watcher.watch(stream(n), preimage().payment_hash(), true);
 }
 
 #[tokio::test]
@@ -50,11 +50,11 @@ async fn request_during_a_look_up_triggers_another_at_once() {
     let (around, backend) = (Around::new(), ScriptedBackend::gated());
     let watcher = watcher(&around, &backend);
     watch(&around, &watcher, 1);
-    watcher.look_up_soon(stream(1), NOW);
+    watcher.look_up_soon(stream(1));
     assert_eq!(around.alarms_after(Duration::ZERO).await, [(stream(1), Alarm::LookUp)]);
     watcher.due(stream(1));
     within("it is looked up", || (backend.made("look_up_invoice") == 1).then_some(())).await;
-    watcher.look_up_soon(stream(1), NOW);
+    watcher.look_up_soon(stream(1));
     backend.gate.add_permits(1);
     within("its timer is set", || watcher.watched.lock().by_stream[&stream(1)].at.map(|_| ())).await;
     assert_eq!(around.alarms_after(Duration::ZERO).await, [(stream(1), Alarm::LookUp)]);
@@ -80,14 +80,14 @@ async fn unwatched_invoice_has_no_timer_and_is_not_counted() {
     let watcher = watcher(&around, &backend);
     watch(&around, &watcher, 1);
     watch(&around, &watcher, 2);
-    watcher.watch_again(stream(3), preimage().payment_hash(), true, NOW);
+    watcher.watch_again(stream(3), preimage().payment_hash(), true);
     assert_eq!((watcher.count(), watcher.open_count()), (3, 2));
     watcher.unwatch(stream(1));
     watcher.unwatch(stream(3));
     assert_eq!((watcher.count(), watcher.open_count()), (1, 1));
     assert_eq!(around.alarms_after(60 * SECOND).await, [(stream(2), Alarm::LookUp)]);
     // One whose operation is not in the index is not watched: it has just finished.
-    watcher.watch(stream(4), preimage().payment_hash(), true, NOW);
+    watcher.watch(stream(4), preimage().payment_hash(), true);
     assert_eq!(watcher.count(), 1);
     around.stop().await;
 }

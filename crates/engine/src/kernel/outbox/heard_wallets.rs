@@ -27,13 +27,9 @@ impl HeardWallets {
         self.last.lock().put(key, now);
     }
 
-    /// Whether a message of this key has arrived after `at`.
-    pub(super) fn heard_after(&self, key: &PublicKey, at: UnixMillis) -> bool {
-        self.last.lock().peek(key).is_some_and(|heard| *heard > at)
-    }
-
-    /// The clock was set back: the times mean nothing any more.
-    pub(super) fn clear(&self) {
-        self.last.lock().clear();
+    /// Whether a message of this key has arrived after `at`. A time after `now` is of a clock that was set back since, and says
+    /// nothing.
+    pub(super) fn heard_between(&self, key: &PublicKey, at: UnixMillis, now: UnixMillis) -> bool {
+        self.last.lock().peek(key).is_some_and(|heard| *heard > at && *heard <= now)
     }
 }

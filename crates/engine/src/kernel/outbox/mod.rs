@@ -32,7 +32,7 @@ use self::heard_wallets::HeardWallets;
 use self::schedule::{LATE, MANY_CHARGES, after_restart, interval, is_current};
 use self::user_relays::UserRelayCache;
 use super::invoice_watcher::InvoiceWatcher;
-use super::timers::Alarm;
+use super::timers::{Alarm, MonotonicMillis};
 use crate::kernel::core::Core;
 use crate::ports::{Messenger, OutboxMessage, OutgoingMessage, StoreError, Table, UserRelays};
 use crate::{StreamId, UnixMillis};
@@ -133,26 +133,6 @@ impl Outbox {
     /// The number of attempts after which a message is repeated rarely.
     pub(crate) const LATE: u8 = LATE;
 
-    /// The clock was set back by `by`: moves the repetitions to when they would have been sent.
-    pub(crate) fn bring_forward(&self, by: Duration) {
-        self.heard.clear();
-        self.core.index.bring_resends_forward(by);
-        self.core.timers.bring_forward(Alarm::Resend, by);
-    }
-
-    /// The clock was set forward: sends everything unanswered as after a restart, because the times of the repetitions are
-    /// in the past.
-    pub(crate) fn resend_all(&self) {
-        let now = self.core.clock.now();
-        for (nth, id) in (0..).zip(self.core.timers.take(Alarm::Resend)) {
-            let at = now.plus(after_restart(nth));
-            let stream = self.core.index.update(id, |stream| stream.resend_at = stream.resend_at.map(|_| at));
-            if stream.is_some_and(|stream| stream.resend_at.is_some()) {
-                self.core.timers.set(at, id, Alarm::Resend);
-            }
-        }
-    }
-
     /// Sends messages until the engine stops.
     pub(crate) async fn run(self: Arc<Self>, mut jobs: mpsc::Receiver<SendJob>) {
         while let Some(Some(job)) = self.core.tasks.unless_stopped(jobs.recv()).await {
@@ -182,21 +162,21 @@ impl Outbox {
 
     async fn send_again(&self, id: StreamId) -> Result<(), StoreError> {
         let charges = self.charges_like(id).await?;
-        let now = self.core.clock.now();
+        let (timers, now) = (&self.core.timers, self.core.clock.now());
         let (mut again, mut was_sent) = (None, false);
         self.core.index.update(id, |stream| {
             // Otherwise the alarm is of messages that have been replaced.
-            if stream.resend_at.is_some_and(|at| at <= now) {
+            if stream.resend_at.is_some_and(|at| at <= timers.now()) {
                 was_sent = stream.attempts > 0;
                 stream.attempts = stream.attempts.saturating_add(1);
-                again = Some(now.plus(interval(stream.attempts, charges, &*self.core.randomness)));
+                again = Some(timers.after(interval(stream.attempts, charges, &*self.core.randomness)));
                 stream.resend_at = again;
             }
         });
         let Some(at) = again else { return Ok(()) };
-        self.core.timers.set(at, id, Alarm::Resend);
+        timers.set(at, id, Alarm::Resend);
         if self.core.index.get(id).is_none() {
-            self.core.timers.cancel(at, id, Alarm::Resend); // finished just now
+            timers.cancel(at, id, Alarm::Resend); // finished just now
         }
         let messages = match self.core.store.outbox(id).await {
             Err(StoreError::Unreadable(_)) => {
@@ -207,13 +187,13 @@ impl Outbox {
         };
         let pause = messages.iter().map(|message| message.not_before).max().unwrap_or_default();
         if now < pause && pause <= now.plus(LONGEST_PAUSE) {
-            self.postpone(id, at, pause);
+            self.postpone(id, at, timers.after(pause.since(now)));
             return Ok(());
         }
         if messages.iter().all(|message| now >= message.until) {
             // Nothing to send any more, unless other messages have replaced them meanwhile.
             self.core.index.update(id, |stream| stream.resend_at = stream.resend_at.filter(|next| *next != at));
-            self.core.timers.cancel(at, id, Alarm::Resend);
+            timers.cancel(at, id, Alarm::Resend);
             return Ok(());
         }
         self.send_all(id, messages, was_sent).await
@@ -221,7 +201,7 @@ impl Outbox {
 
     /// The operation's messages could not be sent: they are sent a moment later, and nobody has them yet.
     fn send_soon(&self, id: StreamId) {
-        let at = self.core.clock.now().plus(SOON);
+        let at = self.core.timers.after(SOON);
         let mut before = None;
         self.core.index.update(id, |stream| {
             before = stream.resend_at;
@@ -236,7 +216,7 @@ impl Outbox {
     }
 
     /// Postpones the repetition that was due `at` some time to the end of the `pause`; after it, repetitions are rare.
-    fn postpone(&self, id: StreamId, at: UnixMillis, pause: UnixMillis) {
+    fn postpone(&self, id: StreamId, at: MonotonicMillis, pause: MonotonicMillis) {
         let stream = self.core.index.update(id, |stream| {
             if stream.resend_at == Some(at) {
                 (stream.resend_at, stream.attempts) = (Some(pause), LATE);
@@ -263,7 +243,7 @@ impl Outbox {
                 message.made_at = self.renewed_at(id, now);
                 message.participants.clone_from(&everybody);
             } else if were_sent {
-                message.recipients.retain(|key| !self.heard.heard_after(key, message.made_at));
+                message.recipients.retain(|key| !self.heard.heard_between(key, message.made_at, now));
                 if message.recipients.is_empty() {
                     continue;
                 }

@@ -43,7 +43,7 @@ fn message() -> OutboxMessage {
 /// An operation whose message is to be sent again after a second.
 fn open(around: &Around, store: &MemoryStore, n: u8) {
     around.open(stream(n));
-    let at = NOW.plus(SECOND);
+    let at = around.timers.after(SECOND);
     around.index.update(stream(n), |open| (open.resend_at, open.attempts) = (Some(at), 1));
     around.timers.set(at, stream(n), Alarm::Resend);
     store.set_outbox(stream(n), vec![message()]);
@@ -111,7 +111,7 @@ async fn messages_of_finished_operations_are_not_sent() {
     around.index.update(stream(1), |open| open.resend_at = None);
     outbox.send(stream(1), vec![message()]);
     within("the queue is empty", || (outbox.queue.capacity() == QUEUE).then_some(())).await;
-    around.index.update(stream(1), |open| open.resend_at = Some(NOW));
+    around.index.update(stream(1), |open| open.resend_at = Some(around.timers.now()));
     outbox.resend(stream(1)).await;
     assert_eq!(outbox.sender_of(&next(&mut sent).await.1[0]), Some(stream(1)));
     assert!(sent.try_recv().is_err());
@@ -127,7 +127,7 @@ async fn message_for_which_the_queue_has_no_room_is_sent_soon() {
     (0..QUEUE).for_each(|_| outbox.send(stream(2), Vec::new()));
     outbox.send(stream(1), vec![message()]);
     let soon = around.index.get(stream(1)).unwrap();
-    assert_eq!((soon.resend_at, soon.attempts), (Some(NOW.plus(SOON)), 0));
+    assert_eq!((soon.resend_at, soon.attempts), (Some(around.timers.after(SOON)), 0));
     around.tasks.spawn(Arc::clone(&outbox).run(jobs));
     for id in around.alarms_after(SOON).await.into_iter().map(|(id, _)| id) {
         outbox.heard(key(1));

@@ -28,7 +28,7 @@ pub use self::operator_view::RetryError;
 use self::outcomes::{ReceiverHealth, Unrecorded};
 use self::pending_streams::{Loaded, PendingStreams};
 use self::schedule::{GIVE_UP_AFTER, interval};
-use super::timers::Alarm;
+use super::timers::{Alarm, left};
 use crate::kernel::core::Core;
 use crate::ports::{
     Delivery, DeliveryAttempt, DeliveryStatus, DeliveryStore, Posted, StoreError, Table, WebhookSender,
@@ -97,9 +97,9 @@ impl WebhookDispatcher {
     }
 
     /// Events of `stream` were committed: they are due at once.
-    pub(crate) fn deliver_soon(&self, stream: StreamId, now: UnixMillis) {
+    pub(crate) fn deliver_soon(&self, stream: StreamId) {
         if self.is_on() && self.streams.lock().note(stream) {
-            self.core.timers.set(now, stream, Alarm::Deliver);
+            self.core.timers.set(self.core.timers.now(), stream, Alarm::Deliver);
         }
     }
 
@@ -125,7 +125,7 @@ impl WebhookDispatcher {
             return Ok(());
         }
         let begin = self.streams.lock().ask();
-        let soon = self.core.clock.now().plus(SOON);
+        let now = self.core.clock.now();
         let (mut after, mut more, mut loaded) = (begin, begin.is_some(), 0);
         let end = 'pages: loop {
             let pending = match self.store.pending_queues(after, PAGE).await {
@@ -136,10 +136,13 @@ impl WebhookDispatcher {
                 }
             };
             for (stream, due_at) in &pending {
-                let what = self.streams.lock().load(*stream, *due_at <= soon);
+                let wait = due_at.since(now);
+                let what = self.streams.lock().load(*stream, wait <= SOON);
                 match what {
                     Loaded::New => {
-                        self.core.timers.set(*due_at, *stream, Alarm::Deliver);
+                        // A later time may be of a clock that was ahead: then its delivery says how long its pause was.
+                        let at = self.core.timers.after(wait.min(SOON));
+                        self.core.timers.set(at, *stream, Alarm::Deliver);
                         loaded += 1;
                     }
                     Loaded::Known => {}
@@ -184,21 +187,22 @@ impl WebhookDispatcher {
                 Some((stream, Arc::clone(&self.permits).acquire_owned().await.ok()?))
             };
             let Some(Some((stream, permit))) = self.core.tasks.unless_stopped(next).await else { return };
-            let begins = self.streams.lock().begin(stream);
-            if begins {
-                self.core.tasks.spawn(Arc::clone(&self).deliver_stream(stream, permit));
+            let begins = self.streams.lock().begin(stream, self.core.timers.now());
+            if let Some(is_over) = begins {
+                self.core.tasks.spawn(Arc::clone(&self).deliver_stream(stream, is_over, permit));
             }
         }
     }
 
-    /// Delivers the pending events of one stream, one after the other, until it must wait or others need its permit.
-    async fn deliver_stream(self: Arc<Self>, stream: StreamId, _permit: OwnedSemaphorePermit) {
+    /// Delivers the pending events of one stream, one after the other, until it must wait or others need its permit. The pause
+    /// before the first attempt, if there is one, `is_over` whatever the wall clock shows.
+    async fn deliver_stream(self: Arc<Self>, stream: StreamId, mut is_over: bool, _permit: OwnedSemaphorePermit) {
         let _guard = PanicGuard { streams: &self.streams, stream };
         loop {
-            match self.deliver_next(stream).await {
+            match self.deliver_next(stream, std::mem::take(&mut is_over)).await {
                 Ok(Next::Stop) => return,
                 Ok(Next::Now) if self.permits.available_permits() == 0 => {
-                    self.deliver_at(stream, self.core.clock.now());
+                    self.deliver_after(stream, Duration::ZERO, false);
                     break;
                 }
                 Ok(Next::Now) => {}
@@ -207,14 +211,13 @@ impl WebhookDispatcher {
                         break;
                     }
                 }
-                Ok(Next::At(at)) => {
-                    self.deliver_at(stream, at);
+                Ok(Next::After(pause)) => {
+                    self.deliver_after(stream, pause, true);
                     break;
                 }
                 Err(failure) => {
                     warn!(stream_id = %stream, error = ?failure, "a delivery waits for the store");
-                    let again = self.core.clock.now().plus(self.unrecorded.pause(stream));
-                    self.deliver_at(stream, again);
+                    self.deliver_after(stream, self.unrecorded.pause(stream), false);
                     break;
                 }
             }
@@ -224,26 +227,27 @@ impl WebhookDispatcher {
         }
     }
 
-    fn deliver_at(&self, stream: StreamId, at: UnixMillis) {
-        let soon = at <= self.core.clock.now().plus(SOON);
-        if self.streams.lock().later(stream, soon) {
+    /// The stream is delivered after `wait`; `is_pause`: which is the pause before its next attempt.
+    fn deliver_after(&self, stream: StreamId, wait: Duration, is_pause: bool) {
+        let at = self.core.timers.after(wait);
+        if self.streams.lock().later(stream, is_pause.then_some(at), wait <= SOON) {
             self.core.timers.set(at, stream, Alarm::Deliver);
         }
     }
 
-    async fn deliver_next(&self, queue: StreamId) -> Result<Next, StoreError> {
+    async fn deliver_next(&self, queue: StreamId, is_over: bool) -> Result<Next, StoreError> {
         let Some(sender) = &self.sender else { return Ok(Next::Nothing) };
         if self.core.tasks.is_stopping() {
             return Ok(Next::Stop);
         }
+        let now = self.core.clock.now();
         if let Some(attempt) = self.unrecorded.get(queue) {
-            let next = next_after(&attempt);
+            let next = next_after(&attempt, now);
             return self.record(queue, attempt).await.map(|()| next);
         }
         if self.unrecorded.is_full() {
-            return Ok(Next::At(self.core.clock.now().plus(ASK_AGAIN_AFTER)));
+            return Ok(Next::After(ASK_AGAIN_AFTER));
         }
-        let now = self.core.clock.now();
         let delivery = match self.store.next_delivery(queue).await {
             Ok(Some(delivery)) => delivery,
             Ok(None) => return Ok(Next::Nothing),
@@ -256,8 +260,10 @@ impl WebhookDispatcher {
             }
             Err(failure) => return Err(failure),
         };
-        if delivery.due_at > now {
-            return Ok(Next::At(delivery.due_at));
+        let set_at = delivery.last_attempt_at.unwrap_or_default().max(delivery.since);
+        let pause = left(delivery.due_at, set_at, now);
+        if !is_over && !pause.is_zero() {
+            return Ok(Next::After(pause));
         }
         let posted = tokio::select! {
             biased;
@@ -268,7 +274,7 @@ impl WebhookDispatcher {
         self.health.observe(&posted, self.core.clock.monotonic());
         let stream = delivery.stream;
         let attempt = self.attempt(&delivery, posted);
-        let next = next_after(&attempt);
+        let next = next_after(&attempt, attempt.at);
         if attempt.status == DeliveryStatus::Failed {
             let index = attempt.index;
             warn!(stream_id = %stream, index, "a webhook delivery is given up; it can be retried");
@@ -325,9 +331,9 @@ impl Drop for PanicGuard<'_> {
 }
 
 /// What comes next on a stream after this attempt.
-const fn next_after(attempt: &DeliveryAttempt) -> Next {
+fn next_after(attempt: &DeliveryAttempt, now: UnixMillis) -> Next {
     match attempt.status {
-        DeliveryStatus::Pending => Next::At(attempt.due_at),
+        DeliveryStatus::Pending => Next::After(left(attempt.due_at, attempt.at, now)),
         DeliveryStatus::Delivered | DeliveryStatus::Failed => Next::Now,
     }
 }
@@ -337,7 +343,7 @@ enum Next {
     /// Another delivery may be due.
     Now,
     /// Nothing before then.
-    At(UnixMillis),
+    After(Duration),
     /// Nothing is pending.
     Nothing,
     /// The engine stops.

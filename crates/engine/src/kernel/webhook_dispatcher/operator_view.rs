@@ -98,7 +98,7 @@ impl WebhookDispatcher {
         }
         // Whatever the stream waits for: a superfluous timer does no harm.
         self.streams.lock().hurry(delivery.queue);
-        self.core.timers.set(now, delivery.queue, Alarm::Deliver);
+        self.core.timers.set(self.core.timers.now(), delivery.queue, Alarm::Deliver);
         Ok(Some(delivery))
     }
 

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use crate::StreamId;
+use crate::kernel::timers::MonotonicMillis;
 
 /// Streams with pending deliveries.
 pub(super) struct PendingStreams {
@@ -19,8 +20,8 @@ pub(super) struct PendingStreams {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Progress {
-    /// Its timer is set, or it waits for a permit.
-    Scheduled,
+    /// Its timer is set, or it waits for a permit. The time is when the pause before its next attempt is over, if that is known.
+    Scheduled(Option<MonotonicMillis>),
     /// It is being delivered; `true`: an event was added meanwhile.
     Delivering(bool),
 }
@@ -48,14 +49,14 @@ impl PendingStreams {
     pub(super) fn note(&mut self, stream: StreamId) -> bool {
         let full = self.known.len() >= self.room;
         match self.known.get_mut(&stream) {
-            Some(Progress::Scheduled) => return false,
+            Some(Progress::Scheduled(_)) => return false,
             Some(Progress::Delivering(more)) => *more = true,
             None if full => {
                 self.more_in_store = true;
                 self.asked_in_vain = false;
             }
             None => {
-                self.known.insert(stream, Progress::Scheduled);
+                self.known.insert(stream, Progress::Scheduled(None));
                 return true;
             }
         }
@@ -71,7 +72,7 @@ impl PendingStreams {
         } else if !soon && self.known.len() >= self.room / 2 {
             Loaded::Later
         } else {
-            self.known.insert(stream, Progress::Scheduled);
+            self.known.insert(stream, Progress::Scheduled(None));
             Loaded::New
         }
     }
@@ -87,11 +88,11 @@ impl PendingStreams {
     }
 
     /// The stream is due `soon` or later; returns whether its timer must be set. One that is due later is left in the store when
-    /// room is needed for new ones.
-    pub(super) fn later(&mut self, stream: StreamId, soon: bool) -> bool {
+    /// room is needed for new ones. `pause`: when the pause before its next attempt is over, if there is one.
+    pub(super) fn later(&mut self, stream: StreamId, pause: Option<MonotonicMillis>, soon: bool) -> bool {
         let stays = soon || self.known.len() < self.room / 2;
         if stays {
-            self.known.insert(stream, Progress::Scheduled);
+            self.known.insert(stream, Progress::Scheduled(pause));
         } else {
             self.known.remove(&stream);
             self.more_in_store = true;
@@ -101,7 +102,7 @@ impl PendingStreams {
 
     /// There is no room for the stream in the queue for permits: it is left in the store.
     pub(super) fn put_off(&mut self, stream: StreamId) {
-        if let Some(Progress::Scheduled) = self.known.get(&stream) {
+        if let Some(Progress::Scheduled(_)) = self.known.get(&stream) {
             self.known.remove(&stream);
         }
         self.more_in_store = true;
@@ -120,12 +121,16 @@ impl PendingStreams {
         }
     }
 
-    /// Begins a stream's delivery; `false` if a delivery is already running, which then continues with the added events. Two
-    /// at a time would lose the order.
-    pub(super) fn begin(&mut self, stream: StreamId) -> bool {
-        let runs = matches!(self.known.get(&stream), Some(Progress::Delivering(_)));
+    /// Begins a stream's delivery; `None` if a delivery is already running, which then continues with the added events. Two
+    /// at a time would lose the order. Otherwise whether the pause before its next attempt is known to be over.
+    pub(super) fn begin(&mut self, stream: StreamId, now: MonotonicMillis) -> Option<bool> {
+        let (runs, is_over) = match self.known.get(&stream) {
+            Some(Progress::Delivering(_)) => (true, false),
+            Some(Progress::Scheduled(pause)) => (false, pause.is_some_and(|until| until <= now)),
+            None => (false, false),
+        };
         self.known.insert(stream, Progress::Delivering(runs));
-        !runs
+        (!runs).then_some(is_over)
     }
 
     /// Whether the store has streams that are not in memory.
@@ -157,6 +162,8 @@ impl PendingStreams {
 mod tests {
     use super::*;
 
+    const NOW: MonotonicMillis = MonotonicMillis(1_000);
+
     fn id(n: u8) -> StreamId {
         StreamId::from_bytes([n; 16])
     }
@@ -167,8 +174,8 @@ mod tests {
         streams.ask();
         for n in 0..100 {
             assert!(streams.note(id(n)), "{n}");
-            assert!(streams.begin(id(n)));
-            let stays = streams.later(id(n), false);
+            assert!(streams.begin(id(n), NOW).is_some());
+            let stays = streams.later(id(n), None, false);
             assert_eq!(stays, n < 3, "{n}");
         }
         assert!(streams.has_more());
@@ -183,7 +190,7 @@ mod tests {
         assert_eq!((0..20).filter(|n| streams.note(id(*n))).count(), 8);
         assert!(streams.has_more() && !streams.has_room_for_more());
         for n in 0..7 {
-            assert!(streams.begin(id(n)) && streams.rest(id(n)));
+            assert!(streams.begin(id(n), NOW).is_some() && streams.rest(id(n)));
         }
         assert!(streams.has_room_for_more());
         assert_eq!(streams.ask(), None);
@@ -204,9 +211,18 @@ mod tests {
         assert_eq!(loaded, [[Loaded::New; 4], [Loaded::Later; 4]].concat());
         streams.asked(None, true, 0);
         for n in 0..4 {
-            assert!(streams.begin(id(n)) && streams.rest(id(n)));
+            assert!(streams.begin(id(n), NOW).is_some() && streams.rest(id(n)));
         }
         assert!(streams.has_more() && !streams.has_room_for_more());
+    }
+
+    #[test]
+    fn pause_is_over_when_its_time_has_come_and_not_when_something_else_wakes_the_stream() {
+        let mut streams = PendingStreams::new(8);
+        for (until, is_over) in [(NOW.0 + 1, false), (NOW.0, true)] {
+            assert!(streams.later(id(1), Some(MonotonicMillis(until)), true));
+            assert_eq!(streams.begin(id(1), NOW), Some(is_over));
+        }
     }
 
     #[test]
@@ -214,15 +230,15 @@ mod tests {
         let mut streams = PendingStreams::new(8);
         assert!(streams.note(id(1)));
         assert!(!streams.note(id(1)), "it has its timer");
-        assert!(streams.begin(id(1)));
-        assert!(!streams.begin(id(1)));
+        assert_eq!(streams.begin(id(1), NOW), Some(false));
+        assert_eq!(streams.begin(id(1), NOW), None);
         assert!(!streams.note(id(1)));
         assert!(!streams.rest(id(1)), "something was added");
         streams.put_off(id(1));
-        assert!(!streams.begin(id(1)), "it still runs");
+        assert_eq!(streams.begin(id(1), NOW), None, "it still runs");
         streams.hurry(id(1));
         assert!(!streams.rest(id(1)) && streams.rest(id(1)));
-        assert!(streams.begin(id(1)) && streams.later(id(1), true));
+        assert!(streams.begin(id(1), NOW).is_some() && streams.later(id(1), None, true));
         assert!(!streams.note(id(1)), "it waits for its turn");
         streams.put_off(id(1));
         assert!(streams.note(id(1)));

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 
 use super::*;
 use crate::event::Event;
-use crate::kernel::fixtures::{Around, MemoryDeliveries, NOW, stream, within};
+use crate::kernel::fixtures::{Around, MemoryDeliveries, stream, within};
 use crate::testing::Always;
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -70,12 +70,12 @@ async fn events_are_posted_in_order_and_a_refusal_blocks_only_its_stream() {
         fixture.store.add(stream(1), index);
     }
     fixture.app.refuses.store(true, Ordering::SeqCst);
-    fixture.webhooks.deliver_soon(stream(1), NOW);
+    fixture.webhooks.deliver_soon(stream(1));
     assert_eq!(fixture.pass(Duration::ZERO).await, [stream(1)]);
     fixture.attempts(stream(1), 0, 1).await;
     fixture.app.refuses.store(false, Ordering::SeqCst);
     fixture.store.add(stream(2), 0);
-    fixture.webhooks.deliver_soon(stream(2), NOW);
+    fixture.webhooks.deliver_soon(stream(2));
     assert_eq!(fixture.pass(Duration::ZERO).await, [stream(2)]);
     fixture.got(&[(stream(2), 0)]).await;
     // The pause of five seconds has begun with the recorded attempt.

@@ -35,7 +35,7 @@ use super::signer_request::{SignerFault, SignerNews, SignerOutcome, SignerReport
 use crate::UnixMillis;
 use crate::event_data::{EventData, LoginData};
 use crate::operations::conversation::Conversation;
-use crate::operations::{Effect, Input, SetBack, StateMachine, StepResult, emit, millis};
+use crate::operations::{Effect, Input, StateMachine, StepResult, emit, millis};
 use crate::ports::{CorrelationKey, Kept, OperationKind, SignerSession, UserSigner};
 
 /// The state of an authentication.
@@ -106,10 +106,6 @@ impl StateMachine for Authentication {
         Some(self.expires_at())
     }
 
-    fn clock_set_back(&mut self, set_back: SetBack, _: UnixMillis) {
-        Self::clock_set_back(self, set_back);
-    }
-
     fn correlations(&self) -> Vec<CorrelationKey> {
         vec![self.correlation()]
     }
@@ -147,10 +143,6 @@ impl Authentication {
 
     pub(crate) fn correlation(&self) -> CorrelationKey {
         CorrelationKey::challenge(&self.challenge)
-    }
-
-    pub(crate) fn clock_set_back(&mut self, set_back: SetBack) {
-        set_back.expiry(&mut self.expires_at);
     }
 
     pub(crate) fn step(&mut self, input: &Input, now: UnixMillis) -> StepResult {

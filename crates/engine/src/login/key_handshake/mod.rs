@@ -39,7 +39,7 @@ use usher_protocol::message::WalletMessage;
 
 use crate::event_data::{EventData, KeyHandshakeData, LoginData};
 use crate::operations::operation_note::Note;
-use crate::operations::{Effect, FollowUp, Input, SetBack, StateMachine, StepResult, emit, millis, optional_millis};
+use crate::operations::{Effect, FollowUp, Input, StateMachine, StepResult, emit, millis, optional_millis};
 use crate::ports::{CorrelationKey, OperationKind, UserRelays};
 use crate::{StreamId, UnixMillis};
 
@@ -158,10 +158,6 @@ impl StateMachine for KeyHandshake {
 
     fn wake_at(&self) -> Option<UnixMillis> {
         self.expires_at()
-    }
-
-    fn clock_set_back(&mut self, set_back: SetBack, _: UnixMillis) {
-        Self::clock_set_back(self, set_back);
     }
 
     fn correlations(&self) -> Vec<CorrelationKey> {
@@ -291,13 +287,6 @@ impl KeyHandshake {
             *closed = Some(kept_until);
         }
         vec![Effect::Finish]
-    }
-
-    pub(crate) fn clock_set_back(&mut self, set_back: SetBack) {
-        match &mut self.usage {
-            Usage::SingleUse { expires_at } => set_back.expiry(expires_at),
-            Usage::Reusable { .. } => {}
-        }
     }
 
     pub(crate) fn step(&mut self, input: &Input, now: UnixMillis) -> StepResult {

@@ -8,7 +8,7 @@ use super::tests::{events, handshake_event, login};
 use super::{Login, LoginMethod, LoginOrigin, LoginOver, LoginRedeemed, LoginState, RedeemFault};
 use crate::operations::fixtures::{NOW, approval, effects, handshake, signer_session, signer_signed, user};
 use crate::operations::operation_note::Note;
-use crate::operations::{Effect, Input, Operation, SetBack, StateMachine as _, StepResult};
+use crate::operations::{Effect, Input, Operation, StateMachine as _, StepResult};
 use crate::{StreamId, UnixMillis};
 use usher_protocol::login_proof::LoginChallenge;
 
@@ -127,14 +127,6 @@ fn nothing_is_redeemed_that_is_not_approved_or_leads_nowhere() {
         login.prove(user(1).public_key(), LoginMethod::Extension, NOW).unwrap();
         assert!(matches!(login.state(), LoginState::Approved { .. }) && !login.needs_code() && !login.has_code());
     }
-}
-
-#[test]
-fn clock_that_was_set_back_keeps_the_code_for_as_long() {
-    let (mut login, _) = by_wallet();
-    let by = Duration::from_secs(3_600);
-    login.clock_set_back(SetBack { by, created: false }, NOW.minus(by));
-    assert_eq!(login.wake_at(), Some(seconds(300).minus(by)));
 }
 
 #[test]

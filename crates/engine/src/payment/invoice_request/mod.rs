@@ -22,7 +22,7 @@ use usher_protocol::subkey::Permission;
 use crate::UnixMillis;
 use crate::event_data::{EventData, InvoiceData, PaymentData};
 use crate::operations::conversation::Conversation;
-use crate::operations::{Effect, Input, SetBack, StateMachine, StepResult, emit, millis};
+use crate::operations::{Effect, Input, StateMachine, StepResult, emit, millis};
 use crate::ports::{CorrelationKey, OperationKind};
 
 /// The terms of a request for an invoice.
@@ -86,10 +86,6 @@ impl StateMachine for InvoiceRequest {
         Some(self.expires_at())
     }
 
-    fn clock_set_back(&mut self, set_back: SetBack, _: UnixMillis) {
-        Self::clock_set_back(self, set_back);
-    }
-
     fn correlations(&self) -> Vec<CorrelationKey> {
         vec![self.correlation()]
     }
@@ -117,10 +113,6 @@ impl InvoiceRequest {
 
     pub(crate) fn correlation(&self) -> CorrelationKey {
         CorrelationKey::request(&self.request_id)
-    }
-
-    pub(crate) fn clock_set_back(&mut self, set_back: SetBack) {
-        set_back.expiry(&mut self.expires_at);
     }
 
     pub(crate) fn step(&mut self, input: &Input, now: UnixMillis) -> StepResult {

@@ -48,7 +48,7 @@ use usher_protocol::bolt11::Invoice;
 use crate::UnixMillis;
 use crate::event_data::{EventData, PaymentData};
 use crate::operations::{
-    BUDGET_WINDOW, Effect, Input, LightningRequest, SetBack, Spending, StateMachine, StepResult, emit, lease, millis,
+    BUDGET_WINDOW, Effect, Input, LightningRequest, Spending, StateMachine, StepResult, emit, lease, millis,
 };
 use crate::ports::{CorrelationKey, Finds, LightningError, OperationKind, OutgoingStatus, PaidInvoice, SignedPayment};
 
@@ -197,16 +197,16 @@ impl StateMachine for OutgoingPayment {
         Some(Self::wake_at(self))
     }
 
-    fn clock_set_back(&mut self, set_back: SetBack, now: UnixMillis) {
-        Self::clock_set_back(self, set_back, now);
-    }
-
     fn correlations(&self) -> Vec<CorrelationKey> {
         vec![self.correlation()]
     }
 
     fn is_done(&self) -> bool {
         Self::is_done(self)
+    }
+
+    fn is_by_wall_clock(&self, input: &Input) -> bool {
+        !matches!(input, Input::Timer)
     }
 
     fn lingers(&self) -> bool {
@@ -288,6 +288,8 @@ impl OutgoingPayment {
     }
 
     pub(crate) fn step(&mut self, input: &Input, now: UnixMillis) -> StepResult {
+        // If the clock was ahead when it started, the longest times count from now.
+        self.started_at = self.started_at.min(now);
         match input {
             Input::Timer if now >= self.wake_at() => self.woken(now),
             Input::Resumed => self.resumed(now),
@@ -297,18 +299,6 @@ impl OutgoingPayment {
             Input::PaymentSent { attempt, result: Err(failure) } => self.failed(*attempt, failure, now),
             Input::PaymentStatus(status) => self.looked_up(status, now),
             _ => StepResult::Ignored,
-        }
-    }
-
-    pub(crate) fn clock_set_back(&mut self, set_back: SetBack, now: UnixMillis) {
-        set_back.moment(&mut self.started_at, now);
-        set_back.expiry(&mut self.expires_at);
-        match &mut self.phase {
-            // The request itself contains its expiry: the backend compares it with its own clock.
-            Phase::Waiting { next, .. } | Phase::Sending { next, .. } | Phase::Checking { next, .. } => {
-                set_back.pause(next, now);
-            }
-            Phase::Over { at, .. } => set_back.moment(at, now),
         }
     }
 

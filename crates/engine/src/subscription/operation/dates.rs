@@ -141,13 +141,6 @@ impl Dates {
         Failed::Untold(at)
     }
 
-    /// No date is retried after `latest`, in Unix seconds.
-    pub(super) fn try_again_by(&mut self, latest: u64) {
-        for again in &mut self.again {
-            again.at = again.at.min(latest);
-        }
-    }
-
     /// The first time at which there is something to charge, and the date it is for.
     fn first(&self) -> Option<(u64, u64)> {
         let again = self.again.iter().map(|again| (again.at, again.charge.due));

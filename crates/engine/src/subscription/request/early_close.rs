@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use usher_protocol::message::CloseSubscription;
 
 use crate::UnixMillis;
-use crate::operations::{SetBack, millis};
+use crate::operations::millis;
 
 /// The most closes stored for one request; no honest wallet sends more.
 const MOST: usize = 16;
@@ -40,10 +40,6 @@ impl EarlyCloses {
         let CloseSubscription { subscription_id, reason, .. } = close.clone();
         self.0.push(EarlyClose { subscription_id, reason, at: now });
         true
-    }
-
-    pub(super) fn clock_set_back(&mut self, set_back: SetBack, now: UnixMillis) {
-        self.0.iter_mut().for_each(|early| set_back.moment(&mut early.at, now));
     }
 
     /// The reason, if this subscription was closed.

@@ -31,7 +31,7 @@ use super::operation::{Agreement, Subscription, SubscriptionRules};
 use crate::UnixMillis;
 use crate::event_data::{EventData, PaymentData, SubscriptionData};
 use crate::operations::conversation::Conversation;
-use crate::operations::{Effect, Input, Operation, SetBack, StateMachine, StepResult, emit, millis};
+use crate::operations::{Effect, Input, Operation, StateMachine, StepResult, emit, millis};
 use crate::ports::{CorrelationKey, OperationKind};
 
 /// What a user is asked to agree to.
@@ -119,10 +119,6 @@ impl StateMachine for RecurringRequest {
         Some(Self::wake_at(self))
     }
 
-    fn clock_set_back(&mut self, set_back: SetBack, now: UnixMillis) {
-        Self::clock_set_back(self, set_back, now);
-    }
-
     fn correlations(&self) -> Vec<CorrelationKey> {
         Self::correlations(self)
     }
@@ -176,14 +172,6 @@ impl RecurringRequest {
 
     pub(crate) fn parties(&self) -> Vec<PublicKey> {
         self.conversation.keys()
-    }
-
-    pub(crate) fn clock_set_back(&mut self, set_back: SetBack, now: UnixMillis) {
-        set_back.expiry(&mut self.expires_at);
-        self.closed.clock_set_back(set_back, now);
-        if let Some(refused) = &mut self.refused {
-            refused.clock_set_back(set_back, now);
-        }
     }
 
     pub(crate) fn step(&mut self, input: &Input, now: UnixMillis) -> StepResult {

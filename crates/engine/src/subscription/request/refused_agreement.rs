@@ -10,7 +10,7 @@ use usher_protocol::subkey::Permission;
 use super::RecurringRequest;
 use crate::UnixMillis;
 use crate::event_data::PaymentData;
-use crate::operations::{Effect, Input, SetBack, StepResult, emit, millis};
+use crate::operations::{Effect, Input, StepResult, emit, millis};
 
 /// How long the close is repeated to the user's wallet; nothing acknowledges it.
 const TELLING: Duration = Duration::from_secs(600);
@@ -27,10 +27,6 @@ pub(super) struct RefusedAgreement {
 impl RefusedAgreement {
     pub(super) fn subscription_id(&self) -> &str {
         &self.subscription_id
-    }
-
-    pub(super) fn clock_set_back(&mut self, set_back: SetBack, now: UnixMillis) {
-        set_back.pause(&mut self.until, now);
     }
 
     /// The message to the wallet.

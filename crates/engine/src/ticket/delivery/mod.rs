@@ -53,7 +53,7 @@ use super::ticket_call::{lease, retry_at};
 use crate::UnixMillis;
 use crate::event_data::{CashuResponseData, CashuStatusData, EventData};
 use crate::operations::conversation::Conversation;
-use crate::operations::{Effect, Input, SetBack, StateMachine, StepResult, TicketCall, TicketReply, emit, millis};
+use crate::operations::{Effect, Input, StateMachine, StepResult, TicketCall, TicketReply, emit, millis};
 use crate::ports::{
     CorrelationKey, MintAuthToken, OperationKind, ReceiveTerms, TicketError, Token, TokenFault, TokenInfo, TokenState,
 };
@@ -253,19 +253,6 @@ impl StateMachine for TicketDelivery {
         match &self.phase {
             Phase::Open { next, .. } | Phase::Expired { next, .. } | Phase::Reclaiming { next, .. } => Some(*next),
             Phase::Spent | Phase::Reclaimed { .. } | Phase::Superseded => None,
-        }
-    }
-
-    fn clock_set_back(&mut self, set_back: SetBack, now: UnixMillis) {
-        set_back.moment(&mut self.started_at, now);
-        set_back.expiry(&mut self.expires_at);
-        match &mut self.phase {
-            Phase::Open { round_at, next, .. } => {
-                set_back.moment(round_at, now);
-                set_back.pause(next, now);
-            }
-            Phase::Expired { next, .. } | Phase::Reclaiming { next, .. } => set_back.pause(next, now),
-            Phase::Spent | Phase::Reclaimed { .. } | Phase::Superseded => {}
         }
     }
 

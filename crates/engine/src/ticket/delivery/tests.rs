@@ -289,16 +289,6 @@ fn a_late_reply_to_a_check_that_was_given_up_is_used_only_if_the_token_is_spent(
 }
 
 #[test]
-fn times_move_with_a_clock_that_was_set_back() {
-    let by = Duration::from_secs(3600);
-    let mut delivery = sent();
-    let pause = delivery.wake_at().unwrap().since(NOW);
-    delivery.clock_set_back(SetBack { by, created: true }, NOW.minus(by));
-    assert_eq!(delivery.wake_at(), Some(NOW.minus(by).plus(pause)));
-    assert_eq!(delivery.view().unwrap().expires_at, NOW.plus(TTL).minus(by).secs());
-}
-
-#[test]
 fn one_token_has_one_key_and_nothing_secret_is_shown() {
     let delivery = sent();
     assert_eq!(delivery.correlations(), [CorrelationKey::delivery(&Token("cashuBticket".to_owned()))]);

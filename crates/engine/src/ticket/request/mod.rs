@@ -45,7 +45,7 @@ use crate::UnixMillis;
 use crate::event_data::{CashuResponseData, CashuStatusData, EventData};
 use crate::operations::conversation::Conversation;
 use crate::operations::{
-    Effect, Input, SetBack, StateMachine, StepResult, TicketCall, TicketReply, VerifiedToken, emit, millis,
+    Effect, Input, StateMachine, StepResult, TicketCall, TicketReply, VerifiedToken, emit, millis,
 };
 use crate::ports::{CorrelationKey, MintAuthToken, OperationKind, ReceiveTerms, TicketError, Token, TokenFault};
 
@@ -166,18 +166,6 @@ impl StateMachine for TicketRequest {
             Phase::Asking => self.expires_at,
             Phase::Checking { next, .. } | Phase::GivenUp { next, .. } => *next,
         })
-    }
-
-    fn clock_set_back(&mut self, set_back: SetBack, now: UnixMillis) {
-        set_back.expiry(&mut self.expires_at);
-        match &mut self.phase {
-            Phase::Asking => {}
-            Phase::Checking { next, .. } => set_back.pause(next, now),
-            Phase::GivenUp { at, next, .. } => {
-                set_back.moment(at, now);
-                set_back.pause(next, now);
-            }
-        }
     }
 
     fn correlations(&self) -> Vec<CorrelationKey> {

@@ -268,20 +268,6 @@ fn after_a_restart_the_wallet_is_asked_for_the_same_job() {
 }
 
 #[test]
-fn times_move_with_a_clock_that_was_set_back() {
-    let by = Duration::from_secs(3600);
-    let now = NOW.minus(by);
-    let mut request = asked(false);
-    request.clock_set_back(SetBack { by, created: true }, now);
-    assert_eq!(request.wake_at(), Some(now.plus(TTL)));
-    let mut request = checking(false);
-    effects(request.step(&away(), NOW));
-    let pause = request.wake_at().unwrap().since(NOW);
-    request.clock_set_back(SetBack { by, created: false }, now);
-    assert_eq!(request.wake_at(), Some(now.plus(pause)));
-}
-
-#[test]
 fn nothing_secret_is_shown() {
     let request = checking(false);
     let shown = format!("{request:?} {:?}", effects(request.clone().step(&Input::Resumed, NOW)));

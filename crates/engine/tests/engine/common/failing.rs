@@ -143,12 +143,4 @@ impl Store for Failing {
         self.relay_renewals.fetch_add(1, Ordering::SeqCst);
         Ok(())
     }
-
-    async fn clock_set_back(&self, now: UnixMillis, by: Duration) -> Result<(), StoreError> {
-        self.store.clock_set_back(now, by).await
-    }
-
-    async fn latest_record(&self) -> Result<Option<UnixMillis>, StoreError> {
-        self.store.latest_record().await
-    }
 }

@@ -407,40 +407,6 @@ impl Store for Model {
         Ok(old.len())
     }
 
-    async fn clock_set_back(&self, now: UnixMillis, by: Duration) -> Result<(), StoreError> {
-        let mut rows = self.rows.lock();
-        let rows = &mut *rows;
-        for delivery in rows.deliveries.values_mut() {
-            let last = delivery.last_attempt_at.unwrap_or(delivery.since);
-            if delivery.status == DeliveryStatus::Pending && last > now {
-                delivery.due_at = delivery.due_at.minus(by).max(now);
-                delivery.since = delivery.since.min(now);
-            }
-            delivery.last_attempt_at = delivery.last_attempt_at.map(|at| at.min(now));
-        }
-        for operation in rows.operations.values_mut() {
-            operation.stored.finished_at = operation.stored.finished_at.map(|at| at.min(now));
-        }
-        rows.idempotency_records.values_mut().for_each(|record| record.at = record.at.min(now));
-        rows.inbound.values_mut().for_each(|at| *at = (*at).min(now));
-        rows.user_relays.values_mut().for_each(|(at, _)| *at = (*at).min(now));
-        rows.tickets.clock_set_back(now);
-        Ok(())
-    }
-
-    async fn latest_record(&self) -> Result<Option<UnixMillis>, StoreError> {
-        let rows = self.rows.lock();
-        let settled = rows.deliveries.values().filter(|delivery| delivery.status != DeliveryStatus::Pending);
-        let times = settled
-            .filter_map(|delivery| delivery.last_attempt_at)
-            .chain(rows.operations.values().filter_map(|operation| operation.stored.finished_at))
-            .chain(rows.idempotency_records.values().map(|record| record.at))
-            .chain(rows.inbound.values().copied())
-            .chain(rows.user_relays.values().map(|(at, _)| *at))
-            .chain(rows.tickets.finish_times());
-        Ok(times.max())
-    }
-
     async fn forget_kept_keys(&self, before: UnixMillis, limit: usize) -> Result<usize, StoreError> {
         let mut rows = self.rows.lock();
         let old = oldest(rows.kept.iter().map(|(key, (_, until))| (*until, *key)), before, limit);

@@ -24,17 +24,6 @@ pub(super) struct Tickets {
 }
 
 impl Tickets {
-    /// A finished job's end is no later than `now`.
-    pub(super) fn clock_set_back(&mut self, now: UnixMillis) {
-        for job in self.jobs.values_mut() {
-            job.finished_at = job.finished_at.map(|at| at.min(now));
-        }
-    }
-
-    pub(super) fn finish_times(&self) -> impl Iterator<Item = UnixMillis> {
-        self.jobs.values().filter_map(|job| job.finished_at)
-    }
-
     fn counter(&self, mint_url: &str, keyset: &str) -> Result<u32, StoreError> {
         let is_of = |proof: &StoredProof| {
             let value = serde_json::from_str::<serde_json::Value>(&proof.proof).unwrap_or_default();
