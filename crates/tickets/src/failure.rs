@@ -115,6 +115,7 @@ impl From<Refusal> for TicketError {
             Refusal::Overloaded => Self::Overloaded,
             Refusal::Store(error) => Self::Store(match &*error {
                 StoreError::Unreadable(what) => StoreError::Unreadable(what),
+                StoreError::Unexpected(what) => StoreError::Unexpected(what),
                 StoreError::DamagedEvent { index } => StoreError::DamagedEvent { index: *index },
                 StoreError::Closed => StoreError::Closed,
                 StoreError::Failed(source) => StoreError::Failed(source.to_string().into()),

@@ -335,6 +335,9 @@ impl From<StoreError> for Problem {
             StoreError::Unreadable(_) | StoreError::DamagedEvent { .. } => {
                 "the stored data cannot be read; the log has details under this request id"
             }
+            StoreError::Unexpected(_) => {
+                "the service has a defect; nothing is known of the operation. The log has details under this request id"
+            }
             StoreError::Failed(_) | StoreError::Closed => {
                 "the database is failing; the operation may or may not have been stored"
             }

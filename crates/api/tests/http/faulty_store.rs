@@ -1,7 +1,6 @@
 //! A store that fails or stalls on demand.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use async_trait::async_trait;
 use tokio::sync::watch;

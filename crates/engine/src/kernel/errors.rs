@@ -1,6 +1,7 @@
 //! Why the engine refuses a request.
 
 use crate::FieldError;
+use crate::kernel::commit::ModifyError;
 use crate::ports::{StoreError, TicketError};
 
 /// Why an operation did not start.
@@ -89,4 +90,16 @@ pub enum EventsError {
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
+}
+
+impl From<StoreError> for TicketCallError {
+    fn from(error: StoreError) -> Self {
+        Self::Start(error.into())
+    }
+}
+
+impl ModifyError for TicketCallError {
+    fn repeated() -> Self {
+        Self::Start(StartError::Repeated)
+    }
 }

@@ -30,7 +30,7 @@ impl Starter {
     ) -> Result<StreamId, StartError> {
         match self.create(id, operation, effects, record).await? {
             None => Ok(id),
-            Some(_) => Err(StoreError::Unreadable("a random correlation key was there already").into()),
+            Some(_) => Err(StoreError::Unexpected("a random correlation key was there already").into()),
         }
     }
 
@@ -46,7 +46,7 @@ impl Starter {
             None => Ok(None),
             Some(Conflict::Correlation(owner)) => Ok(Some(owner)),
             Some(Conflict::Revision | Conflict::InboundSeen | Conflict::AlreadyRequested) => {
-                Err(StoreError::Unreadable("a random stream id was there already").into())
+                Err(StoreError::Unexpected("a random stream id was there already").into())
             }
         }
     }

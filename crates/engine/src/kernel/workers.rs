@@ -76,10 +76,10 @@ impl Workers {
             }
             match stepped {
                 Ok(()) => pause = FIRST_PAUSE,
-                Err(failure @ (StoreError::Unreadable(_) | StoreError::Closed)) => {
+                Err(failure @ (StoreError::Unreadable(_) | StoreError::Unexpected(_) | StoreError::Closed)) => {
                     self.core.metrics.store_failed();
                     error!(stream_id = %id, error = ?failure, "an operation could not step");
-                    if matches!(failure, StoreError::Unreadable(_)) {
+                    if !matches!(failure, StoreError::Closed) {
                         self.core.damage.set_aside_operation(id, mine.iter().map(|job| &job.input));
                     }
                 }
@@ -164,7 +164,7 @@ impl Workers {
                 Some(Conflict::InboundSeen) => return Box::pin(self.step_each(id, jobs)).await,
                 Some(Conflict::Correlation(_)) => match jobs {
                     [Job { input: Input::CorrelationTaken, .. }] => {
-                        return Err(StoreError::Unreadable("a correlation key has two owners"));
+                        return Err(StoreError::Unexpected("a correlation key has two owners"));
                     }
                     [job] => {
                         let taken = Job { id, input: Input::CorrelationTaken, inbound: job.inbound };
@@ -173,7 +173,7 @@ impl Workers {
                     jobs => return Box::pin(self.step_each(id, jobs)).await,
                 },
                 Some(Conflict::AlreadyRequested) => {
-                    return Err(StoreError::Unreadable("a step has the response to a request"));
+                    return Err(StoreError::Unexpected("a step has the response to a request"));
                 }
             }
         }

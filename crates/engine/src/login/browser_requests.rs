@@ -61,7 +61,7 @@ impl Logins {
             let started = logins.start_login_visit(reusable, return_url).await.map_err(|error| match error {
                 StartError::TooManyOpen => LoginPageError::Busy { retry_after: RETRY_AFTER },
                 StartError::Store(error) => LoginPageError::Store(error),
-                _ => LoginPageError::Store(StoreError::Unreadable("a new login")),
+                _ => LoginPageError::Store(StoreError::Unexpected("a login does not start")),
             })?;
             logins.visit_begun(started.login, visitor);
             Ok(started)

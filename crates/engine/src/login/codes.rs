@@ -9,10 +9,10 @@ use url::Url;
 
 use super::pages::Logins;
 use crate::StreamId;
-use crate::kernel::commit::{Cause, Change};
+use crate::kernel::commit::{Modified, ModifyError, Stored};
 use crate::kernel::idempotency::IdempotentRequest;
 use crate::operations::{Login, LoginRedeemed, Operation, RedeemFault};
-use crate::ports::{Conflict, StoreError};
+use crate::ports::StoreError;
 
 /// Why a code was not redeemed.
 #[derive(Debug, thiserror::Error)]
@@ -51,6 +51,12 @@ impl From<RedeemFault> for RedeemError {
     }
 }
 
+impl ModifyError for RedeemError {
+    fn repeated() -> Self {
+        Self::Repeated
+    }
+}
+
 impl Logins {
     /// Where the page of a login leads to; for the browser that the page belongs to, with the code once there is one.
     pub(crate) fn return_url(&self, id: StreamId, login: &Login) -> Option<String> {
@@ -76,39 +82,33 @@ impl Logins {
         code: &str,
         once: Option<IdempotentRequest<LoginRedeemed>>,
     ) -> Result<LoginRedeemed, RedeemError> {
-        loop {
-            let now = self.core.clock.now();
-            let (id, revision, mut login) = self.find_by_code(stream, code).await?;
-            let (redeemed, effects) = login.redeem(now)?;
-            let record = once.as_ref().map(|once| once.record(&redeemed, now));
-            let change = Change::step(id, revision, Operation::Login(login), effects);
-            // If the operator closes the reusable login at this moment, its stream does not get the event any more.
-            match self.starter.committer.commit(change, now, Cause::Request(record)).await? {
-                None => return Ok(redeemed),
-                // It was stepped meanwhile: read it again.
-                Some(Conflict::Revision) => {}
-                Some(Conflict::AlreadyRequested) => return Err(RedeemError::Repeated),
-                Some(Conflict::Correlation(_) | Conflict::InboundSeen) => {
-                    return Err(StoreError::Unreadable("a login's keys").into());
-                }
-            }
-        }
+        // If the operator closes the reusable login at this moment, its stream does not get the event any more.
+        let redeemed = self.starter.committer.modify(
+            Operation::Login,
+            || async { self.find_by_code(stream, code).await.map(Some) },
+            |login, now| {
+                let (redeemed, effects) = login.redeem(now)?;
+                let record = once.as_ref().map(|once| once.record(&redeemed, now));
+                Ok(Modified::Changed { effects, record, result: redeemed })
+            },
+        );
+        redeemed.await?.ok_or(RedeemError::NotFound)
     }
 
     /// The login of the app, or that of a browser at its reusable login, with this code.
-    async fn find_by_code(&self, stream: StreamId, code: &str) -> Result<(StreamId, u64, Login), RedeemError> {
-        let (id, (revision, login), code) = match self.find(stream).await? {
-            Some(found) => (stream, found, code),
+    async fn find_by_code(&self, stream: StreamId, code: &str) -> Result<Stored<Login>, RedeemError> {
+        let ((id, revision, login), code) = match self.find(stream).await? {
+            Some(found) => (found, code),
             None => {
                 let is_closed = self.is_closed(stream).await?.ok_or(RedeemError::NotFound)?;
                 let (id, code) = code.split_once('.').ok_or(RedeemError::Wrong)?;
                 let id = id.parse().map_err(|_| RedeemError::Wrong)?;
-                let found = self.find(id).await?.filter(|(_, login)| login.reusable() == Some(stream));
+                let found = self.find(id).await?.filter(|(_, _, login)| login.reusable() == Some(stream));
                 let found = found.ok_or(RedeemError::Wrong)?;
                 if is_closed {
                     return Err(RedeemError::Expired);
                 }
-                (id, found, code)
+                (found, code)
             }
         };
         if id == stream && login.reusable().is_some() {

@@ -15,7 +15,7 @@ use super::handshake_urls::HandshakeUrls;
 use super::reusable_logins::ReusableLogins;
 use super::scan_limits::ScanLimits;
 use super::start::LoginVisit;
-use crate::kernel::commit::{Cause, Change};
+use crate::kernel::commit::{Cause, Change, Modified, ModifyError, Stored};
 use crate::kernel::core::Core;
 use crate::kernel::errors::StartError;
 use crate::kernel::signer_queue::{SignerQueue, SignerWatch};
@@ -24,7 +24,7 @@ use crate::operations::{
     SignerStatus,
 };
 use crate::page_rules::PageRules;
-use crate::ports::{Conflict, InvalidSignerAddress, OperationKind, RemoteSigner, RemoteSignerError, StoreError};
+use crate::ports::{InvalidSignerAddress, OperationKind, RemoteSigner, RemoteSignerError, StoreError};
 use crate::{StreamId, Visitor};
 
 /// A login as its page shows it.
@@ -151,6 +151,8 @@ impl From<NoRoom> for LoginPageError {
     }
 }
 
+impl ModifyError for LoginPageError {}
+
 impl From<LoginOver> for LoginPageError {
     fn from(LoginOver: LoginOver) -> Self {
         Self::Over
@@ -224,15 +226,19 @@ impl Logins {
 
     /// Ends and removes a login, if nobody has named a key.
     async fn end_unused(&self, id: StreamId) -> Result<Option<String>, StoreError> {
-        loop {
-            let Some((revision, mut login)) = self.find(id).await? else { return Ok(None) };
-            let Some(effects) = login.make_room() else { return Ok(None) };
-            let continue_url = login.return_url().map(str::to_owned);
-            if self.commit(id, revision, login, effects).await? {
-                self.core.store.remove_without_events(vec![id]).await?;
-                return Ok(continue_url);
-            }
-        }
+        let ended = self.starter.committer.modify(
+            Operation::Login,
+            || self.find(id),
+            |login, _| {
+                Ok::<_, StoreError>(match login.make_room() {
+                    Some(effects) => Modified::changed(effects, Some(login.return_url().map(str::to_owned))),
+                    None => Modified::Unchanged(None),
+                })
+            },
+        );
+        let Some(continue_url) = ended.await?.flatten() else { return Ok(None) };
+        self.core.store.remove_without_events(vec![id]).await?;
+        Ok(continue_url)
     }
 
     /// The page of a login waits for it until the result is dropped: until then it makes no room for other logins, and its signer
@@ -268,7 +274,7 @@ impl Logins {
         cookies: &[(StreamId, String)],
     ) -> Result<Option<LoginVisit>, StoreError> {
         for (id, browser) in cookies.iter().filter(|(id, _)| self.reusable_logins.unused().has(*id)) {
-            let Some((_, login)) = self.find(*id).await? else { continue };
+            let Some((_, _, login)) = self.find(*id).await? else { continue };
             let is_own = login.browser().is_some_and(|owner| is_same_secret(owner, browser));
             if is_own && login.reusable() == Some(reusable) && login.is_untouched() {
                 let page_secret = login.page_secret().to_owned();
@@ -287,7 +293,7 @@ impl Logins {
         claims: bool,
     ) -> Result<OpenedLogin, StoreError> {
         loop {
-            let Some((revision, mut login)) = self.find_page(id, page_secret).await? else {
+            let Some((_, revision, mut login)) = self.find_page(id, page_secret).await? else {
                 return Ok(match self.find_reusable(id, page_secret).await? {
                     None => OpenedLogin::NotFound,
                     Some(Parent { is_closed: true, .. }) => OpenedLogin::Closed,
@@ -314,9 +320,11 @@ impl Logins {
             let new_browser = self.core.ids.token();
             login.bind(new_browser.clone());
             let page = self.page(id, &login, parent, Some(new_browser));
-            // When it is not committed, something happened meanwhile: it is read again.
-            if self.commit(id, revision, login, Vec::new()).await? {
-                return Ok(page);
+            let change = Change::step(id, revision, Operation::Login(login), Vec::new());
+            match self.starter.committer.commit(change, self.core.clock.now(), Cause::Request(None)).await? {
+                None => return Ok(page),
+                // Something happened meanwhile: it is read again.
+                Some(_) => {}
             }
         }
     }
@@ -331,7 +339,7 @@ impl Logins {
         visitor: Visitor,
     ) -> Result<(), LoginPageError> {
         let now = self.core.clock.now();
-        let (_, login) = self.own_open(id, page_secret, browser).await?;
+        let (_, _, login) = self.own_open(id, page_secret, browser).await?;
         let (main_key, _) = self.challenge(id, &login).verify_json(event, now.secs())?;
         self.check_limits(&login, Some(main_key), visitor)?;
         self.change(id, page_secret, browser, |login| Ok(login.prove(main_key, LoginMethod::Extension, now)?)).await
@@ -348,7 +356,7 @@ impl Logins {
     /// # Errors
     /// [`StoreError`].
     pub async fn may_ask_signer(&self, id: StreamId, page_secret: &str, browser: &str) -> Result<bool, StoreError> {
-        let login = self.find_page(id, page_secret).await?.map(|(_, login)| login);
+        let login = self.find_page(id, page_secret).await?.map(|(_, _, login)| login);
         let is_open = |login: &Login| {
             login.state().is_open() && login.browser().is_some_and(|owner| is_same_secret(owner, browser))
         };
@@ -366,7 +374,7 @@ impl Logins {
     ) -> Result<(), LoginPageError> {
         let now = self.core.clock.now();
         let signer = self.signer.as_ref().ok_or(RemoteSignerError::Unreachable)?;
-        let (_, login) = self.own_open(id, page_secret, browser).await?;
+        let (_, _, login) = self.own_open(id, page_secret, browser).await?;
         self.check_limits(&login, None, visitor)?;
         self.change(id, page_secret, browser, |login| {
             let session = match address {
@@ -403,26 +411,25 @@ impl Logins {
     /// # Errors
     /// [`StoreError`].
     pub async fn state(&self, id: StreamId, browser: &str) -> Result<Option<LoginState>, StoreError> {
-        let login = self.find(id).await?.map(|(_, login)| login);
+        let login = self.find(id).await?.map(|(_, _, login)| login);
         let owned = login.filter(|login| login.browser().is_some_and(|owner| is_same_secret(owner, browser)));
         Ok(owned.map(|login| login.state()))
     }
 
     /// See [`forget`](Self::forget).
     pub(super) async fn forget_now(&self, id: StreamId) -> Result<(), StoreError> {
-        loop {
-            let Some((revision, mut login)) = self.find(id).await? else { return Ok(()) };
-            if !login.is_of_other_app() {
-                return Ok(());
-            }
-            let is_over = match login.forget() {
-                None => true,
-                Some(effects) => self.commit(id, revision, login, effects).await?,
-            };
-            if is_over {
-                return self.core.store.remove_without_events(vec![id]).await;
-            }
-        }
+        let forgotten = self.starter.committer.modify(
+            Operation::Login,
+            || self.find(id),
+            |login, _| {
+                Ok::<_, StoreError>(match login.is_of_other_app().then(|| login.forget()) {
+                    None => Modified::Unchanged(false),
+                    Some(None) => Modified::Unchanged(true),
+                    Some(Some(effects)) => Modified::changed(effects, true),
+                })
+            },
+        );
+        if forgotten.await? == Some(true) { self.core.store.remove_without_events(vec![id]).await } else { Ok(()) }
     }
 
     /// Changes the login of a page for the browser that it belongs to.
@@ -433,17 +440,16 @@ impl Logins {
         browser: Option<&str>,
         change: impl Fn(&mut Login) -> Result<Vec<Effect>, LoginPageError>,
     ) -> Result<(), LoginPageError> {
-        loop {
-            let (revision, mut login) = self.own_open(id, page_secret, browser).await?;
-            let is_visit = login.reusable().is_some();
-            let effects = change(&mut login)?;
-            if self.commit(id, revision, login, effects).await? {
-                // The reusable login may have been closed a moment ago: then the commit has ended this one instead.
-                let ended = if is_visit { self.find(id).await? } else { None };
-                let is_cut_off = ended.is_some_and(|(_, login)| login.state() == LoginState::Expired);
-                return if is_cut_off { Err(LoginPageError::Over) } else { Ok(()) };
-            }
-        }
+        let changed = self.starter.committer.modify(
+            Operation::Login,
+            || async { self.own_open(id, page_secret, browser).await.map(Some) },
+            |login, _| Ok(Modified::changed(change(login)?, login.reusable().is_some())),
+        );
+        let is_visit = changed.await?.unwrap_or_default();
+        // The reusable login may have been closed a moment ago: then the commit has ended this one instead.
+        let ended = if is_visit { self.find(id).await? } else { None };
+        let is_cut_off = ended.is_some_and(|(_, _, login)| login.state() == LoginState::Expired);
+        if is_cut_off { Err(LoginPageError::Over) } else { Ok(()) }
     }
 
     /// The open login of a page that belongs to this browser, and its revision.
@@ -452,8 +458,8 @@ impl Logins {
         id: StreamId,
         page_secret: &str,
         browser: Option<&str>,
-    ) -> Result<(u64, Login), LoginPageError> {
-        let (revision, login) = self.find_page(id, page_secret).await?.ok_or(LoginPageError::NotFound)?;
+    ) -> Result<Stored<Login>, LoginPageError> {
+        let (_, revision, login) = self.find_page(id, page_secret).await?.ok_or(LoginPageError::NotFound)?;
         let owner = login.browser().zip(browser);
         if !owner.is_some_and(|(owner, browser)| is_same_secret(owner, browser)) {
             return Err(LoginPageError::Elsewhere);
@@ -462,7 +468,7 @@ impl Logins {
         if !login.state().is_open() || is_cut_off {
             return Err(LoginPageError::Over);
         }
-        Ok((revision, login))
+        Ok((id, revision, login))
     }
 
     fn page(&self, id: StreamId, login: &Login, parent: Option<Parent>, new_browser: Option<String>) -> OpenedLogin {
@@ -496,26 +502,8 @@ impl Logins {
         LoginChallenge { url, challenge: login.signer_challenge().to_owned() }
     }
 
-    /// Commits a step; false when the login was stepped meanwhile.
-    async fn commit(
-        &self,
-        id: StreamId,
-        revision: u64,
-        login: Login,
-        effects: Vec<Effect>,
-    ) -> Result<bool, StoreError> {
-        let change = Change::step(id, revision, Operation::Login(login), effects);
-        match self.starter.committer.commit(change, self.core.clock.now(), Cause::Request(None)).await? {
-            None => Ok(true),
-            Some(Conflict::Revision) => Ok(false),
-            Some(Conflict::AlreadyRequested | Conflict::Correlation(_) | Conflict::InboundSeen) => {
-                Err(StoreError::Unreadable("a login's keys"))
-            }
-        }
-    }
-
-    async fn find_page(&self, id: StreamId, page_secret: &str) -> Result<Option<(u64, Login)>, StoreError> {
-        Ok(self.find(id).await?.filter(|(_, login)| is_same_secret(login.page_secret(), page_secret)))
+    async fn find_page(&self, id: StreamId, page_secret: &str) -> Result<Option<Stored<Login>>, StoreError> {
+        Ok(self.find(id).await?.filter(|(_, _, login)| is_same_secret(login.page_secret(), page_secret)))
     }
 
     /// The reusable login that a login is at; `None` if it is at none.
@@ -553,11 +541,11 @@ impl Logins {
         }
     }
 
-    /// The login and its revision, also when it is over.
-    pub(crate) async fn find(&self, id: StreamId) -> Result<Option<(u64, Login)>, StoreError> {
+    /// The login, also when it is over.
+    pub(crate) async fn find(&self, id: StreamId) -> Result<Option<Stored<Login>>, StoreError> {
         match self.core.damage.readable(id).await? {
             Some((stored, Operation::Login(login))) if stored.kind == OperationKind::Login => {
-                Ok(Some((stored.revision, login)))
+                Ok(Some((id, stored.revision, login)))
             }
             _ => Ok(None),
         }

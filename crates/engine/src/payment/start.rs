@@ -86,7 +86,7 @@ impl Payments {
                 // The subscription was stepped meanwhile: read it again.
                 Some(Conflict::Revision) => {}
                 Some(Conflict::Correlation(_) | Conflict::InboundSeen | Conflict::AlreadyRequested) => {
-                    return Err(StoreError::Unreadable("a random correlation key was there already").into());
+                    return Err(StoreError::Unexpected("a random correlation key was there already").into());
                 }
             }
         }

@@ -23,7 +23,7 @@ pub trait Store: Send + Sync {
         match self.commit_all(vec![commit]).await? {
             AllCommitted::Done(heads) => match heads.first() {
                 Some(head) => Ok(Committed::Done { revision: head.revision, next_index: head.next_index }),
-                None => Err(StoreError::Unreadable("a commit has no result")),
+                None => Err(StoreError::Unexpected("a commit has no result")),
             },
             AllCommitted::Conflict(conflict) => Ok(Committed::Conflict(conflict)),
         }
@@ -334,6 +334,9 @@ pub enum StoreError {
     /// Stored data cannot be interpreted.
     #[error("the store holds something this version cannot read: {0}")]
     Unreadable(&'static str),
+    /// Something is so that cannot be: a defect of the program, and not of what is stored.
+    #[error("a defect: {0}")]
+    Unexpected(&'static str),
     /// The first of the events that were asked for cannot be read.
     #[error("event {index} cannot be read")]
     DamagedEvent {

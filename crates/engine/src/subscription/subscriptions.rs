@@ -8,11 +8,11 @@ use std::sync::Arc;
 use usher_protocol::PublicKey;
 
 use crate::StreamId;
-use crate::kernel::commit::{Cause, Change};
+use crate::kernel::commit::{Modified, ModifyError};
 use crate::kernel::core::Core;
 use crate::kernel::idempotency::IdempotentRequest;
 use crate::operations::{Input, Note, Operation, StepResult, Subscription, SubscriptionState, SubscriptionView};
-use crate::ports::{Conflict, CorrelationKey, Store, StoreError};
+use crate::ports::{CorrelationKey, Store, StoreError};
 
 /// Subscriptions read for one page, whether they pass the filter or not.
 const READ_PER_PAGE: usize = 1000;
@@ -65,6 +65,12 @@ pub struct Subscriptions {
     pub(crate) rules: SubscriptionRules,
     /// Whether a Lightning backend is configured.
     pub(crate) has_lightning: bool,
+}
+
+impl ModifyError for SubscriptionError {
+    fn repeated() -> Self {
+        Self::Repeated
+    }
 }
 
 impl Subscriptions {
@@ -121,33 +127,25 @@ impl Subscriptions {
         id: &str,
         once: Option<IdempotentRequest<SubscriptionView>>,
     ) -> Result<SubscriptionView, SubscriptionError> {
-        loop {
-            let now = self.core.clock.now();
-            let found = find(&*self.core.store, id).await?.ok_or(SubscriptionError::NotFound)?;
-            let OpenSubscription { stream_id, revision, mut subscription } = found;
-            if !subscription.is_of(&main_key) {
-                return Err(SubscriptionError::NotFound);
-            }
-            let StepResult::Stepped(effects) = subscription.step(&Input::Note(Note::Close), now) else {
+        let closed = self.starter.committer.modify(
+            Operation::Subscription,
+            || async {
+                let found = find(&*self.core.store, id).await?.filter(|found| found.subscription.is_of(&main_key));
+                Ok::<_, SubscriptionError>(found.map(|found| (found.stream_id, found.revision, found.subscription)))
+            },
+            |subscription, now| {
+                let stepped = subscription.step(&Input::Note(Note::Close), now);
                 let view = subscription.view();
-                if let Some(once) = &once {
-                    self.starter.idempotency.keep(once, &view).await?;
-                }
-                return Ok(view);
-            };
-            let view = subscription.view();
-            let record = once.as_ref().map(|once| once.record(&view, now));
-            let change = Change::step(stream_id, revision, Operation::Subscription(subscription), effects);
-            match self.starter.committer.commit(change, now, Cause::Request(record)).await? {
-                None => return Ok(view),
-                // It was stepped meanwhile: read it again.
-                Some(Conflict::Revision) => {}
-                Some(Conflict::AlreadyRequested) => return Err(SubscriptionError::Repeated),
-                Some(Conflict::Correlation(_) | Conflict::InboundSeen) => {
-                    return Err(StoreError::Unreadable("a subscription's key").into());
-                }
-            }
+                let StepResult::Stepped(effects) = stepped else { return Ok(Modified::Unchanged((view, true))) };
+                let record = once.as_ref().map(|once| once.record(&view, now));
+                Ok(Modified::Changed { effects, record, result: (view, false) })
+            },
+        );
+        let (view, was_over) = closed.await?.ok_or(SubscriptionError::NotFound)?;
+        if was_over && let Some(once) = &once {
+            self.starter.idempotency.keep(once, &view).await?;
         }
+        Ok(view)
     }
 }
 

@@ -4,7 +4,7 @@ use crate::ticket::tickets::Tickets;
 use std::sync::Arc;
 
 use crate::StreamId;
-use crate::kernel::commit::{Cause, Change};
+use crate::kernel::commit::{Modified, Stored};
 use crate::kernel::errors::{StartError, TicketCallError};
 use crate::kernel::idempotency::IdempotentRequest;
 use crate::kernel::ticket_metrics::TicketCallKind;
@@ -13,7 +13,7 @@ use crate::operations::{
     DeliveryView, Input, Operation, Reclaim, StateMachine as _, StepResult, TicketDelivery, TicketReply,
 };
 use crate::ports::{
-    Conflict, MintAuthToken, NewIdempotencyRecord, OperationKind, ReceiveTerms, StoreError, TicketError, TokenFault,
+    MintAuthToken, NewIdempotencyRecord, OperationKind, ReceiveTerms, StoreError, TicketError, TokenFault,
 };
 
 /// A ticket that was sent and is not known to be redeemed.
@@ -77,7 +77,7 @@ impl Tickets {
             Ok(terms) => terms,
             Err(amount) => {
                 if let Some(once) = &once {
-                    self.starter.idempotency.keep(once, &amount).await.map_err(StartError::Store)?;
+                    self.starter.idempotency.keep(once, &amount).await?;
                 }
                 return Ok(amount);
             }
@@ -100,25 +100,17 @@ impl Tickets {
         stream_id: StreamId,
         auth: Option<MintAuthToken>,
     ) -> Result<Result<ReceiveTerms, u64>, TicketCallError> {
-        loop {
-            let (revision, mut delivery) = self.find(stream_id).await?.ok_or(TicketCallError::NotFound)?;
-            let now = self.core.clock.now();
-            let (effects, terms) = match delivery.reclaim(auth.clone(), now) {
-                Reclaim::Begun(effects, terms) => (effects, terms),
-                Reclaim::UnderWay(terms) => return Ok(Ok(terms)),
-                Reclaim::Done(amount) => return Ok(Err(amount)),
-                Reclaim::Gone => return Err(TicketError::Token(TokenFault::AlreadySpent).into()),
-            };
-            let change = Change::step(stream_id, revision, Operation::TicketDelivery(delivery), effects);
-            match self.starter.committer.commit(change, now, Cause::Request(None)).await.map_err(StartError::Store)? {
-                None => return Ok(Ok(terms)),
-                // It was stepped meanwhile: read it again.
-                Some(Conflict::Revision) => {}
-                Some(Conflict::AlreadyRequested | Conflict::Correlation(_) | Conflict::InboundSeen) => {
-                    return Err(unreadable());
-                }
-            }
-        }
+        let begun = self.starter.committer.modify(
+            Operation::TicketDelivery,
+            || self.find(stream_id),
+            |delivery, now| match delivery.reclaim(auth.clone(), now) {
+                Reclaim::Begun(effects, terms) => Ok(Modified::changed(effects, Ok(terms))),
+                Reclaim::UnderWay(terms) => Ok(Modified::Unchanged(Ok(terms))),
+                Reclaim::Done(amount) => Ok(Modified::Unchanged(Err(amount))),
+                Reclaim::Gone => Err(TicketError::Token(TokenFault::AlreadySpent).into()),
+            },
+        );
+        begun.await?.ok_or(TicketCallError::NotFound)
     }
 
     /// Steps the delivery by the ticket wallet's reply, as if the operation had asked itself.
@@ -129,31 +121,25 @@ impl Tickets {
         record: Option<NewIdempotencyRecord>,
     ) -> Result<(), TicketCallError> {
         let input = Input::Ticket(reply);
-        loop {
-            let Some((revision, mut delivery)) = self.find(stream_id).await? else { return Ok(()) };
-            let now = self.core.clock.now();
-            let StepResult::Stepped(effects) = delivery.step(&input, now) else {
+        let finished = self.starter.committer.modify(
+            Operation::TicketDelivery,
+            || self.find(stream_id),
+            |delivery, now| match delivery.step(&input, now) {
+                StepResult::Stepped(effects) => Ok(Modified::Changed { effects, record: record.clone(), result: () }),
                 // The operation has asked by itself, and was faster. The same request finds the result.
-                return Ok(());
-            };
-            let change = Change::step(stream_id, revision, Operation::TicketDelivery(delivery), effects);
-            let cause = Cause::Request(record.clone());
-            match self.starter.committer.commit(change, now, cause).await.map_err(StartError::Store)? {
-                None => return Ok(()),
-                Some(Conflict::Revision) => {}
-                Some(Conflict::AlreadyRequested) => return Err(StartError::Repeated.into()),
-                Some(Conflict::Correlation(_) | Conflict::InboundSeen) => return Err(unreadable()),
-            }
-        }
+                StepResult::Ignored => Ok(Modified::Unchanged(())),
+            },
+        );
+        finished.await.map(|_| ())
     }
 
-    async fn find(&self, stream_id: StreamId) -> Result<Option<(u64, TicketDelivery)>, TicketCallError> {
-        let stored = self.core.store.operation(stream_id).await.map_err(StartError::Store)?;
+    async fn find(&self, stream_id: StreamId) -> Result<Option<Stored<TicketDelivery>>, TicketCallError> {
+        let stored = self.core.store.operation(stream_id).await?;
         let Some(stored) = stored.filter(|stored| stored.kind == OperationKind::TicketDelivery) else {
             return Ok(None);
         };
         match Operation::from_state(&stored.state) {
-            Ok(Operation::TicketDelivery(delivery)) => Ok(Some((stored.revision, delivery))),
+            Ok(Operation::TicketDelivery(delivery)) => Ok(Some((stream_id, stored.revision, delivery))),
             Ok(_) | Err(_) => Err(unreadable()),
         }
     }

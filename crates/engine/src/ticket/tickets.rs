@@ -181,7 +181,7 @@ impl Tickets {
     /// # Errors
     /// [`TicketCallError`].
     pub async fn balances(&self) -> Result<Vec<TicketBalance>, TicketCallError> {
-        self.wallet()?.balances().await.map_err(|failure| StartError::Store(failure).into())
+        self.wallet()?.balances().await.map_err(TicketCallError::from)
     }
 
     /// Calls to the ticket wallet: kind, result and number.
@@ -201,7 +201,7 @@ impl Tickets {
 
     async fn respond<T>(&self, once: Option<IdempotentRequest<T>>, result: T) -> Result<T, TicketCallError> {
         if let Some(once) = once {
-            self.starter.idempotency.keep(&once, &result).await.map_err(StartError::Store)?;
+            self.starter.idempotency.keep(&once, &result).await?;
         }
         Ok(result)
     }

@@ -14,7 +14,7 @@ use tracing::warn;
 
 use crate::StreamId;
 use crate::kernel::age_check_queue::within;
-use crate::kernel::commit::{Cause, Change};
+use crate::kernel::commit::{Modified, ModifyError, Stored};
 use crate::kernel::core::Core;
 use crate::kernel::idempotency::IdempotentRequest;
 use crate::operations::{
@@ -22,7 +22,7 @@ use crate::operations::{
     VerificationState,
 };
 use crate::ports::{
-    AgeCheckResult, AgeVerifier, AgeVerifierError, BegunAgeCheck, Conflict, NewAgeCheck, OperationKind, StoreError,
+    AgeCheckResult, AgeVerifier, AgeVerifierError, BegunAgeCheck, NewAgeCheck, OperationKind, StoreError,
 };
 
 /// A session as its page shows it.
@@ -108,6 +108,14 @@ impl From<DecisionFault> for DecisionError {
     }
 }
 
+impl ModifyError for AgeCheckError {}
+
+impl ModifyError for DecisionError {
+    fn repeated() -> Self {
+        Self::Repeated
+    }
+}
+
 /// Age verification.
 pub struct Verification {
     pub(crate) core: Core,
@@ -138,7 +146,7 @@ impl Verification {
     pub async fn session(&self, id: StreamId, page_secret: &str) -> Result<Option<VerificationView>, StoreError> {
         let session = self.find_page(id, page_secret).await?;
         let now = self.core.clock.now();
-        Ok(session.map(|(_, session)| VerificationView {
+        Ok(session.map(|(_, _, session)| VerificationView {
             state: session.state(),
             minimum_age: session.minimum_age(),
             time_left: session.expires_at().since(now),
@@ -163,19 +171,20 @@ impl Verification {
         let verifier = self.verifier.as_ref().ok_or(AgeCheckError::NothingToCheck)?;
         let mut permit = None;
         // Counted first: many requests at once cannot begin more checks than one after the other.
-        let (number, minimum_age, expires_at) = loop {
-            let (revision, mut session) = self.find_page(id, page_secret).await?.ok_or(AgeCheckError::NotFound)?;
-            let is_open = matches!(session.state(), VerificationState::Open | VerificationState::Checking);
-            if !is_open || self.core.clock.now() >= session.expires_at() {
-                return Err(AgeCheckError::NothingToCheck);
-            }
-            let number = session.count_check().ok_or(AgeCheckError::TooOften)?;
-            self.hold_permit(&mut permit)?;
-            let (minimum_age, expires_at) = (session.minimum_age(), session.expires_at());
-            if self.commit(id, revision, session).await? {
-                break (number, minimum_age, expires_at);
-            }
-        };
+        let counted = self.starter.committer.modify(
+            Operation::VerificationSession,
+            || async { Ok::<_, AgeCheckError>(self.find_page(id, page_secret).await?) },
+            |session, now| {
+                let is_open = matches!(session.state(), VerificationState::Open | VerificationState::Checking);
+                if !is_open || now >= session.expires_at() {
+                    return Err(AgeCheckError::NothingToCheck);
+                }
+                let number = session.count_check().ok_or(AgeCheckError::TooOften)?;
+                self.hold_permit(&mut permit)?;
+                Ok(Modified::changed(Vec::new(), (number, session.minimum_age(), session.expires_at())))
+            },
+        );
+        let (number, minimum_age, expires_at) = counted.await?.ok_or(AgeCheckError::NotFound)?;
         let (state, secret) = (self.core.ids.token(), self.core.ids.token());
         let check = NewAgeCheck {
             minimum_age,
@@ -231,21 +240,29 @@ impl Verification {
         let is_it = |awaited: &AwaitedBrowser| {
             is_same_secret(&awaited.state, state) && is_same_secret(&awaited.secret, browser)
         };
-        let (check, page_secret) = loop {
-            let (revision, mut session) = self.find(id).await?.ok_or(AgeCheckError::NotFound)?;
-            let page_secret = session.page_secret().to_owned();
-            let check = match session.take_return(is_it).ok_or(AgeCheckError::NotFound)? {
-                CheckReturn::Check(check) => check,
-                CheckReturn::Over => {
-                    let is_complete = session.state() != VerificationState::Open;
-                    return Ok(AgeCheckReturned { session_id: id, page_secret, is_complete });
-                }
-            };
-            self.hold_permit(&mut permit)?;
-            // One that can be asked for again is not used up: nothing has changed.
-            if check.polled || self.commit(id, revision, session).await? {
-                break (check, page_secret);
-            }
+        let taken = self.starter.committer.modify(
+            Operation::VerificationSession,
+            || async { Ok::<_, AgeCheckError>(self.find(id).await?) },
+            |session, _| {
+                let page_secret = session.page_secret().to_owned();
+                let check = match session.take_return(is_it).ok_or(AgeCheckError::NotFound)? {
+                    CheckReturn::Check(check) => check,
+                    CheckReturn::Over => {
+                        let is_complete = session.state() != VerificationState::Open;
+                        return Ok(Modified::Unchanged((Err(is_complete), page_secret)));
+                    }
+                };
+                self.hold_permit(&mut permit)?;
+                // One that can be asked for again is not used up: nothing has changed.
+                let is_kept = check.polled;
+                let taken = (Ok(check), page_secret);
+                Ok(if is_kept { Modified::Unchanged(taken) } else { Modified::changed(Vec::new(), taken) })
+            },
+        );
+        let (check, page_secret) = taken.await?.ok_or(AgeCheckError::NotFound)?;
+        let check = match check {
+            Ok(check) => check,
+            Err(is_complete) => return Ok(AgeCheckReturned { session_id: id, page_secret, is_complete }),
         };
         let returned = |is_complete| AgeCheckReturned { session_id: id, page_secret, is_complete };
         match within(verifier.result(&check.memo, Some(query))).await {
@@ -283,12 +300,12 @@ impl Verification {
         id: StreamId,
         mut change: impl FnMut(&mut VerificationSession) -> bool,
     ) -> Result<(), AgeCheckError> {
-        loop {
-            let (revision, mut session) = self.find(id).await?.ok_or(AgeCheckError::NotFound)?;
-            if !change(&mut session) || self.commit(id, revision, session).await? {
-                return Ok(());
-            }
-        }
+        let changed = self.starter.committer.modify(
+            Operation::VerificationSession,
+            || async { Ok::<_, AgeCheckError>(self.find(id).await?) },
+            |session, _| Ok(if change(session) { Modified::changed(Vec::new(), ()) } else { Modified::Unchanged(()) }),
+        );
+        changed.await?.ok_or(AgeCheckError::NotFound)
     }
 
     /// Takes a permit if there is none yet. Guesses get none: they cannot keep users from their checks.
@@ -309,30 +326,16 @@ impl Verification {
         decision: &AgeDecision,
         once: Option<IdempotentRequest<AgeDecision>>,
     ) -> Result<(), DecisionError> {
-        loop {
-            let now = self.core.clock.now();
-            let (revision, mut session) = self.find(id).await?.ok_or(DecisionError::NotFound)?;
-            let effects = session.decide(decision, now)?;
-            let record = once.as_ref().map(|once| once.record(decision, now));
-            let change = Change::step(id, revision, Operation::VerificationSession(session), effects);
-            match self.starter.committer.commit(change, now, Cause::Request(record)).await? {
-                None => return Ok(()),
-                // It was stepped meanwhile: read it again.
-                Some(Conflict::Revision) => {}
-                Some(Conflict::AlreadyRequested) => return Err(DecisionError::Repeated),
-                Some(Conflict::Correlation(_) | Conflict::InboundSeen) => return Err(keys_conflict().into()),
-            }
-        }
-    }
-
-    /// Commits a session that has changed without effects; false when it was stepped meanwhile.
-    async fn commit(&self, id: StreamId, revision: u64, session: VerificationSession) -> Result<bool, StoreError> {
-        let change = Change::step(id, revision, Operation::VerificationSession(session), Vec::new());
-        match self.starter.committer.commit(change, self.core.clock.now(), Cause::Request(None)).await? {
-            None => Ok(true),
-            Some(Conflict::Revision) => Ok(false),
-            Some(Conflict::AlreadyRequested | Conflict::Correlation(_) | Conflict::InboundSeen) => Err(keys_conflict()),
-        }
+        let decided = self.starter.committer.modify(
+            Operation::VerificationSession,
+            || async { Ok::<_, DecisionError>(self.find(id).await?) },
+            |session, now| {
+                let effects = session.decide(decision, now)?;
+                let record = once.as_ref().map(|once| once.record(decision, now));
+                Ok(Modified::Changed { effects, record, result: () })
+            },
+        );
+        decided.await?.ok_or(DecisionError::NotFound)
     }
 
     /// Runs to its end whether or not the browser stays: it may have brought what it can bring once only.
@@ -356,25 +359,21 @@ impl Verification {
         &self,
         id: StreamId,
         page_secret: &str,
-    ) -> Result<Option<(u64, VerificationSession)>, StoreError> {
-        Ok(self.find(id).await?.filter(|(_, session)| is_same_secret(session.page_secret(), page_secret)))
+    ) -> Result<Option<Stored<VerificationSession>>, StoreError> {
+        Ok(self.find(id).await?.filter(|(_, _, session)| is_same_secret(session.page_secret(), page_secret)))
     }
 
     /// The session and its revision, also when it is over.
-    async fn find(&self, id: StreamId) -> Result<Option<(u64, VerificationSession)>, StoreError> {
+    async fn find(&self, id: StreamId) -> Result<Option<Stored<VerificationSession>>, StoreError> {
         match self.core.damage.readable(id).await? {
             Some((stored, Operation::VerificationSession(session)))
                 if stored.kind == OperationKind::VerificationSession =>
             {
-                Ok(Some((stored.revision, session)))
+                Ok(Some((id, stored.revision, session)))
             }
             _ => Ok(None),
         }
     }
-}
-
-fn keys_conflict() -> StoreError {
-    StoreError::Unreadable("a verification session's keys")
 }
 
 /// Compares digests: the time it takes says nothing about the secret.

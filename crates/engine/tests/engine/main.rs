@@ -9,6 +9,7 @@ mod commit_index_gap;
 mod common;
 mod damage;
 mod delivery;
+mod layout;
 mod login_codes;
 mod message_repetition;
 mod payments;

@@ -13,6 +13,7 @@
 
 mod apply_effects;
 mod changes_for_notes;
+mod modify;
 mod step;
 mod update_index;
 
@@ -22,6 +23,7 @@ use usher_protocol::EventId;
 
 pub(crate) use self::apply_effects::AfterCommit;
 use self::changes_for_notes::Gatherer;
+pub(crate) use self::modify::{Modified, ModifyError, Stored};
 use self::step::{Announced, Step};
 use crate::kernel::core::Core;
 use crate::kernel::observer::FollowUps;
@@ -157,7 +159,7 @@ impl Committer {
             kind: operation.kind(),
             expected,
             at: step.at,
-            state: operation.to_state().map_err(|_| StoreError::Unreadable("an operation's state"))?,
+            state: operation.to_state().map_err(|_| StoreError::Unexpected("an operation cannot be written"))?,
             finished: step.finished,
             kept: if step.finished { operation.kept_correlations() } else { Vec::new() },
             done: step.finished || operation.is_done(),

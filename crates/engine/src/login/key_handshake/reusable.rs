@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::StreamId;
-use crate::kernel::commit::{Cause, Change};
+use crate::kernel::commit::{Modified, ModifyError, Stored};
 use crate::kernel::core::Core;
 use crate::kernel::event_feed::EventFeed;
 use crate::kernel::open_set::OpenSet;
@@ -14,7 +14,7 @@ use crate::login::handshake_urls::HandshakeUrls;
 use crate::login::reusable_logins::ReusableLogins;
 use crate::login::scan_limits::ScanLimits;
 use crate::operations::{Input, KeyHandshake, LoginUrl, Note, Operation};
-use crate::ports::{Conflict, OperationKind, StoreError};
+use crate::ports::{OperationKind, StoreError};
 
 /// Key handshakes.
 pub struct Handshakes {
@@ -76,6 +76,8 @@ pub enum CloseHandshakeError {
     Store(#[from] StoreError),
 }
 
+impl ModifyError for CloseHandshakeError {}
+
 impl Handshakes {
     /// Up to `limit` open reusable handshakes, after the one that `after` names. A page may be short and have a next one.
     ///
@@ -113,23 +115,15 @@ impl Handshakes {
     /// # Errors
     /// [`CloseHandshakeError`].
     pub async fn close(&self, stream_id: StreamId) -> Result<(), CloseHandshakeError> {
-        let mut is_login;
-        loop {
-            let Some((revision, mut handshake)) = self.find(stream_id).await? else { return Ok(()) };
-            is_login = handshake.login().is_some();
-            let now = self.core.clock.now();
-            let effects = handshake.close(now.plus(self.retention));
-            let operation = Operation::KeyHandshake(handshake);
-            let change = Change::step(stream_id, revision, operation, effects);
-            match self.starter.committer.commit(change, now, Cause::Request(None)).await? {
-                None => break,
-                // It was scanned or closed meanwhile: read it again.
-                Some(Conflict::Revision) => {}
-                Some(Conflict::AlreadyRequested | Conflict::Correlation(_) | Conflict::InboundSeen) => {
-                    return Err(StoreError::Unreadable("a key handshake's keys").into());
-                }
-            }
-        }
+        let closed = self.starter.committer.modify(
+            Operation::KeyHandshake,
+            || self.find(stream_id),
+            |handshake, now| {
+                let effects = handshake.close(now.plus(self.retention));
+                Ok(Modified::changed(effects, handshake.login().is_some()))
+            },
+        );
+        let Some(is_login) = closed.await? else { return Ok(()) };
         self.scans.forget(stream_id);
         self.feed.end(stream_id);
         if is_login {
@@ -148,8 +142,8 @@ impl Handshakes {
         });
     }
 
-    /// The handshake and its revision; `None` when it is over.
-    async fn find(&self, stream_id: StreamId) -> Result<Option<(u64, KeyHandshake)>, CloseHandshakeError> {
+    /// The handshake; `None` when it is over.
+    async fn find(&self, stream_id: StreamId) -> Result<Option<Stored<KeyHandshake>>, CloseHandshakeError> {
         let stored = self.core.store.operation(stream_id).await?;
         let stored = stored.filter(|stored| stored.kind == OperationKind::KeyHandshake);
         let stored = stored.ok_or(CloseHandshakeError::NotFound)?;
@@ -157,7 +151,7 @@ impl Handshakes {
             return Ok(None);
         }
         match Operation::from_state(&stored.state) {
-            Ok(Operation::KeyHandshake(handshake)) => Ok(Some((stored.revision, handshake))),
+            Ok(Operation::KeyHandshake(handshake)) => Ok(Some((stream_id, stored.revision, handshake))),
             Ok(_) | Err(_) => Err(StoreError::Unreadable("a key handshake's state").into()),
         }
     }

@@ -64,7 +64,7 @@ impl Handshakes {
                 None => suffix = Some(self.core.ids.suffix()),
             }
         }
-        Err(StoreError::Unreadable("a static token is closed again and again").into())
+        Err(StoreError::Unexpected("a static token is closed again and again").into())
     }
 
     fn reusable(&self, stream_id: StreamId, token: &str, wanted: &Wanted) -> Result<KeyHandshake, StartError> {
@@ -93,7 +93,7 @@ impl Handshakes {
             return Ok(None);
         }
         let Ok(Operation::KeyHandshake(open)) = Operation::from_state(&stored.state) else {
-            return Err(StoreError::Unreadable("a handshake's token belongs to something else").into());
+            return Err(StoreError::Unexpected("a handshake's token belongs to something else").into());
         };
         let refused = |detail: &str| Err(StartError::invalid("/static_token", detail));
         if !open.is_reusable() {

@@ -64,7 +64,7 @@ impl Tickets {
                 Some(_) => {}
             }
         }
-        Err(StoreError::Unreadable("deliveries of a token end again and again").into())
+        Err(StoreError::Unexpected("deliveries of a token end again and again").into())
     }
 
     /// Whether an earlier delivery of the same token is the one that is asked for. One that has expired is ended, so that
@@ -80,7 +80,7 @@ impl Tickets {
             return match self.starter.committer.commit(change, self.core.clock.now(), Cause::Request(None)).await? {
                 // If it was stepped meanwhile, it is read again.
                 None | Some(Conflict::Revision) => Ok(false),
-                Some(_) => Err(StoreError::Unreadable("a ticket delivery").into()),
+                Some(_) => Err(StoreError::Unexpected("a delivery that ends claims a key").into()),
             };
         }
         if !delivery.is_to(main_key) {

@@ -1,0 +1,70 @@
+//! Requests that change an operation: it is read, changed and committed, and read again when it was stepped meanwhile.
+
+use super::{Cause, Change, Committer};
+use crate::operations::{Effect, Operation};
+use crate::ports::{Conflict, NewIdempotencyRecord, StoreError};
+use crate::{StreamId, UnixMillis};
+
+/// A stored operation: its stream, its revision and its state.
+pub(crate) type Stored<M> = (StreamId, u64, M);
+
+/// What a request makes of an operation.
+pub(crate) enum Modified<T> {
+    /// Nothing is committed.
+    Unchanged(T),
+    /// The changed state is committed.
+    Changed {
+        effects: Vec<Effect>,
+        /// The response to the request, when it is idempotent.
+        record: Option<NewIdempotencyRecord>,
+        result: T,
+    },
+}
+
+impl<T> Modified<T> {
+    /// The changed state is committed with these effects.
+    pub(crate) const fn changed(effects: Vec<Effect>, result: T) -> Self {
+        Self::Changed { effects, record: None, result }
+    }
+}
+
+/// Why an operation was not changed.
+pub(crate) trait ModifyError: From<StoreError> {
+    /// The idempotent request was done before.
+    fn repeated() -> Self {
+        StoreError::Unexpected("a request without an idempotency key was done before").into()
+    }
+}
+
+impl ModifyError for StoreError {}
+
+impl Committer {
+    /// Changes the operation that `read` finds, as often as it is stepped meanwhile. `None` when there is none.
+    pub(crate) async fn modify<M, T, E: ModifyError, R>(
+        &self,
+        operation: fn(M) -> Operation,
+        read: impl Fn() -> R,
+        mut change: impl FnMut(&mut M, UnixMillis) -> Result<Modified<T>, E>,
+    ) -> Result<Option<T>, E>
+    where
+        R: Future<Output = Result<Option<Stored<M>>, E>>,
+    {
+        loop {
+            let Some((id, revision, mut state)) = read().await? else { return Ok(None) };
+            let now = self.core.clock.now();
+            let (effects, record, result) = match change(&mut state, now)? {
+                Modified::Unchanged(result) => return Ok(Some(result)),
+                Modified::Changed { effects, record, result } => (effects, record, result),
+            };
+            let change = Change::step(id, revision, operation(state), effects);
+            match self.commit(change, now, Cause::Request(record)).await? {
+                None => return Ok(Some(result)),
+                Some(Conflict::Revision) => {}
+                Some(Conflict::AlreadyRequested) => return Err(E::repeated()),
+                Some(Conflict::Correlation(_) | Conflict::InboundSeen) => {
+                    return Err(StoreError::Unexpected("a request claims a correlation key").into());
+                }
+            }
+        }
+    }
+}
