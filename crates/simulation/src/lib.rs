@@ -2,7 +2,7 @@
 //!
 //! The real engine, the real transport to wallets and the real Lightning backend run in virtual time, over connections in
 //! memory. A seed decides everything else: what users do, what is lost, late or duplicated, when the disk is full, when
-//! clocks are set back, and when the process is killed. Invariants are checked while it runs and at the end. The same seed
+//! clocks are set, and when the process is killed. Invariants are checked while it runs and at the end. The same seed
 //! gives the same history. See the README beside this crate.
 //!
 //! | module | what it is |

@@ -76,8 +76,9 @@ impl Restorer {
             Wake { at, due: if by_calendar { Due::Wall(at) } else { timers.after(left).into() } }
         });
         self.core.index.load(operation, wake, resend_at);
-        // Not the last minutes: the clock may have leapt just before the restart.
-        let shown = [operation.at, id.created_at()].into_iter().filter(|at| *at <= now.minus(HELD_FOR));
+        // Not the last minutes: the clock may have leapt just before the restart. The reserved stream has no time in its id.
+        let known = UnixMillis(1)..=now.minus(HELD_FOR);
+        let shown = [operation.at, id.created_at()].into_iter().filter(|at| known.contains(at));
         restored.shown = restored.shown.max(shown.max());
         if !operation.done {
             self.core.metrics.loaded(operation.kind);

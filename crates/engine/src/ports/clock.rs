@@ -11,8 +11,7 @@ use crate::UnixMillis;
 /// something takes and cannot.
 ///
 /// Deadlines are times of the wall clock, because they are stored and sent to wallets. Waiting is done on the monotonic
-/// clock, because the wall clock may be set back while somebody waits. The engine compares the two every few seconds to
-/// notice when the wall clock was set.
+/// clock, because the wall clock may be set while somebody waits. Only due dates of subscriptions wait for the wall clock.
 ///
 /// An implementation for tests must keep these rules:
 ///

@@ -33,17 +33,21 @@ impl BackendHandle {
     }
 
     pub(crate) fn start_with(url: &str, patience: Duration) -> Self {
-        Self::start_from(url, patience, Settings::default())
+        Self::start_from(url, patience, Settings::default(), Arc::new(SystemClock))
+    }
+
+    /// Starts one by this clock.
+    pub(crate) fn start_by(url: &str, clock: Arc<dyn Clock>) -> Self {
+        Self::start_from(url, LONG, Settings::default(), clock)
     }
 
     /// Starts one that stores what it learns.
     pub(crate) fn start_keeping(url: &str, settings: &Arc<impl SettingStore + 'static>) -> Self {
-        Self::start_from(url, LONG, Settings(Some(settings.clone())))
+        Self::start_from(url, LONG, Settings(Some(settings.clone())), Arc::new(SystemClock))
     }
 
-    fn start_from(url: &str, patience: Duration, settings: Settings) -> Self {
+    fn start_from(url: &str, patience: Duration, settings: Settings, clock: Arc<dyn Clock>) -> Self {
         let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
-        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let options = NwcOptions {
             patience,
             grace: Duration::from_millis(500),

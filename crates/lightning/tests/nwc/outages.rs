@@ -4,7 +4,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use usher_engine::ports::{Finds, InvoiceStatus, Lightning as _, LightningError, OutgoingStatus};
+use usher_engine::ports::{
+    Clock as _, Finds, InvoiceStatus, Lightning as _, LightningError, OutgoingStatus, SystemClock,
+};
+use usher_engine::testing::ManualClock;
 use usher_faults::lightning::{Conduct, FaultyNwcService, LookupLie};
 use usher_faults::proxy::BreakableProxy;
 use usher_faults::relay::{Quirks, QuirkyRelay};
@@ -314,4 +317,15 @@ async fn a_stop_ends_all_tasks_at_once() {
     is_unknown(found);
     wire.ended().await;
     assert!(!client.backend.status().connected);
+}
+
+#[tokio::test]
+async fn clock_that_is_set_back_hides_no_response() {
+    const DAY: Duration = Duration::from_secs(24 * 3600);
+    let fixture = Fixture::set().await;
+    let clock = Arc::new(ManualClock::at(SystemClock.now().plus(DAY)));
+    let client = BackendHandle::start_by(&fixture.service.url(), clock.clone());
+    client.until(true).await;
+    clock.turn_back(DAY);
+    assert_eq!(client.backend.make_invoice(&wanted(1_000)).await.unwrap().amount(), Some(1_000));
 }

@@ -81,8 +81,8 @@ impl State {
         times(self, plan.calls / 2, &mut |_| Action::Look);
         self.later(plan.trouble, Action::Calm);
         if plan.theme == Theme::Years {
-            // From 15 January 2027 to two days before the second New Year. Old records are not removed on the first day
-            // after such a jump, and recently reached users are remembered until the next start.
+            // From 15 January 2027 to two days before the second New Year. Recently reached users are remembered until the next
+            // start.
             let (day, down) = (Duration::from_secs(86_400), Duration::from_secs(715 * 86_400));
             self.later(plan.trouble, Action::Restart(Some(down)));
             self.later(plan.trouble + down + day * 3 / 2, Action::Restart(None));

@@ -35,6 +35,8 @@ pub(super) struct Session<'a> {
     /// How often a subscription was requested.
     subscriptions: u32,
     subscription_state: SubscriptionState,
+    /// The time of the events from which on the relay sends them, in Unix seconds.
+    since: u64,
     challenges: u32,
     /// Our authentication, to which the relay has not responded yet, and when it was sent.
     authenticating: Option<(EventId, Instant)>,
@@ -74,6 +76,7 @@ impl<'a> Session<'a> {
             connection,
             subscriptions: 0,
             subscription_state: SubscriptionState::Requested(Instant::now()),
+            since: 0,
             challenges: 0,
             authenticating: None,
             authenticated: false,
@@ -136,8 +139,13 @@ impl<'a> Session<'a> {
 
     /// Writes a request, unless it was taken back or is void.
     async fn write(&mut self, request: Arc<OutgoingRequest>) -> Result<(), Ended> {
-        if !request.mark_written(self.shared.clock.now().secs()) {
+        let now = self.shared.clock.now().secs();
+        if !request.mark_written(now) {
             return Ok(());
+        }
+        // The clock was set back: the relay would withhold the response.
+        if now < self.since {
+            self.resubscribe().await?;
         }
         let text = request.text.clone();
         if self.unacknowledged.len() >= MAX_UNACKNOWLEDGED {
@@ -156,12 +164,12 @@ impl<'a> Session<'a> {
         self.subscription_state = SubscriptionState::Requested(Instant::now());
         let backend = self.shared.uri.backend;
         let announced = Filter::new().author(backend).kind(Kind::from_u16(INFO)).limit(1);
-        let since = self.shared.clock.now().secs().saturating_sub(CLOCKS.as_secs());
+        self.since = self.shared.clock.now().secs().saturating_sub(CLOCKS.as_secs());
         let sent = Filter::new()
             .author(backend)
             .kinds([RESPONSE, NOTIFICATION, NOTIFICATION_NIP04].map(Kind::from_u16))
             .pubkey(self.shared.uri.keys.public_key())
-            .since(Timestamp::from_secs(since));
+            .since(Timestamp::from_secs(self.since));
         let request = ClientMessage::req(self.subscription_id(), vec![announced, sent]);
         Ok(self.connection.send(request.as_json()).await?)
     }
