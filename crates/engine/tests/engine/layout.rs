@@ -42,9 +42,11 @@ fn kernel_names_no_operation() {
     let mut named = Vec::new();
     for (path, code) in sources(&source_folder().join("kernel")).into_iter().filter(|(path, _)| !is_of_tests(path)) {
         for line in code.lines() {
-            let names = registered
-                .iter()
-                .any(|name| ["Operation", "OperationKind"].iter().any(|of| line.contains(&format!("{of}::{name}"))));
+            let names = registered.iter().any(|name| {
+                let after =
+                    ["Operation", "OperationKind"].iter().filter_map(|of| line.split_once(&format!("{of}::{name}")));
+                after.into_iter().any(|(_, after)| !after.starts_with(char::is_alphanumeric))
+            });
             let features = ["login", "payment", "subscription", "ticket", "verification"];
             let imports = features.iter().any(|feature| line.contains(&format!("crate::{feature}::")));
             if names || imports {
