@@ -14,7 +14,7 @@ use crate::kernel::errors::StartError;
 use crate::operations::{Subscription, SubscriptionState, SubscriptionView};
 use crate::payment::rules::PaymentRules;
 use crate::ports::{StoreError, TicketWallet, Token};
-use crate::subscription::subscriptions::{self, OpenSubscription};
+use crate::subscription::open_subscription::{self, OpenSubscription};
 use crate::{FieldErrors, UnixMillis};
 
 /// How long a user may take to pay if the caller does not say.
@@ -111,7 +111,7 @@ impl FieldChecks {
                 self.check_amount("/amount", *amount, errors);
                 check_expiry("/expires_at", *expires_at, now, errors);
                 if let (Some(id), Some(main_key)) = (subscription_id, main_key) {
-                    let found = subscriptions::find(&*self.core.store, id).await?;
+                    let found = open_subscription::find(&*self.core.store, id).await?;
                     check_subscription(found.as_ref().map(|found| &found.subscription), main_key, *amount, errors);
                 }
             }
@@ -206,7 +206,7 @@ impl FieldChecks {
         main_key: &PublicKey,
         amount: u64,
     ) -> Result<Option<OpenSubscription>, StartError> {
-        let found = subscriptions::find(&*self.core.store, id).await?;
+        let found = open_subscription::find(&*self.core.store, id).await?;
         let mut errors = FieldErrors::default();
         check_subscription(found.as_ref().map(|found| &found.subscription), main_key, Some(amount), &mut errors);
         errors.finish(Some(found)).map_err(StartError::Invalid)

@@ -63,9 +63,8 @@ pub use ticket::outgoing::{OutgoingPage, OutgoingTicket};
 pub use ticket::request::start::RequestTicket;
 pub use ticket::tickets::{BurnTicket, MintTicket, Tickets, WithdrawTicket};
 pub use time::UnixMillis;
-pub use verification::sessions::{
-    AgeCheckError, AgeCheckReturned, AgeCheckStarted, DecisionError, Verification, VerificationView,
-};
+pub use verification::Verification;
+pub use verification::sessions::{AgeCheckError, AgeCheckReturned, AgeCheckStarted, DecisionError, VerificationView};
 pub use verification::start::{VerificationRules, VerificationSessionStarted};
 pub use verification::token_request::RequestVerificationToken;
 pub use visitor::Visitor;

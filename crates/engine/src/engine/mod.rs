@@ -21,7 +21,7 @@ use crate::payment::Payments;
 use crate::ports::{DamagedRow, LightningError, LightningInfo, LightningNode, LightningStatus, StoreError};
 use crate::subscription::subscriptions::Subscriptions;
 use crate::ticket::tickets::Tickets;
-use crate::verification::sessions::Verification;
+use crate::verification::Verification;
 use crate::{FieldErrors, operations};
 
 /// Runs operations.

@@ -65,7 +65,7 @@ use crate::subscription::relay_keeper::RelayKeeper;
 use crate::subscription::subscriptions::Subscriptions;
 use crate::ticket::quote_payment::QuotePayer;
 use crate::ticket::tickets::Tickets;
-use crate::verification::sessions::{self, Verification};
+use crate::verification::{Verification, sessions};
 
 impl Engine {
     /// Rebuilds the index from the store and starts the engine's tasks on `tasks`; they end when `stop` is cancelled.

@@ -26,6 +26,7 @@
 //! | after the user has paid, before the settlement is committed | the invoice is watched from the start again: it is looked up |
 //! | while closing | the last look-up is repeated |
 
+mod end;
 mod invoice;
 mod payer;
 mod terms;
@@ -41,11 +42,8 @@ use usher_protocol::subkey::Permission;
 use self::invoice::MAKING;
 pub use self::terms::{Charge, PaymentTerms, SubscriptionLink};
 use crate::UnixMillis;
-use crate::event_data::{EventData, PaymentData};
 use crate::operations::conversation::Conversation;
-use crate::operations::{
-    ChargeEnd, Charged, Effect, Input, Note, StateMachine, StepResult, emit, lease, millis, optional_millis,
-};
+use crate::operations::{Effect, Input, Note, StateMachine, StepResult, lease, millis, optional_millis};
 use crate::ports::{CorrelationKey, OperationKind};
 
 /// How long the last look-up is retried before the time-out is reported anyway, also if the service was down at the
@@ -453,95 +451,6 @@ impl Payment {
         match &self.source {
             InvoiceSource::Own { invoice, .. } => invoice.as_ref(),
             InvoiceSource::Other { invoice } => Some(invoice),
-        }
-    }
-
-    fn proven(&mut self, preimage: Option<&Preimage>, skimmed: Option<Skimmed>, now: UnixMillis) -> StepResult {
-        if self.paid {
-            return StepResult::Ignored;
-        }
-        self.paid = true;
-        let data = PaymentData {
-            preimage: preimage.map(Preimage::to_hex),
-            amount_received: skimmed.map(|skimmed| skimmed.received),
-            skimmed_fee: skimmed.map(|skimmed| skimmed.fee),
-            ..self.data("paid")
-        };
-        let paid = emit(EventData::Payment(data), now);
-        let mut effects = vec![paid, Effect::ClearOutbox];
-        let note = match self.charge() {
-            Some(charge) => Note::Charged(Charged { charge, end: ChargeEnd::Paid(preimage.copied()) }),
-            None => Note::Paid { request_id: self.request_id.clone() },
-        };
-        effects.extend(self.tell_subscription(note));
-        match &self.source {
-            InvoiceSource::Own { .. } => {
-                self.phase = Phase::Over { until: now };
-                effects.push(Effect::Finish);
-            }
-            InvoiceSource::Other { .. } => self.phase = Phase::Over { until: self.over_until(now) },
-        }
-        StepResult::Stepped(effects)
-    }
-
-    fn time_out(&mut self, now: UnixMillis) -> StepResult {
-        self.end("timeout", Some("the user did not pay in time"), now)
-    }
-
-    /// It will not be paid, because nobody has seen an invoice.
-    fn fail(&mut self, reason: &str, now: UnixMillis) -> StepResult {
-        let Phase::Making { .. } = self.phase else { return StepResult::Ignored };
-        let outcome = self.end("error", Some(reason), now);
-        match outcome {
-            StepResult::Stepped(mut effects) => {
-                effects.push(Effect::Finish);
-                StepResult::Stepped(effects)
-            }
-            StepResult::Ignored => StepResult::Ignored,
-        }
-    }
-
-    fn end(&mut self, status: &'static str, reason: Option<&str>, now: UnixMillis) -> StepResult {
-        self.phase = Phase::Over { until: self.over_until(now) };
-        let mut effects = vec![self.tell(status, reason, now), Effect::ClearOutbox];
-        if let Some(charge) = self.charge() {
-            let end = ChargeEnd::Failed { status: status.to_owned(), reason: reason.map(str::to_owned) };
-            effects.extend(self.tell_subscription(Note::Charged(Charged { charge, end })));
-        }
-        StepResult::Stepped(effects)
-    }
-
-    /// Until when money may arrive; somebody else's invoice is remembered until no request can name it again.
-    fn over_until(&self, now: UnixMillis) -> UnixMillis {
-        let linger = now.plus(LINGER);
-        let expired = |invoice: &Invoice| UnixMillis::from_secs(invoice.expires_at()).plus(Duration::from_secs(60));
-        match &self.source {
-            // A Lightning backend may create invoices that are valid longer than requested.
-            InvoiceSource::Own { invoice, .. } => {
-                invoice.as_ref().map_or(linger, |invoice| expired(invoice).clamp(linger, now.plus(LONGEST_LINGER)))
-            }
-            InvoiceSource::Other { invoice } if self.paid => expired(invoice),
-            InvoiceSource::Other { invoice } => expired(invoice).max(linger),
-        }
-    }
-
-    fn tell_subscription(&self, note: Note) -> Option<Effect> {
-        let link = self.subscription.as_ref()?;
-        Some(Effect::Tell(CorrelationKey::subscription(&link.subscription_id), note))
-    }
-
-    fn tell(&self, status: &str, reason: Option<&str>, now: UnixMillis) -> Effect {
-        let data = PaymentData { reason: reason.map(str::to_owned), ..self.data(status) };
-        emit(EventData::Payment(data), now)
-    }
-
-    /// What every event of the payment says.
-    fn data(&self, status: &str) -> PaymentData {
-        PaymentData {
-            status: status.to_owned(),
-            request_id: self.reference.clone(),
-            subscription_id: self.subscription.as_ref().map(|link| link.subscription_id.clone()),
-            ..PaymentData::default()
         }
     }
 }

@@ -7,12 +7,13 @@ use std::sync::Arc;
 
 use usher_protocol::PublicKey;
 
+use super::open_subscription::find;
 use crate::StreamId;
 use crate::kernel::commit::{Modified, ModifyError};
 use crate::kernel::core::Core;
 use crate::kernel::idempotency::IdempotentRequest;
-use crate::operations::{Input, Note, Operation, StepResult, Subscription, SubscriptionState, SubscriptionView};
-use crate::ports::{CorrelationKey, Store, StoreError};
+use crate::operations::{Input, Note, Operation, StepResult, SubscriptionState, SubscriptionView};
+use crate::ports::StoreError;
 
 /// Subscriptions read for one page, whether they pass the filter or not.
 const READ_PER_PAGE: usize = 1000;
@@ -47,13 +48,6 @@ pub enum SubscriptionError {
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
-}
-
-/// A subscription that is not finished, as it is stored.
-pub(crate) struct OpenSubscription {
-    pub(crate) stream_id: StreamId,
-    pub(crate) revision: u64,
-    pub(crate) subscription: Subscription,
 }
 
 /// Subscriptions.
@@ -146,20 +140,5 @@ impl Subscriptions {
             self.starter.idempotency.keep(once, &view).await?;
         }
         Ok(view)
-    }
-}
-
-/// The subscription with this id.
-pub(crate) async fn find(store: &dyn Store, id: &str) -> Result<Option<OpenSubscription>, StoreError> {
-    // From the store, not the index, which may not have it yet although the app does.
-    let key = CorrelationKey::subscription(id);
-    let Some((stream_id, stored)) = store.operation_with_key(key).await? else { return Ok(None) };
-    match Operation::from_state(&stored.state) {
-        Ok(Operation::Subscription(subscription)) => {
-            Ok(Some(OpenSubscription { stream_id, revision: stored.revision, subscription }))
-        }
-        // A request whose subscription was refused.
-        Ok(_) => Ok(None),
-        Err(_) => Err(StoreError::Unreadable("a subscription's state")),
     }
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde::Deserialize;
 use usher_protocol::bolt11::Invoice;
 
-use super::tickets::MintJob;
+use super::mint_job::MintJob;
 use crate::FieldError;
 use crate::StreamId;
 use crate::kernel::errors::{EventsError, StartError, TicketCallError};

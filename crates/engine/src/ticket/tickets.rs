@@ -16,6 +16,7 @@ use crate::kernel::open_set::OpenSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::mint_job::MintJob;
 use super::quote_payment::QuotePayer;
 use crate::field_checks::{FieldChecks, FieldValues};
 use crate::kernel::core::Core;
@@ -81,28 +82,6 @@ pub struct Tickets {
     pub(crate) open: Arc<OpenSet>,
     /// How long a ticket is sent to its user until the mint says that it is spent (`cashu.send_ttl_hours`).
     pub(crate) send_ttl: Duration,
-}
-
-/// A token that is being minted.
-pub(super) struct MintJob {
-    pub(super) wallet: Arc<dyn TicketWallet>,
-    pub(super) metrics: Arc<TicketMetrics>,
-    pub(super) id: TicketJobId,
-    pub(super) terms: MintTerms,
-}
-
-impl MintJob {
-    /// Begins the job, continues it, or returns its result.
-    pub(super) async fn ask(&self) -> Result<Minted, TicketError> {
-        let minted = self.wallet.mint(self.id, &self.terms).await;
-        self.metrics.count(TicketCallKind::Mint, &minted);
-        minted
-    }
-
-    /// Its quote will not be paid.
-    pub(super) async fn abandon_quote(&self) {
-        self.wallet.abandon_quote(self.id).await;
-    }
 }
 
 impl Tickets {

@@ -4,3 +4,29 @@ pub(crate) mod operation;
 pub(crate) mod sessions;
 pub(crate) mod start;
 pub(crate) mod token_request;
+
+use std::sync::Arc;
+
+use tokio::sync::Semaphore;
+use usher_protocol::PublicKey;
+
+use self::start::VerificationRules;
+use crate::kernel::core::Core;
+use crate::kernel::starter::Starter;
+use crate::page_rules::PageRules;
+use crate::ports::AgeVerifier;
+use crate::ticket::tickets::Tickets;
+
+/// Age verification.
+pub struct Verification {
+    pub(crate) core: Core,
+    pub(crate) starter: Arc<Starter>,
+    pub(crate) tickets: Arc<Tickets>,
+    pub(crate) verifier: Option<Arc<dyn AgeVerifier>>,
+    pub(crate) rules: VerificationRules,
+    pub(crate) pages: Arc<PageRules>,
+    /// The key that the service signs with on Nostr.
+    pub(crate) service_key: PublicKey,
+    /// To ask the age verifier for a browser that waits.
+    pub(crate) permits: Semaphore,
+}

@@ -33,24 +33,21 @@
 //! | while replying | the reply is sent again |
 //! | after the event is committed | the session is over; a reply that arrives late finds nothing open |
 
+mod proof;
 mod provider_check;
 
 use std::fmt;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use usher_protocol::message::{Addressed, CashuRequest, CashuResponse, CashuStatus, ServiceMessage, WalletMessage};
-use usher_protocol::{Keys, PublicKey, SecretKey, text};
+use usher_protocol::message::ServiceMessage;
+use usher_protocol::{Keys, PublicKey, text};
 
 use crate::UnixMillis;
 use crate::event_data::{CashuResponseData, CashuStatusData, EventData};
-use crate::operations::{
-    Effect, Input, StateMachine, StepResult, TicketCall, TicketReply, emit, millis, optional_millis,
-};
-use crate::ports::{
-    AgeCheckResult, CorrelationKey, MintTerms, Minted, OperationKind, OutboxMessage, OutgoingMessage, Token,
-};
-use crate::ticket::ticket_call::{lease, retry_at};
+use crate::operations::{Effect, Input, StateMachine, StepResult, TicketCall, emit, millis, optional_millis};
+use crate::ports::{AgeCheckResult, CorrelationKey, MintTerms, OperationKind, OutboxMessage, Token};
+use crate::ticket::ticket_call::lease;
 
 /// For how long after the decision a mint that is away is asked again: the user waits.
 const MINT_PATIENCE: Duration = Duration::from_secs(120);
@@ -377,132 +374,6 @@ impl VerificationSession {
             }
             _ => StepResult::Ignored,
         }
-    }
-
-    fn step_minting(&mut self, input: &Input, now: UnixMillis) -> StepResult {
-        let (Phase::Minting { since, tries, next }, Some(proof)) = (&mut self.phase, &self.proof) else {
-            return StepResult::Ignored;
-        };
-        let reason = match input {
-            Input::Timer if now < *next => return StepResult::Ignored,
-            Input::Timer | Input::Resumed => {
-                *next = lease(now);
-                return StepResult::Stepped(vec![Effect::AskTickets(TicketCall::Mint(proof.clone()))]);
-            }
-            Input::Ticket(TicketReply::Minted(Ok(Minted::Token(token)))) => {
-                let result = SessionResult::Passed { token: token.clone() };
-                return StepResult::Stepped(self.reply(result, now));
-            }
-            Input::Ticket(TicketReply::Minted(Ok(Minted::PaymentNeeded { .. }))) => {
-                "the mint wants to be paid for the proof".to_owned()
-            }
-            Input::Ticket(TicketReply::Minted(Err(failure))) => {
-                if !failure.is_definite() && now < since.plus(MINT_PATIENCE) {
-                    *tries = tries.saturating_add(1);
-                    *next = retry_at(*tries, LONGEST_PAUSE, now);
-                    return StepResult::Stepped(Vec::new());
-                }
-                format!("the proof could not be issued: {failure}")
-            }
-            _ => return StepResult::Ignored,
-        };
-        let give_up = Effect::AskTickets(TicketCall::GiveUp { mint_url: proof.mint_url.clone() });
-        self.phase = Phase::GivingUp { reason, tries: 0, next: lease(now) };
-        StepResult::Stepped(vec![give_up])
-    }
-
-    fn step_giving_up(&mut self, input: &Input, now: UnixMillis) -> StepResult {
-        let (Phase::GivingUp { reason, tries, next }, Some(proof)) = (&mut self.phase, &self.proof) else {
-            return StepResult::Ignored;
-        };
-        let result = match input {
-            Input::Timer if now < *next => return StepResult::Ignored,
-            Input::Timer | Input::Resumed => {
-                *next = lease(now);
-                let give_up = TicketCall::GiveUp { mint_url: proof.mint_url.clone() };
-                return StepResult::Stepped(vec![Effect::AskTickets(give_up)]);
-            }
-            Input::Ticket(TicketReply::GivenUp(Ok(Some(token)))) => SessionResult::Passed { token: token.clone() },
-            Input::Ticket(TicketReply::GivenUp(Ok(None))) => SessionResult::NotIssued { reason: reason.clone() },
-            // Only the store can fail. A record that stays unreadable is reported as damage.
-            Input::Ticket(TicketReply::GivenUp(Err(_))) if *tries >= GIVE_UP_TRIES => {
-                SessionResult::NotIssued { reason: reason.clone() }
-            }
-            Input::Ticket(TicketReply::GivenUp(Err(_))) => {
-                *tries = tries.saturating_add(1);
-                *next = retry_at(*tries, LONGEST_PAUSE, now);
-                return StepResult::Stepped(Vec::new());
-            }
-            _ => return StepResult::Ignored,
-        };
-        StepResult::Stepped(self.reply(result, now))
-    }
-
-    fn step_replying(&mut self, input: &Input, now: UnixMillis) -> StepResult {
-        let Phase::Replying { sent, next, .. } = &mut self.phase else { return StepResult::Ignored };
-        match input {
-            // Nobody else has the key, so the reply is the one that was sent.
-            Input::Wallet { author, message: WalletMessage::CashuResponse(response), .. }
-                if *author == self.key && response.request.inner.request_id == self.request_id =>
-            {
-                StepResult::Stepped(self.end(now))
-            }
-            Input::Timer if now < *next => StepResult::Ignored,
-            Input::Timer | Input::Resumed => match REPLY_PAUSES.get(*sent) {
-                Some(pause) => {
-                    *sent += 1;
-                    *next = now.plus(Duration::from_millis(*pause));
-                    StepResult::Stepped(self.outgoing(now).into_iter().map(Effect::SendAs).collect())
-                }
-                None => StepResult::Stepped(self.end(now)),
-            },
-            _ => StepResult::Ignored,
-        }
-    }
-
-    /// The session's key replies; without a request there is nothing to reply to, and the session ends.
-    fn reply(&mut self, result: SessionResult, now: UnixMillis) -> Vec<Effect> {
-        let next = now.plus(Duration::from_millis(REPLY_PAUSES[0]));
-        self.phase = Phase::Replying { result, made_at: now, sent: 1, next };
-        match self.outgoing(now) {
-            Some(outgoing) => vec![Effect::SendAs(outgoing)],
-            None => self.end(now),
-        }
-    }
-
-    /// The reply of the session's key, as a user's wallet would send it.
-    fn outgoing(&self, now: UnixMillis) -> Option<Box<OutgoingMessage>> {
-        let Phase::Replying { result, made_at, .. } = &self.phase else { return None };
-        let inner = self.request()?;
-        let signer = SecretKey::parse(self.secret_key.as_deref()?).ok().map(Keys::new)?;
-        let status = match result {
-            SessionResult::Passed { token } => CashuStatus::Success { token: token.0.clone().into() },
-            SessionResult::Rejected { reason } => CashuStatus::Rejected { reason: reason.clone() },
-            SessionResult::NotIssued { .. } => CashuStatus::InsufficientFunds,
-        };
-        let request = Addressed { inner, main_key: self.key, recipient: self.key };
-        let message = WalletMessage::CashuResponse(CashuResponse { request, status });
-        Some(Box::new(OutgoingMessage {
-            kind: message.kind(),
-            content: message.to_json(),
-            recipients: vec![self.service_key],
-            participants: vec![self.service_key],
-            relays: Vec::new(),
-            until: now,
-            made_at: *made_at,
-            signer: Some(signer),
-        }))
-    }
-
-    fn request(&self) -> Option<CashuRequest> {
-        let MintTerms { mint_url, unit, amount, .. } = self.proof.as_ref()?;
-        Some(CashuRequest {
-            request_id: self.request_id.clone(),
-            mint_url: mint_url.clone(),
-            unit: unit.clone(),
-            amount: *amount,
-            expires_at: self.expires_at.secs(),
-        })
     }
 
     /// The app gets the result.

@@ -1,29 +1,22 @@
 //! Verification sessions while they are open: their pages, the checks of a provider, and decisions.
 
-use crate::kernel::starter::Starter;
-use crate::page_rules::PageRules;
-use crate::ticket::tickets::Tickets;
-use crate::verification::start::VerificationRules;
 use std::sync::Arc;
 use std::time::Duration;
-use usher_protocol::PublicKey;
 
 use sha2::{Digest as _, Sha256};
-use tokio::sync::{Semaphore, SemaphorePermit, oneshot};
+use tokio::sync::{SemaphorePermit, oneshot};
 use tracing::warn;
 
+use super::Verification;
 use crate::StreamId;
 use crate::kernel::age_check_queue::within;
 use crate::kernel::commit::{Modified, ModifyError, Stored};
-use crate::kernel::core::Core;
 use crate::kernel::idempotency::IdempotentRequest;
 use crate::operations::{
     AgeCheck, AgeDecision, AwaitedBrowser, BeginFault, CheckReturn, DecisionFault, Operation, VerificationSession,
     VerificationState,
 };
-use crate::ports::{
-    AgeCheckResult, AgeVerifier, AgeVerifierError, BegunAgeCheck, NewAgeCheck, OperationKind, StoreError,
-};
+use crate::ports::{AgeCheckResult, AgeVerifierError, BegunAgeCheck, NewAgeCheck, OperationKind, StoreError};
 
 /// A session as its page shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -114,20 +107,6 @@ impl ModifyError for DecisionError {
     fn repeated() -> Self {
         Self::Repeated
     }
-}
-
-/// Age verification.
-pub struct Verification {
-    pub(crate) core: Core,
-    pub(crate) starter: Arc<Starter>,
-    pub(crate) tickets: Arc<Tickets>,
-    pub(crate) verifier: Option<Arc<dyn AgeVerifier>>,
-    pub(crate) rules: VerificationRules,
-    pub(crate) pages: Arc<PageRules>,
-    /// The key that the service signs with on Nostr.
-    pub(crate) service_key: PublicKey,
-    /// To ask the age verifier for a browser that waits.
-    pub(crate) permits: Semaphore,
 }
 
 /// Requests to the age verifier for browsers that run at the same time.

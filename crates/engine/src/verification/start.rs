@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use usher_protocol::keys::npub;
 
-use super::sessions::Verification;
+use super::Verification;
 use crate::kernel::errors::StartError;
 use crate::kernel::idempotency::IdempotentRequest;
 use crate::operations::{Operation, VerificationSession, VerificationTerms};

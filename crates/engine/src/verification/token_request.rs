@@ -2,7 +2,7 @@
 
 use usher_protocol::PublicKey;
 
-use super::sessions::Verification;
+use super::Verification;
 use crate::StreamId;
 use crate::kernel::errors::StartError;
 use crate::kernel::idempotency::IdempotentRequest;

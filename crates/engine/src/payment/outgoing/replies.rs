@@ -1,0 +1,133 @@
+//! What the Lightning backend says of a payment: replies to requests, look-ups and notifications.
+
+use super::{AFTER_EXPIRY, Attempt, CONFIRMING, OutgoingPayment, Phase};
+use crate::UnixMillis;
+use crate::event_data::{EventData, PaymentData};
+use crate::operations::{StepResult, emit, lease};
+use crate::ports::{Finds, LightningError, OutgoingStatus, PaidInvoice, SignedPayment};
+
+impl OutgoingPayment {
+    /// A request has been signed, or could not be.
+    pub(super) fn prepared(&mut self, prepared: &Result<SignedPayment, LightningError>, now: UnixMillis) -> StepResult {
+        let Phase::Waiting { tries, .. } = self.phase else { return StepResult::Ignored };
+        match prepared {
+            Ok(signed) if now < self.expires_at => {
+                self.attempts = self.attempts.saturating_add(1);
+                self.reason = None;
+                let attempt = Attempt { signed: signed.clone(), resumed: false };
+                let next = lease(attempt.until());
+                self.phase = Phase::Sending { attempt, next };
+                StepResult::Stepped(self.send().into_iter().collect())
+            }
+            Ok(_) => self.not_paid(now),
+            Err(LightningError::Refused { again: false, reason }) => {
+                self.reason = Some(reason.clone());
+                self.not_paid(now)
+            }
+            Err(failure) => {
+                self.reason.get_or_insert_with(|| failure.to_string());
+                self.wait(tries.saturating_add(1), now)
+            }
+        }
+    }
+
+    /// The backend shows a preimage.
+    pub(super) fn shown(&mut self, paid: &PaidInvoice, now: UnixMillis) -> StepResult {
+        if self.paid || paid.preimage.payment_hash() != self.invoice.payment_hash() {
+            return StepResult::Ignored;
+        }
+        self.paid = true;
+        self.fees_paid = paid.fees_paid;
+        self.phase = Phase::Over { at: now, checks: 0 };
+        let data = PaymentData {
+            status: "paid".to_owned(),
+            preimage: Some(paid.preimage.to_hex()),
+            fees_paid: paid.fees_paid,
+            request_id: self.reference.clone(),
+            ..PaymentData::default()
+        };
+        StepResult::Stepped(vec![emit(EventData::Payment(data), now)])
+    }
+
+    /// The backend replies that it has paid.
+    pub(super) fn replied(&mut self, attempt: u32, paid: &PaidInvoice, now: UnixMillis) -> StepResult {
+        match self.shown(paid, now) {
+            // The preimage of another hash is no proof: the state of the payment is unknown.
+            StepResult::Ignored if !self.paid => match self.phase {
+                Phase::Sending { .. } if attempt == self.attempts => self.check(None, now),
+                _ => StepResult::Ignored,
+            },
+            outcome => outcome,
+        }
+    }
+
+    /// The backend did not pay, or did not confirm that it did.
+    pub(super) fn failed(&mut self, number: u32, failure: &LightningError, now: UnixMillis) -> StepResult {
+        if number != self.attempts {
+            return StepResult::Ignored;
+        }
+        let attempt = match &self.phase {
+            Phase::Sending { attempt, .. } => attempt,
+            // The reply was late: look-ups have begun and have not contradicted it.
+            Phase::Checking { attempt, refused: false, pending: false, .. }
+                if matches!(
+                    failure,
+                    LightningError::NotSent | LightningError::Refused { .. } | LightningError::Failed(_)
+                ) =>
+            {
+                attempt
+            }
+            Phase::Waiting { .. } | Phase::Checking { .. } | Phase::Over { .. } => return StepResult::Ignored,
+        };
+        match failure {
+            LightningError::NotSent if !attempt.resumed => {
+                self.reason.get_or_insert_with(|| failure.to_string());
+                self.wait(1, now)
+            }
+            _ => self.check(Some(failure), now),
+        }
+    }
+
+    pub(super) fn looked_up(&mut self, status: &Result<OutgoingStatus, LightningError>, now: UnixMillis) -> StepResult {
+        if let Ok(OutgoingStatus::Paid(paid)) = status {
+            let shown = self.shown(paid, now);
+            if shown != StepResult::Ignored {
+                return shown;
+            }
+        }
+        let expired_at = UnixMillis::from_secs(self.invoice.expires_at()).plus(AFTER_EXPIRY);
+        let Phase::Checking { attempt, tries, refused, tried, pending, .. } = &mut self.phase else {
+            return StepResult::Ignored;
+        };
+        match status {
+            Ok(OutgoingStatus::Failed) => {
+                self.reason.get_or_insert_with(|| "the payment failed".to_owned());
+                self.in_doubt = false;
+                return self.not_paid(now);
+            }
+            Ok(OutgoingStatus::Unknown(_)) if *refused && !*tried => return self.not_paid(now),
+            Ok(OutgoingStatus::Unknown(finds)) if !*pending && now >= attempt.void_at() => {
+                match *tried {
+                    // While the invoice is payable, an earlier attempt may still arrive.
+                    true if *finds >= Finds::Unsettled && now >= expired_at => {
+                        self.in_doubt = false;
+                        return self.not_paid(now);
+                    }
+                    false if *finds >= Finds::Unsettled || *finds == Finds::Settled && now < self.expires_at => {
+                        self.in_doubt = *finds < Finds::Unsettled;
+                        return self.attempt_again(now);
+                    }
+                    _ => {}
+                }
+            }
+            Ok(OutgoingStatus::Unknown(_)) => {}
+            Err(_) if *refused && !*tried && *tries >= CONFIRMING => return self.not_paid(now),
+            Err(_) => {}
+            // It knows the payment: the refusal is no longer certain.
+            Ok(OutgoingStatus::Pending) => (*refused, *pending) = (false, true),
+            // The preimage is no proof.
+            Ok(OutgoingStatus::Paid(_)) => (*refused, *tried) = (false, true),
+        }
+        self.check_again(now)
+    }
+}

@@ -1,0 +1,27 @@
+//! Finds subscriptions that are not finished.
+
+use crate::StreamId;
+use crate::operations::{Operation, Subscription};
+use crate::ports::{CorrelationKey, Store, StoreError};
+
+/// A subscription that is not finished, as it is stored.
+pub(crate) struct OpenSubscription {
+    pub(crate) stream_id: StreamId,
+    pub(crate) revision: u64,
+    pub(crate) subscription: Subscription,
+}
+
+/// The subscription with this id.
+pub(crate) async fn find(store: &dyn Store, id: &str) -> Result<Option<OpenSubscription>, StoreError> {
+    // From the store, not the index, which may not have it yet although the app does.
+    let key = CorrelationKey::subscription(id);
+    let Some((stream_id, stored)) = store.operation_with_key(key).await? else { return Ok(None) };
+    match Operation::from_state(&stored.state) {
+        Ok(Operation::Subscription(subscription)) => {
+            Ok(Some(OpenSubscription { stream_id, revision: stored.revision, subscription }))
+        }
+        // A request whose subscription was refused.
+        Ok(_) => Ok(None),
+        Err(_) => Err(StoreError::Unreadable("a subscription's state")),
+    }
+}
