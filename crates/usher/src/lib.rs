@@ -14,6 +14,7 @@ pub mod output;
 pub mod process;
 mod profile_directory;
 pub mod service;
+mod service_options;
 mod service_status;
 pub mod signals;
 mod task_group;

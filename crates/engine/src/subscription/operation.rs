@@ -414,4 +414,6 @@ fn announce_payment(data: SubscriptionPaymentData, now: UnixMillis) -> Effect {
 #[cfg(test)]
 mod histories;
 #[cfg(test)]
+mod random_histories;
+#[cfg(test)]
 mod tests;

@@ -27,6 +27,7 @@ pub mod retention;
 pub mod settings;
 mod snapshot;
 pub mod stored_values;
+pub mod ticket_races;
 pub mod tickets;
 
 use std::future::Future;
@@ -218,13 +219,15 @@ macro_rules! store_conformance {
                 balances_are_sums_of_free_proofs
                 huge_amounts_are_refused_or_kept_exactly
                 conflict_changes_nothing
+                finished_jobs_are_removed_in_batches
+                unusual_ticket_text_round_trips
+                acknowledged_ticket_commits_survive_reopening
+            }
+            ticket_races {
                 one_of_two_concurrent_jobs_gets_the_counter
                 one_of_two_concurrent_jobs_gets_the_claim
                 one_of_two_concurrent_jobs_gets_the_proof
                 one_of_two_concurrent_steps_of_a_job_wins
-                finished_jobs_are_removed_in_batches
-                unusual_ticket_text_round_trips
-                acknowledged_ticket_commits_survive_reopening
             }
             stored_values {
                 user_relays_are_replaced

@@ -9,12 +9,12 @@ use usher_engine::ports::{
     CounterAdvance, ProofId, State, StoredProof, TicketBalance, TicketCommit, TicketCommitted, TicketConflict,
 };
 
-use super::{FullStore, Subject, proof, proof_id, race, ticket_job, ticket_step};
+use super::{FullStore, Subject, proof, proof_id, ticket_job, ticket_step};
 
-const MINT: &str = "https://mint.example";
+pub(super) const MINT: &str = "https://mint.example";
 
 /// Commits what must succeed; the job's revision.
-async fn done(store: &dyn FullStore, commit: TicketCommit) -> u64 {
+pub(super) async fn done(store: &dyn FullStore, commit: TicketCommit) -> u64 {
     match store.commit_tickets(commit).await.expect("the store works") {
         TicketCommitted::Done(revision) => revision,
         TicketCommitted::Conflict(conflict) => panic!("unexpected conflict: {conflict:?}"),
@@ -29,15 +29,15 @@ async fn conflict(store: &dyn FullStore, commit: TicketCommit) -> TicketConflict
     }
 }
 
-fn advance(keyset: &str, from: u32, to: u32) -> Option<CounterAdvance> {
+pub(super) fn advance(keyset: &str, from: u32, to: u32) -> Option<CounterAdvance> {
     Some(CounterAdvance { mint_url: MINT.to_owned(), keyset: keyset.to_owned(), from, to })
 }
 
-fn sats(number: u64, amount: u64) -> StoredProof {
+pub(super) fn sats(number: u64, amount: u64) -> StoredProof {
     proof(number, MINT, "sat", amount)
 }
 
-async fn free(store: &dyn FullStore) -> Vec<ProofId> {
+pub(super) async fn free(store: &dyn FullStore) -> Vec<ProofId> {
     store.free_proofs(MINT, "sat", usize::MAX).await.unwrap().into_iter().map(|proof| proof.id).collect()
 }
 
@@ -356,77 +356,6 @@ pub async fn conflict_changes_nothing(subject: impl Subject) {
         assert_eq!(store.proofs(&[proof_id(2), proof_id(3)]).await.unwrap(), [sats(2, 2)]);
     }
     done(&*store, whole()).await;
-}
-
-async fn race_of(store: &std::sync::Arc<dyn FullStore>, commits: [TicketCommit; 2]) -> [TicketCommitted; 2] {
-    let [a, b] = commits.map(|commit| {
-        let store = std::sync::Arc::clone(store);
-        async move { store.commit_tickets(commit).await.unwrap() }
-    });
-    let (a, b) = race(a, b).await;
-    [a, b]
-}
-
-fn winners(results: [TicketCommitted; 2]) -> usize {
-    results.iter().filter(|result| matches!(result, TicketCommitted::Done(_))).count()
-}
-
-/// Of two who want the same counters, one derives secrets from them.
-pub async fn one_of_two_concurrent_jobs_gets_the_counter(subject: impl Subject) {
-    let store = subject.store();
-    for n in 0..50 {
-        let commits = [1, 2].map(|who| TicketCommit {
-            counter: advance("00a", n * 3, n * 3 + 3),
-            ..ticket_step(u64::from(n) * 10 + who, 0)
-        });
-        let results = race_of(&store, commits).await;
-        assert_eq!(winners(results), 1, "{results:?}");
-        assert!(results.contains(&TicketCommitted::Conflict(TicketConflict::Counter)));
-        assert_eq!(store.ticket_counter(MINT, "00a").await.unwrap(), n * 3 + 3);
-    }
-}
-
-/// If two jobs redeem the same token, one claims it and the other gets a conflict.
-pub async fn one_of_two_concurrent_jobs_gets_the_claim(subject: impl Subject) {
-    let store = subject.store();
-    for n in 0..50 {
-        let commits = [1, 2].map(|who| TicketCommit { claims: vec![proof_id(n)], ..ticket_step(n * 10 + who, 0) });
-        let results = race_of(&store, commits).await;
-        assert_eq!(winners(results), 1, "{results:?}");
-        let winner = store.proof_claim(proof_id(n)).await.unwrap().unwrap();
-        assert!(results.contains(&TicketCommitted::Conflict(TicketConflict::Claimed(winner))));
-    }
-}
-
-/// Of two who spend the same proof, one reserves it.
-pub async fn one_of_two_concurrent_jobs_gets_the_proof(subject: impl Subject) {
-    let store = subject.store();
-    for n in 0..50 {
-        done(&*store, TicketCommit { add: vec![sats(n, 1)], ..ticket_step(n * 10, 0) }).await;
-        let commits = [1, 2].map(|who| TicketCommit { reserve: vec![proof_id(n)], ..ticket_step(n * 10 + who, 0) });
-        let results = race_of(&store, commits).await;
-        assert_eq!(winners(results), 1, "{results:?}");
-        assert!(results.contains(&TicketCommitted::Conflict(TicketConflict::Proof)));
-        assert!(free(&*store).await.is_empty());
-    }
-}
-
-/// Of two who create, or step, the same job, one does.
-pub async fn one_of_two_concurrent_steps_of_a_job_wins(subject: impl Subject) {
-    let store = subject.store();
-    for n in 0..25 {
-        for expected in 0..2 {
-            let commits = [1, 2].map(|who| TicketCommit {
-                state: State(format!(r#"{{"who":{who}}}"#)),
-                add: vec![sats(n * 100 + expected * 10 + who, 1)],
-                ..ticket_step(n, expected)
-            });
-            let results = race_of(&store, commits).await;
-            assert_eq!(winners(results), 1, "{results:?}");
-            assert!(results.contains(&TicketCommitted::Conflict(TicketConflict::Revision)));
-        }
-    }
-    assert_eq!(free(&*store).await.len(), 50, "of each pair one");
 }
 
 /// The oldest first, with their claims; never one that still has proofs reserved.

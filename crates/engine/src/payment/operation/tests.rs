@@ -1,3 +1,5 @@
+use crate::operations::ChargeEnd;
+use crate::operations::Charged;
 use lightning_invoice::Currency as Coin;
 use proptest::prelude::*;
 use serde_json::json;

@@ -1,6 +1,9 @@
 mod any_order;
 mod lookups;
 
+use crate::ports::Finds;
+use crate::ports::OutgoingStatus;
+use crate::ports::PaidInvoice;
 use serde_json::json;
 use usher_protocol::message::Preimage;
 

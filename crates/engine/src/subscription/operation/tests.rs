@@ -1,4 +1,3 @@
-use proptest::prelude::*;
 use serde_json::json;
 use usher_protocol::bolt11::Network;
 use usher_protocol::calendar::Calendar;
@@ -13,11 +12,11 @@ use crate::operations::{Effect, Input, Note, Operation, StepResult};
 const PREIMAGE: Preimage = Preimage::from_bytes([7; 32]);
 const HOUR: Duration = Duration::from_secs(3600);
 
-fn recurrence(max_payments: Option<u32>, until: Option<u64>) -> Recurrence {
+pub(super) fn recurrence(max_payments: Option<u32>, until: Option<u64>) -> Recurrence {
     Recurrence { until, calendar: Calendar::Hourly, max_payments, first_payment_due: NOW.secs() }
 }
 
-fn subscription(recurrence: Recurrence, auto_charge: bool) -> Subscription {
+pub(super) fn subscription(recurrence: Recurrence, auto_charge: bool) -> Subscription {
     let asked = recurrence.calendar.clone();
     subscription_asked(recurrence, asked, auto_charge)
 }
@@ -45,7 +44,7 @@ fn subscription_at(recurrence: Recurrence, asked: Calendar, auto_charge: bool, n
     Subscription::start(Conversation::new(user(1).public_key(), &[]), agreement, rules, now)
 }
 
-fn closes(author: &Keys, id: &str) -> Input {
+pub(super) fn closes(author: &Keys, id: &str) -> Input {
     let close =
         CloseSubscription { subscription_id: id.to_owned(), reason: Some("enough".to_owned()), by_service: false };
     let message = WalletMessage::CloseSubscription(close);
@@ -53,7 +52,7 @@ fn closes(author: &Keys, id: &str) -> Input {
 }
 
 /// The charge that was started.
-fn started(effects: &[Effect]) -> Charge {
+pub(super) fn started(effects: &[Effect]) -> Charge {
     let [Effect::Start(operation, more)] = effects else { panic!("{effects:?}") };
     let Operation::SinglePayment(payment) = &**operation else { panic!("{operation:?}") };
     assert!(matches!(more[..], [Effect::Ask(_)]));
@@ -62,11 +61,11 @@ fn started(effects: &[Effect]) -> Charge {
     serde_json::from_value(state["subscription"]["charge"].clone()).unwrap()
 }
 
-fn paid(charge: Charge) -> Input {
+pub(super) fn paid(charge: Charge) -> Input {
     Input::Note(Note::Charged(Charged { charge, end: ChargeEnd::Paid(Some(PREIMAGE)) }))
 }
 
-fn failed(charge: Charge) -> Input {
+pub(super) fn failed(charge: Charge) -> Input {
     let end = ChargeEnd::Failed { status: "timeout".to_owned(), reason: None };
     Input::Note(Note::Charged(Charged { charge, end }))
 }
@@ -77,7 +76,7 @@ fn announced(effects: &[Effect]) -> serde_json::Value {
 }
 
 /// A payment that the operator asked for was made.
-fn by_hand() -> Note {
+pub(super) fn by_hand() -> Note {
     Note::Paid { request_id: "by hand".to_owned() }
 }
 
@@ -432,80 +431,4 @@ fn charges_are_no_more_frequent_than_requested() {
     assert_eq!(dues(Calendar::Daily, "*-*-* 18:00:00"), [first, first + 36_000, first + 36_000 + 86_400]);
     assert_eq!(dues(Calendar::Hourly, "*-*-* *:30:00"), [first, first + 1_800, first + 5_400]);
     assert_eq!(dues(Calendar::Hourly, "monthly"), [first, february, march], "and no more often than was allowed");
-}
-
-#[derive(Clone, Debug)]
-enum Happens {
-    Timer,
-    Paid(usize),
-    Failed(usize),
-    ByHand,
-    UserCloses,
-}
-
-proptest! {
-    #[test]
-    fn random_histories_never_charge_a_date_twice(
-        max in prop::option::of(1..6_u32),
-        history in prop::collection::vec(prop_oneof![
-            4 => Just(Happens::Timer),
-            2 => (0..3_usize).prop_map(Happens::Paid),
-            2 => (0..3_usize).prop_map(Happens::Failed),
-            1 => Just(Happens::ByHand),
-            1 => Just(Happens::UserCloses),
-        ], 0..60)
-    ) {
-        let mut operation = Operation::Subscription(subscription(recurrence(max, None), true));
-        let mut now = NOW;
-        let (mut charges, mut running, mut settled) = (Vec::<Charge>::new(), None, Vec::new());
-        let mut closed = false;
-        for happens in history {
-            let input = match happens {
-                Happens::Timer => {
-                    now = operation.wake_at().unwrap_or(now).max(now);
-                    Input::Timer
-                }
-                // One of the latest charges: the one that runs, or an earlier one late. Each is paid once at most.
-                Happens::Paid(back) => match charges.iter().rev().nth(back) {
-                    Some(charge) if !settled.contains(charge) => {
-                        settled.push(*charge);
-                        running = running.filter(|running| running != charge);
-                        paid(*charge)
-                    }
-                    _ => continue,
-                },
-                Happens::Failed(back) => match charges.iter().rev().nth(back) {
-                    Some(charge) if running == Some(*charge) => {
-                        running = None;
-                        failed(*charge)
-                    }
-                    _ => continue,
-                },
-                Happens::ByHand => Input::Note(by_hand()),
-                Happens::UserCloses => {
-                    closed = true;
-                    closes(&user(1), "s")
-                }
-            };
-            let before = settled.clone();
-            if let StepResult::Stepped(effects) = operation.step(&input, now) {
-                for effect in &effects {
-                    if let Effect::Start(..) = effect {
-                        let charge = started(&effects);
-                        prop_assert!(!closed, "charged after it was closed");
-                        prop_assert!(running.is_none() || before.contains(&running.unwrap()), "two at a time");
-                        prop_assert!(!charges.contains(&charge), "the same try twice");
-                        prop_assert!(before.iter().all(|paid| paid.number != charge.number), "a paid date");
-                        charges.push(charge);
-                        running = Some(charge);
-                    }
-                }
-                if effects.contains(&Effect::Finish) {
-                    return Ok(());
-                }
-            }
-            let stored = operation.to_state().unwrap();
-            prop_assert_eq!(&Operation::from_state(&stored).unwrap(), &operation);
-        }
-    }
 }

@@ -1,4 +1,8 @@
+use crate::operations::TicketReply;
+use crate::ports::Minted;
+use crate::ports::OutgoingMessage;
 use std::sync::Arc;
+use usher_protocol::message::WalletMessage;
 
 use serde_json::{Value, json};
 

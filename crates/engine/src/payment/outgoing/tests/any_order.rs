@@ -1,5 +1,7 @@
 //! Random inputs in any order: no second request while the first may still be executed.
 
+use crate::ports::Finds;
+use crate::ports::OutgoingStatus;
 use proptest::prelude::*;
 
 use super::*;

@@ -1,6 +1,8 @@
 //! What look-ups prove and what they do not prove.
 
 use super::*;
+use crate::ports::Finds;
+use crate::ports::OutgoingStatus;
 
 /// From then on a request that was signed at [`NOW`] is void, whatever the clocks show.
 const VOID: u64 = 60 + 60;

@@ -1,0 +1,139 @@
+//! The options of the service's parts, from the configuration.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::num::NonZeroU32;
+use std::time::Duration;
+
+use secrecy::{ExposeSecret as _, SecretString};
+use sha2::{Digest as _, Sha256};
+use tokio_util::sync::CancellationToken;
+use usher_api::{ApiTokens, Limits, ServeOptions, TrustedProxies};
+use usher_engine::ports::MintAuthToken;
+use usher_engine::{EngineOptions, PageRules, PaymentRules, SpendingRules, VerificationRules};
+use usher_pages::PagesOptions;
+use usher_protocol::mint_url;
+use usher_relays::Identity;
+
+use crate::config::Config;
+use crate::config::setting::Whole;
+use crate::service::GRACE;
+
+pub(crate) fn tokens(config: &Config) -> ApiTokens {
+    ApiTokens::new(config.auth.auth_token.secret(), previous_token(config))
+}
+
+pub(crate) fn previous_token(config: &Config) -> Option<&SecretString> {
+    config.auth.previous_token.as_ref().map(|token| token.secret())
+}
+
+/// What the webhook's bodies are signed with, the newest first.
+pub(crate) fn webhook_secrets(config: &Config) -> Vec<SecretString> {
+    let secrets = [&config.webhook.secret, &config.webhook.previous_secret];
+    secrets.into_iter().flatten().map(|secret| secret.secret().clone()).collect()
+}
+
+pub(crate) fn engine_options(config: &Config, identity: &Identity, pages_url: &str) -> EngineOptions {
+    EngineOptions {
+        main_key: identity.main_key,
+        subkey: identity.subkey_proof.is_some().then(|| identity.own_key()),
+        subkey_proof: identity.subkey_proof.clone(),
+        url_scheme: config.nostr.url_scheme.as_str().to_owned(),
+        handshake_ttl: Duration::from_secs(config.handshake.ttl_seconds.get()),
+        challenge_ttl: Duration::from_secs(config.auth.challenge_ttl_seconds.get()),
+        max_open_streams: count(config.limits.max_open_streams.get()),
+        retention: Duration::from_secs(config.streams.retention_days.get() * 24 * 60 * 60),
+        ticket_send_ttl: Duration::from_secs(config.cashu.send_ttl_hours.get() * 3600),
+        payments: PaymentRules {
+            network: config.wallet.network,
+            max_amount: config.limits.max_amount_millisats.get(),
+            retry_after: hours(config.subscriptions.retry_hours.get()),
+            look_ups_per_second: config.wallet.lookups_per_second.get(),
+            spending: SpendingRules {
+                daily_budget: config.wallet.daily_budget_millisats.map(Whole::get),
+                max_fee_percent: config.wallet.max_fee_percent.get(),
+            },
+        },
+        verification: verification(config),
+        pages: PageRules {
+            url: pages_url.to_owned(),
+            return_urls: config.pages.return_urls.urls().to_vec(),
+            key: derived_key(identity, "usher: secrets of pages"),
+        },
+    }
+}
+
+/// A secret for this use: the same as long as the service keeps its key.
+pub(crate) fn derived_key(identity: &Identity, purpose: &str) -> [u8; 32] {
+    let key = identity.keys.secret_key().to_secret_bytes();
+    Sha256::new().chain_update(purpose).chain_update(key).finalize().into()
+}
+
+pub(crate) fn verification(config: &Config) -> VerificationRules {
+    let verification = &config.verification;
+    let mint_token = verification.mint_token.as_ref().map(|token| token.secret().expose_secret().to_owned());
+    VerificationRules {
+        session_ttl: Duration::from_secs(verification.session_ttl_seconds.get()),
+        minimum_age: verification.minimum_age.get(),
+        // Checked when it was read.
+        mint_url: verification.mint_url.as_ref().and_then(|mint| mint_url::normalize(mint.url().as_str())),
+        mint_auth: mint_token.map(MintAuthToken),
+        unit: verification.unit.as_str().to_ascii_lowercase(),
+        amount: verification.amount.get(),
+    }
+}
+
+/// How a browser reaches the pages, without a trailing slash.
+pub(crate) fn pages_url(config: &Config, listens_on: SocketAddr) -> String {
+    let public = config.pages.public_url.as_ref().map(|url| url.url().as_str().trim_end_matches('/').to_owned());
+    public.unwrap_or_else(|| {
+        let ip = match listens_on.ip() {
+            IpAddr::V4(ip) if ip.is_unspecified() => IpAddr::V4(Ipv4Addr::LOCALHOST),
+            IpAddr::V6(ip) if ip.is_unspecified() => IpAddr::V6(Ipv6Addr::LOCALHOST),
+            ip => ip,
+        };
+        format!("http://{}", SocketAddr::new(ip, listens_on.port()))
+    })
+}
+
+pub(crate) fn pages(config: &Config, url: String, stop: CancellationToken) -> PagesOptions {
+    PagesOptions { url, service_name: service_name(config).map(str::to_owned), stop }
+}
+
+/// The service's name, as users know it.
+pub(crate) fn service_name(config: &Config) -> Option<&str> {
+    let profile = &config.profile;
+    let name = profile.display_name.as_ref().map(|name| name.as_str());
+    name.or(profile.name.as_ref().map(|name| name.as_str()))
+}
+
+pub(crate) fn hours(hours: &[u64]) -> Vec<Duration> {
+    hours.iter().map(|hours| Duration::from_secs(hours * 3600)).collect()
+}
+
+pub(crate) fn limits(config: &Config) -> Limits {
+    let per_second = u32::try_from(config.limits.requests_per_second.get()).unwrap_or(u32::MAX);
+    Limits {
+        requests_per_second: NonZeroU32::new(per_second),
+        max_long_polls: count(config.limits.max_long_polls.get()),
+        max_event_streams: count(config.limits.max_event_streams.get()),
+        max_websockets: count(config.limits.max_websockets.get()),
+        ..Limits::default()
+    }
+}
+
+pub(crate) fn serve_options(config: &Config) -> ServeOptions {
+    let connections = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
+    let limits = &config.limits;
+    ServeOptions {
+        grace: GRACE,
+        max_connections: connections(limits.max_connections.get()),
+        max_unauthenticated: connections(limits.max_unauthenticated_connections.get()),
+        max_unauthenticated_per_address: connections(limits.max_unauthenticated_per_address.get()),
+        trusted_proxies: TrustedProxies::new(config.pages.trusted_proxies.networks().iter().copied()),
+        ..ServeOptions::default()
+    }
+}
+
+pub(crate) fn count(number: u64) -> usize {
+    usize::try_from(number).unwrap_or(usize::MAX)
+}
