@@ -138,7 +138,7 @@ impl State {
         self.app.pending.remove(&call.number);
         let before = self.app.acknowledged.get(&call.number).map(|before| before.stream);
         // An idempotency key is kept for a day of the wall clock.
-        if before.is_some_and(|before| before != stream) && self.ledger.leaps.is_empty() {
+        if before.is_some_and(|before| before != stream) && !self.ledger.has_leapt {
             self.violation("done-once", &format!("call {} was answered with two streams", call.number));
         }
         self.note(&format!("call {} is answered: {}", call.number, self.ledger.label(stream)));

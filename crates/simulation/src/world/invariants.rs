@@ -1,6 +1,7 @@
 //! Invariants: the rules that must hold, and a ledger of what was committed and sent, against which they are checked.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::time::Duration;
 
 use nostr::EventId;
 use serde_json::Value;
@@ -109,8 +110,10 @@ pub struct Ledger {
     pub closes_heard: BTreeMap<String, (u64, u64)>,
     /// Deliveries that were given up.
     pub given_up: BTreeSet<(StreamId, u64)>,
-    /// When the clocks leapt ahead by more than a day.
-    pub leaps: Vec<u64>,
+    /// When the clocks leapt ahead by more than a day, and by how much, until they are corrected.
+    pub leaps: Vec<(u64, Duration)>,
+    /// Whether they ever did.
+    pub has_leapt: bool,
     /// Times in which something did not work, from and to.
     pub bad: Vec<(u64, u64)>,
     /// How often users paid each date of each subscription.
@@ -229,9 +232,9 @@ impl State {
             if let Some((id, _)) = &charge
                 && let Some(subscription) = self.ledger.subscriptions.get(id)
             {
-                let is_held = |leapt: &u64| (leapt + ON_ITS_WAY..leapt + NO_CHARGES).contains(&now);
+                let is_held = |leapt: u64| (leapt + ON_ITS_WAY..leapt + NO_CHARGES).contains(&now);
                 // Where there was none before, nothing says that the clock has leapt.
-                if self.ledger.leaps.iter().any(|leapt| subscription.began < *leapt && is_held(leapt)) {
+                if self.ledger.leaps.iter().any(|(leapt, _)| subscription.began < *leapt && is_held(*leapt)) {
                     self.violation("no-charge-after-a-leap", &format!("{label} begins"));
                 }
             }

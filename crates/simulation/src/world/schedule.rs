@@ -161,13 +161,15 @@ impl State {
             }
             Action::SetBack(by) => {
                 self.time.set_back(by);
+                self.ledger.leaps.retain(|(_, ahead)| *ahead != by);
                 self.note(&format!("! the clocks are set back by {} s", by.as_secs()));
             }
             Action::SetForward(by) => {
                 self.time.set_forward(by);
                 self.note(&format!("! the clocks are set forward by {} s", by.as_secs()));
                 if by > DAY {
-                    self.ledger.leaps.push(now);
+                    self.ledger.leaps.push((now, by));
+                    self.ledger.has_leapt = true;
                 }
             }
             Action::Calm => {
