@@ -171,8 +171,9 @@ impl FaultPlan {
             }
             Clocks => {
                 plan.set_backs = decisions.number(1..3);
-                plan.set_forwards = decisions.number(0..2);
                 plan.leaps = decisions.number(0..3);
+                // A leap is told from a step of hours only by times before it: not both at once.
+                plan.set_forwards = if plan.leaps == 0 { decisions.number(1..3) } else { 0 };
                 plan.webhook = true;
                 plan.receiver_outages += 1;
                 // A payment whose request a wallet may still act on, by a clock that was ahead, is looked up for a day.

@@ -55,8 +55,8 @@ pub trait StateMachine {
     }
 
     /// Whether this input is judged by the wall clock, also when that was set back since the last step. Otherwise the
-    /// operation's time goes on: its time-outs and pauses end when they would have ended. Money needs the wall clock where dates
-    /// of others are compared: the expiry of an invoice, or of a request that a wallet may still act on.
+    /// operation's time goes on: its time-outs and pauses end when they would have ended. Where a look-up proves that a wallet
+    /// can no longer act on a request, the request must have expired by the wall clock.
     fn is_by_wall_clock(&self, _input: &Input) -> bool {
         false
     }

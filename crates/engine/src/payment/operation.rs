@@ -215,10 +215,6 @@ impl StateMachine for Payment {
         true
     }
 
-    fn is_by_wall_clock(&self, input: &Input) -> bool {
-        matches!(input, Input::InvoiceMade(Ok(_)))
-    }
-
     fn is_unattended(&self) -> bool {
         self.is_charge()
     }

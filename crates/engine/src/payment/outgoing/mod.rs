@@ -207,7 +207,7 @@ impl StateMachine for OutgoingPayment {
     }
 
     fn is_by_wall_clock(&self, input: &Input) -> bool {
-        !matches!(input, Input::Timer)
+        matches!(input, Input::PaymentStatus(_))
     }
 
     fn lingers(&self) -> bool {
