@@ -66,13 +66,14 @@ impl From<MonotonicMillis> for Due {
 /// Alarms by time.
 pub(crate) struct Timers {
     clock: Arc<dyn Clock>,
-    alarms: Mutex<Alarms>,
+    alarms: Mutex<Queues>,
     watch: Mutex<LeapWatch>,
     earlier: Notify,
 }
 
+/// The alarms of each clock, by time.
 #[derive(Default)]
-struct Alarms {
+struct Queues {
     monotonic: BTreeSet<(MonotonicMillis, StreamId, Alarm)>,
     wall: BTreeSet<(UnixMillis, StreamId, Alarm)>,
 }
