@@ -7,14 +7,10 @@ use crate::timing::Timing;
 /// How good a connection was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quality {
-    /// It received something useful and lasted for [`Timing::healthy_after`].
-    Healthy,
     /// It received something useful and lasted for [`Timing::worked_after`].
     Worked,
-    /// It received something useful, but ended soon.
-    Short,
-    /// It received nothing useful.
-    Useless,
+    /// It ended soon, or received nothing useful.
+    Failed,
     /// The relay exceeded a limit.
     Abusive,
 }
@@ -52,12 +48,7 @@ impl Health {
     /// How good the connection was that ends now, as far as its duration tells.
     pub fn quality(&self, timing: &Timing, now: Instant) -> Quality {
         let lasted = now.saturating_duration_since(self.since);
-        match self.is_useful {
-            false => Quality::Useless,
-            true if lasted >= timing.healthy_after => Quality::Healthy,
-            true if lasted >= timing.worked_after => Quality::Worked,
-            true => Quality::Short,
-        }
+        if self.is_useful && lasted >= timing.worked_after { Quality::Worked } else { Quality::Failed }
     }
 }
 
@@ -70,12 +61,11 @@ mod tests {
         let (timing, start) = (Timing::default(), Instant::now());
         let (soon, later) = (start + timing.worked_after, start + timing.healthy_after);
         let mut health = Health::new(start);
-        assert_eq!(health.quality(&timing, later), Quality::Useless);
+        assert_eq!(health.quality(&timing, later), Quality::Failed);
         assert!(!health.became_healthy(&timing, later));
         health.note_useful();
-        assert_eq!(health.quality(&timing, start), Quality::Short);
+        assert_eq!(health.quality(&timing, start), Quality::Failed);
         assert_eq!(health.quality(&timing, soon), Quality::Worked);
-        assert_eq!(health.quality(&timing, later), Quality::Healthy);
         assert_eq!((health.due(&timing, start), health.due(&timing, later)), (Some(later), None));
         assert!(!health.became_healthy(&timing, soon));
         assert!(health.became_healthy(&timing, later) && !health.became_healthy(&timing, later), "reported once");

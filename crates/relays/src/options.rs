@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use usher_nostr_connection::{Dialer, OverheadLimits, Timing as ConnectionTiming};
+use usher_nostr_connection::{Dialer, Timing as ConnectionTiming};
 
 use crate::identity::Identity;
 use crate::relay_address::RelayAddress;
@@ -86,18 +86,11 @@ pub struct Limits {
     pub remembered_events: usize,
     /// How many conversation keys are kept, by author. Default 4,096.
     pub conversation_keys: usize,
-    /// How many useless messages at once a user's relay may send before it is dropped. Default 2,000.
+    /// How many useless messages at once a user's relay may send before it is dropped. Default 1,000.
     pub user_relay_useless: u32,
-    /// How many useless messages per second a user's relay may send after that. Default 200.
+    /// How many useless messages per second a user's relay may send after that. Default 100: at 75 µs each, half a core
+    /// if all 64 users' relays do.
     pub user_relay_useless_per_second: u32,
-    /// How many useless messages per second all users' relays together may send. Beyond that they are read in turn,
-    /// each as often as the others. Default 2,000: a sixth of a core.
-    pub user_relays_useless_per_second: u32,
-    /// What a connection to one of the operator's relays may cost beside its messages. Default
-    /// [`OverheadLimits::OPERATOR`].
-    pub overhead: OverheadLimits,
-    /// The same for users' relays. Default [`OverheadLimits::USER`].
-    pub user_overhead: OverheadLimits,
     /// Most subkey proofs sent at once to authors whose events we cannot read. Over one relay half as many, and over
     /// all users' relays together a quarter. Default 240.
     pub proofs: u32,
@@ -153,11 +146,8 @@ impl Default for Limits {
             user_frame_bytes: 512 * 1024,
             remembered_events: 32_768,
             conversation_keys: 4096,
-            user_relay_useless: 2000,
-            user_relay_useless_per_second: 200,
-            user_relays_useless_per_second: 2000,
-            overhead: OverheadLimits::OPERATOR,
-            user_overhead: OverheadLimits::USER,
+            user_relay_useless: 1000,
+            user_relay_useless_per_second: 100,
             proofs: 240,
             proofs_per_second: 60,
             proofs_per_author: 3,

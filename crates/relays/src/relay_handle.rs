@@ -36,7 +36,8 @@ pub(crate) struct RelayHandle {
 struct State {
     connection: RelayState,
     subscribed: bool,
-    refusal: Option<String>,
+    subscription_refusal: Option<String>,
+    event_refusal: Option<String>,
     /// It was logged that the relay is down, and not yet that it is back.
     reported_down: bool,
     /// Connections that broke since the last healthy one.
@@ -53,7 +54,8 @@ impl RelayHandle {
         let state = State {
             connection: RelayState::Connecting,
             subscribed: false,
-            refusal: None,
+            subscription_refusal: None,
+            event_refusal: None,
             reported_down: false,
             broken: 0,
         };
@@ -76,12 +78,14 @@ impl RelayHandle {
     pub(crate) fn status(&self) -> RelayStatus {
         let queued = self.queue.len() + self.low_priority.len();
         let state = self.state.lock();
+        let refused = |what, reason: &Option<String>| reason.as_ref().map(|reason| format!("{what}: {reason}"));
+        let refusals = [refused("subscription", &state.subscription_refusal), refused("events", &state.event_refusal)];
         RelayStatus {
             url: self.address.clone(),
             origin: self.origin,
             state: state.connection.clone(),
             subscribed: state.subscribed,
-            refusal: state.refusal.clone(),
+            refusal: refusals.into_iter().flatten().reduce(|one, other| format!("{one}; {other}")),
             queued,
         }
     }
@@ -104,7 +108,7 @@ impl RelayHandle {
     pub(crate) fn connected(&self, since: UnixMillis) {
         let mut state = self.state.lock();
         state.connection = RelayState::Connected { since };
-        state.refusal = None;
+        (state.subscription_refusal, state.event_refusal) = (None, None);
     }
 
     /// Notes that there is no connection; `since` stays that of the first failure. Logs a warning once.
@@ -154,11 +158,14 @@ impl RelayHandle {
         }
     }
 
-    pub(crate) fn set_subscribed(&self, subscribed: bool) {
-        self.state.lock().subscribed = subscribed;
+    /// The relay serves our subscription, or refuses it for this reason.
+    pub(crate) fn subscription_refused(&self, refusal: Option<String>) {
+        let mut state = self.state.lock();
+        (state.subscribed, state.subscription_refusal) = (refusal.is_none(), refusal);
     }
 
-    pub(crate) fn set_refusal(&self, refusal: Option<String>) {
-        self.state.lock().refusal = refusal;
+    /// The relay accepts an event of ours, or refuses it for this reason.
+    pub(crate) fn events_refused(&self, refusal: Option<String>) {
+        self.state.lock().event_refusal = refusal;
     }
 }

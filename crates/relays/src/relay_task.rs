@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use tokio::time::{Instant, sleep};
-use usher_nostr_connection::{DialOptions, Pause, Quality, Reconnection, dial};
+use usher_nostr_connection::{DialOptions, EndReason, Pause, Quality, Reconnection, dial};
 
 use crate::metrics::add;
 use crate::relay_handle::RelayHandle;
 use crate::relay_status::Origin;
-use crate::session::{EndReason, Session};
+use crate::session::RelaySession;
 use crate::shared_state::SharedState;
 
 /// Why there is no connection, and how good the last one was, if there was one.
@@ -55,16 +55,16 @@ pub(crate) async fn run(shared: Arc<SharedState>, handle: Arc<RelayHandle>) {
 /// One connection from the attempt to its end. Returns why it ended, or `None` when the relay is no longer wanted.
 async fn connect_once(shared: &SharedState, handle: &RelayHandle) -> Option<Disconnected> {
     let limits = &shared.options.limits;
-    let (max_message_bytes, overhead) = match handle.origin {
-        Origin::Configured => (limits.frame_bytes, &limits.overhead),
-        Origin::User => (limits.user_frame_bytes, &limits.user_overhead),
+    let max_message_bytes = match handle.origin {
+        Origin::Configured => limits.frame_bytes,
+        Origin::User => limits.user_frame_bytes,
     };
     let tls = match &shared.tls {
         Ok(tls) => tls,
         Err(error) => return Some(Disconnected::failed(format!("TLS cannot be used: {error}"))),
     };
     let (timing, dialer) = (&shared.options.connection, shared.options.dialer.as_deref());
-    let options = DialOptions { trust: handle.trust, timing, tls, max_message_bytes, overhead, dialer };
+    let options = DialOptions { trust: handle.trust, timing, tls, max_message_bytes, dialer };
     let connection = tokio::select! {
         dialled = dial(handle.address.url(), &options, |ip| shared.admit(handle, ip)) => match dialled {
             Ok(connection) => connection,
@@ -76,7 +76,7 @@ async fn connect_once(shared: &SharedState, handle: &RelayHandle) -> Option<Disc
     handle.connected(shared.clock.now());
     shared.changed();
     tracing::debug!(relay = %handle.address, "relay connected");
-    let (ended, quality) = Session::new(shared, handle, connection).run().await;
+    let (ended, quality) = RelaySession::new(shared, handle, connection).run().await;
     match ended {
         EndReason::ByUs => None,
         ended => Some(Disconnected { reason: ended.to_string(), quality: Some(quality) }),

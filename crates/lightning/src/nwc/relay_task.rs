@@ -15,13 +15,11 @@ use tracing::{debug, warn};
 use url::Url;
 use usher_engine::ports::Clock;
 use usher_nostr_connection::address_guard::Trust;
-use usher_nostr_connection::{
-    ConnectionError, DialError, DialOptions, Dialer, OverheadLimits, Quality, Reconnection, Timing, dial,
-};
+use usher_nostr_connection::{DialOptions, Dialer, EndReason, Quality, Reconnection, Timing, dial};
 
 use super::connection_uri::ConnectionUri;
 pub(crate) use outgoing_request::OutgoingRequest;
-use session::Session;
+use session::RequestSession;
 
 /// The backend's announcement.
 pub(crate) const INFO: u16 = 13_194;
@@ -43,22 +41,27 @@ const SUBSCRIBE: Duration = Duration::from_secs(2);
 /// How long a relay that requires authentication may take to send its challenge.
 const AUTHENTICATE: Duration = Duration::from_secs(15);
 
+/// The first pause before a subscription that the relay closed is requested again.
+const RESUBSCRIBE: Duration = Duration::from_millis(100);
+
+/// How long a request is remembered until the relay accepts or refuses it.
+const REMEMBERED: Duration = Duration::from_secs(60);
+
 /// How far the backend's clock may be behind ours: older events are not requested. Relays keep them briefly, if at all.
 const CLOCKS: Duration = Duration::from_secs(900);
 
 /// After a connection that lasted longer than this, a relay that goes down is logged as a warning again.
 const LASTED: Duration = Duration::from_secs(30);
 
-/// A relay that had us subscribed for this long was healthy.
-const HEALTHY: Duration = Duration::from_secs(2);
+/// A connection that lasted this long has worked: two seconds after the subscription was assumed to be open.
+const WORKED: Duration = Duration::from_secs(4);
 
 /// Time limits and pauses. A backend is asked for an invoice while a user waits: pauses are shorter than with other relays.
 pub(crate) fn timing() -> Timing {
     Timing {
         reconnect_first: Duration::from_millis(500),
         reconnect_longest: Duration::from_secs(30),
-        worked_after: HEALTHY,
-        healthy_after: HEALTHY,
+        worked_after: WORKED,
         write_within: Duration::from_secs(10),
         ..Timing::default()
     }
@@ -131,37 +134,23 @@ pub(crate) async fn run(
     }
 }
 
-/// Why a connection ended.
-#[derive(Debug, thiserror::Error)]
-enum Ended {
-    #[error(transparent)]
-    Dial(#[from] DialError),
-    #[error(transparent)]
-    Lost(#[from] ConnectionError),
-    #[error("no more requests")]
-    Stopped,
-    #[error("the relay refuses our subscription")]
-    Refused,
-}
-
 /// One connection from the attempt to its end: why it ended, and how good it was, if there was one.
 async fn connect_once(
     shared: &Shared,
     relay: usize,
     url: &Url,
     outgoing: &mut mpsc::Receiver<Arc<OutgoingRequest>>,
-) -> (Ended, Option<Quality>) {
+) -> (EndReason, Option<Quality>) {
     let options = DialOptions {
         trust: Trust::Operator,
         timing: &shared.timing,
         tls: &shared.tls,
         max_message_bytes: MAX_MESSAGE_BYTES,
-        overhead: &OverheadLimits::OPERATOR,
         dialer: shared.dialer.as_deref(),
     };
     match dial(url, &options, |_| true).await {
         Ok(connection) => {
-            let (ended, quality) = Session::new(shared, relay, url, connection).run(outgoing).await;
+            let (ended, quality) = RequestSession::new(shared, relay, url, connection).run(outgoing).await;
             (ended, Some(quality))
         }
         Err(error) => (error.into(), None),

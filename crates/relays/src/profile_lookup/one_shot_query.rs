@@ -8,11 +8,10 @@ use serde_json::json;
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 use usher_nostr_connection::address_guard::Trust;
-use usher_nostr_connection::{Activity, DialOptions, Interest, OverheadLimits, Timing, dial};
+use usher_nostr_connection::{Activity, DialOptions, Interest, RelayMessage, Timing, dial};
 
 use crate::query::{MOST_EVENT_BYTES, Query};
 use crate::relay_address::RelayAddress;
-use crate::relay_message::RelayMessage;
 
 /// The id of the relay subscription.
 const SUBSCRIPTION: &str = "q";
@@ -29,7 +28,6 @@ pub(crate) struct OneShotQueries {
     pub(crate) trust: Trust,
     pub(crate) timing: Timing,
     pub(crate) tls: Arc<ClientConfig>,
-    pub(crate) overhead: OverheadLimits,
     /// Limits concurrent queries; others wait.
     pub(crate) permits: Arc<Semaphore>,
 }
@@ -44,7 +42,6 @@ impl OneShotQueries {
             timing: &self.timing,
             tls: &self.tls,
             max_message_bytes: 2 * MOST_EVENT_BYTES,
-            overhead: &self.overhead,
             dialer: None,
         };
         let mut connection = match dial(address.url(), &options, |_| true).await {

@@ -185,7 +185,6 @@ impl Search<'_> {
                 trust: if shared.options.allow_private { Trust::Operator } else { Trust::User },
                 timing: shared.options.connection.clone(),
                 tls: Arc::clone(tls),
-                overhead: shared.options.limits.user_overhead,
                 permits: Arc::clone(&self.searcher.permits),
             };
             self.one_shot_queries.push(Box::pin(one_shot.run(address.clone(), query)));

@@ -10,7 +10,7 @@ mod shared_relay;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use nostr::{ClientMessage, Event, JsonUtil as _};
+use nostr::Event;
 use parking_lot::Mutex;
 use rustls::ClientConfig;
 use tokio::sync::mpsc;
@@ -19,7 +19,7 @@ use tokio_util::task::TaskTracker;
 use url::Url;
 use usher_engine::ports::{Clock, Randomness};
 use usher_nostr_connection::address_guard::Trust;
-use usher_nostr_connection::{Openings, network_of, plainness, site};
+use usher_nostr_connection::{Openings, event_message, network_of, plainness, site};
 use usher_protocol::PublicKey;
 
 use crate::options::RemoteSignerOptions;
@@ -163,7 +163,7 @@ impl Membership {
 
     /// Sends an event, if the relay is connected. It may be lost.
     pub(crate) fn publish(&self, event: &Event) {
-        self.relay.send(ClientMessage::event(event.clone()).as_json());
+        self.relay.send(event_message(event));
     }
 }
 
