@@ -111,6 +111,10 @@ impl Connection {
         }
     }
 
+    pub(crate) const fn timing(&self) -> &Timing {
+        &self.timing
+    }
+
     /// Waits for the next activity of the kinds that the owner is ready for. Meanwhile flushes what was sent, pings a silent
     /// relay, and gives up a dead one. Nothing is lost when this future is dropped.
     ///
@@ -151,7 +155,7 @@ impl Connection {
                         return Ok(activity);
                     }
                 }
-                () = at(due) => {}
+                () = wait_until(due) => {}
             }
         }
     }
@@ -257,7 +261,7 @@ fn activity(
 }
 
 /// Waits until then; forever without a time.
-pub(crate) async fn at(due: Option<Instant>) {
+pub async fn wait_until(due: Option<Instant>) {
     match due {
         Some(due) => sleep_until(due).await,
         None => future::pending().await,

@@ -22,6 +22,7 @@ use crate::connection::Connection;
 use crate::dialer::{ByteStream, Dialer};
 use crate::read_meter::{Metered, ReadMeter};
 use crate::timing::Timing;
+use crate::tls::web_tls;
 
 /// Most addresses of one relay that are tried before a pause.
 const MAX_ATTEMPTS: usize = 4;
@@ -44,6 +45,9 @@ pub enum DialError {
     /// No address accepted the connection in time.
     #[error("no address accepted the connection in time")]
     TcpTimeout,
+    /// TLS cannot be used.
+    #[error("TLS cannot be used: {0}")]
+    Tls(#[from] rustls::Error),
     /// TLS or the WebSocket handshake failed.
     #[error("the handshake failed: {0}")]
     Handshake(#[source] Box<tungstenite::Error>),
@@ -62,8 +66,8 @@ pub struct DialOptions<'a> {
     pub trust: Trust,
     /// Time limits, also of the connection.
     pub timing: &'a Timing,
-    /// For `wss://`.
-    pub tls: &'a Arc<ClientConfig>,
+    /// For `wss://`; `None` means the web's certificate authorities.
+    pub tls: Option<&'a Arc<ClientConfig>>,
     /// Largest message that is received at all, in bytes; a larger one ends the connection.
     pub max_message_bytes: usize,
     /// Replaces name resolution, the address guard and TCP.
@@ -119,7 +123,8 @@ pub async fn open(
     let metered = Metered::new(stream, Arc::clone(&meter));
     let handshake = async {
         let plaintext: Box<dyn ByteStream> = if has_tls {
-            let connecting = TlsConnector::from(Arc::clone(tls)).connect(server_name(&host), metered);
+            let tls = tls.map_or_else(web_tls, |tls| Ok(Arc::clone(tls)))?;
+            let connecting = TlsConnector::from(tls).connect(server_name(&host), metered);
             Box::new(connecting.await.map_err(|error| DialError::Handshake(Box::new(error.into())))?)
         } else {
             Box::new(metered)

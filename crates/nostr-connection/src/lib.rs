@@ -4,7 +4,7 @@
 //! dial: resolve ─▶ address guard ─▶ TCP (or a Dialer) ─▶ TLS ─▶ WebSocket handshake, with received bytes metered
 //! Connection: messages out with back-pressure, messages in, pings, dead peers
 //! Session: one relay subscription, kept open; authentication; events out, and what the relay says about each
-//! Health ─▶ Quality of a connection that ended ─▶ Reconnection: the pause before the next attempt
+//! Quality of a connection that ended ─▶ Reconnection: the pause before the next attempt
 //! ```
 //!
 //! Relays are untrusted input. A connection ends when a relay sends too many frames or bytes that carry no message
@@ -18,7 +18,6 @@ mod backoff;
 mod connection;
 mod dial;
 mod dialer;
-mod health;
 mod printable;
 mod read_meter;
 mod reconnection;
@@ -29,16 +28,17 @@ mod timing;
 mod tls;
 
 pub use backoff::Backoff;
-pub use connection::{Activity, Connection, ConnectionError, Interest};
+pub use connection::{Activity, Connection, ConnectionError, Interest, wait_until};
 pub use dial::{DialError, DialOptions, dial, open};
 pub use dialer::{ByteStream, Dialer};
-pub use health::{Health, Quality};
 pub use printable::printable;
 pub use read_meter::Abuse;
-pub use reconnection::{Pause, Reconnection};
+pub use reconnection::{Pause, Quality, Reconnection};
 pub use relay_host::{Openings, PLAINEST, network_of, plainness, site};
 pub use relay_message::{EventHead, Prefix, RelayMessage};
-pub use session::{EndReason, OnRefusal, Protocol, Received, Session, SessionOptions, Step, Verdict, event_message};
+pub use session::{
+    EndReason, OnRefusal, Protocol, Received, Session, SessionOptions, SessionTiming, Step, Verdict, event_message,
+};
 pub use timing::Timing;
 pub use tls::web_tls;
 pub use tokio_tungstenite::tungstenite::Utf8Bytes;

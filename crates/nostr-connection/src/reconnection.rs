@@ -7,11 +7,21 @@ use tokio::time::Instant;
 use usher_token_bucket::{Rate, TokenBucket};
 
 use crate::backoff::Backoff;
-use crate::health::Quality;
 use crate::timing::Timing;
 
 /// Immediate attempts per minute: a relay whose connection breaks every three seconds needs 20.
 const AT_ONCE_PER_MINUTE: u32 = 30;
+
+/// How good a connection was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Quality {
+    /// It received something useful and lasted for [`Timing::worked_after`].
+    Worked,
+    /// It ended soon, or received nothing useful.
+    Failed,
+    /// The relay exceeded a limit.
+    Abusive,
+}
 
 /// Decides on the pause before each attempt.
 ///

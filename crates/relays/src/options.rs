@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use usher_nostr_connection::{Dialer, Timing as ConnectionTiming};
+use usher_nostr_connection::{Dialer, SessionTiming, Timing as ConnectionTiming};
 
 use crate::identity::Identity;
 use crate::relay_address::RelayAddress;
@@ -47,17 +47,9 @@ pub struct Timing {
     /// How long an event waits for its relay before it is dropped: the engine repeats unanswered requests with fresh
     /// events. Default 60 s.
     pub fresh_for: Duration,
-    /// Events sent this shortly before a connection broke are sent once more. Default 10 s.
-    pub resend_within: Duration,
-    /// How long to wait for a relay that requires authentication to send its challenge, or to accept our response,
-    /// before trying anyway. Default 5 s.
-    pub auth_within: Duration,
-    /// The first pause before requesting a subscription again that the relay closed; doubles up to
-    /// [`ConnectionTiming::reconnect_longest`]. Default 1 s.
-    pub resubscribe_first: Duration,
-    /// The pause before requesting it again when the relay does not permit it (`restricted:`, `blocked:`). Default 5
-    /// min.
-    pub restricted_retry: Duration,
+    /// Of the relay subscription, authentication and acknowledgements. Events that were sent and not acknowledged within
+    /// [`acknowledge_within`](SessionTiming::acknowledge_within) before a connection broke are sent once more.
+    pub session: SessionTiming,
     /// How long nothing is sent to a relay that responds `rate-limited:`; doubles each time. Default 1 s.
     pub rate_limit_pause: Duration,
     /// How long a removed relay, or all of them at shutdown, may take to accept queued events. Default 2 s.
@@ -125,10 +117,7 @@ impl Default for Timing {
     fn default() -> Self {
         Self {
             fresh_for: Duration::from_secs(60),
-            resend_within: Duration::from_secs(10),
-            auth_within: Duration::from_secs(5),
-            resubscribe_first: Duration::from_secs(1),
-            restricted_retry: Duration::from_secs(300),
+            session: SessionTiming::default(),
             rate_limit_pause: Duration::from_secs(1),
             drain: Duration::from_secs(2),
             sweep: Duration::from_secs(5),

@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 use tokio::time::Instant;
 use tokio_tungstenite::tungstenite::Utf8Bytes;
 use usher_engine::ports::Clock;
-use usher_nostr_connection::{OnRefusal, Prefix, Protocol, Received, RelayMessage, SessionOptions, Verdict, printable};
+use usher_nostr_connection::{Prefix, Protocol, Received, RelayMessage, SessionOptions, Verdict, printable};
 use usher_protocol::{EventId, kind};
 
 use crate::identity::Identity;
@@ -36,25 +36,19 @@ const MAX_ATTEMPTS: u8 = 4;
 /// The session with this relay: everything that we would accept; older events would be refused anyway. A wallet's clock
 /// may be slow, and a relay may have kept what we missed.
 pub(crate) fn session_options(handle: &RelayHandle, options: &RelayOptions, clock: Arc<dyn Clock>) -> SessionOptions {
-    let (timing, tolerance) = (&options.timing, options.created_at_tolerance);
+    let tolerance = options.created_at_tolerance.as_secs();
     let addressed_by = Identity::addressed_by(&options.identity);
-    let now = Arc::clone(&clock);
     SessionOptions {
         relay: handle.address.as_str().to_owned(),
         keys: options.identity.keys.clone(),
-        unix_time: Box::new(move || now.now().secs()),
-        filters: Box::new(move || {
-            let since = Timestamp::from_secs(clock.now().minus(tolerance).secs());
+        unix_time: Box::new(move || clock.now().secs()),
+        filters: Box::new(move |now| {
+            let since = Timestamp::from_secs(now.saturating_sub(tolerance));
             let kinds = kind::FROM_WALLET.map(Kind::from_u16);
             vec![Filter::new().kinds(kinds).pubkeys(addressed_by.iter().copied()).since(since)]
         }),
         subscription: SUBSCRIPTION,
-        confirm_within: None,
-        auth_within: timing.auth_within,
-        acknowledge_within: timing.resend_within,
-        resubscribe_first: timing.resubscribe_first,
-        resubscribe_longest: options.connection.reconnect_longest,
-        on_refusal: OnRefusal::RetryAfter(timing.restricted_retry),
+        timing: options.timing.session.clone(),
     }
 }
 

@@ -13,6 +13,7 @@ use crate::query::{Query, QueryQueue};
 use crate::relay_address::RelayAddress;
 use crate::relay_status::{Origin, RelayState, RelayStatus};
 use crate::send_queue::SendQueue;
+use usher_nostr_connection::EndReason;
 use usher_nostr_connection::address_guard::Trust;
 
 /// One relay in use: its queues, its state, and the means to end its task.
@@ -131,7 +132,7 @@ impl RelayHandle {
 
     /// Notes that a connection that worked has broken and the next attempt is made at once. Usually not worth a warning;
     /// logs one when it happens again and again.
-    pub(crate) fn reconnecting(&self, reason: &str) {
+    pub(crate) fn reconnecting(&self, reason: &EndReason) {
         let mut state = self.state.lock();
         state.connection = RelayState::Connecting;
         state.subscribed = false;
@@ -139,13 +140,13 @@ impl RelayHandle {
         if state.broken >= WARN_AFTER && !state.reported_down && self.origin == Origin::Configured {
             tracing::warn!(
                 relay = %self.address,
-                reason,
+                %reason,
                 "connections to the relay keep breaking; each is renewed at once, but messages that wallets send in \
                  between may be lost: configure another relay beside it"
             );
             state.reported_down = true;
         } else {
-            tracing::debug!(relay = %self.address, reason, "the connection broke; connecting again at once");
+            tracing::debug!(relay = %self.address, %reason, "the connection broke; connecting again at once");
         }
     }
 

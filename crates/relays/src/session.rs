@@ -2,12 +2,12 @@
 //! cost.
 
 use std::convert::Infallible;
-use std::future::{self, poll_fn};
+use std::future::poll_fn;
 
 use tokio::time::{Instant, sleep_until, timeout_at};
 use tokio_util::sync::PollSender;
 use usher_engine::ports::Inbound;
-use usher_nostr_connection::{Activity, Connection, EndReason, Interest, Quality, Session, Step};
+use usher_nostr_connection::{Activity, Connection, EndReason, Interest, Quality, Session, Step, wait_until};
 use usher_token_bucket::{Rate, TokenBucket};
 
 use crate::event_verifier::Verdict;
@@ -69,7 +69,7 @@ impl<'a> RelaySession<'a> {
             Ok(never) => match never {},
             Err(ended) => ended,
         };
-        let quality = self.session.quality(&ended, &self.shared.options.connection);
+        let quality = self.session.quality(&ended);
         if let EndReason::ByUs = ended {
             self.close().await;
         }
@@ -105,19 +105,18 @@ impl<'a> RelaySession<'a> {
                     }
                 }
                 () = handle.queue.filled(), if !interest.write => {}
-                () = at(due) => {}
+                () = wait_until(due) => {}
             }
         }
     }
 
     /// Does what is due, and returns when something is due next.
     fn tick(&mut self, now: Instant) -> Option<Instant> {
-        let timing = &self.shared.options.connection;
-        if self.session.became_healthy(timing, now) {
+        let healthy_at = self.session.healthy_at();
+        if healthy_at.is_some_and(|at| at <= now) {
             self.handle.healthy();
         }
-        let healthy_at = self.session.healthy_at(timing, now);
-        let due = [healthy_at, self.publisher.tick(self.session.protocol(), now)];
+        let due = [healthy_at.filter(|at| *at > now), self.publisher.tick(self.session.protocol(), now)];
         due.into_iter().flatten().min()
     }
 
@@ -232,13 +231,5 @@ impl<'a> RelaySession<'a> {
         };
         // Whatever the result: the connection ends either way.
         let _ = timeout_at(deadline, closing).await;
-    }
-}
-
-/// Waits until then; forever without a time.
-async fn at(due: Option<Instant>) {
-    match due {
-        Some(due) => sleep_until(due).await,
-        None => future::pending().await,
     }
 }

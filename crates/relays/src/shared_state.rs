@@ -6,12 +6,11 @@ use std::sync::atomic::Ordering;
 
 use nostr::Event;
 use parking_lot::Mutex;
-use rustls::ClientConfig;
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use usher_engine::ports::{Clock, Inbound};
-use usher_nostr_connection::{event_message, web_tls};
+use usher_nostr_connection::event_message;
 use usher_protocol::{EventId, PublicKey};
 
 use crate::conversation_keys::ConversationKeys;
@@ -33,7 +32,6 @@ pub(crate) struct SharedState {
     pub(crate) event_verifier: EventVerifier,
     pub(crate) inbox: mpsc::Sender<Inbound>,
     pub(crate) stop: CancellationToken,
-    pub(crate) tls: Result<Arc<ClientConfig>, rustls::Error>,
     pub(crate) relays_in_use: Mutex<RelaysInUse>,
     /// Marked when a relay was connected, added or removed.
     pub(crate) changes: watch::Sender<()>,
@@ -54,26 +52,13 @@ impl SharedState {
         let proofs = SubkeyProofs::new(&options.identity, limits, Arc::clone(&conversation_keys), Arc::clone(&metrics));
         let event_verifier =
             EventVerifier::new(&options, Arc::clone(&clock), Arc::clone(&conversation_keys), Arc::clone(&metrics));
-        let tls = options.tls.clone().map_or_else(web_tls, Ok);
         let relays_in_use = Mutex::new(RelaysInUse::new(Bounds {
             per_user: options.user_relays_per_user,
             per_host: options.user_relays_per_host,
             in_all: options.user_relays_in_all,
         }));
         let changes = watch::Sender::new(());
-        Self {
-            options,
-            clock,
-            metrics,
-            conversation_keys,
-            event_verifier,
-            inbox,
-            stop,
-            tls,
-            relays_in_use,
-            changes,
-            proofs,
-        }
+        Self { options, clock, metrics, conversation_keys, event_verifier, inbox, stop, relays_in_use, changes, proofs }
     }
 
     /// A relay was connected, added or removed.

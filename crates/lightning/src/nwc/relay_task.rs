@@ -7,7 +7,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use nostr::{Event, EventId};
-use rustls::ClientConfig;
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
@@ -15,7 +14,9 @@ use tracing::{debug, warn};
 use url::Url;
 use usher_engine::ports::Clock;
 use usher_nostr_connection::address_guard::Trust;
-use usher_nostr_connection::{DialOptions, Dialer, EndReason, Quality, Reconnection, Timing, dial};
+use usher_nostr_connection::{
+    DialOptions, Dialer, EndReason, OnRefusal, Quality, Reconnection, SessionTiming, Timing, dial,
+};
 
 use super::connection_uri::ConnectionUri;
 pub(crate) use outgoing_request::OutgoingRequest;
@@ -34,18 +35,6 @@ pub(crate) const NOTIFICATION: u16 = 23_197;
 
 /// Largest message that is received, in bytes.
 const MAX_MESSAGE_BYTES: usize = 256 * 1024;
-
-/// How long to wait for `EOSE`; after it the subscription is assumed to be open.
-const SUBSCRIBE: Duration = Duration::from_secs(2);
-
-/// How long a relay that requires authentication may take to send its challenge.
-const AUTHENTICATE: Duration = Duration::from_secs(15);
-
-/// The first pause before a subscription that the relay closed is requested again.
-const RESUBSCRIBE: Duration = Duration::from_millis(100);
-
-/// How long a request is remembered until the relay accepts or refuses it.
-const REMEMBERED: Duration = Duration::from_secs(60);
 
 /// How far the backend's clock may be behind ours: older events are not requested. Relays keep them briefly, if at all.
 const CLOCKS: Duration = Duration::from_secs(900);
@@ -67,6 +56,18 @@ pub(crate) fn timing() -> Timing {
     }
 }
 
+/// Nothing is sent before a subscription is open, so it is assumed to be open soon.
+fn session_timing() -> SessionTiming {
+    SessionTiming {
+        confirm_within: Some(Duration::from_secs(2)),
+        auth_within: Duration::from_secs(15),
+        acknowledge_within: Duration::from_secs(60),
+        resubscribe_first: Duration::from_millis(100),
+        on_refusal: OnRefusal::End,
+        ..SessionTiming::default()
+    }
+}
+
 /// An event of the backend, as a relay delivered it.
 pub(crate) struct ReceivedEvent {
     /// Which relay.
@@ -82,7 +83,6 @@ pub(crate) struct Shared {
     pub(crate) up: watch::Sender<Vec<bool>>,
     pub(crate) received: mpsc::Sender<ReceivedEvent>,
     pub(crate) stop: CancellationToken,
-    pub(crate) tls: Arc<ClientConfig>,
     /// Replaces TCP in simulations.
     pub(crate) dialer: Option<Arc<dyn Dialer>>,
     pub(crate) timing: Timing,
@@ -144,7 +144,7 @@ async fn connect_once(
     let options = DialOptions {
         trust: Trust::Operator,
         timing: &shared.timing,
-        tls: &shared.tls,
+        tls: None,
         max_message_bytes: MAX_MESSAGE_BYTES,
         dialer: shared.dialer.as_deref(),
     };

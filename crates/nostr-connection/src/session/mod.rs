@@ -24,13 +24,12 @@ use tokio::time::Instant;
 use tokio_tungstenite::tungstenite::Utf8Bytes;
 
 pub use end_reason::EndReason;
-pub use options::{OnRefusal, SessionOptions};
+pub use options::{OnRefusal, SessionOptions, SessionTiming};
 pub use protocol::Protocol;
 
-use crate::connection::{Activity, Connection, ConnectionError, Interest, at};
-use crate::health::{Health, Quality};
+use crate::connection::{Activity, Connection, ConnectionError, Interest, wait_until};
+use crate::reconnection::Quality;
 use crate::relay_message::RelayMessage;
-use crate::timing::Timing;
 
 /// The `EVENT` message for an event.
 pub fn event_message(event: &Event) -> Utf8Bytes {
@@ -104,14 +103,16 @@ pub enum Step {
 pub struct Session<E> {
     connection: Connection,
     protocol: Protocol<E>,
-    health: Health,
+    begun: Instant,
+    /// Something useful was received.
+    is_useful: bool,
 }
 
 impl<E> Session<E> {
     /// Begins with the relay subscription.
     pub fn new(connection: Connection, options: SessionOptions) -> Self {
         let now = Instant::now();
-        Self { connection, protocol: Protocol::new(options, now), health: Health::new(now) }
+        Self { connection, protocol: Protocol::new(options, now), begun: now, is_useful: false }
     }
 
     /// Waits for what happens next: for messages if the owner reads, and until the socket accepts an event if the owner
@@ -124,7 +125,7 @@ impl<E> Session<E> {
             let now = Instant::now();
             let (due, is_assumed_open) = self.protocol.tick(now);
             if is_assumed_open {
-                self.health.note_useful();
+                self.is_useful = true;
                 return Ok(Step::Subscribed);
             }
             if self.protocol.is_refused() {
@@ -141,7 +142,7 @@ impl<E> Session<E> {
                         None => return Ok(Step::Writable),
                     },
                 },
-                () = at(due) => {}
+                () = wait_until(due) => {}
             }
         }
     }
@@ -149,9 +150,7 @@ impl<E> Session<E> {
     /// Handles a message of the relay.
     pub fn receive<'t>(&mut self, text: &'t str) -> Received<'t, E> {
         let received = self.protocol.receive(text, Instant::now());
-        if matches!(received, Received::Subscribed) {
-            self.health.note_useful();
-        }
+        self.is_useful |= matches!(received, Received::Subscribed);
         received
     }
 
@@ -181,24 +180,20 @@ impl<E> Session<E> {
 
     /// Something useful was received, beside the confirmation of the relay subscription.
     pub const fn note_useful(&mut self) {
-        self.health.note_useful();
+        self.is_useful = true;
     }
 
-    /// True once, when the connection has become healthy.
-    pub fn became_healthy(&mut self, timing: &Timing, now: Instant) -> bool {
-        self.health.became_healthy(timing, now)
-    }
-
-    /// When to ask [`became_healthy`](Self::became_healthy) next; `None` when that time has passed.
-    pub fn healthy_at(&self, timing: &Timing, now: Instant) -> Option<Instant> {
-        self.health.due(timing, now)
+    /// From when on the connection is healthy, if it ever is.
+    pub fn healthy_at(&self) -> Option<Instant> {
+        self.is_useful.then(|| self.begun + self.connection.timing().healthy_after)
     }
 
     /// How good the connection was that ends now for this reason.
-    pub fn quality(&self, reason: &EndReason, timing: &Timing) -> Quality {
+    pub fn quality(&self, reason: &EndReason) -> Quality {
         match reason {
             EndReason::Flood | EndReason::Lost(ConnectionError::Abuse(_)) => Quality::Abusive,
-            _ => self.health.quality(timing, Instant::now()),
+            _ if self.is_useful && self.begun.elapsed() >= self.connection.timing().worked_after => Quality::Worked,
+            _ => Quality::Failed,
         }
     }
 }

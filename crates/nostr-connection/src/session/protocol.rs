@@ -81,8 +81,8 @@ impl<E> Protocol<E> {
     /// Starts with the relay subscription.
     pub fn new(options: SessionOptions, now: Instant) -> Self {
         let mut protocol = Self {
-            resubscribe: Backoff::new(options.resubscribe_first, options.resubscribe_longest),
-            unacknowledged: UnacknowledgedEvents::new(options.acknowledge_within),
+            resubscribe: Backoff::new(options.timing.resubscribe_first, options.timing.resubscribe_longest),
+            unacknowledged: UnacknowledgedEvents::new(options.timing.acknowledge_within),
             options,
             subscription: Subscription::Closed { until: now },
             requested: 0,
@@ -130,13 +130,13 @@ impl<E> Protocol<E> {
 
     /// Does what is due. Returns when something is due next, and whether the relay subscription was assumed to be open.
     pub fn tick(&mut self, now: Instant) -> (Option<Instant>, bool) {
-        let confirm_at = self.options.confirm_within.map(|within| self.requested_at + within);
+        let confirm_at = self.options.timing.confirm_within.map(|within| self.requested_at + within);
         match self.subscription {
             Subscription::Requested if confirm_at.is_some_and(|at| at <= now) => {
                 self.open();
                 return (Some(now), true);
             }
-            Subscription::AwaitAuth { until } if until <= now => match self.options.on_refusal {
+            Subscription::AwaitAuth { until } if until <= now => match self.options.timing.on_refusal {
                 OnRefusal::End if !self.authentication.is_pending() => self.subscription = Subscription::Refused,
                 // A relay that has said nothing about our response may have accepted it.
                 OnRefusal::End | OnRefusal::RetryAfter(_) => self.request(now),
@@ -156,7 +156,7 @@ impl<E> Protocol<E> {
         }
         self.hold_until = self.hold_until.filter(|until| *until > now);
         let waiting = match self.subscription {
-            Subscription::Requested => self.options.confirm_within.map(|within| self.requested_at + within),
+            Subscription::Requested => self.options.timing.confirm_within.map(|within| self.requested_at + within),
             Subscription::AwaitAuth { until } | Subscription::Closed { until } => Some(until),
             Subscription::Open | Subscription::Refused => None,
         };
@@ -219,7 +219,7 @@ impl<E> Protocol<E> {
         self.requested_on = (self.options.unix_time)();
         self.outdated = false;
         let mut request = vec![json!("REQ"), json!(self.id(self.requested))];
-        request.extend((self.options.filters)().iter().map(|filter| json!(filter)));
+        request.extend((self.options.filters)(self.requested_on).iter().map(|filter| json!(filter)));
         self.first.push_back(json!(request).to_string().into());
         self.subscription = Subscription::Requested;
     }
@@ -262,7 +262,7 @@ impl<E> Protocol<E> {
         let pause = self.resubscribe.next_pause();
         match Prefix::of(text) {
             Prefix::AuthRequired if !self.authentication.is_settled() => {
-                self.subscription = Subscription::AwaitAuth { until: now + self.options.auth_within.max(pause) };
+                self.subscription = Subscription::AwaitAuth { until: now + self.options.timing.auth_within.max(pause) };
             }
             // Whatever we do. But the rules of relays change.
             Prefix::AuthRequired | Prefix::NotForUs => self.refused(now),
@@ -276,7 +276,7 @@ impl<E> Protocol<E> {
 
     /// The relay does not serve us, whatever we do.
     fn refused(&mut self, now: Instant) {
-        self.subscription = match self.options.on_refusal {
+        self.subscription = match self.options.timing.on_refusal {
             OnRefusal::End => Subscription::Refused,
             OnRefusal::RetryAfter(pause) => Subscription::Closed { until: now + pause },
         };
@@ -284,7 +284,7 @@ impl<E> Protocol<E> {
 
     fn count_refusal(&mut self) {
         self.refusals = self.refusals.saturating_add(1);
-        if self.refusals > MAX_REFUSALS && matches!(self.options.on_refusal, OnRefusal::End) {
+        if self.refusals > MAX_REFUSALS && matches!(self.options.timing.on_refusal, OnRefusal::End) {
             self.subscription = Subscription::Refused;
         }
     }
@@ -317,7 +317,7 @@ impl<E> Protocol<E> {
         };
         let sent = self.unacknowledged.take(id);
         if verdict == Verdict::AuthRequired && sent.is_some() {
-            self.hold_until = Some(now + self.options.auth_within);
+            self.hold_until = Some(now + self.options.timing.auth_within);
         }
         Received::Acknowledged { id, verdict, text, sent }
     }

@@ -27,7 +27,7 @@ const CLOSING: Duration = Duration::from_millis(250);
 pub(crate) struct OneShotQueries {
     pub(crate) trust: Trust,
     pub(crate) timing: Timing,
-    pub(crate) tls: Arc<ClientConfig>,
+    pub(crate) tls: Option<Arc<ClientConfig>>,
     /// Limits concurrent queries; others wait.
     pub(crate) permits: Arc<Semaphore>,
 }
@@ -40,7 +40,7 @@ impl OneShotQueries {
         let options = DialOptions {
             trust: self.trust,
             timing: &self.timing,
-            tls: &self.tls,
+            tls: self.tls.as_ref(),
             max_message_bytes: 2 * MOST_EVENT_BYTES,
             dialer: None,
         };

@@ -12,7 +12,6 @@ use std::sync::Arc;
 
 use nostr::Event;
 use parking_lot::Mutex;
-use rustls::ClientConfig;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -42,7 +41,6 @@ pub(crate) enum Received {
 pub(crate) struct Shared {
     pub(crate) options: RemoteSignerOptions,
     pub(crate) cipher: SessionCipher,
-    pub(crate) tls: Arc<ClientConfig>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) randomness: Arc<dyn Randomness>,
     pub(crate) tasks: TaskTracker,

@@ -62,8 +62,8 @@ async fn connect_once(shared: &Shared, relay: &Arc<SharedRelay>) -> (EndReason, 
         return (EndReason::ByUs, None);
     }
     let timing = &shared.options.connection;
-    let (tls, max_message_bytes) = (&shared.tls, MAX_MESSAGE_BYTES);
-    let options = DialOptions { trust: relay.trust, timing, tls, max_message_bytes, dialer: None };
+    let options =
+        DialOptions { trust: relay.trust, timing, tls: None, max_message_bytes: MAX_MESSAGE_BYTES, dialer: None };
     match dial(&relay.url, &options, |ip| shared.admits(relay, ip)).await {
         Ok(connection) => {
             let (ended, quality) = SignerSession::new(shared, relay, connection).run().await;

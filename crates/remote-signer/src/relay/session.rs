@@ -7,9 +7,7 @@ use nostr::{Event, Filter, JsonUtil as _, Kind};
 use parking_lot::Mutex;
 use tokio::time::Instant;
 use usher_nostr_connection::address_guard::Trust;
-use usher_nostr_connection::{
-    Connection, EndReason, Interest, OnRefusal, Quality, Received, Session, SessionOptions, Step,
-};
+use usher_nostr_connection::{Connection, EndReason, Interest, Quality, Received, Session, SessionOptions, Step};
 use usher_protocol::PublicKey;
 use usher_token_bucket::{Rate, TokenBucket};
 
@@ -42,24 +40,18 @@ fn session_options(
 ) -> SessionOptions {
     let (clock, url) = (Arc::clone(&shared.clock), relay.url.as_str().to_owned());
     let (relay, requested) = (Arc::clone(relay), Arc::clone(requested));
-    let options = &shared.options;
     SessionOptions {
         relay: url,
         keys: new_keys(shared.randomness.as_ref()),
         unix_time: Box::new(move || clock.now().secs()),
-        filters: Box::new(move || {
+        filters: Box::new(move |_| {
             let keys = relay.keys();
             let filter = Filter::new().kind(Kind::from_u16(message::KIND)).pubkeys(keys.iter().copied());
             *requested.lock() = keys;
             vec![filter]
         }),
         subscription: "signers",
-        confirm_within: Some(options.subscribe_within),
-        auth_within: options.subscribe_within,
-        acknowledge_within: options.subscribe_within,
-        resubscribe_first: options.connection.reconnect_first,
-        resubscribe_longest: options.connection.reconnect_longest,
-        on_refusal: OnRefusal::End,
+        timing: shared.options.session.clone(),
     }
 }
 
@@ -77,7 +69,7 @@ impl<'a> SignerSession<'a> {
             Ok(never) => match never {},
             Err(ended) => ended,
         };
-        let quality = self.session.quality(&ended, &self.shared.options.connection);
+        let quality = self.session.quality(&ended);
         if matches!(ended, EndReason::ByUs) {
             // Whatever the result: the connection ends either way.
             let _ = self.session.connection().send_close().await;

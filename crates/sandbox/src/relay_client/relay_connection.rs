@@ -9,8 +9,8 @@ use tokio_util::sync::CancellationToken;
 use url::Url;
 use usher_nostr_connection::address_guard::Trust;
 use usher_nostr_connection::{
-    Connection, DialOptions, EndReason, Interest, OnRefusal, Received, Session, SessionOptions, Step, Timing,
-    Utf8Bytes, Verdict, dial, event_message, web_tls,
+    Connection, DialOptions, EndReason, Interest, OnRefusal, Received, Session, SessionOptions, SessionTiming, Step,
+    Timing, Utf8Bytes, Verdict, dial, event_message,
 };
 
 use crate::clock::system_clock;
@@ -107,11 +107,10 @@ impl RelayTask {
     }
 
     async fn connect_once(&mut self) -> EndReason {
-        let Ok(tls) = web_tls() else { return EndReason::ByUs };
         let options = DialOptions {
             trust: Trust::Operator,
             timing: &Timing::default(),
-            tls: &tls,
+            tls: None,
             max_message_bytes: MAX_MESSAGE_BYTES,
             dialer: None,
         };
@@ -137,7 +136,6 @@ impl RelayTask {
                     {
                         break error.into();
                     },
-
                     Ok(Step::Subscribed | Step::Binary(_)) => {}
                     Err(ended) => break ended,
                 },
@@ -160,14 +158,15 @@ impl RelayTask {
             relay: self.url.as_str().to_owned(),
             keys: self.keys.clone(),
             unix_time: Box::new(move || clock.now()),
-            filters: Box::new(move || vec![filter.clone()]),
+            filters: Box::new(move |_| vec![filter.clone()]),
             subscription: "sandbox",
-            confirm_within: None,
-            auth_within: RESUBSCRIBE,
-            acknowledge_within: 2 * ACKNOWLEDGED,
-            resubscribe_first: RESUBSCRIBE,
-            resubscribe_longest: RESUBSCRIBE,
-            on_refusal: OnRefusal::RetryAfter(RESUBSCRIBE),
+            timing: SessionTiming {
+                auth_within: RESUBSCRIBE,
+                acknowledge_within: 2 * ACKNOWLEDGED,
+                resubscribe_longest: RESUBSCRIBE,
+                on_refusal: OnRefusal::RetryAfter(RESUBSCRIBE),
+                ..SessionTiming::default()
+            },
         }
     }
 

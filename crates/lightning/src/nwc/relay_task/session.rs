@@ -9,12 +9,11 @@ use tokio::sync::mpsc;
 use tracing::{info, warn};
 use url::Url;
 use usher_nostr_connection::{
-    Connection, EndReason, Interest, OnRefusal, Quality, Received, Session, SessionOptions, Step, Verdict,
+    Connection, EndReason, Interest, Quality, Received, Session, SessionOptions, Step, Verdict,
 };
 
 use super::{
-    AUTHENTICATE, CLOCKS, INFO, NOTIFICATION, NOTIFICATION_NIP04, OutgoingRequest, REMEMBERED, RESPONSE, RESUBSCRIBE,
-    ReceivedEvent, SUBSCRIBE, Shared,
+    CLOCKS, INFO, NOTIFICATION, NOTIFICATION_NIP04, OutgoingRequest, RESPONSE, ReceivedEvent, Shared, session_timing,
 };
 use crate::nwc::response::clean;
 
@@ -45,14 +44,14 @@ struct Logged {
 /// The session with a relay: the backend's announcement, and what it sends to us from now on. Authenticates (NIP-42) with
 /// the connection's key, which the relay has seen in the subscription.
 fn session_options(shared: &Shared, url: &Url) -> SessionOptions {
-    let (now, clock) = (Arc::clone(&shared.clock), Arc::clone(&shared.clock));
+    let clock = Arc::clone(&shared.clock);
     let (backend, ours) = (shared.uri.backend, shared.uri.keys.public_key());
     SessionOptions {
         relay: url.as_str().to_owned(),
         keys: shared.uri.keys.clone(),
-        unix_time: Box::new(move || now.now().secs()),
-        filters: Box::new(move || {
-            let since = Timestamp::from_secs(clock.now().secs().saturating_sub(CLOCKS.as_secs()));
+        unix_time: Box::new(move || clock.now().secs()),
+        filters: Box::new(move |now| {
+            let since = Timestamp::from_secs(now.saturating_sub(CLOCKS.as_secs()));
             let kinds = [RESPONSE, NOTIFICATION, NOTIFICATION_NIP04].map(Kind::from_u16);
             vec![
                 Filter::new().author(backend).kind(Kind::from_u16(INFO)).limit(1),
@@ -60,12 +59,7 @@ fn session_options(shared: &Shared, url: &Url) -> SessionOptions {
             ]
         }),
         subscription: "usher-nwc",
-        confirm_within: Some(SUBSCRIBE),
-        auth_within: AUTHENTICATE,
-        acknowledge_within: REMEMBERED,
-        resubscribe_first: RESUBSCRIBE,
-        resubscribe_longest: shared.timing.reconnect_longest,
-        on_refusal: OnRefusal::End,
+        timing: session_timing(),
     }
 }
 
@@ -89,7 +83,7 @@ impl<'a> RequestSession<'a> {
             Ok(never) => match never {},
             Err(ended) => ended,
         };
-        let quality = self.session.quality(&ended, &self.shared.timing);
+        let quality = self.session.quality(&ended);
         (ended, quality)
     }
 

@@ -5,6 +5,7 @@ use nostr::{Event, Filter, JsonUtil as _, Keys, Kind};
 use serde_json::Value;
 
 use super::*;
+use crate::session::SessionTiming;
 
 const PATIENT: OnRefusal = OnRefusal::RetryAfter(secs(300));
 
@@ -25,14 +26,9 @@ impl Line {
             relay: "wss://relay.example".to_owned(),
             keys: Keys::generate(),
             unix_time: Box::new(move || shown.load(Ordering::Relaxed)),
-            filters: Box::new(|| vec![Filter::new().kind(Kind::TextNote)]),
+            filters: Box::new(|_| vec![Filter::new().kind(Kind::TextNote)]),
             subscription: "usher",
-            confirm_within,
-            auth_within: secs(5),
-            acknowledge_within: secs(10),
-            resubscribe_first: secs(1),
-            resubscribe_longest: secs(60),
-            on_refusal,
+            timing: SessionTiming { confirm_within, on_refusal, ..SessionTiming::default() },
         };
         let mut line = Self { protocol: Protocol::new(options, now), now, clock };
         assert_eq!(line.said(), [json!(["REQ", "usher", {"kinds": [1]}])], "the subscription comes first and alone");
