@@ -64,8 +64,5 @@ async fn connect_once(shared: &SharedState, handle: &RelayHandle) -> Option<(End
     shared.changed();
     tracing::debug!(relay = %handle.address, "relay connected");
     let (ended, quality) = RelaySession::new(shared, handle, connection).run().await;
-    match ended {
-        EndReason::ByUs => None,
-        ended => Some((ended, Some(quality))),
-    }
+    (!matches!(ended, EndReason::ByUs)).then_some((ended, quality))
 }

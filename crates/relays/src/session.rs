@@ -64,12 +64,9 @@ impl<'a> RelaySession<'a> {
     }
 
     /// Runs until the connection ends or the relay is no longer wanted. Returns why, and how good a connection it was.
-    pub(crate) async fn run(mut self) -> (EndReason, Quality) {
-        let ended = match self.serve().await {
-            Ok(never) => match never {},
-            Err(ended) => ended,
-        };
-        let quality = self.session.quality(&ended);
+    pub(crate) async fn run(mut self) -> (EndReason, Option<Quality>) {
+        let Err(ended) = self.serve().await;
+        let quality = Some(self.session.quality(&ended));
         if let EndReason::ByUs = ended {
             self.close().await;
         }

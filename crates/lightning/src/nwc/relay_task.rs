@@ -149,10 +149,7 @@ async fn connect_once(
         dialer: shared.dialer.as_deref(),
     };
     match dial(url, &options, |_| true).await {
-        Ok(connection) => {
-            let (ended, quality) = RequestSession::new(shared, relay, url, connection).run(outgoing).await;
-            (ended, Some(quality))
-        }
+        Ok(connection) => RequestSession::new(shared, relay, url, connection).run(outgoing).await,
         Err(error) => (error.into(), None),
     }
 }

@@ -65,10 +65,7 @@ async fn connect_once(shared: &Shared, relay: &Arc<SharedRelay>) -> (EndReason, 
     let options =
         DialOptions { trust: relay.trust, timing, tls: None, max_message_bytes: MAX_MESSAGE_BYTES, dialer: None };
     match dial(&relay.url, &options, |ip| shared.admits(relay, ip)).await {
-        Ok(connection) => {
-            let (ended, quality) = SignerSession::new(shared, relay, connection).run().await;
-            (ended, Some(quality))
-        }
+        Ok(connection) => SignerSession::new(shared, relay, connection).run().await,
         Err(error) => (error.into(), None),
     }
 }

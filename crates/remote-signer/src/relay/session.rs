@@ -64,12 +64,9 @@ impl<'a> SignerSession<'a> {
     }
 
     /// Runs until the connection ends. Returns why, and how good a connection it was.
-    pub(super) async fn run(mut self) -> (EndReason, Quality) {
-        let ended = match self.serve().await {
-            Ok(never) => match never {},
-            Err(ended) => ended,
-        };
-        let quality = self.session.quality(&ended);
+    pub(super) async fn run(mut self) -> (EndReason, Option<Quality>) {
+        let Err(ended) = self.serve().await;
+        let quality = Some(self.session.quality(&ended));
         if matches!(ended, EndReason::ByUs) {
             // Whatever the result: the connection ends either way.
             let _ = self.session.connection().send_close().await;

@@ -70,15 +70,8 @@ pub(super) struct Outgoing {
     report: Reporter,
 }
 
-type Reporter = oneshot::Sender<Report>;
-
-/// What the connection reports of an event.
-#[derive(Debug)]
-enum Report {
-    Acknowledged(Verdict),
-    /// The connection broke before.
-    Lost,
-}
+/// Reports what the relay says about an event; `None` when the connection broke before.
+type Reporter = oneshot::Sender<Option<Verdict>>;
 
 /// Keeps a relay connected and hands over what it sends.
 pub(super) struct RelayTask {
@@ -191,7 +184,7 @@ impl RelayTask {
                     tracing::debug!(relay = %self.url, reason = %text, "the relay refused an event");
                 }
                 // Who waited may have given up.
-                let _ = report.send(Report::Acknowledged(verdict));
+                let _ = report.send(Some(verdict));
             }
             _ => {}
         }
@@ -207,7 +200,7 @@ impl RelayTask {
 
 fn lost(report: Reporter) {
     // Who waited may have given up.
-    let _ = report.send(Report::Lost);
+    let _ = report.send(None);
 }
 
 /// What became of an event on one relay, the best first.
@@ -234,9 +227,9 @@ impl RelayHandle {
                 return Delivery::Failed;
             }
             match timeout(ACKNOWLEDGED, reported).await {
-                Ok(Ok(Report::Acknowledged(Verdict::Accepted))) => return Delivery::Taken,
-                Ok(Ok(Report::Acknowledged(Verdict::Refused))) => return Delivery::Failed,
-                Ok(Ok(Report::Acknowledged(Verdict::RateLimited | Verdict::AuthRequired) | Report::Lost)) => {}
+                Ok(Ok(Some(Verdict::Accepted))) => return Delivery::Taken,
+                Ok(Ok(Some(Verdict::Refused))) => return Delivery::Failed,
+                Ok(Ok(None | Some(Verdict::RateLimited | Verdict::AuthRequired))) => {}
                 // Too long ago, or too many since.
                 Ok(Err(_)) | Err(_) => return Delivery::Unconfirmed,
             }

@@ -78,12 +78,12 @@ impl<'a> RequestSession<'a> {
     }
 
     /// Runs until the connection ends. Returns why, and how good a connection it was.
-    pub(super) async fn run(mut self, outgoing: &mut mpsc::Receiver<Arc<OutgoingRequest>>) -> (EndReason, Quality) {
-        let ended = match self.serve(outgoing).await {
-            Ok(never) => match never {},
-            Err(ended) => ended,
-        };
-        let quality = self.session.quality(&ended);
+    pub(super) async fn run(
+        mut self,
+        outgoing: &mut mpsc::Receiver<Arc<OutgoingRequest>>,
+    ) -> (EndReason, Option<Quality>) {
+        let Err(ended) = self.serve(outgoing).await;
+        let quality = Some(self.session.quality(&ended));
         (ended, quality)
     }
 
