@@ -30,16 +30,6 @@ impl Backoff {
         self.failures = u32::MAX;
     }
 
-    /// An attempt partly worked: pauses grow to `first` times 8 at most.
-    pub(crate) fn cap(&mut self) {
-        self.failures = self.failures.min(3);
-    }
-
-    /// An attempt worked for a while: halves the next pause, which is at most `first` times 8.
-    pub(crate) fn halve(&mut self) {
-        self.failures = self.failures.saturating_sub(1).min(3);
-    }
-
     /// An attempt worked: pauses start again from `first`.
     pub fn reset(&mut self) {
         self.failures = 0;
@@ -59,17 +49,7 @@ mod tests {
             let pause = backoff.next_pause();
             assert!(pause >= full / 2 && pause <= full, "{failures}: {pause:?}");
         }
-        backoff.cap();
-        assert!(backoff.next_pause() <= first * 8);
-        for failures in (0..3).rev() {
-            backoff.failures += 1;
-            backoff.halve();
-            backoff.halve();
-            assert_eq!(backoff.failures, failures);
-        }
         backoff.reset();
-        backoff.cap();
-        backoff.halve();
         assert!(backoff.next_pause() <= first);
         backoff.maximize();
         assert!(backoff.next_pause() >= longest / 2);

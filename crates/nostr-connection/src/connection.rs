@@ -1,6 +1,7 @@
 //! A connection from the handshake to its end: reads, writes, and notices when the relay is gone.
 
 use std::future::{self, poll_fn};
+use std::sync::Arc;
 
 use futures_util::stream::{SplitSink, SplitStream};
 use futures_util::{SinkExt as _, StreamExt as _};
@@ -9,12 +10,12 @@ use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::{self, Message, Utf8Bytes};
 
 use crate::dialer::ByteStream;
-use crate::overhead_limiter::{Abuse, FrameCounter};
 use crate::printable::printable;
+use crate::read_meter::{Abuse, ReadMeter};
 use crate::timing::Timing;
 
-/// The WebSocket over counted streams.
-pub(crate) type Socket = WebSocketStream<FrameCounter<Box<dyn ByteStream>>>;
+/// The WebSocket over a metered stream.
+pub(crate) type Socket = WebSocketStream<Box<dyn ByteStream>>;
 
 /// Why a connection ended.
 #[derive(Debug, thiserror::Error)]
@@ -72,14 +73,13 @@ pub enum Activity {
     Text(Utf8Bytes),
     /// A binary message of so many bytes.
     Binary(usize),
-    /// A ping or pong of so many bytes. Pings are answered here.
-    Control(usize),
 }
 
 /// One WebSocket connection to one relay.
 pub struct Connection {
     sink: SplitSink<Socket, Message>,
     stream: SplitStream<Socket>,
+    meter: Arc<ReadMeter>,
     timing: Timing,
     /// Something was written that may still be in the buffer.
     unflushed: bool,
@@ -94,11 +94,13 @@ pub struct Connection {
 }
 
 impl Connection {
-    pub(crate) fn new(socket: Socket, timing: Timing, now: Instant) -> Self {
+    pub(crate) fn new(socket: Socket, meter: Arc<ReadMeter>, timing: Timing, now: Instant) -> Self {
+        meter.message();
         let (sink, stream) = socket.split();
         Self {
             sink,
             stream,
+            meter,
             timing,
             unflushed: false,
             ping: false,
@@ -107,6 +109,10 @@ impl Connection {
             pinged_at: None,
             stuck_since: None,
         }
+    }
+
+    pub(crate) const fn timing(&self) -> &Timing {
+        &self.timing
     }
 
     /// Waits for the next activity of the kinds that the owner is ready for. Meanwhile flushes what was sent, pings a silent
@@ -144,11 +150,12 @@ impl Connection {
                     }
                 }
                 message = self.stream.next(), if read => {
-                    let activity = activity(message)?;
                     self.received(Instant::now());
-                    return Ok(activity);
+                    if let Some(activity) = activity(message, &self.meter)? {
+                        return Ok(activity);
+                    }
                 }
-                () = at(due) => {}
+                () = wait_until(due) => {}
             }
         }
     }
@@ -231,21 +238,30 @@ impl Connection {
     }
 }
 
-fn activity(message: Option<Result<Message, tungstenite::Error>>) -> Result<Activity, ConnectionError> {
+/// What was received; `None` for a ping or pong. The library answers pings.
+fn activity(
+    message: Option<Result<Message, tungstenite::Error>>,
+    meter: &ReadMeter,
+) -> Result<Option<Activity>, ConnectionError> {
     let Some(message) = message else { return Err(ConnectionError::Closed(String::new())) };
-    Ok(match message? {
+    let activity = match message? {
         Message::Text(text) => Activity::Text(text),
         Message::Binary(bytes) => Activity::Binary(bytes.len()),
         Message::Close(frame) => {
             let reason = frame.map(|frame| printable(&frame.reason)).unwrap_or_default();
             return Err(ConnectionError::Closed(reason));
         }
-        message @ (Message::Ping(_) | Message::Pong(_) | Message::Frame(_)) => Activity::Control(message.len()),
-    })
+        message @ (Message::Ping(_) | Message::Pong(_) | Message::Frame(_)) => {
+            meter.control_frame(message.len(), Instant::now()).map_err(ConnectionError::Abuse)?;
+            return Ok(None);
+        }
+    };
+    meter.message();
+    Ok(Some(activity))
 }
 
 /// Waits until then; forever without a time.
-async fn at(due: Option<Instant>) {
+pub async fn wait_until(due: Option<Instant>) {
     match due {
         Some(due) => sleep_until(due).await,
         None => future::pending().await,

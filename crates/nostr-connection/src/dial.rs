@@ -20,8 +20,9 @@ use url::{Host, Url};
 use crate::address_guard::{self, GuardError, Trust};
 use crate::connection::Connection;
 use crate::dialer::{ByteStream, Dialer};
-use crate::overhead_limiter::{ByteCounter, FrameCounter, OverheadLimiter, OverheadLimits};
+use crate::read_meter::{Metered, ReadMeter};
 use crate::timing::Timing;
+use crate::tls::web_tls;
 
 /// Most addresses of one relay that are tried before a pause.
 const MAX_ATTEMPTS: usize = 4;
@@ -44,6 +45,9 @@ pub enum DialError {
     /// No address accepted the connection in time.
     #[error("no address accepted the connection in time")]
     TcpTimeout,
+    /// TLS cannot be used.
+    #[error("TLS cannot be used: {0}")]
+    Tls(#[from] rustls::Error),
     /// TLS or the WebSocket handshake failed.
     #[error("the handshake failed: {0}")]
     Handshake(#[source] Box<tungstenite::Error>),
@@ -62,12 +66,10 @@ pub struct DialOptions<'a> {
     pub trust: Trust,
     /// Time limits, also of the connection.
     pub timing: &'a Timing,
-    /// For `wss://`.
-    pub tls: &'a Arc<ClientConfig>,
+    /// For `wss://`; `None` means the web's certificate authorities.
+    pub tls: Option<&'a Arc<ClientConfig>>,
     /// Largest message that is received at all, in bytes; a larger one ends the connection.
     pub max_message_bytes: usize,
-    /// What the connection may cost beside its messages.
-    pub overhead: &'a OverheadLimits,
     /// Replaces name resolution, the address guard and TCP.
     pub dialer: Option<&'a dyn Dialer>,
 }
@@ -95,7 +97,7 @@ pub async fn open(
     options: &DialOptions<'_>,
     admit: impl FnOnce(IpAddr) -> bool,
 ) -> Result<(Connection, Response), DialError> {
-    let DialOptions { trust, timing, tls, max_message_bytes, overhead, dialer } = *options;
+    let DialOptions { trust, timing, tls, max_message_bytes, dialer } = *options;
     let host = url.host().ok_or(DialError::NoHost)?;
     let stream: Box<dyn ByteStream> = match dialer {
         Some(dialer) => dialer.dial(url).await.map_err(DialError::Tcp)?,
@@ -116,22 +118,23 @@ pub async fn open(
         .max_write_buffer_size(BUFFER_BYTES + max_message_bytes.max(1024 * 1024))
         .max_message_size(Some(max_message_bytes))
         .max_frame_size(Some(max_message_bytes));
+    let has_tls = url.scheme() == "wss";
+    let meter = ReadMeter::new(max_message_bytes, timing.message_within, has_tls, Instant::now());
+    let metered = Metered::new(stream, Arc::clone(&meter));
     let handshake = async {
-        let limiter = Arc::new(OverheadLimiter::new(overhead, timing.message_within, Instant::now()));
-        let counted = ByteCounter::new(stream, Arc::clone(&limiter));
-        let plaintext: Box<dyn ByteStream> = if url.scheme() == "wss" {
-            let connecting = TlsConnector::from(Arc::clone(tls)).connect(server_name(&host), counted);
+        let plaintext: Box<dyn ByteStream> = if has_tls {
+            let tls = tls.map_or_else(web_tls, |tls| Ok(Arc::clone(tls)))?;
+            let connecting = TlsConnector::from(tls).connect(server_name(&host), metered);
             Box::new(connecting.await.map_err(|error| DialError::Handshake(Box::new(error.into())))?)
         } else {
-            Box::new(counted)
+            Box::new(metered)
         };
-        let stream = FrameCounter::new(plaintext, limiter);
-        let upgraded = client_async_with_config(url.as_str(), stream, Some(config)).await;
+        let upgraded = client_async_with_config(url.as_str(), plaintext, Some(config)).await;
         upgraded.map_err(|error| DialError::Handshake(Box::new(error)))
     };
     let upgraded = timeout(timing.handshake, handshake).await;
     let (socket, response) = upgraded.unwrap_or(Err(DialError::HandshakeTimeout))?;
-    Ok((Connection::new(socket, timing.clone(), Instant::now()), response))
+    Ok((Connection::new(socket, meter, timing.clone(), Instant::now()), response))
 }
 
 /// The name that the relay's certificate must be for.

@@ -1,39 +1,45 @@
-//! One WebSocket connection to one Nostr relay, below the Nostr protocol.
+//! One session with one Nostr relay: the connection, and the protocol on it (NIP-01, NIP-42).
 //!
 //! ```text
-//! dial: resolve ─▶ address guard ─▶ TCP (or a Dialer) ─▶ byte counter ─▶ TLS ─▶ frame counter ─▶ WebSocket handshake
+//! dial: resolve ─▶ address guard ─▶ TCP (or a Dialer) ─▶ TLS ─▶ WebSocket handshake, with received bytes metered
 //! Connection: messages out with back-pressure, messages in, pings, dead peers
-//! Health ─▶ Quality of a connection that ended ─▶ Reconnection: the pause before the next attempt
+//! Session: one relay subscription, kept open; authentication; events out, and what the relay says about each
+//! Quality of a connection that ended ─▶ Reconnection: the pause before the next attempt
 //! ```
 //!
-//! Relays are untrusted input. A connection ends when a relay sends frames or bytes that carry no message
-//! ([`OverheadLimits`]), sends a message too slowly, falls silent, or reads nothing.
+//! Relays are untrusted input. A connection ends when a relay sends too many frames or bytes that carry no message
+//! ([`Abuse`]), sends a message too slowly, falls silent, or reads nothing.
 //!
-//! This crate knows nothing about Nostr messages. The service's relays (`usher-relays`), the Lightning backend
-//! (NIP-47, `usher-lightning`) and remote signers (NIP-46, `usher-remote-signer`) use it. Why it is not built on a client library: `docs/adr/0002-own-relay-connection.md`.
+//! The service's relays (`usher-relays`), the Lightning backend (NIP-47, `usher-lightning`), remote signers (NIP-46,
+//! `usher-remote-signer`) and the reference wallet (`usher-sandbox`) use it. Why it is not built on a client library:
+//! `docs/adr/0002-own-relay-connection.md`.
 
 mod backoff;
 mod connection;
 mod dial;
 mod dialer;
-mod frame_tracker;
-mod health;
-mod overhead_limiter;
 mod printable;
+mod read_meter;
 mod reconnection;
 mod relay_host;
+mod relay_message;
+mod session;
 mod timing;
 mod tls;
 
 pub use backoff::Backoff;
-pub use connection::{Activity, Connection, ConnectionError, Interest};
+pub use connection::{Activity, Connection, ConnectionError, Interest, wait_until};
 pub use dial::{DialError, DialOptions, dial, open};
 pub use dialer::{ByteStream, Dialer};
-pub use health::{Health, Quality};
-pub use overhead_limiter::{Abuse, OverheadLimits};
 pub use printable::printable;
-pub use reconnection::{Pause, Reconnection};
+pub use read_meter::Abuse;
+pub use reconnection::{Pause, Quality, Reconnection};
 pub use relay_host::{Openings, PLAINEST, network_of, plainness, site};
+pub use relay_message::{EventHead, Prefix, RelayMessage};
+pub use session::{
+    EndReason, OnRefusal, Protocol, Received, Session, SessionOptions, SessionTiming, Step, Verdict, event_message,
+};
 pub use timing::Timing;
 pub use tls::web_tls;
+pub use tokio_tungstenite::tungstenite::Utf8Bytes;
 pub use usher_address_guard as address_guard;

@@ -7,11 +7,21 @@ use tokio::time::Instant;
 use usher_token_bucket::{Rate, TokenBucket};
 
 use crate::backoff::Backoff;
-use crate::health::Quality;
 use crate::timing::Timing;
 
 /// Immediate attempts per minute: a relay whose connection breaks every three seconds needs 20.
 const AT_ONCE_PER_MINUTE: u32 = 30;
+
+/// How good a connection was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Quality {
+    /// It received something useful and lasted for [`Timing::worked_after`].
+    Worked,
+    /// It ended soon, or received nothing useful.
+    Failed,
+    /// The relay exceeded a limit.
+    Abusive,
+}
 
 /// Decides on the pause before each attempt.
 ///
@@ -55,30 +65,17 @@ impl Reconnection {
 
     /// The pause after a connection of this quality; `None` when there was none.
     pub fn after(&mut self, connection: Option<Quality>, now: Instant) -> Pause {
-        let worked = match connection {
-            Some(Quality::Healthy) => {
-                self.backoff.reset();
-                true
-            }
+        match connection {
             Some(Quality::Worked) => {
-                self.backoff.halve();
-                true
+                self.backoff.reset();
+                if self.at_once.take(now) {
+                    return Pause::AtOnce(self.at_once_within.mul_f64(rand::rng().random_range(0.0..=1.0)));
+                }
             }
-            Some(Quality::Short) => {
-                self.backoff.cap();
-                false
-            }
-            Some(Quality::Abusive) => {
-                self.backoff.maximize();
-                false
-            }
-            Some(Quality::Useless) | None => false,
-        };
-        if worked && self.at_once.take(now) {
-            Pause::AtOnce(self.at_once_within.mul_f64(rand::rng().random_range(0.0..=1.0)))
-        } else {
-            Pause::BackOff(self.backoff.next_pause())
+            Some(Quality::Abusive) => self.backoff.maximize(),
+            Some(Quality::Failed) | None => {}
         }
+        Pause::BackOff(self.backoff.next_pause())
     }
 }
 
@@ -103,16 +100,12 @@ mod tests {
     fn reconnects_at_once_after_a_working_connection_and_backs_off_otherwise() {
         let (timing, now) = (Timing::default(), Instant::now());
         let mut reconnection = Reconnection::new(&timing, now);
-        for quality in [Quality::Healthy, Quality::Worked] {
-            assert!(at_once(reconnection.after(Some(quality), now)));
-            assert!(backoff(reconnection.after(None, now)) >= timing.reconnect_first / 2, "then it failed");
+        assert!(at_once(reconnection.after(Some(Quality::Worked), now)));
+        for failure in [None, Some(Quality::Failed)] {
+            assert!(backoff(reconnection.after(failure, now)) >= timing.reconnect_first / 2, "then it failed");
         }
-        for _ in 0..20 {
-            backoff(reconnection.after(Some(Quality::Useless), now));
-        }
-        assert!(backoff(reconnection.after(Some(Quality::Short), now)) <= timing.reconnect_first * 8);
         assert!(backoff(reconnection.after(Some(Quality::Abusive), now)) >= timing.reconnect_longest / 2);
-        assert!(at_once(reconnection.after(Some(Quality::Healthy), now)));
+        assert!(at_once(reconnection.after(Some(Quality::Worked), now)));
         assert!(backoff(reconnection.after(None, now)) <= timing.reconnect_first, "pauses start again");
     }
 

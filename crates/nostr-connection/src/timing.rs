@@ -20,11 +20,10 @@ pub struct Timing {
     /// meanwhile are lost on relays that keep no ephemeral events. Default 100 ms. At most thirty such attempts a minute
     /// are made at a relay; further ones wait for the ordinary pause.
     pub reconnect_at_once: Duration,
-    /// A connection that lasted this long and received something useful has worked. After a shorter one, such as at a
-    /// relay that closes each connection at once, there is a pause. Default 1 s.
+    /// A connection that lasted this long and received something useful has worked: pauses start again from the first.
+    /// After a shorter one, such as at a relay that closes each connection at once, they grow. Default 1 s.
     pub worked_after: Duration,
-    /// A connection that lasted this long and received something useful was healthy: pauses start again from the first.
-    /// After a shorter one, pauses grow to eight times the first at most. Default 30 s.
+    /// A connection that lasted this long and received something useful is healthy. Default 30 s.
     pub healthy_after: Duration,
     /// When nothing was received for this long, a WebSocket ping is sent. Default 30 s: below the minute after which
     /// common proxies and NATs drop an idle connection.

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use nostr::{Event, EventId, PublicKey};
 use serde_json::value::RawValue;
 use usher_engine::ports::{Clock, Inbound, Via};
+use usher_nostr_connection::EventHead;
 use usher_protocol::envelope::{self, MAX_CONTENT_BYTES};
 use usher_protocol::kind;
 use usher_protocol::message::WalletMessage;
@@ -18,7 +19,6 @@ use crate::handshake_sources::HandshakeSources;
 use crate::identity::Identity;
 use crate::metrics::{Metrics, Refusal, add};
 use crate::options::RelayOptions;
-use crate::relay_message::EventHead;
 use crate::seen_events::SeenEvents;
 
 /// The result for an event.

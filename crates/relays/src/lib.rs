@@ -17,8 +17,7 @@
 //!   existing connections, one-shot queries to other relays), NIP-05 identifiers (HTTPS), and the service's own profile.
 //!
 //! Relays that users choose are untrusted input. The [address guard](usher_nostr_connection::address_guard) decides what
-//! may be connected to, `relays_in_use` how many, and `session` and `read_budget` how much each connection, and all of them
-//! together, may cost.
+//! may be connected to, `relays_in_use` how many, and `session` how much each connection may cost.
 
 mod conversation_keys;
 mod event_verifier;
@@ -26,20 +25,19 @@ mod handshake_sources;
 mod identity;
 mod metrics;
 mod nip05;
+mod open_queries;
 mod options;
 mod probe;
 mod profile_directory;
 mod profile_lookup;
 mod proof_queue;
-mod protocol;
 mod publications;
+mod publisher;
 mod query;
-mod read_budget;
 mod recent_sends;
 mod relay_address;
 mod relay_handle;
 mod relay_manager;
-mod relay_message;
 mod relay_pool;
 mod relay_status;
 mod relay_task;

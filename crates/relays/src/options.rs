@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use usher_nostr_connection::{Dialer, OverheadLimits, Timing as ConnectionTiming};
+use usher_nostr_connection::{Dialer, SessionTiming, Timing as ConnectionTiming};
 
 use crate::identity::Identity;
 use crate::relay_address::RelayAddress;
@@ -47,17 +47,9 @@ pub struct Timing {
     /// How long an event waits for its relay before it is dropped: the engine repeats unanswered requests with fresh
     /// events. Default 60 s.
     pub fresh_for: Duration,
-    /// Events sent this shortly before a connection broke are sent once more. Default 10 s.
-    pub resend_within: Duration,
-    /// How long to wait for a relay that requires authentication to send its challenge, or to accept our response,
-    /// before trying anyway. Default 5 s.
-    pub auth_within: Duration,
-    /// The first pause before requesting a subscription again that the relay closed; doubles up to
-    /// [`ConnectionTiming::reconnect_longest`]. Default 1 s.
-    pub resubscribe_first: Duration,
-    /// The pause before requesting it again when the relay does not permit it (`restricted:`, `blocked:`). Default 5
-    /// min.
-    pub restricted_retry: Duration,
+    /// Of the relay subscription, authentication and acknowledgements. Events that were sent and not acknowledged within
+    /// [`acknowledge_within`](SessionTiming::acknowledge_within) before a connection broke are sent once more.
+    pub session: SessionTiming,
     /// How long nothing is sent to a relay that responds `rate-limited:`; doubles each time. Default 1 s.
     pub rate_limit_pause: Duration,
     /// How long a removed relay, or all of them at shutdown, may take to accept queued events. Default 2 s.
@@ -86,18 +78,11 @@ pub struct Limits {
     pub remembered_events: usize,
     /// How many conversation keys are kept, by author. Default 4,096.
     pub conversation_keys: usize,
-    /// How many useless messages at once a user's relay may send before it is dropped. Default 2,000.
+    /// How many useless messages at once a user's relay may send before it is dropped. Default 1,000.
     pub user_relay_useless: u32,
-    /// How many useless messages per second a user's relay may send after that. Default 200.
+    /// How many useless messages per second a user's relay may send after that. Default 100: at 75 µs each, half a core
+    /// if all 64 users' relays do.
     pub user_relay_useless_per_second: u32,
-    /// How many useless messages per second all users' relays together may send. Beyond that they are read in turn,
-    /// each as often as the others. Default 2,000: a sixth of a core.
-    pub user_relays_useless_per_second: u32,
-    /// What a connection to one of the operator's relays may cost beside its messages. Default
-    /// [`OverheadLimits::OPERATOR`].
-    pub overhead: OverheadLimits,
-    /// The same for users' relays. Default [`OverheadLimits::USER`].
-    pub user_overhead: OverheadLimits,
     /// Most subkey proofs sent at once to authors whose events we cannot read. Over one relay half as many, and over
     /// all users' relays together a quarter. Default 240.
     pub proofs: u32,
@@ -132,10 +117,7 @@ impl Default for Timing {
     fn default() -> Self {
         Self {
             fresh_for: Duration::from_secs(60),
-            resend_within: Duration::from_secs(10),
-            auth_within: Duration::from_secs(5),
-            resubscribe_first: Duration::from_secs(1),
-            restricted_retry: Duration::from_secs(300),
+            session: SessionTiming::default(),
             rate_limit_pause: Duration::from_secs(1),
             drain: Duration::from_secs(2),
             sweep: Duration::from_secs(5),
@@ -153,11 +135,8 @@ impl Default for Limits {
             user_frame_bytes: 512 * 1024,
             remembered_events: 32_768,
             conversation_keys: 4096,
-            user_relay_useless: 2000,
-            user_relay_useless_per_second: 200,
-            user_relays_useless_per_second: 2000,
-            overhead: OverheadLimits::OPERATOR,
-            user_overhead: OverheadLimits::USER,
+            user_relay_useless: 1000,
+            user_relay_useless_per_second: 100,
             proofs: 240,
             proofs_per_second: 60,
             proofs_per_author: 3,

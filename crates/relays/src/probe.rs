@@ -6,11 +6,10 @@ use std::time::Duration;
 use serde_json::json;
 use tokio::time::{Instant, timeout};
 use usher_nostr_connection::address_guard::Trust;
-use usher_nostr_connection::{Activity, DialOptions, Interest, OverheadLimits, Timing, open, printable, web_tls};
+use usher_nostr_connection::{Activity, DialOptions, Interest, RelayMessage, Timing, open, printable};
 use usher_protocol::PublicKey;
 
 use crate::relay_address::RelayAddress;
-use crate::relay_message::RelayMessage;
 
 /// The id of the relay subscription.
 const SUBSCRIPTION: &str = "probe";
@@ -60,13 +59,11 @@ pub async fn probe(address: &RelayAddress, key: PublicKey, limit: Duration) -> R
 
 async fn ask(address: &RelayAddress, key: PublicKey) -> Result<Probed, ProbeError> {
     let started = Instant::now();
-    let tls = web_tls().map_err(|error| ProbeError::Unreachable(error.into()))?;
     let options = DialOptions {
         trust: Trust::Operator,
         timing: &Timing::default(),
-        tls: &tls,
+        tls: None,
         max_message_bytes: MAX_MESSAGE_BYTES,
-        overhead: &OverheadLimits::OPERATOR,
         dialer: None,
     };
     let opened = open(address.url(), &options, |_| true).await;

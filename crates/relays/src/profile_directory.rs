@@ -15,6 +15,7 @@ use usher_engine::ports::{
     Directory, LookUpError, Nip05, Nip05Answer, Profile, ProfileChange, PublishError, SettingStore, StoreError,
     WellKnown,
 };
+use usher_nostr_connection::web_tls;
 use usher_protocol::PublicKey;
 
 use crate::nip05::{CachingResolver, Nip05Client};
@@ -131,7 +132,7 @@ impl ProfileDirectory {
         let searcher =
             ProfileSearcher::new(Arc::clone(&pool), options.one_shot_queries, options.relays_within, options.settle);
         let searcher = Arc::new(searcher);
-        let tls = pool.shared.tls.clone().map_err(DirectoryError::Tls)?;
+        let tls = pool.shared.options.tls.clone().map_or_else(web_tls, Ok).map_err(DirectoryError::Tls)?;
         let domains = Nip05Client::new(&tls, options.domain_within, pool.shared.options.allow_private);
         let own = ServiceProfile::load(Arc::clone(&pool), Arc::clone(&searcher), settings, &options.profile).await?;
         tasks.spawn(stop.clone().run_until_cancelled_owned(Arc::clone(&own).keep_published()));

@@ -13,6 +13,7 @@ use crate::query::{Query, QueryQueue};
 use crate::relay_address::RelayAddress;
 use crate::relay_status::{Origin, RelayState, RelayStatus};
 use crate::send_queue::SendQueue;
+use usher_nostr_connection::EndReason;
 use usher_nostr_connection::address_guard::Trust;
 
 /// One relay in use: its queues, its state, and the means to end its task.
@@ -36,7 +37,8 @@ pub(crate) struct RelayHandle {
 struct State {
     connection: RelayState,
     subscribed: bool,
-    refusal: Option<String>,
+    subscription_refusal: Option<String>,
+    event_refusal: Option<String>,
     /// It was logged that the relay is down, and not yet that it is back.
     reported_down: bool,
     /// Connections that broke since the last healthy one.
@@ -53,7 +55,8 @@ impl RelayHandle {
         let state = State {
             connection: RelayState::Connecting,
             subscribed: false,
-            refusal: None,
+            subscription_refusal: None,
+            event_refusal: None,
             reported_down: false,
             broken: 0,
         };
@@ -76,12 +79,14 @@ impl RelayHandle {
     pub(crate) fn status(&self) -> RelayStatus {
         let queued = self.queue.len() + self.low_priority.len();
         let state = self.state.lock();
+        let refused = |what, reason: &Option<String>| reason.as_ref().map(|reason| format!("{what}: {reason}"));
+        let refusals = [refused("subscription", &state.subscription_refusal), refused("events", &state.event_refusal)];
         RelayStatus {
             url: self.address.clone(),
             origin: self.origin,
             state: state.connection.clone(),
             subscribed: state.subscribed,
-            refusal: state.refusal.clone(),
+            refusal: refusals.into_iter().flatten().reduce(|one, other| format!("{one}; {other}")),
             queued,
         }
     }
@@ -104,7 +109,7 @@ impl RelayHandle {
     pub(crate) fn connected(&self, since: UnixMillis) {
         let mut state = self.state.lock();
         state.connection = RelayState::Connected { since };
-        state.refusal = None;
+        (state.subscription_refusal, state.event_refusal) = (None, None);
     }
 
     /// Notes that there is no connection; `since` stays that of the first failure. Logs a warning once.
@@ -127,7 +132,7 @@ impl RelayHandle {
 
     /// Notes that a connection that worked has broken and the next attempt is made at once. Usually not worth a warning;
     /// logs one when it happens again and again.
-    pub(crate) fn reconnecting(&self, reason: &str) {
+    pub(crate) fn reconnecting(&self, reason: &EndReason) {
         let mut state = self.state.lock();
         state.connection = RelayState::Connecting;
         state.subscribed = false;
@@ -135,13 +140,13 @@ impl RelayHandle {
         if state.broken >= WARN_AFTER && !state.reported_down && self.origin == Origin::Configured {
             tracing::warn!(
                 relay = %self.address,
-                reason,
+                %reason,
                 "connections to the relay keep breaking; each is renewed at once, but messages that wallets send in \
                  between may be lost: configure another relay beside it"
             );
             state.reported_down = true;
         } else {
-            tracing::debug!(relay = %self.address, reason, "the connection broke; connecting again at once");
+            tracing::debug!(relay = %self.address, %reason, "the connection broke; connecting again at once");
         }
     }
 
@@ -154,11 +159,14 @@ impl RelayHandle {
         }
     }
 
-    pub(crate) fn set_subscribed(&self, subscribed: bool) {
-        self.state.lock().subscribed = subscribed;
+    /// The relay serves our subscription, or refuses it for this reason.
+    pub(crate) fn subscription_refused(&self, refusal: Option<String>) {
+        let mut state = self.state.lock();
+        (state.subscribed, state.subscription_refusal) = (refusal.is_none(), refusal);
     }
 
-    pub(crate) fn set_refusal(&self, refusal: Option<String>) {
-        self.state.lock().refusal = refusal;
+    /// The relay accepts an event of ours, or refuses it for this reason.
+    pub(crate) fn events_refused(&self, refusal: Option<String>) {
+        self.state.lock().event_refusal = refusal;
     }
 }

@@ -4,21 +4,19 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use nostr::{Event, JsonUtil as _};
+use nostr::Event;
 use parking_lot::Mutex;
-use rustls::ClientConfig;
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use usher_engine::ports::{Clock, Inbound};
-use usher_nostr_connection::web_tls;
+use usher_nostr_connection::event_message;
 use usher_protocol::{EventId, PublicKey};
 
 use crate::conversation_keys::ConversationKeys;
 use crate::event_verifier::EventVerifier;
 use crate::metrics::Metrics;
 use crate::options::RelayOptions;
-use crate::read_budget::ReadBudget;
 use crate::relay_handle::RelayHandle;
 use crate::relay_status::Origin;
 use crate::relays_in_use::{Bounds, RelaysInUse};
@@ -34,9 +32,7 @@ pub(crate) struct SharedState {
     pub(crate) event_verifier: EventVerifier,
     pub(crate) inbox: mpsc::Sender<Inbound>,
     pub(crate) stop: CancellationToken,
-    pub(crate) tls: Result<Arc<ClientConfig>, rustls::Error>,
     pub(crate) relays_in_use: Mutex<RelaysInUse>,
-    pub(crate) read_budget: ReadBudget,
     /// Marked when a relay was connected, added or removed.
     pub(crate) changes: watch::Sender<()>,
     proofs: Option<SubkeyProofs>,
@@ -56,28 +52,13 @@ impl SharedState {
         let proofs = SubkeyProofs::new(&options.identity, limits, Arc::clone(&conversation_keys), Arc::clone(&metrics));
         let event_verifier =
             EventVerifier::new(&options, Arc::clone(&clock), Arc::clone(&conversation_keys), Arc::clone(&metrics));
-        let tls = options.tls.clone().map_or_else(web_tls, Ok);
         let relays_in_use = Mutex::new(RelaysInUse::new(Bounds {
             per_user: options.user_relays_per_user,
             per_host: options.user_relays_per_host,
             in_all: options.user_relays_in_all,
         }));
-        let read_budget = ReadBudget::new(limits.user_relays_useless_per_second, Instant::now());
         let changes = watch::Sender::new(());
-        Self {
-            options,
-            clock,
-            metrics,
-            conversation_keys,
-            event_verifier,
-            inbox,
-            stop,
-            tls,
-            relays_in_use,
-            read_budget,
-            changes,
-            proofs,
-        }
+        Self { options, clock, metrics, conversation_keys, event_verifier, inbox, stop, relays_in_use, changes, proofs }
     }
 
     /// A relay was connected, added or removed.
@@ -119,11 +100,5 @@ impl SharedState {
 
 /// The event for the queues, for a user (by main key): its `EVENT` message, made once for all relays.
 pub(crate) fn outgoing(event: &Event, user: Option<PublicKey>) -> Outgoing {
-    Outgoing {
-        id: event.id,
-        user,
-        frame: format!("[\"EVENT\",{}]", event.as_json()).into(),
-        made: Instant::now(),
-        attempts: 0,
-    }
+    Outgoing { id: event.id, user, frame: event_message(event), made: Instant::now(), attempts: 0 }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use usher_nostr_connection::Timing;
+use usher_nostr_connection::{OnRefusal, SessionTiming, Timing};
 
 /// How signers are reached, and how the service introduces itself. [`RemoteSignerOptions::new`] has the defaults.
 #[derive(Clone, Debug)]
@@ -24,9 +24,8 @@ pub struct RemoteSignerOptions {
     pub repeat_first: Duration,
     /// How long to wait for a signer's list of relays, which many signers do not have. Default 3 s.
     pub switch_within: Duration,
-    /// How long to wait for a relay to confirm a relay subscription; after it the subscription is assumed to be open.
-    /// Default 3 s.
-    pub subscribe_within: Duration,
+    /// Time limits of the relay subscription. It is assumed to be open after 3 s.
+    pub session: SessionTiming,
     /// Time limits of connections, and the pauses between them.
     pub connection: Timing,
 }
@@ -43,7 +42,11 @@ impl RemoteSignerOptions {
             user_connections_per_host: 8,
             repeat_first: Duration::from_secs(4),
             switch_within: Duration::from_secs(3),
-            subscribe_within: Duration::from_secs(3),
+            session: SessionTiming {
+                confirm_within: Some(Duration::from_secs(3)),
+                on_refusal: OnRefusal::End,
+                ..SessionTiming::default()
+            },
             // A user waits: pauses are shorter than with other relays.
             connection: Timing {
                 reconnect_first: Duration::from_millis(500),

@@ -12,7 +12,6 @@ use usher_engine::ports::{
     SignerSession, SignerStage, WantedEvent,
 };
 use usher_nostr_connection::address_guard::Trust;
-use usher_nostr_connection::web_tls;
 use usher_protocol::SecretKey;
 
 use crate::bunker_url::BunkerUrl;
@@ -30,9 +29,6 @@ const MAX_RELAYS: usize = 3;
 /// Why there can be no remote signers.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// TLS cannot be used.
-    #[error("TLS cannot be used: {0}")]
-    Tls(#[from] rustls::Error),
     /// No key can be derived from the service's.
     #[error("no key for sessions can be derived")]
     Cipher,
@@ -60,9 +56,8 @@ impl NostrRemoteSigner {
         let cipher = SessionCipher::of(service_key).ok_or(StartError::Cipher)?;
         let relays = options.relays.iter().filter_map(|relay| relay_url::parse(relay, Trust::Operator));
         let relays = relays.take(MAX_RELAYS).collect();
-        let tls = web_tls()?;
         let (own_relays, relays, openings) = (relays, Mutex::default(), Mutex::default());
-        let shared = Shared { options, cipher, tls, clock, randomness, tasks, stop, own_relays, relays, openings };
+        let shared = Shared { options, cipher, clock, randomness, tasks, stop, own_relays, relays, openings };
         Ok(Self { shared: Arc::new(shared) })
     }
 

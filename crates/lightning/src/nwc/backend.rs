@@ -13,7 +13,7 @@ use usher_engine::ports::{
     Clock, InvoiceStatus, Lightning, LightningError, LightningInfo, LightningNotifications, LightningStatus,
     OutgoingStatus, PaidInvoice, SettingStore, SignedPayment, WantedInvoice,
 };
-use usher_nostr_connection::{Dialer, web_tls};
+use usher_nostr_connection::Dialer;
 use usher_protocol::bolt11::Invoice;
 use usher_protocol::message::PaymentHash;
 
@@ -102,7 +102,7 @@ impl NwcBackend {
     /// `stop` is cancelled.
     ///
     /// # Errors
-    /// When the backend's key is not a point of the curve, or TLS cannot be set up.
+    /// When the backend's key is not a point of the curve.
     pub fn start(
         options: NwcOptions,
         clock: Arc<dyn Clock>,
@@ -112,7 +112,6 @@ impl NwcBackend {
         let NwcOptions { uri, patience, grace, dialer, settings } = options;
         let lookup_reliability = Arc::new(LookupReliability::of(&uri, settings.0));
         let cipher = Cipher::new(uri.keys.secret_key(), uri.backend).map_err(|_| InvalidConnectionUri)?;
-        let tls = web_tls().map_err(|_| InvalidConnectionUri)?;
         let (received, to_read) = mpsc::channel(RECEIVED);
         let (notifications, to_engine) = mpsc::channel(NOTIFICATIONS);
         let addresses = uri.relays.clone();
@@ -122,7 +121,6 @@ impl NwcBackend {
             up: watch::Sender::new(vec![false; addresses.len()]),
             received,
             stop,
-            tls,
             dialer,
             timing: relay_task::timing(),
         });

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use lru::LruCache;
-use nostr::{ClientMessage, Event, EventBuilder, EventId, JsonUtil as _, Kind, Tag, Timestamp};
+use nostr::{Event, EventBuilder, EventId, Kind, Tag, Timestamp};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::sync::{Semaphore, mpsc, watch};
@@ -220,7 +220,7 @@ impl Client {
             && let Some(event) = self.sign(self.known_scheme(), LOOK_UP, &params, until)
         {
             self.liveness.note_probe(event.id);
-            let outgoing = OutgoingRequest::new(event.id, ClientMessage::event(event).as_json(), until);
+            let outgoing = OutgoingRequest::new(&event, until);
             self.sender.send_to_all(&outgoing);
         }
     }

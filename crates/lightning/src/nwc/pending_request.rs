@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use nostr::{ClientMessage, Event, EventId, JsonUtil as _};
+use nostr::{Event, EventId};
 use tokio::sync::mpsc;
 use tokio::time::sleep;
 
@@ -62,7 +62,7 @@ impl<'a> PendingRequest<'a> {
 
     fn outgoing(&mut self, event: &Event, until: u64) -> Arc<OutgoingRequest> {
         self.listen(event.id);
-        let outgoing = OutgoingRequest::new(event.id, ClientMessage::event(event.clone()).as_json(), until);
+        let outgoing = OutgoingRequest::new(event, until);
         self.handed.push(Arc::clone(&outgoing));
         outgoing
     }

@@ -7,7 +7,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use nostr::{Event, EventId};
-use rustls::ClientConfig;
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
@@ -16,12 +15,12 @@ use url::Url;
 use usher_engine::ports::Clock;
 use usher_nostr_connection::address_guard::Trust;
 use usher_nostr_connection::{
-    ConnectionError, DialError, DialOptions, Dialer, OverheadLimits, Quality, Reconnection, Timing, dial,
+    DialOptions, Dialer, EndReason, OnRefusal, Quality, Reconnection, SessionTiming, Timing, dial,
 };
 
 use super::connection_uri::ConnectionUri;
 pub(crate) use outgoing_request::OutgoingRequest;
-use session::Session;
+use session::RequestSession;
 
 /// The backend's announcement.
 pub(crate) const INFO: u16 = 13_194;
@@ -37,30 +36,35 @@ pub(crate) const NOTIFICATION: u16 = 23_197;
 /// Largest message that is received, in bytes.
 const MAX_MESSAGE_BYTES: usize = 256 * 1024;
 
-/// How long to wait for `EOSE`; after it the subscription is assumed to be open.
-const SUBSCRIBE: Duration = Duration::from_secs(2);
-
-/// How long a relay that requires authentication may take to send its challenge.
-const AUTHENTICATE: Duration = Duration::from_secs(15);
-
 /// How far the backend's clock may be behind ours: older events are not requested. Relays keep them briefly, if at all.
 const CLOCKS: Duration = Duration::from_secs(900);
 
 /// After a connection that lasted longer than this, a relay that goes down is logged as a warning again.
 const LASTED: Duration = Duration::from_secs(30);
 
-/// A relay that had us subscribed for this long was healthy.
-const HEALTHY: Duration = Duration::from_secs(2);
+/// A connection that lasted this long has worked: two seconds after the subscription was assumed to be open.
+const WORKED: Duration = Duration::from_secs(4);
 
 /// Time limits and pauses. A backend is asked for an invoice while a user waits: pauses are shorter than with other relays.
 pub(crate) fn timing() -> Timing {
     Timing {
         reconnect_first: Duration::from_millis(500),
         reconnect_longest: Duration::from_secs(30),
-        worked_after: HEALTHY,
-        healthy_after: HEALTHY,
+        worked_after: WORKED,
         write_within: Duration::from_secs(10),
         ..Timing::default()
+    }
+}
+
+/// Nothing is sent before a subscription is open, so it is assumed to be open soon.
+fn session_timing() -> SessionTiming {
+    SessionTiming {
+        confirm_within: Some(Duration::from_secs(2)),
+        auth_within: Duration::from_secs(15),
+        acknowledge_within: Duration::from_secs(60),
+        resubscribe_first: Duration::from_millis(100),
+        on_refusal: OnRefusal::End,
+        ..SessionTiming::default()
     }
 }
 
@@ -79,7 +83,6 @@ pub(crate) struct Shared {
     pub(crate) up: watch::Sender<Vec<bool>>,
     pub(crate) received: mpsc::Sender<ReceivedEvent>,
     pub(crate) stop: CancellationToken,
-    pub(crate) tls: Arc<ClientConfig>,
     /// Replaces TCP in simulations.
     pub(crate) dialer: Option<Arc<dyn Dialer>>,
     pub(crate) timing: Timing,
@@ -131,39 +134,22 @@ pub(crate) async fn run(
     }
 }
 
-/// Why a connection ended.
-#[derive(Debug, thiserror::Error)]
-enum Ended {
-    #[error(transparent)]
-    Dial(#[from] DialError),
-    #[error(transparent)]
-    Lost(#[from] ConnectionError),
-    #[error("no more requests")]
-    Stopped,
-    #[error("the relay refuses our subscription")]
-    Refused,
-}
-
 /// One connection from the attempt to its end: why it ended, and how good it was, if there was one.
 async fn connect_once(
     shared: &Shared,
     relay: usize,
     url: &Url,
     outgoing: &mut mpsc::Receiver<Arc<OutgoingRequest>>,
-) -> (Ended, Option<Quality>) {
+) -> (EndReason, Option<Quality>) {
     let options = DialOptions {
         trust: Trust::Operator,
         timing: &shared.timing,
-        tls: &shared.tls,
+        tls: None,
         max_message_bytes: MAX_MESSAGE_BYTES,
-        overhead: &OverheadLimits::OPERATOR,
         dialer: shared.dialer.as_deref(),
     };
     match dial(url, &options, |_| true).await {
-        Ok(connection) => {
-            let (ended, quality) = Session::new(shared, relay, url, connection).run(outgoing).await;
-            (ended, Some(quality))
-        }
+        Ok(connection) => RequestSession::new(shared, relay, url, connection).run(outgoing).await,
         Err(error) => (error.into(), None),
     }
 }

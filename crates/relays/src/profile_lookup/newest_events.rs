@@ -4,11 +4,11 @@ use std::cmp::Reverse;
 
 use nostr::{Event, EventId, PublicKey};
 use serde_json::value::RawValue;
+use usher_nostr_connection::EventHead;
 use usher_protocol::envelope;
 
 use super::profile_content::{MAX_DOCUMENT_BYTES, ProfileContent};
 use super::relay_list::RELAY_LIST;
-use crate::relay_message::EventHead;
 
 /// The kind of a profile.
 pub(crate) const PROFILE: u16 = 0;

@@ -8,11 +8,10 @@ use serde_json::json;
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 use usher_nostr_connection::address_guard::Trust;
-use usher_nostr_connection::{Activity, DialOptions, Interest, OverheadLimits, Timing, dial};
+use usher_nostr_connection::{Activity, DialOptions, Interest, RelayMessage, Timing, dial};
 
 use crate::query::{MOST_EVENT_BYTES, Query};
 use crate::relay_address::RelayAddress;
-use crate::relay_message::RelayMessage;
 
 /// The id of the relay subscription.
 const SUBSCRIPTION: &str = "q";
@@ -28,8 +27,7 @@ const CLOSING: Duration = Duration::from_millis(250);
 pub(crate) struct OneShotQueries {
     pub(crate) trust: Trust,
     pub(crate) timing: Timing,
-    pub(crate) tls: Arc<ClientConfig>,
-    pub(crate) overhead: OverheadLimits,
+    pub(crate) tls: Option<Arc<ClientConfig>>,
     /// Limits concurrent queries; others wait.
     pub(crate) permits: Arc<Semaphore>,
 }
@@ -42,9 +40,8 @@ impl OneShotQueries {
         let options = DialOptions {
             trust: self.trust,
             timing: &self.timing,
-            tls: &self.tls,
+            tls: self.tls.as_ref(),
             max_message_bytes: 2 * MOST_EVENT_BYTES,
-            overhead: &self.overhead,
             dialer: None,
         };
         let mut connection = match dial(address.url(), &options, |_| true).await {

@@ -178,14 +178,12 @@ impl Search<'_> {
         if let Some(handle) = self.searcher.pool.handle_to(&address) {
             handle.send_query(query);
         } else if named > Named::No
-            && let Ok(tls) = &shared.tls
             && (shared.options.allow_private || RelayAddress::parse_from_user(address.as_str()).is_ok())
         {
             let one_shot = OneShotQueries {
                 trust: if shared.options.allow_private { Trust::Operator } else { Trust::User },
                 timing: shared.options.connection.clone(),
-                tls: Arc::clone(tls),
-                overhead: shared.options.limits.user_overhead,
+                tls: shared.options.tls.clone(),
                 permits: Arc::clone(&self.searcher.permits),
             };
             self.one_shot_queries.push(Box::pin(one_shot.run(address.clone(), query)));

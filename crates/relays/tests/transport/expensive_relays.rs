@@ -117,7 +117,6 @@ async fn flooding_user_relay_is_disconnected() {
             // However slow this machine is at the moment.
             options.limits.user_relay_useless = 200;
             options.limits.user_relay_useless_per_second = 1;
-            options.limits.user_overhead.frames_per_second = 1;
         });
         service.pool.send(&letter_to(&service, &hostile.url));
         eventually(name, || format!("{:?}", service.status_of(&hostile.url).state).contains("floods us")).await;
@@ -140,7 +139,7 @@ async fn service_relay_that_sends_only_frames_is_disconnected() {
         let hostile = Hostile::start(head, tail).await;
         let service = Service::start_with(&[&hostile.url], |options| {
             options.connection.reconnect_longest = Duration::from_secs(3600);
-            options.limits.overhead.frames_per_second = 1;
+            options.limits.frame_bytes = 512 * 1024;
         });
         eventually(name, || format!("{:?}", service.status_of(&hostile.url).state).contains("floods us")).await;
         service.stop().await;

@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use usher_engine::UnixMillis;
 use usher_engine::ports::{Clock as _, Inbound, Messenger as _, OutgoingMessage, SystemClock};
-use usher_nostr_connection::Timing as ConnectionTiming;
+use usher_nostr_connection::{OnRefusal, SessionTiming, Timing as ConnectionTiming};
 use usher_protocol::message::WalletMessage;
 use usher_protocol::{EventId, Keys, PublicKey, envelope, kind};
 use usher_relays::{Identity, RelayAddress, RelayOptions, RelayPool, RelayStatus, Timing};
@@ -33,10 +33,14 @@ pub(crate) fn quick_connection() -> ConnectionTiming {
 /// Short time limits: what takes minutes in production takes moments.
 pub(crate) fn quick() -> Timing {
     Timing {
-        resubscribe_first: Duration::from_millis(50),
-        auth_within: Duration::from_secs(1),
+        session: SessionTiming {
+            resubscribe_first: Duration::from_millis(50),
+            resubscribe_longest: Duration::from_secs(1),
+            auth_within: Duration::from_secs(1),
+            on_refusal: OnRefusal::RetryAfter(Duration::from_millis(300)),
+            ..SessionTiming::default()
+        },
         rate_limit_pause: Duration::from_millis(100),
-        restricted_retry: Duration::from_millis(300),
         sweep: Duration::from_millis(50),
         ..Timing::default()
     }

@@ -113,13 +113,11 @@ async fn one_tls_record_per_byte_ends_the_connection() {
     let service = Service::start_with(&[], |options| {
         options.tls = Some(client);
         options.allow_private = true;
-        options.limits.user_overhead.bytes = 100_000;
-        options.limits.user_overhead.bytes_per_second = 1;
     });
     let mut message = service.message(&usher_protocol::Keys::generate().public_key(), "x");
     message.relays = vec![url.clone()];
     usher_engine::ports::Messenger::send(&*service.pool, &message);
-    eventually("left", || format!("{:?}", service.status_of(&url).state).contains("bytes without content")).await;
+    eventually("left", || format!("{:?}", service.status_of(&url).state).contains("bytes without a message")).await;
     service.stop().await;
 }
 

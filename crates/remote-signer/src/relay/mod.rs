@@ -10,16 +10,15 @@ mod shared_relay;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use nostr::{ClientMessage, Event, JsonUtil as _};
+use nostr::Event;
 use parking_lot::Mutex;
-use rustls::ClientConfig;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use url::Url;
 use usher_engine::ports::{Clock, Randomness};
 use usher_nostr_connection::address_guard::Trust;
-use usher_nostr_connection::{Openings, network_of, plainness, site};
+use usher_nostr_connection::{Openings, event_message, network_of, plainness, site};
 use usher_protocol::PublicKey;
 
 use crate::options::RemoteSignerOptions;
@@ -42,7 +41,6 @@ pub(crate) enum Received {
 pub(crate) struct Shared {
     pub(crate) options: RemoteSignerOptions,
     pub(crate) cipher: SessionCipher,
-    pub(crate) tls: Arc<ClientConfig>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) randomness: Arc<dyn Randomness>,
     pub(crate) tasks: TaskTracker,
@@ -163,7 +161,7 @@ impl Membership {
 
     /// Sends an event, if the relay is connected. It may be lost.
     pub(crate) fn publish(&self, event: &Event) {
-        self.relay.send(ClientMessage::event(event.clone()).as_json());
+        self.relay.send(event_message(event));
     }
 }
 

@@ -5,11 +5,10 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 use tracing::debug;
-use usher_nostr_connection::address_guard::Trust;
-use usher_nostr_connection::{DialOptions, OverheadLimits, Quality, Reconnection, dial};
+use usher_nostr_connection::{DialOptions, EndReason, Quality, Reconnection, dial};
 
 use super::Shared;
-use super::session::{Ended, Session};
+use super::session::SignerSession;
 use super::shared_relay::SharedRelay;
 
 /// Largest message that is received, in bytes.
@@ -32,7 +31,7 @@ pub(super) async fn run(shared: Arc<Shared>, relay: Arc<SharedRelay>) {
             () = shared.stop.cancelled() => return,
         };
         relay.disconnected();
-        if matches!(ended, Ended::Unused) {
+        if matches!(ended, EndReason::ByUs) {
             return;
         }
         // Only the host of its address: the rest may be a secret.
@@ -58,22 +57,15 @@ async fn rest(shared: &Arc<Shared>, relay: &Arc<SharedRelay>, pause: Duration) -
 }
 
 /// One connection from the attempt to its end: why it ended, and how good it was, if there was one.
-async fn connect_once(shared: &Shared, relay: &Arc<SharedRelay>) -> (Ended, Option<Quality>) {
+async fn connect_once(shared: &Shared, relay: &Arc<SharedRelay>) -> (EndReason, Option<Quality>) {
     if shared.retire(relay) {
-        return (Ended::Unused, None);
+        return (EndReason::ByUs, None);
     }
-    let overhead = match relay.trust {
-        Trust::Operator => &OverheadLimits::OPERATOR,
-        Trust::User => &OverheadLimits::USER,
-    };
     let timing = &shared.options.connection;
-    let (tls, max_message_bytes) = (&shared.tls, MAX_MESSAGE_BYTES);
-    let options = DialOptions { trust: relay.trust, timing, tls, max_message_bytes, overhead, dialer: None };
+    let options =
+        DialOptions { trust: relay.trust, timing, tls: None, max_message_bytes: MAX_MESSAGE_BYTES, dialer: None };
     match dial(&relay.url, &options, |ip| shared.admits(relay, ip)).await {
-        Ok(connection) => {
-            let (ended, quality) = Session::new(shared, relay, connection).run().await;
-            (ended, Some(quality))
-        }
+        Ok(connection) => SignerSession::new(shared, relay, connection).run().await,
         Err(error) => (error.into(), None),
     }
 }

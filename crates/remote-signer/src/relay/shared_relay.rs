@@ -12,7 +12,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use url::Url;
 use usher_nostr_connection::address_guard::Trust;
-use usher_nostr_connection::site;
+use usher_nostr_connection::{Utf8Bytes, site};
 use usher_protocol::PublicKey;
 use usher_token_bucket::{Rate, TokenBucket};
 
@@ -57,7 +57,7 @@ pub(crate) struct SharedRelay {
     /// Pairings joined or left.
     pub(super) changed: Notify,
     /// What waits to be sent; `None` while there is no open relay subscription.
-    outgoing: Mutex<Option<VecDeque<String>>>,
+    outgoing: Mutex<Option<VecDeque<Utf8Bytes>>>,
     /// Something waits to be sent.
     pub(super) filled: Notify,
     /// The last attempt to connect has failed, or the connection has ended.
@@ -135,17 +135,21 @@ impl SharedRelay {
         keys
     }
 
-    pub(super) fn send(&self, text: String) {
+    pub(super) fn send(&self, message: Utf8Bytes) {
         if let Some(outgoing) = &mut *self.outgoing.lock() {
             if outgoing.len() >= MAX_OUTGOING {
                 outgoing.pop_front();
             }
-            outgoing.push_back(text);
+            outgoing.push_back(message);
             self.filled.notify_one();
         }
     }
 
-    pub(super) fn next_outgoing(&self) -> Option<String> {
+    pub(super) fn has_outgoing(&self) -> bool {
+        self.outgoing.lock().as_ref().is_some_and(|outgoing| !outgoing.is_empty())
+    }
+
+    pub(super) fn next_outgoing(&self) -> Option<Utf8Bytes> {
         self.outgoing.lock().as_mut()?.pop_front()
     }
 

@@ -8,17 +8,19 @@ use std::time::Duration;
 use futures_util::StreamExt as _;
 use futures_util::future::select_all;
 use futures_util::stream::FuturesUnordered;
-use nostr_sdk::{Client, ClientOptions, Event, Filter, Keys, RelayOptions, RelayPoolOptions, RelayUrl};
+use nostr::{Event, Filter, Keys, RelayUrl};
 use parking_lot::RwLock;
 use std::sync::Arc;
 use tokio::sync::{Semaphore, mpsc, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
+use url::Url;
+use usher_nostr_connection::event_message;
 
 pub use error::RelayClientError;
 pub(crate) use relay_connection::RelayEvent;
 
-use relay_connection::{Delivery, RelayHandle, State, SubscriptionTask};
+use relay_connection::{Delivery, RelayHandle, RelayTask, State};
 
 /// Relays that are connected at most: a wallet's own and those of the services it knows.
 const MAX_RELAYS: usize = 64;
@@ -28,9 +30,6 @@ const MAX_SENDING: usize = 16_384;
 
 /// Received events that may wait to be read, from all relays together.
 const QUEUE: usize = 65_536;
-
-/// How long to wait before connecting again.
-const RECONNECT: Duration = Duration::from_millis(500);
 
 /// Events on their way, and what became of the others.
 #[derive(Clone, Copy, Debug, Default)]
@@ -57,9 +56,8 @@ pub enum DeliveryStatus {
 /// All relays: receives what any of them sends, and sends events to all of them.
 #[derive(Debug)]
 pub(crate) struct RelayClient {
-    client: Client,
+    keys: Keys,
     filter: Filter,
-    notifications: usize,
     relays: RwLock<Vec<RelayHandle>>,
     heard: mpsc::Sender<RelayEvent>,
     sending: Arc<Semaphore>,
@@ -71,22 +69,18 @@ pub(crate) struct RelayClient {
 }
 
 impl RelayClient {
-    /// A client without relays, for what `filter` lets through. `keys` answer a relay that demands authentication.
+    /// A client without relays, for what `filter` lets through. `keys` answer a relay that demands authentication. It
+    /// closes its connections when `stop` is cancelled.
     pub(crate) fn new(
         keys: Keys,
         filter: Filter,
-        notifications: usize,
         tasks: TaskTracker,
         stop: CancellationToken,
     ) -> (Self, mpsc::Receiver<RelayEvent>) {
-        // The pool's own channel is not used (each relay's is), so it need not hold anything.
-        let pool = RelayPoolOptions::new().notification_channel_size(1);
-        let client = Client::builder().signer(keys).opts(ClientOptions::new().pool(pool)).build();
         let (heard, queue) = mpsc::channel(QUEUE);
         let relay_client = Self {
-            client,
+            keys,
             filter,
-            notifications: notifications.max(16),
             relays: RwLock::default(),
             heard,
             sending: Arc::new(Semaphore::new(MAX_SENDING)),
@@ -99,44 +93,38 @@ impl RelayClient {
     }
 
     /// Connects to those relays that are new, without waiting for them.
-    pub(crate) async fn add(&self, urls: &[String]) {
+    pub(crate) fn add(&self, urls: &[String]) {
         for url in urls {
-            if let Err(error) = self.add_one(url).await {
+            if let Err(error) = self.add_one(url) {
                 tracing::warn!(relay = %url, %error, "the relay cannot be used");
             }
         }
     }
 
-    async fn add_one(&self, url: &str) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
-        let url = RelayUrl::parse(url)?;
-        if self.relays.read().len() >= MAX_RELAYS {
-            return Err("too many relays".into());
-        }
-        let options = RelayOptions::new()
-            .retry_interval(RECONNECT)
-            .adjust_retry_interval(false)
-            .notification_channel_size(self.notifications);
-        if !self.client.pool().add_relay(url.clone(), options).await? {
+    fn add_one(&self, url: &str) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+        let url = parse(url)?;
+        let mut relays = self.relays.write();
+        if relays.iter().any(|relay| relay.url == url) {
             return Ok(());
         }
-        let relay = self.client.pool().relay(url).await?;
-        let notifications = relay.notifications();
+        if relays.len() >= MAX_RELAYS {
+            return Err("too many relays".into());
+        }
         let (state, watched) = watch::channel(State::Down);
-        let index = {
-            let mut relays = self.relays.write();
-            relays.push(RelayHandle { relay: relay.clone(), state: watched });
-            relays.len()
-        };
-        let keeper = SubscriptionTask {
-            index,
-            relay: relay.clone(),
+        let (sender, outgoing) = mpsc::unbounded_channel();
+        relays.push(RelayHandle { url: url.clone(), state: watched, outgoing: sender });
+        let task = RelayTask {
+            index: relays.len(),
+            url,
+            keys: self.keys.clone(),
             filter: self.filter.clone(),
             heard: self.heard.clone(),
             state,
+            outgoing,
             greeting: self.greeting.subscribe(),
+            stop: self.stop.clone(),
         };
-        self.tasks.spawn(self.stop.clone().run_until_cancelled_owned(keeper.run(notifications)));
-        relay.connect();
+        self.tasks.spawn(task.run());
         Ok(())
     }
 
@@ -147,14 +135,10 @@ impl RelayClient {
 
     /// Waits until one of these relays listens for us, or failing that, until the deadline and one is connected.
     pub(crate) async fn wait_for_any(&self, urls: &[String], deadline: Duration) -> Result<(), RelayClientError> {
-        let wanted: Vec<RelayUrl> = urls.iter().filter_map(|url| RelayUrl::parse(url).ok()).collect();
+        let wanted: Vec<Url> = urls.iter().filter_map(|url| parse(url).ok()).collect();
         let mut states: Vec<_> = {
             let relays = self.relays.read();
-            relays
-                .iter()
-                .filter(|handle| wanted.contains(handle.relay.url()))
-                .map(|handle| handle.state.clone())
-                .collect()
+            relays.iter().filter(|handle| wanted.contains(&handle.url)).map(|handle| handle.state.clone()).collect()
         };
         if states.is_empty() {
             return Err(RelayClientError::Unreachable(urls.to_vec()));
@@ -175,10 +159,10 @@ impl RelayClient {
         }
         let permit = Arc::clone(&self.sending).try_acquire_owned().map_err(|_| RelayClientError::Busy)?;
         self.tally.send_modify(|tally| tally.open += 1);
-        let (tally, event) = (self.tally.clone(), event.clone());
+        let (tally, id, message) = (self.tally.clone(), event.id, event_message(event));
         let sending = async move {
-            let event = &event;
-            let mut deliveries: FuturesUnordered<_> = relays.into_iter().map(|handle| handle.deliver(event)).collect();
+            let mut deliveries: FuturesUnordered<_> =
+                relays.into_iter().map(|handle| handle.deliver(id, &message)).collect();
             let mut confirmed = false;
             let mut best = Delivery::Failed;
             while let Some(delivery) = deliveries.next().await {
@@ -212,16 +196,8 @@ impl RelayClient {
             _ => DeliveryStatus::Unconfirmed,
         }
     }
+}
 
-    /// Closes all connections, without waiting.
-    pub(crate) fn disconnect(&self) {
-        for handle in self.relays.read().iter() {
-            handle.relay.disconnect();
-        }
-    }
-
-    /// Closes all connections.
-    pub(crate) async fn shutdown(&self) {
-        self.client.shutdown().await;
-    }
+fn parse(url: &str) -> Result<Url, nostr::types::url::Error> {
+    RelayUrl::parse(url).map(Url::from)
 }

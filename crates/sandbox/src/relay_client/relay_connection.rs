@@ -2,13 +2,26 @@
 
 use std::time::Duration;
 
-use nostr_sdk::pool::RelayNotification;
-use nostr_sdk::pool::relay::Error as RelayError;
-use nostr_sdk::{ClientMessage, Event, Filter, Relay, RelayMessage, RelayStatus, SubscriptionId};
-use tokio::sync::{broadcast, mpsc, watch};
-use tokio::time::{Instant, sleep, sleep_until, timeout_at};
+use nostr::{Event, EventId, Filter, JsonUtil as _, Keys};
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio::time::{Instant, sleep, timeout, timeout_at};
+use tokio_util::sync::CancellationToken;
+use url::Url;
+use usher_nostr_connection::address_guard::Trust;
+use usher_nostr_connection::{
+    Connection, DialOptions, EndReason, Interest, OnRefusal, Received, Session, SessionOptions, SessionTiming, Step,
+    Timing, Utf8Bytes, Verdict, dial, event_message,
+};
 
-/// How long to wait before subscribing again after the relay closed the subscription.
+use crate::clock::system_clock;
+
+/// Largest message that is received, in bytes.
+const MAX_MESSAGE_BYTES: usize = 5 * 1024 * 1024;
+
+/// How long to wait before connecting again.
+const RECONNECT: Duration = Duration::from_millis(500);
+
+/// How long to wait before subscribing again after the relay closed the subscription, or refuses it.
 const RESUBSCRIBE: Duration = Duration::from_secs(1);
 
 /// How long to retry sending an event to a relay that is disconnected or rate-limits us.
@@ -16,6 +29,12 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// How long to wait between two tries.
 const RETRY: Duration = Duration::from_millis(500);
+
+/// How long to wait for the relay to acknowledge an event.
+const ACKNOWLEDGED: Duration = Duration::from_secs(10);
+
+/// How long closing may take.
+const CLOSING: Duration = Duration::from_millis(250);
 
 /// How things stand with a relay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -27,7 +46,7 @@ pub(super) enum State {
     Listening,
 }
 
-/// An event as a relay sent it, each time it did.
+/// An event as a relay sent it, each time it did. Its id and signature are verified.
 #[derive(Debug)]
 pub(crate) struct RelayEvent {
     /// Which relay.
@@ -38,110 +57,150 @@ pub(crate) struct RelayEvent {
 /// A relay.
 #[derive(Clone, Debug)]
 pub(super) struct RelayHandle {
-    pub(super) relay: Relay,
+    pub(super) url: Url,
     pub(super) state: watch::Receiver<State>,
+    pub(super) outgoing: mpsc::UnboundedSender<Outgoing>,
 }
 
-/// Keeps the subscription to one relay alive and hands over what it sends.
-///
-/// Not left to `nostr-sdk`, which drops a subscription for good when the relay closes it, and does not renew it after
-/// a reconnection within the same second.
-pub(super) struct SubscriptionTask {
+/// An event on its way to a relay.
+#[derive(Debug)]
+pub(super) struct Outgoing {
+    id: EventId,
+    message: Utf8Bytes,
+    report: Reporter,
+}
+
+/// Reports what the relay says about an event; `None` when the connection broke before.
+type Reporter = oneshot::Sender<Option<Verdict>>;
+
+/// Keeps a relay connected and hands over what it sends.
+pub(super) struct RelayTask {
     pub(super) index: usize,
-    pub(super) relay: Relay,
+    pub(super) url: Url,
+    pub(super) keys: Keys,
     pub(super) filter: Filter,
     pub(super) heard: mpsc::Sender<RelayEvent>,
     pub(super) state: watch::Sender<State>,
+    pub(super) outgoing: mpsc::UnboundedReceiver<Outgoing>,
     pub(super) greeting: watch::Receiver<Option<Event>>,
+    pub(super) stop: CancellationToken,
 }
 
-impl SubscriptionTask {
-    pub(super) async fn run(mut self, mut notifications: broadcast::Receiver<RelayNotification>) {
-        let mut again: Option<Instant> = None;
-        loop {
-            let notification = tokio::select! {
-                notification = notifications.recv() => notification,
-                () = sleep_until(again.unwrap_or_else(Instant::now)), if again.is_some() => {
-                    again = None;
-                    self.subscribe();
-                    continue;
-                }
-                Ok(()) = self.greeting.changed() => {
-                    self.greet();
-                    continue;
-                }
-            };
-            match notification {
-                Ok(RelayNotification::RelayStatus { status }) => {
-                    if status == RelayStatus::Connected {
-                        self.subscribe();
-                        self.greet();
-                        self.state.send_replace(State::Up);
-                    } else {
-                        self.state.send_replace(State::Down);
-                    }
-                }
-                Ok(RelayNotification::Authenticated) => {
-                    self.subscribe();
-                    self.greet();
-                }
-                Ok(RelayNotification::Message { message }) => again = self.message(message).await.or(again),
-                Ok(RelayNotification::Event { .. } | RelayNotification::AuthenticationFailed) => {}
-                Ok(RelayNotification::Shutdown) => {
-                    self.state.send_replace(State::Down);
-                }
-                Err(broadcast::error::RecvError::Lagged(lost)) => {
-                    tracing::warn!(relay = %self.relay.url(), lost, "events of a relay were lost: it sends faster than they are read");
-                    // A status may be among what was lost.
-                    self.subscribe();
-                }
-                Err(broadcast::error::RecvError::Closed) => return,
+impl RelayTask {
+    pub(super) async fn run(mut self) {
+        while !self.stop.is_cancelled() {
+            let ended = self.connect_once().await;
+            tracing::debug!(relay = %self.url, reason = %ended, "a relay is disconnected");
+            self.state.send_replace(State::Down);
+            while let Ok(outgoing) = self.outgoing.try_recv() {
+                lost(outgoing.report);
             }
+            self.stop.run_until_cancelled(sleep(RECONNECT)).await;
         }
     }
 
-    /// Handles a message; returns when to subscribe again, if necessary.
-    async fn message(&self, message: RelayMessage<'static>) -> Option<Instant> {
-        match message {
-            RelayMessage::Event { event, .. } => {
-                // A full queue delays only this relay; the queue is drained by a task that never waits.
-                let _ = self.heard.send(RelayEvent { relay: self.index, event: event.into_owned() }).await;
-                None
+    async fn connect_once(&mut self) -> EndReason {
+        let options = DialOptions {
+            trust: Trust::Operator,
+            timing: &Timing::default(),
+            tls: None,
+            max_message_bytes: MAX_MESSAGE_BYTES,
+            dialer: None,
+        };
+        match self.stop.run_until_cancelled(dial(&self.url, &options, |_| true)).await {
+            Some(Ok(connection)) => self.serve(connection).await,
+            Some(Err(error)) => error.into(),
+            None => EndReason::ByUs,
+        }
+    }
+
+    /// Runs until the connection ends.
+    async fn serve(&mut self, connection: Connection) -> EndReason {
+        let mut session = Session::new(connection, self.session_options());
+        self.state.send_replace(State::Up);
+        self.greet(&mut session);
+        let mut next = None;
+        let ended = loop {
+            tokio::select! {
+                step = session.next(Interest { read: true, write: next.is_some() }) => match step {
+                    Ok(Step::Text(text)) => self.read(&mut session, &text).await,
+                    Ok(Step::Writable) => if let Some(Outgoing { id, message, report }) = next.take()
+                        && let Err(error) = session.publish(id, message, report)
+                    {
+                        break error.into();
+                    },
+                    Ok(Step::Subscribed | Step::Binary(_)) => {}
+                    Err(ended) => break ended,
+                },
+                Some(outgoing) = self.outgoing.recv(), if next.is_none() => next = Some(outgoing),
+                Ok(()) = self.greeting.changed() => self.greet(&mut session),
+                () = self.stop.cancelled() => break EndReason::ByUs,
             }
-            RelayMessage::EndOfStoredEvents(_) => {
+        };
+        if matches!(ended, EndReason::ByUs) {
+            // Whatever the result: the connection ends either way.
+            let _ = timeout(CLOSING, session.connection().send_close()).await;
+        }
+        session.lost().into_iter().chain(next.map(|outgoing| outgoing.report)).for_each(lost);
+        ended
+    }
+
+    fn session_options(&self) -> SessionOptions {
+        let (clock, filter) = (system_clock(), self.filter.clone());
+        SessionOptions {
+            relay: self.url.as_str().to_owned(),
+            keys: self.keys.clone(),
+            unix_time: Box::new(move || clock.now()),
+            filters: Box::new(move |_| vec![filter.clone()]),
+            subscription: "sandbox",
+            timing: SessionTiming {
+                auth_within: RESUBSCRIBE,
+                acknowledge_within: 2 * ACKNOWLEDGED,
+                resubscribe_longest: RESUBSCRIBE,
+                on_refusal: OnRefusal::RetryAfter(RESUBSCRIBE),
+                ..SessionTiming::default()
+            },
+        }
+    }
+
+    async fn read(&mut self, session: &mut Session<Reporter>, text: &str) {
+        match session.receive(text) {
+            Received::Event(event) => {
+                let Ok(event) = Event::from_json(event.get()) else { return };
+                if !event.is_expired() && event.verify().is_ok() {
+                    // A full queue delays only this relay; the queue is drained by a task that never waits.
+                    let _ = self.heard.send(RelayEvent { relay: self.index, event }).await;
+                }
+            }
+            Received::Subscribed => {
                 self.state.send_replace(State::Listening);
-                None
             }
-            // Authentication is under way; the subscription is renewed after it.
-            RelayMessage::Closed { message, .. } if message.starts_with("auth-required:") => None,
-            RelayMessage::Closed { .. } => {
-                self.state.send_if_modified(|state| {
-                    let was_listening = *state == State::Listening;
-                    *state = (*state).min(State::Up);
-                    was_listening
-                });
-                Some(Instant::now() + RESUBSCRIBE)
+            Received::Closed(_) => {
+                self.state.send_replace(State::Up);
             }
-            _ => None,
+            Received::Authenticated { accepted: true, .. } => self.greet(session),
+            Received::Acknowledged { verdict, text, sent: Some((report, _)), .. } => {
+                if verdict == Verdict::Refused {
+                    tracing::debug!(relay = %self.url, reason = %text, "the relay refused an event");
+                }
+                // Who waited may have given up.
+                let _ = report.send(Some(verdict));
+            }
+            _ => {}
         }
     }
 
-    /// Sends the greeting. If the relay is disconnected, it is sent on the next connection.
-    fn greet(&mut self) {
-        let greeting = self.greeting.borrow_and_update().clone();
-        if let Some(event) = greeting.filter(|_| self.relay.status() == RelayStatus::Connected)
-            && let Err(error) = self.relay.send_msg(ClientMessage::event(event))
-        {
-            tracing::debug!(relay = %self.relay.url(), %error, "the announcement could not be sent to a relay");
+    /// Sends the greeting, on each connection and when it changes.
+    fn greet(&mut self, session: &mut Session<Reporter>) {
+        if let Some(event) = &*self.greeting.borrow_and_update() {
+            session.protocol().first().push_back(event_message(event));
         }
     }
+}
 
-    fn subscribe(&self) {
-        let request = ClientMessage::req(SubscriptionId::new("sandbox"), self.filter.clone());
-        if let Err(error) = self.relay.send_msg(request) {
-            tracing::debug!(relay = %self.relay.url(), %error, "subscribing at a relay failed");
-        }
-    }
+fn lost(report: Reporter) {
+    // Who waited may have given up.
+    let _ = report.send(None);
 }
 
 /// What became of an event on one relay, the best first.
@@ -157,20 +216,22 @@ pub(super) enum Delivery {
 
 impl RelayHandle {
     /// Sends an event as soon as the relay is connected; retries if the relay limits the rate.
-    pub(super) async fn deliver(mut self, event: &Event) -> Delivery {
+    pub(super) async fn deliver(mut self, id: EventId, message: &Utf8Bytes) -> Delivery {
         let deadline = Instant::now() + PATIENCE;
         loop {
             if !matches!(timeout_at(deadline, self.state.wait_for(|state| *state >= State::Up)).await, Ok(Ok(_))) {
                 return Delivery::Failed;
             }
-            match self.relay.send_event(event).await {
-                Ok(_) => return Delivery::Taken,
-                Err(RelayError::Timeout | RelayError::PrematureExit) => return Delivery::Unconfirmed,
-                Err(RelayError::RelayMessage(reason)) if !is_temporary(&reason) => {
-                    tracing::debug!(relay = %self.relay.url(), reason, "the relay refused an event");
-                    return Delivery::Failed;
-                }
-                Err(error) => tracing::debug!(relay = %self.relay.url(), %error, "sending failed; retrying"),
+            let (report, reported) = oneshot::channel();
+            if self.outgoing.send(Outgoing { id, message: message.clone(), report }).is_err() {
+                return Delivery::Failed;
+            }
+            match timeout(ACKNOWLEDGED, reported).await {
+                Ok(Ok(Some(Verdict::Accepted))) => return Delivery::Taken,
+                Ok(Ok(Some(Verdict::Refused))) => return Delivery::Failed,
+                Ok(Ok(None | Some(Verdict::RateLimited | Verdict::AuthRequired))) => {}
+                // Too long ago, or too many since.
+                Ok(Err(_)) | Err(_) => return Delivery::Unconfirmed,
             }
             if Instant::now() + RETRY >= deadline {
                 return Delivery::Failed;
@@ -178,8 +239,4 @@ impl RelayHandle {
             sleep(RETRY).await;
         }
     }
-}
-
-fn is_temporary(reason: &str) -> bool {
-    reason.starts_with("rate-limited:") || reason.starts_with("auth-required:")
 }

@@ -50,7 +50,7 @@ impl Inbox {
         }
     }
 
-    /// `nostr-sdk` has checked the id and the signature.
+    /// The id and the signature were verified.
     fn receive(&mut self, received: &RelayEvent) {
         let event = &received.event;
         if event.pubkey == self.inner.identity.public_key() || self.is_lost(event) || self.is_copy(received) {

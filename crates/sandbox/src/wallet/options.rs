@@ -30,9 +30,6 @@ pub struct WalletOptions {
     /// event is another request, to be answered and paid again; it loses an event that arrives right after another; and
     /// it sends the token of a handshake URL as it is written there, percent-encoded.
     pub deployed: bool,
-    /// Slots of the channel by which `nostr-sdk` hands over what a relay says, for each relay; about 0.3 KB each. A
-    /// burst that is longer than this may lose messages.
-    pub notifications: usize,
 }
 
 impl WalletOptions {
@@ -48,7 +45,6 @@ impl WalletOptions {
             policy: Policy::silent(),
             clock: system_clock(),
             deployed: false,
-            notifications: 4_096,
         }
     }
 

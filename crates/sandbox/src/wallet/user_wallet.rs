@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use nostr_sdk::{Filter, Kind};
+use nostr::{Filter, Kind};
 use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -58,7 +58,6 @@ impl Wallet {
             policy,
             clock,
             deployed,
-            notifications,
         } = options;
         let known: Vec<String> =
             relays.iter().chain(services.iter().flat_map(|service| &service.relays)).cloned().collect();
@@ -68,8 +67,7 @@ impl Wallet {
             .pubkeys([identity.public_key(), identity.main_key()])
             .kinds(kind::FROM_SERVICE.map(Kind::from_u16))
             .limit(100);
-        let (relay_client, received) =
-            RelayClient::new(identity.keys().clone(), filter, notifications, tasks.clone(), stop.clone());
+        let (relay_client, received) = RelayClient::new(identity.keys().clone(), filter, tasks.clone(), stop.clone());
         let inner = Arc::new(WalletState {
             messages: Messages::new(identity.keys().clone(), clock),
             requests: Requests::new(deployed),
@@ -89,7 +87,7 @@ impl Wallet {
         });
         let inbox = Inbox::new(Arc::clone(&inner));
         tasks.spawn(stop.run_until_cancelled_owned(inbox.run(received)));
-        inner.relay_client.add(&known).await;
+        inner.relay_client.add(&known);
         Self { inner }
     }
 
@@ -132,7 +130,7 @@ impl Wallet {
         }
         let service = KnownService::of(url, relays);
         KnownService::remember(&mut self.inner.services.lock(), &service);
-        self.inner.relay_client.add(relays).await;
+        self.inner.relay_client.add(relays);
         self.inner.relay_client.wait_for_any(relays, deadline).await?;
         let preferred = if self.inner.relays.is_empty() { relays } else { &self.inner.relays };
         let message = WalletMessage::KeyHandshake(KeyHandshake {
@@ -224,7 +222,6 @@ impl Wallet {
     /// Stops the wallet: closes the connections and ends the background work.
     pub async fn stop(&self) {
         self.inner.stop.cancel();
-        self.inner.relay_client.shutdown().await;
         self.inner.tasks.close();
         self.inner.tasks.wait().await;
     }
@@ -233,6 +230,5 @@ impl Wallet {
 impl Drop for Wallet {
     fn drop(&mut self) {
         self.inner.stop.cancel();
-        self.inner.relay_client.disconnect();
     }
 }

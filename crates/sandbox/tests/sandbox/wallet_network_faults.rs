@@ -68,7 +68,6 @@ async fn wallet_reconnects_after_every_disconnect() {
         proxy.cut();
         relay.wait_for(LONG, |c| c.open_connections == 1).await.unwrap();
         proxy.restore();
-        // Within the same second, too, in which nostr-sdk itself would not subscribe again.
         relay.wait_for(LONG, |c| c.open_subscriptions == 2).await.unwrap();
         log_in(&relay, &mut service, &wallet, &format!("c{round}")).await;
     }

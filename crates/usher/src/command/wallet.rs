@@ -12,9 +12,8 @@ use crate::logging::{self, Output};
 use crate::service::make_data_dir;
 use crate::signals::Signals;
 
-/// What is logged when `RUST_LOG` asks for nothing. The wallet's library logs errors when a relay cannot be reached, before
-/// the wallet itself says so in one line.
-const USUAL_LOG: &str = "warn,nostr_relay_pool=off";
+/// What is logged when `RUST_LOG` asks for nothing.
+const USUAL_LOG: &str = "warn";
 
 /// Runs it until it is done or a signal comes.
 ///

@@ -3,13 +3,14 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-use nostr::EventId;
+use nostr::{Event, EventId};
+use usher_nostr_connection::{Utf8Bytes, event_message};
 
 /// A request on its way to a socket. The task that waits for the response may withdraw it until it is written.
 #[derive(Debug)]
 pub(crate) struct OutgoingRequest {
     pub(crate) id: EventId,
-    pub(crate) text: String,
+    pub(crate) message: Utf8Bytes,
     /// Unix seconds from which on it is void.
     until: u64,
     state: AtomicU8,
@@ -21,8 +22,8 @@ const WRITTEN: u8 = 1;
 const TAKEN_BACK: u8 = 2;
 
 impl OutgoingRequest {
-    pub(crate) fn new(id: EventId, text: String, until: u64) -> Arc<Self> {
-        Arc::new(Self { id, text, until, state: AtomicU8::new(0) })
+    pub(crate) fn new(event: &Event, until: u64) -> Arc<Self> {
+        Arc::new(Self { id: event.id, message: event_message(event), until, state: AtomicU8::new(0) })
     }
 
     /// Takes it back: from now on it is not written. `true` when it was not written before either.
@@ -39,10 +40,13 @@ impl OutgoingRequest {
 
 #[cfg(test)]
 mod tests {
+    use nostr::{EventBuilder, Keys};
+
     use super::*;
 
     fn request() -> Arc<OutgoingRequest> {
-        OutgoingRequest::new(EventId::all_zeros(), String::new(), 100)
+        let event = EventBuilder::text_note("").sign_with_keys(&Keys::generate()).unwrap();
+        OutgoingRequest::new(&event, 100)
     }
 
     #[test]

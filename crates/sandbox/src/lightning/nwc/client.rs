@@ -4,8 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use nostr::{EventBuilder, Kind, Tag, Timestamp};
-use nostr_sdk::Filter;
+use nostr::{EventBuilder, Filter, Kind, Tag, Timestamp};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::sync::{OnceCell, mpsc, oneshot, watch};
@@ -32,9 +31,6 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Relays of a connection string that are used.
 const MAX_RELAYS: usize = 8;
-
-/// Slots of the channel by which `nostr-sdk` hands over messages of a relay.
-const NOTIFICATIONS: usize = 1_024;
 
 /// A connection to a wallet service. Connects when it is first used; dropping it hangs up. `Debug` does not show the
 /// secret.
@@ -174,11 +170,11 @@ impl NwcClient {
     async fn connect(&self) -> Connection {
         let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
         let filter = Filter::new().author(self.wallet).kinds([INFO, RESPONSE].map(Kind::from_u16)).limit(10);
-        let (client, events) = RelayClient::new(self.app.clone(), filter, NOTIFICATIONS, tasks.clone(), stop.clone());
+        let (client, events) = RelayClient::new(self.app.clone(), filter, tasks.clone(), stop.clone());
         let answers = Arc::<Answers>::default();
         let reading = read(Arc::clone(&self.cipher), Arc::clone(&answers), events);
         tasks.spawn(stop.clone().run_until_cancelled_owned(reading));
-        client.add(&self.relays).await;
+        client.add(&self.relays);
         Connection { client, answers, stop }
     }
 }
@@ -187,7 +183,6 @@ impl Drop for NwcClient {
     fn drop(&mut self) {
         if let Some(connection) = self.connection.get() {
             connection.stop.cancel();
-            connection.client.disconnect();
         }
     }
 }

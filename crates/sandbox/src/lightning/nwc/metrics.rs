@@ -14,8 +14,8 @@ pub struct NwcMetrics {
     pub executed: BTreeMap<Method, u64>,
     /// Requests that arrived again with the same event id, from any relay.
     pub copies: u64,
-    /// Calls that were not executed because their `expiration` had passed. (`nostr-sdk` drops requests that have expired
-    /// when they arrive; those are not counted.)
+    /// Calls that were not executed because their `expiration` had passed. (Requests that have expired when they arrive are
+    /// dropped and not counted.)
     pub expired: u64,
     /// Requests that could not be read: another encryption, wrong JSON, an unknown method.
     pub unreadable: u64,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use nostr_sdk::{Filter, Kind};
+use nostr::{Filter, Kind};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -17,9 +17,6 @@ use super::service_context::{NwcServiceContext, Running};
 use super::wire::REQUEST;
 use crate::lightning::Account;
 use crate::relay_client::{RelayClient, RelayClientError, RelayEvent};
-
-/// Slots of the channel in which `nostr-sdk` hands over what a relay sends.
-const NOTIFICATIONS: usize = 16_384;
 
 /// The NIP-47 wallet service of one account. Dropping it stops it; the account stays.
 #[derive(Debug)]
@@ -60,23 +57,21 @@ impl NwcService {
         let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
         // Requests are ephemeral; a relay that keeps them anyway is not asked for old ones.
         let filter = Filter::new().pubkey(context.keys().wallet.public_key()).kind(Kind::from_u16(REQUEST)).limit(0);
-        let (client, events) =
-            RelayClient::new(context.keys().wallet.clone(), filter, NOTIFICATIONS, tasks.clone(), stop.clone());
+        let (client, events) = RelayClient::new(context.keys().wallet.clone(), filter, tasks.clone(), stop.clone());
         let client = Arc::new(client);
         *context.running.write() = Some(Running { client: Arc::clone(&client), tasks, stop });
         context.announce();
         context.spawn(serve(Arc::clone(context), Arc::clone(&self.handler), events));
         context.spawn(payment_notifier::run(Arc::clone(context)));
-        client.add(&context.relays).await;
+        client.add(&context.relays);
     }
 
     /// Stops it: later requests are not received. Counts, account and connection string stay for
     /// [`start_again`](Self::start_again).
     pub async fn stop(&self) {
         let running = self.context.running.write().take();
-        let Some(Running { client, tasks, stop }) = running else { return };
+        let Some(Running { tasks, stop, .. }) = running else { return };
         stop.cancel();
-        client.shutdown().await;
         tasks.close();
         tasks.wait().await;
     }
@@ -139,7 +134,6 @@ impl Drop for NwcService {
     fn drop(&mut self) {
         if let Some(running) = self.context.running.write().take() {
             running.stop.cancel();
-            running.client.disconnect();
         }
     }
 }

@@ -124,8 +124,8 @@ impl NwcServiceContext {
         }
     }
 
-    /// Reads a request; `None` for anything else, and for a copy unless `copies` are wanted. `nostr-sdk` has checked id
-    /// and signature.
+    /// Reads a request; `None` for anything else, and for a copy unless `copies` are wanted. Id and signature
+    /// were verified.
     pub(super) fn read(&self, event: &Event, copies: bool) -> Option<NwcRequest> {
         if event.kind.as_u16() != REQUEST || event.pubkey != self.keys.app.public_key() {
             return None;

@@ -1,4 +1,4 @@
-//! An app: NIP-47 from the other side, with `nostr-sdk` and a raw WebSocket, without the sandbox's code.
+//! An app: NIP-47 from the other side, with the crate `nostr` and a raw WebSocket, without the sandbox's code.
 
 use nostr::nips::{nip04, nip44};
 use nostr::{Event, EventBuilder, EventId, JsonUtil, Keys, Kind, PublicKey, SecretKey, Tag, TagKind, Timestamp};

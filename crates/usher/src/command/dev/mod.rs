@@ -47,9 +47,8 @@ use crate::process;
 use crate::service::{Service, open_store};
 use crate::signals::Signals;
 
-/// What is logged when `RUST_LOG` asks for nothing. The embedded relay calls it an error when a wallet hangs up, and the
-/// wallet's library when a relay is not there yet.
-const USUAL_LOG: &str = "warn,nostr_relay_builder=off,nostr_relay_pool=off";
+/// What is logged when `RUST_LOG` asks for nothing. The embedded relay calls it an error when a wallet hangs up.
+const USUAL_LOG: &str = "warn,nostr_relay_builder=off";
 
 /// The port of the service unless another is asked for; when it is taken, any free one.
 const PORT: u16 = 3000;

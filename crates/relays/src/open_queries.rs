@@ -17,7 +17,7 @@ const PREFIX: &str = "q";
 
 /// Open queries, by the number in their subscription's id.
 #[derive(Debug)]
-pub(super) struct OpenQueries {
+pub(crate) struct OpenQueries {
     open: BTreeMap<u64, Query>,
     /// They wait for authentication.
     parked: Vec<Query>,
@@ -29,13 +29,13 @@ pub(super) struct OpenQueries {
 }
 
 impl OpenQueries {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { open: BTreeMap::new(), parked: Vec::new(), again: VecDeque::new(), most: MOST_OPEN, asked: 0 }
     }
 
     /// Sends waiting queries as far as there is room, and gives up those that nobody waits for. Returns when to look
     /// again.
-    pub(super) fn tick(
+    pub(crate) fn tick(
         &mut self,
         waiting: &QueryQueue,
         now: Instant,
@@ -56,12 +56,12 @@ impl OpenQueries {
     }
 
     /// Whether `subscription` is one of these, open or not any more.
-    pub(super) fn has(&self, subscription: &str) -> bool {
+    pub(crate) fn has(&self, subscription: &str) -> bool {
         number(subscription).is_some_and(|number| number < self.asked)
     }
 
     /// The relay delivered an event; false when no open query requested it.
-    pub(super) fn event(&mut self, subscription: &str, event: &RawValue, frames: &mut VecDeque<Utf8Bytes>) -> bool {
+    pub(crate) fn event(&mut self, subscription: &str, event: &RawValue, frames: &mut VecDeque<Utf8Bytes>) -> bool {
         let Some(number) = number(subscription) else { return false };
         let Some(query) = self.open.get_mut(&number) else { return false };
         if !query.take(event) {
@@ -71,7 +71,7 @@ impl OpenQueries {
     }
 
     /// The relay has sent all it has.
-    pub(super) fn end_of_stored(&mut self, subscription: &str, frames: &mut VecDeque<Utf8Bytes>) {
+    pub(crate) fn end_of_stored(&mut self, subscription: &str, frames: &mut VecDeque<Utf8Bytes>) {
         let Some(number) = number(subscription) else { return };
         self.end(number, frames);
     }
@@ -79,7 +79,7 @@ impl OpenQueries {
     /// The relay closed the subscription; `later` when it may serve it after authentication. A relay that closes one
     /// of several may allow fewer at a time, and there is no standard text for that: then fewer are sent, and this one
     /// again.
-    pub(super) fn closed(&mut self, subscription: &str, later: bool) {
+    pub(crate) fn closed(&mut self, subscription: &str, later: bool) {
         let Some(query) = number(subscription).and_then(|number| self.open.remove(&number)) else { return };
         if later {
             self.parked.push(query);
@@ -90,7 +90,7 @@ impl OpenQueries {
     }
 
     /// The relay has accepted or refused our authentication.
-    pub(super) fn authenticated(&mut self, accepted: bool, frames: &mut VecDeque<Utf8Bytes>) {
+    pub(crate) fn authenticated(&mut self, accepted: bool, frames: &mut VecDeque<Utf8Bytes>) {
         for query in std::mem::take(&mut self.parked) {
             if accepted {
                 self.ask(query, frames);

@@ -2,11 +2,10 @@
 
 use std::time::Duration;
 
-use nostr::{EventBuilder, Keys, Kind, Tag, Timestamp};
+use nostr::{EventBuilder, EventId, Keys, Kind, Tag, Timestamp};
 use serde_json::json;
 use tokio::time::Instant;
 use tokio_tungstenite::tungstenite::Utf8Bytes;
-use usher_protocol::EventId;
 use usher_token_bucket::{Rate, TokenBucket};
 
 /// Most challenges answered per minute: each costs a signature, and one per connection is usual.
@@ -61,8 +60,13 @@ impl Authentication {
         ours
     }
 
+    /// Whether the relay has neither accepted nor refused our last response.
+    pub(super) const fn is_pending(&self) -> bool {
+        self.response.is_some()
+    }
+
     /// Whether the relay has accepted or refused our last response.
-    pub(super) fn is_settled(&self) -> bool {
+    pub(super) const fn is_settled(&self) -> bool {
         self.settled
     }
 }

@@ -11,8 +11,9 @@ use serde::de::{self, Deserializer, IgnoredAny, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
 /// A message from a relay.
+#[allow(missing_docs, reason = "each variant shows its fields")]
 #[derive(Debug)]
-pub(crate) enum RelayMessage<'a> {
+pub enum RelayMessage<'a> {
     /// `["EVENT", <subscription>, <event>]`
     Event { subscription: Cow<'a, str>, event: &'a RawValue },
     /// `["OK", <event id>, <accepted>, <text>]`
@@ -30,28 +31,29 @@ pub(crate) enum RelayMessage<'a> {
 }
 
 /// The part of an event by which most unwanted ones are refused.
+#[allow(missing_docs, reason = "the fields of NIP-01")]
 #[derive(Debug, Deserialize)]
-pub(crate) struct EventHead<'a> {
+pub struct EventHead<'a> {
     #[serde(borrow)]
-    pub(crate) id: Cow<'a, str>,
+    pub id: Cow<'a, str>,
     #[serde(borrow)]
-    pub(crate) pubkey: Cow<'a, str>,
-    pub(crate) created_at: u64,
-    pub(crate) kind: u64,
+    pub pubkey: Cow<'a, str>,
+    pub created_at: u64,
+    pub kind: u64,
     #[serde(borrow)]
-    pub(crate) content: &'a RawValue,
+    pub content: &'a RawValue,
 }
 
 impl<'a> RelayMessage<'a> {
     /// Parses a message; `None` when it is not one.
-    pub(crate) fn parse(text: &'a str) -> Option<Self> {
+    pub fn parse(text: &'a str) -> Option<Self> {
         serde_json::from_str(text).ok()
     }
 }
 
 impl<'a> EventHead<'a> {
     /// Parses an event's head; `None` when it has none.
-    pub(crate) fn parse(event: &'a RawValue) -> Option<Self> {
+    pub fn parse(event: &'a RawValue) -> Option<Self> {
         serde_json::from_str(event.get()).ok()
     }
 }
@@ -109,7 +111,7 @@ fn last_text<'de, A: SeqAccess<'de>>(seq: &mut A) -> Result<Cow<'de, str>, A::Er
 
 /// The meaning of the machine-readable prefix of an `OK` or `CLOSED` text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Prefix {
+pub enum Prefix {
     /// `duplicate:`
     Duplicate,
     /// `rate-limited:`
@@ -123,7 +125,8 @@ pub(crate) enum Prefix {
 }
 
 impl Prefix {
-    pub(crate) fn of(text: &str) -> Self {
+    /// The prefix of this text.
+    pub fn of(text: &str) -> Self {
         match text.split_once(':').map(|(prefix, _)| prefix) {
             Some("duplicate") => Self::Duplicate,
             Some("rate-limited") => Self::RateLimited,

@@ -1,0 +1,24 @@
+//! Why there is no session.
+
+use crate::connection::ConnectionError;
+use crate::dial::DialError;
+
+/// Why a session ended, or did not begin. No variant names the relay's URL: it may hold a secret.
+#[derive(Debug, thiserror::Error)]
+pub enum EndReason {
+    /// There was no connection.
+    #[error(transparent)]
+    Dial(#[from] DialError),
+    /// The connection was lost.
+    #[error(transparent)]
+    Lost(#[from] ConnectionError),
+    /// The relay does not serve us.
+    #[error("the relay refuses our subscription")]
+    Refused,
+    /// The relay sent more than its owner accepts.
+    #[error("the relay floods us")]
+    Flood,
+    /// The relay is no longer wanted, or the service stops.
+    #[error("closed by us")]
+    ByUs,
+}

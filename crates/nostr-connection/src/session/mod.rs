@@ -1,0 +1,199 @@
+//! One session with one relay: the protocol on a connection, from the first relay subscription to the end.
+//!
+//! ```text
+//! Session::next ─▶ Step::Text      ─▶ Session::receive ─▶ Received: an event, an acknowledgement, a refusal …
+//!                  Step::Writable  ─▶ Session::publish: the owner's next event
+//!                  Step::Subscribed: the relay has not confirmed the relay subscription in time
+//! ```
+//!
+//! The session requests one long-lived relay subscription, again when the relay closes it, authenticates when the relay
+//! asks for it, and remembers what it sent until the relay acknowledges it. The owner decides what is sent, in which
+//! order, and what an acknowledgement means for it: queues and rates differ.
+
+mod authentication;
+mod end_reason;
+mod options;
+mod protocol;
+mod unacknowledged_events;
+
+use std::borrow::Cow;
+
+use nostr::{Event, EventId, JsonUtil as _};
+use serde_json::value::RawValue;
+use tokio::time::Instant;
+use tokio_tungstenite::tungstenite::Utf8Bytes;
+
+pub use end_reason::EndReason;
+pub use options::{OnRefusal, SessionOptions, SessionTiming};
+pub use protocol::Protocol;
+
+use crate::connection::{Activity, Connection, ConnectionError, Interest, wait_until};
+use crate::reconnection::Quality;
+use crate::relay_message::RelayMessage;
+
+/// The `EVENT` message for an event.
+pub fn event_message(event: &Event) -> Utf8Bytes {
+    format!("[\"EVENT\",{}]", event.as_json()).into()
+}
+
+/// What a message of the relay means.
+#[derive(Debug)]
+pub enum Received<'t, E> {
+    /// An event of our relay subscription, as received: nothing is verified.
+    Event(&'t RawValue),
+    /// The relay confirmed our relay subscription.
+    Subscribed,
+    /// The relay closed our relay subscription, for this reason.
+    Closed(Cow<'t, str>),
+    /// The relay accepted or refused our authentication. What was refused for its lack can be sent again.
+    Authenticated {
+        /// Whether it accepted.
+        accepted: bool,
+        /// The relay's explanation.
+        text: Cow<'t, str>,
+    },
+    /// The relay acknowledged an event.
+    Acknowledged {
+        /// Which event.
+        id: EventId,
+        /// Whether it accepts it.
+        verdict: Verdict,
+        /// The relay's explanation.
+        text: Cow<'t, str>,
+        /// The event and when it was sent, if it is still remembered; once.
+        sent: Option<(E, Instant)>,
+    },
+    /// A notice for people.
+    Notice(Cow<'t, str>),
+    /// A message about something else: one of the owner's own relay subscriptions, or nothing we asked for.
+    Other(RelayMessage<'t>),
+    /// The session has handled it.
+    Handled,
+    /// Not a message of a relay.
+    Invalid,
+}
+
+/// What a relay says about an event. It proves nothing: the relay may forward what it refuses, and lose what it accepts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It has it, perhaps since before.
+    Accepted,
+    /// Not now: we send too much.
+    RateLimited,
+    /// Not before we authenticate, which we have not tried yet. Events are held back for a while.
+    AuthRequired,
+    /// Refused.
+    Refused,
+}
+
+/// What happened in a session.
+#[derive(Debug)]
+pub enum Step {
+    /// A message: for [`Session::receive`].
+    Text(Utf8Bytes),
+    /// A binary message of so many bytes, which is none of the protocol.
+    Binary(usize),
+    /// The socket accepts an event now: for [`Session::publish`].
+    Writable,
+    /// The relay subscription is assumed to be open, because the relay has not closed it.
+    Subscribed,
+}
+
+/// A session on one connection.
+pub struct Session<E> {
+    connection: Connection,
+    protocol: Protocol<E>,
+    begun: Instant,
+    /// Something useful was received.
+    is_useful: bool,
+}
+
+impl<E> Session<E> {
+    /// Begins with the relay subscription.
+    pub fn new(connection: Connection, options: SessionOptions) -> Self {
+        let now = Instant::now();
+        Self { connection, protocol: Protocol::new(options, now), begun: now, is_useful: false }
+    }
+
+    /// Waits for what happens next: for messages if the owner reads, and until the socket accepts an event if the owner
+    /// has one. Meanwhile sends what the protocol needs. Nothing is lost when this future is dropped.
+    ///
+    /// # Errors
+    /// [`EndReason`] when the connection ended or has to end.
+    pub async fn next(&mut self, interest: Interest) -> Result<Step, EndReason> {
+        loop {
+            let now = Instant::now();
+            let (due, is_assumed_open) = self.protocol.tick(now);
+            if is_assumed_open {
+                self.is_useful = true;
+                return Ok(Step::Subscribed);
+            }
+            if self.protocol.is_refused() {
+                return Err(EndReason::Refused);
+            }
+            let publish = interest.write && self.protocol.may_publish(now);
+            let write = publish || !self.protocol.first().is_empty();
+            tokio::select! {
+                activity = self.connection.next(Interest { read: interest.read, write }) => match activity? {
+                    Activity::Text(text) => return Ok(Step::Text(text)),
+                    Activity::Binary(bytes) => return Ok(Step::Binary(bytes)),
+                    Activity::Writable => match self.protocol.first().pop_front() {
+                        Some(message) => self.connection.start_send(message)?,
+                        None => return Ok(Step::Writable),
+                    },
+                },
+                () = wait_until(due) => {}
+            }
+        }
+    }
+
+    /// Handles a message of the relay.
+    pub fn receive<'t>(&mut self, text: &'t str) -> Received<'t, E> {
+        let received = self.protocol.receive(text, Instant::now());
+        self.is_useful |= matches!(received, Received::Subscribed);
+        received
+    }
+
+    /// Sends an event, after [`Step::Writable`], and remembers it until the relay acknowledges it.
+    ///
+    /// # Errors
+    /// [`ConnectionError`] when the connection ended.
+    pub fn publish(&mut self, id: EventId, message: Utf8Bytes, event: E) -> Result<(), ConnectionError> {
+        self.protocol.sent(id, message.len(), event, Instant::now());
+        self.connection.start_send(message)
+    }
+
+    /// The state of the protocol.
+    pub const fn protocol(&mut self) -> &mut Protocol<E> {
+        &mut self.protocol
+    }
+
+    /// The connection broke: the events that may have been lost, oldest first.
+    pub fn lost(self) -> Vec<E> {
+        self.protocol.lost(Instant::now())
+    }
+
+    /// The connection, to send what needs no acknowledgement, and to end it in an orderly way.
+    pub const fn connection(&mut self) -> &mut Connection {
+        &mut self.connection
+    }
+
+    /// Something useful was received, beside the confirmation of the relay subscription.
+    pub const fn note_useful(&mut self) {
+        self.is_useful = true;
+    }
+
+    /// From when on the connection is healthy, if it ever is.
+    pub fn healthy_at(&self) -> Option<Instant> {
+        self.is_useful.then(|| self.begun + self.connection.timing().healthy_after)
+    }
+
+    /// How good the connection was that ends now for this reason.
+    pub fn quality(&self, reason: &EndReason) -> Quality {
+        match reason {
+            EndReason::Flood | EndReason::Lost(ConnectionError::Abuse(_)) => Quality::Abusive,
+            _ if self.is_useful && self.begun.elapsed() >= self.connection.timing().worked_after => Quality::Worked,
+            _ => Quality::Failed,
+        }
+    }
+}
