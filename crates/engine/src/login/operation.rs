@@ -396,6 +396,11 @@ impl Login {
         self.asked.is_some() || matches!(self.state, LoginState::Proven { .. } | LoginState::Approved { .. })
     }
 
+    /// Whether it has ended at a reusable login, and nothing came of it.
+    pub const fn leaves_nothing(&self) -> bool {
+        self.reusable().is_some() && self.state.is_over() && !self.has_user()
+    }
+
     /// The key that is asked for a proof.
     pub fn asked_key(&self) -> Option<PublicKey> {
         self.asked.as_ref().filter(|_| !matches!(self.state, LoginState::Proven { .. })).map(Authentication::asked_key)
