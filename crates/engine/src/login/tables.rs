@@ -39,10 +39,12 @@ const fn login(operation: &Operation) -> Option<&Login> {
 
 impl Observer for LoginTables {
     fn restored(&self, open: &OpenOperation, read: Option<(u64, &Operation)>, _: UnixMillis) {
-        if let Some(login) = read.and_then(|(_, operation)| login(operation))
-            && let Some(reusable) = login.reusable()
-        {
-            self.reusable.stepped(open.id, reusable, login, true);
+        if let Some(login) = read.and_then(|(_, operation)| login(operation)) {
+            match login.reusable() {
+                Some(reusable) => self.reusable.stepped(open.id, reusable, login, true),
+                None if login.is_unused() => self.browser.add(open.id),
+                None => {}
+            }
         }
     }
 
@@ -69,7 +71,8 @@ impl Observer for LoginTables {
         if let Some(login) = login(step.operation)
             && let Some(reusable) = login.reusable()
         {
-            if !self.reusable.ended(step.id, reusable) {
+            let is_unused = self.reusable.ended(step.id, reusable);
+            if !is_unused || !login.leaves_nothing() {
                 return;
             }
             // At once: anybody can begin and end as many as they like. One that a stop leaves goes with the hourly cleanup.
