@@ -256,8 +256,8 @@ async fn closed_login_has_no_page_any_more() {
         assert!(status == StatusCode::GONE && headers.get("set-cookie").is_none(), "{html}");
     }
     let (status, html) = visitor.open(&pages).await;
-    assert!(status == 200 && html.contains("The time for this login is over."), "{html}");
-    assert_eq!(visitor.prove(&pages, &visitor.cookie, signed).await, StatusCode::CONFLICT);
+    assert!(status == StatusCode::GONE && html.contains("The login is over"), "{html}");
+    assert_eq!(visitor.prove(&pages, &visitor.cookie, signed).await, StatusCode::NOT_FOUND);
     let page = pages.engine.events().read(poster.stream_id, 0, 10).await.unwrap();
     assert!(page.done && page.events.is_empty());
     pages.stop().await;
