@@ -59,7 +59,7 @@ impl<'a> InteractiveWallet<'a> {
                 },
                 request = self.wallet.next_request(EVER) => {
                     if let Ok(request) = request {
-                        self.show(&request)?;
+                        self.show(&request).await?;
                     }
                 }
             }
@@ -68,8 +68,10 @@ impl<'a> InteractiveWallet<'a> {
         Ok(())
     }
 
-    fn show(&mut self, request: &Request) -> Result<(), CliError> {
-        self.console.say(display::request(request, system_clock().now()), &display::request_json(request))?;
+    async fn show(&mut self, request: &Request) -> Result<(), CliError> {
+        let name = self.wallet.service_name(request).await;
+        let text = display::request(request, name.as_deref(), system_clock().now());
+        self.console.say(text, &display::request_json(request, name.as_deref()))?;
         if !request.asked.is_request() {
             return self.keep();
         }
@@ -144,7 +146,7 @@ impl<'a> InteractiveWallet<'a> {
             }
             "requests" | "r" => {
                 for request in self.open_requests() {
-                    self.show(&request)?;
+                    self.show(&request).await?;
                 }
             }
             "open" | "o" => self.open(rest).await?,

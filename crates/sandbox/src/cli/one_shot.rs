@@ -85,7 +85,7 @@ impl OneShot<'_> {
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
             let request = wallet.next_request(left).await.map_err(|_| CliError::NoRequest(wait))?;
-            self.show_request(&request)?;
+            self.show_request(&wallet, &request).await?;
             let asked_by_it = request.service == Some(opened.service.main_key);
             if asked_by_it && matches!(request.asked, Asked::Authentication(_)) {
                 self.give(&wallet, &mut file, &request, &Reply::Approve { amount: None }).await?;
@@ -102,7 +102,7 @@ impl OneShot<'_> {
         let (wallet, mut file) = self.start().await?;
         let mut any = false;
         for request in open_requests(&wallet, &file) {
-            self.show_request(&request)?;
+            self.show_request(&wallet, &request).await?;
             any = true;
         }
         listens(&file)?;
@@ -114,7 +114,7 @@ impl OneShot<'_> {
             if file.requests.iter().any(|saved| saved.event.id == request.event.id) {
                 continue;
             }
-            self.show_request(&request)?;
+            self.show_request(&wallet, &request).await?;
             file.remember(&request, None);
             file.take_over(&wallet);
             file.save()?;
@@ -216,9 +216,10 @@ impl OneShot<'_> {
         Ok(self.console.note(format_args!("waiting up to {seconds} s for {what}; press Ctrl-C to stop"))?)
     }
 
-    fn show_request(&mut self, request: &Request) -> Result<(), CliError> {
-        let text = display::request(request, system_clock().now());
-        Ok(self.console.say(text, &display::request_json(request))?)
+    async fn show_request(&mut self, wallet: &Wallet, request: &Request) -> Result<(), CliError> {
+        let name = wallet.service_name(request).await;
+        let text = display::request(request, name.as_deref(), system_clock().now());
+        Ok(self.console.say(text, &display::request_json(request, name.as_deref()))?)
     }
 }
 

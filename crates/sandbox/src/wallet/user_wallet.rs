@@ -21,6 +21,7 @@ use super::options::{Policy, Reaction, WalletOptions};
 use super::reply;
 use super::request::Request;
 use super::requests::Requests;
+use super::service_name::ServiceNames;
 use super::tickets::Tickets;
 use super::wallet_state::WalletState;
 use crate::relay_client::{DeliveryStatus, RelayClient};
@@ -73,6 +74,7 @@ impl Wallet {
         let inner = Arc::new(WalletState {
             messages: Messages::new(identity.keys().clone(), clock),
             requests: Requests::new(deployed),
+            names: ServiceNames::default(),
             deployed,
             policy: Mutex::new(policy),
             services: Mutex::new(services.clone()),
