@@ -35,7 +35,7 @@ pub(super) struct InteractiveWallet<'a> {
 impl<'a> InteractiveWallet<'a> {
     pub(super) async fn start(file: &Path, console: &'a mut Console, policy: Policy) -> Result<Self, CliError> {
         let file = WalletFile::load(file)?;
-        let wallet = Wallet::start(file.options(policy.clone())).await;
+        let wallet = Wallet::start(file.options(policy.clone()).saving_in(file.path())).await;
         console.say(display::wallet(&file), &display::wallet_json(&file))?;
         if console.is_interactive() {
             console.hint(HELP)?;
@@ -145,7 +145,11 @@ impl<'a> InteractiveWallet<'a> {
                 self.console.say(format_args!("closed {id}"), &json!({"event": "closed", "subscription_id": id}))?;
             }
             "requests" | "r" => {
-                for request in self.open_requests() {
+                // Some may have been answered in another terminal.
+                let file = WalletFile::load(self.file.path())?;
+                let mut open = self.open_requests();
+                open.retain(|request| file.verdict(&self.wallet, request).is_none());
+                for request in open {
                     self.show(&request).await?;
                 }
             }
@@ -183,12 +187,11 @@ impl<'a> InteractiveWallet<'a> {
 
     /// As [`keep`](Self::keep), with another change of the file.
     fn keep_with(&mut self, also: impl FnOnce(&mut WalletFile)) -> Result<(), CliError> {
-        let mut file = WalletFile::load(self.file.path())?;
-        file.take_over(&self.wallet);
-        also(&mut file);
-        file.save()?;
-        self.file = file;
-        Ok(())
+        let wallet = &self.wallet;
+        Ok(self.file.update(|file| {
+            file.take_over(wallet);
+            also(file);
+        })?)
     }
 
     fn tickets(&self) -> Result<Tickets, CliError> {

@@ -21,6 +21,7 @@ use super::options::{Policy, Reaction, WalletOptions};
 use super::reply;
 use super::request::Request;
 use super::requests::Requests;
+use super::saved_requests::RequestSaver;
 use super::service_name::ServiceNames;
 use super::tickets::Tickets;
 use super::wallet_state::WalletState;
@@ -57,6 +58,7 @@ impl Wallet {
             payment_source,
             tickets,
             policy,
+            saved_in,
             clock,
             deployed,
             notifications,
@@ -71,9 +73,11 @@ impl Wallet {
             .limit(100);
         let (relay_client, received) =
             RelayClient::new(identity.keys().clone(), filter, notifications, tasks.clone(), stop.clone());
+        let (saver, to_save) = RequestSaver::new(saved_in);
         let inner = Arc::new(WalletState {
             messages: Messages::new(identity.keys().clone(), clock),
             requests: Requests::new(deployed),
+            saver,
             names: ServiceNames::default(),
             deployed,
             policy: Mutex::new(policy),
@@ -89,6 +93,9 @@ impl Wallet {
             tasks: tasks.clone(),
             stop: stop.clone(),
         });
+        if let Some(to_save) = to_save {
+            tasks.spawn(stop.clone().run_until_cancelled_owned(to_save.run(Arc::clone(&inner))));
+        }
         let inbox = Inbox::new(Arc::clone(&inner));
         tasks.spawn(stop.run_until_cancelled_owned(inbox.run(received)));
         inner.relay_client.add(&known).await;

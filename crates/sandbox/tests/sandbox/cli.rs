@@ -207,6 +207,40 @@ async fn requests_are_kept_until_answered() {
     assert!(matches!(run(&folder, &["approve", "--wait", "0.2"]).await, Err(CliError::NoRequest(_))));
 }
 
+#[tokio::test]
+async fn commands_answer_what_a_running_wallet_has_received() {
+    let relay = EmbeddedRelay::start().await.unwrap();
+    let mut service = Service::start(relay.url()).await;
+    let folder = user_of(&mut service).await;
+    let key = file(&folder).identity.public_key();
+    let waiting = start(&folder, &["approve", "second", "--wait", "60"]);
+    let running = start(&folder, &["run"]);
+    for id in ["first", "second"] {
+        while !running.output.text().contains(id) {
+            service.challenge(&key, id).await;
+            tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+        }
+    }
+    // The service sends nothing any more.
+    waiting.done.await.unwrap().unwrap();
+    assert_eq!(service.next_response().await.1.challenge, "second");
+    while file(&folder).requests.len() < 2 {
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    }
+    run(&folder, &["approve", "first", "--wait", "0"]).await.unwrap();
+    assert_eq!(service.next_response().await.1.challenge, "first");
+    assert!(file(&folder).requests.iter().all(|saved| saved.answered));
+    // Each knows what the other has answered.
+    running.lines.send("requests".to_owned()).await.unwrap();
+    running.lines.send("approve first".to_owned()).await.unwrap();
+    while !running.output.text().contains("already approved") {
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    }
+    assert_eq!(running.output.text().matches("authentication").count(), 2, "{}", running.output.text());
+    running.stop.cancel();
+    running.done.await.unwrap().unwrap();
+}
+
 /// Publishes a profile at the service's relay.
 async fn publish_profile(service: &mut Service, content: &str) {
     let profile = EventBuilder::new(Kind::Metadata, content).sign_with_keys(&service.keys).unwrap();
