@@ -2,6 +2,7 @@ import { UsherError } from "./errors.js";
 import { toEvent } from "./event-parser.js";
 import {
   type OperationKind,
+  type ResultOf,
   type SubscriptionClosedEvent,
   type SubscriptionPaymentEvent,
   type UsherEvent,
@@ -159,8 +160,11 @@ export class Usher {
    *
    * @throws UsherError with the code `login_code_invalid`, `login_code_redeemed` or `login_code_expired`: log nobody in.
    */
-  redeemLogin(streamId: string, code: string, options?: CallOptions): Promise<Schemas["LoginRedeemed"]> {
-    return this.#http.call("POST", `/login/${segment(streamId)}/redeem`, { code }, options);
+  async redeemLogin(streamId: string, code: string, options?: CallOptions): Promise<Schemas["LoginRedeemed"]> {
+    const path = `/login/${segment(streamId)}/redeem`;
+    const redeemed = await this.#http.call<Schemas["LoginRedeemed"]>("POST", path, { code }, options);
+    if (typeof redeemed.main_key === "string") return redeemed;
+    throw new UsherError("PARSE_ERROR", `POST ${path}: the response has no main_key`);
   }
 
   /** Creates a handshake URL, single-use or reusable (`static_token`). A key that is told is not proven yet. */
@@ -461,7 +465,7 @@ export class Usher {
    * An operation of any kind, by its stream. Its result is the event with which any operation but a key handshake ends:
    * `KeyHandshake` is none, because logins have it too, and its key is not proven.
    */
-  operation<E extends UsherEvent = UsherEvent, R extends UsherEvent = E>(streamId: string): Operation<E, R> {
+  operation<E extends UsherEvent = UsherEvent, R extends UsherEvent = ResultOf<E>>(streamId: string): Operation<E, R> {
     return new Operation<E, R>(this.#hub, streamId);
   }
 

@@ -23,8 +23,10 @@ export type KeyHandshakeEvent = EventOf<"KeyHandshake", Schemas["KeyHandshakeDat
 
 /** The user holds `main_key`: use it as their id. */
 export type LoginApproved = EventOf<"StatusUpdate", Status<Schemas["LoginData"], "approved", "main_key">>;
-/** The user refused. */
-export type LoginDeclined = EventOf<"StatusUpdate", Status<Schemas["LoginData"], "declined">>;
+/** The user refused. On a stream, `main_key` is the key that was asked: it is not proven. */
+export type LoginDeclinedEvent = EventOf<"StatusUpdate", Status<Schemas["LoginData"], "declined">>;
+/** The user refused, as a result: without any key. */
+export type LoginDeclined = EventOf<"StatusUpdate", Omit<LoginDeclinedEvent["data"], "main_key">>;
 /** An operation has ended without a result. */
 export type Failed = EventOf<
   "StatusUpdate",
@@ -55,8 +57,10 @@ export type TicketRefused = EventOf<
   Status<Schemas["CashuResponseData"], "insufficient_funds" | "rejected">
 >;
 
-/** What a login ends with. */
+/** What a login ends with. Only `LoginApproved` has a `main_key`. */
 export type LoginResult = LoginApproved | LoginDeclined;
+/** What a login ends with, as the event of its stream. */
+export type LoginEvent = LoginApproved | LoginDeclinedEvent;
 /** What a payment ends with. */
 export type PaymentResult = PaymentPaid | UserRejected;
 /** What a request for an invoice ends with. */
@@ -69,7 +73,7 @@ export type TicketResult = TicketSuccess | TicketRefused;
 /** Any event of the service. Later versions may add types, statuses and members. */
 export type UsherEvent =
   | KeyHandshakeEvent
-  | LoginResult
+  | LoginEvent
   | Failed
   | PaymentResult
   | PaymentProgress
@@ -78,6 +82,13 @@ export type UsherEvent =
   | SubscriptionClosedEvent
   | InvoiceEvent
   | TicketResult;
+
+/** The results among events of these types. None has a key that is not proven. */
+export type ResultOf<E extends UsherEvent> = E extends KeyHandshakeEvent | Failed | PaymentProgress
+  ? never
+  : E extends LoginDeclinedEvent
+    ? LoginDeclined
+    : E;
 
 /** What an event means to somebody who waits for the result of an operation. */
 export type Meaning = "progress" | "result" | "failure";

@@ -3,6 +3,7 @@ import {
   meaningOf,
   type InvoiceResult,
   type KeyHandshakeEvent,
+  type LoginEvent,
   type LoginResult,
   type OperationKind,
   type PaymentProgress,
@@ -18,6 +19,13 @@ import { EventIterator, type ReadOptions } from "./reading/iterator.js";
 /** How long to wait for a result. */
 export type ResultOptions = Pick<ReadOptions, "signal" | "timeout">;
 
+/** The event as a result: without the key of a login that was not approved, so that nobody takes it for a proven one. */
+function withoutUnprovenKey<E extends UsherEvent>(event: E): E {
+  if (event.type !== "StatusUpdate" || event.data.status === "approved" || !("main_key" in event.data)) return event;
+  const { main_key: _, ...data } = event.data;
+  return { ...event, data };
+}
+
 /**
  * The event that an operation ends with.
  *
@@ -30,7 +38,7 @@ async function resultOf<R extends UsherEvent>(events: AsyncIterable<UsherEvent>,
     for await (const event of events) {
       const meaning = meaningOf(event, kind);
       if (meaning === "progress") continue;
-      last = event;
+      last = withoutUnprovenKey(event);
       if (meaning === "result" && (event.data as { status?: unknown }).status !== "user_rejected") break;
     }
   } catch (error) {
@@ -135,7 +143,7 @@ export class Payment extends Operation<PaymentResult | PaymentProgress | Failed,
 
 /** A login: redirect the user's browser to `pageUrl`, or show `url` as a QR code. */
 export class Login<Url extends string | undefined = string> extends Operation<
-  KeyHandshakeEvent | LoginResult | Failed,
+  KeyHandshakeEvent | LoginEvent | Failed,
   LoginResult
 > {
   /** What the user opens in their wallet; `undefined` after `resumeLogin`. */
@@ -150,7 +158,8 @@ export class Login<Url extends string | undefined = string> extends Operation<
   }
 
   /**
-   * Waits until the user has approved or declined. **Grant access on `approved` and on nothing else**, to `main_key`.
+   * Waits until the user has approved or declined. **Grant access on `approved` and on nothing else**, to `main_key`, which
+   * no other result has.
    *
    * @throws OperationError when nobody responded in time, or the login failed.
    */
@@ -160,7 +169,7 @@ export class Login<Url extends string | undefined = string> extends Operation<
 }
 
 /** A login of any number of users, at a poster or a door: show `url` as a QR code, or print `pageUrl`. It never ends. */
-export class ReusableLogin extends Operation<KeyHandshakeEvent | LoginResult | Failed, never> {
+export class ReusableLogin extends Operation<KeyHandshakeEvent | LoginEvent | Failed, never> {
   /** What users open in their wallets. */
   readonly url: string;
   /** The page for users' browsers: each gets a login of its own there. */
@@ -181,9 +190,9 @@ export class ReusableLogin extends Operation<KeyHandshakeEvent | LoginResult | F
 /** The operations that `usher.resume` continues, by what they are. */
 export interface Operations {
   /** `usher.login` */
-  login: Operation<KeyHandshakeEvent | LoginResult | Failed, LoginResult>;
+  login: Operation<KeyHandshakeEvent | LoginEvent | Failed, LoginResult>;
   /** `usher.authenticateKey` */
-  authentication: Operation<LoginResult | Failed, LoginResult>;
+  authentication: Operation<LoginEvent | Failed, LoginResult>;
   /** `usher.keyHandshake`: its key is not proven. */
   key_handshake: Operation<KeyHandshakeEvent | Failed, KeyHandshakeEvent>;
   /** `usher.requestPayment` and `usher.payInvoice` */

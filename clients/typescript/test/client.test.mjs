@@ -256,6 +256,53 @@ for (const transport of ["poll", "feed"]) {
   });
 }
 
+test("a login that was not approved has no main_key, whatever its events say", async () => {
+  const named = (index, status) => {
+    const ended = event(index, status);
+    return { ...ended, data: { ...ended.data, main_key: "somebody's", reason: "no" } };
+  };
+  for (const status of ["declined", "timeout", "error"]) {
+    const events = [told, named(1, "user_approved"), named(2, status)];
+    await withServer(
+      (request, response) => {
+        if (request.method === "POST") return json(response, { stream_id: "s", url: "nostr:u", page_url: "http://p" });
+        json(response, page(events, 0, true));
+      },
+      async ({ url }) => {
+        const usher = client(url);
+        const operations = [
+          await usher.login(),
+          await usher.login({ return_url: "http://127.0.0.1/done" }),
+          await usher.authenticateKey({ main_key: "k" }),
+          usher.operation("s"),
+          usher.resume("login", "s"),
+          usher.resume("authentication", "s"),
+          usher.resumeLogin("s"),
+        ];
+        for (const operation of operations) {
+          const ended = await operation.result().catch((thrown) => {
+            assert.ok(thrown instanceof OperationError);
+            return thrown.event;
+          });
+          assert.deepEqual([ended.index, ended.data], [2, { status, reason: "no" }]);
+        }
+        const read = [];
+        for await (const { data } of usher.operation("s")) read.push(data.main_key);
+        assert.deepEqual(read, ["somebody's", "somebody's", "somebody's"], "the events are as the service sent them");
+      },
+    );
+  }
+});
+
+test("a redeemed login has a main_key, or is an error", () =>
+  withServer(
+    (_, response, body) => json(response, JSON.parse(body).code === "good" ? { main_key: "k", method: "wallet" } : {}),
+    async ({ url }) => {
+      assert.equal((await client(url).redeemLogin("s", "good")).main_key, "k");
+      await assert.rejects(client(url).redeemLogin("s", "bad"), code("PARSE_ERROR"));
+    },
+  ));
+
 test("an event of another kind of operation is no result", async () => {
   const subscribed = { ...event(0, "approved", "Subscription"), data: { status: "approved", main_key: "k" } };
   for (const [kind, events] of [

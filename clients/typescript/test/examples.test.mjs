@@ -4,7 +4,7 @@ import { spawn } from "node:child_process";
 import { request } from "node:http";
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { Usher } from "../dist/esm/index.js";
@@ -40,7 +40,9 @@ after(async () => {
 
 /** Starts an example; `url` is where it listens. */
 async function start(name, program, env = {}) {
-  cpSync(join(examples, name), join(folder, name), { recursive: true });
+  // Not what `npm install` has made there: a link to this package.
+  const filter = (source) => basename(source) !== "node_modules";
+  cpSync(join(examples, name), join(folder, name), { recursive: true, filter });
   const child = spawn(process.execPath, [program], {
     cwd: join(folder, name),
     env: { PATH: process.env.PATH, USHER_URL: service.url, USHER_TOKEN: service.token, PORT: "0", ...env },

@@ -66,6 +66,11 @@ test("it compiles in strict TypeScript, for either kind of module, and so do the
       const usher = new Usher({ url: "http://127.0.0.1:3000", token: () => "t" });
       const login = await usher.login();
       const approved = await login.result({ timeout: 1000, signal: new AbortController().signal });
+      // @ts-expect-error: only who has approved has a proven key
+      approved.data.main_key;
+      const anywhere = await usher.operation("s").result();
+      // @ts-expect-error: only who has approved has a proven key
+      if (anywhere.type === "StatusUpdate" && anywhere.data.status === "declined") anywhere.data.main_key;
       if (approved.data.status !== "approved") return approved.data.reason ?? "declined";
       const main_key: string = approved.data.main_key;
       const payment = await usher.requestPayment({ main_key, amount: 1000, description: "Tea" }, { idempotencyKey: "order-1" });

@@ -126,7 +126,7 @@ impl DevEnvironment {
     /// # Errors
     /// [`FileError`].
     pub async fn wallet(&self, policy: Policy) -> Result<Wallet, FileError> {
-        let options = WalletFile::load(&self.wallet_file)?.options(policy);
+        let options = WalletFile::load(&self.wallet_file)?.options(policy).saving_in(&self.wallet_file);
         let options = if self.pays_from_account { options.paying_from(self.user_account()) } else { options };
         Ok(Wallet::start(options).await)
     }

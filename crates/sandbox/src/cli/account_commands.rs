@@ -21,8 +21,7 @@ impl OneShot<'_> {
         }
         let text = text.trim();
         PaymentSource::connected(text)?;
-        file.nwc = Some(Secret(text.to_owned()));
-        file.save()?;
+        file.update(|file| file.nwc = Some(Secret(text.to_owned())))?;
         Ok(self.console.say("connected to the Lightning account", &json!({"event": "connected"}))?)
     }
 
@@ -50,8 +49,7 @@ impl OneShot<'_> {
         self.reach(&wallet, &file).await?;
         wallet.close(&subscription.id, reason)?;
         let settled = settle(&wallet).await?;
-        file.take_over(&wallet);
-        file.save()?;
+        file.update(|file| file.take_over(&wallet))?;
         let json = json!({
             "event": "closed",
             "subscription_id": subscription.id,

@@ -26,8 +26,11 @@ pub(super) fn npub(key: &PublicKey) -> String {
     }
 }
 
-pub(super) fn request(request: &Request, now: u64) -> String {
-    let mut text = format!("{} {} from {}", request.asked.title(), short(request), npub(&request.from));
+/// A request of the service that calls itself `name`.
+pub(super) fn request(request: &Request, name: Option<&str>, now: u64) -> String {
+    let key = npub(&request.from);
+    let from = name.map_or_else(|| key.clone(), |name| format!("\"{name}\" ({key})"));
+    let mut text = format!("{} {} from {from}", request.asked.title(), short(request));
     text.push_str(if request.service.is_some() {
         ""
     } else {
@@ -80,7 +83,7 @@ pub(super) fn subscription_json(subscription: &Subscription) -> Value {
     value
 }
 
-pub(super) fn request_json(request: &Request) -> Value {
+pub(super) fn request_json(request: &Request, name: Option<&str>) -> Value {
     let permissions = match &request.asked {
         Asked::Authentication(challenge) => Some(&challenge.required_permissions),
         _ => None,
@@ -94,6 +97,7 @@ pub(super) fn request_json(request: &Request) -> Value {
         "kind": request.asked.kind(),
         "from": request.from.to_hex(),
         "service": request.service.map(|key| key.to_hex()),
+        "service_name": name,
         "expires_at": request.asked.expires_at(),
         "received_at": request.received_at,
         "required_permissions": permissions,

@@ -35,7 +35,7 @@ pub(super) struct InteractiveWallet<'a> {
 impl<'a> InteractiveWallet<'a> {
     pub(super) async fn start(file: &Path, console: &'a mut Console, policy: Policy) -> Result<Self, CliError> {
         let file = WalletFile::load(file)?;
-        let wallet = Wallet::start(file.options(policy.clone())).await;
+        let wallet = Wallet::start(file.options(policy.clone()).saving_in(file.path())).await;
         console.say(display::wallet(&file), &display::wallet_json(&file))?;
         if console.is_interactive() {
             console.hint(HELP)?;
@@ -59,7 +59,7 @@ impl<'a> InteractiveWallet<'a> {
                 },
                 request = self.wallet.next_request(EVER) => {
                     if let Ok(request) = request {
-                        self.show(&request)?;
+                        self.show(&request).await?;
                     }
                 }
             }
@@ -68,8 +68,10 @@ impl<'a> InteractiveWallet<'a> {
         Ok(())
     }
 
-    fn show(&mut self, request: &Request) -> Result<(), CliError> {
-        self.console.say(display::request(request, system_clock().now()), &display::request_json(request))?;
+    async fn show(&mut self, request: &Request) -> Result<(), CliError> {
+        let name = self.wallet.service_name(request).await;
+        let text = display::request(request, name.as_deref(), system_clock().now());
+        self.console.say(text, &display::request_json(request, name.as_deref()))?;
         if !request.asked.is_request() {
             return self.keep();
         }
@@ -143,8 +145,12 @@ impl<'a> InteractiveWallet<'a> {
                 self.console.say(format_args!("closed {id}"), &json!({"event": "closed", "subscription_id": id}))?;
             }
             "requests" | "r" => {
-                for request in self.open_requests() {
-                    self.show(&request)?;
+                // Some may have been answered in another terminal.
+                let file = WalletFile::load(self.file.path())?;
+                let mut open = self.open_requests();
+                open.retain(|request| file.verdict(&self.wallet, request).is_none());
+                for request in open {
+                    self.show(&request).await?;
                 }
             }
             "open" | "o" => self.open(rest).await?,
@@ -181,12 +187,11 @@ impl<'a> InteractiveWallet<'a> {
 
     /// As [`keep`](Self::keep), with another change of the file.
     fn keep_with(&mut self, also: impl FnOnce(&mut WalletFile)) -> Result<(), CliError> {
-        let mut file = WalletFile::load(self.file.path())?;
-        file.take_over(&self.wallet);
-        also(&mut file);
-        file.save()?;
-        self.file = file;
-        Ok(())
+        let wallet = &self.wallet;
+        Ok(self.file.update(|file| {
+            file.take_over(wallet);
+            also(file);
+        })?)
     }
 
     fn tickets(&self) -> Result<Tickets, CliError> {

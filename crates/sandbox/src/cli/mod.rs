@@ -2,7 +2,7 @@
 //!
 //! Requests are ephemeral on Nostr: relays do not store them. Therefore `requests` listens and saves what arrives (still
 //! encrypted) in the wallet file; `approve` and `decline` answer saved requests, or wait until the service repeats one.
-//! `run` stays connected instead.
+//! `run` and `usher dev` stay connected and save what waits for the user, so that commands need not wait.
 
 mod account_commands;
 mod arguments;

@@ -1,5 +1,6 @@
 //! Commands that do one thing and exit.
 
+use std::collections::HashSet;
 use std::io::Read as _;
 use std::path::Path;
 use std::time::Duration;
@@ -13,13 +14,18 @@ use super::console::Console;
 use super::respond::Reply;
 use super::{CliError, display};
 use crate::clock::system_clock;
-use crate::wallet::{Asked, DeliveryStatus, DeviceTerms, Identity, Opened, Policy, Request, Wallet, WalletFile};
+use crate::wallet::{
+    Asked, DeliveryStatus, DeviceTerms, Identity, Opened, Policy, Request, SavedRequest, Wallet, WalletFile,
+};
 
 /// How long to try to connect to a relay.
 const REACH: Duration = Duration::from_secs(10);
 
 /// How long to wait for a relay to confirm an event; some never do.
 const CONFIRM: Duration = Duration::from_secs(3);
+
+/// How often to look whether another program has saved a request in the file.
+const LOOK: Duration = Duration::from_millis(200);
 
 /// How long no further request may come before `requests` ends.
 const QUIET: Duration = Duration::from_secs(10);
@@ -54,7 +60,7 @@ impl OneShot<'_> {
             }
         };
         let mut relays = if relays.is_empty() { inherited } else { relays };
-        let mut seen = std::collections::HashSet::new();
+        let mut seen = HashSet::new();
         relays.retain(|relay| seen.insert(relay.clone()));
         let file = WalletFile::create(self.file, identity, relays)?;
         Ok(self.console.say(display::wallet(&file), &display::wallet_json(&file))?)
@@ -85,14 +91,13 @@ impl OneShot<'_> {
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
             let request = wallet.next_request(left).await.map_err(|_| CliError::NoRequest(wait))?;
-            self.show_request(&request)?;
+            self.show_request(&wallet, &request).await?;
             let asked_by_it = request.service == Some(opened.service.main_key);
             if asked_by_it && matches!(request.asked, Asked::Authentication(_)) {
                 self.give(&wallet, &mut file, &request, &Reply::Approve { amount: None }).await?;
                 break;
             }
-            file.remember(&request, None);
-            file.save()?;
+            file.update(|file| file.remember(&request, None))?;
         }
         wallet.stop().await;
         Ok(())
@@ -100,39 +105,46 @@ impl OneShot<'_> {
 
     pub(super) async fn requests(mut self, wait: Duration) -> Result<(), CliError> {
         let (wallet, mut file) = self.start().await?;
-        let mut any = false;
-        for request in open_requests(&wallet, &file) {
-            self.show_request(&request)?;
-            any = true;
+        let mut shown = HashSet::new();
+        for request in file.open_requests(&wallet) {
+            self.show_request(&wallet, &request).await?;
+            shown.insert((request.from, request.id));
         }
         listens(&file)?;
         self.say_waiting("requests", wait)?;
         let deadline = Instant::now() + wait;
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
-            let Ok(request) = wallet.next_request(if any { left.min(QUIET) } else { left }).await else { break };
-            if file.requests.iter().any(|saved| saved.event.id == request.event.id) {
+            let wait = if shown.is_empty() { left } else { left.min(QUIET) };
+            let Some(request) = next_request(&wallet, &mut file, wait).await? else { break };
+            let key = (request.from, request.id.clone());
+            if request.asked.is_request() && (shown.contains(&key) || file.verdict(&wallet, &request).is_some()) {
                 continue;
             }
-            self.show_request(&request)?;
-            file.remember(&request, None);
-            file.take_over(&wallet);
-            file.save()?;
-            any = true;
+            shown.insert(key);
+            self.show_request(&wallet, &request).await?;
+            file.update(|file| {
+                file.remember(&request, None);
+                file.take_over(&wallet);
+            })?;
         }
-        let outcome = if any { Ok(()) } else { self.reach(&wallet, &file).await.and(Err(CliError::NoRequest(wait))) };
+        let outcome = if !shown.is_empty() {
+            Ok(())
+        } else {
+            self.reach(&wallet, &file).await.and(Err(CliError::NoRequest(wait)))
+        };
         wallet.stop().await;
         outcome
     }
 
     pub(super) async fn answer(mut self, id: Option<String>, answer: Reply, wait: Duration) -> Result<(), CliError> {
         let (wallet, mut file) = self.start().await?;
-        let request = match pick(&open_requests(&wallet, &file), id.as_deref())? {
+        let request = match pick(&file.open_requests(&wallet), id.as_deref())? {
             Some(request) => request,
             None => {
                 listens(&file)?;
                 self.say_waiting("a request", wait)?;
-                match wait_for(&wallet, id.as_deref(), wait).await {
+                match wait_for(&wallet, &mut file, id.as_deref(), wait).await {
                     Ok(request) => request,
                     // An unreachable relay is the more helpful error.
                     Err(none) => return self.reach(&wallet, &file).await.and(Err(none)),
@@ -151,20 +163,22 @@ impl OneShot<'_> {
         let wallet = Wallet::start(file.options(Policy::silent().receiving_tickets())).await;
         let now = system_clock().now();
         // Expired requests are forgotten.
-        file.requests.retain(|saved| {
+        let is_open = |saved: &SavedRequest| {
             wallet.read(&saved.event).is_some_and(|request| match request.asked {
                 Asked::Token(_) => !saved.answered,
                 asked => asked.expires_at().is_some_and(|at| at > now),
             })
-        });
+        };
+        if !file.requests.iter().all(is_open) {
+            file.update(|file| file.requests.retain(is_open))?;
+        }
         Ok((wallet, file))
     }
 
     async fn introduce(&mut self, wallet: &Wallet, file: &mut WalletFile, url: &str) -> Result<Opened, CliError> {
         let opened = wallet.open(&read_url(url)?, REACH).await?;
         let settled = settle(wallet).await?;
-        file.take_over(wallet);
-        file.save()?;
+        file.update(|file| file.take_over(wallet))?;
         let service = &opened.service;
         let text = format!(
             "introduced to {} via {}{}",
@@ -203,9 +217,10 @@ impl OneShot<'_> {
         let given = answer.give(wallet, request).await;
         let settled = settle(wallet).await;
         // Also after an error: a failed payment was reported, and can be approved again.
-        file.take_over(wallet);
-        file.remember(request, given.as_ref().ok().map(|given| given.verdict()));
-        file.save()?;
+        file.update(|file| {
+            file.take_over(wallet);
+            file.remember(request, given.as_ref().ok().map(|given| given.verdict()));
+        })?;
         let (given, settled) = (given?, settled?);
         Ok(self.console.say(given.text(display::settled(settled)), &given.json(settled == DeliveryStatus::Accepted))?)
     }
@@ -216,9 +231,10 @@ impl OneShot<'_> {
         Ok(self.console.note(format_args!("waiting up to {seconds} s for {what}; press Ctrl-C to stop"))?)
     }
 
-    fn show_request(&mut self, request: &Request) -> Result<(), CliError> {
-        let text = display::request(request, system_clock().now());
-        Ok(self.console.say(text, &display::request_json(request))?)
+    async fn show_request(&mut self, wallet: &Wallet, request: &Request) -> Result<(), CliError> {
+        let name = wallet.service_name(request).await;
+        let text = display::request(request, name.as_deref(), system_clock().now());
+        Ok(self.console.say(text, &display::request_json(request, name.as_deref()))?)
     }
 }
 
@@ -239,9 +255,21 @@ pub(super) async fn settle(wallet: &Wallet) -> Result<DeliveryStatus, CliError> 
     }
 }
 
-/// The saved requests that can still be answered.
-fn open_requests(wallet: &Wallet, file: &WalletFile) -> Vec<Request> {
-    file.requests.iter().filter(|saved| !saved.answered).filter_map(|saved| wallet.read(&saved.event)).collect()
+/// The next request that arrives, or that a wallet that was there when it arrived has saved in the file.
+async fn next_request(wallet: &Wallet, file: &mut WalletFile, wait: Duration) -> Result<Option<Request>, CliError> {
+    let deadline = Instant::now() + wait;
+    loop {
+        if let Some(request) = file.next_saved(wallet)? {
+            return Ok(Some(request));
+        }
+        let left = deadline.saturating_duration_since(Instant::now());
+        if let Ok(request) = wallet.next_request(left.min(LOOK)).await {
+            return Ok(Some(request));
+        }
+        if left.is_zero() {
+            return Ok(None);
+        }
+    }
 }
 
 fn listens(file: &WalletFile) -> Result<(), CliError> {
@@ -266,11 +294,16 @@ pub(super) fn pick(requests: &[Request], id: Option<&str>) -> Result<Option<Requ
     }
 }
 
-async fn wait_for(wallet: &Wallet, id: Option<&str>, wait: Duration) -> Result<Request, CliError> {
+async fn wait_for(
+    wallet: &Wallet,
+    file: &mut WalletFile,
+    id: Option<&str>,
+    wait: Duration,
+) -> Result<Request, CliError> {
     let deadline = Instant::now() + wait;
     loop {
         let left = deadline.saturating_duration_since(Instant::now());
-        let Ok(request) = wallet.next_request(left).await else {
+        let Some(request) = next_request(wallet, file, left).await? else {
             return Err(
                 id.map_or(CliError::NoRequest(wait), |id| CliError::NoSuchRequest { id: id.to_owned(), waited: wait })
             );

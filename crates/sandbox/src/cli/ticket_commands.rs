@@ -39,8 +39,8 @@ impl OneShot<'_> {
     pub(super) fn mint_token(self, mint_url: &str, token: &str) -> Result<(), CliError> {
         let mut file = WalletFile::load(self.file)?;
         let mint_url = mint_url.trim().trim_end_matches('/').to_owned();
-        file.remember_mint(KnownMint { mint_url: mint_url.clone(), auth_token: Secret(argument(token)?) });
-        file.save()?;
+        let mint = KnownMint { mint_url: mint_url.clone(), auth_token: Secret(argument(token)?) };
+        file.update(|file| file.remember_mint(mint))?;
         Ok(self
             .console
             .say(format_args!("remembered the token of {mint_url}"), &json!({"event": "mint", "mint_url": mint_url}))?)

@@ -113,7 +113,12 @@ impl Inbox {
                 Ok(_) => inner.requests.answered(&request, *answer),
                 Err(error) => tracing::debug!(%error, "the wallet could not repeat its reply"),
             },
-            (Due::Nothing, _) | (Due::Reaction, None) => {}
+            (Due::Nothing, _) => {}
+            (Due::Reaction, None) => {
+                if let Some(saver) = &inner.saver {
+                    saver.save(request);
+                }
+            }
             (Due::Reaction, Some(reaction)) if policy.delay.is_zero() => {
                 if let Err(error) = inner.react(&request, &reaction) {
                     tracing::debug!(%error, "the automatic reply failed");

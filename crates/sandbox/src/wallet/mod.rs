@@ -19,6 +19,8 @@ mod payment_source;
 mod reply;
 mod request;
 mod requests;
+mod saved_requests;
+mod service_name;
 mod session_token;
 mod subscription;
 mod tickets;

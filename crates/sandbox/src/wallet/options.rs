@@ -1,5 +1,6 @@
 //! Options and policy of a wallet.
 
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::{Identity, KnownService, PaymentSource, Subscription, Tickets};
@@ -24,6 +25,9 @@ pub struct WalletOptions {
     pub tickets: Option<Tickets>,
     /// Its automatic replies.
     pub policy: Policy,
+    /// The wallet's file, in which requests that wait for the user are saved as they arrive: `usher wallet` answers them in
+    /// another terminal.
+    pub saved_in: Option<PathBuf>,
     /// Its clock.
     pub clock: UnixClock,
     /// Whether it has the limitations of deployed wallets: it recognizes a repeated request only by the event id, so a new
@@ -43,6 +47,7 @@ impl WalletOptions {
             payment_source: None,
             tickets: None,
             policy: Policy::silent(),
+            saved_in: None,
             clock: system_clock(),
             deployed: false,
         }
@@ -66,6 +71,13 @@ impl WalletOptions {
     #[must_use]
     pub fn holding(mut self, tickets: Tickets) -> Self {
         self.tickets = Some(tickets);
+        self
+    }
+
+    /// Saving requests in this file.
+    #[must_use]
+    pub fn saving_in(mut self, file: &Path) -> Self {
+        self.saved_in = Some(file.to_owned());
         self
     }
 

@@ -21,6 +21,8 @@ use super::options::{Policy, Reaction, WalletOptions};
 use super::reply;
 use super::request::Request;
 use super::requests::Requests;
+use super::saved_requests::RequestSaver;
+use super::service_name::ServiceNames;
 use super::tickets::Tickets;
 use super::wallet_state::WalletState;
 use crate::relay_client::{DeliveryStatus, RelayClient};
@@ -56,6 +58,7 @@ impl Wallet {
             payment_source,
             tickets,
             policy,
+            saved_in,
             clock,
             deployed,
         } = options;
@@ -68,9 +71,12 @@ impl Wallet {
             .kinds(kind::FROM_SERVICE.map(Kind::from_u16))
             .limit(100);
         let (relay_client, received) = RelayClient::new(identity.keys().clone(), filter, tasks.clone(), stop.clone());
+        let (saver, to_save) = RequestSaver::new(saved_in);
         let inner = Arc::new(WalletState {
             messages: Messages::new(identity.keys().clone(), clock),
             requests: Requests::new(deployed),
+            saver,
+            names: ServiceNames::default(),
             deployed,
             policy: Mutex::new(policy),
             services: Mutex::new(services.clone()),
@@ -85,6 +91,9 @@ impl Wallet {
             tasks: tasks.clone(),
             stop: stop.clone(),
         });
+        if let Some(to_save) = to_save {
+            tasks.spawn(stop.clone().run_until_cancelled_owned(to_save.run(Arc::clone(&inner))));
+        }
         let inbox = Inbox::new(Arc::clone(&inner));
         tasks.spawn(stop.run_until_cancelled_owned(inbox.run(received)));
         inner.relay_client.add(&known);

@@ -251,6 +251,48 @@ impl WalletFile {
         })
     }
 
+    /// Changes the file as it is now, and reads it again for that: another program, such as `usher dev`, may have changed it.
+    /// Programs that do this wait for each other.
+    ///
+    /// # Errors
+    /// [`FileError`].
+    pub fn update(&mut self, change: impl FnOnce(&mut Self)) -> Result<(), FileError> {
+        let io = |source| FileError::Io { path: self.path.clone(), source };
+        let mut name = self.path.clone().into_os_string();
+        name.push(".lock");
+        // Held until the end. Not the file itself: it is replaced.
+        let lock = private().open(PathBuf::from(name)).map_err(io)?;
+        lock.lock().map_err(io)?;
+        let mut file = Self::load(&self.path)?;
+        change(&mut file);
+        file.save()?;
+        *self = file;
+        Ok(())
+    }
+
+    /// A request that another program has saved since the file was read.
+    ///
+    /// # Errors
+    /// [`FileError`].
+    pub fn next_saved(&mut self, wallet: &Wallet) -> Result<Option<Request>, FileError> {
+        for saved in Self::load(&self.path)?.requests {
+            if self.requests.iter().all(|known| known.event.id != saved.event.id) {
+                let request = wallet.read(&saved.event).filter(|_| !saved.answered);
+                self.requests.push(saved);
+                if request.is_some() {
+                    return Ok(request);
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// The saved requests that can still be answered.
+    pub fn open_requests(&self, wallet: &Wallet) -> Vec<Request> {
+        let open = self.requests.iter().filter(|saved| !saved.answered).filter_map(|saved| wallet.read(&saved.event));
+        open.filter(|request| self.verdict(wallet, request).is_none()).collect()
+    }
+
     /// Where it is.
     pub fn path(&self) -> &Path {
         &self.path
@@ -283,7 +325,9 @@ impl WalletFile {
     /// Adds the services and subscriptions of a running wallet. Changes by another program are kept: a closed subscription
     /// stays closed, and its count of payments never decreases.
     pub fn take_over(&mut self, wallet: &Wallet) {
-        self.services = wallet.services();
+        for service in wallet.services() {
+            KnownService::remember(&mut self.services, &service);
+        }
         for mut subscription in wallet.subscriptions() {
             if let Some(known) = self.subscriptions.iter().find(|known| known.id == subscription.id) {
                 subscription.closed = known.closed.clone().or(subscription.closed);
@@ -331,12 +375,17 @@ impl RequestForm {
     }
 }
 
-fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
+/// Options for a file that only its owner can read.
+fn private() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let mut file = options.open(path)?;
+    options
+}
+
+fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut file = private().open(path)?;
     file.write_all(bytes)?;
     file.sync_all()
 }

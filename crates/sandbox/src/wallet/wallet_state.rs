@@ -13,6 +13,8 @@ use super::open_receipts::OpenReceipts;
 use super::options::Policy;
 use super::payment_source::PaymentSource;
 use super::requests::Requests;
+use super::saved_requests::RequestSaver;
+use super::service_name::ServiceNames;
 use super::subscription::Subscription;
 use super::tickets::Tickets;
 use crate::relay_client::RelayClient;
@@ -33,6 +35,8 @@ pub(super) struct WalletState {
     /// Tokens that are being received.
     pub(super) receipts: OpenReceipts,
     pub(super) requests: Requests,
+    pub(super) saver: Option<RequestSaver>,
+    pub(super) names: ServiceNames,
     pub(super) messages: Messages,
     pub(super) relay_client: RelayClient,
     pub(super) tasks: TaskTracker,

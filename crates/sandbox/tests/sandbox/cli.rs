@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use clap::Parser;
+use nostr::{EventBuilder, Kind, ToBech32 as _};
 use serde_json::Value;
 use tempfile::TempDir;
 use tokio::sync::mpsc;
@@ -204,6 +205,96 @@ async fn requests_are_kept_until_answered() {
     assert_eq!((response.challenge.as_str(), is_approved(&response)), ("abd2", false));
     assert!(file(&folder).requests.iter().all(|saved| saved.answered));
     assert!(matches!(run(&folder, &["approve", "--wait", "0.2"]).await, Err(CliError::NoRequest(_))));
+}
+
+#[tokio::test]
+async fn commands_answer_what_a_running_wallet_has_received() {
+    let relay = EmbeddedRelay::start().await.unwrap();
+    let mut service = Service::start(relay.url()).await;
+    let folder = user_of(&mut service).await;
+    let key = file(&folder).identity.public_key();
+    let waiting = start(&folder, &["approve", "second", "--wait", "60"]);
+    let running = start(&folder, &["run"]);
+    for id in ["first", "second"] {
+        while !running.output.text().contains(id) {
+            service.challenge(&key, id).await;
+            tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+        }
+    }
+    // The service sends nothing any more.
+    waiting.done.await.unwrap().unwrap();
+    assert_eq!(service.next_response().await.1.challenge, "second");
+    while file(&folder).requests.len() < 2 {
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    }
+    run(&folder, &["approve", "first", "--wait", "0"]).await.unwrap();
+    assert_eq!(service.next_response().await.1.challenge, "first");
+    assert!(file(&folder).requests.iter().all(|saved| saved.answered));
+    // Each knows what the other has answered.
+    running.lines.send("requests".to_owned()).await.unwrap();
+    running.lines.send("approve first".to_owned()).await.unwrap();
+    while !running.output.text().contains("already approved") {
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    }
+    assert_eq!(running.output.text().matches("authentication").count(), 2, "{}", running.output.text());
+    running.stop.cancel();
+    running.done.await.unwrap().unwrap();
+}
+
+/// Publishes a profile at the service's relay.
+async fn publish_profile(service: &mut Service, content: &str) {
+    let profile = EventBuilder::new(Kind::Metadata, content).sign_with_keys(&service.keys).unwrap();
+    service.raw.publish(&profile).await;
+    assert_eq!(service.raw.next_of("OK").await[2], true);
+}
+
+#[tokio::test]
+async fn requests_show_the_name_that_the_service_has_published() {
+    let relay = EmbeddedRelay::start().await.unwrap();
+    let mut service = Service::start(relay.url()).await;
+    publish_profile(&mut service, r#"{"name":"shop","display_name":"Corner\u001b[31m \"Shop\""}"#).await;
+    let folder = user_of(&mut service).await;
+    // Whom the user does not know can take any name.
+    let mut stranger = Service::start(relay.url()).await;
+    publish_profile(&mut stranger, r#"{"name":"Corner Shop"}"#).await;
+    let running = start(&folder, &["run"]);
+    let running_json = start(&folder, &["run", "--json"]);
+    let key = file(&folder).identity.public_key();
+    let is_shown = |id: &str| running.output.text().contains(id) && running_json.output.text().contains(id);
+    for (service, id) in [(&mut service, "known"), (&mut stranger, "unknown")] {
+        while !is_shown(id) {
+            service.challenge(&key, id).await;
+            tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+        }
+    }
+    let text = running.output.text();
+    let (known, unknown) = (npub(&service), npub(&stranger));
+    assert!(text.contains(&format!("authentication known from \"Corner[31m 'Shop'\" ({known}),")), "{text}");
+    assert!(text.contains(&format!("authentication unknown from {unknown} (unknown service")), "{text}");
+    let names: Vec<_> = running_json
+        .output
+        .json()
+        .iter()
+        .skip(1)
+        .map(|line| (line["id"].clone(), line["service_name"].clone()))
+        .collect();
+    assert_eq!(names, [("known".into(), "Corner[31m 'Shop'".into()), ("unknown".into(), Value::Null)]);
+    // So does a command that ends.
+    let listening = start(&folder, &["requests", "--wait", "3", "--json"]);
+    while !listening.done.is_finished() {
+        service.challenge(&key, "again").await;
+        tokio::time::sleep(std::time::Duration::from_millis(200)).await;
+    }
+    listening.done.await.unwrap().unwrap();
+    assert_eq!(listening.output.json()[0]["service_name"], "Corner[31m 'Shop'");
+    for running in [running, running_json] {
+        running.stop.cancel();
+        running.done.await.unwrap().unwrap();
+    }
+}
+
+fn npub(service: &Service) -> String {
+    service.key().to_bech32().unwrap()
 }
 
 #[tokio::test]

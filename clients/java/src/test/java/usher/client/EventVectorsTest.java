@@ -78,6 +78,30 @@ class EventVectorsTest {
     }
 
     @Test
+    void aLoginThatWasNotApprovedHasNoKey() {
+        String key = "ab".repeat(32);
+        for (String status : new String[] {"user_approved", "declined", "timeout", "error"}) {
+            Event event = Events.event(Json.object(("{\"index\":0,\"type\":\"StatusUpdate\",\"timestamp\":1,\"data\":{\"status\":\""
+                            + status + "\",\"reason\":\"no\",\"main_key\":\"" + key + "\"}}")
+                    .getBytes(), "it"));
+            switch (status) {
+                case "user_approved" -> assertNull(OperationKind.AUTHENTICATION.read(event));
+                // A record of a sealed type: it has no member but the reason.
+                case "declined" -> assertEquals(new LoginResult.Declined("no"), OperationKind.AUTHENTICATION.read(event));
+                default -> assertFalse(
+                        assertThrows(OperationFailedException.class, () -> OperationKind.AUTHENTICATION.read(event))
+                                .getMessage()
+                                .contains(key));
+            }
+        }
+        assertEquals(
+                List.of("reason"),
+                Stream.of(LoginResult.Declined.class.getRecordComponents())
+                        .map(java.lang.reflect.RecordComponent::getName)
+                        .toList());
+    }
+
+    @Test
     void aTypeOfALaterVersionIsReadAndChangesNothing() {
         Event event = Events.event(Json.object(
                 "{\"index\":3,\"type\":\"Later\",\"timestamp\":1,\"data\":{\"a\":[1,{\"b\":null}]},\"new\":1}".getBytes(), "it"));
