@@ -112,10 +112,11 @@ impl Committer {
             Cause::Request(record) => (Vec::new(), record),
             Cause::Inputs(events) => (events, None),
         };
+        let on = self.core.timers.now();
         let (mut commits, mut steps, mut announced) = (Vec::new(), Vec::new(), Vec::new());
         for change in self.gatherer.changes_for_notes(changes, now).await? {
             let expected = change.expected;
-            let (step, user_relays, announces) = Step::of(change, now);
+            let (step, user_relays, announces) = Step::of(change, now, on);
             commits.push(self.commit_of(&step, expected, user_relays)?);
             announced.extend(announces);
             steps.push(step);

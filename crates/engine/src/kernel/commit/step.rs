@@ -2,6 +2,7 @@
 
 use super::Change;
 use crate::event::NewEvent;
+use crate::kernel::timers::MonotonicMillis;
 use crate::operations::{Effect, LightningRequest, Operation, SignerCall, TicketCall};
 use crate::ports::{
     AgeCheckMemo, CorrelationKey, OutboxChange, OutboxMessage, OutgoingMessage, Revision, UserRelays, UserSigner,
@@ -13,6 +14,8 @@ pub(super) struct Step {
     pub(super) id: StreamId,
     /// When it happened, by the operation's own time.
     pub(super) at: UnixMillis,
+    /// The same on the monotonic clock.
+    pub(super) on: MonotonicMillis,
     pub(super) operation: Operation,
     pub(super) is_new: bool,
     pub(super) events: Vec<NewEvent>,
@@ -53,13 +56,14 @@ pub(super) struct Announced {
 
 impl Step {
     /// The step, the relays of users to remember, and the events for the reserved stream.
-    pub(super) fn of(change: Change, now: UnixMillis) -> (Self, Vec<UserRelays>, Vec<Announced>) {
+    pub(super) fn of(change: Change, now: UnixMillis, on: MonotonicMillis) -> (Self, Vec<UserRelays>, Vec<Announced>) {
         let Change { id, operation, effects, expected, claims, at } = change;
         let queue = operation.announcement_queue();
         let is_of_app = operation.is_of_app();
         let mut step = Self {
             id,
             at: at.unwrap_or(now),
+            on,
             operation,
             is_new: expected == Revision::New,
             events: Vec::new(),

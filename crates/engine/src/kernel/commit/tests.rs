@@ -120,7 +120,7 @@ async fn index_keeps_the_later_of_two_commits() {
     around.open(stream(1));
     let step = |expires_at| {
         let handshake = KeyHandshake::single_use("token".to_owned(), false, expires_at);
-        Step::of(Change::step(stream(1), 1, Operation::KeyHandshake(handshake), Vec::new()), NOW).0
+        Step::of(Change::step(stream(1), 1, Operation::KeyHandshake(handshake), Vec::new()), NOW, around.timers.now()).0
     };
     let apply = |step, revision| {
         committer.after_commit.apply_effects(vec![step], &[Head { revision, next_index: revision }], NOW);

@@ -67,7 +67,7 @@ impl AfterCommit {
         let due = if step.operation.kind().is_woken_by_the_calendar() {
             Due::Wall(at)
         } else {
-            self.core.timers.after(at.since(step.at)).into()
+            step.on.plus(at.since(step.at)).into()
         };
         Wake { at, due }
     }
