@@ -330,7 +330,10 @@ impl OutgoingPayment {
                 *next = lease(now);
                 StepResult::Stepped(vec![self.look_up()])
             }
-            Phase::Over { checks, .. } if !self.paid && *checks < AFTER_THE_END.len() => {
+            Phase::Over { at, checks } if !self.paid && *checks < AFTER_THE_END.len() => {
+                // The pauses before the next look-ups stay, although the clock may have leapt ahead.
+                let secs = AFTER_THE_END.get(*checks).copied().unwrap_or_default();
+                *at = (*at).max(now.minus(Duration::from_secs(secs)));
                 *checks += 1;
                 StepResult::Stepped(vec![self.look_up()])
             }

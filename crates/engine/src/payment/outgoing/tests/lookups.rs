@@ -201,3 +201,14 @@ fn payment_is_found_after_days_without_look_ups() {
     let got = effects(payment.step(&is(OutgoingStatus::Paid(shown(7))), now));
     assert_eq!(event(&got).1["status"], "paid");
 }
+
+#[test]
+fn pauses_between_look_ups_after_the_end_stay_when_the_clock_leaps_ahead() {
+    let (mut payment, now) = (sent(), after(400 * 24 * 3600));
+    let away = Input::PaymentStatus(Err(unknown()));
+    asks_to_look_up(payment.step(&replies(1, Err(unknown())), after(65)));
+    assert_eq!(told(payment.step(&away, now)).0, "unknown");
+    let leapt = payment.wake_at().plus(Duration::from_secs(30 * 24 * 3600));
+    asks_to_look_up(payment.step(&Input::Timer, leapt));
+    assert_eq!(payment.wake_at(), leapt.plus(Duration::from_secs(60)), "after 60 and 120 s");
+}
