@@ -26,8 +26,8 @@ use tokio_tungstenite::tungstenite::Utf8Bytes;
 
 use super::authentication::Authentication;
 use super::options::{OnRefusal, SessionOptions};
+use super::received::{Received, Verdict};
 use super::unacknowledged_events::UnacknowledgedEvents;
-use super::{Received, Verdict};
 use crate::backoff::Backoff;
 use crate::relay_message::{Prefix, RelayMessage};
 

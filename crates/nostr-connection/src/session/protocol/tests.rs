@@ -5,7 +5,7 @@ use nostr::{Event, Filter, JsonUtil as _, Keys, Kind};
 use serde_json::Value;
 
 use super::*;
-use crate::session::SessionTiming;
+use crate::session::options::SessionTiming;
 
 const PATIENT: OnRefusal = OnRefusal::RetryAfter(secs(300));
 
