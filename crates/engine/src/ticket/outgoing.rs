@@ -13,7 +13,8 @@ use crate::operations::{
     DeliveryView, Input, Operation, Reclaim, StateMachine as _, StepResult, TicketDelivery, TicketReply,
 };
 use crate::ports::{
-    MintAuthToken, NewIdempotencyRecord, OperationKind, ReceiveTerms, StoreError, TicketError, TokenFault,
+    CorrelationKey, MintAuthToken, NewIdempotencyRecord, OperationKind, ReceiveTerms, StoreError, TicketError,
+    TokenFault,
 };
 
 /// A ticket that was sent and is not known to be redeemed.
@@ -62,7 +63,8 @@ impl Tickets {
     /// Takes back a ticket that was sent: redeems it into the service's own balance. Returns what was received, without the
     /// mint's fee. `auth` is shown to the mint, if it wants one.
     ///
-    /// If the result is not known, the delivery continues by itself; the same request again gets the result.
+    /// If the result is not known, the delivery continues by itself; the same request again gets the result. A delivery that
+    /// has ended because the mint says that the token is spent keeps the token: it is redeemed if the mint agrees.
     ///
     /// # Errors
     /// [`TicketCallError`]; [`TokenFault::AlreadySpent`] when the user has redeemed it.
@@ -89,7 +91,10 @@ impl Tickets {
             (Ok(amount), Some(once)) => Some(once.record(amount, self.core.clock.now())),
             _ => None,
         };
-        self.finish(stream_id, TicketReply::Redeemed(result.clone()), record).await?;
+        let stepped = self.finish(stream_id, TicketReply::Redeemed(result.clone()), record).await?;
+        if let (false, Ok(amount), Some(once)) = (stepped, &result, &once) {
+            self.starter.idempotency.keep(once, amount).await?;
+        }
         // Nobody else holds it any more.
         result.map_err(|failure| Arc::into_inner(failure).unwrap_or(TicketError::TimedOut).into())
     }
@@ -106,31 +111,34 @@ impl Tickets {
             |delivery, now| match delivery.reclaim(auth.clone(), now) {
                 Reclaim::Begun(effects, terms) => Ok(Modified::changed(effects, Ok(terms))),
                 Reclaim::UnderWay(terms) => Ok(Modified::Unchanged(Ok(terms))),
+                Reclaim::AfterEnd(terms) if self.core.index.find(CorrelationKey::delivery(&terms.token)).is_none() => {
+                    Ok(Modified::Unchanged(Ok(terms)))
+                }
                 Reclaim::Done(amount) => Ok(Modified::Unchanged(Err(amount))),
-                Reclaim::Gone => Err(TicketError::Token(TokenFault::AlreadySpent).into()),
+                Reclaim::AfterEnd(_) | Reclaim::Gone => Err(TicketError::Token(TokenFault::AlreadySpent).into()),
             },
         );
         begun.await?.ok_or(TicketCallError::NotFound)
     }
 
-    /// Steps the delivery by the ticket wallet's reply, as if the operation had asked itself.
+    /// Steps the delivery by the ticket wallet's reply, as if the operation had asked itself. False if nothing was changed.
     async fn finish(
         &self,
         stream_id: StreamId,
         reply: TicketReply,
         record: Option<NewIdempotencyRecord>,
-    ) -> Result<(), TicketCallError> {
+    ) -> Result<bool, TicketCallError> {
         let input = Input::Ticket(reply);
         let finished = self.starter.committer.modify(
             Operation::TicketDelivery,
             || self.find(stream_id),
             |delivery, now| match delivery.step(&input, now) {
-                StepResult::Stepped(effects) => Ok(Modified::Changed { effects, record: record.clone(), result: () }),
-                // The operation has asked by itself, and was faster. The same request finds the result.
-                StepResult::Ignored => Ok(Modified::Unchanged(())),
+                StepResult::Stepped(effects) => Ok(Modified::Changed { effects, record: record.clone(), result: true }),
+                // It is over, or the operation has asked by itself, and was faster.
+                StepResult::Ignored => Ok(Modified::Unchanged(false)),
             },
         );
-        finished.await.map(|_| ())
+        finished.await.map(|stepped| stepped.unwrap_or(false))
     }
 
     async fn find(&self, stream_id: StreamId) -> Result<Option<Stored<TicketDelivery>>, TicketCallError> {

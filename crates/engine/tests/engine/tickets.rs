@@ -482,6 +482,42 @@ async fn a_ticket_that_the_user_has_redeemed_cannot_be_reclaimed() {
     service.usher.stop().await;
 }
 
+/// A mint says once that a token is spent, which is not: before it was sent, or when it is reclaimed. The token is not lost.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_ticket_that_the_mint_falsely_calls_spent_can_be_reclaimed() {
+    let mut service = Service::start(None).await;
+    let engine = service.usher.engine.clone();
+    let reclaim = |stream| engine.tickets().reclaim(stream, None, None);
+    service.tickets.spend(&ours());
+    let stream = service.send(1, &ours()).await.unwrap();
+    assert_eq!(service.last(stream, 1).await["reason"], "the token was spent before it was sent");
+    assert_eq!(service.outgoing().await, []);
+    service.tickets.unspend(&ours());
+    // While another delivery has the token, it is that one's.
+    let again = service.send(1, &ours()).await.unwrap();
+    service.usher.next_message().await;
+    let refused = reclaim(stream).await;
+    assert!(
+        matches!(refused, Err(TicketCallError::Ticket(TicketError::Token(TokenFault::AlreadySpent)))),
+        "{refused:?}"
+    );
+    service.tickets.spend(&ours());
+    let refused = reclaim(again).await;
+    assert!(
+        matches!(refused, Err(TicketCallError::Ticket(TicketError::Token(TokenFault::AlreadySpent)))),
+        "{refused:?}"
+    );
+    assert_eq!(service.last(again, 1).await["status"], "success");
+    service.tickets.unspend(&ours());
+    drop(engine);
+    let service = service.restart(SECOND).await;
+    for _ in 0..2 {
+        assert_eq!(service.usher.engine.tickets().reclaim(stream, None, None).await.unwrap(), 2, "once");
+    }
+    assert_eq!(service.tickets.balance(), 2);
+    service.usher.stop().await;
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_mint_that_hangs_holds_up_neither_another_mint_nor_a_payment() {
     let lightning = Arc::new(FakeWallet::default());

@@ -73,7 +73,7 @@ impl From<OutgoingTicket> for Outgoing {
 
 /// Lists tickets that were sent and that are not known to be redeemed.
 ///
-/// A ticket leaves the list when its user has redeemed it, and when it is reclaimed.
+/// A ticket leaves the list when the mint says that it is spent, and when it is reclaimed.
 #[utoipa::path(
     get,
     path = "/cashu/outgoing",

@@ -65,6 +65,9 @@ impl Reclaimed {
 ///
 /// The service redeems the ticket itself: the user's copy becomes worthless, and the value joins the service's own balance
 /// (`GET /cashu/balances`). The stream is done. A ticket that was reclaimed already gets the same response.
+///
+/// A ticket that is no longer listed, because the mint says that it is spent, can be reclaimed until its stream is removed: the
+/// mint may have been wrong. It is redeemed if the mint agrees.
 #[utoipa::path(
     post,
     path = "/cashu/outgoing/{stream_id}/reclaim",
@@ -74,7 +77,8 @@ impl Reclaimed {
         (status = 200, description = "The ticket is redeemed into the service's own balance.", body = Reclaimed),
         (status = 404, description = "`stream_not_found`: No ticket was sent with this stream, or it was removed after \
             `streams.retention_days`."),
-        (status = 409, description = "`token_already_spent`: The user has redeemed it.\n\n\
+        (status = 409, description = "`token_already_spent`: The mint says that it is spent: usually the user has redeemed it. \
+            Or another delivery sends it.\n\n\
             `token_pending`: The mint holds it as pending, for example because the user is redeeming it. Repeat the \
             request later."),
         (status = 502, description = "`mint_error`: The mint refuses, cannot be reached, or its response is invalid."),

@@ -8,9 +8,8 @@
 //! expired ────spent─────────────────────▶ over        CashuResponse {status: success, amount}: late
 //! open, expired ─the app reclaims it────▶ reclaiming  it is sent no more; the ticket wallet redeems it
 //! reclaiming ─redeemed──────────────────▶ over        StatusUpdate {status: error}, unless it had expired
-//! reclaiming ─spent by the user─────────▶ over        CashuResponse {status: success, amount}
 //! reclaiming ─the mint is away──────────▶ reclaiming  with back-off, for as long as it takes
-//! reclaiming ─the mint refuses──────────▶ open, or expired
+//! reclaiming ─the mint refuses──────────▶ open, or expired: the mint is asked at once whether the token is spent
 //! expired ────the same token is sent again▶ over      by the new delivery
 //! ```
 //!
@@ -28,7 +27,9 @@
 //! | after that | 30 min | the same |
 //!
 //! An unclaimed token stays stored until the mint says that it is spent, or until it is reclaimed, however long that takes.
-//! Until then its delivery is unfinished, so the cleanup does not remove it.
+//! Until then its delivery is unfinished, so the cleanup does not remove it. A mint's word that it is spent ends the delivery,
+//! but not the token: it stays stored with the finished delivery for its retention, and the app can still reclaim it. That
+//! changes nothing in the delivery: the job of the ticket wallet decides, and has the result.
 //!
 //! | crash … | what resume does |
 //! | --- | --- |
@@ -39,6 +40,7 @@
 
 mod schedule;
 pub(crate) mod start;
+mod view;
 
 use std::fmt;
 use std::time::Duration;
@@ -49,13 +51,14 @@ use usher_protocol::message::{CashuDirect, ServiceMessage, WalletMessage};
 use usher_protocol::subkey::Permission;
 
 use self::schedule::{checks_of_round, late_check, next_round, resend_for};
+pub use self::view::{DeliveryStatus, DeliveryView, Reclaim};
 use super::ticket_call::{lease, retry_at};
 use crate::UnixMillis;
 use crate::event_data::{CashuResponseData, CashuStatusData, EventData};
 use crate::operations::conversation::Conversation;
 use crate::operations::{Effect, Input, StateMachine, StepResult, TicketCall, TicketReply, emit, millis};
 use crate::ports::{
-    CorrelationKey, MintAuthToken, OperationKind, ReceiveTerms, TicketError, Token, TokenFault, TokenInfo, TokenState,
+    CorrelationKey, MintAuthToken, OperationKind, ReceiveTerms, TicketError, Token, TokenInfo, TokenState,
 };
 
 /// How long the first check may delay the first event.
@@ -151,64 +154,6 @@ enum Check {
     InRound(usize),
     /// The delivery expires unless the token is spent.
     Last,
-}
-
-/// How a delivery stands, as the app sees it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DeliveryStatus {
-    /// It was not sent yet.
-    Queued,
-    /// It is sent again and again.
-    Sent,
-    /// The user has not redeemed it in time; it can be reclaimed.
-    Timeout,
-    /// It is being reclaimed.
-    Reclaiming,
-}
-
-impl DeliveryStatus {
-    /// Every status.
-    pub const ALL: [Self; 4] = [Self::Queued, Self::Sent, Self::Timeout, Self::Reclaiming];
-
-    /// The name on the wire.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Queued => "queued",
-            Self::Sent => "sent",
-            Self::Timeout => "timeout",
-            Self::Reclaiming => "reclaiming",
-        }
-    }
-}
-
-/// A delivery as the app sees it, without the token.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DeliveryView {
-    /// The user.
-    pub main_key: PublicKey,
-    /// The token's mint.
-    pub mint_url: String,
-    /// Its unit.
-    pub unit: String,
-    /// Its value in the unit, without fees.
-    pub amount: u64,
-    /// How it stands.
-    pub status: DeliveryStatus,
-    /// Unix seconds until which it is sent.
-    pub expires_at: u64,
-}
-
-/// What a reclaim does.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Reclaim {
-    /// The delivery was changed, with these effects: from now on the ticket wallet may redeem the token by these terms.
-    Begun(Vec<Effect>, ReceiveTerms),
-    /// It began before: by these terms.
-    UnderWay(ReceiveTerms),
-    /// It was reclaimed before; what was received.
-    Done(u64),
-    /// The token is spent, or is being sent by another delivery.
-    Gone,
 }
 
 impl fmt::Debug for TicketDelivery {
@@ -335,7 +280,8 @@ impl TicketDelivery {
             Phase::Expired { .. } => true,
             Phase::Reclaiming { auth, .. } => return Reclaim::UnderWay(self.terms(auth.clone())),
             Phase::Reclaimed { amount } => return Reclaim::Done(*amount),
-            Phase::Spent | Phase::Superseded => return Reclaim::Gone,
+            Phase::Spent => return Reclaim::AfterEnd(self.terms(auth)),
+            Phase::Superseded => return Reclaim::Gone,
         };
         let terms = self.terms(auth.clone());
         self.phase = Phase::Reclaiming { auth, expired, tries: 0, next: lease(now) };
@@ -473,11 +419,11 @@ impl TicketDelivery {
     fn not_reclaimed(&mut self, failure: &TicketError, now: UnixMillis) -> StepResult {
         let Phase::Reclaiming { expired, tries, next, .. } = &mut self.phase else { return StepResult::Ignored };
         match failure {
-            TicketError::Token(TokenFault::AlreadySpent) => self.redeemed(now),
             failure if failure.is_definite() || matches!(failure, TicketError::Overloaded) => {
-                // Nothing was done: it goes on as before. What the mint refuses now it may accept from the user.
+                // Nothing was done: it goes on as before. What the mint refuses now it may accept from the user. Whether the
+                // user was faster is asked at once.
                 self.phase = if *expired {
-                    Phase::Expired { checks: 0, next: now.plus(late_check(0)) }
+                    Phase::Expired { checks: 0, next: now }
                 } else {
                     let check = Check::BeforeRound;
                     Phase::Open { rounds: 1, round_at: now, check, asked: false, next: now }

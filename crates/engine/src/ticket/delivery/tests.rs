@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::operations::fixtures::{NOW, cannot_read, device, effects, event, user};
 use crate::operations::{Effect, Input, Operation, StepResult};
+use crate::ports::TokenFault;
 
 const TTL: Duration = Duration::from_secs(168 * 3600);
 const MINT: &str = "https://mint.example";
@@ -92,7 +93,8 @@ fn a_token_that_was_spent_before_is_not_sent_and_is_no_success() {
     let got = effects(delivery.step(&says(TokenState::Spent), NOW));
     assert_eq!(event(&got), status("error", "the token was spent before it was sent"));
     assert_eq!(got.last(), Some(&Effect::Finish));
-    assert_eq!((delivery.view(), delivery.reclaim(None, NOW)), (None, Reclaim::Gone));
+    assert_eq!(delivery.view(), None);
+    assert_can_be_reclaimed_after_its_end(delivery);
 }
 
 #[test]
@@ -102,7 +104,20 @@ fn a_spent_token_is_a_success() {
         assert_eq!(event(&got), success());
         assert_eq!(got.last(), Some(&Effect::Finish));
         assert_eq!(delivery.view(), None);
+        assert_can_be_reclaimed_after_its_end(delivery);
     }
+}
+
+/// The mint alone says that the token is spent. While the delivery is stored, so is its token, and the mint can be asked to
+/// redeem it.
+fn assert_can_be_reclaimed_after_its_end(delivery: TicketDelivery) {
+    let mut operation = Operation::from_state(&Operation::TicketDelivery(delivery).to_state().unwrap()).unwrap();
+    let Operation::TicketDelivery(delivery) = &mut operation else { unreachable!() };
+    let before = delivery.clone();
+    let Reclaim::AfterEnd(terms) = delivery.reclaim(None, NOW) else { panic!("the token is kept") };
+    assert_eq!(terms.token.0, "cashuBticket");
+    assert!(*delivery == before, "a finished operation does not change");
+    assert_eq!(delivery.step(&redeemed(2), NOW), StepResult::Ignored);
 }
 
 /// Runs a delivery whose user is away until it expires; returns when it was sent and when the mint was asked, in seconds.
@@ -212,13 +227,25 @@ fn a_reclaimed_token_is_sent_no_more_and_the_app_hears_of_it_once() {
     }
 }
 
+/// One response of the mint does not end it: the mint is asked again.
 #[test]
-fn a_reclaim_that_comes_too_late_is_a_success_of_the_delivery() {
-    let mut delivery = sent();
-    delivery.reclaim(None, NOW);
-    let got = effects(delivery.step(&not_redeemed(TicketError::Token(TokenFault::AlreadySpent)), NOW));
-    assert_eq!(event(&got), success());
-    assert_eq!(delivery.reclaim(None, NOW), Reclaim::Gone);
+fn a_reclaim_of_a_token_that_the_mint_calls_spent_asks_the_mint_again() {
+    for open in [sent(), expired()] {
+        for answer in [TokenState::Spent, TokenState::Unspent] {
+            let mut delivery = open.clone();
+            let status = delivery.view().unwrap().status;
+            delivery.reclaim(None, NOW);
+            let refused = not_redeemed(TicketError::Token(TokenFault::AlreadySpent));
+            assert_eq!(effects(delivery.step(&refused, NOW)), []);
+            assert_eq!((delivery.view().unwrap().status, delivery.wake_at()), (status, Some(NOW)));
+            assert!(checks(&effects(delivery.step(&Input::Timer, NOW))));
+            let got = effects(delivery.step(&says(answer), NOW));
+            match answer {
+                TokenState::Spent => assert_eq!((event(&got), delivery.view()), (success(), None)),
+                _ => assert!(matches!(delivery.reclaim(None, NOW), Reclaim::Begun(..)), "it goes on"),
+            }
+        }
+    }
 }
 
 #[test]

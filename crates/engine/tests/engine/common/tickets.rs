@@ -65,6 +65,11 @@ impl FakeTickets {
         self.books.lock().spent.insert(token.0.clone(), TicketJobId([0; 32]));
     }
 
+    /// Nobody has redeemed it after all.
+    pub fn unspend(&self, token: &Token) {
+        self.books.lock().spent.remove(&token.0);
+    }
+
     pub fn minted(&self) -> usize {
         self.books.lock().minted
     }

@@ -794,7 +794,7 @@ public final class UsherApi {
     /**
      * Lists tickets that were sent and that are not known to be redeemed.
      *
-     * <p>A ticket leaves the list when its user has redeemed it, and when it is reclaimed.
+     * <p>A ticket leaves the list when the mint says that it is spent, and when it is reclaimed.
      *
      * <p>{@code GET /cashu/outgoing}
      *
@@ -826,6 +826,9 @@ public final class UsherApi {
      * <p>The service redeems the ticket itself: the user's copy becomes worthless, and the value joins the service's
      * own balance ({@code GET /cashu/balances}). The stream is done. A ticket that was reclaimed already gets the same
      * response.
+     *
+     * <p>A ticket that is no longer listed, because the mint says that it is spent, can be reclaimed until its stream
+     * is removed: the mint may have been wrong. It is redeemed if the mint agrees.
      *
      * <p>{@code POST /cashu/outgoing/{stream_id}/reclaim}
      *
