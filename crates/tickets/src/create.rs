@@ -149,6 +149,7 @@ impl Core {
                 own_inputs: true,
                 inputs,
                 outputs,
+                refused: false,
             };
             let reserve = ids(&swapping)?;
             let step = FirstStep { swapping, counter, claims: Vec::new(), reserve };
@@ -190,6 +191,7 @@ impl Core {
             own_inputs: true,
             inputs: terms.proofs.clone(),
             outputs,
+            refused: false,
         };
         let reserve = ids(&swapping)?;
         let step = FirstStep { swapping, counter, claims: Vec::new(), reserve };

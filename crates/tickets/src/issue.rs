@@ -9,7 +9,7 @@ use cashu::{Bolt11Invoice, CurrencyUnit, MintQuoteBolt11Request, MintQuoteBolt11
 use usher_engine::UnixMillis;
 use usher_engine::ports::MintTerms;
 
-use crate::attempt::{Attempt, Attempts, stale};
+use crate::attempt::{Attempt, Attempts, stale, wrong};
 use crate::core::{Core, Halt, edge};
 use crate::failure::{Failure, Refusal};
 use crate::mint_address::normal_unit;
@@ -50,7 +50,7 @@ const ISSUED: &str = "it issued the quote's token to somebody else";
 /// Why a job ends whose quote the mint no longer knows.
 const FORGOTTEN: &str = "it no longer knows the quote";
 
-/// How long a mint is asked for what was paid for, when it refuses: it may be repaired.
+/// How long a mint is asked for what was paid for, when it refuses, or for what it issued: it may be repaired.
 const PAID_PATIENCE: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
 impl Core {
@@ -120,9 +120,11 @@ impl Core {
         if minting.unpaid_seen || attempts.any {
             match self.state_of_quote(&mint, minting).await? {
                 Some(QuoteState::Unpaid) => return self.await_payment(entry, job, minting, attempts).await,
-                Some(QuoteState::Issued) => return self.signed_or_lost(entry, job, minting, &mint, ISSUED).await,
+                Some(QuoteState::Issued) => {
+                    return self.signed_or_lost(entry, job, minting, &mint, Some(attempts)).await;
+                }
                 Some(QuoteState::Paid) => entry.report(Progress::Working(None)),
-                None => return self.signed_or_lost(entry, job, minting, &mint, FORGOTTEN).await,
+                None => return self.signed_or_lost(entry, job, minting, &mint, None).await,
             }
         }
         if !minting.terms.repeatable && !entry.is_awaited() && entry.is_expected() {
@@ -150,9 +152,9 @@ impl Core {
         // Signatures are taken only once the quote is issued: until then they are of another request (see `swap`).
         match self.state_of_quote(&mint, minting).await? {
             Some(QuoteState::Unpaid) => return self.await_payment(entry, job, minting, attempts).await,
-            Some(QuoteState::Issued) => return self.signed_or_lost(entry, job, minting, &mint, ISSUED).await,
+            Some(QuoteState::Issued) => return self.signed_or_lost(entry, job, minting, &mint, Some(attempts)).await,
             Some(QuoteState::Paid) => {}
-            None => return self.signed_or_lost(entry, job, minting, &mint, FORGOTTEN).await,
+            None => return self.signed_or_lost(entry, job, minting, &mint, None).await,
         }
         if error.concerns_outputs() && self.is_settled(attempts) {
             mint.forget_first_unused(minting.outputs.keyset);
@@ -180,8 +182,11 @@ impl Core {
 
     /// Whether the quote was paid for this job not so long ago: then the job goes on.
     fn is_patient(&self, minting: &Minting) -> bool {
-        let age = Duration::from_secs(self.now().secs().saturating_sub(minting.quoted_at));
-        minting.unpaid_seen && age < PAID_PATIENCE
+        minting.unpaid_seen && self.is_recent(minting)
+    }
+
+    fn is_recent(&self, minting: &Minting) -> bool {
+        Duration::from_secs(self.now().secs().saturating_sub(minting.quoted_at)) < PAID_PATIENCE
     }
 
     /// The quote is not paid.
@@ -223,21 +228,28 @@ impl Core {
         }
     }
 
-    /// The mint says that it has issued the quote's tokens, or has forgotten the quote: takes the signatures if there are
-    /// any, and otherwise ends the job for this reason.
+    /// The mint says that it has issued the quote's tokens (after these attempts), or has forgotten the quote: takes the
+    /// signatures if there are any. Otherwise the job ends, unless the quote may have been issued to it: then the mint is asked
+    /// again.
     async fn signed_or_lost(
         &self,
         entry: &Entry,
         job: &Job,
         minting: &Minting,
         mint: &Mint,
-        reason: &str,
+        issued: Option<&mut Attempts>,
     ) -> Result<Attempt, Halt> {
         let auth = minting.terms.auth.as_ref();
-        match self.restore_outputs(mint, &minting.outputs, auth).await? {
-            Some(signatures) => self.finish_mint(entry, job, minting, mint, signatures).await,
-            None => self.fail(job, Failure::Refused(reason.to_owned()), true).await,
+        if let Some(signatures) = self.restore_outputs(mint, &minting.outputs, auth).await? {
+            return self.finish_mint(entry, job, minting, mint, signatures).await;
         }
+        let reason = if issued.is_some() { ISSUED } else { FORGOTTEN };
+        if let Some(attempts) = issued.filter(|attempts| attempts.uncertain && self.is_recent(minting)) {
+            let MintTerms { mint_url, amount, unit, .. } = &minting.terms;
+            attempts.warn_of_lost_signatures(job, mint_url, *amount, unit);
+            return Err(wrong("it has issued the quote's token, and has no signatures").into());
+        }
+        self.fail(job, Failure::Refused(reason.to_owned()), true).await
     }
 
     async fn finish_mint(

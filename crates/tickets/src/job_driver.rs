@@ -31,10 +31,13 @@ impl Core {
     async fn run_to_end(self: &Arc<Self>, entry: &Arc<Entry>, start: Start) -> Result<Ending, Halt> {
         let (mut job, mut attempts) = match start {
             Start::New { terms, expected } => (self.create(entry, terms, expected).await?, Attempts::NONE),
-            Start::Stored(job) => (job, Attempts::UNKNOWN),
+            Start::Stored(job) => {
+                let attempts = Attempts::of_stored(&job);
+                (job, attempts)
+            }
         };
         let mut pause = FIRST_PAUSE;
-        let mut has_new_outputs = false;
+        let mut is_anew = false;
         loop {
             if let Some(ending) = job.ending() {
                 return Ok(ending.clone());
@@ -49,12 +52,12 @@ impl Core {
                 }
                 Ok(Attempt::Anew(changed)) => {
                     job = changed;
-                    // A mint that names another keyset each time, and signs with none, does not keep this task busy.
-                    if has_new_outputs {
+                    // A mint that names another keyset or state each time does not keep this task busy.
+                    if is_anew {
                         self.pause(entry, jittered(pause, &job)).await?;
                         pause = (pause * 2).min(self.options.longest_pause);
                     }
-                    has_new_outputs = true;
+                    is_anew = true;
                     continue;
                 }
                 Ok(Attempt::Later(wait)) => {
@@ -83,7 +86,8 @@ impl Core {
             self.pause(entry, jittered(pause, &job)).await?;
             pause = (pause * 2).min(self.options.longest_pause);
             if is_stale && let Some(stored) = self.store.ticket_job(job.id).await.ok().flatten() {
-                (job, attempts) = (Job::read(&stored).map_err(Refusal::from)?, Attempts::UNKNOWN);
+                job = Job::read(&stored).map_err(Refusal::from)?;
+                attempts = Attempts::of_stored(&job);
             }
         }
     }

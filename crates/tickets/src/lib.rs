@@ -28,8 +28,11 @@
 //! 4. Verify amount, keyset and DLEQ proof of every signature.
 //! 5. One transaction: proofs added, own inputs removed, the token's text stored, the job ended.
 //!
-//! A job fails only when its outputs have no signature and either an input is spent, and there is still no signature after
-//! that was seen, or the mint refuses the request and no earlier attempt can still have an effect. New outputs are prepared
+//! A job fails only when its outputs have no signature, the mint refuses the request, and no earlier attempt can have an effect:
+//! each was refused, or the inputs are still unspent after five minutes of refusals. If an input is spent after an attempt
+//! without a response, that attempt may have spent it: the mint is asked again, less and less often, until it has the
+//! signatures. That every request was refused is stored as soon as inputs are not unspent, and taken back before another
+//! request, so that a restart changes nothing. New outputs are prepared
 //! (in the same job) only when the mint has retired the keyset, or has signed the old ones for another request, has signed
 //! none for this one, and the inputs are unspent.
 //!
@@ -43,6 +46,7 @@
 //! | at `Swapping`, before the mint has processed the request | sends it, with the stored outputs |
 //! | before new outputs of a new keyset are stored | the old ones are sent; the mint refuses; new ones are prepared |
 //! | while the mint holds the inputs as pending | asks for their states; the rest as above |
+//! | before it is stored that the mint has refused | as after an attempt without a response |
 //! | before own proofs are set aside | the job goes on: they are found spent again |
 //! | before proofs that were set aside come back | the next check asks again |
 //! | before the last transaction | gets the signatures again |
@@ -61,8 +65,9 @@
 //! A token whose proofs the mint calls pending *before* anything was sent is refused: somebody else is spending it, nothing is
 //! stored, and no counter is used. Inputs that become pending later may be so because of the job's own request. Such a job
 //! leaves its place to others, asks for the states of its inputs together with the others, less and less often, and tries
-//! again when the mint has decided. It is given up only if each of its requests was refused, after five minutes; as long as
-//! one may have an effect, it waits.
+//! again when the mint has decided. It is given up only if each of its requests was refused: after five minutes, or at once if
+//! as many of its mint wait as may work. As long as one may have an effect, it waits. No job is refused because others wait,
+//! up to the number of jobs in all.
 //!
 //! # Set aside
 //!

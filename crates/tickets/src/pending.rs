@@ -1,15 +1,17 @@
-//! Jobs whose inputs a mint holds as pending (NUT-07): they leave their places to others, and ask again together.
+//! Jobs about whose inputs a mint has not decided: it holds them as pending (NUT-07), or calls them spent and does not have the
+//! signatures of a request whose response was lost. They leave their places to others, and ask again together.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use usher_engine::ports::TokenState;
 
-use crate::attempt::{Attempt, Attempts, Pending};
-use crate::core::{Core, Halt};
+use crate::attempt::{Attempt, Attempts, LATE_EFFECTS, Pending, stale};
+use crate::core::{Core, Halt, edge};
+use crate::failure::Failure;
 use crate::mint_error::MintError;
 use crate::running_jobs::{Entry, Progress};
-use crate::stored_job::{Job, Swapping};
+use crate::stored_job::{Job, Record, Stage, Swapping, plain_commit};
 
 /// The shortest pause between two looks.
 const FIRST_LOOK: Duration = Duration::from_secs(1);
@@ -29,6 +31,7 @@ impl Core {
         let mint = self.mints.get(&swapping.mint_url)?;
         let now = self.clock.monotonic();
         if let Some(pending) = &mut attempts.pending
+            && !swapping.refused
             && pending.is_due(now)
         {
             // The mint may have its signatures all the same, or swap what it calls pending.
@@ -37,7 +40,16 @@ impl Core {
             return self.swap(entry, job, swapping, attempts).await;
         }
         match self.state(&mint, swapping.ys()?, swapping.auth.as_ref()).await {
+            // It is not our request that the mint works on.
+            Ok(TokenState::Pending) if swapping.refused && self.is_given_up(entry, attempts) => {
+                self.end_refused(entry, job, swapping, &mint, Failure::Pending).await
+            }
             Ok(TokenState::Pending) => Ok(self.is_pending(attempts)),
+            Ok(TokenState::Spent) if swapping.refused => {
+                self.end_refused(entry, job, swapping, &mint, Failure::AlreadySpent).await
+            }
+            // Another request is sent, of which nothing is known until there is a response.
+            Ok(TokenState::Unspent) if swapping.refused => self.store_refused(job, swapping, false).await,
             Ok(TokenState::Unspent | TokenState::Spent) => {
                 if entry.is_parked() {
                     entry.report(Progress::Working(None));
@@ -51,7 +63,27 @@ impl Core {
         }
     }
 
-    /// The inputs are pending.
+    /// Whether a job gives up whose requests were all refused, while its inputs are pending: after five minutes, or at once
+    /// when too many wait.
+    fn is_given_up(&self, entry: &Entry, attempts: &Attempts) -> bool {
+        match &attempts.pending {
+            Some(pending) => self.clock.monotonic().saturating_sub(pending.since) >= LATE_EFFECTS,
+            None => !self.jobs.try_park(entry, self.options.max_jobs_per_mint),
+        }
+    }
+
+    /// Stores whether the mint has refused each request of the job.
+    pub(crate) async fn store_refused(&self, job: &Job, swapping: &Swapping, refused: bool) -> Result<Attempt, Halt> {
+        let stage = Stage::Swapping(Box::new(Swapping { refused, ..swapping.clone() }));
+        let record = Record { stage, ..(*job.record).clone() };
+        let commit = plain_commit(job.id, job.revision, self.now(), &record)?;
+        edge!("tickets-before-refused");
+        let revision = self.commit(commit).await?.map_err(stale)?;
+        edge!("tickets-after-refused");
+        Ok(Attempt::Anew(Job { id: job.id, revision, record: Arc::new(record) }))
+    }
+
+    /// The mint has not decided about the inputs.
     pub(crate) fn is_pending(&self, attempts: &mut Attempts) -> Attempt {
         let now = self.clock.monotonic();
         attempts.pending.get_or_insert(Pending { since: now, tried_at: now });

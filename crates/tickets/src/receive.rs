@@ -92,6 +92,7 @@ impl Core {
                 own_inputs: false,
                 inputs: checked.proofs.clone(),
                 outputs,
+                refused: false,
             };
             debug_assert_eq!(ids(&swapping).map(|ids| ids.len()).ok(), Some(ys.len()));
             let step = FirstStep { swapping, counter, claims: claims.clone(), reserve: Vec::new() };

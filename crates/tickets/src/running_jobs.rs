@@ -13,10 +13,6 @@ use usher_engine::ports::{MintAuthToken, TicketJobId};
 use crate::failure::{Failure, Refusal};
 use crate::stored_job::Ending;
 
-/// How many jobs of one mint may wait for it to decide, for each that may work: a mint that never decides does not take the
-/// places of others.
-const PARKED: usize = 4;
-
 /// When there are as many jobs as there may be in all, a mint of which fewer than one part in so many of them wait can still have
 /// another.
 const FAIR: usize = 64;
@@ -215,12 +211,10 @@ impl Jobs {
         if let Some(limits) = limits {
             let of_mint = jobs.values().filter(|entry| entry.mint_url == mint_url);
             let (parked, working): (Vec<_>, Vec<_>) = of_mint.partition(|entry| entry.is_parked());
-            let pending = parked.iter().filter(|entry| matches!(*entry.progress.borrow(), Progress::Pending)).count();
             let busy = jobs.values().filter(|entry| !entry.is_parked()).count();
             if busy >= limits.in_all
                 || jobs.len() >= limits.in_all && parked.len() >= limits.in_all / FAIR
                 || working.len() >= limits.per_mint
-                || pending >= limits.per_mint.saturating_mul(PARKED)
             {
                 return Err(Refusal::Overloaded);
             }
@@ -243,6 +237,19 @@ impl Jobs {
 
     pub(crate) fn remove(&self, id: TicketJobId) {
         self.0.lock().remove(&id);
+    }
+
+    /// Lets a job wait until its mint has decided about its inputs; false if as many of the mint wait already as may.
+    pub(crate) fn try_park(&self, job: &Entry, most: usize) -> bool {
+        let jobs = self.0.lock();
+        let is_pending = |entry: &&Arc<Entry>| {
+            entry.mint_url == job.mint_url && matches!(*entry.progress.borrow(), Progress::Pending)
+        };
+        let has_room = jobs.values().filter(is_pending).count() < most;
+        if has_room {
+            job.report(Progress::Pending);
+        }
+        has_room
     }
 
     /// How many run, by mint.

@@ -152,6 +152,10 @@ pub(crate) struct Swapping {
     pub(crate) own_inputs: bool,
     pub(crate) inputs: Vec<Proof>,
     pub(crate) outputs: Outputs,
+    /// The mint has clearly refused each request that was sent, so that none has an effect. Taken back before another one is
+    /// sent.
+    #[serde(default)]
+    pub(crate) refused: bool,
 }
 
 impl Swapping {

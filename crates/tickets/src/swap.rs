@@ -75,34 +75,23 @@ impl Core {
         if let Some(signatures) = self.restored(&mint, &swapping.outputs, swapping).await? {
             return self.finish_swap(entry, job, swapping, &mint, signatures).await;
         }
-        let states = mint.client.check_state(swapping.ys()?, swapping.auth.as_ref()).await?;
-        match together(states.iter().map(|state| state.state)) {
-            TokenState::Pending => {
-                let now = self.clock.monotonic();
-                if matches!(error, MintError::Refused(_))
-                    && !attempts.uncertain
-                    && now.saturating_sub(*attempts.refused_since.get_or_insert(now)) >= LATE_EFFECTS
-                {
-                    // It is not our request that the mint works on.
-                    edge!("tickets-before-failure");
-                    return self.fail(job, Failure::Pending, true).await;
-                }
-                return Ok(self.is_pending(attempts));
+        match self.state_of_inputs(&mint, swapping).await? {
+            TokenState::Unspent => {}
+            // Nothing was done, and somebody else spends them. It is stored, so that it is known after a restart as well.
+            TokenState::Pending | TokenState::Spent
+                if matches!(error, MintError::Refused(_)) && !attempts.uncertain =>
+            {
+                return self.store_refused(job, swapping, true).await;
             }
+            TokenState::Pending => return Ok(self.is_pending(attempts)),
             TokenState::Spent => {
                 // Whether it was us is known only now: the mint marks inputs as spent after it has kept its signatures.
                 if let Some(signatures) = self.restored(&mint, &swapping.outputs, swapping).await? {
                     return self.finish_swap(entry, job, swapping, &mint, signatures).await;
                 }
-                edge!("tickets-before-failure");
-                if !swapping.own_inputs {
-                    return self.fail(job, Failure::AlreadySpent, false).await;
-                }
-                let spent = |state: &&cashu::ProofState| state.state == cashu::State::Spent;
-                let spent = states.iter().filter(spent).map(|state| token::proof_id(&state.y)).collect();
-                return self.set_aside(job, swapping, spent).await;
+                attempts.warn_of_lost_signatures(job, &swapping.mint_url, token::sum(&swapping.inputs), &swapping.unit);
+                return Ok(self.is_pending(attempts));
             }
-            TokenState::Unspent => {}
         }
         if error.concerns_keyset() && self.has_other_keyset(&mint, &swapping.unit, swapping.outputs.keyset).await? {
             let anew = self.swap_anew(job, swapping, &mint).await?;
@@ -128,10 +117,41 @@ impl Core {
         !attempts.uncertain || now.saturating_sub(since) >= LATE_EFFECTS
     }
 
+    /// Ends a job whose requests were all refused, because of what the mint says of its inputs.
+    pub(crate) async fn end_refused(
+        &self,
+        entry: &Entry,
+        job: &Job,
+        swapping: &Swapping,
+        mint: &Mint,
+        failure: Failure,
+    ) -> Result<Attempt, Halt> {
+        let _slot = mint.slots.acquire().await.map_err(|_| Halt::Stopped)?;
+        if let Some(signatures) = self.restored(mint, &swapping.outputs, swapping).await? {
+            return self.finish_swap(entry, job, swapping, mint, signatures).await;
+        }
+        edge!("tickets-before-failure");
+        if failure != Failure::AlreadySpent || !swapping.own_inputs {
+            // That is the mint's word: the same id asks again.
+            return self.fail(job, failure, true).await;
+        }
+        let states = mint.client.check_state(swapping.ys()?, swapping.auth.as_ref()).await?;
+        let spent = states.iter().filter(|state| state.state == cashu::State::Spent);
+        let spent: Vec<_> = spent.map(|state| token::proof_id(&state.y)).collect();
+        if spent.is_empty() {
+            return Err(wrong("it says that tickets are spent, and then that they are not").into());
+        }
+        self.set_aside(job, swapping, spent).await
+    }
+
+    async fn state_of_inputs(&self, mint: &Mint, swapping: &Swapping) -> Result<TokenState, Halt> {
+        let states = mint.client.check_state(swapping.ys()?, swapping.auth.as_ref()).await?;
+        Ok(together(states.iter().map(|state| state.state)))
+    }
+
     /// Whether the mint says that an input is spent, or is being spent.
     async fn is_any_spent(&self, mint: &Mint, swapping: &Swapping) -> Result<bool, Halt> {
-        let states = mint.client.check_state(swapping.ys()?, swapping.auth.as_ref()).await?;
-        Ok(together(states.iter().map(|state| state.state)) != TokenState::Unspent)
+        Ok(self.state_of_inputs(mint, swapping).await? != TokenState::Unspent)
     }
 
     /// The signatures of all outputs, if the mint has signed them for this swap.

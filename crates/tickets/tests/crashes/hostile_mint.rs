@@ -25,8 +25,13 @@ async fn nothing_is_lost_between_setting_aside_and_coming_back() {
     let (world, proxy) = faulty_world().await;
     let mut wallet = world.wallet().await;
     world.fund(&wallet, "multi", 63).await;
-    for edge in ["tickets-before-set-aside", "tickets-after-set-aside", "tickets-before-return", "tickets-after-return"]
-    {
+    for edge in [
+        "tickets-after-refused",
+        "tickets-before-set-aside",
+        "tickets-after-set-aside",
+        "tickets-before-return",
+        "tickets-after-return",
+    ] {
         false_spent(&world, &proxy).await;
         let (job, terms) = (id(), world.withdraw_terms("multi", 40));
         fail::cfg(edge, "1*return").unwrap();

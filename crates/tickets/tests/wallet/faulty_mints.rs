@@ -343,3 +343,77 @@ async fn spent_checks_are_batched() {
     assert!(requests < 50, "{requests} requests");
     wallet.close().await;
 }
+
+/// The response to a swap or to a mint request is lost, and then the mint says for a while that it has signed nothing, although
+/// the inputs are spent. The job's own request may have spent them: it is not ended on the mint's word.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn after_a_lost_response_a_mint_that_finds_no_signatures_is_asked_again() {
+    let (world, proxy) = world(MintOptions::new()).await;
+    let mut wallet = impatient(&world).await;
+    world.fund(&wallet, "sat", 8).await;
+    for restarts in [false, true] {
+        let token = world.token(&wallet, "sat", 4).await;
+        let unproven = without_dleq(&world.token(&wallet, "sat", 2).await);
+        let before = world.balance(&wallet, "sat").await;
+        let jobs = [id(), id(), id(), id()];
+        proxy.set(MintRoute::Restore, Fault::False(FalseResponse::NothingToRestore));
+        let (redeem, verify) = (world.receive_terms(&token, "sat", 4), world.receive_terms(&unproven, "sat", 2));
+        let withdraw = world.withdraw_terms("sat", 3);
+        proxy.once(MintRoute::Swap, Fault::ActAndDrop);
+        let lost = wallet.redeem(jobs[0], &redeem).await;
+        assert!(matches!(lost, Err(TicketError::Pending | TicketError::TimedOut)), "{lost:?}");
+        proxy.once(MintRoute::Swap, Fault::ActAndDrop);
+        let lost = wallet.verify(jobs[1], &verify).await;
+        assert!(matches!(lost, Err(TicketError::Pending | TicketError::TimedOut)), "{lost:?}");
+        proxy.once(MintRoute::Swap, Fault::ActAndDrop);
+        let lost = wallet.withdraw(jobs[2], &withdraw).await;
+        assert!(matches!(lost, Err(TicketError::Pending | TicketError::TimedOut)), "{lost:?}");
+        proxy.once(MintRoute::Mint, Fault::ActAndDrop);
+        let lost = wallet.mint(jobs[3], &world.mint_terms("sat", 1)).await;
+        assert!(matches!(lost, Err(TicketError::InvalidResponse(_))), "{lost:?}");
+        if restarts {
+            wallet.close().await;
+            wallet = impatient(&world).await;
+            tokio::time::sleep(Duration::from_secs(2)).await;
+        }
+        assert_eq!(wallet.unfinished_jobs(), 4);
+        assert!(wallet.balances().await.unwrap().iter().all(|balance| balance.set_aside == 0));
+        proxy.heal();
+        assert_eq!(wallet.redeem(jobs[0], &redeem).await.unwrap(), 4);
+        let out = [
+            wallet.verify(jobs[1], &verify).await.unwrap(),
+            wallet.withdraw(jobs[2], &withdraw).await.unwrap(),
+            minted(wallet.mint(jobs[3], &world.mint_terms("sat", 1)).await),
+        ];
+        assert_eq!(unspent(&wallet, &out).await, 2 + 3 + 1);
+        for (token, amount) in out.iter().zip([2, 3, 1]) {
+            assert_eq!(wallet.redeem(id(), &world.receive_terms(token, "sat", amount)).await.unwrap(), amount);
+        }
+        assert_eq!(world.balance(&wallet, "sat").await, before + 4 + 2 + 1);
+    }
+    wallet.close().await;
+}
+
+/// The mint clearly refuses a swap, and calls the token spent. That ends the job, but only on the mint's word: the same id asks
+/// it again.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_token_that_was_falsely_called_spent_can_be_redeemed_with_the_same_id() {
+    let (world, proxy) = world(MintOptions::new()).await;
+    let wallet = impatient(&world).await;
+    let token = world.token(&wallet, "sat", 9).await;
+    let (job, terms) = (id(), world.receive_terms(&token, "sat", 9));
+    let spent = Fault::False(FalseResponse::ProofState("SPENT"));
+    for swaps in [false, true] {
+        // Before anything is stored, and after the swap was refused.
+        if swaps {
+            proxy.pass(MintRoute::CheckState);
+            proxy.set(MintRoute::Swap, refuse(400, 11001));
+        }
+        proxy.set(MintRoute::CheckState, spent.clone());
+        let refused = wallet.redeem(job, &terms).await;
+        assert!(matches!(refused, Err(TicketError::Token(TokenFault::AlreadySpent))), "{refused:?}");
+        proxy.heal();
+    }
+    assert_eq!(wallet.redeem(job, &terms).await.unwrap(), 9);
+    wallet.close().await;
+}

@@ -8,7 +8,7 @@ use usher_engine::ports::{TicketError, TicketJobId, TicketWallet as _, Token, To
 use usher_faults::mint::{Fault, MintRoute};
 use usher_tickets::CashuWallet;
 
-use crate::fixture::{World, faulty_world, id, points, settled, without_dleq};
+use crate::fixture::{LONG, World, faulty_world, id, points, settled, without_dleq};
 
 /// Tokens that are pending.
 const TOKENS: usize = 12;
@@ -123,4 +123,60 @@ async fn jobs_whose_own_requests_are_pending_leave_their_places_and_ask_together
         }
         second.close().await;
     }
+}
+
+/// Waits until no more than these jobs are unfinished.
+async fn fall_to(jobs: usize, wallet: &CashuWallet) {
+    let fewer = async {
+        while wallet.unfinished_jobs() > jobs {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    tokio::time::timeout(LONG, fewer).await.expect("those that are too many end");
+    assert_eq!(wallet.unfinished_jobs(), jobs);
+}
+
+/// The mint clearly refuses swaps of tokens that it then holds as pending, for longer than anybody waits: more of them than
+/// may work at a time. They are few that wait, nothing else is refused, and they are given up by the same rule after a restart.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn refused_jobs_with_pending_inputs_make_room_for_others() {
+    const PLACES: usize = 4;
+    let (world, proxy) = faulty_world().await;
+    let first = wallet(&world, PLACES).await;
+    let stuck = tokens(&world, &first).await;
+    let good = [world.token(&first, "multi", 5).await, world.token(&first, "multi", 6).await];
+    settled(&first).await;
+    // Unspent when they are looked at first, pending when they are swapped.
+    for token in &stuck {
+        proxy.once(MintRoute::CheckState, Fault::Delay(Duration::ZERO));
+        proxy.hold(points(token), "PENDING");
+        let redeemed = first.redeem(id(), &world.receive_terms(token, "multi", 0)).await;
+        assert!(
+            matches!(redeemed, Err(TicketError::Pending | TicketError::Token(TokenFault::Pending))),
+            "{redeemed:?}"
+        );
+    }
+    fall_to(PLACES, &first).await;
+    assert_eq!(first.redeem(id(), &world.receive_terms(&good[0], "multi", 5)).await.unwrap(), 5);
+    world.token(&first, "multi", 1).await;
+    first.withdraw(id(), &world.withdraw_terms("multi", 1)).await.unwrap();
+    first.close().await;
+
+    // What was refused is known after a restart as well: half as many may wait, and the others end.
+    let second = wallet(&world, PLACES / 2).await;
+    fall_to(PLACES / 2, &second).await;
+    assert_eq!(second.redeem(id(), &world.receive_terms(&good[1], "multi", 6)).await.unwrap(), 6);
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    assert_eq!(second.unfinished_jobs(), PLACES / 2);
+    // The mint decides that nobody has spent them.
+    proxy.heal();
+    settled(&second).await;
+    for token in &stuck {
+        let state = second.token_state(token).await.unwrap();
+        if state == TokenState::Unspent {
+            assert_eq!(second.redeem(id(), &world.receive_terms(token, "multi", 0)).await.unwrap(), 3);
+        }
+    }
+    assert_eq!(world.balance(&second, "multi").await, 5 + 6 - 1 + 3 * TOKENS as u64);
+    second.close().await;
 }

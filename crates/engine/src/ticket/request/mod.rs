@@ -311,7 +311,8 @@ impl TicketRequest {
         let (reason, worthless) = match failure {
             TicketError::Token(fault) => (
                 format!("the user's token is refused: {fault}"),
-                matches!(fault, TokenFault::Malformed | TokenFault::Forged | TokenFault::AlreadySpent),
+                // That it is spent is only the mint's word.
+                matches!(fault, TokenFault::Malformed | TokenFault::Forged),
             ),
             failure => (format!("the user's token could not be checked: {failure}"), false),
         };

@@ -173,7 +173,7 @@ fn a_token_that_is_not_what_was_asked_for_is_refused_and_returned_if_it_may_be_w
     let cases = [
         (TokenFault::Malformed, "it is not a Cashu token", false),
         (TokenFault::Forged, "the mint has not signed it", false),
-        (TokenFault::AlreadySpent, "it is already spent", false),
+        (TokenFault::AlreadySpent, "it is already spent", true),
         (TokenFault::TooLarge { limit: 1000, of: "proofs" }, "it has more than 1000 proofs", true),
         (TokenFault::OtherMint, "it is of another mint", true),
         (TokenFault::OtherUnit, "it is in another unit", true),
