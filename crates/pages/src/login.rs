@@ -200,10 +200,20 @@ pub(crate) async fn prove(State(pages): State<PagesState>, at: AtLogin, headers:
 /// `POST /login/{stream_id}/{secret}/decline`
 pub(crate) async fn decline(State(pages): State<PagesState>, at: AtLogin) -> Response {
     match pages.engine.logins().decline(at.login, &at.secret, at.browser.as_deref()).await {
+        // Nothing may be left of it.
+        Ok(view) if view.is_visit => {
+            let _turn = pages.turn().await;
+            show_login(&pages, &at, &view)
+        }
         // The page shows the outcome, whichever it is.
-        Ok(()) | Err(LoginPageError::Over) => page::see_other(&at.address),
+        Ok(_) | Err(LoginPageError::Over) => page::see_other(&at.address),
         Err(error) => at.refused(&pages, &error).await,
     }
+}
+
+/// `GET /login/{stream_id}/{secret}/decline`: the browser goes back to what followed the form.
+pub(crate) async fn decline_again(at: AtLogin) -> Response {
+    page::see_other(&at.address)
 }
 
 fn show_login(pages: &PagesState, at: &AtLogin, view: &LoginView) -> Response {

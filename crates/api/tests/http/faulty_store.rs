@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use tokio::sync::watch;
 use usher_engine::ports::{
     AllCommitted, Commit, CorrelationKey, IdempotencyKey, IdempotencyRecord, IdempotencyStore, NewIdempotencyRecord,
-    OpenOperation, OutboxMessage, SignerSession, Store, StoreError, StoredOperation,
+    OpenOperation, OperationKind, OutboxMessage, SignerSession, Store, StoreError, StoredOperation,
 };
 use usher_engine::{Event, StreamId, UnixMillis};
 use usher_protocol::PublicKey;
@@ -136,6 +136,15 @@ impl Store for FaultyStore {
 
     async fn user_relays(&self, main_key: &PublicKey) -> Result<Vec<String>, StoreError> {
         self.inner.user_relays(main_key).await
+    }
+
+    async fn remove_eventless(
+        &self,
+        kind: OperationKind,
+        finished_before: UnixMillis,
+        limit: usize,
+    ) -> Result<usize, StoreError> {
+        self.inner.remove_eventless(kind, finished_before, limit).await
     }
 
     async fn remove_without_events(&self, ids: Vec<StreamId>) -> Result<(), StoreError> {

@@ -102,6 +102,7 @@ impl Engine {
             reusable: reusable_logins.clone(),
             index: core.index.clone(),
             store: core.store.clone(),
+            tasks: core.tasks.clone(),
         });
         let endless = Members::Endless(OperationKind::KeyHandshake);
         let reusable_handshakes = Arc::new(OpenSet::new(endless, core.index.clone()));

@@ -352,6 +352,10 @@ impl Store for MemoryStore {
         Ok(())
     }
 
+    async fn remove_eventless(&self, _: OperationKind, _: UnixMillis, _: usize) -> Result<usize, StoreError> {
+        Ok(0)
+    }
+
     async fn remove_events(&self, _: StreamId, _: UnixMillis, _: usize) -> Result<usize, StoreError> {
         Ok(0)
     }

@@ -7,7 +7,7 @@
 //! on a phone that shows the wallet just now. When there is none that may end, another cannot begin. Each visitor has a part
 //! of the room at most ([`VisitorShares`]), and makes room among their own logins first.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,16 +15,13 @@ use parking_lot::Mutex;
 
 use super::visitor_shares::VisitorShares;
 use crate::ports::Clock;
-use crate::{StreamId, UnixMillis, Visitor};
+use crate::{StreamId, Visitor};
 
 /// Most of them, with the default of `limits.max_open_streams`.
 const MOST: usize = 20_000;
 
 /// How many of the operations that may be open they may be: one in so many.
 const SHARE: usize = 4;
-
-/// How many logins that ended without an event are remembered for their removal, in times the most that are open.
-const MOST_ENDED: usize = 8;
 
 /// How long a login makes no room after its page was last seen, or has waited. A page without JavaScript
 /// loads itself every 5 s; this is for a phone that shows the wallet meanwhile. So long is the whole room in use at least, and
@@ -61,8 +58,6 @@ struct Table {
     unused: HashMap<StreamId, Unused>,
     /// Those that no page waits for, the one that was seen least recently first.
     idle: BTreeMap<u64, StreamId>,
-    /// Those that have ended without an event, the one that ended first first.
-    ended: VecDeque<(UnixMillis, StreamId)>,
 }
 
 struct Unused {
@@ -90,8 +85,8 @@ impl BrowserLogins {
     }
 
     fn with_most(most: usize, clock: Arc<dyn Clock>) -> Self {
-        let (unused, idle, ended) = (HashMap::new(), BTreeMap::new(), VecDeque::new());
-        let table = Table { most, visitors: VisitorShares::new(most), seen: 0, unused, idle, ended };
+        let (unused, idle) = (HashMap::new(), BTreeMap::new());
+        let table = Table { most, visitors: VisitorShares::new(most), seen: 0, unused, idle };
         Self(Arc::new(Inner { clock, table: Mutex::new(table) }))
     }
 
@@ -167,35 +162,9 @@ impl BrowserLogins {
         self.0.table.lock().change(id, now, change);
     }
 
-    /// Somebody has named a key in this login, or it has ended.
-    pub(crate) fn remove(&self, id: StreamId) {
-        self.0.table.lock().remove(id);
-    }
-
-    /// This login has ended, and nobody has named a key.
-    pub(crate) fn end(&self, id: StreamId, now: UnixMillis) {
-        // One that has made room is removed at once by who chose it.
-        let was_open = self.0.table.lock().remove(id);
-        if was_open {
-            self.remember_ended(id, now);
-        }
-    }
-
-    /// This login has ended and has no events.
-    pub(crate) fn remember_ended(&self, id: StreamId, now: UnixMillis) {
-        let mut table = self.0.table.lock();
-        table.ended.push_back((now, id));
-        if table.ended.len() > table.most.saturating_mul(MOST_ENDED) {
-            // It stays for as long as all operations do.
-            table.ended.pop_front();
-        }
-    }
-
-    /// Takes up to `limit` logins that ended before this time.
-    pub(crate) fn take_ended(&self, before: UnixMillis, limit: usize) -> Vec<StreamId> {
-        let ended = &mut self.0.table.lock().ended;
-        let old = ended.iter().take_while(|(at, _)| *at < before).take(limit).count();
-        ended.drain(..old).map(|(_, id)| id).collect()
+    /// Somebody has named a key in this login, or it has ended. Returns whether it was one of them.
+    pub(crate) fn remove(&self, id: StreamId) -> bool {
+        self.0.table.lock().remove(id)
     }
 }
 

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::pages::{LoginPageError, Logins, OpenedLogin};
+use super::pages::{LoginPageError, LoginView, Logins, OpenedLogin};
 use super::start::{BrowserLogin, BrowserLoginStarted, LoginVisit};
 use crate::kernel::errors::StartError;
 use crate::ports::StoreError;
@@ -106,7 +106,8 @@ impl Logins {
         self.page_work(ask).await
     }
 
-    /// The user does not want to log in.
+    /// The user does not want to log in. Returns what the page shows now: a login at a reusable login, in which nobody has named a
+    /// key, has no page any more.
     ///
     /// # Errors
     /// [`LoginPageError`].
@@ -115,7 +116,7 @@ impl Logins {
         id: StreamId,
         page_secret: &str,
         browser: Option<&str>,
-    ) -> Result<(), LoginPageError> {
+    ) -> Result<Box<LoginView>, LoginPageError> {
         let (logins, secret, browser) = (Arc::clone(self), page_secret.to_owned(), browser.map(str::to_owned));
         self.page_work(async move { logins.decline_now(id, &secret, browser.as_deref()).await }).await
     }

@@ -217,6 +217,9 @@ pub struct Login {
     /// What the wallet has granted, until the app redeems the code.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     grant: Option<Box<Grant>>,
+    /// See [`leaves_nothing`](Self::leaves_nothing).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    ended_untouched: bool,
     #[serde(flatten)]
     state: LoginState,
 }
@@ -328,6 +331,7 @@ impl Login {
             challenge_seconds: terms.challenge_ttl.as_secs(),
             service_proof: terms.service_proof,
             asked: None,
+            ended_untouched: false,
             signer: None,
             grant: None,
             state: LoginState::Waiting,
@@ -394,6 +398,11 @@ impl Login {
     /// Whether somebody has named a key.
     pub const fn has_user(&self) -> bool {
         self.asked.is_some() || matches!(self.state, LoginState::Proven { .. } | LoginState::Approved { .. })
+    }
+
+    /// Whether it has ended at a reusable login, and nothing had happened there.
+    pub const fn leaves_nothing(&self) -> bool {
+        self.ended_untouched
     }
 
     /// The key that is asked for a proof.
@@ -510,6 +519,8 @@ impl Login {
 
     /// Nothing will change any more, and no signer is asked.
     fn end(&mut self, state: LoginState) {
+        let has_failed = matches!(state, LoginState::Declined | LoginState::Expired);
+        self.ended_untouched = has_failed && self.reusable().is_some() && self.is_untouched();
         self.state = state;
         self.signer = None;
     }

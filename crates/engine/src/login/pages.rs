@@ -321,11 +321,11 @@ impl Logins {
             login.bind(new_browser.clone());
             let page = self.page(id, &login, parent, Some(new_browser));
             let change = Change::step(id, revision, Operation::Login(login), Vec::new());
-            match self.starter.committer.commit(change, self.core.clock.now(), Cause::Request(None)).await? {
-                None => return Ok(page),
-                // Something happened meanwhile: it is read again.
-                Some(_) => {}
+            let conflict = self.starter.committer.commit(change, self.core.clock.now(), Cause::Request(None)).await?;
+            if conflict.is_none() {
+                return Ok(page);
             }
+            // Something happened meanwhile: it is read again.
         }
     }
 
@@ -392,9 +392,19 @@ impl Logins {
         id: StreamId,
         page_secret: &str,
         browser: Option<&str>,
-    ) -> Result<(), LoginPageError> {
+    ) -> Result<Box<LoginView>, LoginPageError> {
         let now = self.core.clock.now();
-        self.change(id, page_secret, browser, |login| Ok(login.decline(now)?)).await
+        let declined = self.starter.committer.modify(
+            Operation::Login,
+            || async { self.own_open(id, page_secret, browser).await.map(Some) },
+            |login, _| Ok(Modified::changed(login.decline(now)?, login.clone())),
+        );
+        let login = declined.await?.ok_or(LoginPageError::NotFound)?;
+        match self.parent(&login).await? {
+            // It may have been closed a moment ago: then the commit has ended this one instead.
+            Some(Parent { is_closed: true, .. }) => Err(LoginPageError::Over),
+            parent => Ok(Box::new(self.view(id, &login, parent))),
+        }
     }
 
     /// Forgets the remote signer that a user has logged in with: it is asked no more when they are to prove their key again.
@@ -446,10 +456,13 @@ impl Logins {
             |login, _| Ok(Modified::changed(change(login)?, login.reusable().is_some())),
         );
         let is_visit = changed.await?.unwrap_or_default();
+        if !is_visit {
+            return Ok(());
+        }
         // The reusable login may have been closed a moment ago: then the commit has ended this one instead.
-        let ended = if is_visit { self.find(id).await? } else { None };
-        let is_cut_off = ended.is_some_and(|(_, _, login)| login.state() == LoginState::Expired);
-        if is_cut_off { Err(LoginPageError::Over) } else { Ok(()) }
+        let stored = self.find(id).await?;
+        let goes_on = stored.is_some_and(|(_, _, login)| login.state() != LoginState::Expired);
+        if goes_on { Ok(()) } else { Err(LoginPageError::Over) }
     }
 
     /// The open login of a page that belongs to this browser, and its revision.
@@ -472,11 +485,15 @@ impl Logins {
     }
 
     fn page(&self, id: StreamId, login: &Login, parent: Option<Parent>, new_browser: Option<String>) -> OpenedLogin {
+        OpenedLogin::Page { view: Box::new(self.view(id, login, parent)), new_browser }
+    }
+
+    fn view(&self, id: StreamId, login: &Login, parent: Option<Parent>) -> LoginView {
         let now = self.core.clock.now();
         let is_visit = parent.is_some();
         let is_cut_off = parent.as_ref().is_some_and(|parent| parent.cuts_off(login));
         let start_again = parent.and_then(Parent::open_page).filter(|_| !login.state().is_open());
-        let view = LoginView {
+        LoginView {
             state: if is_cut_off { LoginState::Expired } else { login.state() },
             wallet_url: self.urls.url(login.token(), false),
             unsigned_proof: self.challenge(id, login).template(now.secs()),
@@ -493,8 +510,7 @@ impl Logins {
                 status: signer.status().clone(),
                 address: self.signer.as_ref().and_then(|signers| signers.address(signer.session())),
             }),
-        };
-        OpenedLogin::Page { view: Box::new(view), new_browser }
+        }
     }
 
     fn challenge(&self, id: StreamId, login: &Login) -> LoginChallenge {
@@ -503,7 +519,9 @@ impl Logins {
     }
 
     async fn find_page(&self, id: StreamId, page_secret: &str) -> Result<Option<Stored<Login>>, StoreError> {
-        Ok(self.find(id).await?.filter(|(_, _, login)| is_same_secret(login.page_secret(), page_secret)))
+        let found = self.find(id).await?.filter(|(_, _, login)| is_same_secret(login.page_secret(), page_secret));
+        // One that leaves nothing is removed a moment after its end.
+        Ok(found.filter(|(_, _, login)| !login.leaves_nothing()))
     }
 
     /// The reusable login that a login is at; `None` if it is at none.

@@ -11,9 +11,9 @@ use parking_lot::Mutex;
 use usher_protocol::PublicKey;
 
 use super::browser_logins::BrowserLogins;
+use crate::StreamId;
 use crate::operations::Login;
 use crate::ports::Clock;
-use crate::{StreamId, UnixMillis};
 
 /// How many of the operations that may be open may be logins in which a wallet is asked: one in so many.
 const SHARE: usize = 4;
@@ -88,15 +88,11 @@ impl ReusableLogins {
         self.0.open.lock().set(reusable, id, Some(login.asked_key().map(|key| key.to_bytes())));
     }
 
-    /// It has ended. Its row goes when its page has been seen: its events are another's.
-    pub(crate) fn ended(&self, id: StreamId, reusable: StreamId, login: &Login, now: UnixMillis) {
+    /// It has ended. Returns whether nobody had named a key: then it leaves nothing, and anybody can have begun it. One that
+    /// makes room is not among them any more: who has chosen it removes it.
+    pub(crate) fn ended(&self, id: StreamId, reusable: StreamId) -> bool {
         self.0.open.lock().set(reusable, id, None);
-        if login.has_user() {
-            self.0.unused.remove(id);
-            self.0.unused.remember_ended(id, now);
-        } else {
-            self.0.unused.end(id, now);
-        }
+        self.0.unused.remove(id)
     }
 
     /// These logins are about to be committed. Each names its user on the stream of its reusable login, so of two commits for
@@ -180,12 +176,11 @@ mod tests {
     use usher_protocol::{Keys, SecretKey};
 
     use super::*;
-    use crate::Visitor;
     use crate::operations::{LoginOrigin, LoginTerms};
     use crate::testing::ManualClock;
+    use crate::{UnixMillis, Visitor};
 
     const NOW: UnixMillis = UnixMillis(1_800_000_000_000);
-    const MINUTE: Duration = Duration::from_secs(60);
 
     fn logins() -> (ReusableLogins, Arc<ManualClock>) {
         let clock = Arc::new(ManualClock::at(NOW));
@@ -236,13 +231,12 @@ mod tests {
         assert_eq!(logins.make_room(), Some(id(12)));
         assert_eq!(logins.make_room(), None, "it is named once");
         logins.stepped(id(11), poster, &asking(poster), false);
-        logins.ended(id(30), door, &asking(door), NOW);
-        logins.ended(id(30), door, &asking(door), NOW);
+        assert!(!logins.ended(id(30), door) && !logins.ended(id(30), door));
         assert_eq!(logins.make_room(), None, "it ends once");
         logins.stepped(id(14), poster, &asking(poster), false);
         assert_eq!(logins.make_room(), Some(id(11)));
         assert_eq!((logins.of(poster).len(), logins.of(door).len()), (10, 0));
-        assert_eq!(logins.unused().take_ended(NOW.plus(MINUTE), 9), [id(30), id(30)], "their rows are removed");
+        assert!(logins.ended(id(15), poster) && !logins.ended(id(15), poster), "nobody has named a key");
     }
 
     #[test]
@@ -273,8 +267,7 @@ mod tests {
         }
         clock.turn(Duration::from_secs(90));
         assert_eq!(logins.unused().make_room(Visitor::Loopback), Ok(vec![id(10)]));
-        logins.ended(id(10), poster, &login(poster), NOW);
+        assert!(!logins.ended(id(10), poster), "who chose it removes it");
         assert_eq!(logins.of(poster), [id(11)]);
-        assert_eq!(logins.unused().take_ended(NOW.plus(MINUTE), 9), [], "who chose it removes it");
     }
 }

@@ -4,17 +4,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use tracing::warn;
+use tracing::{debug, warn};
 
 use super::browser_logins::BrowserLogins;
 use super::reusable_logins::ReusableLogins;
 use crate::kernel::index::Index;
 use crate::kernel::observer::{Chore, CommittedStep, Observer};
+use crate::kernel::tasks::Tasks;
 use crate::operations::{Login, Operation};
-use crate::ports::{OpenOperation, Store};
+use crate::ports::{OpenOperation, OperationKind, Store};
 use crate::{StreamId, UnixMillis};
 
-/// How long a login that a browser has begun is kept after it has ended without an event, for the page that says so.
+/// How long a login without events is kept after its end, for the page that says so and for the protocol that has begun it.
 const EVENTLESS_LOGINS_KEPT: Duration = Duration::from_secs(3600);
 
 /// Rows removed in one transaction at most, so that commits of operations do not wait for long.
@@ -26,6 +27,7 @@ pub(crate) struct LoginTables {
     pub(crate) reusable: ReusableLogins,
     pub(crate) index: Arc<Index>,
     pub(crate) store: Arc<dyn Store>,
+    pub(crate) tasks: Tasks,
 }
 
 const fn login(operation: &Operation) -> Option<&Login> {
@@ -37,10 +39,12 @@ const fn login(operation: &Operation) -> Option<&Login> {
 
 impl Observer for LoginTables {
     fn restored(&self, open: &OpenOperation, read: Option<(u64, &Operation)>, _: UnixMillis) {
-        if let Some(login) = read.and_then(|(_, operation)| login(operation))
-            && let Some(reusable) = login.reusable()
-        {
-            self.reusable.stepped(open.id, reusable, login, true);
+        if let Some(login) = read.and_then(|(_, operation)| login(operation)) {
+            match login.reusable() {
+                Some(reusable) => self.reusable.stepped(open.id, reusable, login, true),
+                None if login.is_unused() => self.browser.add(open.id),
+                None => {}
+            }
         }
     }
 
@@ -58,8 +62,6 @@ impl Observer for LoginTables {
             }
         } else if step.is_new && login.is_unused() {
             self.browser.add(step.id);
-        } else if step.is_finished && step.head.next_index == 0 {
-            self.browser.end(step.id, step.now);
         } else if !login.is_unused() {
             self.browser.remove(step.id);
         }
@@ -69,25 +71,33 @@ impl Observer for LoginTables {
         if let Some(login) = login(step.operation)
             && let Some(reusable) = login.reusable()
         {
-            self.reusable.ended(step.id, reusable, login, step.now);
+            let is_unused = self.reusable.ended(step.id, reusable);
+            if !is_unused || !login.leaves_nothing() {
+                return;
+            }
+            // At once: anybody can begin and end as many as they like. One that a stop leaves goes with the hourly cleanup.
+            let (store, id) = (Arc::clone(&self.store), step.id);
+            self.tasks.spawn(async move {
+                if let Err(failure) = store.remove_without_events(vec![id]).await {
+                    debug!(stream_id = %id, error = ?failure, "an unused login could not be removed; retrying within 2 h");
+                }
+            });
         }
     }
 }
 
 #[async_trait]
 impl Chore for LoginTables {
-    /// Removes logins that ended without an event.
+    /// Removes logins whose events are another's, or that have none.
     async fn run(&self, _: u64, now: UnixMillis) {
-        for logins in [&self.browser, self.reusable.unused()] {
-            loop {
-                let ended = logins.take_ended(now.minus(EVENTLESS_LOGINS_KEPT), BATCH);
-                if ended.is_empty() {
-                    break;
-                }
-                // Those that could not be removed go when their retention is over.
-                if let Err(failure) = self.store.remove_without_events(ended).await {
+        let before = now.minus(EVENTLESS_LOGINS_KEPT);
+        loop {
+            match self.store.remove_eventless(OperationKind::Login, before, BATCH).await {
+                Ok(BATCH) => {}
+                Ok(_) => return,
+                Err(failure) => {
                     warn!(what = "logins without events", error = ?failure, "cleanup failed; retrying in 1 h");
-                    break;
+                    return;
                 }
             }
         }

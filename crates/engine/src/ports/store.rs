@@ -76,6 +76,15 @@ pub trait Store: Send + Sync {
     /// Removes those of these operations that have finished without an event.
     async fn remove_without_events(&self, ids: Vec<StreamId>) -> Result<(), StoreError>;
 
+    /// Removes operations of this kind that finished before `finished_before` without an event, at most `limit`; returns how
+    /// many.
+    async fn remove_eventless(
+        &self,
+        kind: OperationKind,
+        finished_before: UnixMillis,
+        limit: usize,
+    ) -> Result<usize, StoreError>;
+
     /// Removes the first events of an open stream, at most `limit`; returns how many. Stops before the first event that
     /// happened at `before` or later, that has a delivery (in any state), or that is the newest: the remaining events
     /// have no gap, and the stream's index continues. Does nothing for a stream that is finished or unknown.

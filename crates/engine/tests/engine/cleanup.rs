@@ -80,6 +80,15 @@ impl Store for Stuck {
         self.store.forget_user_signer(main_key).await
     }
 
+    async fn remove_eventless(
+        &self,
+        kind: OperationKind,
+        finished_before: UnixMillis,
+        limit: usize,
+    ) -> Result<usize, StoreError> {
+        self.store.remove_eventless(kind, finished_before, limit).await
+    }
+
     async fn remove_without_events(&self, ids: Vec<StreamId>) -> Result<(), StoreError> {
         self.store.remove_without_events(ids).await
     }

@@ -2,12 +2,15 @@
 
 use crate::common;
 
-use std::time::Duration;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
 
+use common::failing::Failing;
 use common::paying::until;
 use common::reusable::{challenge_for, events, page_secret, poster, scan, sign, state, visit, wallet_url};
 use common::{NOW, Running, approval, handshake, open, options, token, user};
 use usher_engine::operations::LoginState;
+use usher_engine::ports::Store as _;
 use usher_engine::{EngineOptions, LoginPageError, LoginRequest, LoginVisit, ScanLimit, Visitor};
 
 const MINUTE: Duration = Duration::from_secs(60);
@@ -24,8 +27,8 @@ async fn open_logins_are_bounded() {
         for _ in 0..10 {
             visits.push(visit(&usher, &poster).await);
         }
-        let (secret, proxy) = (page_secret(&poster), Visitor::Proxy([10, 0, 0, 1].into()));
-        let refused = usher.engine.logins().visit(poster.stream_id, &secret, &[], proxy).await;
+        let (secret, other) = (page_secret(&poster), Visitor::Network([10, 0, 0, 1].into()));
+        let refused = usher.engine.logins().visit(poster.stream_id, &secret, &[], other).await;
         assert!(matches!(refused, Err(LoginPageError::Busy { retry_after }) if retry_after == MINUTE / 2));
         usher.clock.turn(MINUTE * 3 / 2);
     }
@@ -141,5 +144,56 @@ async fn what_is_accepted_is_what_happened() {
     usher.clock.turn(MINUTE);
     scan(&mut usher, 1, 3).await;
     assert_eq!(events(&usher, poster.stream_id, 5).await.len(), 5);
+    usher.stop().await;
+}
+
+/// Anybody can begin one and end it, as often as they like: nothing is left of it.
+#[tokio::test]
+async fn logins_that_ended_unused_leave_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    let usher = Running::start(store.clone()).await;
+    let poster = poster(&usher).await;
+    let mut ended = Vec::new();
+    for n in 0..60 {
+        let visit = visit(&usher, &poster).await;
+        if n < 40 {
+            let browser = visit.new_browser.as_ref().map(|(browser, _)| browser.as_str());
+            let view = usher.engine.logins().decline(visit.login, &visit.page_secret, browser).await.unwrap();
+            assert_eq!(view.state, LoginState::Declined);
+        }
+        ended.push(visit.login);
+    }
+    usher.clock.turn(MINUTE * 11);
+    for id in &ended {
+        let begun = Instant::now();
+        while store.operation(*id).await.unwrap().is_some() {
+            assert!(begun.elapsed() < Duration::from_secs(30), "it is still there");
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    }
+    usher.stop().await;
+}
+
+/// What a crash leaves of them goes with the cleanup.
+#[tokio::test]
+async fn rows_that_a_crash_leaves_of_unused_logins_are_removed() {
+    let dir = tempfile::tempdir().unwrap();
+    let sqlite = open(dir.path());
+    let store = Failing::on(sqlite.clone());
+    store.keeps_eventless.store(true, Ordering::SeqCst);
+    let usher = Running::start_with(store.clone(), sqlite.clone(), None, options(), NOW, 1).await;
+    let poster = poster(&usher).await;
+    let visit = visit(&usher, &poster).await;
+    let browser = visit.new_browser.as_ref().map(|(browser, _)| browser.as_str());
+    usher.engine.logins().decline(visit.login, &visit.page_secret, browser).await.unwrap();
+    usher.stop().await;
+    assert!(store.operation(visit.login).await.unwrap().is_some());
+    let usher = Running::start_with(store.clone(), sqlite, None, options(), NOW.plus(MINUTE * 61), 2).await;
+    let begun = Instant::now();
+    while store.operation(visit.login).await.unwrap().is_some() {
+        assert!(begun.elapsed() < Duration::from_secs(30), "it is still there");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
     usher.stop().await;
 }

@@ -12,9 +12,9 @@ use tokio::time::{Instant, sleep, sleep_until};
 use usher_engine::event::Event;
 use usher_engine::ports::{
     AllCommitted, Commit, CorrelationKey, Delivery, DeliveryAttempt, DeliveryCounts, DeliveryStatus, DeliveryStore,
-    IdempotencyKey, IdempotencyRecord, IdempotencyStore, NewIdempotencyRecord, OpenOperation, OutboxMessage, ProofId,
-    Retried, SettingStore, SignerSession, Store, StoreError, StoredOperation, StoredProof, StoredTicketJob,
-    TicketBalance, TicketCommit, TicketCommitted, TicketJobId, TicketStore,
+    IdempotencyKey, IdempotencyRecord, IdempotencyStore, NewIdempotencyRecord, OpenOperation, OperationKind,
+    OutboxMessage, ProofId, Retried, SettingStore, SignerSession, Store, StoreError, StoredOperation, StoredProof,
+    StoredTicketJob, TicketBalance, TicketCommit, TicketCommitted, TicketJobId, TicketStore,
 };
 use usher_engine::{StreamId, UnixMillis};
 use usher_protocol::PublicKey;
@@ -157,6 +157,16 @@ impl Store for Disk {
     async fn remove_without_events(&self, ids: Vec<StreamId>) -> Result<(), StoreError> {
         self.write().await?;
         wait(self.inner.remove_without_events(ids))
+    }
+
+    async fn remove_eventless(
+        &self,
+        kind: OperationKind,
+        finished_before: UnixMillis,
+        limit: usize,
+    ) -> Result<usize, StoreError> {
+        self.write().await?;
+        wait(self.inner.remove_eventless(kind, finished_before, limit))
     }
 
     async fn remove_events(&self, stream: StreamId, before: UnixMillis, limit: usize) -> Result<usize, StoreError> {

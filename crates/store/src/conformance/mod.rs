@@ -147,6 +147,7 @@ macro_rules! store_conformance {
             retention {
                 finished_operations_are_removed_completely
                 only_finished_operations_without_events_are_removed_by_id
+                finished_operations_without_events_are_removed_by_kind
                 removal_respects_the_limit
                 open_operations_are_never_removed
                 inbound_events_are_removed_in_batches

@@ -1,7 +1,7 @@
 //! Removes what is past its retention, and nothing else.
 
 use usher_engine::event::NewEvent;
-use usher_engine::ports::{Commit, Conflict, OutboxChange, Retried, UserRelays};
+use usher_engine::ports::{Commit, Conflict, OperationKind, OutboxChange, Retried, UserRelays};
 use usher_engine::{StreamId, UnixMillis};
 
 use super::{
@@ -51,6 +51,25 @@ pub async fn only_finished_operations_without_events_are_removed_by_id(subject: 
     }
     assert_eq!(store.events(id(4), 0, 10).await.unwrap().len(), 2);
     assert_eq!(commit_done(&*store, create(id(1))).await, (1, 0), "it never was");
+}
+
+/// Of one kind, those that ended before a time, the oldest first.
+pub async fn finished_operations_without_events_are_removed_by_kind(subject: impl Subject) {
+    let store = subject.store();
+    for n in 1..=5 {
+        commit_done(&*store, create(id(n))).await;
+        commit_done(&*store, Commit { finished: n != 4, at: UnixMillis(100 - n), ..step(id(n), 1) }).await;
+    }
+    finish_at(&subject, 6, 50).await;
+    let kind = store.operation(id(1)).await.unwrap().unwrap().kind;
+    let other = OperationKind::ALL.into_iter().find(|other| *other != kind).unwrap();
+    assert_eq!(store.remove_eventless(other, UnixMillis(1_000), 9).await.unwrap(), 0);
+    assert_eq!(store.remove_eventless(kind, UnixMillis(99), 2).await.unwrap(), 2);
+    assert_eq!(store.remove_eventless(kind, UnixMillis(99), 2).await.unwrap(), 1);
+    assert_eq!(store.remove_eventless(kind, UnixMillis(99), 2).await.unwrap(), 0);
+    for (n, stays) in [(1, true), (2, false), (3, false), (4, true), (5, false), (6, true)] {
+        assert_eq!(store.operation(id(n)).await.unwrap().is_some(), stays, "{n}");
+    }
 }
 
 /// Oldest first, until none is left.

@@ -45,8 +45,8 @@ use rusqlite::Connection;
 use tokio::sync::{mpsc, watch};
 use usher_engine::event::Event;
 use usher_engine::ports::{
-    AllCommitted, Commit, CorrelationKey, OpenOperation, OutboxMessage, SignerSession, Store, StoreError,
-    StoredOperation,
+    AllCommitted, Commit, CorrelationKey, OpenOperation, OperationKind, OutboxMessage, SignerSession, Store,
+    StoreError, StoredOperation,
 };
 use usher_engine::{StreamId, UnixMillis};
 use usher_protocol::PublicKey;
@@ -311,6 +311,15 @@ impl Store for SqliteStore {
 
     async fn remove_without_events(&self, ids: Vec<StreamId>) -> Result<(), StoreError> {
         self.write(move |connection| retention::remove_without_events(connection, &ids)).await
+    }
+
+    async fn remove_eventless(
+        &self,
+        kind: OperationKind,
+        finished_before: UnixMillis,
+        limit: usize,
+    ) -> Result<usize, StoreError> {
+        self.write(move |connection| retention::remove_eventless(connection, kind, finished_before, limit)).await
     }
 
     async fn remove_events(&self, stream: StreamId, before: UnixMillis, limit: usize) -> Result<usize, StoreError> {

@@ -1,6 +1,7 @@
 //! Removes rows whose retention is over.
 
 use rusqlite::{Connection, OptionalExtension as _, params};
+use usher_engine::ports::OperationKind;
 use usher_engine::{StreamId, UnixMillis};
 
 use super::failure::{During as _, SqliteFailure};
@@ -57,6 +58,27 @@ pub(crate) fn remove_without_events(connection: &Connection, ids: &[StreamId]) -
             .during(DURING)?;
     }
     Ok(())
+}
+
+/// What [`remove_eventless`] removes.
+const EVENTLESS: &str = "DELETE FROM operations WHERE id IN (
+    SELECT id FROM operations INDEXED BY operations_eventless
+    WHERE finished_at IS NOT NULL AND next_index = 0 AND kind = ?3 AND finished_at >= 0 AND finished_at < ?1
+    ORDER BY finished_at LIMIT ?2)";
+
+/// See [`Store::remove_eventless`](usher_engine::ports::Store::remove_eventless).
+pub(crate) fn remove_eventless(
+    connection: &Connection,
+    kind: OperationKind,
+    finished_before: UnixMillis,
+    limit: usize,
+) -> Result<usize, SqliteFailure> {
+    connection
+        .prepare_cached(EVENTLESS)
+        .and_then(|mut statement| {
+            statement.execute(params![codec::time(finished_before), codec::limit(limit), kind.code()])
+        })
+        .during("remove finished operations without events")
 }
 
 /// The first of the events from `?2` to before `?3` that must stay: by its time, or since it has a delivery.

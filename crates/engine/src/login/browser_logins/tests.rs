@@ -1,4 +1,5 @@
 use super::*;
+use crate::UnixMillis;
 use crate::testing::ManualClock;
 
 const MINUTE: Duration = Duration::from_secs(60);
@@ -186,24 +187,6 @@ fn flood_of_nobody_knows_whom_lets_others_in_after_a_while_and_ends_no_login_tha
         // The whole room in 90 s, four times.
         assert!((3 * room..=4 * room).contains(&begun), "{begun}");
     }
-}
-
-#[test]
-fn logins_that_ended_unused_are_remembered_until_they_are_removed() {
-    let (logins, _) = full(3);
-    logins.remove(id(1));
-    logins.end(id(1), UnixMillis(5));
-    logins.end(id(2), UnixMillis(10));
-    logins.end(id(3), UnixMillis(20));
-    assert_eq!(logins.take_ended(UnixMillis(10), 9), []);
-    assert_eq!(logins.take_ended(UnixMillis(21), 1), [id(2)], "somebody has named a key in the first");
-    assert_eq!(logins.take_ended(UnixMillis(21), 9), [id(3)]);
-    for n in 1..100 {
-        logins.add(id(n));
-        logins.end(id(n), UnixMillis(n));
-    }
-    assert_eq!(logins.take_ended(UnixMillis(1_000), 1_000).len(), 3 * MOST_ENDED);
-    assert_eq!(logins.room(), Ok(Vec::new()));
 }
 
 #[test]

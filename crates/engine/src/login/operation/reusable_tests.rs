@@ -198,6 +198,28 @@ fn nothing_is_told_before_a_key_is_named_or_after_the_end_of_the_reusable_login(
     assert_eq!(of_the_app.step(&Input::Note(Note::Close), NOW), StepResult::Ignored, "it is at no reusable login");
 }
 
+/// Anybody can begin one and end it. What was counted as a scan keeps its page, which says how it ended.
+#[test]
+fn login_leaves_nothing_when_nothing_has_happened_there() {
+    let (mut untouched, mut refused) = (visit(), visit());
+    let (mut asking, _) = Login::start_asking(terms(), user(1).public_key(), NOW);
+    let challenge = LoginChallenge { url: "https://shop.example/login/7".to_owned(), challenge: "c".to_owned() };
+    refused.ask_signer(signer_session(1), challenge, None, NOW).unwrap();
+    let refusal = RemoteSignerError::SignatureRefused { reason: "not now".to_owned(), session: None };
+    assert_eq!(effects(refused.step(&signer_failed(1, refusal), NOW)), [Effect::Finish]);
+    assert_eq!((refused.state(), refused.leaves_nothing()), (LoginState::Declined, false));
+    for (login, expected) in [(&mut untouched, true), (&mut asking, false), (&mut login(), false)] {
+        assert!(!login.leaves_nothing(), "it is open");
+        login.decline(NOW).unwrap();
+        assert_eq!(login.leaves_nothing(), expected);
+    }
+    let mut proven = visit();
+    proven.prove(user(1).public_key(), LoginMethod::Extension, NOW).unwrap();
+    assert!(proven.state().is_over() && !proven.leaves_nothing());
+    let stored = Operation::Login(untouched).to_state().unwrap();
+    assert!(matches!(Operation::from_state(&stored), Ok(Operation::Login(login)) if login.leaves_nothing()));
+}
+
 #[test]
 fn a_later_login_of_the_same_user_ends_it_until_its_key_is_proven() {
     let (mut asking, _) = Login::start_asking(terms(), user(1).public_key(), NOW);

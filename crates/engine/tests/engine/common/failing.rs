@@ -7,8 +7,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use usher_engine::event::Event;
 use usher_engine::ports::{
-    AllCommitted, Commit, CorrelationKey, OpenOperation, OutboxMessage, Revision, SignerSession, Store, StoreError,
-    StoredOperation,
+    AllCommitted, Commit, CorrelationKey, OpenOperation, OperationKind, OutboxMessage, Revision, SignerSession, Store,
+    StoreError, StoredOperation,
 };
 use usher_engine::{StreamId, UnixMillis};
 use usher_protocol::PublicKey;
@@ -28,6 +28,8 @@ pub struct Failing {
     pub held: AtomicUsize,
     /// While it is set, operations are not looked for by their keys.
     pub hold_look_ups: AtomicBool,
+    /// While it is set, no operation is removed by its id.
+    pub keeps_eventless: AtomicBool,
 }
 
 impl Failing {
@@ -41,6 +43,7 @@ impl Failing {
             hold_all: AtomicBool::new(false),
             held: AtomicUsize::new(0),
             hold_look_ups: AtomicBool::new(false),
+            keeps_eventless: AtomicBool::new(false),
         })
     }
 
@@ -118,7 +121,19 @@ impl Store for Failing {
         self.store.forget_user_signer(main_key).await
     }
 
+    async fn remove_eventless(
+        &self,
+        kind: OperationKind,
+        finished_before: UnixMillis,
+        limit: usize,
+    ) -> Result<usize, StoreError> {
+        self.store.remove_eventless(kind, finished_before, limit).await
+    }
+
     async fn remove_without_events(&self, ids: Vec<StreamId>) -> Result<(), StoreError> {
+        if self.keeps_eventless.load(Ordering::SeqCst) {
+            return Err(StoreError::Failed("as if it had crashed".into()));
+        }
         self.store.remove_without_events(ids).await
     }
 

@@ -355,6 +355,20 @@ impl Store for Model {
         Ok(())
     }
 
+    async fn remove_eventless(
+        &self,
+        kind: OperationKind,
+        finished_before: UnixMillis,
+        limit: usize,
+    ) -> Result<usize, StoreError> {
+        let mut rows = self.rows.lock();
+        let finished = rows.operations.iter().filter(|(_, row)| row.stored.kind == kind && row.stored.next_index == 0);
+        let finished = finished.filter_map(|(id, row)| Some((row.stored.finished_at?, *id)));
+        let finished = oldest(finished, finished_before, limit);
+        rows.operations.retain(|id, _| !finished.contains(id));
+        Ok(finished.len())
+    }
+
     async fn remove_events(&self, stream: StreamId, before: UnixMillis, limit: usize) -> Result<usize, StoreError> {
         let mut rows = self.rows.lock();
         let Rows { operations, deliveries, .. } = &mut *rows;
