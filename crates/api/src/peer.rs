@@ -23,11 +23,6 @@ impl PeerNetwork {
         }
     }
 
-    /// The address, or the first of the network.
-    pub(crate) const fn address(self) -> IpAddr {
-        self.0
-    }
-
     /// As [`of`](Self::of), with loopback as a network like any other.
     pub(crate) fn or_loopback(peer: Option<IpAddr>) -> Self {
         peer.and_then(Self::of).unwrap_or(Self(IpAddr::V4(Ipv4Addr::LOCALHOST)))

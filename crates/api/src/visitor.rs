@@ -1,7 +1,7 @@
 //! Who opens a page, for the limits of pages: by the connection's peer, or by what a trusted proxy says.
 
 use std::net::{IpAddr, SocketAddr};
-use std::sync::Arc;
+use std::sync::{Arc, Once};
 
 use axum::extract::{Request, State};
 use axum::middleware::Next;
@@ -11,7 +11,7 @@ use ipnet::IpNet;
 use usher_engine::Visitor;
 
 use crate::loopback::names_proxy;
-use crate::peer::{Peer, PeerNetwork};
+use crate::peer::Peer;
 
 /// What a proxy appends the address of its client to.
 const X_FORWARDED_FOR: &str = "x-forwarded-for";
@@ -41,16 +41,24 @@ pub(crate) async fn identify(State(trusted): State<TrustedProxies>, mut request:
 }
 
 fn visitor(trusted: &TrustedProxies, peer: IpAddr, headers: &HeaderMap) -> Visitor {
-    let network = |address| PeerNetwork::of(address).map(PeerNetwork::address);
-    if trusted.trusts(peer)
-        && let Some(client) = forwarded_for(trusted, headers)
-    {
-        return network(client).map_or(Visitor::Loopback, Visitor::Network);
+    if !trusted.trusts(peer) {
+        warn_of_proxy(peer, headers);
+        return Visitor::at(peer);
     }
-    match network(peer) {
-        None => Visitor::Loopback,
-        Some(address) if trusted.trusts(peer) || names_proxy(headers) => Visitor::Proxy(address),
-        Some(address) => Visitor::Network(address),
+    Visitor::at(forwarded_for(trusted, headers).unwrap_or(peer))
+}
+
+/// Warns, once: anybody can send such a header, and it changes nothing.
+fn warn_of_proxy(peer: IpAddr, headers: &HeaderMap) {
+    static WARNED: Once = Once::new();
+    if names_proxy(headers) {
+        WARNED.call_once(|| {
+            tracing::warn!(
+                %peer,
+                "a request for a page says that a proxy has forwarded it, and pages.trusted_proxies does not name the proxy: \
+                 all who come through it share the limits of one address"
+            );
+        });
     }
 }
 
@@ -94,7 +102,7 @@ mod tests {
         for trusted in [&TRUSTED[..], &[]] {
             assert_eq!(seen(trusted, "198.51.100.7", &[]), network("198.51.100.7"));
             assert_eq!(seen(trusted, "::ffff:198.51.100.7", &[]), network("198.51.100.7"));
-            assert_eq!(seen(trusted, "2001:db8:1:2:3:4:5:6", &[]), network("2001:db8:1:2::"));
+            assert_eq!(seen(trusted, "2001:db8:1:2:3:4:5:6", &[]), network("2001:db8:1::"));
             assert_eq!(seen(trusted, "::1", &[]), Visitor::Loopback);
         }
     }
@@ -117,16 +125,16 @@ mod tests {
         }
         let lines = [(X_FORWARDED_FOR, "203.0.113.9"), (X_FORWARDED_FOR, "198.51.100.7")];
         assert_eq!(seen(&TRUSTED, "10.1.9.9", &lines), network("198.51.100.7"));
-        assert_eq!(seen(&TRUSTED, "10.1.9.9", &[]), Visitor::Proxy("10.1.9.9".parse().unwrap()));
+        assert_eq!(seen(&TRUSTED, "10.1.9.9", &[]), network("10.1.9.9"));
     }
 
     #[test]
-    fn nobody_else_names_a_client() {
+    fn nobody_else_names_a_client_or_has_more_room() {
         let forwarded = [(X_FORWARDED_FOR, "203.0.113.9")];
         assert_eq!(seen(&[], "127.0.0.1", &forwarded), Visitor::Loopback);
         for name in [X_FORWARDED_FOR, "forwarded", "via", "x-real-ip"] {
-            let proxy = Visitor::Proxy("198.51.100.7".parse().unwrap());
-            assert_eq!(seen(&TRUSTED, "198.51.100.7", &[(name, "203.0.113.9")]), proxy, "{name}");
+            let peer = network("198.51.100.7");
+            assert_eq!(seen(&TRUSTED, "198.51.100.7", &[(name, "203.0.113.9")]), peer, "{name}");
         }
     }
 }

@@ -127,13 +127,16 @@ impl Provider {
                 return Ok(redirect::to(&self.address_with_error(&request, CONSENT_REQUIRED)));
             }
             let secret = self.new_secret();
-            let content = Content::Consent { request, session: records::hex(session.id), user: session.user };
-            self.add(self.record(&secret, &content, INTERACTION_TTL, visitor)).await?;
-            return Ok(redirect::to(&self.consent_address(secret.expose())));
+            let session_id = records::hex(session.id);
+            let content = Content::Consent { request: request.clone(), session: session_id, user: session.user };
+            let has_room = self.add(self.record(&secret, &content, INTERACTION_TTL, visitor)).await?;
+            let asked = || self.consent_address(secret.expose());
+            return Ok(redirect::to(&if has_room { asked() } else { self.address_with_error(&request, UNAVAILABLE) }));
         }
         let (code, record) = self.new_code(&request, session.user, visitor);
-        self.add(record).await?;
-        Ok(redirect::to(&self.address_with_code(&request, code.expose())))
+        let has_room = self.add(record).await?;
+        let back = || self.address_with_code(&request, code.expose());
+        Ok(redirect::to(&if has_room { back() } else { self.address_with_error(&request, UNAVAILABLE) }))
     }
 
     async fn begin_login(
@@ -152,12 +155,17 @@ impl Provider {
             Err(LoginError::Busy) => return Ok(redirect::to(&self.address_with_error(&request, UNAVAILABLE))),
             Err(error) => return Err(error.into()),
         };
-        let content = Content::Login { request, login_id: begun.login_id, page_url: begun.page_url.clone(), expected };
-        self.add(self.record(&secret, &content, INTERACTION_TTL, &self.options.visitor_key.listed(visitor))).await?;
         let replaced = begun.replaced.iter().filter_map(|address| request_in(address));
         let replaced: Vec<_> = replaced.map(|secret| records::record_id(&secret)).collect();
         if !replaced.is_empty() {
             self.store.drop_openid_records(replaced).await?;
+        }
+        let (login_id, page_url) = (begun.login_id.clone(), begun.page_url.clone());
+        let content = Content::Login { request: request.clone(), login_id, page_url, expected };
+        let record = self.record(&secret, &content, INTERACTION_TTL, &self.options.visitor_key.listed(visitor));
+        if !self.add(record).await? {
+            self.forget_logins(vec![begun.login_id]).await;
+            return Ok(redirect::to(&self.address_with_error(&request, UNAVAILABLE)));
         }
         let mut response = redirect::to(&begun.page_url);
         for cookie in begun.set_cookies.into_iter().filter_map(|cookie| HeaderValue::try_from(cookie).ok()) {
@@ -212,6 +220,7 @@ impl Provider {
     ) -> Result<OpenIdUse, StoreError> {
         for record in &add {
             let coming = add.iter().filter(|other| other.quota == record.quota).map(|other| other.bytes).sum();
+            // Where there is none, the user has what was made room for already: what is used here.
             self.make_room(record.quota, &record.visitor, coming).await?;
         }
         self.store.use_openid_record(OpenIdStep { id, at: self.clock.now(), grace, add, consent }).await

@@ -1,15 +1,17 @@
 //! What anybody can make the provider store, and which of it goes when it is too much.
 //!
 //! Anybody can begin a login, and anybody with a key that they have made themselves can complete as many as they like. So what is
-//! stored takes no more than a number of bytes in all, and each visitor has a part of these. Beyond that the oldest goes: first
-//! what was used, then what was not, and of this visitor before that of others. The store counts, so it is the same after a
-//! restart.
+//! stored takes no more than a number of bytes in all, and each address has a part of these. Beyond that the oldest goes: first
+//! what was used, then what was not; of the same address, and when all is taken, of the address that has the most. A login whose
+//! user is at it stays: when there is nothing else, the newcomer is refused. The store counts, so it is the same after a restart.
+//!
+//! How many logins may be open in which nobody has named a key is bounded by the engine, to as many as have room here.
 
 use usher_engine::ports::{NewOpenIdConsent, OpenIdConsent, OpenIdQuota, OpenIdRecord, StoreError};
 
 use crate::provider::Provider;
 use crate::records::Content;
-use crate::visitor_key::{NETWORK, PROXY};
+use crate::visitor_key::LOOPBACK;
 
 const MEBIBYTE: u64 = 1024 * 1024;
 
@@ -20,29 +22,20 @@ const MOST_GRANTS: u64 = 128 * MEBIBYTE;
 /// Most consents: about 40 MB.
 const MOST_CONSENTS: u64 = 100_000;
 
-/// What one network may have: one part in so many.
-const NETWORK_SHARE: u64 = 8;
-/// What those may have who come through a proxy that does not name them: anybody can say that they do.
-const PROXY_SHARE: u64 = 2;
+/// What those at one address may have: one part in so many.
+const SHARE: u64 = 8;
 
 /// What a record takes beside its content: its columns, and its places in five indexes.
 const ROW_BYTES: u64 = 512;
 /// What the login of a request takes in the database.
 const LOGIN_BYTES: u64 = 3072;
 
-/// Records looked at in one round, and after how many rounds the logins of open pages go too.
+/// Records looked at in one round.
 const BATCH: usize = 64;
-const SPARING_ROUNDS: usize = 16;
 
 /// The part of `most` that the visitor who is listed under this text may have. Who comes over loopback may be anybody.
 fn part(visitor: &str, most: u64) -> u64 {
-    if visitor.starts_with(NETWORK) {
-        most / NETWORK_SHARE
-    } else if visitor.starts_with(PROXY) {
-        most / PROXY_SHARE
-    } else {
-        most
-    }
+    if visitor == LOOPBACK { most } else { most / SHARE }
 }
 
 impl Content {
@@ -73,49 +66,55 @@ pub(crate) fn bounded(consent: OpenIdConsent, visitor: &str) -> NewOpenIdConsent
 }
 
 impl Provider {
-    /// Stores a record.
-    pub(crate) async fn add(&self, record: OpenIdRecord) -> Result<(), StoreError> {
-        self.make_room(record.quota, &record.visitor, record.bytes).await?;
-        self.store.add_openid_records(vec![record]).await
+    /// Stores a record, if there is room for it.
+    pub(crate) async fn add(&self, record: OpenIdRecord) -> Result<bool, StoreError> {
+        let has_room = self.make_room(record.quota, &record.visitor, record.bytes).await?;
+        if has_room {
+            self.store.add_openid_records(vec![record]).await?;
+        }
+        Ok(has_room)
     }
 
     /// Removes what is too much of one quota, before records of this visitor with so many bytes are added. Not afterwards: a browser
-    /// that disconnects in between would leave it undone. So those that others add at this moment may be too many.
-    pub(crate) async fn make_room(&self, quota: OpenIdQuota, visitor: &str, coming: u64) -> Result<(), StoreError> {
-        let most = match quota {
-            OpenIdQuota::Requests => MOST_REQUESTS,
-            OpenIdQuota::Grants => MOST_GRANTS,
+    /// that disconnects in between would leave it undone. So those that others add at this moment may be too many. Returns whether
+    /// there is room.
+    pub(crate) async fn make_room(&self, quota: OpenIdQuota, visitor: &str, coming: u64) -> Result<bool, StoreError> {
+        let (most, turn) = match quota {
+            OpenIdQuota::Requests => (MOST_REQUESTS, &self.making_room_for_requests),
+            OpenIdQuota::Grants => (MOST_GRANTS, &self.making_room_for_grants),
         };
         // One at a time: two would remove twice as much.
-        let _turn = self.making_room.lock().await;
+        let _turn = turn.lock().await;
         for (of, most) in [(Some(visitor), part(visitor, most)), (None, most)] {
-            for round in 0.. {
-                let over = self.store.openid_records_over(quota, of, most.saturating_sub(coming), BATCH).await?;
-                if over.is_empty() {
+            let mut in_use = 0;
+            loop {
+                let over =
+                    self.store.openid_records_over(quota, of, most.saturating_sub(coming), in_use, BATCH).await?;
+                if over.bytes == 0 {
                     break;
                 }
-                let (mut waiting, mut rest) = (Vec::new(), Vec::new());
-                let mut logins = Vec::new();
-                for old in over {
+                if over.oldest.is_empty() {
+                    return Ok(false);
+                }
+                let (mut left, mut logins, mut dropped) = (over.bytes, Vec::new(), Vec::new());
+                for old in over.oldest {
                     let login = login_of(&old.data);
-                    if round < SPARING_ROUNDS && login.as_ref().is_some_and(|login| self.logins.waits(login)) {
-                        waiting.push(old.id);
-                    } else {
-                        rest.push(old.id);
+                    if login.as_ref().is_some_and(|login| self.logins.is_in_use(login)) {
+                        in_use += 1;
+                    } else if left > 0 {
+                        left = left.saturating_sub(old.bytes);
+                        dropped.push(old.id);
                         logins.extend(login);
                     }
                 }
-                if !waiting.is_empty() {
-                    self.store.renew_openid_records(waiting).await?;
-                }
                 // First the logins: what is interrupted here is found again.
                 self.forget_logins(logins).await;
-                if !rest.is_empty() {
-                    self.store.drop_openid_records(rest).await?;
+                if !dropped.is_empty() {
+                    self.store.drop_openid_records(dropped).await?;
                 }
             }
         }
-        Ok(())
+        Ok(true)
     }
 
     /// The records with this content are used or removed: what is left of their logins goes too.

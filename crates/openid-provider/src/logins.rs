@@ -18,8 +18,9 @@ pub trait Logins: Send + Sync {
     /// [`LoginError`].
     async fn begin(&self, login: BeginLogin, headers: &HeaderMap) -> Result<LoginStarted, LoginError>;
 
-    /// Whether the user of a login is at it: its page waits over an open connection, or somebody has named a key.
-    fn waits(&self, login_id: &str) -> bool;
+    /// Whether the user of a login is at it: its page waits over an open connection or was seen a moment ago, or somebody has
+    /// named a key.
+    fn is_in_use(&self, login_id: &str) -> bool;
 
     /// Removes a login, also one that has not ended: nobody asks for its outcome any more.
     ///

@@ -61,8 +61,10 @@ pub(crate) struct Provider {
     pub(crate) beginning: Arc<Semaphore>,
     /// Requests that change something and must not be cut off.
     pub(crate) tasks: TaskTracker,
-    /// Held by who removes what is too much.
-    pub(crate) making_room: Mutex<()>,
+    /// Held by who removes requests that are too much. Apps that redeem a code do not wait for it.
+    pub(crate) making_room_for_requests: Mutex<()>,
+    /// Held by who removes sessions and tokens that are too much.
+    pub(crate) making_room_for_grants: Mutex<()>,
 }
 
 impl Provider {

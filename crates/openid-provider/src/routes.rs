@@ -52,7 +52,8 @@ impl OpenIdProvider {
             keys,
             beginning: Arc::new(Semaphore::new(BEGINNING)),
             tasks: tasks.clone(),
-            making_room: Mutex::new(()),
+            making_room_for_requests: Mutex::new(()),
+            making_room_for_grants: Mutex::new(()),
         });
         tasks.spawn(cleanup::run(Arc::clone(&provider), stop));
         Ok(Self(provider))

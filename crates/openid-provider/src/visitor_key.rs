@@ -6,10 +6,8 @@ use usher_engine::Visitor;
 /// Of the 32 bytes of a hidden address: as many as no two addresses share by chance.
 const HIDDEN_BYTES: usize = 16;
 
-/// How the text of a network begins, ...
-pub(crate) const NETWORK: &str = "network ";
-/// ... and that of those behind a proxy.
-pub(crate) const PROXY: &str = "proxy ";
+/// The text of those who come over loopback.
+pub(crate) const LOOPBACK: &str = "loopback";
 
 /// Hides the addresses of visitors in the database: records of one address belong together, and nobody can tell which it is
 /// without this key.
@@ -24,14 +22,9 @@ impl VisitorKey {
 
     /// The text that a visitor's records are listed under.
     pub fn listed(&self, visitor: Visitor) -> String {
-        let hidden = |address: &dyn std::fmt::Display| {
-            let tag = hmac::sign(&self.0, address.to_string().as_bytes());
-            tag.as_ref().iter().take(HIDDEN_BYTES).map(|byte| format!("{byte:02x}")).collect::<String>()
-        };
-        match visitor {
-            Visitor::Network(address) => format!("{NETWORK}{}", hidden(&address)),
-            Visitor::Proxy(address) => format!("{PROXY}{}", hidden(&address)),
-            Visitor::Loopback => "loopback".to_owned(),
-        }
+        let Visitor::Network(address) = visitor else { return LOOPBACK.to_owned() };
+        let tag = hmac::sign(&self.0, address.to_string().as_bytes());
+        let hidden: String = tag.as_ref().iter().take(HIDDEN_BYTES).map(|byte| format!("{byte:02x}")).collect();
+        format!("network {hidden}")
     }
 }

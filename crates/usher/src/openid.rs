@@ -53,7 +53,7 @@ impl Logins for EngineLogins {
         })
     }
 
-    fn waits(&self, login_id: &str) -> bool {
+    fn is_in_use(&self, login_id: &str) -> bool {
         login_id.parse::<StreamId>().is_ok_and(|login| self.engine.logins().is_in_use(login))
     }
 

@@ -95,7 +95,7 @@ impl Engine {
 
         // What features keep in memory about their operations.
         let budget = Arc::new(SpendingBudget::new(options.payments.spending));
-        let browser_logins = BrowserLogins::new(options.max_open_streams, core.clock.clone());
+        let browser_logins = BrowserLogins::of_clients(options.max_open_streams, core.clock.clone());
         let reusable_logins = ReusableLogins::new(options.max_open_streams, core.clock.clone());
         let login_tables = Arc::new(LoginTables {
             browser: browser_logins.clone(),

@@ -17,8 +17,11 @@ use super::visitor_shares::VisitorShares;
 use crate::ports::Clock;
 use crate::{StreamId, Visitor};
 
-/// Most of them, with the default of `limits.max_open_streams`.
+/// Most of them at reusable logins, with the default of `limits.max_open_streams`.
 const MOST: usize = 20_000;
+
+/// Most of them for OpenID Connect: the provider has 16 MiB for its requests, of which each takes 8.2 kB at most.
+const MOST_OF_CLIENTS: usize = 2_000;
 
 /// How many of the operations that may be open they may be: one in so many.
 const SHARE: usize = 4;
@@ -32,7 +35,7 @@ const GRACE: Duration = Duration::from_secs(90);
 const SOONEST: Duration = Duration::from_secs(2);
 const LATEST: Duration = Duration::from_secs(30);
 
-/// The unused logins: about 150 bytes each. Those of before a restart are not known any more: they expire by themselves.
+/// The unused logins: about 150 bytes each. Of those of before a restart it is not known who has begun them.
 #[derive(Clone)]
 pub(crate) struct BrowserLogins(Arc<Inner>);
 
@@ -79,9 +82,14 @@ pub(crate) struct LoginWatch {
 }
 
 impl BrowserLogins {
-    /// `max_open` is the number of operations that may be open.
-    pub(crate) fn new(max_open: usize, clock: Arc<dyn Clock>) -> Self {
+    /// Logins at reusable logins. `max_open` is the number of operations that may be open.
+    pub(crate) fn at_reusable(max_open: usize, clock: Arc<dyn Clock>) -> Self {
         Self::with_most(MOST.min(max_open / SHARE).max(1), clock)
+    }
+
+    /// Logins of other protocols.
+    pub(crate) fn of_clients(max_open: usize, clock: Arc<dyn Clock>) -> Self {
+        Self::with_most(MOST_OF_CLIENTS.min(max_open / SHARE).max(1), clock)
     }
 
     fn with_most(most: usize, clock: Arc<dyn Clock>) -> Self {
@@ -179,9 +187,7 @@ impl Table {
         let mut chosen = Vec::new();
         if self.visitors.is_full(visitor) {
             let oldest = self.visitors.oldest_idle(visitor);
-            // Behind a proxy that hides them, they are not one network.
-            let is_of_visitor = matches!(visitor, Visitor::Network(_));
-            chosen.push(self.end_idle(oldest, now).map_err(|wait| (is_of_visitor, wait))?);
+            chosen.push(self.end_idle(oldest, now).map_err(|wait| (true, wait))?);
         }
         while self.unused.len() >= self.most {
             let oldest = self.idle.first_key_value().map(|(seen, _)| *seen);

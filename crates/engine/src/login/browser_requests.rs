@@ -150,8 +150,8 @@ impl Logins {
         self.core.tasks.run_to_end(work).await.unwrap_or(Err(LoginPageError::Store(StoreError::Closed)))
     }
 
-    /// Whether the user of a login that a browser has begun is at it: its page waits over an open connection, or somebody has
-    /// named a key. After a restart, all that are open are taken for such.
+    /// Whether the user of a login that a browser has begun is at it: its page waits over an open connection or was seen a moment
+    /// ago, or somebody has named a key.
     pub fn is_in_use(&self, id: StreamId) -> bool {
         self.core.index.get(id).is_some_and(|open| !open.done) && !self.browser_logins.is_idle(id)
     }

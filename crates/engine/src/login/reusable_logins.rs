@@ -56,7 +56,7 @@ impl ReusableLogins {
     /// `max_open` is the number of operations that may be open.
     pub(crate) fn new(max_open: usize, clock: Arc<dyn Clock>) -> Self {
         Self(Arc::new(Inner {
-            unused: BrowserLogins::new(max_open, clock),
+            unused: BrowserLogins::at_reusable(max_open, clock),
             open: Mutex::default(),
             most: (max_open / SHARE).max(1),
         }))
@@ -88,8 +88,8 @@ impl ReusableLogins {
         self.0.open.lock().set(reusable, id, Some(login.asked_key().map(|key| key.to_bytes())));
     }
 
-    /// It has ended. Returns whether nobody had named a key: then it leaves nothing, and anybody can have begun it. One that
-    /// makes room is not among them any more: who has chosen it removes it.
+    /// It has ended. Returns whether nobody had named a key. One that makes room is not among them any more: who has chosen it
+    /// removes it.
     pub(crate) fn ended(&self, id: StreamId, reusable: StreamId) -> bool {
         self.0.open.lock().set(reusable, id, None);
         self.0.unused.remove(id)

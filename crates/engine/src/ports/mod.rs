@@ -43,8 +43,8 @@ pub use lightning_node::{
 pub use messenger::{Inbound, Messenger, OutgoingMessage, Via};
 pub use openid_control::{OpenIdControl, OpenIdKey, OpenIdKeyError};
 pub use openid_store::{
-    NewOpenIdConsent, OldOpenIdRecord, OpenIdConsent, OpenIdGrantId, OpenIdQuota, OpenIdRecord, OpenIdRecordId,
-    OpenIdStep, OpenIdStore, OpenIdUse,
+    NewOpenIdConsent, OldOpenIdRecord, OpenIdConsent, OpenIdExcess, OpenIdGrantId, OpenIdQuota, OpenIdRecord,
+    OpenIdRecordId, OpenIdStep, OpenIdStore, OpenIdUse,
 };
 pub use randomness::{OsRandomness, Randomness};
 pub use relay_control::{RelayChangeError, RelayControl, RelayInfo, RelayLinkState, RelayOrigin};

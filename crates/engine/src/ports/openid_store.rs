@@ -27,19 +27,17 @@ pub trait OpenIdStore: SettingStore {
     /// Removes those of these records that are there.
     async fn drop_openid_records(&self, ids: Vec<OpenIdRecordId>) -> Result<(), StoreError>;
 
-    /// Makes these records the newest of all, in this order: see [`openid_records_over`](Self::openid_records_over).
-    async fn renew_openid_records(&self, ids: Vec<OpenIdRecordId>) -> Result<(), StoreError>;
-
-    /// What must be removed so that the records of this quota, and of this visitor if one is named, take no more than `most`
-    /// bytes: first those that were used, the oldest first, then the others, the oldest first. At most `limit`, and none if they
-    /// take no more.
+    /// How much more than `most` bytes the records of this quota take, and of this visitor if one is named; and which are to go
+    /// first: those of the visitor, or of the one who has the most, that were used, the oldest first, then the others, the oldest
+    /// first. Of these, `limit` at most after the first `skip`; none if they take no more.
     async fn openid_records_over(
         &self,
         quota: OpenIdQuota,
         visitor: Option<&str>,
         most: u64,
+        skip: usize,
         limit: usize,
-    ) -> Result<Vec<OldOpenIdRecord>, StoreError>;
+    ) -> Result<OpenIdExcess, StoreError>;
 
     /// What this user has agreed to give this client.
     async fn openid_consent(&self, client_id: &str, subject: &str) -> Result<Option<OpenIdConsent>, StoreError>;
@@ -106,13 +104,24 @@ pub struct OpenIdRecord {
     pub bytes: u64,
 }
 
-/// A record that must be removed.
+/// What is too much of the records.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OpenIdExcess {
+    /// How much.
+    pub bytes: u64,
+    /// What goes first.
+    pub oldest: Vec<OldOpenIdRecord>,
+}
+
+/// A record that may be removed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OldOpenIdRecord {
     /// The hash of its secret.
     pub id: OpenIdRecordId,
     /// Its content as JSON; empty if it cannot be read.
     pub data: String,
+    /// What it counts as.
+    pub bytes: u64,
 }
 
 /// What a use of a record changes.

@@ -30,7 +30,7 @@ async fn begin(fixture: &Fixture, visitor: Visitor, path: &str) -> Browser {
 
 /// Whether all that counts here, or all of this visitor, takes no more than this.
 async fn fits(fixture: &Fixture, quota: OpenIdQuota, visitor: Option<&str>, most: u64) -> bool {
-    fixture.store.openid_records_over(quota, visitor, most, 1).await.unwrap().is_empty()
+    fixture.store.openid_records_over(quota, visitor, most, 0, 1).await.unwrap().bytes == 0
 }
 
 /// One address cannot take the place of others, and nobody can take more than there is; also after a restart.
@@ -82,7 +82,7 @@ async fn cancelled_logins_make_room_first() {
 
 /// Behind a proxy that names nobody everybody is one visitor: who is at the page stays.
 #[tokio::test]
-async fn login_whose_page_is_open_is_the_last_to_go() {
+async fn login_whose_page_is_open_makes_no_room() {
     let fixture = Fixture::start().await;
     let mut honest = begin(&fixture, network(2), &authorize_with(&[])).await;
     let honest_return = fixture.login_return();
@@ -92,6 +92,41 @@ async fn login_whose_page_is_open_is_the_last_to_go() {
     }
     assert!(fits(&fixture, OpenIdQuota::Requests, Some(&listed(network(2))), 2 * MEBIBYTE).await);
     assert!(honest.get(&fixture, &honest_return).await.location().ends_with("/login/login-1"));
+}
+
+/// All of an address are in use: the newcomer is refused, and nobody else is. The same when all there is is taken.
+#[tokio::test]
+async fn newcomer_is_refused_when_the_pages_of_all_are_open() {
+    let fixture = Fixture::start().await;
+    let mut begun = 0;
+    let mut fill = async |visitor: Visitor| -> usize {
+        for number in 0.. {
+            let reply = fixture.browser().get_from(&fixture, visitor, &large()).await;
+            begun += 1;
+            if reply.location().contains("/login/") {
+                fixture.logins.open_pages.lock().insert(format!("login-{begun}"));
+                continue;
+            }
+            assert!(reply.location().starts_with(&format!("{CALLBACK}?error=temporarily_unavailable&")), "{reply:?}");
+            assert!(!fixture.logins.kept.lock().contains(&format!("login-{begun}")), "it leaves no login");
+            return number;
+        }
+        unreachable!()
+    };
+    // As many as the engine lets begin.
+    let most = 2_000 / 8;
+    for number in 1..=8 {
+        let filled = fill(network(number)).await;
+        assert!((most..most + 20).contains(&filled), "{filled}");
+        assert_eq!(fill(network(number)).await, 0);
+    }
+    assert!(fill(network(9)).await < 20);
+    assert_eq!(fixture.logins.kept.lock().len(), fixture.logins.open_pages.lock().len(), "none has ended");
+    assert!(fits(&fixture, OpenIdQuota::Requests, None, 16 * MEBIBYTE).await);
+    // One page is closed.
+    fixture.logins.open_pages.lock().remove("login-1");
+    begin(&fixture, network(1), &large()).await;
+    assert!(!fixture.logins.kept.lock().contains("login-1"));
 }
 
 /// With a key: a session begins request after request. Their codes and questions are bounded like those without.

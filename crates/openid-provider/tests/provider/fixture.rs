@@ -76,7 +76,7 @@ impl Logins for TestLogins {
         })
     }
 
-    fn waits(&self, login_id: &str) -> bool {
+    fn is_in_use(&self, login_id: &str) -> bool {
         self.open_pages.lock().contains(login_id)
     }
 

@@ -174,37 +174,37 @@ pub async fn openid_records_are_bounded_in_bytes(mut subject: impl Subject) {
     drop(store);
     subject.reopen().await;
     let store = subject.store();
-    let over = async |quota, visitor, most, limit| {
-        let over = store.openid_records_over(quota, visitor, most, limit).await.unwrap();
-        over.into_iter().map(|old| old.id.0[0]).collect::<Vec<_>>()
+    let after = async |quota, visitor, most, skip, limit| {
+        let over = store.openid_records_over(quota, visitor, most, skip, limit).await.unwrap();
+        (over.bytes, over.oldest.into_iter().map(|old| old.id.0[0]).collect::<Vec<_>>())
     };
+    let over = async |quota, visitor, most, limit| after(quota, visitor, most, 0, limit).await;
+    let fits = (0, Vec::<u8>::new());
     // Of a: 3 (30), 1 (11, added anew). Of b: 4 (40, used), 2 (20), 6 (60).
     let grants = OpenIdQuota::Grants;
-    assert_eq!(over(grants, Some("a"), 41, 9).await, [0_u8; 0]);
-    assert_eq!(over(grants, Some("a"), 40, 9).await, [3]);
-    assert_eq!(over(grants, Some("a"), 11, 9).await, [3]);
-    assert_eq!(over(grants, Some("a"), 10, 9).await, [3, 1]);
-    assert_eq!(over(grants, Some("a"), 0, 1).await, [3]);
-    assert_eq!(over(grants, Some("b"), 60, 9).await, [4, 2]);
-    assert_eq!(over(grants, Some("c"), 0, 9).await, [0_u8; 0]);
-    assert_eq!(over(grants, None, 161, 9).await, [0_u8; 0]);
+    assert_eq!(over(grants, Some("a"), 41, 9).await, fits);
+    assert_eq!(over(grants, Some("a"), 40, 9).await, (1, vec![3, 1]));
+    assert_eq!(over(grants, Some("a"), 0, 1).await, (41, vec![3]));
+    assert_eq!(after(grants, Some("a"), 0, 1, 1).await, (41, vec![1]));
+    assert_eq!(after(grants, Some("a"), 0, 2, 1).await, (41, vec![]));
+    assert_eq!(over(grants, Some("b"), 60, 9).await, (60, vec![4, 2, 6]));
+    assert_eq!(over(grants, Some("c"), 0, 9).await, fits);
+    assert_eq!(over(grants, None, 161, 9).await, fits);
     // Of b, who has the most.
-    assert_eq!(over(grants, None, 0, 9).await, [4, 2, 6]);
-    assert_eq!(over(OpenIdQuota::Requests, None, 999, 9).await, [9]);
-    store.renew_openid_records(vec![id(2), id(3), id(7)]).await.unwrap();
-    assert_eq!(over(grants, None, 0, 9).await, [4, 6, 2]);
-    assert_eq!(store.openid_record(id(2)).await.unwrap(), Some(of(2, "b", 20)));
-    let data = store.openid_records_over(grants, Some("a"), 0, 1).await.unwrap().remove(0).data;
-    assert_eq!(data, record(1, None).data);
+    assert_eq!(over(grants, None, 0, 9).await, (161, vec![4, 2, 6]));
+    assert_eq!(after(grants, None, 0, 2, 9).await, (161, vec![6]));
+    assert_eq!(over(OpenIdQuota::Requests, None, 999, 9).await, (1, vec![9]));
+    let oldest = store.openid_records_over(grants, Some("a"), 0, 1, 1).await.unwrap().oldest;
+    assert_eq!((oldest[0].bytes, oldest[0].data.clone()), (11, record(1, None).data));
 
     // Removed with a consent, and by their time.
     assert!(!store.revoke_openid_consent("shop", "aa").await.unwrap());
-    assert_eq!(over(grants, None, 0, 9).await, [0_u8; 0]);
-    assert_eq!(over(OpenIdQuota::Requests, None, 0, 9).await, [0_u8; 0]);
+    assert_eq!(over(grants, None, 0, 9).await, fits);
+    assert_eq!(over(OpenIdQuota::Requests, None, 0, 9).await, fits);
     store.add_openid_records(vec![of(1, "a", 10), of(2, "a", 20)]).await.unwrap();
     assert_eq!(store.remove_openid_records(UnixMillis(1_002), 9).await.unwrap().len(), 1);
-    assert_eq!(over(grants, Some("a"), 19, 9).await, [2]);
-    assert_eq!(over(grants, Some("a"), 20, 9).await, [0_u8; 0]);
+    assert_eq!(over(grants, Some("a"), 19, 9).await, (1, vec![2]));
+    assert_eq!(over(grants, Some("a"), 20, 9).await, fits);
 }
 
 /// A second use within the grace changes nothing.

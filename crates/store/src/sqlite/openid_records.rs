@@ -4,8 +4,8 @@ use async_trait::async_trait;
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 use usher_engine::UnixMillis;
 use usher_engine::ports::{
-    NewOpenIdConsent, OldOpenIdRecord, OpenIdConsent, OpenIdGrantId, OpenIdQuota, OpenIdRecord, OpenIdRecordId,
-    OpenIdStep, OpenIdStore, OpenIdUse, StoreError,
+    NewOpenIdConsent, OldOpenIdRecord, OpenIdConsent, OpenIdExcess, OpenIdGrantId, OpenIdQuota, OpenIdRecord,
+    OpenIdRecordId, OpenIdStep, OpenIdStore, OpenIdUse, StoreError,
 };
 
 use super::failure::{During as _, SqliteFailure};
@@ -29,30 +29,16 @@ impl OpenIdStore for SqliteStore {
         self.write(move |connection| ids.iter().try_for_each(|id| remove(connection, *id))).await
     }
 
-    async fn renew_openid_records(&self, ids: Vec<OpenIdRecordId>) -> Result<(), StoreError> {
-        self.write(move |connection| {
-            ids.iter().try_for_each(|id| {
-                connection
-                    .prepare_cached(
-                        "UPDATE openid_records SET rowid = (SELECT max(rowid) + 1 FROM openid_records) WHERE id = ?1",
-                    )
-                    .and_then(|mut statement| statement.execute([id.0]))
-                    .during("renew a record of the OpenID Connect provider")
-                    .map(|_| ())
-            })
-        })
-        .await
-    }
-
     async fn openid_records_over(
         &self,
         quota: OpenIdQuota,
         visitor: Option<&str>,
         most: u64,
+        skip: usize,
         limit: usize,
-    ) -> Result<Vec<OldOpenIdRecord>, StoreError> {
+    ) -> Result<OpenIdExcess, StoreError> {
         let visitor = visitor.map(str::to_owned);
-        self.read(move |connection| records_over(connection, quota, visitor.as_deref(), most, limit)).await
+        self.read(move |connection| records_over(connection, quota, visitor.as_deref(), most, skip, limit)).await
     }
 
     async fn openid_consent(&self, client_id: &str, subject: &str) -> Result<Option<OpenIdConsent>, StoreError> {
@@ -148,18 +134,19 @@ const ALL: &str = "*";
 const OLDEST_OF_LARGEST: &str = "SELECT id, data, bytes FROM openid_records INDEXED BY openid_records_oldest_of
      WHERE quota = ?1 AND visitor = (
          SELECT visitor FROM openid_sizes WHERE quota = ?1 AND visitor <> '*' ORDER BY bytes DESC, visitor DESC LIMIT 1
-     ) ORDER BY used DESC, rowid LIMIT ?2";
+     ) ORDER BY used DESC, rowid LIMIT ?2 OFFSET ?3";
 
 const OLDEST_OF: &str = "SELECT id, data, bytes FROM openid_records INDEXED BY openid_records_oldest_of
-     WHERE quota = ?1 AND visitor = ?3 ORDER BY used DESC, rowid LIMIT ?2";
+     WHERE quota = ?1 AND visitor = ?4 ORDER BY used DESC, rowid LIMIT ?2 OFFSET ?3";
 
 fn records_over(
     connection: &Connection,
     quota: OpenIdQuota,
     visitor: Option<&str>,
     most: u64,
+    skip: usize,
     limit: usize,
-) -> Result<Vec<OldOpenIdRecord>, SqliteFailure> {
+) -> Result<OpenIdExcess, SqliteFailure> {
     const DURING: &str = "bound the records of the OpenID Connect provider";
     let quota = quota_code(quota);
     let bytes: i64 = connection
@@ -169,26 +156,22 @@ fn records_over(
         })
         .during(DURING)?
         .unwrap_or_default();
-    let mut too_many = bytes.saturating_sub(codec::integer(most));
-    if too_many <= 0 {
-        return Ok(Vec::new());
+    let bytes = u64::try_from(bytes).unwrap_or_default().saturating_sub(most);
+    if bytes == 0 {
+        return Ok(OpenIdExcess::default());
     }
     let mut statement = connection.prepare_cached(visitor.map_or(OLDEST_OF_LARGEST, |_| OLDEST_OF)).during(DURING)?;
-    let limit = codec::limit(limit);
-    let mut rows = match visitor {
-        None => statement.query(params![quota, limit]),
-        Some(visitor) => statement.query(params![quota, limit, visitor]),
-    }
-    .during(DURING)?;
-    let mut over = Vec::new();
-    while too_many > 0
-        && let Some(row) = rows.next().during(DURING)?
-    {
-        let id = OpenIdRecordId(row.get(0).during(DURING)?);
-        too_many = too_many.saturating_sub(row.get(2).during(DURING)?);
-        over.push(OldOpenIdRecord { id, data: row.get(1).unwrap_or_default() });
-    }
-    Ok(over)
+    let (limit, skip) = (codec::limit(limit), codec::limit(skip));
+    let old = |row: &Row<'_>| {
+        let id = OpenIdRecordId(row.get(0)?);
+        Ok(OldOpenIdRecord { id, data: row.get(1).unwrap_or_default(), bytes: row.get(2)? })
+    };
+    let rows = match visitor {
+        None => statement.query_map(params![quota, limit, skip], old),
+        Some(visitor) => statement.query_map(params![quota, limit, skip, visitor], old),
+    };
+    let oldest = rows.and_then(Iterator::collect).during(DURING)?;
+    Ok(OpenIdExcess { bytes, oldest })
 }
 
 fn get(connection: &Connection, id: OpenIdRecordId) -> Result<Option<OpenIdRecord>, SqliteFailure> {

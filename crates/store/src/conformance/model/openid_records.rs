@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use async_trait::async_trait;
 use usher_engine::UnixMillis;
 use usher_engine::ports::{
-    NewOpenIdConsent, OldOpenIdRecord, OpenIdConsent, OpenIdQuota, OpenIdRecord, OpenIdRecordId, OpenIdStep,
-    OpenIdStore, OpenIdUse, StoreError,
+    NewOpenIdConsent, OldOpenIdRecord, OpenIdConsent, OpenIdExcess, OpenIdQuota, OpenIdRecord, OpenIdRecordId,
+    OpenIdStep, OpenIdStore, OpenIdUse, StoreError,
 };
 
 use super::{Model, oldest};
@@ -24,15 +24,11 @@ pub(super) struct OpenIdRows {
 impl OpenIdRows {
     fn add(&mut self, records: Vec<OpenIdRecord>) {
         for record in records {
-            self.renew(record.id);
+            self.order.retain(|other| *other != record.id);
+            self.order.push(record.id);
             self.used_at.remove(&record.id);
             self.records.insert(record.id, record);
         }
-    }
-
-    fn renew(&mut self, id: OpenIdRecordId) {
-        self.order.retain(|other| *other != id);
-        self.order.push(id);
     }
 
     fn agree(&mut self, new: NewOpenIdConsent) {
@@ -87,41 +83,36 @@ impl OpenIdStore for Model {
         Ok(())
     }
 
-    async fn renew_openid_records(&self, ids: Vec<OpenIdRecordId>) -> Result<(), StoreError> {
-        let rows = &mut self.rows.lock().openid;
-        ids.into_iter().for_each(|id| rows.renew(id));
-        Ok(())
-    }
-
     async fn openid_records_over(
         &self,
         quota: OpenIdQuota,
         visitor: Option<&str>,
         most: u64,
+        skip: usize,
         limit: usize,
-    ) -> Result<Vec<OldOpenIdRecord>, StoreError> {
+    ) -> Result<OpenIdExcess, StoreError> {
         let rows = &self.rows.lock().openid;
         let all = rows.order.iter().filter_map(|id| rows.records.get(id));
         let mut counted: Vec<_> = all
             .filter(|record| record.quota == quota && visitor.is_none_or(|visitor| visitor == record.visitor))
             .collect();
         counted.sort_by_key(|record| !record.used);
-        let mut left: u64 = counted.iter().map(|record| record.bytes).sum();
+        let taken: u64 = counted.iter().map(|record| record.bytes).sum();
+        let bytes = taken.saturating_sub(most);
+        if bytes == 0 {
+            return Ok(OpenIdExcess::default());
+        }
         let mut sizes: BTreeMap<String, u64> = BTreeMap::new();
         for record in &counted {
             *sizes.entry(record.visitor.clone()).or_default() += record.bytes;
         }
         let largest = sizes.into_iter().max_by_key(|(visitor, bytes)| (*bytes, visitor.clone()));
         counted.retain(|record| largest.as_ref().is_some_and(|(visitor, _)| *visitor == record.visitor));
-        let mut over = Vec::new();
-        for record in counted.into_iter().take(limit) {
-            if left <= most {
-                break;
-            }
-            left -= record.bytes;
-            over.push(OldOpenIdRecord { id: record.id, data: record.data.clone() });
-        }
-        Ok(over)
+        let old = |record: &OpenIdRecord| {
+            let OpenIdRecord { id, data, bytes, .. } = record.clone();
+            OldOpenIdRecord { id, data, bytes }
+        };
+        Ok(OpenIdExcess { bytes, oldest: counted.into_iter().skip(skip).take(limit).map(old).collect() })
     }
 
     async fn openid_consent(&self, client_id: &str, subject: &str) -> Result<Option<OpenIdConsent>, StoreError> {
