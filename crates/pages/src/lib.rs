@@ -9,7 +9,7 @@
 //! | `/login/{stream_id}/{secret}/events` | its state as server-sent events, for the page's script |
 //! | `/login/{stream_id}/{secret}/extension` | the event that a browser extension has signed (POST) |
 //! | `/login/{stream_id}/{secret}/signer` | the user names their remote signer |
-//! | `/login/{stream_id}/{secret}/decline` | the user does not want to log in (POST) |
+//! | `/login/{stream_id}/{secret}/decline` | the user does not want to log in (POST); leads to the page (GET) |
 //! | `/pay/{stream_id}/{secret}`, `…/events` | the page of a payment, and its state |
 //! | `/handshake/{stream_id}/{secret}`, `…/events` | the page of a key handshake, and its state |
 //! | `/verify/{session_id}/{secret}`, `…/events` | the page of a verification session, and its state |
@@ -111,7 +111,7 @@ pub fn router(engine: Arc<Engine>, options: PagesOptions) -> Router {
         .route("/login/{stream_id}/{secret}/events", get(login::events))
         .route("/login/{stream_id}/{secret}/extension", post(login::prove))
         .route("/login/{stream_id}/{secret}/signer", get(signer::show).post(signer::ask))
-        .route("/login/{stream_id}/{secret}/decline", post(login::decline))
+        .route("/login/{stream_id}/{secret}/decline", get(login::decline_again).post(login::decline))
         .route("/pay/{stream_id}/{secret}", get(payment::show))
         .route("/pay/{stream_id}/{secret}/events", get(keyed_page::events::<PaymentView>))
         .route("/handshake/{stream_id}/{secret}", get(handshake::show))

@@ -211,6 +211,11 @@ pub(crate) async fn decline(State(pages): State<PagesState>, at: AtLogin) -> Res
     }
 }
 
+/// `GET /login/{stream_id}/{secret}/decline`: the browser goes back to what followed the form.
+pub(crate) async fn decline_again(at: AtLogin) -> Response {
+    page::see_other(&at.address)
+}
+
 fn show_login(pages: &PagesState, at: &AtLogin, view: &LoginView) -> Response {
     let texts = at.texts;
     let service = pages.service_name.as_deref().unwrap_or(texts.this_service);

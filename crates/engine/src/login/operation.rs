@@ -519,7 +519,8 @@ impl Login {
 
     /// Nothing will change any more, and no signer is asked.
     fn end(&mut self, state: LoginState) {
-        self.ended_untouched = self.reusable().is_some() && self.is_untouched();
+        let has_failed = matches!(state, LoginState::Declined | LoginState::Expired);
+        self.ended_untouched = has_failed && self.reusable().is_some() && self.is_untouched();
         self.state = state;
         self.signer = None;
     }

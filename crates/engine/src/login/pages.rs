@@ -321,11 +321,11 @@ impl Logins {
             login.bind(new_browser.clone());
             let page = self.page(id, &login, parent, Some(new_browser));
             let change = Change::step(id, revision, Operation::Login(login), Vec::new());
-            match self.starter.committer.commit(change, self.core.clock.now(), Cause::Request(None)).await? {
-                None => return Ok(page),
-                // Something happened meanwhile: it is read again.
-                Some(_) => {}
+            let conflict = self.starter.committer.commit(change, self.core.clock.now(), Cause::Request(None)).await?;
+            if conflict.is_none() {
+                return Ok(page);
             }
+            // Something happened meanwhile: it is read again.
         }
     }
 

@@ -213,6 +213,9 @@ fn login_leaves_nothing_when_nothing_has_happened_there() {
         login.decline(NOW).unwrap();
         assert_eq!(login.leaves_nothing(), expected);
     }
+    let mut proven = visit();
+    proven.prove(user(1).public_key(), LoginMethod::Extension, NOW).unwrap();
+    assert!(proven.state().is_over() && !proven.leaves_nothing());
     let stored = Operation::Login(untouched).to_state().unwrap();
     assert!(matches!(Operation::from_state(&stored), Ok(Operation::Login(login)) if login.leaves_nothing()));
 }
