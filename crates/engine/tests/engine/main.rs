@@ -16,6 +16,7 @@ mod payments;
 mod reusable_login_limits;
 mod reusable_logins;
 mod scans;
+mod sent_tickets;
 mod settlements;
 mod subscriptions;
 mod tickets;

@@ -5,7 +5,7 @@ use crate::common;
 use std::sync::Arc;
 use std::time::Duration;
 
-use common::paying::{DAY, pass, statuses, until};
+use common::paying::{statuses, until};
 use common::tickets::{MINT, OTHER_MINT, a_moment, token};
 use common::{FakeTickets, FakeWallet, NOW, Running, data, open, user};
 use serde_json::{Value, json};
@@ -19,17 +19,17 @@ use usher_protocol::Keys;
 use usher_protocol::message::{self, Addressed, CashuResponse, CashuStatus, WalletMessage};
 
 /// An engine that can be ended and started again.
-struct Service {
-    usher: Running,
-    store: Arc<usher_store::SqliteStore>,
-    tickets: Arc<FakeTickets>,
+pub(crate) struct Service {
+    pub(crate) usher: Running,
+    pub(crate) store: Arc<usher_store::SqliteStore>,
+    pub(crate) tickets: Arc<FakeTickets>,
     lightning: Option<Arc<FakeWallet>>,
     starts: u64,
     dir: TempDir,
 }
 
 impl Service {
-    async fn start(lightning: Option<Arc<FakeWallet>>) -> Self {
+    pub(crate) async fn start(lightning: Option<Arc<FakeWallet>>) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let (store, tickets) = (open(dir.path()), Arc::new(FakeTickets::default()));
         let usher = Running::start_ticketing(store.clone(), &tickets, lightning.as_ref(), NOW, 1).await;
@@ -37,7 +37,7 @@ impl Service {
     }
 
     /// The process ends, whatever is under way, and another one begins after some time.
-    async fn restart(self, after: Duration) -> Self {
+    pub(crate) async fn restart(self, after: Duration) -> Self {
         let Self { usher, store, tickets, lightning, starts, dir } = self;
         let now = usher.clock.now().plus(after);
         usher.stop().await;
@@ -70,7 +70,7 @@ impl Service {
         }
     }
 
-    async fn send(&self, to: u8, token: &Token) -> Result<StreamId, StartError> {
+    pub(crate) async fn send(&self, to: u8, token: &Token) -> Result<StreamId, StartError> {
         let request = usher_engine::SendTicket {
             main_key: user(to).public_key(),
             subkeys: Vec::new(),
@@ -81,7 +81,7 @@ impl Service {
     }
 
     /// The tokens of the messages that have left.
-    fn sent(&mut self) -> Vec<String> {
+    pub(crate) fn sent(&mut self) -> Vec<String> {
         let mut sent = Vec::new();
         while let Ok((message, _)) = self.usher.messages.try_recv() {
             if message.kind == 29502 {
@@ -92,14 +92,14 @@ impl Service {
         sent
     }
 
-    async fn last(&self, stream: StreamId, wanted: usize) -> Value {
+    pub(crate) async fn last(&self, stream: StreamId, wanted: usize) -> Value {
         statuses(&self.usher, stream, wanted).await;
         let page = self.usher.engine.events().read(stream, 0, 100).await.unwrap();
         assert_eq!(page.events.len(), wanted);
         data(&page, wanted - 1)
     }
 
-    async fn outgoing(&self) -> Vec<(StreamId, String)> {
+    pub(crate) async fn outgoing(&self) -> Vec<(StreamId, String)> {
         let page = self.usher.engine.tickets().outgoing(None, 100).await.unwrap();
         page.tickets.iter().map(|ticket| (ticket.stream_id, ticket.delivery.status.as_str().to_owned())).collect()
     }
@@ -124,7 +124,7 @@ fn gives(request_id: &str, token: &Token) -> WalletMessage {
     reply(request_id, CashuStatus::Success { token: token.0.clone().into() })
 }
 
-fn keyed<T: std::fmt::Debug + 'static>(n: u8) -> Option<IdempotentRequest<T>> {
+pub(crate) fn keyed<T: std::fmt::Debug + 'static>(n: u8) -> Option<IdempotentRequest<T>> {
     let render = |result: &T| RenderedResponse {
         status: 200,
         media_type: "text/plain".to_owned(),
@@ -137,11 +137,11 @@ fn mint(mint_url: &str) -> MintTicket {
     MintTicket { mint_url: mint_url.to_owned(), unit: "sat".to_owned(), amount: 5, description: None, auth: None }
 }
 
-fn ours() -> Token {
+pub(crate) fn ours() -> Token {
     token(MINT, "multi", 3, "ticket")
 }
 
-const SECOND: Duration = Duration::from_secs(1);
+pub(crate) const SECOND: Duration = Duration::from_secs(1);
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_users_token_is_verified_or_redeemed_and_a_second_reply_changes_nothing() {
@@ -357,168 +357,6 @@ async fn tickets_are_burnt_into_the_balance_and_taken_out_of_it() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_ticket_is_sent_until_it_is_spent_also_after_restarts() {
-    let mut service = Service::start(None).await;
-    let stream = service.send(1, &ours()).await.unwrap();
-    let (message, ids) = service.usher.next_message().await;
-    assert_eq!((message.kind, &message.recipients), (29502, &vec![user(1).public_key()]));
-    assert_eq!(service.outgoing().await, [(stream, "sent".to_owned())]);
-
-    // Within the first minute it is the same event, also after a restart.
-    let mut service = service.restart(Duration::from_secs(10)).await;
-    assert_eq!(service.usher.next_message().await.1, ids);
-    assert_eq!(service.outgoing().await, [(stream, "sent".to_owned())]);
-
-    // The user comes a day later.
-    let mut service = service.restart(DAY).await;
-    pass(&service.usher, 700).await;
-    until("it is sent again", || service.sent().contains(&ours().0)).await;
-    service.tickets.spend(&ours());
-    pass(&service.usher, 1).await;
-    for _ in 0..40 {
-        service.usher.clock.turn(Duration::from_secs(60));
-        a_moment().await;
-    }
-    let data = service.last(stream, 1).await;
-    assert_eq!(data, json!({"status": "success", "amount": 3, "unit": "multi", "mint_url": MINT}));
-    assert_eq!(service.outgoing().await, []);
-    service.sent();
-    pass(&service.usher, 60).await;
-    assert_eq!(service.sent(), Vec::<String>::new(), "a spent token is not sent");
-    service.usher.stop().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn one_token_goes_to_one_user() {
-    let service = Service::start(None).await;
-    let stream = service.send(1, &ours()).await.unwrap();
-    assert_eq!(service.send(1, &ours()).await.unwrap(), stream);
-    let Err(StartError::Invalid(errors)) = service.send(2, &ours()).await else { panic!("it was sent") };
-    assert_eq!(errors[0].pointer, "/token");
-    assert!(errors[0].detail.contains("another user"), "{errors:?}");
-    for bad in [Token("nonsense".to_owned()), token(MINT, "multi", 3, &"x".repeat(40_001))] {
-        let Err(StartError::Invalid(errors)) = service.send(3, &bad).await else { panic!("it was sent") };
-        assert_eq!(errors[0].pointer, "/token");
-    }
-    // Once it has expired it can be sent again, to anybody.
-    service.usher.clock.turn(7 * DAY);
-    assert_eq!(service.last(stream, 1).await["status"], "timeout");
-    let again = service.send(2, &ours()).await.unwrap();
-    assert_ne!(again, stream);
-    until("it is sent", || service.tickets.checks() > 0).await;
-    let outgoing = service.outgoing().await;
-    assert_eq!(outgoing.iter().map(|(id, _)| *id).collect::<Vec<_>>(), [again]);
-    service.usher.stop().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_unclaimed_ticket_outlives_every_retention_and_can_be_reclaimed() {
-    let mut service = Service::start(None).await;
-    let stream = service.send(1, &ours()).await.unwrap();
-    service.usher.next_message().await;
-    service.usher.clock.turn(7 * DAY);
-    assert_eq!(service.last(stream, 1).await["status"], "timeout");
-    let service = service.restart(20 * DAY).await;
-    for _ in 0..20 {
-        service.usher.clock.turn(20 * DAY);
-        a_moment().await;
-    }
-    let service = service.restart(SECOND).await;
-    assert_eq!(service.outgoing().await, [(stream, "timeout".to_owned())]);
-    assert_eq!(service.last(stream, 1).await["status"], "timeout");
-    for _ in 0..2 {
-        assert_eq!(service.usher.engine.tickets().reclaim(stream, None, keyed(1)).await.unwrap(), 2);
-    }
-    assert_eq!((service.tickets.balance(), service.outgoing().await), (2, Vec::new()));
-    assert!(service.usher.engine.idempotency().get(&IdempotencyKey([1; 32])).await.unwrap().is_some());
-    // Then its retention begins.
-    for _ in 0..3 {
-        service.usher.clock.turn(20 * DAY);
-        a_moment().await;
-    }
-    let missing = service.usher.engine.tickets().reclaim(stream, None, None).await;
-    assert!(matches!(missing, Err(TicketCallError::NotFound)), "{missing:?}");
-    service.usher.stop().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_kill_during_a_reclaim_loses_nothing_and_redeems_once() {
-    for done in [false, true] {
-        let mut service = Service::start(None).await;
-        let stream = service.send(1, &ours()).await.unwrap();
-        service.usher.next_message().await;
-        service.tickets.hang(Some((MINT, done)));
-        let engine = service.usher.engine.clone();
-        let lost = tokio::spawn(async move { engine.tickets().reclaim(stream, None, keyed(1)).await });
-        until("the mint is asked", || service.tickets.calls("redeem").len() == 1).await;
-        lost.abort();
-        service.tickets.hang(None);
-        let service = service.restart(SECOND).await;
-        // By itself, and for whoever asks again.
-        assert_eq!(service.last(stream, 1).await["reason"], "the token was reclaimed");
-        assert_eq!(service.usher.engine.tickets().reclaim(stream, None, keyed(1)).await.unwrap(), 2);
-        let jobs = service.tickets.calls("redeem");
-        assert!(jobs.iter().all(|job| *job == jobs[0]), "{jobs:?}");
-        assert_eq!(service.tickets.balance(), 2);
-        service.usher.stop().await;
-    }
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_ticket_that_the_user_has_redeemed_cannot_be_reclaimed() {
-    let mut service = Service::start(None).await;
-    let stream = service.send(1, &ours()).await.unwrap();
-    service.usher.next_message().await;
-    service.tickets.spend(&ours());
-    for _ in 0..2 {
-        match service.usher.engine.tickets().reclaim(stream, None, None).await {
-            Err(TicketCallError::Ticket(TicketError::Token(TokenFault::AlreadySpent))) => {}
-            other => panic!("{other:?}"),
-        }
-    }
-    assert_eq!(service.last(stream, 1).await["status"], "success");
-    let missing = service.usher.engine.tickets().reclaim(StreamId::from_parts(1, [1; 10]), None, None).await;
-    assert!(matches!(missing, Err(TicketCallError::NotFound)), "{missing:?}");
-    service.usher.stop().await;
-}
-
-/// A mint says once that a token is spent, which is not: before it was sent, or when it is reclaimed. The token is not lost.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_ticket_that_the_mint_falsely_calls_spent_can_be_reclaimed() {
-    let mut service = Service::start(None).await;
-    let engine = service.usher.engine.clone();
-    let reclaim = |stream| engine.tickets().reclaim(stream, None, None);
-    service.tickets.spend(&ours());
-    let stream = service.send(1, &ours()).await.unwrap();
-    assert_eq!(service.last(stream, 1).await["reason"], "the token was spent before it was sent");
-    assert_eq!(service.outgoing().await, []);
-    service.tickets.unspend(&ours());
-    // While another delivery has the token, it is that one's.
-    let again = service.send(1, &ours()).await.unwrap();
-    service.usher.next_message().await;
-    let refused = reclaim(stream).await;
-    assert!(
-        matches!(refused, Err(TicketCallError::Ticket(TicketError::Token(TokenFault::AlreadySpent)))),
-        "{refused:?}"
-    );
-    service.tickets.spend(&ours());
-    let refused = reclaim(again).await;
-    assert!(
-        matches!(refused, Err(TicketCallError::Ticket(TicketError::Token(TokenFault::AlreadySpent)))),
-        "{refused:?}"
-    );
-    assert_eq!(service.last(again, 1).await["status"], "success");
-    service.tickets.unspend(&ours());
-    drop(engine);
-    let service = service.restart(SECOND).await;
-    for _ in 0..2 {
-        assert_eq!(service.usher.engine.tickets().reclaim(stream, None, None).await.unwrap(), 2, "once");
-    }
-    assert_eq!(service.tickets.balance(), 2);
-    service.usher.stop().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_mint_that_hangs_holds_up_neither_another_mint_nor_a_payment() {
     let lightning = Arc::new(FakeWallet::default());
     let mut service = Service::start(Some(lightning.clone())).await;
@@ -554,32 +392,5 @@ async fn a_mint_that_hangs_holds_up_neither_another_mint_nor_a_payment() {
     service.usher.engine.payments().request(payment, None).await.unwrap();
     until("an invoice is made", || lightning.made().len() == 1).await;
     assert_eq!(service.tickets.calls("redeem").len(), 17, "what runs at one mint is bounded");
-    service.usher.stop().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn outgoing_tickets_are_paged() {
-    let service = Service::start(None).await;
-    let mut streams = Vec::new();
-    for n in 0..5 {
-        streams.push(service.send(1, &token(MINT, "multi", 3, &n.to_string())).await.unwrap());
-        service.usher.clock.turn(Duration::from_millis(1));
-    }
-    let mut listed = Vec::new();
-    let mut after = None;
-    loop {
-        let page = service.usher.engine.tickets().outgoing(after, 2).await.unwrap();
-        listed.extend(page.tickets.iter().map(|ticket| ticket.stream_id));
-        match page.next {
-            Some(next) => after = Some(next),
-            None => break,
-        }
-    }
-    assert_eq!(listed, streams);
-    let page = service.usher.engine.tickets().outgoing(None, 1).await.unwrap();
-    let ticket = &page.tickets[0];
-    assert_eq!((ticket.created_at, ticket.delivery.amount), (NOW.secs(), 3));
-    assert_eq!(ticket.delivery.expires_at, NOW.plus(7 * DAY).secs());
-    drop(service.store);
     service.usher.stop().await;
 }
