@@ -38,12 +38,13 @@ pub use kernel::idempotency::{IdempotencyRecords, IdempotentRequest, RenderedRes
 pub use kernel::lightning_queue::LightningBackend;
 pub use kernel::metrics::{EngineMetrics, OperationMetrics};
 pub use kernel::webhook_dispatcher::{RetryError, WebhookDispatcher};
+pub use login::Logins;
 pub use login::authentication::start::AuthenticateKey;
 pub use login::codes::RedeemError;
 pub use login::key_handshake::page::{HandshakeState, HandshakeView};
 pub use login::key_handshake::reusable::{CloseHandshakeError, HandshakePage, Handshakes, ReusableHandshake};
 pub use login::key_handshake::start::{KeyHandshakeRequest, KeyHandshakeStarted};
-pub use login::pages::{LoginPageError, LoginPageWatch, LoginView, Logins, OpenedLogin, ReusablePage, SignerView};
+pub use login::page_view::{LoginPageError, LoginPageWatch, LoginView, OpenedLogin, ReusablePage, SignerView};
 pub use login::scan_limits::{ScanLimit, ScanMetrics};
 pub use login::start::{BrowserLogin, BrowserLoginStarted, LoginRequest, LoginStarted, LoginVisit};
 pub use operation_outcome::OperationOutcome;

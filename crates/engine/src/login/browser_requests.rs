@@ -6,7 +6,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::pages::{LoginPageError, LoginView, Logins, OpenedLogin};
+use super::Logins;
+use super::page_view::{LoginPageError, LoginView, OpenedLogin};
 use super::start::{BrowserLogin, BrowserLoginStarted, LoginVisit};
 use crate::kernel::errors::StartError;
 use crate::ports::StoreError;

@@ -7,7 +7,7 @@
 
 use url::Url;
 
-use super::pages::Logins;
+use super::Logins;
 use crate::StreamId;
 use crate::kernel::commit::{Modified, ModifyError, Stored};
 use crate::kernel::idempotency::IdempotentRequest;

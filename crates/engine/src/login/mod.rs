@@ -9,6 +9,7 @@ pub(crate) mod handshake_urls;
 pub(crate) mod key_handshake;
 pub(crate) mod new_logins;
 pub(crate) mod operation;
+pub(crate) mod page_view;
 pub(crate) mod pages;
 pub(crate) mod reusable_logins;
 pub(crate) mod scan_limits;
@@ -16,3 +17,33 @@ pub(crate) mod signer_request;
 pub(crate) mod start;
 pub(crate) mod tables;
 pub(crate) mod visitor_shares;
+
+use std::sync::Arc;
+
+use self::browser_logins::BrowserLogins;
+use self::handshake_urls::HandshakeUrls;
+use self::key_handshake::Handshakes;
+use self::new_logins::NewLogins;
+use self::reusable_logins::ReusableLogins;
+use self::scan_limits::ScanLimits;
+use crate::kernel::core::Core;
+use crate::kernel::signer_queue::SignerQueue;
+use crate::kernel::starter::Starter;
+use crate::page_rules::PageRules;
+use crate::ports::RemoteSigner;
+
+/// Logins.
+pub struct Logins {
+    pub(crate) core: Core,
+    pub(crate) starter: Arc<Starter>,
+    pub(crate) handshakes: Arc<Handshakes>,
+    pub(crate) urls: Arc<HandshakeUrls>,
+    pub(crate) new: Arc<NewLogins>,
+    pub(crate) pages: Arc<PageRules>,
+    /// Reaches users' remote signers.
+    pub(crate) signer: Option<Arc<dyn RemoteSigner>>,
+    pub(crate) signers: Arc<SignerQueue>,
+    pub(crate) browser_logins: BrowserLogins,
+    pub(crate) reusable_logins: ReusableLogins,
+    pub(crate) scans: Arc<ScanLimits>,
+}

@@ -56,30 +56,29 @@
 //! | after the last event | the page shows the outcome |
 
 mod origin;
+mod outcome;
 mod redemption;
+mod signers;
+mod wallet;
 
 use std::fmt;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use usher_protocol::PublicKey;
-use usher_protocol::handshake_url::decode_token;
-use usher_protocol::login_proof::LoginChallenge;
 use usher_protocol::message::WalletMessage;
 use usher_protocol::subkey::SubkeyProof;
 
 pub use self::origin::LoginOrigin;
 use self::redemption::Grant;
 pub use self::redemption::{LoginRedeemed, RedeemFault};
-use super::authentication::{Authentication, Reply};
-use super::key_handshake::usable_relays;
-use super::signer_request::{SignerOutcome, SignerReport, SignerRequest};
-use crate::event::NewEvent;
+use super::authentication::Authentication;
+use super::signer_request::SignerRequest;
 use crate::event_data::{EventData, KeyHandshakeData, LoginData};
 use crate::operations::operation_note::Note;
-use crate::operations::{Effect, FollowUp, Input, StateMachine, StepResult, millis};
-use crate::ports::{CorrelationKey, Kept, OperationKind, SignerSession, UserRelays, UserSigner};
-use crate::{OperationOutcome, StreamId, UnixMillis, Visitor};
+use crate::operations::{Effect, Input, StateMachine, StepResult, millis};
+use crate::ports::{CorrelationKey, OperationKind, UserRelays};
+use crate::{OperationOutcome, StreamId, UnixMillis};
 
 /// What a login is started with.
 #[derive(Clone)]
@@ -474,159 +473,8 @@ impl Login {
         Ok(told.into_iter().chain([Effect::Finish]).collect())
     }
 
-    /// The request to the user's remote signer.
-    pub const fn signer(&self) -> Option<&SignerRequest> {
-        self.signer.as_ref()
-    }
-
-    /// The user, who is this visitor, has named their remote signer: it is asked for this proof, and an earlier one is not any
-    /// more.
-    ///
-    /// # Errors
-    /// [`AskSignerError`].
-    pub fn ask_signer(
-        &mut self,
-        session: SignerSession,
-        challenge: LoginChallenge,
-        visitor: Option<Visitor>,
-        now: UnixMillis,
-    ) -> Result<Vec<Effect>, AskSignerError> {
-        self.check_open(now).map_err(|LoginOver| AskSignerError::Over)?;
-        if self.signer.as_ref().is_some_and(|signer| signer.number() >= MAX_SIGNERS) {
-            return Err(AskSignerError::TooMany);
-        }
-        let request = SignerRequest::new(session, challenge, self.signer.as_ref());
-        let ask = request.ask(self.expires_at, visitor);
-        self.signer = Some(request);
-        Ok(vec![ask])
-    }
-
-    fn signer_reported(&mut self, report: &SignerReport, now: UnixMillis) -> StepResult {
-        let Some(signer) = &mut self.signer else { return StepResult::Ignored };
-        let ended = match signer.take(report, now) {
-            SignerOutcome::Ignored => return StepResult::Ignored,
-            SignerOutcome::Changed => return StepResult::Stepped(Vec::new()),
-            SignerOutcome::Proven(main_key) => {
-                // A later authentication of this user asks the same signer.
-                let signer = UserSigner { main_key, session: signer.session().clone(), kept: Kept::Yes };
-                let proven = self.prove(main_key, LoginMethod::Signer, now);
-                proven.map(|effects| [Effect::KeepSigner(signer)].into_iter().chain(effects).collect())
-            }
-            SignerOutcome::Declined { reason, .. } => self.decline_for(&reason, LoginMethod::Signer, now),
-        };
-        ended.map_or(StepResult::Ignored, StepResult::Stepped)
-    }
-
-    /// Nothing will change any more, and no signer is asked.
-    fn end(&mut self, state: LoginState) {
-        let has_failed = matches!(state, LoginState::Declined | LoginState::Expired);
-        self.ended_untouched = has_failed && self.reusable().is_some() && self.is_untouched();
-        self.state = state;
-        self.signer = None;
-    }
-
     fn check_open(&self, now: UnixMillis) -> Result<(), LoginOver> {
         if self.state.is_open() && now < self.expires_at { Ok(()) } else { Err(LoginOver) }
-    }
-
-    /// Whether the token that a wallet sends is this login's: some wallets send it as it is encoded in the URL.
-    fn is_named_by(&self, sent: &str) -> bool {
-        sent == self.token || decode_token(sent).as_deref() == Some(&self.token)
-    }
-
-    /// At a reusable login, a user's outcome is that of the login that they have begun last.
-    fn supersede_others(&self, main_key: PublicKey) -> Option<Effect> {
-        self.reusable().map(|reusable| Effect::FollowUp(FollowUp::SupersedeLogins { reusable, main_key }))
-    }
-
-    /// An event of this login: on its own stream, or on that of the reusable login.
-    fn tell(&self, data: &EventData, now: UnixMillis) -> Effect {
-        let event = NewEvent::new(data, now);
-        match self.reusable() {
-            None => Effect::Emit(event),
-            Some(stream) => Effect::Tell(CorrelationKey::reusable_login(stream), Note::Happened(event)),
-        }
-    }
-
-    /// The event of an end that no reply of a wallet has brought. At a reusable login it names the key that was asked, or is
-    /// proven.
-    fn tell_outcome(&self, status: &str, reason: &str, method: LoginMethod, now: UnixMillis) -> Effect {
-        let mut data = LoginData { status: status.to_owned(), reason: Some(reason.to_owned()), ..LoginData::default() };
-        if self.reusable().is_some() {
-            let key = match self.state {
-                LoginState::Proven { main_key, .. } => Some(main_key),
-                _ => self.asked.as_ref().map(Authentication::asked_key),
-            };
-            data.main_key = key.map(|key| key.to_hex());
-            data.method = Some(method.as_str().to_owned());
-        }
-        self.tell(&EventData::Login(data), now)
-    }
-
-    /// A wallet has told its user's key: it is challenged.
-    fn scanned(&mut self, author: PublicKey, relays: &[String], now: UnixMillis) -> Vec<Effect> {
-        let relays = usable_relays(relays);
-        let data = KeyHandshakeData { main_key: author.to_hex(), preferred_relays: relays.clone() };
-        let told = [
-            self.tell(&EventData::KeyHandshake(data), now),
-            Effect::RememberRelays(UserRelays { main_key: author, relays }),
-        ];
-        told.into_iter().chain(self.supersede_others(author)).chain(self.ask(author, now)).collect()
-    }
-
-    /// Challenges the wallet of this user.
-    fn ask(&mut self, author: PublicKey, now: UnixMillis) -> Vec<Effect> {
-        // The user gets the whole time for the challenge, even if they scanned at the last moment.
-        self.expires_at = self.expires_at.max(now.plus(Duration::from_secs(self.challenge_seconds)));
-        let (asked, ask) = Authentication::start(
-            self.wallet_challenge.clone(),
-            author,
-            &[],
-            self.expires_at,
-            self.service_proof.clone(),
-        );
-        self.asked = Some(asked);
-        self.state = LoginState::Asking;
-        ask
-    }
-
-    /// Who was asked is a subkey of this user: no key stays without an outcome, and none has an outcome without a handshake.
-    fn tell_owner(&self, main_key: PublicKey, now: UnixMillis) -> [Effect; 2] {
-        let handshake = KeyHandshakeData { main_key: main_key.to_hex(), preferred_relays: Vec::new() };
-        [
-            self.tell_outcome("declined", "the key belongs to another key, which logged in", LoginMethod::Wallet, now),
-            self.tell(&EventData::KeyHandshake(handshake), now),
-        ]
-    }
-
-    fn replied(&mut self, input: &Input, now: UnixMillis) -> StepResult {
-        let Some(asked) = &mut self.asked else { return StepResult::Ignored };
-        match asked.reply(input, now) {
-            Reply::Ignored | Reply::Expired => StepResult::Ignored,
-            Reply::Proven(ask) => StepResult::Stepped(vec![ask]),
-            Reply::Answered { main_key, is_approved, mut data } => {
-                let method = LoginMethod::Wallet;
-                let asked = asked.asked_key();
-                if is_approved || self.reusable().is_some() {
-                    data.method = Some(method.as_str().to_owned());
-                }
-                let mut effects = Vec::new();
-                if is_approved {
-                    if asked != main_key && self.reusable().is_some() {
-                        effects.extend(self.tell_owner(main_key, now));
-                    }
-                    effects.extend(self.supersede_others(main_key));
-                    effects.extend(self.proven(main_key, method, data, now));
-                } else {
-                    if self.reusable().is_some() {
-                        data.main_key = Some(asked.to_hex());
-                    }
-                    self.end(LoginState::Declined);
-                    effects.extend([self.tell(&EventData::Login(data), now), Effect::Finish]);
-                }
-                StepResult::Stepped(effects)
-            }
-        }
     }
 }
 

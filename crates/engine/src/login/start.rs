@@ -4,8 +4,8 @@ use std::fmt;
 
 use std::time::Duration;
 
+use super::Logins;
 use super::key_handshake::static_token::Wanted;
-use super::pages::Logins;
 use crate::kernel::errors::StartError;
 use crate::kernel::idempotency::IdempotentRequest;
 use crate::operations::{KeyHandshake, Login, LoginOrigin, LoginTerms, LoginUrl, Operation};

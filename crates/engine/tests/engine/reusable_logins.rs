@@ -15,7 +15,6 @@ use common::reusable::{
 use common::{NOW, Running, approval, challenge, handshake, open, options, token, user};
 use serde_json::json;
 use usher_engine::operations::LoginState;
-use usher_engine::ports::Clock as _;
 use usher_engine::{
     EngineMetrics, EngineOptions, KeyHandshakeRequest, LoginPageError, LoginRequest, LoginStarted, LoginVisit,
     OpenedLogin, PageRules, StartError, StreamId, Visitor,
@@ -483,61 +482,5 @@ async fn logins_of_before_a_restart_tell_nothing_after_the_close() {
     until("all logins are over", || usher.engine.open_streams() == 2).await;
     assert_eq!(usher.engine.events().read(old.stream_id, 0, 10).await.unwrap().events.len(), 1);
     assert!(usher.engine.events().read(new.stream_id, 0, 10).await.unwrap().events.is_empty());
-    usher.stop().await;
-}
-
-#[tokio::test]
-async fn browser_that_comes_again_gets_the_login_it_has() {
-    let dir = tempfile::tempdir().unwrap();
-    let mut usher = Running::start(open(dir.path())).await;
-    let (poster, other) = (poster(&usher).await, usher.engine.logins().start(request("door"), None).await.unwrap());
-    let first = visit(&usher, &poster).await;
-    let (browser, time_left) = first.new_browser.clone().unwrap();
-    assert_eq!(time_left, Duration::from_secs(600));
-    let come = async |at: &LoginStarted, cookies: &[(StreamId, String)]| {
-        usher.engine.logins().visit(at.stream_id, &page_secret(at), cookies, Visitor::Loopback).await.unwrap()
-    };
-    let own = [(first.login, browser.clone())];
-    let again = come(&poster, &own).await;
-    assert_eq!((again.login, again.new_browser), (first.login, None));
-    let stolen = [(first.login, "another".to_owned())];
-    assert_ne!(come(&poster, &stolen).await.login, first.login, "only its browser");
-    assert_ne!(come(&other, &own).await.login, first.login, "a login of another poster");
-    let single = usher.engine.logins().start(LoginRequest::default(), None).await.unwrap();
-    assert_ne!(come(&poster, &[(single.stream_id, browser)]).await.login, single.stream_id);
-    for secret in ["", "x", &page_secret(&other)] {
-        let refused = usher.engine.logins().visit(poster.stream_id, secret, &own, Visitor::Loopback).await;
-        assert!(matches!(refused, Err(LoginPageError::NotFound)), "{secret}");
-    }
-    // Somebody has begun there: the next user at this browser gets a login of their own.
-    let url = wallet_url(&usher, &first).await;
-    usher.receive(1, &user(1), handshake(&token(&url), &[])).await;
-    challenge_for(&mut usher, 1).await;
-    let next =
-        usher.engine.logins().visit(poster.stream_id, &page_secret(&poster), &own, Visitor::Loopback).await.unwrap();
-    assert_ne!(next.login, first.login);
-    usher.stop().await;
-}
-
-/// Their events are those of the reusable login: an hour after its end a login leaves nothing behind.
-#[tokio::test]
-async fn rows_of_logins_that_have_ended_are_removed() {
-    let dir = tempfile::tempdir().unwrap();
-    let mut usher = Running::start(open(dir.path())).await;
-    let poster = poster(&usher).await;
-    let used = visit(&usher, &poster).await;
-    let url = wallet_url(&usher, &used).await;
-    usher.receive(1, &user(1), handshake(&token(&url), &[])).await;
-    let asked = challenge_for(&mut usher, 1).await;
-    usher.receive(2, &user(1), approval(&asked)).await;
-    events(&usher, poster.stream_id, 2).await;
-    assert!(matches!(state(&usher, &used).await, Some(LoginState::Approved { .. })));
-    let begun = usher.clock.now();
-    while state(&usher, &used).await.is_some() {
-        assert!(usher.clock.now().since(begun) < MINUTE * 60 * 4, "it is still there");
-        usher.clock.turn(MINUTE * 60);
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
-    assert_eq!(events(&usher, poster.stream_id, 2).await, [named(1), approved(1)]);
     usher.stop().await;
 }

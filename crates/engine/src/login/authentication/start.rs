@@ -6,7 +6,7 @@ use usher_protocol::login_proof::LoginChallenge;
 use crate::StreamId;
 use crate::kernel::errors::StartError;
 use crate::kernel::idempotency::IdempotentRequest;
-use crate::login::pages::Logins;
+use crate::login::Logins;
 use crate::operations::{Authentication, MAX_SUBKEYS, Operation};
 use crate::ports::{SignerSession, StoreError};
 

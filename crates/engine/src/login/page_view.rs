@@ -1,0 +1,153 @@
+//! Logins as their pages show them, and why a request of a page is refused.
+
+use std::time::Duration;
+
+use usher_protocol::login_proof::LoginProofError;
+
+use crate::StreamId;
+use crate::kernel::commit::ModifyError;
+use crate::kernel::signer_queue::SignerWatch;
+use crate::login::browser_logins::{LoginWatch, NoRoom};
+use crate::operations::{AskSignerError, LoginOver, LoginState, SignerStatus};
+use crate::ports::{InvalidSignerAddress, RemoteSignerError, StoreError};
+
+/// A login as its page shows it.
+#[derive(Clone)]
+pub struct LoginView {
+    /// How far it is.
+    pub state: LoginState,
+    /// The URL for a wallet.
+    pub wallet_url: String,
+    /// The event for another signer to sign now: JSON text.
+    pub unsigned_proof: String,
+    /// Who asks for the login, if it is not the service itself.
+    pub client_name: Option<String>,
+    /// Where the page leads to at the end.
+    pub return_url: Option<String>,
+    /// How long the user may still take.
+    pub time_left: Duration,
+    /// Whether remote signers can be reached.
+    pub offers_signers: bool,
+    /// The remote signer that is asked, if there is one.
+    pub signer: Option<SignerView>,
+    /// Whether its events are on another stream, that of a reusable login.
+    pub is_visit: bool,
+    /// The page of the reusable login, where the next login begins when this one is over.
+    pub start_again: Option<ReusablePage>,
+}
+
+/// The page of a reusable login that is open.
+#[derive(Clone, PartialEq, Eq)]
+pub struct ReusablePage {
+    /// The reusable login.
+    pub login: StreamId,
+    /// What its page is found by.
+    pub page_secret: String,
+}
+
+/// The request to a remote signer, as the page of a login shows it.
+#[derive(Clone)]
+pub struct SignerView {
+    /// How far it is.
+    pub status: SignerStatus,
+    /// The address that the user opens in their signer, until a signer has replied.
+    pub address: Option<String>,
+}
+
+/// A page that was opened.
+pub enum OpenedLogin {
+    /// The page belongs to this browser.
+    Page {
+        /// What it shows.
+        view: Box<LoginView>,
+        /// The cookie that the browser gets now, if it is the first.
+        new_browser: Option<String>,
+    },
+    /// The page belongs to no browser yet.
+    Unclaimed,
+    /// It is that of a reusable login: each browser gets a login of its own
+    /// ([`Logins::visit`]).
+    Reusable,
+    /// It was that of a reusable login, which is closed.
+    Closed,
+    /// The page belongs to another browser.
+    Elsewhere {
+        /// The page of the reusable login that the login is at: this browser can begin its own there.
+        start_again: Option<ReusablePage>,
+    },
+    /// There is no such login.
+    NotFound,
+}
+
+/// The page of a login waits for it.
+pub struct LoginPageWatch {
+    pub(super) _login: LoginWatch,
+    pub(super) _signer: SignerWatch,
+}
+
+/// Why a request of a login's page was refused.
+#[derive(Debug, thiserror::Error)]
+pub enum LoginPageError {
+    /// There is no such login.
+    #[error("no such login")]
+    NotFound,
+    /// The page belongs to another browser.
+    #[error("the page belongs to another browser")]
+    Elsewhere,
+    /// The login has ended.
+    #[error("the login is over")]
+    Over,
+    /// Too many logins are open.
+    #[error("too many logins are open")]
+    Busy {
+        /// When there may be room.
+        retry_after: Duration,
+    },
+    /// Too many logins were begun at the visitor's address.
+    #[error("too many logins were begun at this address")]
+    BusyNetwork {
+        /// When another may begin.
+        retry_after: Duration,
+    },
+    /// The text is not an address of a remote signer.
+    #[error(transparent)]
+    Signer(#[from] InvalidSignerAddress),
+    /// The login has asked too many remote signers.
+    #[error("the login has asked too many remote signers")]
+    TooManySigners,
+    /// No relay reaches remote signers.
+    #[error(transparent)]
+    NoSigner(#[from] RemoteSignerError),
+    /// Too many users log in at this reusable login now, or this one too often.
+    #[error("too many logins at this reusable login")]
+    TooOften,
+    /// The signed event does not prove it.
+    #[error(transparent)]
+    Proof(#[from] LoginProofError),
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl From<NoRoom> for LoginPageError {
+    fn from(NoRoom { is_of_visitor, retry_after }: NoRoom) -> Self {
+        if is_of_visitor { Self::BusyNetwork { retry_after } } else { Self::Busy { retry_after } }
+    }
+}
+
+impl ModifyError for LoginPageError {}
+
+impl From<LoginOver> for LoginPageError {
+    fn from(LoginOver: LoginOver) -> Self {
+        Self::Over
+    }
+}
+
+impl From<AskSignerError> for LoginPageError {
+    fn from(error: AskSignerError) -> Self {
+        match error {
+            AskSignerError::Over => Self::Over,
+            AskSignerError::TooMany => Self::TooManySigners,
+        }
+    }
+}
