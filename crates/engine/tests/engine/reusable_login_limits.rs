@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use common::failing::Failing;
 use common::paying::until;
 use common::reusable::{
-    approved, challenge_for, events, named, page_secret, poster, scan, sign, state, visit, wallet_url,
+    approved, challenge_for, events, named, page_secret, poster, request, scan, sign, state, visit, wallet_url,
 };
 use common::{NOW, Running, approval, handshake, open, options, token, user};
 use usher_engine::operations::LoginState;

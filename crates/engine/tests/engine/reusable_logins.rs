@@ -16,8 +16,8 @@ use common::{NOW, Running, approval, challenge, handshake, open, options, token,
 use serde_json::json;
 use usher_engine::operations::LoginState;
 use usher_engine::{
-    EngineMetrics, EngineOptions, KeyHandshakeRequest, LoginPageError, LoginRequest, LoginStarted, LoginVisit,
-    OpenedLogin, PageRules, StartError, StreamId, Visitor,
+    EngineMetrics, EngineOptions, KeyHandshakeRequest, LoginPageError, LoginRequest, LoginVisit, OpenedLogin,
+    PageRules, StartError, Visitor,
 };
 
 const MINUTE: Duration = Duration::from_secs(60);
