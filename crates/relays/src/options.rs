@@ -80,8 +80,8 @@ pub struct Limits {
     pub conversation_keys: usize,
     /// How many useless messages at once a user's relay may send before it is dropped. Default 1,000.
     pub user_relay_useless: u32,
-    /// How many useless messages per second a user's relay may send after that. Default 100: at 75 µs each, half a core
-    /// if all 64 users' relays do.
+    /// How many useless messages per second a user's relay may send after that. Default 30: at 75 µs each, a
+    /// seventh of a core if all 64 users' relays do.
     pub user_relay_useless_per_second: u32,
     /// Most subkey proofs sent at once to authors whose events we cannot read. Over one relay half as many, and over
     /// all users' relays together a quarter. Default 240.
@@ -136,7 +136,7 @@ impl Default for Limits {
             remembered_events: 32_768,
             conversation_keys: 4096,
             user_relay_useless: 1000,
-            user_relay_useless_per_second: 100,
+            user_relay_useless_per_second: 30,
             proofs: 240,
             proofs_per_second: 60,
             proofs_per_author: 3,

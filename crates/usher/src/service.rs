@@ -4,7 +4,6 @@ use std::io;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
@@ -35,9 +34,6 @@ use crate::service_options::{
 use crate::service_status::Parts;
 use crate::task_group::TaskGroup;
 use crate::{ticket_wallet, version};
-
-/// How long a stop waits for calls that run. Container runtimes kill after ten seconds; two are for what follows.
-pub(crate) const GRACE: Duration = Duration::from_secs(5);
 
 /// Wallets' messages that wait for the engine: at 500 logins per second (two messages each) four seconds' worth. When it
 /// is full, the relays wait.

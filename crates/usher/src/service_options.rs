@@ -16,7 +16,9 @@ use usher_relays::Identity;
 
 use crate::config::Config;
 use crate::config::setting::Whole;
-use crate::service::GRACE;
+
+/// How long a stop waits for calls that run. Container runtimes kill after ten seconds; two are for what follows.
+pub(crate) const GRACE: Duration = Duration::from_secs(5);
 
 pub(crate) fn tokens(config: &Config) -> ApiTokens {
     ApiTokens::new(config.auth.auth_token.secret(), previous_token(config))

@@ -20,6 +20,7 @@ mod reply;
 mod request;
 mod requests;
 mod saved_requests;
+mod saving_task;
 mod service_name;
 mod session_token;
 mod subscription;

@@ -22,6 +22,7 @@ use super::reply;
 use super::request::Request;
 use super::requests::Requests;
 use super::saved_requests::RequestSaver;
+use super::saving_task::SavingTask;
 use super::service_name::ServiceNames;
 use super::tickets::Tickets;
 use super::wallet_state::WalletState;
@@ -71,7 +72,13 @@ impl Wallet {
             .kinds(kind::FROM_SERVICE.map(Kind::from_u16))
             .limit(100);
         let (relay_client, received) = RelayClient::new(identity.keys().clone(), filter, tasks.clone(), stop.clone());
-        let (saver, to_save) = RequestSaver::new(saved_in);
+        let (saver, to_save) = match saved_in {
+            Some(path) => {
+                let (saver, arrived) = RequestSaver::new();
+                (Some(saver), Some(SavingTask { path, arrived }))
+            }
+            None => (None, None),
+        };
         let inner = Arc::new(WalletState {
             messages: Messages::new(identity.keys().clone(), clock),
             requests: Requests::new(deployed),
