@@ -66,7 +66,7 @@ pub enum OpenedLogin {
     /// The page belongs to no browser yet.
     Unclaimed,
     /// It is that of a reusable login: each browser gets a login of its own
-    /// ([`Logins::visit`]).
+    /// ([`Logins::visit`](crate::Logins::visit)).
     Reusable,
     /// It was that of a reusable login, which is closed.
     Closed,
