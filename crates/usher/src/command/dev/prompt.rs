@@ -124,17 +124,15 @@ impl<'a> Prompt<'a> {
 
     /// Saves the wallet's services and subscriptions. The file is read again first: another terminal may have changed it.
     fn remember(&self) -> Result<(), FileError> {
-        let mut file = WalletFile::load(self.file)?;
-        file.take_over(self.wallet);
-        file.save()
+        WalletFile::load(self.file)?.update(|file| file.take_over(self.wallet))
     }
 
     /// As [`remember`](Self::remember), with the verdict on a request.
     fn remember_answer(&self, request: &Request, verdict: Option<Verdict>) -> Result<(), FileError> {
-        let mut file = WalletFile::load(self.file)?;
-        file.take_over(self.wallet);
-        file.remember(request, verdict);
-        file.save()
+        WalletFile::load(self.file)?.update(|file| {
+            file.take_over(self.wallet);
+            file.remember(request, verdict);
+        })
     }
 
     fn requests(&self) -> String {

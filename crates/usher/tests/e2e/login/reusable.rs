@@ -113,13 +113,15 @@ async fn it_is_listed_and_closed_like_a_reusable_handshake() {
     let page = format!("{}{}", api.base, led.headers()["location"].to_str().unwrap());
     let show = async || {
         let page = visitor.get(&page).header("cookie", &cookie).send().await.unwrap();
-        page.text().await.unwrap()
+        (page.status(), page.text().await.unwrap())
     };
-    assert!(show().await.contains("data-state=\"waiting\""));
+    assert!(show().await.1.contains("data-state=\"waiting\""));
 
     api.delete(&format!("/key-handshake/{}", door.stream)).await.unwrap();
     assert_eq!(visitor.get(&door.page_url).send().await.unwrap().status(), 410);
-    assert!(show().await.contains("data-state=\"expired\""));
+    // Nobody has named a key there: the login is removed with the URL, at once or a moment later.
+    let (status, text) = show().await;
+    assert!(status == 410 || text.contains("data-state=\"expired\""), "{status} {text}");
     wallet.approve(&request).unwrap();
     let late = wallet_for(Policy::auto_approve()).await;
     let _ = late.open(&door.url.parse().unwrap(), Duration::from_secs(2)).await;
