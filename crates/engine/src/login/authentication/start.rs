@@ -55,7 +55,7 @@ impl Logins {
             return Ok(None);
         }
         match self.core.store.user_signer(main_key).await {
-            // The check of all rows reports it.
+            // `usher doctor` reports it.
             Err(StoreError::Unreadable(_)) => Ok(None),
             session => Ok(session?),
         }
