@@ -11,16 +11,25 @@ use http::{HeaderMap, HeaderValue};
 use http_body::Body as _;
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use serde_json::Value;
-use usher_engine::{FieldError, FieldErrors};
+use usher_engine::request_body::RequestBody;
+use usher_engine::request_body::field_reader::Fields;
+use usher_engine::{CheckedRequest, FieldError, FieldErrors};
 
 use self::strict_json::Unambiguous;
 use crate::ApiState;
-use crate::field_reader::Fields;
 use crate::problem::{ErrorCode, Problem};
-use crate::request_body::{RequestBody, ValuesToCheck};
 
-/// Extracts the request that a body declares.
-pub(crate) struct Json<T: RequestBody>(pub(crate) T::Request);
+/// Extracts the request from a body.
+pub(crate) struct Json<T>(pub(crate) T);
+
+/// As [`Json`]; an empty body means `{}`. For requests without a required field.
+pub(crate) struct OptionalJson<T>(pub(crate) T);
+
+/// As [`Json`]; the client gets the errors of form and those of values in one response.
+pub(crate) struct Checked<T>(pub(crate) T);
+
+/// Extracts what could be read of a body, `None` if it is no object, and the errors of form.
+pub(crate) struct Draft<T: RequestBody>(pub(crate) Option<T::Draft>, pub(crate) FieldErrors);
 
 /// Why a body was not taken.
 #[derive(Debug, thiserror::Error)]
@@ -75,33 +84,53 @@ impl<T: RequestBody> FromRequest<ApiState> for Json<T> {
     type Rejection = BodyError;
 
     async fn from_request(request: Request, state: &ApiState) -> Result<Self, BodyError> {
-        let (head, body) = request.into_parts();
-        let bytes = read(&head.headers, body, state).await?;
-        let mut errors = FieldErrors::default();
-        let (request, values) = parse::<T>(&bytes, &mut errors)?;
-        if !errors.is_empty() {
-            // The engine checks the values of a request that starts. Of one that cannot start they are checked here, so
-            // that the client gets all errors in one response.
-            check_values(values, state, &mut errors).await;
-        }
-        errors.finish(request).map(Self).map_err(BodyError::Invalid)
+        finish(draft(request, state, b"").await?).map(Self)
     }
 }
 
-/// Adds the errors of values that are impossible; none when the store cannot tell.
-async fn check_values(values: Option<ValuesToCheck>, state: &ApiState, errors: &mut FieldErrors) {
-    match values {
-        Some(ValuesToCheck::Engine(values)) => {
+impl<T: RequestBody> FromRequest<ApiState> for OptionalJson<T> {
+    type Rejection = BodyError;
+
+    async fn from_request(request: Request, state: &ApiState) -> Result<Self, BodyError> {
+        finish(draft(request, state, b"{}").await?).map(Self)
+    }
+}
+
+impl<T: CheckedRequest> FromRequest<ApiState> for Checked<T> {
+    type Rejection = BodyError;
+
+    async fn from_request(request: Request, state: &ApiState) -> Result<Self, BodyError> {
+        let mut draft: Draft<T> = draft(request, state, b"").await?;
+        // The engine checks the values of a request that starts. Of one that cannot start they are checked here.
+        if let Draft(Some(fields), errors) = &mut draft
+            && !errors.is_empty()
+        {
             let mut found = FieldErrors::default();
-            if state.engine.check_fields(&values, &mut found).await.is_ok() {
+            // None when the store cannot tell.
+            if T::check(fields, state.engine.checks(), &mut found).await.is_ok() {
                 errors.extend(found.finish::<()>(None).err().into_iter().flatten());
             }
         }
-        Some(ValuesToCheck::Profile(change)) => {
-            errors.extend(state.directory.check_profile(&change).err().into_iter().flatten());
-        }
-        None => {}
+        finish(draft).map(Self)
     }
+}
+
+impl<T: RequestBody> FromRequest<ApiState> for Draft<T> {
+    type Rejection = BodyError;
+
+    async fn from_request(request: Request, state: &ApiState) -> Result<Self, BodyError> {
+        draft(request, state, b"").await
+    }
+}
+
+async fn draft<T: RequestBody>(request: Request, state: &ApiState, empty: &[u8]) -> Result<Draft<T>, BodyError> {
+    let (head, body) = request.into_parts();
+    let bytes = read(&head.headers, body, state).await?;
+    parse(if bytes.is_empty() { empty } else { &bytes })
+}
+
+fn finish<T: RequestBody>(Draft(draft, errors): Draft<T>) -> Result<T, BodyError> {
+    errors.finish(draft.and_then(T::complete)).map_err(BodyError::Invalid)
 }
 
 /// The bytes of a JSON body; none when there is no body.
@@ -147,36 +176,30 @@ pub(crate) fn value(json: &[u8]) -> Result<Value, serde_json::Error> {
     serde_json::from_slice(json).map(|Unambiguous(value)| value)
 }
 
-/// Reads a body: the request unless a field is invalid, and the values to check.
-fn parse<T: RequestBody>(
-    bytes: &[u8],
-    errors: &mut FieldErrors,
-) -> Result<(Option<T::Request>, Option<ValuesToCheck>), BodyError> {
-    let value = match bytes {
-        [] if T::MAY_BE_EMPTY => Value::Object(serde_json::Map::new()),
-        [] => return Err(BodyError::Empty),
-        bytes => value(bytes)?,
+fn parse<T: RequestBody>(bytes: &[u8]) -> Result<Draft<T>, BodyError> {
+    if bytes.is_empty() {
+        return Err(BodyError::Empty);
+    }
+    let mut errors = FieldErrors::default();
+    let draft = match value(bytes)? {
+        Value::Object(object) => Some(T::read(&mut Fields::new(&object, &mut errors))),
+        _ => errors.reject("", "must be a JSON object"),
     };
-    let Value::Object(object) = &value else {
-        errors.add("", "must be a JSON object");
-        return Ok((None, None));
-    };
-    let body = T::read_fields(&mut Fields::new(object, errors));
-    let values = if errors.is_empty() { None } else { body.values() };
-    Ok((body.complete(), values))
+    Ok(Draft(draft, errors))
 }
 
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
+    use usher_engine::request_body;
+    use usher_engine::request_body::{Key, Subkeys};
+
     use super::*;
-    use crate::field_types::{Key, Subkeys};
-    use crate::request_body::request_body;
 
     request_body! {
         /// A body.
-        struct Body = "Body" {
+        struct Body, BodyDraft = "Body" {
             /// A key.
             main_key: Key,
             /// Keys.
@@ -184,28 +207,17 @@ mod tests {
         }
     }
 
-    impl RequestBody for Body {
-        type Request = ();
-
-        fn complete(self) -> Option<()> {
-            self.main_key?;
-            self.subkeys.map(drop)
-        }
-    }
-
     proptest! {
         #[test]
         fn arbitrary_bytes_never_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
-            let _ = parse::<Body>(&bytes, &mut FieldErrors::default());
+            let _ = parse::<Body>(&bytes);
         }
 
         #[test]
         fn errors_never_quote_field_values(value in "[a-z]{20,60}") {
             let body = serde_json::json!({ "main_key": value, "subkeys": [value, { "key": value }], value.clone(): 1 });
-            let mut errors = FieldErrors::default();
-            let (request, _) = parse::<Body>(body.to_string().as_bytes(), &mut errors).unwrap();
-            let errors = errors.finish(request).unwrap_err();
-            let answer = Problem::from(BodyError::Invalid(errors)).to_json("");
+            let error = parse::<Body>(body.to_string().as_bytes()).and_then(finish).err().unwrap();
+            let answer = Problem::from(error).to_json("");
             prop_assert!(!answer.contains(&value), "{answer}");
         }
     }

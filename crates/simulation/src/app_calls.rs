@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use sha2::{Digest as _, Sha256};
 use usher_engine::ports::{IdempotencyKey, StoreError};
+use usher_engine::request_body::MillisatsWord;
 use usher_engine::{
-    AuthenticateKey, Engine, IdempotentRequest, KeyHandshakeRequest, KeyHandshakeStarted, LoginPageError, LoginRequest,
-    LoginStarted, OpenedLogin, PayInvoiceRequest, RecurringPaymentRequest, RenderedResponse, RequestInvoice,
-    SinglePaymentRequest, StartError, StreamId, Visitor,
+    AuthenticateKey, Engine, IdempotentRequest, InvoiceContent, KeyHandshakeRequest, KeyHandshakeStarted,
+    LoginPageError, LoginRequest, LoginStarted, OpenedLogin, PayInvoiceRequest, RecurringPaymentRequest,
+    RenderedResponse, RequestInvoice, SinglePaymentRequest, StartError, StreamId, Visitor,
 };
 use usher_protocol::PublicKey;
 use usher_protocol::calendar::Calendar;
@@ -107,6 +108,7 @@ async fn start(world: &World, engine: &Engine, call: &Call) -> Result<(StreamId,
                 subkeys: Vec::new(),
                 description: "coffee".to_owned(),
                 amount: 5_000,
+                currency: MillisatsWord,
                 subscription_id: subscription.clone(),
                 reference: None,
                 expires_at: Some(secs + lives),
@@ -121,6 +123,7 @@ async fn start(world: &World, engine: &Engine, call: &Call) -> Result<(StreamId,
                 subkeys: Vec::new(),
                 description: "membership".to_owned(),
                 amount: 5_000,
+                currency: MillisatsWord,
                 minimum_amount: None,
                 recurrence: Recurrence {
                     until: (!yearly).then_some(first.max(&secs) + 900),
@@ -135,14 +138,14 @@ async fn start(world: &World, engine: &Engine, call: &Call) -> Result<(StreamId,
             engine.subscriptions().request(request, once(call, stream)).await?
         }
         What::Invoice(user) => {
-            let request = RequestInvoice {
-                main_key: user_key(world, *user),
-                subkeys: Vec::new(),
+            let content = InvoiceContent {
                 amount: 5_000,
+                currency: MillisatsWord,
                 description: None,
-                reference: None,
                 expires_at: Some(secs + 300),
+                reference: None,
             };
+            let request = RequestInvoice { main_key: user_key(world, *user), subkeys: Vec::new(), content };
             engine.payments().request_invoice(request, once(call, stream)).await?
         }
         What::PayTheirs(user, Some(invoice)) => {
@@ -151,6 +154,7 @@ async fn start(world: &World, engine: &Engine, call: &Call) -> Result<(StreamId,
                 subkeys: Vec::new(),
                 invoice: invoice.clone(),
                 amount: None,
+                currency: None,
                 description: Some("an invoice".to_owned()),
                 reference: None,
                 expires_at: Some(secs + 300),
@@ -163,6 +167,7 @@ async fn start(world: &World, engine: &Engine, call: &Call) -> Result<(StreamId,
                 subkeys: Vec::new(),
                 invoice: invoice.clone(),
                 amount: None,
+                currency: None,
                 description: None,
                 reference: None,
                 expires_at: None,

@@ -5,7 +5,7 @@ mod wiring;
 
 use std::sync::Arc;
 
-use crate::field_checks::{FieldChecks, FieldValues};
+use crate::field_checks::FieldChecks;
 use crate::kernel::core::Core;
 use crate::kernel::event_feed::EventFeed;
 use crate::kernel::idempotency::IdempotencyRecords;
@@ -17,12 +17,12 @@ use crate::kernel::webhook_dispatcher::WebhookDispatcher;
 use crate::login::Logins;
 use crate::login::key_handshake::Handshakes;
 use crate::login::scan_limits::{ScanLimits, ScanMetrics};
+use crate::operations;
 use crate::payment::Payments;
-use crate::ports::{DamagedRow, LightningError, LightningInfo, LightningNode, LightningStatus, StoreError};
+use crate::ports::{DamagedRow, LightningError, LightningInfo, LightningNode, LightningStatus};
 use crate::subscription::subscriptions::Subscriptions;
 use crate::ticket::tickets::Tickets;
 use crate::verification::Verification;
-use crate::{FieldErrors, operations};
 
 /// Runs operations.
 ///
@@ -93,12 +93,9 @@ impl Engine {
         &self.idempotency
     }
 
-    /// Adds all fields with impossible values to `errors`.
-    ///
-    /// # Errors
-    /// [`StoreError`].
-    pub async fn check_fields(&self, values: &FieldValues, errors: &mut FieldErrors) -> Result<(), StoreError> {
-        self.checks.add_errors(values, errors).await
+    /// The checks of requests' values.
+    pub fn checks(&self) -> &FieldChecks {
+        &self.checks
     }
 }
 

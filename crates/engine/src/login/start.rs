@@ -9,15 +9,23 @@ use super::key_handshake::static_token::Wanted;
 use crate::kernel::errors::StartError;
 use crate::kernel::idempotency::IdempotentRequest;
 use crate::operations::{KeyHandshake, Login, LoginOrigin, LoginTerms, LoginUrl, Operation};
+use crate::request_body;
+use crate::request_body::{Nullable, VisibleAscii, WebUrl};
 use crate::{StreamId, Visitor};
 
-/// Asks for a login.
-#[derive(Clone, Debug, Default)]
-pub struct LoginRequest {
-    /// Where the page leads to at the end; under one of `pages.return_urls`.
-    pub return_url: Option<String>,
-    /// Makes the login reusable: its URL and its page are for any number of users; 1 to 128 visible ASCII characters.
-    pub static_token: Option<String>,
+request_body! {
+    /// Starts a login. Every field is optional, and so is the body.
+    #[derive(Clone, Debug, Default)]
+    pub struct LoginRequest, LoginRequestDraft = "LoginRequest", example { "return_url": "https://app.example/login" } {
+        /// Where the login page leads the user's browser at the end, with `stream_id` in the query, and with the `code` that you
+        /// redeem (`POST /login/{stream_id}/redeem`). It must be under one of `pages.return_urls`, and have no fragment and no
+        /// `stream_id` or `code` in its query.
+        return_url: Nullable<WebUrl>,
+        /// Makes the login reusable, for a poster, a table or a door: `url` and `page_url` are for any number of users, the same
+        /// token always has the same stream and URLs, and the stream never ends. Anybody who knows the token can make `url`:
+        /// choose it like a name on a poster, or at random if only those who see the code may use it.
+        static_token: Nullable<VisibleAscii<128>>,
+    }
 }
 
 /// A login that has started.

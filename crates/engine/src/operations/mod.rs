@@ -28,15 +28,15 @@ pub use crate::login::operation::{
 pub use crate::login::signer_request::{
     SignerCall, SignerFault, SignerNews, SignerReport, SignerRequest, SignerStatus,
 };
-pub use crate::payment::invoice_request::{InvoiceRequest, InvoiceTerms};
+pub use crate::payment::invoice_request::InvoiceRequest;
 pub use crate::payment::operation::{Charge, Payment, PaymentProgress, PaymentTerms, SubscriptionLink};
 pub use crate::payment::outgoing::OutgoingPayment;
 pub(crate) use crate::payment::spending::BUDGET_WINDOW;
 pub use crate::payment::spending::Spending;
 pub use crate::subscription::operation::{Subscription, SubscriptionRules, SubscriptionState, SubscriptionView};
-pub use crate::subscription::request::{RecurringRequest, RecurringTerms};
-pub use crate::ticket::delivery::{DeliveryStatus, DeliveryTerms, DeliveryView, Reclaim, TicketDelivery};
-pub use crate::ticket::request::{TicketRequest, TicketRequestTerms};
+pub use crate::subscription::request::RecurringRequest;
+pub use crate::ticket::delivery::{DeliveryStatus, DeliveryView, Reclaim, TicketDelivery};
+pub use crate::ticket::request::TicketRequest;
 pub use crate::ticket::ticket_call::{TicketCall, TicketReply, VerifiedToken};
 pub use crate::verification::operation::{
     AgeCheck, AgeDecision, AwaitedBrowser, BeginFault, CheckReturn, DecisionFault, VerificationSession,

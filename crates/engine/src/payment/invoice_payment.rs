@@ -1,34 +1,71 @@
 //! Starts the payment of somebody else's invoice, by a user or by the service's own Lightning backend.
 
-use usher_protocol::PublicKey;
 use usher_protocol::bolt11::Invoice;
 
 use super::outgoing::start::ServicePaymentRequest;
-use crate::field_checks::{FieldValues, expiry};
+use crate::field_checks::{CheckedRequest, FieldChecks, expiry};
 use crate::kernel::errors::StartError;
 use crate::kernel::idempotency::IdempotentRequest;
 use crate::operations::{Operation, Payment, PaymentTerms};
 use crate::payment::Payments;
-use crate::ports::CorrelationKey;
-use crate::{StreamId, UnixMillis};
+use crate::ports::{CorrelationKey, StoreError};
+use crate::request_body;
+use crate::request_body::{
+    Bolt11, Description, Identifier, Key, Millisats, MillisatsWord, OrDefault, Subkeys, UnixSeconds,
+};
+use crate::{FieldErrors, StreamId, UnixMillis};
 
-/// Asks for the payment of an invoice.
-#[derive(Clone, Debug)]
-pub struct PayInvoiceRequest {
-    /// Who pays; `None` is the service's own Lightning backend.
-    pub main_key: Option<PublicKey>,
-    /// Keys that may respond for it without a proof.
-    pub subkeys: Vec<PublicKey>,
-    /// What is paid.
-    pub invoice: Invoice,
-    /// Millisats; must be the amount of the invoice.
-    pub amount: Option<u64>,
-    /// What it is for.
-    pub description: Option<String>,
-    /// The caller's own reference, repeated in events.
-    pub reference: Option<String>,
-    /// Unix seconds until which the user can pay it, or until which the Lightning backend is asked to.
-    pub expires_at: Option<u64>,
+request_body! {
+    /// Has an invoice paid.
+    #[derive(Clone, Debug)]
+    pub struct PayInvoiceRequest, PayInvoiceDraft = "PayInvoiceRequest", example {
+        "invoice": "lnbc2500u1pvjluezsp5zyg3zyg3zyg3zyg3zyg3zyg3zyg3zyg3zyg3zyg3zyg3zyg3zygspp5qqqsyqcyq5rqwzqfqqqsyqcyq5rqwzqfqqqsyqcyq5rqwzqfqypqdq5xysxxatsyp3k7enxv4jsxqzpu9qrsgquk0rl77nj30yxdy8j9vdx85fkpmdla2087ne0xh8nhedh8w27kyke0lp53ut353s06fv3qfegext0eh0ymjpf39tuven09sam30g4vgpfna3rh",
+    } {
+        /// The user who is asked to pay: 64 hex characters. Without it, the service's Lightning backend pays.
+        main_key: Option<Key>,
+        /// Keys that may respond for `main_key` without a proof of delegation; at most 8.
+        subkeys: OrDefault<Subkeys>,
+        /// A BOLT 11 invoice with an amount that has not expired and is for `wallet.network`.
+        invoice: Bolt11,
+        /// Millisats; must be the amount of the invoice.
+        amount: Option<Millisats>,
+        /// `millisats`, in either case.
+        currency: Option<MillisatsWord>,
+        /// What the payment is for, as the user sees it; by default the description in the invoice. At most 639 bytes of UTF-8.
+        description: Option<Description>,
+        /// Unix seconds until which the user can pay, or until which the Lightning backend is asked to: at most 24 hours ahead,
+        /// by default five minutes, and never later than the expiry of the invoice.
+        expires_at: Option<UnixSeconds>,
+        /// Your own reference, repeated in the events.
+        reference as "request_id": Option<Identifier>,
+    }
+}
+
+impl CheckedRequest for PayInvoiceRequest {
+    async fn check(draft: &PayInvoiceDraft, checks: &FieldChecks, errors: &mut FieldErrors) -> Result<(), StoreError> {
+        if let Some(invoice) = &draft.invoice {
+            check_invoice(invoice, draft.amount, checks, errors);
+        }
+        checks.expiry("/expires_at", draft.expires_at, errors);
+        Ok(())
+    }
+}
+
+fn check_invoice(invoice: &Invoice, amount: Option<u64>, checks: &FieldChecks, errors: &mut FieldErrors) {
+    let (theirs, ours) = (invoice.network(), checks.rules.network);
+    if theirs != ours {
+        errors.add("/invoice", format!("is for the network {theirs}; this service uses {ours}"));
+    }
+    if invoice.is_expired(checks.core.clock.now().secs()) {
+        errors.add("/invoice", "has expired");
+    }
+    match (invoice.amount(), amount) {
+        (None, _) => errors.add("/invoice", "names no amount"),
+        (Some(theirs), Some(given)) if theirs != given => {
+            errors.add("/amount", format!("is not the invoice's, which is {theirs}"));
+        }
+        (Some(amount), _) => checks.amount("/invoice", Some(amount), errors),
+    }
 }
 
 impl Payments {
@@ -53,11 +90,9 @@ impl Payments {
             self.check_same_invoice(stream_id, &request.invoice).await?;
             return self.starter.respond(once, stream_id).await;
         }
-        let PayInvoiceRequest { amount, expires_at, .. } = request;
+        self.checks.check(&request).await?;
         let invoice = &request.invoice;
-        let values = FieldValues::InvoicePayment { invoice: Some(invoice.clone()), amount, expires_at };
-        self.checks.check(values).await?;
-        let expires_at = expiry(expires_at, now);
+        let expires_at = expiry(request.expires_at, now);
         let amount = invoice.amount().unwrap_or_default();
         let stream_id = self.core.ids.stream_id();
         let wanted = invoice.clone();

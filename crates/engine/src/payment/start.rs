@@ -2,34 +2,89 @@
 
 use usher_protocol::PublicKey;
 
-use crate::StreamId;
-use crate::field_checks::{FieldValues, expiry};
+use crate::field_checks::{CheckedRequest, FieldChecks, expiry};
 use crate::kernel::commit::Change;
 use crate::kernel::errors::StartError;
 use crate::kernel::idempotency::IdempotentRequest;
-use crate::operations::{Asked, Input, Note, Operation, Payment, PaymentTerms, StepResult, SubscriptionLink};
+use crate::operations::{
+    Asked, Input, Note, Operation, Payment, PaymentTerms, StepResult, SubscriptionLink, SubscriptionState,
+    SubscriptionView,
+};
 use crate::payment::Payments;
 use crate::ports::{Conflict, StoreError};
+use crate::request_body;
+use crate::request_body::{Description, Identifier, Key, Millisats, MillisatsWord, Subkeys, UnixSeconds, WebUrl};
+use crate::subscription::open_subscription::{self, OpenSubscription};
+use crate::{FieldErrors, StreamId};
 
-/// Asks a user for a payment to the service.
-#[derive(Clone, Debug)]
-pub struct SinglePaymentRequest {
-    /// Who pays.
-    pub main_key: PublicKey,
-    /// Keys that may respond for it without a proof.
-    pub subkeys: Vec<PublicKey>,
-    /// What it is for.
-    pub description: String,
-    /// Millisats.
-    pub amount: u64,
-    /// The subscription it belongs to.
-    pub subscription_id: Option<String>,
-    /// The caller's own reference, repeated in events.
-    pub reference: Option<String>,
-    /// Unix seconds until which it can be paid.
-    pub expires_at: Option<u64>,
-    /// Where its page leads to at the end; under one of `pages.return_urls`.
-    pub return_url: Option<String>,
+request_body! {
+    /// Asks a user for a payment.
+    #[derive(Clone, Debug)]
+    pub struct SinglePaymentRequest, SinglePaymentDraft = "SinglePaymentRequest", example {
+        "main_key": "7e7e9c42a91bfef19fa929e5fda1b72e0ebc1a4c1141673e2794234d86addf4e",
+        "subkeys": [],
+        "description": "One coffee",
+        "amount": 10000,
+        "currency": "millisats",
+    } {
+        /// Who pays: 64 hex characters.
+        main_key: Key,
+        /// Keys that may respond for it without a proof of delegation; usually none, at most 8.
+        subkeys: Subkeys,
+        /// What the payment is for; the invoice contains it. At most 639 bytes of UTF-8 (BOLT 11).
+        description: Description,
+        /// Millisats, at most `limits.max_amount_millisats`.
+        amount: Millisats,
+        /// `millisats`, in either case.
+        currency: MillisatsWord,
+        /// An active subscription of the same `main_key`: the payment is checked against what the user authorized, and
+        /// counted.
+        subscription_id: Option<Identifier>,
+        /// Your own reference, repeated in the events.
+        reference as "request_id": Option<Identifier>,
+        /// Unix seconds until which the user can pay: at most 24 hours ahead, by default five minutes.
+        expires_at: Option<UnixSeconds>,
+        /// Where the payment page leads the user's browser at the end, with `stream_id` in the query. It must be under one of
+        /// `pages.return_urls`.
+        return_url: Option<WebUrl>,
+    }
+}
+
+impl CheckedRequest for SinglePaymentRequest {
+    async fn check(
+        draft: &SinglePaymentDraft,
+        checks: &FieldChecks,
+        errors: &mut FieldErrors,
+    ) -> Result<(), StoreError> {
+        checks.amount("/amount", draft.amount, errors);
+        checks.expiry("/expires_at", draft.expires_at, errors);
+        if let (Some(id), Some(main_key)) = (&draft.subscription_id, &draft.main_key) {
+            let found = open_subscription::find(&*checks.core.store, id).await?;
+            check_subscription(found.as_ref(), main_key, draft.amount, errors);
+        }
+        Ok(())
+    }
+}
+
+/// A payment of a subscription: the subscription must be active and of this user, and the amount no more than authorized.
+fn check_subscription(
+    found: Option<&OpenSubscription>,
+    main_key: &PublicKey,
+    amount: Option<u64>,
+    errors: &mut FieldErrors,
+) {
+    const POINTER: &str = "/subscription_id";
+    match found.map(|found| &found.subscription).filter(|subscription| subscription.is_of(main_key)) {
+        Some(subscription) => {
+            let SubscriptionView { state, authorized_amount, .. } = subscription.view();
+            if state != SubscriptionState::Active {
+                errors.add(POINTER, format!("is of a subscription that is {}", state.as_str()));
+            } else if amount.is_some_and(|amount| amount > authorized_amount) {
+                errors.add("/amount", format!("is more than the user authorized, which is {authorized_amount}"));
+            }
+        }
+        None => errors.add(POINTER, "is of no subscription of this main_key"),
+    }
 }
 
 impl Payments {
@@ -43,19 +98,15 @@ impl Payments {
         once: Option<IdempotentRequest<StreamId>>,
     ) -> Result<StreamId, StartError> {
         let now = self.core.clock.now();
-        let SinglePaymentRequest { main_key, amount, expires_at, .. } = request;
-        let subscription_id = request.subscription_id.clone();
-        let values =
-            FieldValues::SinglePayment { main_key: Some(main_key), amount: Some(amount), subscription_id, expires_at };
-        self.checks.check(values).await?;
+        self.checks.check(&request).await?;
         self.need_lightning()?;
-        let expires_at = expiry(expires_at, now);
+        let expires_at = expiry(request.expires_at, now);
         let stream_id = self.core.ids.stream_id();
         let return_url = self.pages.return_url(request.return_url.as_deref(), stream_id)?;
         let request_id = self.core.ids.token();
         loop {
             let subscription = match &request.subscription_id {
-                Some(id) => self.checks.payment_by_subscription(id, &main_key, amount).await?,
+                Some(id) => self.payable_subscription(id, &request).await?,
                 None => None,
             };
             let link = |subscription_id| SubscriptionLink { subscription_id, charge: None };
@@ -90,5 +141,17 @@ impl Payments {
                 }
             }
         }
+    }
+
+    /// The subscription of a payment, to whose revision the payment is bound; refuses a payment that it does not allow.
+    async fn payable_subscription(
+        &self,
+        id: &str,
+        request: &SinglePaymentRequest,
+    ) -> Result<Option<OpenSubscription>, StartError> {
+        let found = open_subscription::find(&*self.core.store, id).await?;
+        let mut errors = FieldErrors::default();
+        check_subscription(found.as_ref(), &request.main_key, Some(request.amount), &mut errors);
+        errors.finish(Some(found)).map_err(StartError::Invalid)
     }
 }

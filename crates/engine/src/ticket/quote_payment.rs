@@ -62,6 +62,7 @@ impl QuotePayer {
             subkeys: Vec::new(),
             invoice,
             amount: None,
+            currency: None,
             description: None,
             reference: Some(REFERENCE.to_owned()),
             expires_at: None,

@@ -18,56 +18,79 @@ use std::time::Duration;
 
 use super::mint_job::MintJob;
 use super::quote_payment::QuotePayer;
-use crate::field_checks::{FieldChecks, FieldValues};
+use crate::FieldErrors;
+use crate::field_checks::FieldChecks;
 use crate::kernel::core::Core;
 use crate::kernel::errors::{StartError, TicketCallError};
 use crate::kernel::idempotency::IdempotentRequest;
 use crate::kernel::starter::Starter;
 use crate::kernel::ticket_metrics::{TicketCallKind, TicketMetrics};
 use crate::ports::{
-    MintAuthToken, MintTerms, Minted, ReceiveTerms, TicketBalance, TicketError, TicketJobId, TicketWallet, Token,
-    WithdrawTerms,
+    MintTerms, Minted, ReceiveTerms, TicketBalance, TicketError, TicketJobId, TicketWallet, Token, WithdrawTerms,
+};
+use crate::request_body;
+use crate::request_body::field_reader::MOST_TICKETS;
+use crate::request_body::{
+    Aliased, CashuToken, Description, MintAuth, MintUrl, StaticAuthToken, TicketAmount, TicketUnit,
 };
 
-/// Mints a token.
-#[derive(Clone, Debug)]
-pub struct MintTicket {
-    /// The mint's address.
-    pub mint_url: String,
-    /// The unit.
-    pub unit: String,
-    /// How much, in the unit.
-    pub amount: u64,
-    /// For the mint's records.
-    pub description: Option<String>,
-    /// Shown to the mint, if it wants one.
-    pub auth: Option<MintAuthToken>,
+request_body! {
+    /// Mints a ticket.
+    #[derive(Clone, Debug)]
+    pub struct MintTicket, MintTicketDraft = "MintTicketRequest", example {
+        "mint_url": "https://mint.example",
+        "unit": "multi",
+        "amount": 1,
+    } {
+        /// The mint: an `http` or `https` URL.
+        mint_url: MintUrl,
+        /// The unit: `sat`, or one of the mint's own, such as `multi`. Upper and lower case are the same.
+        unit: TicketUnit,
+        /// How much, in the unit.
+        amount: TicketAmount,
+        /// The token by which the mint knows who may mint (header `Clear-auth`), if it wants one.
+        auth as "static_token": Aliased<Option<MintAuth>, StaticAuthToken>,
+        /// For the mint's records. At most 639 bytes of UTF-8.
+        description: Option<Description>,
+    }
 }
 
-/// Redeems a token into the service's own balance.
-#[derive(Clone, Debug)]
-pub struct BurnTicket {
-    /// The mint that the token must be of.
-    pub mint_url: String,
-    /// The unit that it must be in.
-    pub unit: String,
-    /// The token.
-    pub token: Token,
-    /// Shown to the mint, if it wants one.
-    pub auth: Option<MintAuthToken>,
+request_body! {
+    /// Redeems a ticket.
+    #[derive(Clone, Debug)]
+    pub struct BurnTicket, BurnTicketDraft = "BurnTicketRequest", example {
+        "mint_url": "https://mint.example",
+        "unit": "multi",
+        "token": "cashuBo2FteBtodHRwczovL21pbnQuZXhhbXBsZS5jb21hdWVtdWx0aWF0gaJhaUgArSaLR8qGYGFwgaNhYQFhc3hA",
+    } {
+        /// The mint that the token must be of: an `http` or `https` URL.
+        mint_url: MintUrl,
+        /// The unit that it must be in.
+        unit: TicketUnit,
+        /// The token: version 3 (`cashuA…`) or 4 (`cashuB…`), also as a `cashu:` URI.
+        token: CashuToken,
+        /// The token by which the mint knows who may use it (header `Clear-auth`), if it wants one.
+        auth as "static_token": Aliased<Option<MintAuth>, StaticAuthToken>,
+    }
 }
 
-/// Takes a token out of the service's own balance.
-#[derive(Clone, Debug)]
-pub struct WithdrawTicket {
-    /// The mint's address.
-    pub mint_url: String,
-    /// The unit.
-    pub unit: String,
-    /// How much, in the unit.
-    pub amount: u64,
-    /// Shown to the mint, if it wants one.
-    pub auth: Option<MintAuthToken>,
+request_body! {
+    /// Takes a token out of the service's own balance.
+    #[derive(Clone, Debug)]
+    pub struct WithdrawTicket, WithdrawTicketDraft = "WithdrawTicketRequest", example {
+        "mint_url": "https://mint.example",
+        "unit": "sat",
+        "amount": 21,
+    } {
+        /// The mint: an `http` or `https` URL.
+        mint_url: MintUrl,
+        /// The unit.
+        unit: TicketUnit,
+        /// What the token is worth, in the unit. The balance must also cover the mint's fee.
+        amount: TicketAmount,
+        /// The token by which the mint knows who may use it (header `Clear-auth`), if it wants one.
+        auth as "static_token": Aliased<Option<MintAuth>, StaticAuthToken>,
+    }
 }
 
 /// Tickets. Minting, burning, withdrawing and reclaiming wait for a mint, within the ticket wallet's bound.
@@ -105,7 +128,7 @@ impl Tickets {
         request: MintTicket,
         once: Option<IdempotentRequest<Token>>,
     ) -> Result<Token, TicketCallError> {
-        self.checks.check(FieldValues::Ticket { amount: Some(request.amount), expires_at: None }).await?;
+        refuse_amount(request.amount)?;
         let wallet = Arc::clone(self.wallet()?);
         let id = self.job_id(once.as_ref());
         let MintTicket { mint_url, unit, amount, description, auth } = request;
@@ -146,7 +169,7 @@ impl Tickets {
         request: WithdrawTicket,
         once: Option<IdempotentRequest<Token>>,
     ) -> Result<Token, TicketCallError> {
-        self.checks.check(FieldValues::Ticket { amount: Some(request.amount), expires_at: None }).await?;
+        refuse_amount(request.amount)?;
         let id = self.job_id(once.as_ref());
         let WithdrawTicket { mint_url, unit, amount, auth } = request;
         let terms = WithdrawTerms { mint_url, unit, amount, auth, repeatable: once.is_some() };
@@ -184,4 +207,19 @@ impl Tickets {
         }
         Ok(result)
     }
+}
+
+/// Checks the amount of a ticket in its unit.
+pub(crate) fn check_amount(amount: Option<u64>, errors: &mut FieldErrors) {
+    match amount {
+        Some(0) => errors.add("/amount", "must be more than zero"),
+        Some(amount) if amount > MOST_TICKETS => errors.add("/amount", format!("must be at most {MOST_TICKETS}")),
+        Some(_) | None => {}
+    }
+}
+
+fn refuse_amount(amount: u64) -> Result<(), StartError> {
+    let mut errors = FieldErrors::default();
+    check_amount(Some(amount), &mut errors);
+    errors.finish(Some(())).map_err(StartError::Invalid)
 }

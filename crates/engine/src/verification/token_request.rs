@@ -1,22 +1,27 @@
 //! Asks a user for a proof of age that they hold already.
 
-use usher_protocol::PublicKey;
-
 use super::Verification;
 use crate::StreamId;
 use crate::kernel::errors::StartError;
 use crate::kernel::idempotency::IdempotentRequest;
-use crate::ticket::request::start::RequestTicket;
+use crate::request_body;
+use crate::request_body::{Key, MintUrl, Subkeys};
+use crate::ticket::request::RequestTicket;
 
-/// Asks a user for a proof of age that they hold already.
-#[derive(Clone, Debug)]
-pub struct RequestVerificationToken {
-    /// Who is asked.
-    pub main_key: PublicKey,
-    /// Keys that may respond for it without a proof of delegation.
-    pub subkeys: Vec<PublicKey>,
-    /// The mint that the proof must be of, in the normal form; by default the configured one (`verification.mint_url`).
-    pub mint_url: Option<String>,
+request_body! {
+    /// Asks a user for a proof of age.
+    #[derive(Clone, Debug)]
+    pub struct RequestVerificationToken, VerificationTokenDraft = "VerificationTokenRequest", example {
+        "recipient_key": "7e7e9c42a91bfef19fa929e5fda1b72e0ebc1a4c1141673e2794234d86addf4e",
+        "subkeys": [],
+    } {
+        /// Who is asked: 64 hex characters.
+        main_key as "recipient_key": Key,
+        /// Keys that may respond for it without a proof of delegation; usually none, at most 8.
+        subkeys: Subkeys,
+        /// The mint that the proof must be of; by default `verification.mint_url`.
+        mint_url: Option<MintUrl>,
+    }
 }
 
 impl Verification {

@@ -25,6 +25,7 @@ fn bill(n: usize, amount: u64, now: UnixMillis) -> PayInvoiceRequest {
         subkeys: Vec::new(),
         invoice: invoice(78, n, amount, now.secs(), 3600),
         amount: None,
+        currency: None,
         description: None,
         reference: None,
         expires_at: None,

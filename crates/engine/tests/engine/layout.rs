@@ -57,8 +57,7 @@ fn kernel_names_no_operation() {
     assert!(named.is_empty(), "{named:#?}");
 }
 
-/// What has to change elsewhere for another operation, shown at the smallest one: its registration, the face of the crate, and
-/// the field checks of its request.
+/// What has to change elsewhere for another operation, shown at the smallest one: its registration and the face of the crate.
 #[test]
 fn smallest_operation_is_named_only_where_docs_architecture_says() {
     let folder = source_folder();
@@ -72,5 +71,5 @@ fn smallest_operation_is_named_only_where_docs_architecture_says() {
         .map(|(path, _)| path.strip_prefix(&folder).unwrap().display().to_string())
         .collect();
     files.sort();
-    assert_eq!(files, ["field_checks.rs", "lib.rs", "operations/mod.rs", "payment/mod.rs"]);
+    assert_eq!(files, ["lib.rs", "operations/mod.rs", "payment/mod.rs"]);
 }

@@ -14,6 +14,7 @@ use common::{FakeWallet, NOW, Running, open, options, user};
 use serde_json::json;
 use usher_engine::operations::SubscriptionState;
 use usher_engine::ports::{Clock as _, Inbound, LightningNotification, Via};
+use usher_engine::request_body::MillisatsWord;
 use usher_engine::{EngineOptions, RecurringPaymentRequest, SinglePaymentRequest, StreamId, SubscriptionFilter};
 use usher_protocol::EventId;
 use usher_protocol::calendar::Calendar;
@@ -111,6 +112,7 @@ async fn many_charges_due_at_once_delay_nobody_and_are_requested_once() {
             subkeys: Vec::new(),
             description: "Membership".to_owned(),
             amount: 5_000,
+            currency: MillisatsWord,
             minimum_amount: None,
             recurrence: recurrence.clone(),
             expires_at: NOW.secs() + 600,

@@ -4,38 +4,23 @@ use axum::Json;
 use axum::extract::State;
 use serde::Serialize;
 use usher_engine::ports::NodeError;
+use usher_engine::request_body;
+use usher_engine::request_body::{Flag, OrDefault};
 use utoipa::ToSchema;
 
 use super::node;
 use super::node_error::Error;
 use crate::ApiState;
 use crate::body;
-use crate::field_types::Flag;
 use crate::path_parameter::PathParameter;
-use crate::request_body::{RequestBody, request_body};
 use crate::tasks;
 
 request_body! {
     /// How to close a channel.
-    pub(crate) struct Body = "CloseChannelRequest", example {} {
+    pub(crate) struct Body, BodyDraft = "CloseChannelRequest", example {} {
         /// Without the peer's agreement. The money is locked for days, and the fees are higher: only for a peer that does not
         /// come back.
-        force: Option<Flag>,
-    }
-}
-
-/// The fields as read.
-pub(crate) struct Request {
-    force: bool,
-}
-
-impl RequestBody for Body {
-    type Request = Request;
-
-    const MAY_BE_EMPTY: bool = true;
-
-    fn complete(self) -> Option<Request> {
-        Some(Request { force: self.force.unwrap_or(false) })
+        force: OrDefault<Flag>,
     }
 }
 
@@ -66,7 +51,7 @@ pub(crate) struct Closing {
 pub(crate) async fn close_channel(
     State(state): State<ApiState>,
     PathParameter(id): PathParameter,
-    body::Json(Request { force }): body::Json<Body>,
+    body::OptionalJson(Body { force }): body::OptionalJson<Body>,
 ) -> Result<Json<Closing>, Error> {
     // Text that is not hex names no channel.
     let is_hex = |id: &String| id.bytes().all(|byte| byte.is_ascii_hexdigit());

@@ -3,28 +3,18 @@
 use axum::Json;
 use axum::extract::State;
 use serde::Serialize;
+use usher_engine::request_body;
 use utoipa::ToSchema;
 
 use super::node;
 use super::node_error::Error;
 use crate::ApiState;
 use crate::body;
-use crate::request_body::{RequestBody, request_body};
 use crate::tasks;
 
 request_body! {
     /// Has no fields.
-    pub(crate) struct Body = "CreateAddressRequest", example {} {
-    }
-}
-
-impl RequestBody for Body {
-    type Request = ();
-
-    const MAY_BE_EMPTY: bool = true;
-
-    fn complete(self) -> Option<()> {
-        Some(())
+    pub(crate) struct Body, BodyDraft = "CreateAddressRequest", example {} {
     }
 }
 
@@ -53,7 +43,7 @@ pub(crate) struct Address {
 )]
 pub(crate) async fn create_address(
     State(state): State<ApiState>,
-    body::Json(()): body::Json<Body>,
+    _: body::OptionalJson<Body>,
 ) -> Result<Json<Address>, Error> {
     let node = node(&state)?;
     let address = tasks::run_detached(&state, async move { node.new_address().await }).await??;

@@ -3,33 +3,20 @@
 use axum::Json;
 use axum::extract::State;
 use serde::Serialize;
+use usher_engine::request_body;
+use usher_engine::request_body::Millisats;
 use utoipa::ToSchema;
 
 use super::node;
 use super::node_error::Error;
 use crate::ApiState;
 use crate::body;
-use crate::field_types::Millisats;
-use crate::request_body::{RequestBody, request_body};
 
 request_body! {
     /// A payment to receive.
-    pub(crate) struct Body = "ReceivingCostRequest", example { "amount": 50000000 } {
+    pub(crate) struct Body, BodyDraft = "ReceivingCostRequest", example { "amount": 50000000 } {
         /// Millisats.
         amount: Millisats,
-    }
-}
-
-/// The fields as read.
-pub(crate) struct Request {
-    amount: u64,
-}
-
-impl RequestBody for Body {
-    type Request = Request;
-
-    fn complete(self) -> Option<Request> {
-        Some(Request { amount: self.amount? })
     }
 }
 
@@ -63,7 +50,7 @@ pub(crate) struct Cost {
 )]
 pub(crate) async fn get_receiving_cost(
     State(state): State<ApiState>,
-    body::Json(Request { amount }): body::Json<Body>,
+    body::Json(Body { amount }): body::Json<Body>,
 ) -> Result<Json<Cost>, Error> {
     let cost = node(&state)?.receiving_cost(amount).await?;
     Ok(Json(Cost { opens_channel: cost.opens_channel, opening_fee: cost.opening_fee }))

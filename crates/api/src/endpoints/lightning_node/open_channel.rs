@@ -4,38 +4,24 @@ use axum::extract::State;
 use axum::{Extension, Json};
 use serde::Serialize;
 use usher_engine::ports::{NodeError, WantedChannel};
+use usher_engine::request_body;
+use usher_engine::request_body::{Millisats, OneLine};
 use utoipa::ToSchema;
 
 use super::node;
 use super::node_error::Error;
 use crate::ApiState;
 use crate::body;
-use crate::field_types::{Millisats, OneLine};
 use crate::idempotency::IdempotencyContext;
-use crate::request_body::{RequestBody, request_body};
 use crate::tasks;
 
 request_body! {
     /// A channel to open.
-    pub(crate) struct Body = "OpenChannelRequest", example { "amount": 100000000 } {
+    pub(crate) struct Body, BodyDraft = "OpenChannelRequest", example { "amount": 100000000 } {
         /// Its capacity in millisats, a multiple of 1,000. All of it is on the service's side at first.
         amount: Millisats,
         /// With whom: `<node id>@<host>:<port>`. The default is `wallet.embedded.liquidity_provider`.
         peer: Option<OneLine<512>>,
-    }
-}
-
-/// The fields as read.
-pub(crate) struct Request {
-    amount: u64,
-    peer: Option<String>,
-}
-
-impl RequestBody for Body {
-    type Request = Request;
-
-    fn complete(self) -> Option<Request> {
-        Some(Request { amount: self.amount?, peer: self.peer })
     }
 }
 
@@ -77,7 +63,7 @@ pub(crate) struct Opening {
 pub(crate) async fn open_channel(
     State(state): State<ApiState>,
     idempotency: Option<Extension<IdempotencyContext>>,
-    body::Json(Request { amount, peer }): body::Json<Body>,
+    body::Json(Body { amount, peer }): body::Json<Body>,
 ) -> Result<Json<Opening>, Error> {
     let node = node(&state)?;
     if amount % 1000 != 0 {

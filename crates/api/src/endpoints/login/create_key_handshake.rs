@@ -9,40 +9,9 @@ use utoipa::ToSchema;
 use crate::ApiState;
 use crate::body;
 use crate::endpoints::operation_started::Error;
-use crate::field_types::{Flag, VisibleAscii, WebUrl};
 use crate::idempotency::IdempotencyContext;
-use crate::request_body::{Nullable, RequestBody, request_body};
 use crate::request_log;
 use crate::tasks;
-
-request_body! {
-    /// The kind of handshake URL. Every field is optional, and so is the body.
-    pub(crate) struct Body = "KeyHandshakeRequest", example {} {
-        /// Makes the URL reusable: every user who opens it is an event on the same stream, and the same token always has the
-        /// same stream and URL. Anybody who knows the token can make the URL: choose it like a name on a poster, or at random
-        /// if only those who see the code may use it.
-        static_token: Nullable<VisibleAscii<128>>,
-        /// Handshake only: tells the wallet that no authentication challenge follows.
-        no_request: Nullable<Flag>,
-        /// Where the page leads the user's browser at the end, with `stream_id` in the query. It must be under one of
-        /// `pages.return_urls`. Not with `static_token`, whose page never ends.
-        return_url: Nullable<WebUrl>,
-    }
-}
-
-impl RequestBody for Body {
-    type Request = KeyHandshakeRequest;
-
-    const MAY_BE_EMPTY: bool = true;
-
-    fn complete(self) -> Option<KeyHandshakeRequest> {
-        Some(KeyHandshakeRequest {
-            static_token: self.static_token,
-            no_request: self.no_request,
-            return_url: self.return_url,
-        })
-    }
-}
 
 /// A handshake that has started.
 #[derive(Debug, Serialize, ToSchema)]
@@ -75,7 +44,7 @@ impl Started {
     post,
     path = "/key-handshake",
     request_body(
-        content = Option<Body>,
+        content = Option<KeyHandshakeRequest>,
         description = "An empty body means `{}`.",
         examples(
             ("plain" = (summary = "A URL for one user", value = json!({}))),
@@ -92,7 +61,7 @@ impl Started {
 pub(crate) async fn create_key_handshake(
     State(state): State<ApiState>,
     idempotency: Option<Extension<IdempotencyContext>>,
-    body::Json(request): body::Json<Body>,
+    body::OptionalJson(request): body::OptionalJson<KeyHandshakeRequest>,
 ) -> Result<Json<Started>, Error> {
     let engine = state.engine.clone();
     let once = idempotency.map(|Extension(idempotency)| idempotency.request(Started::on));

@@ -4,15 +4,14 @@ use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
-use usher_protocol::PublicKey;
+use usher_engine::request_body;
+use usher_engine::request_body::{Integer, Key};
 use usher_protocol::jwt::IssueError;
 use utoipa::ToSchema;
 
 use crate::ApiState;
 use crate::body;
-use crate::field_types::{Integer, Key};
 use crate::problem::Problem;
-use crate::request_body::{RequestBody, request_body};
 
 /// Why no JWT was issued.
 #[derive(Debug, thiserror::Error)]
@@ -34,7 +33,7 @@ const MAX_HOURS: u64 = 365 * 24;
 
 request_body! {
     /// The key and the validity of a JWT.
-    pub(crate) struct Body = "JwtIssueRequest", example {
+    pub(crate) struct Body, BodyDraft = "JwtIssueRequest", example {
         "target_key": "7e7e9c42a91bfef19fa929e5fda1b72e0ebc1a4c1141673e2794234d86addf4e",
         "duration_hours": 24,
     } {
@@ -42,20 +41,6 @@ request_body! {
         target_key: Key,
         /// For how many hours it is valid.
         duration_hours: Integer<1, MAX_HOURS>,
-    }
-}
-
-/// The fields as read.
-pub(crate) struct Request {
-    target_key: PublicKey,
-    duration_hours: u64,
-}
-
-impl RequestBody for Body {
-    type Request = Request;
-
-    fn complete(self) -> Option<Request> {
-        Some(Request { target_key: self.target_key?, duration_hours: self.duration_hours? })
     }
 }
 

@@ -5,16 +5,16 @@ use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
 use serde::Serialize;
 use usher_engine::operations::LoginRedeemed;
+use usher_engine::request_body;
+use usher_engine::request_body::AnyText;
 use usher_engine::{RedeemError, StreamId};
 use utoipa::ToSchema;
 
 use crate::ApiState;
 use crate::body;
-use crate::field_types::AnyText;
 use crate::idempotency::IdempotencyContext;
 use crate::path_parameter::PathParameter;
 use crate::problem::Problem;
-use crate::request_body::{RequestBody, request_body};
 use crate::request_log;
 use crate::tasks::{self, TaskLost};
 
@@ -39,18 +39,10 @@ impl IntoResponse for Error {
 
 request_body! {
     /// Redeems the code of a login.
-    pub(crate) struct Body = "RedeemLoginRequest", example { "code": "5f1c0d0a4d1f4f7c9c1b2a3948576f6e" } {
+    pub(crate) struct Body, BodyDraft = "RedeemLoginRequest", example { "code": "5f1c0d0a4d1f4f7c9c1b2a3948576f6e" } {
         /// `code` in the query with which the login page has led the user's browser to your `return_url`. Any text may be sent;
         /// one that is not the code of this login is a 409.
         code: AnyText,
-    }
-}
-
-impl RequestBody for Body {
-    type Request = String;
-
-    fn complete(self) -> Option<String> {
-        self.code
     }
 }
 
@@ -98,7 +90,7 @@ pub(crate) async fn redeem_login(
     State(state): State<ApiState>,
     PathParameter(stream): PathParameter,
     idempotency: Option<Extension<IdempotencyContext>>,
-    body::Json(code): body::Json<Body>,
+    body::Json(Body { code }): body::Json<Body>,
 ) -> Result<Json<Redeemed>, Error> {
     // Text that is not an id names no login.
     let stream: Option<StreamId> = stream.and_then(|text| text.parse().ok());

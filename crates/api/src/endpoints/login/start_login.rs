@@ -9,35 +9,9 @@ use utoipa::ToSchema;
 use crate::ApiState;
 use crate::body;
 use crate::endpoints::operation_started::Error;
-use crate::field_types::{VisibleAscii, WebUrl};
 use crate::idempotency::IdempotencyContext;
-use crate::request_body::{Nullable, RequestBody, request_body};
 use crate::request_log;
 use crate::tasks;
-
-request_body! {
-    /// Starts a login. Every field is optional, and so is the body.
-    pub(crate) struct Body = "LoginRequest", example { "return_url": "https://app.example/login" } {
-        /// Where the login page leads the user's browser at the end, with `stream_id` in the query, and with the `code` that you
-        /// redeem (`POST /login/{stream_id}/redeem`). It must be under one of `pages.return_urls`, and have no fragment and no
-        /// `stream_id` or `code` in its query.
-        return_url: Nullable<WebUrl>,
-        /// Makes the login reusable, for a poster, a table or a door: `url` and `page_url` are for any number of users, the same
-        /// token always has the same stream and URLs, and the stream never ends. Anybody who knows the token can make `url`:
-        /// choose it like a name on a poster, or at random if only those who see the code may use it.
-        static_token: Nullable<VisibleAscii<128>>,
-    }
-}
-
-impl RequestBody for Body {
-    type Request = LoginRequest;
-
-    const MAY_BE_EMPTY: bool = true;
-
-    fn complete(self) -> Option<LoginRequest> {
-        Some(LoginRequest { return_url: self.return_url, static_token: self.static_token })
-    }
-}
 
 /// A login that has started.
 #[derive(Debug, Serialize, ToSchema)]
@@ -80,7 +54,7 @@ impl Started {
     post,
     path = "/login",
     request_body(
-        content = Option<Body>,
+        content = Option<LoginRequest>,
         description = "An empty body means `{}`.",
         examples(
             ("plain" = (summary = "A login that ends on its page", value = json!({}))),
@@ -100,7 +74,7 @@ impl Started {
 pub(crate) async fn start_login(
     State(state): State<ApiState>,
     idempotency: Option<Extension<IdempotencyContext>>,
-    body::Json(request): body::Json<Body>,
+    body::OptionalJson(request): body::OptionalJson<LoginRequest>,
 ) -> Result<Json<Started>, Error> {
     let engine = state.engine.clone();
     let once = idempotency.map(|Extension(idempotency)| idempotency.request(Started::on));

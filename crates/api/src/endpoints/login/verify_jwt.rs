@@ -4,15 +4,14 @@ use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
-use usher_protocol::PublicKey;
+use usher_engine::request_body;
+use usher_engine::request_body::{Jwt, Key};
 use usher_protocol::jwt::{self, VerifyError};
 use utoipa::ToSchema;
 
 use crate::ApiState;
 use crate::body;
-use crate::field_types::{Jwt, Key};
 use crate::problem::{ErrorCode, Problem};
-use crate::request_body::{RequestBody, request_body};
 
 /// Why a JWT is invalid.
 #[derive(Debug, thiserror::Error)]
@@ -39,7 +38,7 @@ impl IntoResponse for Error {
 
 request_body! {
     /// A JWT, and the key that must have signed it.
-    pub(crate) struct Body = "JwtVerifyRequest", example {
+    pub(crate) struct Body, BodyDraft = "JwtVerifyRequest", example {
         "public_key": "7e7e9c42a91bfef19fa929e5fda1b72e0ebc1a4c1141673e2794234d86addf4e",
         "token": "eyJhbGciOiJFUzI1NksiLCJ0eXAiOiJKV1QifQ.eyJleHAiOjE3MzIyMjQwMDB9.MEUCIQ",
     } {
@@ -48,20 +47,6 @@ request_body! {
         public_key: Key,
         /// The JWT.
         token: Jwt,
-    }
-}
-
-/// The fields as read.
-pub(crate) struct Request {
-    public_key: PublicKey,
-    token: String,
-}
-
-impl RequestBody for Body {
-    type Request = Request;
-
-    fn complete(self) -> Option<Request> {
-        Some(Request { public_key: self.public_key?, token: self.token? })
     }
 }
 

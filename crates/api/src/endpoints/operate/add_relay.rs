@@ -28,9 +28,9 @@ use crate::tasks;
 )]
 pub(crate) async fn add_relay(
     State(state): State<ApiState>,
-    body::Json(url): body::Json<Body>,
+    body::Json(Body { relay }): body::Json<Body>,
 ) -> Result<Json<Relay>, Error> {
     let relays = Arc::clone(&state.relays);
-    let added = tasks::run_detached(&state, async move { relays.add(&url).await }).await??;
+    let added = tasks::run_detached(&state, async move { relays.add(&relay).await }).await??;
     Ok(Json(added.into()))
 }

@@ -6,13 +6,13 @@ use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use usher_engine::ports::{ProfileChange, PublishError};
+use usher_engine::request_body;
+use usher_engine::request_body::{Nip05Identifier, Nullable, OneLine, UserName, WebUrl};
 
 use crate::ApiState;
 use crate::body;
 use crate::endpoints::profile::{Profile, no_relay};
-use crate::field_types::{Nip05Identifier, OneLine, UserName, WebUrl};
 use crate::problem::Problem;
-use crate::request_body::{Nullable, RequestBody, ValuesToCheck, request_body};
 use crate::tasks::{self, TaskLost};
 
 /// Why a profile was not published.
@@ -39,7 +39,7 @@ impl IntoResponse for Error {
 
 request_body! {
     /// The service's own profile. A field that is missing or `null` is removed from it.
-    pub(crate) struct Body = "ProfileRequest", example {
+    pub(crate) struct Body, BodyDraft = "ProfileRequest", example {
         "name": "shop",
         "display_name": "The Shop",
         "picture": "https://shop.example/logo.png",
@@ -59,25 +59,6 @@ request_body! {
     }
 }
 
-impl RequestBody for Body {
-    type Request = ProfileChange;
-
-    fn complete(self) -> Option<ProfileChange> {
-        let Self { name, display_name, picture, about, nip05 } = self;
-        Some(ProfileChange { name, display_name, picture, about, nip05 })
-    }
-
-    fn values(&self) -> Option<ValuesToCheck> {
-        Some(ValuesToCheck::Profile(ProfileChange {
-            name: self.name.clone(),
-            display_name: self.display_name.clone(),
-            picture: self.picture.clone(),
-            about: self.about.clone(),
-            nip05: self.nip05.clone(),
-        }))
-    }
-}
-
 /// Publishes the service's own profile, replacing the previous one.
 ///
 /// The change is durable before the response, and every relay of the service gets the profile; a relay that is down
@@ -94,9 +75,20 @@ impl RequestBody for Body {
 )]
 pub(crate) async fn publish_profile(
     State(state): State<ApiState>,
-    body::Json(change): body::Json<Body>,
+    body::Draft(draft, mut errors): body::Draft<Body>,
 ) -> Result<Json<Profile>, Error> {
     let directory = Arc::clone(&state.directory);
+    let change = draft.map(|BodyDraft { name, display_name, picture, about, nip05 }| ProfileChange {
+        name,
+        display_name,
+        picture,
+        about,
+        nip05,
+    });
+    if !errors.is_empty() {
+        errors.extend(change.iter().filter_map(|change| directory.check_profile(change).err()).flatten());
+    }
+    let change = errors.finish(change).map_err(PublishError::Invalid)?;
     let profile = tasks::run_detached(&state, async move { directory.publish_profile(change).await }).await??;
     Ok(Json(profile.into()))
 }

@@ -4,11 +4,11 @@ use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use usher_engine::FieldError;
 use usher_engine::ports::{RelayChangeError, RelayInfo};
+use usher_engine::request_body;
+use usher_engine::request_body::RelayUrl;
 use utoipa::ToSchema;
 
-use crate::field_types::RelayUrl;
 use crate::problem::{ErrorCode, Problem};
-use crate::request_body::{RequestBody, request_body};
 use crate::tasks::TaskLost;
 
 /// Why a relay was not added or removed.
@@ -44,17 +44,9 @@ impl From<RelayChangeError> for Problem {
 
 request_body! {
     /// Names a relay.
-    pub(crate) struct Body = "RelayRequest", example { "relay": "wss://relay.example" } {
+    pub(crate) struct Body, BodyDraft = "RelayRequest", example { "relay": "wss://relay.example" } {
         /// Its address: `wss://…`, or `ws://…` in a network of your own.
         relay: RelayUrl,
-    }
-}
-
-impl RequestBody for Body {
-    type Request = String;
-
-    fn complete(self) -> Option<String> {
-        self.relay
     }
 }
 

@@ -42,9 +42,9 @@ pub(crate) struct Removed {
 )]
 pub(crate) async fn remove_relay(
     State(state): State<ApiState>,
-    body::Json(url): body::Json<Body>,
+    body::Json(Body { relay }): body::Json<Body>,
 ) -> Result<Json<Removed>, Error> {
     let relays = Arc::clone(&state.relays);
-    let removed = tasks::run_detached(&state, async move { relays.remove(&url).await }).await??;
+    let removed = tasks::run_detached(&state, async move { relays.remove(&relay).await }).await??;
     Ok(Json(Removed { relay: removed.url, status: "removed" }))
 }

@@ -3,19 +3,18 @@
 use axum::Json;
 use axum::extract::State;
 use serde::Serialize;
-use usher_protocol::PublicKey;
+use usher_engine::request_body;
+use usher_engine::request_body::{Key, VisibleAscii};
 use utoipa::ToSchema;
 
 use super::oidc_types::{Error, provider};
 use crate::ApiState;
 use crate::body;
-use crate::field_types::{Key, VisibleAscii};
-use crate::request_body::{RequestBody, request_body};
 use crate::tasks;
 
 request_body! {
     /// Names a consent.
-    pub(crate) struct Body = "RevokeOidcConsentRequest", example {
+    pub(crate) struct Body, BodyDraft = "RevokeOidcConsentRequest", example {
         "client_id": "gitea",
         "main_key": "79be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798",
     } {
@@ -23,20 +22,6 @@ request_body! {
         client_id: VisibleAscii<128>,
         /// The user.
         main_key: Key,
-    }
-}
-
-/// The fields as read.
-pub(crate) struct Request {
-    client_id: String,
-    main_key: PublicKey,
-}
-
-impl RequestBody for Body {
-    type Request = Request;
-
-    fn complete(self) -> Option<Request> {
-        Some(Request { client_id: self.client_id?, main_key: self.main_key? })
     }
 }
 
@@ -69,7 +54,7 @@ pub(crate) struct Revoked {
 )]
 pub(crate) async fn revoke_oidc_consent(
     State(state): State<ApiState>,
-    body::Json(Request { client_id, main_key }): body::Json<Body>,
+    body::Json(Body { client_id, main_key }): body::Json<Body>,
 ) -> Result<Json<Revoked>, Error> {
     let provider = provider(&state)?;
     let revoked = tasks::run_detached(&state, async move { provider.revoke_consent(&client_id, main_key).await });

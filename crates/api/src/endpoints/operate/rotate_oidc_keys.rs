@@ -2,26 +2,16 @@
 
 use axum::Json;
 use axum::extract::State;
+use usher_engine::request_body;
 
 use super::oidc_types::{Error, Keys, provider};
 use crate::ApiState;
 use crate::body;
-use crate::request_body::{RequestBody, request_body};
 use crate::tasks;
 
 request_body! {
     /// Has no fields.
-    pub(crate) struct Body = "RotateOidcKeysRequest", example {} {
-    }
-}
-
-impl RequestBody for Body {
-    type Request = ();
-
-    const MAY_BE_EMPTY: bool = true;
-
-    fn complete(self) -> Option<()> {
-        Some(())
+    pub(crate) struct Body, BodyDraft = "RotateOidcKeysRequest", example {} {
     }
 }
 
@@ -44,7 +34,7 @@ impl RequestBody for Body {
 )]
 pub(crate) async fn rotate_oidc_keys(
     State(state): State<ApiState>,
-    body::Json(()): body::Json<Body>,
+    _: body::OptionalJson<Body>,
 ) -> Result<Json<Keys>, Error> {
     let provider = provider(&state)?;
     let keys = tasks::run_detached(&state, async move { provider.rotate_keys().await }).await??;

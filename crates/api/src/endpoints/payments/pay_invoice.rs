@@ -2,65 +2,12 @@
 
 use axum::extract::State;
 use axum::{Extension, Json};
-use usher_engine::{FieldValues, PayInvoiceRequest};
+use usher_engine::PayInvoiceRequest;
 
 use crate::ApiState;
 use crate::body;
 use crate::endpoints::operation_started::{Error, Started, start_operation};
-use crate::field_types::{Bolt11, Currency, Description, Identifier, Key, Millisats, Subkeys, UnixSeconds};
 use crate::idempotency::IdempotencyContext;
-use crate::request_body::{RequestBody, ValuesToCheck, request_body};
-
-request_body! {
-    /// Has an invoice paid.
-    pub(crate) struct Body = "PayInvoiceRequest", example {
-        "invoice": "lnbc2500u1pvjluezsp5zyg3zyg3zyg3zyg3zyg3zyg3zyg3zyg3zyg3zyg3zyg3zyg3zygspp5qqqsyqcyq5rqwzqfqqqsyqcyq5rqwzqfqqqsyqcyq5rqwzqfqypqdq5xysxxatsyp3k7enxv4jsxqzpu9qrsgquk0rl77nj30yxdy8j9vdx85fkpmdla2087ne0xh8nhedh8w27kyke0lp53ut353s06fv3qfegext0eh0ymjpf39tuven09sam30g4vgpfna3rh",
-    } {
-        /// The user who is asked to pay: 64 hex characters. Without it, the service's Lightning backend pays.
-        main_key: Option<Key>,
-        /// Keys that may respond for `main_key` without a proof of delegation; at most 8.
-        subkeys: Option<Subkeys>,
-        /// A BOLT 11 invoice with an amount that has not expired and is for `wallet.network`.
-        invoice: Bolt11,
-        /// Millisats; must be the amount of the invoice.
-        amount: Option<Millisats>,
-        /// `millisats`, in either case.
-        currency: Option<Currency>,
-        /// What the payment is for, as the user sees it; by default the description in the invoice. At most 639 bytes of UTF-8.
-        description: Option<Description>,
-        /// Unix seconds until which the user can pay, or until which the Lightning backend is asked to: at most 24 hours ahead,
-        /// by default five minutes, and never later than the expiry of the invoice.
-        expires_at: Option<UnixSeconds>,
-        /// Your own reference, repeated in the events.
-        request_id: Option<Identifier>,
-    }
-}
-
-impl RequestBody for Body {
-    type Request = PayInvoiceRequest;
-
-    fn complete(self) -> Option<PayInvoiceRequest> {
-        // Only its form matters: there is one currency.
-        self.currency.unwrap_or_default();
-        Some(PayInvoiceRequest {
-            main_key: self.main_key,
-            subkeys: self.subkeys.unwrap_or_default(),
-            invoice: self.invoice?,
-            amount: self.amount,
-            description: self.description,
-            reference: self.request_id,
-            expires_at: self.expires_at,
-        })
-    }
-
-    fn values(&self) -> Option<ValuesToCheck> {
-        Some(ValuesToCheck::Engine(FieldValues::InvoicePayment {
-            invoice: self.invoice.clone(),
-            amount: self.amount,
-            expires_at: self.expires_at,
-        }))
-    }
-}
 
 /// Pays an invoice, from a user's wallet or from the service's Lightning backend.
 ///
@@ -77,7 +24,7 @@ impl RequestBody for Body {
 #[utoipa::path(
     post,
     path = "/invoices/pay",
-    request_body(content = Body, examples(
+    request_body(content = PayInvoiceRequest, examples(
         ("plain" = (summary = "The service's Lightning backend pays", value = json!({
             "invoice": "lnbc2500u1pvjluezsp5zyg3zyg3zyg3zyg3zyg3zyg3zyg3zyg3zyg3zyg3zyg3zyg3zygspp5qqqsyqcyq5rqwzqfqqqsyqcyq5rqwzqfqqqsyqcyq5rqwzqfqypqdq5xysxxatsyp3k7enxv4jsxqzpu9qrsgquk0rl77nj30yxdy8j9vdx85fkpmdla2087ne0xh8nhedh8w27kyke0lp53ut353s06fv3qfegext0eh0ymjpf39tuven09sam30g4vgpfna3rh",
         }))),
@@ -99,7 +46,7 @@ impl RequestBody for Body {
 pub(crate) async fn pay_invoice(
     State(state): State<ApiState>,
     idempotency: Option<Extension<IdempotencyContext>>,
-    body::Json(request): body::Json<Body>,
+    body::Checked(request): body::Checked<PayInvoiceRequest>,
 ) -> Result<Json<Started>, Error> {
     start_operation(&state, idempotency, |engine, once| async move { engine.payments().pay(request, once).await }).await
 }

@@ -3,76 +3,15 @@
 use axum::extract::State;
 use axum::{Extension, Json};
 use serde::Serialize;
-use usher_engine::{Engine, FieldValues, SinglePaymentRequest, StreamId};
+use usher_engine::{Engine, SinglePaymentRequest, StreamId};
 use utoipa::ToSchema;
 
 use crate::ApiState;
 use crate::body;
 use crate::endpoints::operation_started::Error;
-use crate::field_types::{Currency, Description, Identifier, Key, Millisats, Subkeys, UnixSeconds, WebUrl};
 use crate::idempotency::IdempotencyContext;
-use crate::request_body::{RequestBody, ValuesToCheck, request_body};
 use crate::request_log;
 use crate::tasks;
-
-request_body! {
-    /// Asks a user for a payment.
-    pub(crate) struct Body = "SinglePaymentRequest", example {
-        "main_key": "7e7e9c42a91bfef19fa929e5fda1b72e0ebc1a4c1141673e2794234d86addf4e",
-        "subkeys": [],
-        "description": "One coffee",
-        "amount": 10000,
-        "currency": "millisats",
-    } {
-        /// Who pays: 64 hex characters.
-        main_key: Key,
-        /// Keys that may respond for it without a proof of delegation; usually none, at most 8.
-        subkeys: Subkeys,
-        /// What the payment is for; the invoice contains it. At most 639 bytes of UTF-8 (BOLT 11).
-        description: Description,
-        /// Millisats, at most `limits.max_amount_millisats`.
-        amount: Millisats,
-        /// `millisats`, in either case.
-        currency: Currency,
-        /// An active subscription of the same `main_key`: the payment is checked against what the user authorized, and
-        /// counted.
-        subscription_id: Option<Identifier>,
-        /// Your own reference, repeated in the events.
-        request_id: Option<Identifier>,
-        /// Unix seconds until which the user can pay: at most 24 hours ahead, by default five minutes.
-        expires_at: Option<UnixSeconds>,
-        /// Where the payment page leads the user's browser at the end, with `stream_id` in the query. It must be under one of
-        /// `pages.return_urls`.
-        return_url: Option<WebUrl>,
-    }
-}
-
-impl RequestBody for Body {
-    type Request = SinglePaymentRequest;
-
-    fn complete(self) -> Option<SinglePaymentRequest> {
-        self.currency?;
-        Some(SinglePaymentRequest {
-            main_key: self.main_key?,
-            subkeys: self.subkeys?,
-            description: self.description?,
-            amount: self.amount?,
-            subscription_id: self.subscription_id,
-            reference: self.request_id,
-            expires_at: self.expires_at,
-            return_url: self.return_url,
-        })
-    }
-
-    fn values(&self) -> Option<ValuesToCheck> {
-        Some(ValuesToCheck::Engine(FieldValues::SinglePayment {
-            main_key: self.main_key,
-            amount: self.amount,
-            subscription_id: self.subscription_id.clone(),
-            expires_at: self.expires_at,
-        }))
-    }
-}
 
 /// A payment that has started.
 #[derive(Debug, Serialize, ToSchema)]
@@ -104,7 +43,7 @@ impl Started {
 #[utoipa::path(
     post,
     path = "/payments/single",
-    request_body(content = Body, examples(
+    request_body(content = SinglePaymentRequest, examples(
         ("plain" = (summary = "One payment", value = json!({
             "main_key": "7e7e9c42a91bfef19fa929e5fda1b72e0ebc1a4c1141673e2794234d86addf4e",
             "subkeys": [],
@@ -131,7 +70,7 @@ impl Started {
 pub(crate) async fn request_payment(
     State(state): State<ApiState>,
     idempotency: Option<Extension<IdempotencyContext>>,
-    body::Json(request): body::Json<Body>,
+    body::Checked(request): body::Checked<SinglePaymentRequest>,
 ) -> Result<Json<Started>, Error> {
     let engine = state.engine.clone();
     let once = idempotency.map(|Extension(idempotency)| {

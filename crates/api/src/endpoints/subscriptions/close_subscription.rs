@@ -6,15 +6,14 @@ use axum::{Extension, Json};
 use serde::Serialize;
 use usher_engine::SubscriptionError;
 use usher_engine::operations::SubscriptionView;
-use usher_protocol::PublicKey;
+use usher_engine::request_body;
+use usher_engine::request_body::{Identifier, Key, Subkeys};
 use utoipa::ToSchema;
 
 use crate::ApiState;
 use crate::body;
-use crate::field_types::{Identifier, Key, Subkeys};
 use crate::idempotency::IdempotencyContext;
 use crate::problem::Problem;
-use crate::request_body::{RequestBody, request_body};
 use crate::tasks::{self, TaskLost};
 
 /// Why a subscription was not closed.
@@ -38,7 +37,7 @@ impl IntoResponse for Error {
 
 request_body! {
     /// Closes a subscription.
-    pub(crate) struct Body = "CloseSubscriptionRequest", example {
+    pub(crate) struct Body, BodyDraft = "CloseSubscriptionRequest", example {
         "main_key": "7e7e9c42a91bfef19fa929e5fda1b72e0ebc1a4c1141673e2794234d86addf4e",
         "subkeys": [],
         "subscription_id": "0b9c8a53-2d5f-4c5e-9d1c-0f3f9a8d2f10",
@@ -49,21 +48,6 @@ request_body! {
         subkeys: Subkeys,
         /// The subscription.
         subscription_id: Identifier,
-    }
-}
-
-/// The fields as read.
-pub(crate) struct Request {
-    main_key: PublicKey,
-    subscription_id: String,
-}
-
-impl RequestBody for Body {
-    type Request = Request;
-
-    fn complete(self) -> Option<Request> {
-        self.subkeys?;
-        Some(Request { main_key: self.main_key?, subscription_id: self.subscription_id? })
     }
 }
 
@@ -100,11 +84,10 @@ impl Closed {
 pub(crate) async fn close_subscription(
     State(state): State<ApiState>,
     idempotency: Option<Extension<IdempotencyContext>>,
-    body::Json(request): body::Json<Body>,
+    body::Json(Body { main_key, subscription_id, .. }): body::Json<Body>,
 ) -> Result<Json<Closed>, Error> {
     let engine = state.engine.clone();
     let once = idempotency.map(|Extension(idempotency)| idempotency.request(Closed::of));
-    let Request { main_key, subscription_id } = request;
     let close = async move { engine.subscriptions().close(main_key, &subscription_id, once).await };
     let view = tasks::run_detached(&state, close).await??;
     Ok(Json(Closed::of(&view)))

@@ -2,39 +2,24 @@
 
 use axum::Json;
 use serde::Serialize;
-use usher_protocol::calendar::Calendar;
+use usher_engine::request_body;
+use usher_engine::request_body::{CalendarText, Integer};
 use utoipa::ToSchema;
 
 use crate::body;
-use crate::field_types::{CalendarText, Integer};
-use crate::request_body::{RequestBody, request_body};
 
 /// The largest integer that programs in all languages can represent; far beyond the last occurrence of any calendar.
 const LATEST: u64 = i64::MAX as u64;
 
 request_body! {
     /// A calendar, and a time.
-    pub(crate) struct Body = "CalendarNextOccurrenceRequest", example { "calendar": "monthly", "from": 1732137600 } {
+    pub(crate) struct Body, BodyDraft = "CalendarNextOccurrenceRequest", example { "calendar": "monthly", "from": 1732137600 } {
         /// One of `minutely`, `hourly`, `daily`, `weekly`, `monthly`, `quarterly`, `semiannually`, `yearly`; or the systemd form
         /// to which wallets expand them, `[weekdays ]year-month-day hour:minute:second[ timezone]`, for example
         /// `Mon..Fri *-*-01,15 09:00:00 Europe/Rome`. The default time zone is UTC.
         calendar: CalendarText,
         /// Unix seconds.
         from: Integer<0, LATEST>,
-    }
-}
-
-/// The fields as read.
-pub(crate) struct Request {
-    calendar: Calendar,
-    from: u64,
-}
-
-impl RequestBody for Body {
-    type Request = Request;
-
-    fn complete(self) -> Option<Request> {
-        Some(Request { calendar: self.calendar?, from: self.from? })
     }
 }
 

@@ -9,42 +9,7 @@ use utoipa::ToSchema;
 use super::ticket_error::{Error, wait_for_mint};
 use crate::ApiState;
 use crate::body;
-use crate::field_types::{CashuToken, MintAuth, MintUrl, TicketUnit};
 use crate::idempotency::IdempotencyContext;
-use crate::request_body::{Aliased, RequestBody, StaticAuthToken, request_body};
-
-request_body! {
-    /// Redeems a ticket.
-    pub(crate) struct Body = "BurnTicketRequest", example {
-        "mint_url": "https://mint.example",
-        "unit": "multi",
-        "token": "cashuBo2FteBtodHRwczovL21pbnQuZXhhbXBsZS5jb21hdWVtdWx0aWF0gaJhaUgArSaLR8qGYGFwgaNhYQFhc3hA",
-    } {
-        /// The mint that the token must be of: an `http` or `https` URL.
-        mint_url: MintUrl,
-        /// The unit that it must be in.
-        unit: TicketUnit,
-        /// The token: version 3 (`cashuA…`) or 4 (`cashuB…`), also as a `cashu:` URI.
-        token: CashuToken,
-        /// The token by which the mint knows who may use it (header `Clear-auth`), if it wants one.
-        static_token: Aliased<Option<MintAuth>, StaticAuthToken>,
-        /// Another name for `static_token`.
-        static_auth_token: Option<MintAuth>,
-    }
-}
-
-impl RequestBody for Body {
-    type Request = BurnTicket;
-
-    fn complete(self) -> Option<BurnTicket> {
-        Some(BurnTicket {
-            mint_url: self.mint_url?,
-            unit: self.unit?,
-            token: self.token?,
-            auth: self.static_token.or(self.static_auth_token),
-        })
-    }
-}
 
 /// A ticket that was redeemed.
 #[derive(Debug, Serialize, ToSchema)]
@@ -70,7 +35,7 @@ impl Burned {
 #[utoipa::path(
     post,
     path = "/cashu/burn",
-    request_body = Body,
+    request_body = BurnTicket,
     responses(
         (status = 200, description = "The ticket is redeemed.", body = Burned),
         (status = 409, description = "`token_already_spent`: Somebody has redeemed it already, perhaps you.\n\n\
@@ -89,7 +54,7 @@ impl Burned {
 pub(crate) async fn burn_ticket(
     State(state): State<ApiState>,
     idempotency: Option<Extension<IdempotencyContext>>,
-    body::Json(request): body::Json<Body>,
+    body::Json(request): body::Json<BurnTicket>,
 ) -> Result<Json<Burned>, Error> {
     let engine = state.engine.clone();
     let once = idempotency.map(|Extension(idempotency)| idempotency.request(Burned::of));

@@ -3,56 +3,14 @@
 use axum::extract::State;
 use axum::{Extension, Json};
 use serde::Serialize;
+use usher_engine::MintTicket;
 use usher_engine::ports::Token;
-use usher_engine::{FieldValues, MintTicket};
 use utoipa::ToSchema;
 
 use super::ticket_error::{Error, wait_for_mint};
 use crate::ApiState;
 use crate::body;
-use crate::field_types::{Description, MintAuth, MintUrl, TicketAmount, TicketUnit};
 use crate::idempotency::IdempotencyContext;
-use crate::request_body::{Aliased, RequestBody, StaticAuthToken, ValuesToCheck, request_body};
-
-request_body! {
-    /// Mints a ticket.
-    pub(crate) struct Body = "MintTicketRequest", example {
-        "mint_url": "https://mint.example",
-        "unit": "multi",
-        "amount": 1,
-    } {
-        /// The mint: an `http` or `https` URL.
-        mint_url: MintUrl,
-        /// The unit: `sat`, or one of the mint's own, such as `multi`. Upper and lower case are the same.
-        unit: TicketUnit,
-        /// How much, in the unit.
-        amount: TicketAmount,
-        /// The token by which the mint knows who may mint (header `Clear-auth`), if it wants one.
-        static_token: Aliased<Option<MintAuth>, StaticAuthToken>,
-        /// Another name for `static_token`.
-        static_auth_token: Option<MintAuth>,
-        /// For the mint's records. At most 639 bytes of UTF-8.
-        description: Option<Description>,
-    }
-}
-
-impl RequestBody for Body {
-    type Request = MintTicket;
-
-    fn complete(self) -> Option<MintTicket> {
-        Some(MintTicket {
-            mint_url: self.mint_url?,
-            unit: self.unit?,
-            amount: self.amount?,
-            description: self.description,
-            auth: self.static_token.or(self.static_auth_token),
-        })
-    }
-
-    fn values(&self) -> Option<ValuesToCheck> {
-        Some(ValuesToCheck::Engine(FieldValues::Ticket { amount: self.amount, expires_at: None }))
-    }
-}
 
 /// A new ticket.
 #[derive(Debug, Serialize, ToSchema)]
@@ -78,7 +36,7 @@ impl Ticket {
 #[utoipa::path(
     post,
     path = "/cashu/mint",
-    request_body(content = Body, examples(
+    request_body(content = MintTicket, examples(
         ("plain" = (summary = "One ticket", value = json!({
             "mint_url": "https://mint.example",
             "unit": "multi",
@@ -109,7 +67,7 @@ impl Ticket {
 pub(crate) async fn mint_ticket(
     State(state): State<ApiState>,
     idempotency: Option<Extension<IdempotencyContext>>,
-    body::Json(request): body::Json<Body>,
+    body::Json(request): body::Json<MintTicket>,
 ) -> Result<Json<Ticket>, Error> {
     let engine = state.engine.clone();
     let once = idempotency.map(|Extension(idempotency)| idempotency.request(Ticket::of));

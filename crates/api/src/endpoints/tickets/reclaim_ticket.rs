@@ -3,41 +3,23 @@
 use axum::extract::State;
 use axum::{Extension, Json};
 use serde::Serialize;
-use usher_engine::ports::MintAuthToken;
+use usher_engine::request_body;
+use usher_engine::request_body::{Aliased, MintAuth, StaticAuthToken};
 use usher_engine::{StreamId, TicketCallError};
 use utoipa::ToSchema;
 
 use super::ticket_error::{Error, wait_for_mint};
 use crate::ApiState;
 use crate::body;
-use crate::field_types::MintAuth;
 use crate::idempotency::IdempotencyContext;
 use crate::path_parameter::PathParameter;
-use crate::request_body::{Aliased, RequestBody, StaticAuthToken, request_body};
 use crate::request_log;
 
 request_body! {
     /// Takes back a ticket that was sent.
-    pub(crate) struct Body = "ReclaimTicketRequest", example {} {
+    pub(crate) struct Body, BodyDraft = "ReclaimTicketRequest", example {} {
         /// The token by which the mint knows who may use it (header `Clear-auth`), if it wants one.
-        static_token: Aliased<Option<MintAuth>, StaticAuthToken>,
-        /// Another name for `static_token`.
-        static_auth_token: Option<MintAuth>,
-    }
-}
-
-/// What was read of it.
-pub(crate) struct Request {
-    auth: Option<MintAuthToken>,
-}
-
-impl RequestBody for Body {
-    type Request = Request;
-
-    const MAY_BE_EMPTY: bool = true;
-
-    fn complete(self) -> Option<Request> {
-        Some(Request { auth: self.static_token.or(self.static_auth_token) })
+        auth as "static_token": Aliased<Option<MintAuth>, StaticAuthToken>,
     }
 }
 
@@ -92,7 +74,7 @@ pub(crate) async fn reclaim_ticket(
     State(state): State<ApiState>,
     idempotency: Option<Extension<IdempotencyContext>>,
     PathParameter(stream): PathParameter,
-    body::Json(Request { auth }): body::Json<Body>,
+    body::OptionalJson(Body { auth }): body::OptionalJson<Body>,
 ) -> Result<Json<Reclaimed>, Error> {
     // Text that is not a stream id names no stream.
     let stream: Option<StreamId> = stream.and_then(|text| text.parse().ok());

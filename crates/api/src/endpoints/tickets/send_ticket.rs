@@ -4,54 +4,15 @@ use axum::extract::State;
 use axum::{Extension, Json};
 use serde::Serialize;
 use usher_engine::ports::RelayLinkState;
-use usher_engine::{FieldValues, SendTicket, StreamId};
+use usher_engine::{SendTicket, StreamId};
 use utoipa::ToSchema;
 
 use crate::ApiState;
 use crate::body;
 use crate::endpoints::operation_started::Error;
-use crate::field_types::{CashuToken, Identifier, Key, Subkeys};
 use crate::idempotency::IdempotencyContext;
-use crate::request_body::{Aliased, RecipientKey, RequestBody, ValuesToCheck, request_body};
 use crate::request_log;
 use crate::tasks;
-
-request_body! {
-    /// Sends a ticket to a user.
-    pub(crate) struct Body = "SendTicketRequest", example {
-        "main_key": "7e7e9c42a91bfef19fa929e5fda1b72e0ebc1a4c1141673e2794234d86addf4e",
-        "subkeys": [],
-        "token": "cashuBo2FteBtodHRwczovL21pbnQuZXhhbXBsZS5jb21hdWVtdWx0aWF0gaJhaUgArSaLR8qGYGFwgaNhYQFhc3hA",
-    } {
-        /// Who gets it: 64 hex characters. Required, here or as `recipient_key`.
-        main_key: Aliased<Key, RecipientKey>,
-        /// Another name for `main_key`.
-        recipient_key: Option<Key>,
-        /// Keys of the user's devices that get it, too; usually none, at most 8.
-        subkeys: Subkeys,
-        /// The token, of any mint and unit. A message has room for 40,000 bytes.
-        token: CashuToken,
-        /// Your own reference, repeated in the events.
-        request_id: Option<Identifier>,
-    }
-}
-
-impl RequestBody for Body {
-    type Request = SendTicket;
-
-    fn complete(self) -> Option<SendTicket> {
-        Some(SendTicket {
-            main_key: self.main_key.or(self.recipient_key)?,
-            subkeys: self.subkeys?,
-            token: self.token?,
-            reference: self.request_id,
-        })
-    }
-
-    fn values(&self) -> Option<ValuesToCheck> {
-        Some(ValuesToCheck::Engine(FieldValues::SentTicket { token: self.token.clone() }))
-    }
-}
 
 /// A ticket that is on its way.
 #[derive(Debug, Serialize, ToSchema)]
@@ -81,7 +42,7 @@ impl Sent {
 #[utoipa::path(
     post,
     path = "/cashu/send-direct",
-    request_body = Body,
+    request_body = SendTicket,
     responses(
         (status = 200, description = "The ticket is stored and will be sent.", body = Sent),
         (status = 422, description = "`invalid_request`: Some fields are wrong; or the token is malformed, too large, or \
@@ -93,7 +54,7 @@ impl Sent {
 pub(crate) async fn send_ticket(
     State(state): State<ApiState>,
     idempotency: Option<Extension<IdempotencyContext>>,
-    body::Json(request): body::Json<Body>,
+    body::Checked(request): body::Checked<SendTicket>,
 ) -> Result<Json<Sent>, Error> {
     let engine = state.engine.clone();
     let is_connected = state.relays.relays().iter().any(|relay| relay.state == RelayLinkState::Connected);

@@ -2,52 +2,13 @@
 
 use axum::extract::State;
 use axum::{Extension, Json};
-use usher_engine::{FieldValues, WithdrawTicket};
+use usher_engine::WithdrawTicket;
 
 use super::mint_ticket::Ticket;
 use super::ticket_error::{Error, wait_for_mint};
 use crate::ApiState;
 use crate::body;
-use crate::field_types::{MintAuth, MintUrl, TicketAmount, TicketUnit};
 use crate::idempotency::IdempotencyContext;
-use crate::request_body::{Aliased, RequestBody, StaticAuthToken, ValuesToCheck, request_body};
-
-request_body! {
-    /// Takes a token out of the service's own balance.
-    pub(crate) struct Body = "WithdrawTicketRequest", example {
-        "mint_url": "https://mint.example",
-        "unit": "sat",
-        "amount": 21,
-    } {
-        /// The mint: an `http` or `https` URL.
-        mint_url: MintUrl,
-        /// The unit.
-        unit: TicketUnit,
-        /// What the token is worth, in the unit. The balance must also cover the mint's fee.
-        amount: TicketAmount,
-        /// The token by which the mint knows who may use it (header `Clear-auth`), if it wants one.
-        static_token: Aliased<Option<MintAuth>, StaticAuthToken>,
-        /// Another name for `static_token`.
-        static_auth_token: Option<MintAuth>,
-    }
-}
-
-impl RequestBody for Body {
-    type Request = WithdrawTicket;
-
-    fn complete(self) -> Option<WithdrawTicket> {
-        Some(WithdrawTicket {
-            mint_url: self.mint_url?,
-            unit: self.unit?,
-            amount: self.amount?,
-            auth: self.static_token.or(self.static_auth_token),
-        })
-    }
-
-    fn values(&self) -> Option<ValuesToCheck> {
-        Some(ValuesToCheck::Engine(FieldValues::Ticket { amount: self.amount, expires_at: None }))
-    }
-}
 
 /// Takes a token out of the service's own balance.
 ///
@@ -57,7 +18,7 @@ impl RequestBody for Body {
 #[utoipa::path(
     post,
     path = "/cashu/withdraw",
-    request_body = Body,
+    request_body = WithdrawTicket,
     responses(
         (status = 200, description = "The token.", body = Ticket),
         (status = 422, description = "`invalid_request`: Some fields are wrong, or the balance does not cover `amount` and \
@@ -74,7 +35,7 @@ impl RequestBody for Body {
 pub(crate) async fn withdraw_ticket(
     State(state): State<ApiState>,
     idempotency: Option<Extension<IdempotencyContext>>,
-    body::Json(request): body::Json<Body>,
+    body::Json(request): body::Json<WithdrawTicket>,
 ) -> Result<Json<Ticket>, Error> {
     let engine = state.engine.clone();
     let once = idempotency.map(|Extension(idempotency)| idempotency.request(Ticket::of));

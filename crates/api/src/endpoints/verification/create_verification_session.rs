@@ -4,29 +4,19 @@ use axum::extract::State;
 use axum::{Extension, Json};
 use serde::Serialize;
 use usher_engine::VerificationSessionStarted;
+use usher_engine::request_body;
 use utoipa::ToSchema;
 
 use crate::ApiState;
 use crate::body;
 use crate::endpoints::operation_started::Error;
 use crate::idempotency::IdempotencyContext;
-use crate::request_body::{RequestBody, request_body};
 use crate::request_log;
 use crate::tasks;
 
 request_body! {
     /// Opens an age verification session. It has no fields.
-    pub(crate) struct Body = "VerificationSessionRequest", example {} {}
-}
-
-impl RequestBody for Body {
-    type Request = ();
-
-    const MAY_BE_EMPTY: bool = true;
-
-    fn complete(self) -> Option<()> {
-        Some(())
-    }
+    pub(crate) struct Body, BodyDraft = "VerificationSessionRequest", example {} {}
 }
 
 /// An age verification session that is open.
@@ -83,7 +73,7 @@ impl Session {
 pub(crate) async fn create_verification_session(
     State(state): State<ApiState>,
     idempotency: Option<Extension<IdempotencyContext>>,
-    body::Json(()): body::Json<Body>,
+    _: body::OptionalJson<Body>,
 ) -> Result<Json<Session>, Error> {
     let engine = state.engine.clone();
     let once = idempotency.map(|Extension(idempotency)| idempotency.request(Session::of));

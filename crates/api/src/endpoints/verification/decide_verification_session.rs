@@ -5,16 +5,16 @@ use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
 use serde::Serialize;
 use usher_engine::operations::AgeDecision;
+use usher_engine::request_body;
+use usher_engine::request_body::{DecisionWord, Description};
 use usher_engine::{DecisionError, StreamId};
 use utoipa::ToSchema;
 
 use crate::ApiState;
 use crate::body;
-use crate::field_types::{DecisionWord, Description};
 use crate::idempotency::IdempotencyContext;
 use crate::path_parameter::PathParameter;
 use crate::problem::Problem;
-use crate::request_body::{RequestBody, request_body};
 use crate::request_log;
 use crate::tasks::{self, TaskLost};
 
@@ -39,19 +39,11 @@ impl IntoResponse for Error {
 
 request_body! {
     /// Decides an age verification session.
-    pub(crate) struct Body = "VerificationDecision", example { "decision": "approve" } {
+    pub(crate) struct Body, BodyDraft = "VerificationDecision", example { "decision": "approve" } {
         /// `approve`: the user is old enough. `reject`: the user is not, or has not shown it.
         decision: DecisionWord,
         /// With `reject`: why, for the app; at most 639 bytes of UTF-8. Do not name the user or the date of birth.
         reason: Option<Description>,
-    }
-}
-
-impl RequestBody for Body {
-    type Request = AgeDecision;
-
-    fn complete(self) -> Option<AgeDecision> {
-        Some(if self.decision? { AgeDecision::Approved } else { AgeDecision::Rejected { reason: self.reason } })
     }
 }
 
@@ -98,8 +90,9 @@ pub(crate) async fn decide_verification_session(
     State(state): State<ApiState>,
     PathParameter(session): PathParameter,
     idempotency: Option<Extension<IdempotencyContext>>,
-    body::Json(decision): body::Json<Body>,
+    body::Json(Body { decision, reason }): body::Json<Body>,
 ) -> Result<Json<Decided>, Error> {
+    let decision = if decision { AgeDecision::Approved } else { AgeDecision::Rejected { reason } };
     // Text that is not an id names no session.
     let session: Option<StreamId> = session.and_then(|text| text.parse().ok());
     let session = session.ok_or(DecisionError::NotFound)?;

@@ -9,14 +9,21 @@ use crate::kernel::idempotency::IdempotentRequest;
 use crate::login::Logins;
 use crate::operations::{Authentication, MAX_SUBKEYS, Operation};
 use crate::ports::{SignerSession, StoreError};
+use crate::request_body;
+use crate::request_body::{Key, Subkeys};
 
-/// Asks a user to prove that they hold a key.
-#[derive(Clone, Debug)]
-pub struct AuthenticateKey {
-    /// The key.
-    pub main_key: PublicKey,
-    /// Keys that may respond for it without a proof; at most [`Engine::MAX_SUBKEYS`](crate::Engine::MAX_SUBKEYS).
-    pub subkeys: Vec<PublicKey>,
+request_body! {
+    /// Asks a user to prove that they hold a key.
+    #[derive(Clone, Debug)]
+    pub struct AuthenticateKey, AuthenticateKeyDraft = "AuthenticateKeyRequest", example {
+        "main_key": "7e7e9c42a91bfef19fa929e5fda1b72e0ebc1a4c1141673e2794234d86addf4e",
+        "subkeys": [],
+    } {
+        /// The key to prove: 64 hex characters, from the `KeyHandshake` event.
+        main_key: Key,
+        /// Keys that may respond for it without a proof of delegation; usually none, at most 8. A repeated key counts once.
+        subkeys: Subkeys,
+    }
 }
 
 impl Logins {

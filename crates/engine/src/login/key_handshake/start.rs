@@ -7,17 +7,23 @@ use crate::kernel::errors::StartError;
 use crate::kernel::idempotency::IdempotentRequest;
 use crate::operations::{KeyHandshake, Operation};
 use crate::page_rules::KeyedPage;
+use crate::request_body;
+use crate::request_body::{Flag, Nullable, VisibleAscii, WebUrl};
 
-/// Asks for a handshake URL.
-#[derive(Clone, Debug, Default)]
-pub struct KeyHandshakeRequest {
-    /// Makes the URL reusable; 1 to 128 visible ASCII characters.
-    pub static_token: Option<String>,
-    /// Handshake only: tells the wallet that no authentication challenge follows. `None` means `false`, or, for a
-    /// static token that is open already, the value that it was opened with.
-    pub no_request: Option<bool>,
-    /// Where its page leads to at the end; under one of `pages.return_urls`. Not with a static token.
-    pub return_url: Option<String>,
+request_body! {
+    /// The kind of handshake URL. Every field is optional, and so is the body.
+    #[derive(Clone, Debug, Default)]
+    pub struct KeyHandshakeRequest, KeyHandshakeDraft = "KeyHandshakeRequest", example {} {
+        /// Makes the URL reusable: every user who opens it is an event on the same stream, and the same token always has the
+        /// same stream and URL. Anybody who knows the token can make the URL: choose it like a name on a poster, or at random
+        /// if only those who see the code may use it.
+        static_token: Nullable<VisibleAscii<128>>,
+        /// Handshake only: tells the wallet that no authentication challenge follows.
+        no_request: Nullable<Flag>,
+        /// Where the page leads the user's browser at the end, with `stream_id` in the query. It must be under one of
+        /// `pages.return_urls`. Not with `static_token`, whose page never ends.
+        return_url: Nullable<WebUrl>,
+    }
 }
 
 /// A handshake that has started.

@@ -24,24 +24,41 @@ use crate::event_data::{EventData, InvoiceData, PaymentData};
 use crate::operations::conversation::Conversation;
 use crate::operations::{Effect, Input, StateMachine, StepResult, emit, millis};
 use crate::ports::{CorrelationKey, OperationKind};
+use crate::request_body;
+use crate::request_body::{Description, Identifier, Key, Millisats, MillisatsWord, Subkeys, UnixSeconds};
 
-/// The terms of a request for an invoice.
-#[derive(Clone, Debug)]
-pub struct InvoiceTerms {
-    /// The user's key.
-    pub main_key: PublicKey,
-    /// Keys that may reply for it without a proof.
-    pub subkeys: Vec<PublicKey>,
-    /// Our random id of the request.
-    pub request_id: String,
-    /// The app's own reference, repeated in events.
-    pub reference: Option<String>,
-    /// Millisats.
-    pub amount: u64,
-    /// What it is for.
-    pub description: Option<String>,
-    /// Until when the user can reply.
-    pub expires_at: UnixMillis,
+request_body! {
+    /// Asks a user for an invoice.
+    #[derive(Clone, Debug)]
+    pub struct RequestInvoice, RequestInvoiceDraft = "InvoiceRequest", example {
+        "recipient_key": "7e7e9c42a91bfef19fa929e5fda1b72e0ebc1a4c1141673e2794234d86addf4e",
+        "subkeys": [],
+        "content": { "amount": 10000, "currency": "millisats", "description": "Refund" },
+    } {
+        /// Whose wallet makes the invoice: 64 hex characters.
+        main_key as "recipient_key": Key,
+        /// Keys that may respond for it without a proof of delegation; usually none, at most 8.
+        subkeys: Subkeys,
+        /// What the invoice is for.
+        content: InvoiceContent,
+    }
+}
+
+request_body! {
+    /// What the invoice is for.
+    #[derive(Clone, Debug)]
+    pub struct InvoiceContent, InvoiceContentDraft = "InvoiceRequestContent" {
+        /// Millisats, at most `limits.max_amount_millisats`.
+        amount: Millisats,
+        /// `millisats`, in either case.
+        currency: MillisatsWord,
+        /// At most 639 bytes of UTF-8.
+        description: Option<Description>,
+        /// Unix seconds until which the user can respond: at most 24 hours ahead, by default five minutes.
+        expires_at: Option<UnixSeconds>,
+        /// Your own reference, repeated in the events.
+        reference as "request_id": Option<Identifier>,
+    }
 }
 
 /// The state of an invoice request.
@@ -92,17 +109,16 @@ impl StateMachine for InvoiceRequest {
 }
 
 impl InvoiceRequest {
-    /// Requests an invoice on `network`.
-    pub fn start(terms: InvoiceTerms, network: Network) -> (Self, Vec<Effect>) {
-        let state = Self {
-            conversation: Conversation::new(terms.main_key, &terms.subkeys),
-            request_id: terms.request_id,
-            reference: terms.reference,
-            amount: terms.amount,
-            description: terms.description,
-            expires_at: terms.expires_at,
-            network,
-        };
+    /// Requests an invoice on `network`; `request_id` is our random id of the request.
+    pub fn start(
+        request: RequestInvoice,
+        request_id: String,
+        expires_at: UnixMillis,
+        network: Network,
+    ) -> (Self, Vec<Effect>) {
+        let InvoiceContent { amount, description, reference, .. } = request.content;
+        let conversation = Conversation::new(request.main_key, &request.subkeys);
+        let state = Self { conversation, request_id, reference, amount, description, expires_at, network };
         let ask = state.ask();
         (state, vec![ask])
     }

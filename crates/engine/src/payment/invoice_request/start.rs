@@ -1,29 +1,26 @@
 //! Starts a request for an invoice.
 
-use usher_protocol::PublicKey;
-
-use crate::StreamId;
-use crate::field_checks::{FieldValues, expiry};
+use super::{RequestInvoice, RequestInvoiceDraft};
+use crate::field_checks::{CheckedRequest, FieldChecks, expiry};
 use crate::kernel::errors::StartError;
 use crate::kernel::idempotency::IdempotentRequest;
-use crate::operations::{InvoiceRequest, InvoiceTerms, Operation};
+use crate::operations::{InvoiceRequest, Operation};
 use crate::payment::Payments;
+use crate::ports::StoreError;
+use crate::{FieldErrors, StreamId};
 
-/// Asks a user for an invoice.
-#[derive(Clone, Debug)]
-pub struct RequestInvoice {
-    /// Who makes it.
-    pub main_key: PublicKey,
-    /// Keys that may respond for it without a proof.
-    pub subkeys: Vec<PublicKey>,
-    /// Millisats.
-    pub amount: u64,
-    /// What it is for.
-    pub description: Option<String>,
-    /// The caller's own reference, repeated in events.
-    pub reference: Option<String>,
-    /// Unix seconds until which the user can reply.
-    pub expires_at: Option<u64>,
+impl CheckedRequest for RequestInvoice {
+    async fn check(
+        draft: &RequestInvoiceDraft,
+        checks: &FieldChecks,
+        errors: &mut FieldErrors,
+    ) -> Result<(), StoreError> {
+        if let Some(content) = &draft.content {
+            checks.amount("/content/amount", content.amount, errors);
+            checks.expiry("/content/expires_at", content.expires_at, errors);
+        }
+        Ok(())
+    }
 }
 
 impl Payments {
@@ -37,19 +34,9 @@ impl Payments {
         once: Option<IdempotentRequest<StreamId>>,
     ) -> Result<StreamId, StartError> {
         let now = self.core.clock.now();
-        let RequestInvoice { amount, expires_at, .. } = request;
-        self.checks.check(FieldValues::InvoiceRequest { amount: Some(amount), expires_at }).await?;
-        let expires_at = expiry(expires_at, now);
-        let terms = InvoiceTerms {
-            main_key: request.main_key,
-            subkeys: request.subkeys,
-            request_id: self.core.ids.token(),
-            reference: request.reference,
-            amount: request.amount,
-            description: request.description,
-            expires_at,
-        };
-        let (state, effects) = InvoiceRequest::start(terms, self.network);
+        self.checks.check(&request).await?;
+        let expires_at = expiry(request.content.expires_at, now);
+        let (state, effects) = InvoiceRequest::start(request, self.core.ids.token(), expires_at, self.network);
         let stream_id = self.core.ids.stream_id();
         let record = once.map(|once| once.record(&stream_id, now));
         self.starter.create_new(stream_id, Operation::InvoiceRequest(state), effects, record).await

@@ -11,16 +11,15 @@ const PREIMAGE: Preimage = Preimage::from_bytes([7; 32]);
 const TTL: std::time::Duration = std::time::Duration::from_secs(600);
 
 fn asked() -> InvoiceRequest {
-    let terms = InvoiceTerms {
-        main_key: user(1).public_key(),
-        subkeys: vec![user(2).public_key()],
-        request_id: "r".to_owned(),
-        reference: Some("prize-7".to_owned()),
+    let content = InvoiceContent {
         amount: 5_000,
+        currency: MillisatsWord,
         description: Some("Prize".to_owned()),
-        expires_at: NOW.plus(TTL),
+        expires_at: None,
+        reference: Some("prize-7".to_owned()),
     };
-    let (state, effects) = InvoiceRequest::start(terms, Network::Regtest);
+    let request = RequestInvoice { main_key: user(1).public_key(), subkeys: vec![user(2).public_key()], content };
+    let (state, effects) = InvoiceRequest::start(request, "r".to_owned(), NOW.plus(TTL), Network::Regtest);
     let [Effect::Send(message)] = &effects[..] else { panic!("{effects:?}") };
     let content: serde_json::Value = serde_json::from_str(&message.content).unwrap();
     assert_eq!(

@@ -33,30 +33,61 @@ use crate::event_data::{EventData, PaymentData, SubscriptionData};
 use crate::operations::conversation::Conversation;
 use crate::operations::{Effect, Input, Operation, StateMachine, StepResult, emit, millis};
 use crate::ports::{CorrelationKey, OperationKind};
+use crate::request_body;
+use crate::request_body::{
+    CalendarWord, Description, Flag, Identifier, Key, Millisats, MillisatsWord, OrDefault, PaymentCount, Subkeys,
+    UnixSeconds,
+};
 
-/// What a user is asked to agree to.
-#[derive(Clone, Debug)]
-pub struct RecurringTerms {
-    /// Who is asked.
-    pub main_key: PublicKey,
-    /// Keys that may answer for it without a proof.
-    pub subkeys: Vec<PublicKey>,
-    /// Our id of the request: random.
-    pub request_id: String,
-    /// The caller's own reference, echoed in events.
-    pub reference: Option<String>,
-    /// Millisats each time.
-    pub amount: u64,
-    /// The smallest amount of each payment, in millisats, that the user must authorize.
-    pub minimum_amount: u64,
-    /// What it is for.
-    pub description: String,
-    /// When, and how often.
-    pub recurrence: Recurrence,
-    /// Until when it can be answered.
-    pub expires_at: UnixMillis,
-    /// Whether the service asks for each due payment by itself.
-    pub auto_charge: bool,
+request_body! {
+    /// Asks a user to agree to a subscription.
+    #[derive(Clone, Debug)]
+    pub struct RecurringPaymentRequest, RecurringPaymentDraft = "RecurringPaymentRequest", example {
+        "main_key": "7e7e9c42a91bfef19fa929e5fda1b72e0ebc1a4c1141673e2794234d86addf4e",
+        "subkeys": [],
+        "description": "Membership",
+        "amount": 10000,
+        "currency": "millisats",
+        "recurrence": { "calendar": "monthly", "first_payment_due": 4102444800_u64, "max_payments": 12 },
+        "expires_at": 4102444800_u64,
+    } {
+        /// Who pays: 64 hex characters.
+        main_key: Key,
+        /// Keys that may respond for it without a proof of delegation; usually none, at most 8.
+        subkeys: Subkeys,
+        /// What the subscription is for. At most 639 bytes of UTF-8.
+        description: Description,
+        /// Millisats of each payment, at most `limits.max_amount_millisats`.
+        amount: Millisats,
+        /// The least that the user must authorize for each payment, in millisats; by default all of `amount`. A subscription for
+        /// less is closed at once, and the stream gets `user_rejected` with the reason.
+        minimum_amount: Option<Millisats>,
+        /// `millisats`, in either case.
+        currency: MillisatsWord,
+        /// When, and how often, the user pays.
+        recurrence: Recurrence,
+        /// Unix seconds until which the user can respond: in the future, within a year, and not after `recurrence.until`.
+        expires_at: UnixSeconds,
+        /// Your own reference, repeated in the events.
+        reference as "request_id": Option<Identifier>,
+        /// Whether the service asks for each due payment by itself, from `first_payment_due` on, or from the last due date
+        /// before the user agreed. It reports each on the stream `subscriptions`. Needs a Lightning backend.
+        auto_charge: OrDefault<Flag>,
+    }
+}
+
+request_body! {
+    /// When, and how often, a subscription is paid.
+    pub read Recurrence, RecurrenceDraft = "Recurrence" {
+        /// When the payments after the first are due.
+        calendar: CalendarWord,
+        /// Unix seconds of the first payment; may be now.
+        first_payment_due: UnixSeconds,
+        /// After how many payments the subscription ends.
+        max_payments: Option<PaymentCount>,
+        /// Unix seconds after which no payment is due.
+        until: Option<UnixSeconds>,
+    }
 }
 
 /// The state of a recurring request.
@@ -134,18 +165,23 @@ impl StateMachine for RecurringRequest {
 
 impl RecurringRequest {
     /// Sends the request; it expires no later than the subscription would end.
-    pub fn start(terms: RecurringTerms, rules: SubscriptionRules) -> (Self, Vec<Effect>) {
-        let until = terms.recurrence.until.map(UnixMillis::from_secs);
+    /// `request_id` is our random id of the request.
+    pub fn start(
+        request: RecurringPaymentRequest,
+        request_id: String,
+        rules: SubscriptionRules,
+    ) -> (Self, Vec<Effect>) {
+        let until = request.recurrence.until.unwrap_or(request.expires_at);
         let state = Self {
-            conversation: Conversation::new(terms.main_key, &terms.subkeys),
-            request_id: terms.request_id,
-            reference: terms.reference,
-            amount: terms.amount,
-            minimum_amount: terms.minimum_amount,
-            description: terms.description,
-            recurrence: terms.recurrence,
-            expires_at: until.map_or(terms.expires_at, |until| until.min(terms.expires_at)),
-            auto_charge: terms.auto_charge,
+            conversation: Conversation::new(request.main_key, &request.subkeys),
+            request_id,
+            reference: request.reference,
+            amount: request.amount,
+            minimum_amount: request.minimum_amount.unwrap_or(request.amount),
+            description: request.description,
+            recurrence: request.recurrence,
+            expires_at: UnixMillis::from_secs(until.min(request.expires_at)),
+            auto_charge: request.auto_charge,
             rules,
             closed: EarlyCloses::default(),
             refused: None,

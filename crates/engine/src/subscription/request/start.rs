@@ -1,36 +1,58 @@
 //! Starts a request for a subscription.
 
-use usher_protocol::PublicKey;
-use usher_protocol::message::Recurrence;
+use std::time::Duration;
 
-use crate::field_checks::FieldValues;
+use super::{RecurringPaymentDraft, RecurringPaymentRequest};
+use crate::field_checks::{CheckedRequest, FieldChecks};
 use crate::kernel::errors::StartError;
 use crate::kernel::idempotency::IdempotentRequest;
-use crate::operations::{Operation, RecurringRequest, RecurringTerms};
+use crate::operations::{Operation, RecurringRequest};
+use crate::ports::StoreError;
 use crate::subscription::subscriptions::Subscriptions;
-use crate::{StreamId, UnixMillis};
+use crate::{FieldErrors, StreamId, UnixMillis};
 
-/// Asks a user to agree to a subscription.
-#[derive(Clone, Debug)]
-pub struct RecurringPaymentRequest {
-    /// Who pays.
-    pub main_key: PublicKey,
-    /// Keys that may respond for it without a proof.
-    pub subkeys: Vec<PublicKey>,
-    /// What it is for.
-    pub description: String,
-    /// Millisats each time.
-    pub amount: u64,
-    /// Millisats each time that the user must authorize at least; `None` is all of `amount`.
-    pub minimum_amount: Option<u64>,
-    /// When, and how often.
-    pub recurrence: Recurrence,
-    /// Unix seconds until which the user can reply.
-    pub expires_at: u64,
-    /// The caller's own reference, repeated in events.
-    pub reference: Option<String>,
-    /// Whether the service charges each due date automatically.
-    pub auto_charge: bool,
+/// The longest that a user may take to agree to a subscription: the request is repeated during all of it.
+const LONGEST_AGREEMENT: Duration = Duration::from_secs(366 * 24 * 3600);
+
+/// How far in the past the first automatic charge may be due, because clocks differ.
+const CLOCK_TOLERANCE: Duration = Duration::from_secs(300);
+
+impl CheckedRequest for RecurringPaymentRequest {
+    async fn check(
+        draft: &RecurringPaymentDraft,
+        checks: &FieldChecks,
+        errors: &mut FieldErrors,
+    ) -> Result<(), StoreError> {
+        let now = checks.core.clock.now();
+        checks.amount("/amount", draft.amount, errors);
+        match (draft.minimum_amount, draft.amount) {
+            (Some(0), _) => errors.add("/minimum_amount", "must be more than zero"),
+            (Some(minimum), Some(amount)) if minimum > amount => {
+                errors.add("/minimum_amount", "must not be more than amount");
+            }
+            _ => {}
+        }
+        match draft.expires_at.map(UnixMillis::from_secs) {
+            Some(expires_at) if expires_at <= now => errors.add("/expires_at", "must be in the future"),
+            Some(expires_at) if expires_at > now.plus(LONGEST_AGREEMENT) => {
+                errors.add("/expires_at", "must be within a year");
+            }
+            _ => {}
+        }
+        let Some(recurrence) = &draft.recurrence else { return Ok(()) };
+        let (first, until) = (recurrence.first_payment_due, recurrence.until);
+        if until.zip(first).is_some_and(|(until, first)| until < first) {
+            errors.add("/recurrence/until", "must not be before first_payment_due");
+        }
+        if until.is_some_and(|until| until <= now.secs()) {
+            errors.add("/recurrence/until", "must be in the future");
+        }
+        let earliest = now.minus(CLOCK_TOLERANCE).secs();
+        if draft.auto_charge == Some(true) && first.is_some_and(|first| first < earliest) {
+            errors.add("/recurrence/first_payment_due", "must not be in the past when auto_charge is true");
+        }
+        Ok(())
+    }
 }
 
 impl Subscriptions {
@@ -44,32 +66,11 @@ impl Subscriptions {
         once: Option<IdempotentRequest<StreamId>>,
     ) -> Result<StreamId, StartError> {
         let now = self.core.clock.now();
-        let values = FieldValues::RecurringPayment {
-            amount: Some(request.amount),
-            minimum_amount: request.minimum_amount,
-            expires_at: Some(request.expires_at),
-            first_payment_due: Some(request.recurrence.first_payment_due),
-            until: request.recurrence.until,
-            auto_charge: request.auto_charge,
-        };
-        self.checks.check(values).await?;
-        let expires_at = UnixMillis::from_secs(request.expires_at);
+        self.checks.check(&request).await?;
         if request.auto_charge && !self.has_lightning {
             return Err(StartError::NoLightning);
         }
-        let terms = RecurringTerms {
-            main_key: request.main_key,
-            subkeys: request.subkeys,
-            request_id: self.core.ids.token(),
-            reference: request.reference,
-            amount: request.amount,
-            minimum_amount: request.minimum_amount.unwrap_or(request.amount),
-            description: request.description,
-            recurrence: request.recurrence,
-            expires_at,
-            auto_charge: request.auto_charge,
-        };
-        let (state, effects) = RecurringRequest::start(terms, self.rules.clone());
+        let (state, effects) = RecurringRequest::start(request, self.core.ids.token(), self.rules.clone());
         let stream_id = self.core.ids.stream_id();
         let record = once.map(|once| once.record(&stream_id, now));
         self.starter.create_new(stream_id, Operation::RecurringRequest(state), effects, record).await

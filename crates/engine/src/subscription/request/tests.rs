@@ -17,21 +17,24 @@ fn recurrence() -> Recurrence {
     Recurrence { until: None, calendar: Calendar::Monthly, max_payments: Some(12), first_payment_due: NOW.secs() + 60 }
 }
 
-fn asked(auto_charge: bool) -> RecurringRequest {
-    let terms = RecurringTerms {
+fn wanted(auto_charge: bool) -> RecurringPaymentRequest {
+    RecurringPaymentRequest {
         main_key: user(1).public_key(),
         subkeys: vec![user(2).public_key()],
-        request_id: "r".to_owned(),
-        reference: Some("member-7".to_owned()),
-        amount: 5_000,
-        minimum_amount: 4_000,
         description: "Membership".to_owned(),
+        amount: 5_000,
+        minimum_amount: Some(4_000),
+        currency: MillisatsWord,
         recurrence: recurrence(),
-        expires_at: NOW.plus(TTL),
+        expires_at: NOW.plus(TTL).secs(),
+        reference: Some("member-7".to_owned()),
         auto_charge,
-    };
+    }
+}
+
+fn asked(auto_charge: bool) -> RecurringRequest {
     let rules = SubscriptionRules { network: Network::Regtest, retry_after: vec![TTL], keep: TTL };
-    let (state, effects) = RecurringRequest::start(terms, rules);
+    let (state, effects) = RecurringRequest::start(wanted(auto_charge), "r".to_owned(), rules);
     let [Effect::Send(message)] = &effects[..] else { panic!("{effects:?}") };
     let content: Value = serde_json::from_str(&message.content).unwrap();
     assert_eq!(
@@ -370,18 +373,6 @@ fn agreement_after_the_recurrence_ended_is_an_error() {
     let (event_type, data) = event(&effects(over));
     assert_eq!((event_type, &data["status"]), ("StatusUpdate", &json!("error")), "the user allowed until then");
 
-    let terms = |until| RecurringTerms {
-        main_key: user(1).public_key(),
-        subkeys: Vec::new(),
-        request_id: "r".to_owned(),
-        reference: None,
-        amount: 5_000,
-        minimum_amount: 4_000,
-        description: "Membership".to_owned(),
-        recurrence: Recurrence { until, ..recurrence() },
-        expires_at: NOW.plus(TTL),
-        auto_charge: false,
-    };
     let rules = SubscriptionRules { network: Network::Regtest, retry_after: vec![TTL], keep: TTL };
     for (until, expires_at) in [
         (Some(end.secs()), end),
@@ -389,7 +380,8 @@ fn agreement_after_the_recurrence_ended_is_an_error() {
         (Some(u64::MAX), NOW.plus(TTL)),
         (None, NOW.plus(TTL)),
     ] {
-        let (request, got) = RecurringRequest::start(terms(until), rules.clone());
+        let wanted = RecurringPaymentRequest { recurrence: Recurrence { until, ..recurrence() }, ..wanted(false) };
+        let (request, got) = RecurringRequest::start(wanted, "r".to_owned(), rules.clone());
         let [Effect::Send(message)] = &got[..] else { panic!("{got:?}") };
         assert_eq!((request.wake_at(), message.until), (expires_at, expires_at), "{until:?}");
     }

@@ -60,6 +60,8 @@ use crate::operations::{Effect, Input, StateMachine, StepResult, TicketCall, Tic
 use crate::ports::{
     CorrelationKey, MintAuthToken, OperationKind, ReceiveTerms, TicketError, Token, TokenInfo, TokenState,
 };
+use crate::request_body;
+use crate::request_body::{Aliased, CashuToken, Identifier, Key, RecipientKey, Subkeys};
 
 /// How long the first check may delay the first event.
 const FIRST_CHECK: Duration = Duration::from_secs(5);
@@ -67,21 +69,23 @@ const FIRST_CHECK: Duration = Duration::from_secs(5);
 /// The longest pause before a mint that is away is asked again to redeem a reclaimed token.
 const LONGEST_PAUSE: Duration = Duration::from_secs(6 * 3600);
 
-/// What is sent, and to whom.
-#[derive(Clone, Debug)]
-pub struct DeliveryTerms {
-    /// The user.
-    pub main_key: PublicKey,
-    /// Keys of the user that get the token, too.
-    pub subkeys: Vec<PublicKey>,
-    /// The caller's own reference, repeated in events.
-    pub reference: Option<String>,
-    /// The token.
-    pub token: Token,
-    /// What the token says of itself.
-    pub info: TokenInfo,
-    /// Until when it is sent.
-    pub expires_at: UnixMillis,
+request_body! {
+    /// Sends a ticket to a user.
+    #[derive(Clone, Debug)]
+    pub struct SendTicket, SendTicketDraft = "SendTicketRequest", example {
+        "main_key": "7e7e9c42a91bfef19fa929e5fda1b72e0ebc1a4c1141673e2794234d86addf4e",
+        "subkeys": [],
+        "token": "cashuBo2FteBtodHRwczovL21pbnQuZXhhbXBsZS5jb21hdWVtdWx0aWF0gaJhaUgArSaLR8qGYGFwgaNhYQFhc3hA",
+    } {
+        /// Who gets it: 64 hex characters. Required, here or as `recipient_key`.
+        main_key: Aliased<Key, RecipientKey>,
+        /// Keys of the user's devices that get it, too; usually none, at most 8.
+        subkeys: Subkeys,
+        /// The token, of any mint and unit. A message has room for 40,000 bytes.
+        token: CashuToken,
+        /// Your own reference, repeated in the events.
+        reference as "request_id": Option<Identifier>,
+    }
 }
 
 /// The state of a delivery.
@@ -220,8 +224,8 @@ impl StateMachine for TicketDelivery {
 
 impl TicketDelivery {
     /// Sends a token to a user, once the mint has been asked whether it is spent already.
-    pub fn start(terms: DeliveryTerms, now: UnixMillis) -> (Self, Vec<Effect>) {
-        let TokenInfo { mint_url, unit, amount, .. } = terms.info;
+    pub fn start(request: SendTicket, info: TokenInfo, expires_at: UnixMillis, now: UnixMillis) -> (Self, Vec<Effect>) {
+        let TokenInfo { mint_url, unit, amount, .. } = info;
         let phase = Phase::Open {
             rounds: 0,
             round_at: now,
@@ -230,14 +234,14 @@ impl TicketDelivery {
             next: now.plus(FIRST_CHECK),
         };
         let state = Self {
-            conversation: Conversation::new(terms.main_key, &terms.subkeys),
-            reference: terms.reference,
-            token: terms.token,
+            conversation: Conversation::new(request.main_key, &request.subkeys),
+            reference: request.reference,
+            token: request.token,
             mint_url,
             unit,
             amount,
             started_at: now,
-            expires_at: terms.expires_at,
+            expires_at,
             phase,
         };
         let check = state.check();

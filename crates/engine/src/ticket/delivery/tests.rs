@@ -10,19 +10,19 @@ use crate::ports::TokenFault;
 const TTL: Duration = Duration::from_secs(168 * 3600);
 const MINT: &str = "https://mint.example";
 
-fn terms() -> DeliveryTerms {
-    DeliveryTerms {
+fn start() -> (TicketDelivery, Vec<Effect>) {
+    let request = SendTicket {
         main_key: user(1).public_key(),
         subkeys: vec![user(2).public_key()],
-        reference: Some("seat-7".to_owned()),
         token: Token("cashuBticket".to_owned()),
-        info: TokenInfo { mint_url: MINT.to_owned(), unit: "multi".to_owned(), amount: 3, proofs: 2 },
-        expires_at: NOW.plus(TTL),
-    }
+        reference: Some("seat-7".to_owned()),
+    };
+    let info = TokenInfo { mint_url: MINT.to_owned(), unit: "multi".to_owned(), amount: 3, proofs: 2 };
+    TicketDelivery::start(request, info, NOW.plus(TTL), NOW)
 }
 
 fn queued() -> TicketDelivery {
-    TicketDelivery::start(terms(), NOW).0
+    start().0
 }
 
 fn says(state: TokenState) -> Input {
@@ -73,8 +73,8 @@ fn status(status: &str, reason: &str) -> (&'static str, Value) {
 #[test]
 fn it_is_stored_with_its_token_and_sent_when_the_mint_does_not_say_that_it_is_spent() {
     for first in [says(TokenState::Unspent), says(TokenState::Pending), says_nothing(), Input::Timer] {
-        let (mut delivery, start) = TicketDelivery::start(terms(), NOW);
-        assert!(checks(&start), "{start:?}");
+        let (mut delivery, first_effects) = start();
+        assert!(checks(&first_effects), "{first_effects:?}");
         assert_eq!(delivery.view().unwrap().status, DeliveryStatus::Queued);
         assert!(Operation::TicketDelivery(delivery.clone()).to_state().unwrap().0.contains("cashuBticket"));
         let now = if matches!(first, Input::Timer) { NOW.plus(FIRST_CHECK) } else { NOW };
@@ -122,7 +122,7 @@ fn assert_can_be_reclaimed_after_its_end(delivery: TicketDelivery) {
 
 /// Runs a delivery whose user is away until it expires; returns when it was sent and when the mint was asked, in seconds.
 fn run(reply: &Input) -> (Vec<u64>, Vec<u64>, TicketDelivery, Vec<Effect>) {
-    let (mut delivery, _) = TicketDelivery::start(terms(), NOW);
+    let (mut delivery, _) = start();
     let (mut sent, mut asked) = (Vec::new(), vec![0]);
     let mut now = NOW;
     let mut got = effects(delivery.step(reply, now));

@@ -48,6 +48,11 @@ use crate::operations::{
     Effect, Input, StateMachine, StepResult, TicketCall, TicketReply, VerifiedToken, emit, millis,
 };
 use crate::ports::{CorrelationKey, MintAuthToken, OperationKind, ReceiveTerms, TicketError, Token, TokenFault};
+use crate::request_body;
+use crate::request_body::{
+    Aliased, Flag, Identifier, Key, MintAuth, MintUrl, OrDefault, RecipientKey, StaticAuthToken, Subkeys, TicketAmount,
+    TicketUnit, UnixSeconds,
+};
 
 /// The longest pause before a mint that is away is asked again.
 const LONGEST_PAUSE: Duration = Duration::from_secs(600);
@@ -61,29 +66,36 @@ const LATE_PAUSE: Duration = Duration::from_secs(6 * 3600);
 /// How long attempts go on after that.
 const LATE: Duration = Duration::from_secs(30 * 24 * 3600);
 
-/// What a user is asked for.
-#[derive(Clone, Debug)]
-pub struct TicketRequestTerms {
-    /// Who is asked.
-    pub main_key: PublicKey,
-    /// Keys that may reply for it without a proof.
-    pub subkeys: Vec<PublicKey>,
-    /// Our id of the request: random.
-    pub request_id: String,
-    /// The caller's own reference, repeated in events.
-    pub reference: Option<String>,
-    /// The mint that the token must be of.
-    pub mint_url: String,
-    /// The unit that it must be in.
-    pub unit: String,
-    /// The least it must be worth, in the unit.
-    pub amount: u64,
-    /// Whether it is redeemed into the service's own balance at once.
-    pub redeem: bool,
-    /// Shown to the mint, if it wants one.
-    pub auth: Option<MintAuthToken>,
-    /// Until when the user can reply.
-    pub expires_at: UnixMillis,
+request_body! {
+    /// Asks a user for a ticket.
+    #[derive(Clone, Debug)]
+    pub struct RequestTicket, RequestTicketDraft = "TicketRequest", example {
+        "main_key": "7e7e9c42a91bfef19fa929e5fda1b72e0ebc1a4c1141673e2794234d86addf4e",
+        "subkeys": [],
+        "mint_url": "https://mint.example",
+        "unit": "multi",
+        "amount": 1,
+    } {
+        /// Who is asked: 64 hex characters. Required, here or as `recipient_key`.
+        main_key: Aliased<Key, RecipientKey>,
+        /// Keys that may respond for it without a proof of delegation; usually none, at most 8.
+        subkeys: Subkeys,
+        /// The mint that the ticket must be of: an `http` or `https` URL.
+        mint_url: MintUrl,
+        /// The unit that it must be in: `sat`, or one of the mint's own, such as `multi`.
+        unit: TicketUnit,
+        /// The least that it must be worth, in the unit.
+        amount: TicketAmount,
+        /// Whether the ticket is redeemed at once: then `success` means that nobody else can use it any more, and there is no
+        /// `token` in the event.
+        redeem: OrDefault<Flag>,
+        /// The token by which the mint knows who may use it (header `Clear-auth`), if it wants one.
+        auth as "static_token": Aliased<Option<MintAuth>, StaticAuthToken>,
+        /// Your own reference, repeated in the events.
+        reference as "request_id": Option<Identifier>,
+        /// Unix seconds until which the user can respond: at most 24 hours ahead, by default five minutes.
+        expires_at: Option<UnixSeconds>,
+    }
 }
 
 /// The state of a ticket request.
@@ -182,18 +194,18 @@ impl StateMachine for TicketRequest {
 }
 
 impl TicketRequest {
-    /// Asks a user for a token.
-    pub fn start(terms: TicketRequestTerms) -> (Self, Vec<Effect>) {
+    /// Asks a user for a token; `request_id` is our random id of the request.
+    pub fn start(request: RequestTicket, request_id: String, expires_at: UnixMillis) -> (Self, Vec<Effect>) {
         let state = Self {
-            conversation: Conversation::new(terms.main_key, &terms.subkeys),
-            request_id: terms.request_id,
-            reference: terms.reference,
-            mint_url: terms.mint_url,
-            unit: terms.unit,
-            amount: terms.amount,
-            redeem: terms.redeem,
-            auth: terms.auth,
-            expires_at: terms.expires_at,
+            conversation: Conversation::new(request.main_key, &request.subkeys),
+            request_id,
+            reference: request.reference,
+            mint_url: request.mint_url,
+            unit: request.unit,
+            amount: request.amount,
+            redeem: request.redeem,
+            auth: request.auth,
+            expires_at,
             phase: Phase::Asking,
         };
         let ask = Effect::Send(state.conversation.message(&state.message(), state.expires_at));

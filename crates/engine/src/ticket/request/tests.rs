@@ -12,23 +12,23 @@ use crate::ports::Minted;
 const TTL: Duration = Duration::from_secs(600);
 const MINT: &str = "https://mint.example";
 
-fn terms(redeem: bool) -> TicketRequestTerms {
-    TicketRequestTerms {
+fn start(redeem: bool) -> (TicketRequest, Vec<Effect>) {
+    let request = RequestTicket {
         main_key: user(1).public_key(),
         subkeys: vec![user(2).public_key()],
-        request_id: "r".to_owned(),
-        reference: Some("door-7".to_owned()),
         mint_url: MINT.to_owned(),
         unit: "multi".to_owned(),
         amount: 2,
         redeem,
         auth: Some(MintAuthToken("static".to_owned())),
-        expires_at: NOW.plus(TTL),
-    }
+        reference: Some("door-7".to_owned()),
+        expires_at: None,
+    };
+    TicketRequest::start(request, "r".to_owned(), NOW.plus(TTL))
 }
 
 fn asked(redeem: bool) -> TicketRequest {
-    TicketRequest::start(terms(redeem)).0
+    start(redeem).0
 }
 
 fn reply(author: &Keys, request_id: &str, status: CashuStatus) -> Input {
@@ -77,7 +77,7 @@ fn ends_with(result: StepResult, event_type: &str, data: Value) {
 
 #[test]
 fn the_user_is_asked_by_the_terms() {
-    let (_, effects) = TicketRequest::start(terms(false));
+    let (_, effects) = start(false);
     let [Effect::Send(message)] = &effects[..] else { panic!("{effects:?}") };
     let content: Value = serde_json::from_str(&message.content).unwrap();
     let expires_at = NOW.plus(TTL).secs().to_string();

@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
+use usher_engine::request_body::MillisatsWord;
 use usher_engine::{PayInvoiceRequest, RecurringPaymentRequest, SinglePaymentRequest, StreamId};
 use usher_protocol::calendar::Calendar;
 use usher_protocol::message::{
@@ -23,6 +24,7 @@ pub fn payment(subscription_id: Option<&str>, ttl: u64) -> SinglePaymentRequest 
         subkeys: Vec::new(),
         description: "Coffee".to_owned(),
         amount: 5_000,
+        currency: MillisatsWord,
         subscription_id: subscription_id.map(str::to_owned),
         reference: None,
         expires_at: Some(NOW.secs() + ttl),
@@ -37,6 +39,7 @@ pub fn bill(n: usize) -> PayInvoiceRequest {
         subkeys: Vec::new(),
         invoice: invoice(78, n, 5_000, NOW.secs(), 3600),
         amount: None,
+        currency: None,
         description: None,
         reference: None,
         expires_at: None,
@@ -127,6 +130,7 @@ pub async fn request_subscription(
         subkeys: Vec::new(),
         description: "Membership".to_owned(),
         amount: 5_000,
+        currency: MillisatsWord,
         minimum_amount: None,
         recurrence: recurrence.clone(),
         expires_at: NOW.secs() + 600,

@@ -4,6 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use usher_engine::ports::OsRandomness;
+use usher_engine::request_body::MillisatsWord;
 use usher_engine::{Engine, LoginRequest, SinglePaymentRequest};
 use usher_protocol::Keys;
 
@@ -36,6 +37,7 @@ impl Pages {
             subkeys: Vec::new(),
             description: "Tea".to_owned(),
             amount,
+            currency: MillisatsWord,
             subscription_id: None,
             reference: None,
             expires_at: None,

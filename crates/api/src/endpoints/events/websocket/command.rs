@@ -5,10 +5,10 @@ use http::{HeaderName, HeaderValue, Method};
 use secrecy::SecretString;
 use serde_json::{Map, Value};
 use usher_engine::StreamId;
+use usher_engine::request_body::field_reader::{self, Fields};
 
 use crate::body;
 use crate::endpoints::events::event_json::MAX_INDEX;
-use crate::field_reader::{self, Fields};
 use crate::idempotency::IDEMPOTENCY_KEY;
 use crate::problem::{ErrorCode, Problem};
 use crate::request_id::X_REQUEST_ID;

@@ -1,29 +1,31 @@
 //! Reads a JSON object field by field, strictly, and reports all errors at once.
 
 use serde_json::{Map, Value};
-use usher_engine::FieldErrors;
 use usher_protocol::PublicKey;
 use usher_protocol::keys::parse_public_key;
 
+use super::MillisatsWord;
+use crate::FieldErrors;
+
 /// The largest amount: all bitcoin there will ever be, in millisats.
-pub(crate) const MOST_MILLISATS: u64 = 21_000_000 * 100_000_000 * 1_000;
+pub const MOST_MILLISATS: u64 = 21_000_000 * 100_000_000 * 1_000;
 
 /// The largest amount of tickets: the largest integer that every JSON reader represents exactly (RFC 8259 section 6).
-pub(crate) const MOST_TICKETS: u64 = (1 << 53) - 1;
+pub const MOST_TICKETS: u64 = (1 << 53) - 1;
 
 /// The end of the year 9999, in Unix seconds.
-pub(crate) const MOST_UNIX_SECONDS: u64 = 253_402_300_799;
+pub const MOST_UNIX_SECONDS: u64 = 253_402_300_799;
 
 /// Longest identifier, in bytes.
-pub(crate) const LONGEST_IDENTIFIER: usize = 256;
+pub const LONGEST_IDENTIFIER: usize = 256;
 
 /// Reads the value at a pointer; `None` after noting what is wrong.
 ///
 /// What is noted never quotes the value: it may be a secret that was put into the wrong field.
-pub(crate) type Read<T> = fn(&str, &Value, &mut FieldErrors) -> Option<T>;
+pub type Read<T> = fn(&str, &Value, &mut FieldErrors) -> Option<T>;
 
 /// The fields of the body's object. Those that nobody asks for are ignored.
-pub(crate) struct Fields<'a> {
+pub struct Fields<'a> {
     object: &'a Map<String, Value>,
     /// JSON Pointer to the object.
     at: String,
@@ -32,12 +34,12 @@ pub(crate) struct Fields<'a> {
 
 impl<'a> Fields<'a> {
     /// The fields of `object`.
-    pub(crate) fn new(object: &'a Map<String, Value>, errors: &'a mut FieldErrors) -> Self {
+    pub fn new(object: &'a Map<String, Value>, errors: &'a mut FieldErrors) -> Self {
         Self { object, at: String::new(), errors }
     }
 
     /// The fields of the object at `pointer`.
-    pub(crate) fn within(pointer: &str, value: &'a Value, errors: &'a mut FieldErrors) -> Option<Self> {
+    pub fn within(pointer: &str, value: &'a Value, errors: &'a mut FieldErrors) -> Option<Self> {
         match value {
             Value::Object(object) => Some(Self { object, at: pointer.to_owned(), errors }),
             other => errors.reject(pointer, wrong_type("an object", other)),
@@ -45,7 +47,7 @@ impl<'a> Fields<'a> {
     }
 
     /// A field that must be there.
-    pub(crate) fn required<T>(&mut self, name: &str, read: Read<T>) -> Option<T> {
+    pub fn required<T>(&mut self, name: &str, read: Read<T>) -> Option<T> {
         let pointer = format!("{}/{name}", self.at);
         match self.object.get(name) {
             Some(value) => read(&pointer, value, self.errors),
@@ -54,13 +56,13 @@ impl<'a> Fields<'a> {
     }
 
     /// Whether a field has a value other than `null`.
-    pub(crate) fn has(&self, name: &str) -> bool {
+    pub fn has(&self, name: &str) -> bool {
         self.object.get(name).is_some_and(|value| !value.is_null())
     }
 
     /// Adds an error if two names of one field have different values. Values of the wrong type are not compared: reading
     /// them adds the error.
-    pub(crate) fn compare_aliases<T: PartialEq>(&mut self, name: &str, alias: &str, read: Read<T>) {
+    pub fn compare_aliases<T: PartialEq>(&mut self, name: &str, alias: &str, read: Read<T>) {
         let quiet = |name: &str| read("", self.object.get(name)?, &mut FieldErrors::default());
         if let (Some(value), Some(other)) = (quiet(name), quiet(alias))
             && value != other
@@ -70,7 +72,7 @@ impl<'a> Fields<'a> {
     }
 
     /// A field that may be missing; `null` is the same as missing, as client libraries write it.
-    pub(crate) fn optional<T>(&mut self, name: &str, read: Read<T>) -> Option<T> {
+    pub fn optional<T>(&mut self, name: &str, read: Read<T>) -> Option<T> {
         match self.object.get(name) {
             None | Some(Value::Null) => None,
             Some(value) => read(&format!("{}/{name}", self.at), value, self.errors),
@@ -79,7 +81,7 @@ impl<'a> Fields<'a> {
 }
 
 /// A boolean.
-pub(crate) fn boolean(pointer: &str, value: &Value, errors: &mut FieldErrors) -> Option<bool> {
+pub fn boolean(pointer: &str, value: &Value, errors: &mut FieldErrors) -> Option<bool> {
     match value {
         Value::Bool(value) => Some(*value),
         other => errors.reject(pointer, wrong_type("true or false", other)),
@@ -87,11 +89,7 @@ pub(crate) fn boolean(pointer: &str, value: &Value, errors: &mut FieldErrors) ->
 }
 
 /// An integer from `MIN` to `MAX`.
-pub(crate) fn integer<const MIN: u64, const MAX: u64>(
-    pointer: &str,
-    value: &Value,
-    errors: &mut FieldErrors,
-) -> Option<u64> {
+pub fn integer<const MIN: u64, const MAX: u64>(pointer: &str, value: &Value, errors: &mut FieldErrors) -> Option<u64> {
     if !value.is_number() {
         return errors.reject(pointer, wrong_type("an integer", value));
     }
@@ -113,7 +111,7 @@ fn whole(number: f64) -> Option<u64> {
 }
 
 /// A string, whatever is in it.
-pub(crate) fn text(pointer: &str, value: &Value, errors: &mut FieldErrors) -> Option<String> {
+pub fn text(pointer: &str, value: &Value, errors: &mut FieldErrors) -> Option<String> {
     match value {
         Value::String(text) => Some(text.clone()),
         other => errors.reject(pointer, wrong_type("a string", other)),
@@ -121,7 +119,7 @@ pub(crate) fn text(pointer: &str, value: &Value, errors: &mut FieldErrors) -> Op
 }
 
 /// A string of 1 to `N` visible ASCII characters.
-pub(crate) fn visible_ascii<const N: usize>(pointer: &str, value: &Value, errors: &mut FieldErrors) -> Option<String> {
+pub fn visible_ascii<const N: usize>(pointer: &str, value: &Value, errors: &mut FieldErrors) -> Option<String> {
     let Value::String(text) = value else {
         return errors.reject(pointer, wrong_type("a string", value));
     };
@@ -132,7 +130,7 @@ pub(crate) fn visible_ascii<const N: usize>(pointer: &str, value: &Value, errors
 }
 
 /// A string of at most `N` bytes without control characters but line breaks and tabs.
-pub(crate) fn words<const N: usize>(pointer: &str, value: &Value, errors: &mut FieldErrors) -> Option<String> {
+pub fn words<const N: usize>(pointer: &str, value: &Value, errors: &mut FieldErrors) -> Option<String> {
     let text = text(pointer, value, errors)?;
     if text.len() > N {
         return errors.reject(pointer, format_args!("must be at most {N} bytes of UTF-8"));
@@ -144,7 +142,7 @@ pub(crate) fn words<const N: usize>(pointer: &str, value: &Value, errors: &mut F
 }
 
 /// An identifier: 1 to 256 bytes without control characters.
-pub(crate) fn identifier(pointer: &str, value: &Value, errors: &mut FieldErrors) -> Option<String> {
+pub fn identifier(pointer: &str, value: &Value, errors: &mut FieldErrors) -> Option<String> {
     let text = text(pointer, value, errors)?;
     if text.is_empty() || text.len() > LONGEST_IDENTIFIER || text.chars().any(char::is_control) {
         return errors.reject(pointer, "must be 1 to 256 bytes of UTF-8 without control characters");
@@ -153,23 +151,27 @@ pub(crate) fn identifier(pointer: &str, value: &Value, errors: &mut FieldErrors)
 }
 
 /// The currency: millisats is the only one.
-pub(crate) fn currency(pointer: &str, value: &Value, errors: &mut FieldErrors) -> Option<()> {
+pub fn currency(pointer: &str, value: &Value, errors: &mut FieldErrors) -> Option<MillisatsWord> {
     let text = text(pointer, value, errors)?;
-    if text.eq_ignore_ascii_case("millisats") { Some(()) } else { errors.reject(pointer, "must be `millisats`") }
+    if text.eq_ignore_ascii_case("millisats") {
+        Some(MillisatsWord)
+    } else {
+        errors.reject(pointer, "must be `millisats`")
+    }
 }
 
 /// An amount in millisats: more than zero, and at most 21 million bitcoin.
-pub(crate) fn millisats(pointer: &str, value: &Value, errors: &mut FieldErrors) -> Option<u64> {
+pub fn millisats(pointer: &str, value: &Value, errors: &mut FieldErrors) -> Option<u64> {
     integer::<1, MOST_MILLISATS>(pointer, value, errors)
 }
 
 /// A time in Unix seconds, up to the end of the year 9999.
-pub(crate) fn unix_seconds(pointer: &str, value: &Value, errors: &mut FieldErrors) -> Option<u64> {
+pub fn unix_seconds(pointer: &str, value: &Value, errors: &mut FieldErrors) -> Option<u64> {
     integer::<0, MOST_UNIX_SECONDS>(pointer, value, errors)
 }
 
 /// A public key: 64 hex characters.
-pub(crate) fn public_key(pointer: &str, value: &Value, errors: &mut FieldErrors) -> Option<PublicKey> {
+pub fn public_key(pointer: &str, value: &Value, errors: &mut FieldErrors) -> Option<PublicKey> {
     let Value::String(text) = value else {
         return errors.reject(pointer, wrong_type("a string of 64 hex characters", value));
     };
@@ -180,11 +182,7 @@ pub(crate) fn public_key(pointer: &str, value: &Value, errors: &mut FieldErrors)
 }
 
 /// An array of at most `N` different public keys; one that is named twice counts once.
-pub(crate) fn public_keys<const N: usize>(
-    pointer: &str,
-    value: &Value,
-    errors: &mut FieldErrors,
-) -> Option<Vec<PublicKey>> {
+pub fn public_keys<const N: usize>(pointer: &str, value: &Value, errors: &mut FieldErrors) -> Option<Vec<PublicKey>> {
     let Value::Array(items) = value else {
         return errors.reject(pointer, wrong_type("an array of keys", value));
     };

@@ -5,8 +5,6 @@
 //! property-based test) can tell a rule that JSON Schema cannot express from a wrong description.
 
 use serde_json::{Value, json};
-use usher_engine::ports::{MintAuthToken, Token};
-use usher_engine::{Engine, FieldErrors};
 use usher_protocol::PublicKey;
 use usher_protocol::bolt11::{Invoice, MAX_DESCRIPTION_BYTES};
 use usher_protocol::calendar::Calendar;
@@ -15,89 +13,93 @@ use usher_protocol::ticket_unit;
 use utoipa::openapi::schema::ArrayBuilder;
 use utoipa::openapi::{ObjectBuilder, RefOr, Schema, SchemaFormat, Type};
 
-use crate::field_reader::{self, LONGEST_IDENTIFIER, MOST_MILLISATS, MOST_TICKETS, MOST_UNIX_SECONDS};
-use crate::request_body::FieldType;
+use super::FieldType;
+use super::field_reader::{self, LONGEST_IDENTIFIER, MOST_MILLISATS, MOST_TICKETS, MOST_UNIX_SECONDS};
+use crate::FieldErrors;
+use crate::operations::conversation::MAX_SUBKEYS;
+use crate::ports::{MintAuthToken, Token};
 
 /// A public key: 64 hex characters in either case, the x coordinate of a point on secp256k1 (BIP-340).
-pub(crate) struct Key;
+pub struct Key;
 
-/// Keys of a user's devices, at most [`Engine::MAX_SUBKEYS`] different ones.
-pub(crate) struct Subkeys;
+/// Keys of a user's devices, at most [`Engine::MAX_SUBKEYS`](crate::Engine::MAX_SUBKEYS) different ones.
+pub struct Subkeys;
 
 /// The description of a payment: at most 639 bytes of UTF-8 (BOLT 11) without control characters.
-pub(crate) struct Description;
+pub struct Description;
 
 /// An amount in millisats.
-pub(crate) struct Millisats;
+pub struct Millisats;
 
 /// The currency; `millisats` is the only one.
-pub(crate) struct Currency;
+#[derive(Clone, Copy, Debug)]
+pub struct MillisatsWord;
 
 /// 1 to 256 bytes without control characters.
-pub(crate) struct Identifier;
+pub struct Identifier;
 
 /// A time in Unix seconds.
-pub(crate) struct UnixSeconds;
+pub struct UnixSeconds;
 
 /// A boolean that is false by default.
-pub(crate) struct Flag;
+pub struct Flag;
 
 /// An integer from `MIN` to `MAX`.
-pub(crate) struct Integer<const MIN: u64, const MAX: u64>;
+pub struct Integer<const MIN: u64, const MAX: u64>;
 
 /// How many payments a subscription has.
-pub(crate) struct PaymentCount;
+pub struct PaymentCount;
 
 /// 1 to `N` visible ASCII characters.
-pub(crate) struct VisibleAscii<const N: usize>;
+pub struct VisibleAscii<const N: usize>;
 
 /// A BOLT 11 invoice.
-pub(crate) struct Bolt11;
+pub struct Bolt11;
 
 /// One of the words for a calendar.
-pub(crate) struct CalendarWord;
+pub struct CalendarWord;
 
 /// A calendar as a word or in systemd's form.
-pub(crate) struct CalendarText;
+pub struct CalendarText;
 
 /// `approve` (true) or `reject` (false).
-pub(crate) struct DecisionWord;
+pub struct DecisionWord;
 
 /// A JWT.
-pub(crate) struct Jwt;
+pub struct Jwt;
 
 /// The address of a relay.
-pub(crate) struct RelayUrl;
+pub struct RelayUrl;
 
 /// A text on one line, of at most `N` characters; its use decides whether it may have spaces.
-pub(crate) struct OneLine<const N: usize>;
+pub struct OneLine<const N: usize>;
 
 /// Any text: the engine compares it with one that it knows.
-pub(crate) struct AnyText;
+pub struct AnyText;
 
 /// A name on one line without spaces.
-pub(crate) struct UserName;
+pub struct UserName;
 
 /// An `https` or `http` URL.
-pub(crate) struct WebUrl;
+pub struct WebUrl;
 
 /// A NIP-05 identifier.
-pub(crate) struct Nip05Identifier;
+pub struct Nip05Identifier;
 
 /// The address of a Cashu mint; read in its normal form.
-pub(crate) struct MintUrl;
+pub struct MintUrl;
 
 /// The unit of Cashu tokens; read in its normal form.
-pub(crate) struct TicketUnit;
+pub struct TicketUnit;
 
 /// An amount of tickets, in their unit.
-pub(crate) struct TicketAmount;
+pub struct TicketAmount;
 
 /// A Cashu token. Only its length is checked here.
-pub(crate) struct CashuToken;
+pub struct CashuToken;
 
 /// The token by which a mint knows who may use it (`Clear-auth`).
-pub(crate) struct MintAuth;
+pub struct MintAuth;
 
 /// Longest token of a mint: a JWT may be one (NUT-21), and a header of that length is accepted everywhere.
 const LONGEST_MINT_AUTH: usize = 4096;
@@ -137,9 +139,18 @@ macro_rules! field_type {
     };
     (@items $value:ty, $read:expr, $schema:expr) => {
         type Value = $value;
+        type Draft = $value;
 
         fn read_value(pointer: &str, value: &Value, errors: &mut FieldErrors) -> Option<$value> {
             $read(pointer, value, errors)
+        }
+
+        fn complete(draft: $value) -> Option<$value> {
+            Some(draft)
+        }
+
+        fn into_draft(value: $value) -> $value {
+            value
         }
 
         fn value_schema() -> RefOr<Schema> {
@@ -164,7 +175,7 @@ field_type!(
 field_type!(
     Subkeys,
     Vec<PublicKey>,
-    field_reader::public_keys::<{ Engine::MAX_SUBKEYS }>,
+    field_reader::public_keys::<{ MAX_SUBKEYS }>,
     ArrayBuilder::new().items(Key::value_schema())
 );
 
@@ -178,8 +189,8 @@ field_type!(
 field_type!(Millisats, u64, field_reader::millisats, integer("millisats", 1, MOST_MILLISATS));
 
 field_type!(
-    Currency,
-    (),
+    MillisatsWord,
+    MillisatsWord,
     field_reader::currency,
     string().pattern(Some("^[mM][iI][lL][lL][iI][sS][aA][tT][sS]$")).examples([json!("millisats")])
 );
