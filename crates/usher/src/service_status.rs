@@ -254,6 +254,11 @@ fn operations(counts: &EngineMetrics, scans: &ScanMetrics) -> Vec<Family> {
             "Steps of operations that failed because the database did; they are tried again.",
             Measure::Counter(counts.store_failures),
         ),
+        Family::single(
+            "usher_step_defects_total",
+            "Steps of operations that a defect of the program prevented.",
+            Measure::Counter(counts.step_defects),
+        ),
         Family::counters(
             "usher_webhook_attempts_total",
             "Posts to the webhook, by what came of them.",

@@ -61,24 +61,10 @@ impl Damage {
         }
     }
 
-    /// Sets an operation aside that could not be stepped by these inputs.
+    /// Sets an operation aside whose row is damaged, so that these inputs could not step it.
     pub(crate) fn set_aside_operation<'a>(&self, id: StreamId, inputs: impl Iterator<Item = &'a Input>) {
         self.set_aside(Table::Operations, id);
-        for input in inputs {
-            if matches!(input, Input::Settled(_) | Input::InvoiceStatus(Ok(InvoiceStatus::Settled(_)))) {
-                error!(stream_id = %id, "money has arrived for a payment whose row is damaged: it cannot be told as paid");
-            }
-            if matches!(
-                input,
-                Input::Ticket(TicketReply::Redeemed(Ok(_)) | TicketReply::Verified(Ok(_)) | TicketReply::Minted(Ok(_)))
-            ) {
-                error!(
-                    stream_id = %id,
-                    "the ticket wallet has done its job for an operation whose row is damaged: its result is not reported. What \
-                     was redeemed is in the balance"
-                );
-            }
-        }
+        warn_of_lost_results(id, inputs);
     }
 
     /// The operation in this row; `None` when it is damaged: then it is set aside.
@@ -101,6 +87,25 @@ impl Damage {
                 Ok(None)
             }
             Err(failure) => Err(failure),
+        }
+    }
+}
+
+/// Logs which money and tickets an operation cannot report, because these inputs could not step it.
+pub(crate) fn warn_of_lost_results<'a>(id: StreamId, inputs: impl Iterator<Item = &'a Input>) {
+    for input in inputs {
+        if matches!(input, Input::Settled(_) | Input::InvoiceStatus(Ok(InvoiceStatus::Settled(_)))) {
+            error!(stream_id = %id, "money has arrived for a payment that could not step: it cannot be reported as paid");
+        }
+        if matches!(
+            input,
+            Input::Ticket(TicketReply::Redeemed(Ok(_)) | TicketReply::Verified(Ok(_)) | TicketReply::Minted(Ok(_)))
+        ) {
+            error!(
+                stream_id = %id,
+                "the ticket wallet has done its job for an operation that could not step: its result is not reported. What \
+                 was redeemed is in the balance"
+            );
         }
     }
 }

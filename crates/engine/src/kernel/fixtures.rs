@@ -233,6 +233,8 @@ pub(crate) struct MemoryStore {
     rows: Mutex<Rows>,
     /// How many commits fail before one succeeds.
     pub(crate) failures: AtomicUsize,
+    /// Whether a commit finds a defect of the program.
+    pub(crate) has_defect: AtomicBool,
     pub(crate) relay_reads: AtomicUsize,
 }
 
@@ -271,6 +273,9 @@ impl Store for MemoryStore {
     async fn commit_all(&self, commits: Vec<Commit>) -> Result<AllCommitted, StoreError> {
         if self.failures.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1)).is_ok() {
             return Err(StoreError::Failed("disk full".into()));
+        }
+        if self.has_defect.load(Ordering::SeqCst) {
+            return Err(StoreError::Unexpected("a test"));
         }
         if let Some(conflict) = commits.iter().find_map(|commit| self.conflict(commit)) {
             return Ok(AllCommitted::Conflict(conflict));

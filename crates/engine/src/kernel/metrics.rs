@@ -22,6 +22,7 @@ pub(crate) struct Metrics {
     unmatched: AtomicU64,
     sent: AtomicU64,
     store_failures: AtomicU64,
+    step_defects: AtomicU64,
     attempts: [AtomicU64; ATTEMPTS],
 }
 
@@ -40,6 +41,8 @@ pub struct EngineMetrics {
     pub sent: u64,
     /// Steps that failed because the store failed; they are retried.
     pub store_failures: u64,
+    /// Steps that failed because of a defect of the program.
+    pub step_defects: u64,
     /// Posts to the webhook by result: `Pending` are those that failed and will be retried.
     pub attempts: Vec<(DeliveryStatus, u64)>,
 }
@@ -95,6 +98,11 @@ impl Metrics {
         add(Some(&self.store_failures));
     }
 
+    /// A step failed because of a defect of the program.
+    pub(crate) fn step_was_defective(&self) {
+        add(Some(&self.step_defects));
+    }
+
     /// An event was posted to the webhook; `status` is the delivery's status now.
     pub(crate) fn attempted(&self, status: DeliveryStatus) {
         add(self.attempts.get(usize::from(status.code())));
@@ -122,6 +130,7 @@ impl Metrics {
             unmatched: get(Some(&self.unmatched)),
             sent: get(Some(&self.sent)),
             store_failures: get(Some(&self.store_failures)),
+            step_defects: get(Some(&self.step_defects)),
             attempts: DeliveryStatus::ALL
                 .into_iter()
                 .map(|status| (status, get(self.attempts.get(usize::from(status.code())))))

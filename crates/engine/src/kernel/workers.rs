@@ -12,6 +12,7 @@ use tracing::{debug, error, warn};
 
 use super::capacity::Capacity;
 use super::commit::{Cause, Change, Committer, append};
+use super::damaged_rows::warn_of_lost_results;
 use super::inputs::{Job, QUEUE};
 use super::lightning_queue::LightningQueue;
 use super::ticket_queue::TicketQueue;
@@ -76,10 +77,15 @@ impl Workers {
             }
             match stepped {
                 Ok(()) => pause = FIRST_PAUSE,
-                Err(failure @ (StoreError::Unreadable(_) | StoreError::Unexpected(_) | StoreError::Closed)) => {
+                Err(StoreError::Unexpected(defect)) => {
+                    self.core.metrics.step_was_defective();
+                    error!(stream_id = %id, defect, "a defect of the program: an operation could not step. Please report it");
+                    warn_of_lost_results(id, mine.iter().map(|job| &job.input));
+                }
+                Err(failure @ (StoreError::Unreadable(_) | StoreError::Closed)) => {
                     self.core.metrics.store_failed();
                     error!(stream_id = %id, error = ?failure, "an operation could not step");
-                    if !matches!(failure, StoreError::Closed) {
+                    if matches!(failure, StoreError::Unreadable(_)) {
                         self.core.damage.set_aside_operation(id, mine.iter().map(|job| &job.input));
                     }
                 }
@@ -250,20 +256,20 @@ mod tests {
     const MINUTE: Duration = Duration::from_secs(60);
 
     /// A worker for the inputs of an engine with one handshake, which expires in a minute.
-    async fn worker(around: &Around, store: &Arc<MemoryStore>, tasks: &Tasks) -> mpsc::Sender<Job> {
+    async fn worker(around: &Around, store: &Arc<MemoryStore>, core: Core) -> mpsc::Sender<Job> {
         let (committer, lightning, tickets) = committer(around, store);
         let handshake = Operation::KeyHandshake(KeyHandshake::single_use("token".to_owned(), false, NOW.plus(MINUTE)));
         let change = Change::start(stream(1), handshake, Vec::new());
         committer.commit(change, NOW, Cause::Request(None)).await.unwrap();
         let workers = Arc::new(Workers {
-            core: Core { tasks: tasks.clone(), ..around.core(store) },
+            core: core.clone(),
             committer,
             lightning,
             tickets,
             capacity: Capacity::new(Arc::clone(&around.index), 10),
         });
         let (inputs, jobs) = mpsc::channel(8);
-        tasks.spawn(workers.run(jobs));
+        core.tasks.spawn(workers.run(jobs));
         inputs
     }
 
@@ -274,7 +280,7 @@ mod tests {
     #[tokio::test]
     async fn input_is_kept_until_the_store_recovers() {
         let (around, store) = (Around::new(), Arc::new(MemoryStore::default()));
-        let inputs = worker(&around, &store, &around.tasks).await;
+        let inputs = worker(&around, &store, around.core(&store)).await;
         around.clock.turn(MINUTE);
         store.failures.store(3, Ordering::SeqCst);
         inputs.send(timer()).await.unwrap();
@@ -289,9 +295,26 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn defect_of_the_program_is_no_damage() {
+        let (around, store) = (Around::new(), Arc::new(MemoryStore::default()));
+        let core = around.core(&store);
+        let inputs = worker(&around, &store, core.clone()).await;
+        around.clock.turn(MINUTE);
+        store.has_defect.store(true, Ordering::SeqCst);
+        inputs.send(timer()).await.unwrap();
+        within("the step fails", || (core.metrics.values().step_defects == 1).then_some(())).await;
+        assert_eq!((core.damage.rows(), core.metrics.values().store_failures), (Vec::new(), 0));
+        store.has_defect.store(false, Ordering::SeqCst);
+        inputs.send(timer()).await.unwrap();
+        within("the handshake expires", || around.index.get(stream(1)).is_none().then_some(())).await;
+        around.tasks.set_inbox_drained();
+        around.stop().await;
+    }
+
+    #[tokio::test]
     async fn early_timer_is_set_again() {
         let (around, store) = (Around::new(), Arc::new(MemoryStore::default()));
-        let inputs = worker(&around, &store, &around.tasks).await;
+        let inputs = worker(&around, &store, around.core(&store)).await;
         around.timers.cancel(around.timers.after(MINUTE), stream(1), Alarm::Wake);
         inputs.send(timer()).await.unwrap();
         within("the input is taken", || (inputs.capacity() == 8).then_some(())).await;
@@ -303,7 +326,7 @@ mod tests {
     #[tokio::test]
     async fn operation_times_out_in_time_although_the_clock_was_set_back() {
         let (around, store) = (Around::new(), Arc::new(MemoryStore::default()));
-        let inputs = worker(&around, &store, &around.tasks).await;
+        let inputs = worker(&around, &store, around.core(&store)).await;
         around.clock.turn_back(60 * MINUTE);
         assert_eq!(around.alarms_after(MINUTE).await, [(stream(1), Alarm::Wake)]);
         inputs.send(timer()).await.unwrap();
@@ -317,7 +340,7 @@ mod tests {
         let (around, store) = (Around::new(), Arc::new(MemoryStore::default()));
         let (tracker, stop) = (TaskTracker::new(), CancellationToken::new());
         let tasks = Tasks::new(tracker.clone(), stop.clone());
-        let inputs = worker(&around, &store, &tasks).await;
+        let inputs = worker(&around, &store, Core { tasks: tasks.clone(), ..around.core(&store) }).await;
         stop.cancel();
         around.clock.turn(MINUTE);
         inputs.send(timer()).await.unwrap();
