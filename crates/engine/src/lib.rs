@@ -41,11 +41,14 @@ pub use kernel::metrics::{EngineMetrics, OperationMetrics};
 pub use kernel::webhook_dispatcher::{RetryError, WebhookDispatcher};
 pub use login::Logins;
 pub use login::authentication::start::AuthenticateKey;
+pub use login::browser_logins::NoRoom;
 pub use login::codes::RedeemError;
 pub use login::key_handshake::page::{HandshakeState, HandshakeView};
 pub use login::key_handshake::reusable::{CloseHandshakeError, HandshakePage, Handshakes, ReusableHandshake};
 pub use login::key_handshake::start::{KeyHandshakeRequest, KeyHandshakeStarted};
-pub use login::page_view::{LoginPageError, LoginPageWatch, LoginView, OpenedLogin, ReusablePage, SignerView};
+pub use login::page_view::{
+    AskError, LoginPageError, LoginPageWatch, LoginView, OpenedLogin, ProveError, ReusablePage, SignerView, VisitError,
+};
 pub use login::scan_limits::{ScanLimit, ScanMetrics};
 pub use login::start::{BrowserLogin, BrowserLoginStarted, LoginRequest, LoginStarted, LoginVisit};
 pub use operation_outcome::OperationOutcome;
@@ -66,7 +69,9 @@ pub use ticket::request::RequestTicket;
 pub use ticket::tickets::{BurnTicket, MintTicket, Tickets, WithdrawTicket};
 pub use time::UnixMillis;
 pub use verification::Verification;
-pub use verification::sessions::{AgeCheckError, AgeCheckReturned, AgeCheckStarted, DecisionError, VerificationView};
+pub use verification::sessions::{
+    AgeCheckError, AgeCheckReturned, AgeCheckStarted, BeginCheckError, DecisionError, VerificationView,
+};
 pub use verification::start::{VerificationRules, VerificationSessionStarted};
 pub use verification::token_request::RequestVerificationToken;
 pub use visitor::Visitor;

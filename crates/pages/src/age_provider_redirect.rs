@@ -8,7 +8,7 @@ use axum::extract::{Path, RawQuery, State};
 use axum::response::Response;
 use http::header::SET_COOKIE;
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
-use usher_engine::{AgeCheckError, AgeCheckReturned, AgeCheckStarted, StreamId, VerificationView};
+use usher_engine::{AgeCheckError, AgeCheckReturned, AgeCheckStarted, BeginCheckError, StreamId, VerificationView};
 
 use crate::PagesState;
 use crate::age_verification;
@@ -40,7 +40,7 @@ pub(crate) async fn begin(
     };
     let AgeCheckStarted { url, browser } = match pages.engine.verification().begin_check(session, secret).await {
         Ok(started) => started,
-        Err(error) => return failed(&pages, texts, session, &error, Some(&address)),
+        Err(error) => return not_begun(&pages, texts, session, &error, &address),
     };
     let provider = pages.engine.verification().verifier_name().unwrap_or_default();
     let leaving = fill(texts.leaving, &[("provider", provider)]);
@@ -88,16 +88,23 @@ pub(crate) async fn end(
     }
 }
 
-fn failed(pages: &PagesState, texts: &Texts, session: StreamId, error: &AgeCheckError, back: Option<&str>) -> Response {
+fn not_begun(pages: &PagesState, texts: &Texts, session: StreamId, error: &BeginCheckError, address: &str) -> Response {
+    let back = Some(address);
     match error {
-        AgeCheckError::NotFound => message(pages, texts, StatusCode::NOT_FOUND, &texts.not_found, None),
-        AgeCheckError::NothingToCheck => message(pages, texts, StatusCode::CONFLICT, &texts.nothing_to_check, back),
-        AgeCheckError::TooOften => message(pages, texts, StatusCode::TOO_MANY_REQUESTS, &texts.too_often, back),
-        AgeCheckError::Busy => message(pages, texts, StatusCode::SERVICE_UNAVAILABLE, &texts.unavailable, back),
-        AgeCheckError::Verifier(error) => {
+        BeginCheckError::Check(error) => failed(pages, texts, session, error, back),
+        BeginCheckError::NothingToCheck => message(pages, texts, StatusCode::CONFLICT, &texts.nothing_to_check, back),
+        BeginCheckError::TooOften => message(pages, texts, StatusCode::TOO_MANY_REQUESTS, &texts.too_often, back),
+        BeginCheckError::Verifier(error) => {
             tracing::warn!(%session, %error, "a check of the age verifier could not begin");
             message(pages, texts, StatusCode::BAD_GATEWAY, &texts.provider_unavailable, back)
         }
+    }
+}
+
+fn failed(pages: &PagesState, texts: &Texts, session: StreamId, error: &AgeCheckError, back: Option<&str>) -> Response {
+    match error {
+        AgeCheckError::NotFound => message(pages, texts, StatusCode::NOT_FOUND, &texts.not_found, None),
+        AgeCheckError::Busy => message(pages, texts, StatusCode::SERVICE_UNAVAILABLE, &texts.unavailable, back),
         AgeCheckError::Store(error) => {
             tracing::error!(%session, %error, "a check of the age verifier could not be stored");
             message(pages, texts, StatusCode::SERVICE_UNAVAILABLE, &texts.unavailable, back)

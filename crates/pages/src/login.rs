@@ -13,12 +13,12 @@ use axum::response::{AppendHeaders, IntoResponse as _, Response};
 use http::header::{REFERRER_POLICY, RETRY_AFTER, SET_COOKIE};
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use usher_engine::operations::LoginState;
-use usher_engine::{LoginPageError, LoginView, LoginVisit, OpenedLogin, ReusablePage};
+use usher_engine::{LoginPageError, LoginView, LoginVisit, NoRoom, OpenedLogin, ProveError, ReusablePage, VisitError};
 
 use crate::PagesState;
 use crate::browser::{LoginCookie, Visit, is_own_form, login_cookies, shown_logins, surplus_cookies, visit};
 use crate::login_page_request::{AtLogin, other_type};
-use crate::page;
+use crate::page::{self, Next};
 use crate::qr::Qr;
 use crate::signer::{self, SignerPart};
 use crate::texts::{LoginStatusTexts, Texts, fill};
@@ -147,8 +147,18 @@ async fn visit_reusable(pages: &PagesState, at: &AtLogin, headers: &HeaderMap) -
             set_cookies(&mut response, cookies);
             response
         }
-        Err(LoginPageError::Over) => at.closed(),
-        Err(error) => at.refused(pages, &error).await,
+        Err(VisitError::NotFound) => at.not_found(pages).await,
+        Err(VisitError::Closed) => at.closed(),
+        Err(VisitError::NoRoom(NoRoom { is_of_visitor, retry_after })) => {
+            let texts = &at.texts.login;
+            let (status, said) = if is_of_visitor {
+                (StatusCode::TOO_MANY_REQUESTS, &texts.busy_network)
+            } else {
+                (StatusCode::SERVICE_UNAVAILABLE, &texts.busy)
+            };
+            at.message(status, said, Next::Retry(&at.address, retry_after.as_secs().max(1)))
+        }
+        Err(VisitError::Store(error)) => at.unavailable(&error),
     }
 }
 
@@ -189,8 +199,16 @@ pub(crate) async fn prove(State(pages): State<PagesState>, at: AtLogin, headers:
     match pages.engine.logins().prove(at.login, &at.secret, at.browser.as_deref(), &event, at.visitor).await {
         Ok(()) => (page::HEADERS, StatusCode::NO_CONTENT).into_response(),
         Err(error) => {
-            let (status, said) = at.refusal(&error);
-            let again = matches!(error, LoginPageError::TooOften).then_some([(RETRY_AFTER, "60")]);
+            let texts = &at.texts.login;
+            let (status, said) = match &error {
+                ProveError::Page(error) => at.refusal(error),
+                ProveError::TooOften => (StatusCode::TOO_MANY_REQUESTS, &texts.too_often),
+                ProveError::Proof(error) => {
+                    tracing::info!(login = %at.login, %error, "a browser extension's event was refused");
+                    (StatusCode::UNPROCESSABLE_ENTITY, &texts.not_proven)
+                }
+            };
+            let again = matches!(error, ProveError::TooOften).then_some([(RETRY_AFTER, "60")]);
             // The page's script shows it.
             (status, page::HEADERS, AppendHeaders(again.into_iter().flatten()), said.message).into_response()
         }

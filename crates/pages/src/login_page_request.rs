@@ -104,7 +104,6 @@ impl AtLogin {
 
     /// The response to a form when its request is refused.
     pub(crate) async fn refused(&self, pages: &PagesState, error: &LoginPageError) -> Response {
-        let (status, said) = self.refusal(error);
         match error {
             LoginPageError::NotFound => self.not_found(pages).await,
             LoginPageError::Elsewhere => {
@@ -114,10 +113,10 @@ impl AtLogin {
                     _ => self.elsewhere(pages, None),
                 }
             }
-            LoginPageError::Busy { retry_after } | LoginPageError::BusyNetwork { retry_after } => {
-                self.message(status, said, Next::Retry(&self.address, retry_after.as_secs().max(1)))
+            LoginPageError::Over | LoginPageError::Store(_) => {
+                let (status, said) = self.refusal(error);
+                self.message(status, said, Next::Nothing)
             }
-            _ => self.message(status, said, Next::Nothing),
         }
     }
 
@@ -134,16 +133,6 @@ impl AtLogin {
             LoginPageError::NotFound => (StatusCode::NOT_FOUND, &texts.login.not_found),
             LoginPageError::Elsewhere => (StatusCode::FORBIDDEN, &texts.login.opened_elsewhere),
             LoginPageError::Over => (StatusCode::CONFLICT, &texts.login.over),
-            LoginPageError::Busy { .. } => (StatusCode::SERVICE_UNAVAILABLE, &texts.login.busy),
-            LoginPageError::BusyNetwork { .. } => (StatusCode::TOO_MANY_REQUESTS, &texts.login.busy_network),
-            LoginPageError::TooOften => (StatusCode::TOO_MANY_REQUESTS, &texts.login.too_often),
-            LoginPageError::TooManySigners => (StatusCode::TOO_MANY_REQUESTS, &texts.login.signer_too_often),
-            LoginPageError::Signer(_) => (StatusCode::UNPROCESSABLE_ENTITY, &texts.login.signer_invalid),
-            LoginPageError::NoSigner(_) => (StatusCode::SERVICE_UNAVAILABLE, &texts.login.signer_unreachable),
-            LoginPageError::Proof(error) => {
-                tracing::info!(%login, %error, "a browser extension's event was refused");
-                (StatusCode::UNPROCESSABLE_ENTITY, &texts.login.not_proven)
-            }
             LoginPageError::Store(error) => {
                 tracing::error!(%login, %error, "a login could not be stored");
                 (StatusCode::SERVICE_UNAVAILABLE, &texts.unavailable)

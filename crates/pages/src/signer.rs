@@ -7,7 +7,7 @@ use axum::extract::State;
 use axum::response::Response;
 use http::{HeaderMap, StatusCode};
 use usher_engine::operations::{SignerFault, SignerStatus};
-use usher_engine::{LoginPageError, SignerView};
+use usher_engine::{AskError, LoginPageError, SignerView};
 
 use crate::PagesState;
 use crate::login_page_request::{AtLogin, other_type};
@@ -90,24 +90,24 @@ pub(crate) async fn ask(State(pages): State<PagesState>, at: AtLogin, headers: H
     }
     let mut fields = url::form_urlencoded::parse(form.as_bytes());
     let signer = fields.find(|(name, _)| name == "address").map(|(_, value)| value.into_owned());
-    let browser = at.browser.as_deref();
+    let (browser, texts) = (at.browser.as_deref(), &at.texts.login);
     match pages.engine.logins().ask_signer(at.login, &at.secret, browser, signer.as_deref(), at.visitor).await {
         // The part of the page that is about the signer.
         Ok(()) => page::see_other(&format!("{}#with-signer", at.address)),
         // The page shows the outcome.
-        Err(LoginPageError::Over) => page::see_other(&at.address),
-        Err(error) => {
-            let (status, said) = at.refusal(&error);
-            match error {
-                LoginPageError::Signer(_) => {
-                    form_page(status, &pages, &at, Some((signer.as_deref().unwrap_or_default(), said)))
-                }
-                LoginPageError::NoSigner(_) | LoginPageError::TooManySigners => {
-                    at.message(status, said, Next::Back(&at.address))
-                }
-                _ => at.refused(&pages, &error).await,
-            }
+        Err(AskError::Page(LoginPageError::Over)) => page::see_other(&at.address),
+        Err(AskError::Page(error)) => at.refused(&pages, &error).await,
+        Err(AskError::Address(_)) => {
+            let refused = (signer.as_deref().unwrap_or_default(), &texts.signer_invalid);
+            form_page(StatusCode::UNPROCESSABLE_ENTITY, &pages, &at, Some(refused))
         }
+        Err(AskError::Unreachable(_)) => {
+            at.message(StatusCode::SERVICE_UNAVAILABLE, &texts.signer_unreachable, Next::Back(&at.address))
+        }
+        Err(AskError::TooManySigners) => {
+            at.message(StatusCode::TOO_MANY_REQUESTS, &texts.signer_too_often, Next::Back(&at.address))
+        }
+        Err(AskError::TooOften) => at.message(StatusCode::TOO_MANY_REQUESTS, &texts.too_often, Next::Nothing),
     }
 }
 

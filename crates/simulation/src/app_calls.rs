@@ -6,9 +6,9 @@ use sha2::{Digest as _, Sha256};
 use usher_engine::ports::{IdempotencyKey, StoreError};
 use usher_engine::request_body::MillisatsWord;
 use usher_engine::{
-    AuthenticateKey, Engine, IdempotentRequest, InvoiceContent, KeyHandshakeRequest, KeyHandshakeStarted,
-    LoginPageError, LoginRequest, LoginStarted, OpenedLogin, PayInvoiceRequest, RecurringPaymentRequest,
-    RenderedResponse, RequestInvoice, SinglePaymentRequest, StartError, StreamId, Visitor,
+    AuthenticateKey, Engine, IdempotentRequest, InvoiceContent, KeyHandshakeRequest, KeyHandshakeStarted, LoginRequest,
+    LoginStarted, OpenedLogin, PayInvoiceRequest, RecurringPaymentRequest, RenderedResponse, RequestInvoice,
+    SinglePaymentRequest, StartError, StreamId, VisitError, Visitor,
 };
 use usher_protocol::PublicKey;
 use usher_protocol::calendar::Calendar;
@@ -185,7 +185,7 @@ async fn own_url(engine: &Engine, door: &LoginStarted) -> Result<String, StartEr
     let secret = door.page_url.rsplit('/').next().unwrap_or_default();
     let own =
         engine.logins().visit(door.stream_id, secret, &[], Visitor::Loopback).await.map_err(|error| match error {
-            LoginPageError::Store(error) => StartError::Store(error),
+            VisitError::Store(error) => StartError::Store(error),
             _ => gone(),
         })?;
     let browser = own.new_browser.as_ref().map(|(browser, _)| browser.as_str());

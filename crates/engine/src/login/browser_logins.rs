@@ -45,12 +45,13 @@ struct Inner {
 }
 
 /// Another login cannot begin now.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct NoRoom {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("too many logins are open, or were begun at this address")]
+pub struct NoRoom {
     /// Whether others may: this visitor has begun too many.
-    pub(crate) is_of_visitor: bool,
+    pub is_of_visitor: bool,
     /// When to try again.
-    pub(crate) retry_after: Duration,
+    pub retry_after: Duration,
 }
 
 struct Table {

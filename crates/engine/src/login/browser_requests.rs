@@ -7,7 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::Logins;
-use super::page_view::{LoginPageError, LoginView, OpenedLogin};
+use super::browser_logins::NoRoom;
+use super::page_view::{AskError, LoginPageError, LoginView, OpenedLogin, ProveError, VisitError};
 use super::start::{BrowserLogin, BrowserLoginStarted, LoginVisit};
 use crate::kernel::errors::StartError;
 use crate::ports::StoreError;
@@ -44,14 +45,14 @@ impl Logins {
     /// end for it. They have no events: what happens in them are events of the reusable login.
     ///
     /// # Errors
-    /// [`LoginPageError`].
+    /// [`VisitError`].
     pub async fn visit(
         self: &Arc<Self>,
         reusable: StreamId,
         page_secret: &str,
         cookies: &[(StreamId, String)],
         visitor: Visitor,
-    ) -> Result<LoginVisit, LoginPageError> {
+    ) -> Result<LoginVisit, VisitError> {
         let return_url = self.check_reusable(reusable, page_secret).await?;
         if let Some(own) = self.own_visit(reusable, cookies).await? {
             return Ok(own);
@@ -60,9 +61,9 @@ impl Logins {
         self.page_work(async move {
             logins.make_room_for_visit(visitor).await?;
             let started = logins.start_login_visit(reusable, return_url).await.map_err(|error| match error {
-                StartError::TooManyOpen => LoginPageError::Busy { retry_after: RETRY_AFTER },
-                StartError::Store(error) => LoginPageError::Store(error),
-                _ => LoginPageError::Store(StoreError::Unexpected("a login does not start")),
+                StartError::TooManyOpen => NoRoom { is_of_visitor: false, retry_after: RETRY_AFTER }.into(),
+                StartError::Store(error) => VisitError::Store(error),
+                _ => VisitError::Store(StoreError::Unexpected("a login does not start")),
             })?;
             logins.visit_begun(started.login, visitor);
             Ok(started)
@@ -73,7 +74,7 @@ impl Logins {
     /// The browser extension has signed `event`.
     ///
     /// # Errors
-    /// [`LoginPageError`].
+    /// [`ProveError`].
     pub async fn prove(
         self: &Arc<Self>,
         id: StreamId,
@@ -81,7 +82,7 @@ impl Logins {
         browser: Option<&str>,
         event: &str,
         visitor: Visitor,
-    ) -> Result<(), LoginPageError> {
+    ) -> Result<(), ProveError> {
         let (logins, secret, browser) = (Arc::clone(self), page_secret.to_owned(), browser.map(str::to_owned));
         let event = event.to_owned();
         self.page_work(async move { logins.prove_now(id, &secret, browser.as_deref(), &event, visitor).await }).await
@@ -91,7 +92,7 @@ impl Logins {
     /// in it. How many signers are waited for at a time is bounded, in all and by `visitor`.
     ///
     /// # Errors
-    /// [`LoginPageError`].
+    /// [`AskError`].
     pub async fn ask_signer(
         self: &Arc<Self>,
         id: StreamId,
@@ -99,7 +100,7 @@ impl Logins {
         browser: Option<&str>,
         address: Option<&str>,
         visitor: Visitor,
-    ) -> Result<(), LoginPageError> {
+    ) -> Result<(), AskError> {
         let (logins, secret, browser) = (Arc::clone(self), page_secret.to_owned(), browser.map(str::to_owned));
         let address = address.map(str::to_owned);
         let ask =
@@ -144,11 +145,11 @@ impl Logins {
     }
 
     /// Runs what a page has asked for to its end.
-    async fn page_work<T: Send + 'static>(
+    async fn page_work<T: Send + 'static, E: From<StoreError> + Send + 'static>(
         &self,
-        work: impl Future<Output = Result<T, LoginPageError>> + Send + 'static,
-    ) -> Result<T, LoginPageError> {
-        self.core.tasks.run_to_end(work).await.unwrap_or(Err(LoginPageError::Store(StoreError::Closed)))
+        work: impl Future<Output = Result<T, E>> + Send + 'static,
+    ) -> Result<T, E> {
+        self.core.tasks.run_to_end(work).await.unwrap_or_else(|| Err(StoreError::Closed.into()))
     }
 
     /// Whether the user of a login that a browser has begun is at it: its page waits over an open connection or was seen a moment

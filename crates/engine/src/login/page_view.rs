@@ -85,7 +85,7 @@ pub struct LoginPageWatch {
     pub(super) _signer: SignerWatch,
 }
 
-/// Why a request of a login's page was refused.
+/// Why a page is not shown to a browser, or changes nothing for it.
 #[derive(Debug, thiserror::Error)]
 pub enum LoginPageError {
     /// There is no such login.
@@ -97,45 +97,65 @@ pub enum LoginPageError {
     /// The login has ended.
     #[error("the login is over")]
     Over,
-    /// Too many logins are open.
-    #[error("too many logins are open")]
-    Busy {
-        /// When there may be room.
-        retry_after: Duration,
-    },
-    /// Too many logins were begun at the visitor's address.
-    #[error("too many logins were begun at this address")]
-    BusyNetwork {
-        /// When another may begin.
-        retry_after: Duration,
-    },
-    /// The text is not an address of a remote signer.
+    /// The store failed.
     #[error(transparent)]
-    Signer(#[from] InvalidSignerAddress),
-    /// The login has asked too many remote signers.
-    #[error("the login has asked too many remote signers")]
-    TooManySigners,
-    /// No relay reaches remote signers.
+    Store(#[from] StoreError),
+}
+
+/// Why a browser got no login of its own at a reusable login.
+#[derive(Debug, thiserror::Error)]
+pub enum VisitError {
+    /// There is no such reusable login.
+    #[error("no such login")]
+    NotFound,
+    /// The reusable login is closed.
+    #[error("the login is over")]
+    Closed,
+    /// Too many logins are open, or were begun at the visitor's address.
     #[error(transparent)]
-    NoSigner(#[from] RemoteSignerError),
+    NoRoom(#[from] NoRoom),
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Why what a browser extension signed approves no login.
+#[derive(Debug, thiserror::Error)]
+pub enum ProveError {
+    /// This browser cannot change the login.
+    #[error(transparent)]
+    Page(#[from] LoginPageError),
     /// Too many users log in at this reusable login now, or this one too often.
     #[error("too many logins at this reusable login")]
     TooOften,
     /// The signed event does not prove it.
     #[error(transparent)]
     Proof(#[from] LoginProofError),
-    /// The store failed.
-    #[error(transparent)]
-    Store(#[from] StoreError),
 }
 
-impl From<NoRoom> for LoginPageError {
-    fn from(NoRoom { is_of_visitor, retry_after }: NoRoom) -> Self {
-        if is_of_visitor { Self::BusyNetwork { retry_after } } else { Self::Busy { retry_after } }
-    }
+/// Why no remote signer is asked.
+#[derive(Debug, thiserror::Error)]
+pub enum AskError {
+    /// This browser cannot change the login.
+    #[error(transparent)]
+    Page(#[from] LoginPageError),
+    /// Too many users log in at this reusable login now.
+    #[error("too many logins at this reusable login")]
+    TooOften,
+    /// The login has asked too many remote signers.
+    #[error("the login has asked too many remote signers")]
+    TooManySigners,
+    /// The text is not an address of a remote signer.
+    #[error(transparent)]
+    Address(#[from] InvalidSignerAddress),
+    /// No relay reaches remote signers.
+    #[error(transparent)]
+    Unreachable(#[from] RemoteSignerError),
 }
 
 impl ModifyError for LoginPageError {}
+impl ModifyError for ProveError {}
+impl ModifyError for AskError {}
 
 impl From<LoginOver> for LoginPageError {
     fn from(LoginOver: LoginOver) -> Self {
@@ -143,10 +163,22 @@ impl From<LoginOver> for LoginPageError {
     }
 }
 
-impl From<AskSignerError> for LoginPageError {
+impl From<StoreError> for ProveError {
+    fn from(error: StoreError) -> Self {
+        Self::Page(error.into())
+    }
+}
+
+impl From<StoreError> for AskError {
+    fn from(error: StoreError) -> Self {
+        Self::Page(error.into())
+    }
+}
+
+impl From<AskSignerError> for AskError {
     fn from(error: AskSignerError) -> Self {
         match error {
-            AskSignerError::Over => Self::Over,
+            AskSignerError::Over => Self::Page(LoginPageError::Over),
             AskSignerError::TooMany => Self::TooManySigners,
         }
     }

@@ -6,9 +6,11 @@ use usher_protocol::login_proof::LoginChallenge;
 
 use super::Logins;
 use super::browser_logins::NoRoom;
-use super::page_view::{LoginPageError, LoginPageWatch, LoginView, OpenedLogin, ReusablePage, SignerView};
+use super::page_view::{
+    AskError, LoginPageError, LoginPageWatch, LoginView, OpenedLogin, ProveError, ReusablePage, SignerView, VisitError,
+};
 use super::start::LoginVisit;
-use crate::kernel::commit::{Cause, Change, Modified, Stored};
+use crate::kernel::commit::{Cause, Change, Modified, ModifyError, Stored};
 use crate::kernel::errors::StartError;
 use crate::operations::{Effect, KeyHandshake, Login, LoginMethod, LoginOrigin, LoginState, Operation};
 use crate::ports::{OperationKind, RemoteSignerError, StoreError};
@@ -30,7 +32,7 @@ impl Logins {
     }
 
     /// Makes room for another login of this visitor at a reusable login.
-    pub(crate) async fn make_room_for_visit(&self, visitor: Visitor) -> Result<(), LoginPageError> {
+    pub(crate) async fn make_room_for_visit(&self, visitor: Visitor) -> Result<(), VisitError> {
         let chosen = self.reusable_logins.unused().make_room(visitor)?;
         self.end_all_unused(chosen).await?;
         Ok(())
@@ -83,15 +85,11 @@ impl Logins {
     /// Where the pages at the reusable login with this page lead to at the end.
     ///
     /// # Errors
-    /// [`LoginPageError::NotFound`], [`LoginPageError::Over`] when it is closed, or the store's.
-    pub(crate) async fn check_reusable(
-        &self,
-        id: StreamId,
-        page_secret: &str,
-    ) -> Result<Option<String>, LoginPageError> {
+    /// [`VisitError`], but for [`VisitError::NoRoom`].
+    pub(crate) async fn check_reusable(&self, id: StreamId, page_secret: &str) -> Result<Option<String>, VisitError> {
         match self.find_reusable(id, page_secret).await? {
-            None => Err(LoginPageError::NotFound),
-            Some(Parent { is_closed: true, .. }) => Err(LoginPageError::Over),
+            None => Err(VisitError::NotFound),
+            Some(Parent { is_closed: true, .. }) => Err(VisitError::Closed),
             Some(parent) => Ok(parent.return_url),
         }
     }
@@ -167,18 +165,22 @@ impl Logins {
         browser: Option<&str>,
         event: &str,
         visitor: Visitor,
-    ) -> Result<(), LoginPageError> {
+    ) -> Result<(), ProveError> {
         let now = self.core.clock.now();
         let (_, _, login) = self.own_open(id, page_secret, browser).await?;
         let (main_key, _) = self.challenge(id, &login).verify_json(event, now.secs())?;
-        self.check_limits(&login, Some(main_key), visitor)?;
-        self.change(id, page_secret, browser, |login| Ok(login.prove(main_key, LoginMethod::Extension, now)?)).await
+        if !self.is_within_limits(&login, Some(main_key), visitor) {
+            return Err(ProveError::TooOften);
+        }
+        self.change(id, page_secret, browser, |login| {
+            Ok(login.prove(main_key, LoginMethod::Extension, now).map_err(LoginPageError::from)?)
+        })
+        .await
     }
 
     /// A login at a reusable login counts as a scan of its URL.
-    fn check_limits(&self, login: &Login, author: Option<PublicKey>, visitor: Visitor) -> Result<(), LoginPageError> {
-        let taken = login.reusable().map_or(Ok(()), |reusable| self.scans.take_on_page(reusable, author, visitor));
-        taken.map_err(|_| LoginPageError::TooOften)
+    fn is_within_limits(&self, login: &Login, author: Option<PublicKey>, visitor: Visitor) -> bool {
+        login.reusable().is_none_or(|reusable| self.scans.take_on_page(reusable, author, visitor).is_ok())
     }
 
     /// Whether this browser may name a remote signer for the login: the page is its own, and the login is open.
@@ -201,11 +203,13 @@ impl Logins {
         browser: Option<&str>,
         address: Option<&str>,
         visitor: Visitor,
-    ) -> Result<(), LoginPageError> {
+    ) -> Result<(), AskError> {
         let now = self.core.clock.now();
         let signer = self.signer.as_ref().ok_or(RemoteSignerError::Unreachable)?;
         let (_, _, login) = self.own_open(id, page_secret, browser).await?;
-        self.check_limits(&login, None, visitor)?;
+        if !self.is_within_limits(&login, None, visitor) {
+            return Err(AskError::TooOften);
+        }
         self.change(id, page_secret, browser, |login| {
             let session = match address {
                 Some(address) => signer.accept(address)?,
@@ -273,16 +277,16 @@ impl Logins {
     }
 
     /// Changes the login of a page for the browser that it belongs to.
-    async fn change(
+    async fn change<E: From<LoginPageError> + ModifyError>(
         &self,
         id: StreamId,
         page_secret: &str,
         browser: Option<&str>,
-        change: impl Fn(&mut Login) -> Result<Vec<Effect>, LoginPageError>,
-    ) -> Result<(), LoginPageError> {
+        change: impl Fn(&mut Login) -> Result<Vec<Effect>, E>,
+    ) -> Result<(), E> {
         let changed = self.starter.committer.modify(
             Operation::Login,
-            || async { self.own_open(id, page_secret, browser).await.map(Some) },
+            || async { Ok::<_, E>(Some(self.own_open(id, page_secret, browser).await?)) },
             |login, _| Ok(Modified::changed(change(login)?, login.reusable().is_some())),
         );
         let is_visit = changed.await?.unwrap_or_default();
@@ -292,7 +296,7 @@ impl Logins {
         // The reusable login may have been closed a moment ago: then the commit has ended this one instead.
         let stored = self.find(id).await?;
         let goes_on = stored.is_some_and(|(_, _, login)| login.state() != LoginState::Expired);
-        if goes_on { Ok(()) } else { Err(LoginPageError::Over) }
+        if goes_on { Ok(()) } else { Err(LoginPageError::Over.into()) }
     }
 
     /// The open login of a page that belongs to this browser, and its revision.

@@ -49,27 +49,41 @@ pub struct AgeCheckReturned {
     pub is_complete: bool,
 }
 
-/// Why a check did not begin, or its result could not be taken.
+/// Why the result of a check could not be taken.
 #[derive(Debug, thiserror::Error)]
 pub enum AgeCheckError {
     /// There is no such session, or it is not waiting for this browser.
     #[error("no such verification session")]
     NotFound,
+    /// Too many checks begin or end right now.
+    #[error("too many checks at the same time")]
+    Busy,
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Why a check did not begin.
+#[derive(Debug, thiserror::Error)]
+pub enum BeginCheckError {
+    /// There is no such session, too many checks begin right now, or the store failed.
+    #[error(transparent)]
+    Check(#[from] AgeCheckError),
     /// The session is decided or has expired, or staff decide it.
     #[error("there is nothing to check")]
     NothingToCheck,
     /// It was begun too often.
     #[error("the check was begun too often")]
     TooOften,
-    /// Too many checks begin or end right now.
-    #[error("too many checks at the same time")]
-    Busy,
     /// The age verifier failed.
     #[error(transparent)]
     Verifier(#[from] AgeVerifierError),
-    /// The store failed.
-    #[error(transparent)]
-    Store(#[from] StoreError),
+}
+
+impl From<StoreError> for BeginCheckError {
+    fn from(error: StoreError) -> Self {
+        Self::Check(error.into())
+    }
 }
 
 /// Why a session was not decided.
@@ -102,6 +116,7 @@ impl From<DecisionFault> for DecisionError {
 }
 
 impl ModifyError for AgeCheckError {}
+impl ModifyError for BeginCheckError {}
 
 impl ModifyError for DecisionError {
     fn repeated() -> Self {
@@ -136,29 +151,29 @@ impl Verification {
     /// age verifier for some seconds.
     ///
     /// # Errors
-    /// [`AgeCheckError`]; then nothing has changed.
+    /// [`BeginCheckError`]; then nothing has changed.
     pub async fn begin_check(
         self: &Arc<Self>,
         id: StreamId,
         page_secret: String,
-    ) -> Result<AgeCheckStarted, AgeCheckError> {
+    ) -> Result<AgeCheckStarted, BeginCheckError> {
         let this = Arc::clone(self);
         self.complete(async move { this.begin_now(id, &page_secret).await }).await
     }
 
-    async fn begin_now(&self, id: StreamId, page_secret: &str) -> Result<AgeCheckStarted, AgeCheckError> {
-        let verifier = self.verifier.as_ref().ok_or(AgeCheckError::NothingToCheck)?;
+    async fn begin_now(&self, id: StreamId, page_secret: &str) -> Result<AgeCheckStarted, BeginCheckError> {
+        let verifier = self.verifier.as_ref().ok_or(BeginCheckError::NothingToCheck)?;
         let mut permit = None;
         // Counted first: many requests at once cannot begin more checks than one after the other.
         let counted = self.starter.committer.modify(
             Operation::VerificationSession,
-            || async { Ok::<_, AgeCheckError>(self.find_page(id, page_secret).await?) },
+            || async { Ok::<_, BeginCheckError>(self.find_page(id, page_secret).await?) },
             |session, now| {
                 let is_open = matches!(session.state(), VerificationState::Open | VerificationState::Checking);
                 if !is_open || now >= session.expires_at() {
-                    return Err(AgeCheckError::NothingToCheck);
+                    return Err(BeginCheckError::NothingToCheck);
                 }
-                let number = session.count_check().ok_or(AgeCheckError::TooOften)?;
+                let number = session.count_check().ok_or(BeginCheckError::TooOften)?;
                 self.hold_permit(&mut permit)?;
                 Ok(Modified::changed(Vec::new(), (number, session.minimum_age(), session.expires_at())))
             },
@@ -191,8 +206,8 @@ impl Verification {
         .await?;
         match fault {
             None => Ok(AgeCheckStarted { url, browser: secret }),
-            Some(BeginFault::Over) => Err(AgeCheckError::NothingToCheck),
-            Some(BeginFault::Superseded) => Err(AgeCheckError::Busy),
+            Some(BeginFault::Over) => Err(BeginCheckError::NothingToCheck),
+            Some(BeginFault::Superseded) => Err(AgeCheckError::Busy.into()),
         }
     }
 
@@ -318,10 +333,10 @@ impl Verification {
     }
 
     /// Runs to its end whether or not the browser stays: it may have brought what it can bring once only.
-    async fn complete<T: Send + 'static>(
+    async fn complete<T: Send + 'static, E: From<StoreError> + Send + 'static>(
         &self,
-        work: impl Future<Output = Result<T, AgeCheckError>> + Send + 'static,
-    ) -> Result<T, AgeCheckError> {
+        work: impl Future<Output = Result<T, E>> + Send + 'static,
+    ) -> Result<T, E> {
         let (done, result) = oneshot::channel();
         let tasks = self.core.tasks.clone();
         self.core.tasks.spawn(async move {
@@ -331,7 +346,7 @@ impl Verification {
             }
         });
         // Fails when the engine stops.
-        result.await.unwrap_or(Err(AgeCheckError::Store(StoreError::Closed)))
+        result.await.unwrap_or_else(|_| Err(StoreError::Closed.into()))
     }
 
     async fn find_page(

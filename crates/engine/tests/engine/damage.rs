@@ -15,8 +15,8 @@ use usher_engine::event::Event;
 use usher_engine::operations::LoginState;
 use usher_engine::ports::{DeliveryStatus, Posted, Table, WebhookSender};
 use usher_engine::{
-    AuthenticateKey, EventsError, KeyHandshakeRequest, LoginPageError, LoginRequest, OpenedLogin, StreamId,
-    SubscriptionFilter, UnixMillis, Visitor,
+    AuthenticateKey, EventsError, KeyHandshakeRequest, LoginRequest, OpenedLogin, StreamId, SubscriptionFilter,
+    UnixMillis, VisitError, Visitor,
 };
 
 /// Damages rows while the store is open, as no code of this project would.
@@ -301,7 +301,7 @@ async fn damaged_reusable_login_ends_the_logins_at_it_and_nothing_else() {
         _ => panic!("the page is gone"),
     }
     let refused = usher.engine.logins().visit(poster.stream_id, secret, &[], Visitor::Loopback).await;
-    assert!(matches!(refused, Err(LoginPageError::NotFound)));
+    assert!(matches!(refused, Err(VisitError::NotFound)));
 
     let other = usher.engine.logins().start(login("door"), None).await.unwrap();
     usher.receive(3, &user(2), handshake("door", &[])).await;

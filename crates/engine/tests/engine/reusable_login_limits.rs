@@ -14,7 +14,8 @@ use common::{NOW, Running, approval, handshake, open, options, token, user};
 use usher_engine::operations::LoginState;
 use usher_engine::ports::{Clock as _, Store as _};
 use usher_engine::{
-    EngineOptions, LoginPageError, LoginRequest, LoginStarted, LoginVisit, ScanLimit, StreamId, Visitor,
+    EngineOptions, LoginPageError, LoginRequest, LoginStarted, LoginVisit, NoRoom, ProveError, ScanLimit, StreamId,
+    VisitError, Visitor,
 };
 
 const MINUTE: Duration = Duration::from_secs(60);
@@ -33,7 +34,9 @@ async fn open_logins_are_bounded() {
         }
         let (secret, other) = (page_secret(&poster), Visitor::Network([10, 0, 0, 1].into()));
         let refused = usher.engine.logins().visit(poster.stream_id, &secret, &[], other).await;
-        assert!(matches!(refused, Err(LoginPageError::Busy { retry_after }) if retry_after == MINUTE / 2));
+        assert!(
+            matches!(refused, Err(VisitError::NoRoom(room)) if room == NoRoom { is_of_visitor: false, retry_after: MINUTE / 2 })
+        );
         usher.clock.turn(MINUTE * 3 / 2);
     }
     assert_eq!(state(&usher, &visits[0]).await, None, "it has made room");
@@ -92,7 +95,7 @@ async fn logins_on_the_page_are_limited() {
     scan_page(&usher, &third, 1, 1).await;
     challenge_for(&mut usher, 1).await;
     let (visit_4, refused) = prove(&usher, 1).await;
-    assert!(matches!(refused, Err(LoginPageError::TooOften)), "{refused:?}");
+    assert!(matches!(refused, Err(ProveError::TooOften)), "{refused:?}");
     assert_eq!(state(&usher, &visit_4).await, Some(LoginState::Waiting), "another user may log in there");
     // A wallet is refused in the same way, and another key is not.
     scan_page(&usher, &visit_4, 1, 2).await;
@@ -137,7 +140,10 @@ async fn what_is_accepted_is_what_happened() {
     }
     let proven = proofs.join_all().await;
     assert_eq!(proven.iter().filter(|proven| proven.is_ok()).count(), 1, "{proven:?}");
-    assert!(proven.iter().all(|proven| matches!(proven, Ok(()) | Err(LoginPageError::Over))), "{proven:?}");
+    assert!(
+        proven.iter().all(|proven| matches!(proven, Ok(()) | Err(ProveError::Page(LoginPageError::Over)))),
+        "{proven:?}"
+    );
     assert_eq!(events(&usher, poster.stream_id, 4).await.len(), 4);
     usher.stop().await;
 
@@ -246,7 +252,7 @@ async fn browser_that_comes_again_gets_the_login_it_has() {
     assert_ne!(come(&poster, &[(single.stream_id, browser)]).await.login, single.stream_id);
     for secret in ["", "x", &page_secret(&other)] {
         let refused = usher.engine.logins().visit(poster.stream_id, secret, &own, Visitor::Loopback).await;
-        assert!(matches!(refused, Err(LoginPageError::NotFound)), "{secret}");
+        assert!(matches!(refused, Err(VisitError::NotFound)), "{secret}");
     }
     // Somebody has begun there: the next user at this browser gets a login of their own.
     let url = wallet_url(&usher, &first).await;

@@ -17,7 +17,7 @@ use serde_json::json;
 use usher_engine::operations::LoginState;
 use usher_engine::{
     EngineMetrics, EngineOptions, KeyHandshakeRequest, LoginPageError, LoginRequest, LoginVisit, OpenedLogin,
-    PageRules, StartError, Visitor,
+    PageRules, ProveError, StartError, VisitError, Visitor,
 };
 
 const MINUTE: Duration = Duration::from_secs(60);
@@ -261,7 +261,7 @@ async fn closed_login_ends_what_is_under_way_silently() {
         assert!(matches!(refused, Err(LoginPageError::Over | LoginPageError::NotFound)));
     }
     let refused = usher.engine.logins().visit(old.stream_id, &page_secret(&old), &[], Visitor::Loopback).await;
-    assert!(matches!(refused, Err(LoginPageError::Over)));
+    assert!(matches!(refused, Err(VisitError::Closed)));
     let opened = usher.engine.logins().open(old.stream_id, &page_secret(&old), None, true).await.unwrap();
     assert!(matches!(opened, OpenedLogin::Closed));
     // The reserved stream alone.
@@ -445,10 +445,10 @@ async fn nobody_is_approved_after_the_close() {
     until("all three are about to be committed", || store.held.load(Ordering::SeqCst) == 3).await;
     usher.engine.handshakes().close(poster.stream_id).await.unwrap();
     store.hold_look_ups.store(false, Ordering::SeqCst);
-    for answered in [signing, declining] {
-        let answered = answered.await.unwrap();
-        assert!(matches!(answered, Err(LoginPageError::Over | LoginPageError::NotFound)), "{answered:?}");
-    }
+    let (signed, declined) = (signing.await.unwrap(), declining.await.unwrap());
+    let is_over = |refused: &LoginPageError| matches!(refused, LoginPageError::Over | LoginPageError::NotFound);
+    assert!(matches!(&signed, Err(ProveError::Page(refused)) if is_over(refused)), "{signed:?}");
+    assert!(declined.as_ref().is_err_and(is_over), "{declined:?}");
     until("all logins are over", || usher.engine.open_streams() == 1).await;
     assert_eq!(state(&usher, &scanned).await, Some(LoginState::Expired));
     let page = usher.engine.events().read(poster.stream_id, 0, 10).await.unwrap();
