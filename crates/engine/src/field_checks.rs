@@ -1,7 +1,7 @@
-//! Checks the values of a request's fields, each alone and together.
+//! Checks the values of a request's fields beyond their form: against the clock, the configuration, the store, each other.
 //!
-//! Separate from starting, because a client gets all errors in one response: even if some fields have the wrong type, the
-//! others are checked.
+//! Separate from starting, because a client gets all errors in one response: even if some fields have a wrong form, the
+//! others are checked. Each request says beside its start what it checks.
 
 use std::sync::Arc;
 use std::time::Duration;
