@@ -12,6 +12,8 @@ use usher_protocol::text::clean;
 use usher_protocol::{EventId, PublicKey};
 
 use super::StoreError;
+use crate::request_body;
+use crate::request_body::{Nip05Identifier, Nullable, OneLine, UserName, WebUrl};
 use crate::{FieldError, FieldErrors};
 pub use nip05::{MAX_NIP05_BYTES, Nip05, Nip05Error};
 
@@ -87,19 +89,27 @@ pub struct Profile {
     pub nip05: Option<Nip05>,
 }
 
-/// The service's own profile to publish.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ProfileChange {
-    /// See [`Profile::name`].
-    pub name: Option<String>,
-    /// See [`Profile::display_name`].
-    pub display_name: Option<String>,
-    /// See [`Profile::picture`].
-    pub picture: Option<String>,
-    /// See [`Profile::about`].
-    pub about: Option<String>,
-    /// See [`Profile::nip05`]; text, because it may be invalid.
-    pub nip05: Option<String>,
+request_body! {
+    /// The service's own profile. A field that is missing or `null` is removed from it.
+    #[derive(Clone, Debug, Default, PartialEq, Eq)]
+    pub struct ProfileChange, ProfileChangeDraft = "ProfileRequest", example {
+        "name": "shop",
+        "display_name": "The Shop",
+        "picture": "https://shop.example/logo.png",
+        "about": "Tickets and more",
+        "nip05": "_@shop.example",
+    } {
+        /// User name, without spaces.
+        name: Nullable<UserName>,
+        /// The name to display, on one line.
+        display_name: Nullable<OneLine<128>>,
+        /// `https` or `http` URL of a picture.
+        picture: Nullable<WebUrl>,
+        /// A short description, on one line.
+        about: Nullable<OneLine<4096>>,
+        /// Identifier `name@domain`. The domain must serve the response of `GET /.well-known/nostr.json` of this service.
+        nip05: Nullable<Nip05Identifier>,
+    }
 }
 
 impl ProfileChange {

@@ -6,8 +6,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use usher_engine::ports::{ProfileChange, PublishError};
-use usher_engine::request_body;
-use usher_engine::request_body::{Nip05Identifier, Nullable, OneLine, UserName, WebUrl};
+use usher_engine::request_body::RequestBody as _;
 
 use crate::ApiState;
 use crate::body;
@@ -37,28 +36,6 @@ impl IntoResponse for Error {
     }
 }
 
-request_body! {
-    /// The service's own profile. A field that is missing or `null` is removed from it.
-    pub(crate) struct Body, BodyDraft = "ProfileRequest", example {
-        "name": "shop",
-        "display_name": "The Shop",
-        "picture": "https://shop.example/logo.png",
-        "about": "Tickets and more",
-        "nip05": "_@shop.example",
-    } {
-        /// User name, without spaces.
-        name: Nullable<UserName>,
-        /// The name to display, on one line.
-        display_name: Nullable<OneLine<128>>,
-        /// `https` or `http` URL of a picture.
-        picture: Nullable<WebUrl>,
-        /// A short description, on one line.
-        about: Nullable<OneLine<4096>>,
-        /// Identifier `name@domain`. The domain must serve the response of `GET /.well-known/nostr.json` of this service.
-        nip05: Nullable<Nip05Identifier>,
-    }
-}
-
 /// Publishes the service's own profile, replacing the previous one.
 ///
 /// The change is durable before the response, and every relay of the service gets the profile; a relay that is down
@@ -67,7 +44,7 @@ request_body! {
 #[utoipa::path(
     put,
     path = "/profile",
-    request_body = Body,
+    request_body = ProfileChange,
     responses(
         (status = 200, description = "The profile that is being published.", body = Profile),
         (status = 503, description = "`no_relay_connected`: No relay responded, so the profile to replace is unknown.\n\n`storage_unavailable`: The database is unavailable."),
@@ -75,16 +52,10 @@ request_body! {
 )]
 pub(crate) async fn publish_profile(
     State(state): State<ApiState>,
-    body::Draft(draft, mut errors): body::Draft<Body>,
+    body::Draft(draft, mut errors): body::Draft<ProfileChange>,
 ) -> Result<Json<Profile>, Error> {
     let directory = Arc::clone(&state.directory);
-    let change = draft.map(|BodyDraft { name, display_name, picture, about, nip05 }| ProfileChange {
-        name,
-        display_name,
-        picture,
-        about,
-        nip05,
-    });
+    let change = draft.and_then(ProfileChange::complete);
     if !errors.is_empty() {
         errors.extend(change.iter().filter_map(|change| directory.check_profile(change).err()).flatten());
     }
