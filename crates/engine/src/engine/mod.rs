@@ -26,8 +26,8 @@ use crate::{FieldErrors, operations};
 
 /// Runs operations.
 ///
-/// Poll each method that starts an operation to its end: if it is dropped between the commit and the response, the operation is
-/// durable but unknown to this process until the next start.
+/// Poll each method that starts an operation to its end: when dropped between the commit and the response, the
+/// operation is durable but unknown to this process until the next start.
 pub struct Engine {
     core: Core,
     events: Arc<EventFeed>,
@@ -107,8 +107,7 @@ impl Engine {
     /// Most subkeys one conversation may have (docs/protocol.md, Subkeys).
     pub const MAX_SUBKEYS: usize = operations::MAX_SUBKEYS;
 
-    /// Returns when a vital task has panicked: the process should end and be restarted, which loses nothing. Without that
-    /// task, operations would never end.
+    /// Returns when a vital task has panicked: operations would not end any more, so the process should be restarted.
     pub async fn failed(&self) {
         self.core.tasks.failed().await;
     }

@@ -152,7 +152,6 @@ impl Engine {
             },
         ));
 
-        // The features.
         let idempotency = Arc::new(IdempotencyRecords::new(parts.idempotency, core.damage.clone(), core.clock.clone()));
         let capacity = Capacity::new(core.index.clone(), options.max_open_streams);
         let starter = Arc::new(Starter {

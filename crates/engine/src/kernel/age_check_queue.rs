@@ -15,13 +15,11 @@ use crate::kernel::core::Core;
 use crate::operations::Input;
 use crate::ports::{AgeCheckMemo, AgeCheckResult, AgeVerifier, AgeVerifierError};
 
-/// Requests that run at the same time.
 const CONCURRENT: usize = 32;
 
 /// How long a request to the age verifier may take: a few exchanges, while a browser waits.
 const WITHIN: Duration = Duration::from_secs(20);
 
-/// Requests of operations to the age verifier.
 pub(crate) struct AgeCheckQueue {
     core: Core,
     verifier: Option<Arc<dyn AgeVerifier>>,
@@ -51,7 +49,6 @@ impl AgeCheckQueue {
     }
 }
 
-/// Bounds a request to the age verifier.
 pub(crate) async fn within<T>(
     request: impl Future<Output = Result<T, AgeVerifierError>>,
 ) -> Result<T, AgeVerifierError> {

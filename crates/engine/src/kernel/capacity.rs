@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use super::index::Index;
 
-/// The limits on open operations.
 #[derive(Clone)]
 pub(crate) struct Capacity {
     index: Arc<Index>,
@@ -17,7 +16,6 @@ impl Capacity {
         Self { index, max_open }
     }
 
-    /// Whether another operation may start.
     pub(crate) fn has_room(&self) -> bool {
         self.has_room_for(0)
     }

@@ -1,5 +1,3 @@
-//! Why the engine refuses a request.
-
 use crate::FieldError;
 use crate::kernel::commit::ModifyError;
 use crate::ports::{StoreError, TicketError};

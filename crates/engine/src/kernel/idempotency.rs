@@ -40,7 +40,6 @@ impl<T> fmt::Debug for IdempotentRequest<T> {
 }
 
 impl<T> IdempotentRequest<T> {
-    /// The record of the response, to be committed with `result`.
     pub(crate) fn record(&self, result: &T, at: UnixMillis) -> NewIdempotencyRecord {
         let RenderedResponse { status, media_type, body } = (self.render)(result);
         let record = IdempotencyRecord { key: self.key, fingerprint: self.fingerprint, at, status, media_type, body };
@@ -83,7 +82,6 @@ impl IdempotencyRecords {
         self.store.add_idempotency_record(request.record(result, self.clock.now())).await.map(|_| ())
     }
 
-    /// Removes records that are too old, at most `limit`; returns how many.
     pub(crate) async fn remove_old(&self, limit: usize) -> Result<usize, StoreError> {
         self.store.remove_idempotency_records(self.clock.now().minus(KEPT), limit).await
     }

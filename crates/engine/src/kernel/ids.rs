@@ -1,5 +1,3 @@
-//! New stream ids, tokens and challenges.
-
 use std::sync::Arc;
 
 use sha2::{Digest as _, Sha256};
@@ -11,11 +9,9 @@ use crate::ports::{Clock, Randomness, TicketJobId};
 /// Length of random tokens and challenges: 32 alphanumerics are 190 bits.
 const TOKEN: usize = 32;
 
-/// Length of the suffix that makes the URL of a static token differ from that of an earlier handshake with the same token:
-/// 12 alphanumerics are 71 bits, which nobody who used the old URL can guess.
+/// Length of the suffix that makes the URL of a reused static token new: 12 alphanumerics are 71 bits.
 const SUFFIX: usize = 12;
 
-/// Makes ids that nobody can guess.
 #[derive(Clone)]
 pub(crate) struct Ids {
     clock: Arc<dyn Clock>,
@@ -27,7 +23,6 @@ impl Ids {
         Self { clock, randomness }
     }
 
-    /// The id of a new operation.
     pub(crate) fn stream_id(&self) -> StreamId {
         let mut random = [0; 10];
         self.randomness.fill(&mut random);
@@ -41,7 +36,6 @@ impl Ids {
         TicketJobId(random)
     }
 
-    /// A token, a challenge or a request id.
     pub(crate) fn token(&self) -> String {
         const ALPHABET: &[u8; 62] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
         let mut token = String::with_capacity(TOKEN);
@@ -56,7 +50,6 @@ impl Ids {
         token
     }
 
-    /// The keys of a verification session.
     pub(crate) fn keys(&self) -> Keys {
         let mut bytes = [0; 32];
         self.randomness.fill(&mut bytes);
@@ -69,7 +62,6 @@ impl Ids {
         }
     }
 
-    /// The suffix of a static token that was used before.
     pub(crate) fn suffix(&self) -> String {
         let mut suffix = self.token();
         suffix.truncate(SUFFIX);

@@ -14,7 +14,6 @@ use crate::operations::{Input, Operation};
 use crate::ports::Inbound;
 use crate::{StreamId, UnixMillis};
 
-/// Hands messages to operations.
 pub(crate) struct Inbox {
     pub(crate) core: Core,
     pub(crate) outbox: Arc<Outbox>,

@@ -1,7 +1,5 @@
-//! What browsers change at logins.
-//!
-//! A browser may disconnect at any time, and whoever called is dropped then. Work that was dropped between the store and memory
-//! would leave a login that nothing here knows, so what changes something runs on a task of its own.
+//! What browsers change at logins, on tasks that run to their end: a browser that disconnects must not interrupt a
+//! change between the store and memory.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -37,11 +35,8 @@ impl Logins {
         self.core.tasks.run_to_end(opened).await.unwrap_or(Err(StoreError::Closed))
     }
 
-    /// A browser opens the page of a reusable login: it gets a login of its own, or the one that it has there already, by the
-    /// cookies that it has shown (logins and their values).
-    ///
-    /// As anybody can start one, they are bounded, in all and by `visitor`: another in which nobody has named a key may have to
-    /// end for it. They have no events: what happens in them are events of the reusable login.
+    /// A browser opens the page of a reusable login: it gets a login of its own, or the one of its cookies (logins and
+    /// their values). Logins are bounded, in all and by `visitor`: an unused one may have to end.
     ///
     /// # Errors
     /// [`LoginPageError`].
@@ -122,16 +117,13 @@ impl Logins {
         self.page_work(async move { logins.decline_now(id, &secret, browser.as_deref()).await }).await
     }
 
-    /// Starts a login of the user of a browser that is here already. The caller gives the browser its cookie.
-    ///
-    /// As anybody can start one, they are bounded, in all and by visitor: another in which nobody has named a key may have to
-    /// end for it. None of them has events. When its outcome was used, the caller has it removed
-    /// ([`forget`](Self::forget)).
+    /// Starts a login of the user of a browser that is here already. The caller gives the browser its cookie, and
+    /// removes the login when its outcome was used ([`forget`](Self::forget)). Logins are bounded, in all and by
+    /// visitor: an unused one may have to end.
     ///
     /// # Errors
     /// [`StartError`].
     pub async fn start_in_browser(self: &Arc<Self>, request: BrowserLogin) -> Result<BrowserLoginStarted, StartError> {
-        // On a task of its own, as for pages: the browser may disconnect.
         let logins = Arc::clone(self);
         let started = async move {
             let visitor = request.visitor;
@@ -143,7 +135,6 @@ impl Logins {
         self.core.tasks.run_to_end(started).await.unwrap_or(Err(StartError::Store(StoreError::Closed)))
     }
 
-    /// Runs what a page has asked for to its end.
     async fn page_work<T: Send + 'static>(
         &self,
         work: impl Future<Output = Result<T, LoginPageError>> + Send + 'static,
@@ -157,8 +148,7 @@ impl Logins {
         self.core.index.get(id).is_some_and(|open| !open.done) && !self.browser_logins.is_idle(id)
     }
 
-    /// Removes a login that a browser has begun ([`start_in_browser`](Self::start_in_browser)): its outcome was used, or
-    /// nobody will ask for it any more. One that is open ends.
+    /// Removes a login that [`start_in_browser`](Self::start_in_browser) began. One that is open ends.
     ///
     /// # Errors
     /// [`StoreError`].

@@ -1,5 +1,3 @@
-//! Payments as their pages show them.
-
 use std::time::Duration;
 
 use super::Payments;
@@ -65,7 +63,6 @@ impl Payments {
         }))
     }
 
-    /// The statuses of the events of a payment, in their order.
     async fn statuses(&self, id: StreamId) -> Result<Vec<String>, StoreError> {
         let events = match self.feed.read(id, 0, MAX_EVENTS).await {
             Ok(page) => page.events,

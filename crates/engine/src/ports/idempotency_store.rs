@@ -1,5 +1,4 @@
-//! The port that stores idempotency records: a request repeated with the same `Idempotency-Key` gets the response to the
-//! first one.
+//! The port for idempotency records: a repeated request with the same `Idempotency-Key` gets the first response.
 
 use std::fmt;
 
@@ -38,8 +37,7 @@ impl IdempotencyKey {
 pub struct NewIdempotencyRecord {
     /// The record.
     pub record: IdempotencyRecord,
-    /// A record under the same key made before this time has expired and is replaced. One made at this time or later
-    /// stays.
+    /// A record under the same key made before this time has expired and is replaced; a later one stays.
     pub replace_before: UnixMillis,
 }
 

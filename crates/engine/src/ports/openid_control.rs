@@ -25,8 +25,7 @@ pub trait OpenIdControl: Send + Sync {
     /// The signing keys, the newest first.
     fn keys(&self) -> Vec<OpenIdKey>;
 
-    /// Makes new signing keys that sign from now on; they are durable when this returns. The last ones are published for
-    /// another day. Returns all keys.
+    /// Makes new signing keys, durable when this returns; the last ones stay published for a day. Returns all keys.
     ///
     /// # Errors
     /// [`OpenIdKeyError`]; then the last keys go on signing.

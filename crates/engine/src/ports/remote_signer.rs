@@ -9,13 +9,10 @@ use usher_protocol::Event;
 /// Asks users' remote signers for signatures.
 ///
 /// A session begins with an address: ours (`nostrconnect://`), which the user opens in their signer, or the signer's
-/// (`bunker://`), which the user pastes. It is kept by the caller, and reaches the same signer again later.
-///
-/// Nothing that a signer says proves anything. The only proof is a signed event.
+/// (`bunker://`). The caller keeps the session to reach the same signer later. Only a signed event proves anything.
 #[async_trait]
 pub trait RemoteSigner: Send + Sync {
-    /// Begins a session with a signer that is not known yet: the user opens its
-    /// [`address`](Self::address) in their signer.
+    /// Begins a session with an unknown signer: the user opens its [`address`](Self::address) in it.
     ///
     /// # Errors
     /// [`RemoteSignerError::Unreachable`] when no relay is configured.
@@ -123,8 +120,7 @@ pub enum RemoteSignerError {
     SignatureRefused {
         /// What the signer says, fit to be shown.
         reason: String,
-        /// The session as it is now, to ask again another time; none when the signer does not know it any more, or has refused so
-        /// often that it is of no more use.
+        /// The session as it is now, to ask again another time; none when it is of no more use.
         session: Option<SignerSession>,
     },
     /// The signer sent something else than what it was asked for.

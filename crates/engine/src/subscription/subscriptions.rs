@@ -55,9 +55,7 @@ pub struct Subscriptions {
     pub(crate) core: Core,
     pub(crate) starter: Arc<Starter>,
     pub(crate) checks: Arc<FieldChecks>,
-    /// What a subscription takes with it when it begins.
     pub(crate) rules: SubscriptionRules,
-    /// Whether a Lightning backend is configured.
     pub(crate) has_lightning: bool,
 }
 

@@ -38,8 +38,7 @@ pub struct OutgoingPage {
 }
 
 impl Tickets {
-    /// Up to `limit` tickets that were sent and are not known to be redeemed, after the one that `after` names. A page may be
-    /// short and have a next one.
+    /// Up to `limit` tickets sent and not known to be redeemed, after `after`. A page may be short and have a next one.
     ///
     /// # Errors
     /// [`StoreError`].
@@ -60,11 +59,9 @@ impl Tickets {
         Ok(OutgoingPage { tickets, next })
     }
 
-    /// Takes back a ticket that was sent: redeems it into the service's own balance. Returns what was received, without the
-    /// mint's fee. `auth` is shown to the mint, if it wants one.
-    ///
-    /// If the result is not known, the delivery continues by itself; the same request again gets the result. A delivery that
-    /// has ended because the mint says that the token is spent keeps the token: it is redeemed if the mint agrees.
+    /// Takes back a ticket that was sent: redeems it into the service's own balance. Returns what was received, without
+    /// the mint's fee. If the result is not known, the delivery continues by itself; the same request again gets the
+    /// result. A delivery that ended because the token is spent keeps it: it is redeemed if the mint agrees.
     ///
     /// # Errors
     /// [`TicketCallError`]; [`TokenFault::AlreadySpent`] when the user has redeemed it.

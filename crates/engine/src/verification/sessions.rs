@@ -132,8 +132,7 @@ impl Verification {
         }))
     }
 
-    /// Begins a check of an open session by the age verifier and invalidates an earlier check of the session. Waits for the
-    /// age verifier for some seconds.
+    /// Begins a check of an open session by the age verifier, in place of an earlier one. May take some seconds.
     ///
     /// # Errors
     /// [`AgeCheckError`]; then nothing has changed.
@@ -273,7 +272,6 @@ impl Verification {
         }
     }
 
-    /// Changes a session as `change` does; nothing is written when it returns false.
     async fn change(
         &self,
         id: StreamId,
@@ -342,7 +340,6 @@ impl Verification {
         Ok(self.find(id).await?.filter(|(_, _, session)| is_same_secret(session.page_secret(), page_secret)))
     }
 
-    /// The session and its revision, also when it is over.
     async fn find(&self, id: StreamId) -> Result<Option<Stored<VerificationSession>>, StoreError> {
         match self.core.damage.readable(id).await? {
             Some((stored, Operation::VerificationSession(session)))

@@ -1,5 +1,3 @@
-//! Asks a user for a proof of age that they hold already.
-
 use usher_protocol::PublicKey;
 
 use super::Verification;

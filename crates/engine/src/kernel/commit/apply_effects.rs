@@ -18,7 +18,6 @@ use crate::kernel::webhook_dispatcher::WebhookDispatcher;
 use crate::ports::Head;
 use crate::{StreamId, UnixMillis};
 
-/// The parts that act on committed steps.
 pub(crate) struct AfterCommit {
     pub(crate) core: Core,
     pub(crate) feed: Arc<EventFeed>,
@@ -29,7 +28,6 @@ pub(crate) struct AfterCommit {
     pub(crate) age_checks: Arc<AgeCheckQueue>,
     pub(crate) signers: Arc<SignerQueue>,
     pub(crate) webhooks: Arc<WebhookDispatcher>,
-    /// The features.
     pub(crate) observers: Vec<Arc<dyn Observer>>,
 }
 

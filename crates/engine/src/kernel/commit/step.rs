@@ -9,12 +9,9 @@ use crate::ports::{
 };
 use crate::{StreamId, UnixMillis};
 
-/// A step of one operation.
 pub(super) struct Step {
     pub(super) id: StreamId,
-    /// When it happened, by the operation's own time.
     pub(super) at: UnixMillis,
-    /// The same on the monotonic clock.
     pub(super) on: MonotonicMillis,
     pub(super) operation: Operation,
     pub(super) is_new: bool,
@@ -27,27 +24,19 @@ pub(super) struct Step {
     pub(super) sent_once: Vec<OutgoingMessage>,
     /// What is in the outbox is not repeated before this time.
     pub(super) paused: Option<UnixMillis>,
-    /// The outbox is emptied.
     pub(super) clears_outbox: bool,
     pub(super) finished: bool,
     pub(super) claims: Vec<CorrelationKey>,
-    /// Requests to the Lightning backend.
     pub(super) calls: Vec<LightningRequest>,
-    /// Calls to the ticket wallet.
     pub(super) ticket_calls: Vec<TicketCall>,
-    /// Checks whose results the age verifier is asked for.
     pub(super) age_checks: Vec<AgeCheckMemo>,
-    /// Requests to remote signers.
     pub(super) signer_calls: Vec<SignerCall>,
-    /// Remote signers to keep or to forget.
     pub(super) user_signers: Vec<UserSigner>,
-    /// The watched invoice is looked up soon.
     pub(super) looks_up: bool,
     /// Relays of users that are known in memory only.
     pub(super) unstored_relays: Vec<UserRelays>,
 }
 
-/// An event for the reserved stream.
 pub(super) struct Announced {
     pub(super) event: NewEvent,
     /// In which order it is delivered.
@@ -55,7 +44,6 @@ pub(super) struct Announced {
 }
 
 impl Step {
-    /// The step, the relays of users to remember, and the events for the reserved stream.
     pub(super) fn of(change: Change, now: UnixMillis, on: MonotonicMillis) -> (Self, Vec<UserRelays>, Vec<Announced>) {
         let Change { id, operation, effects, expected, claims, at } = change;
         let queue = operation.announcement_queue();

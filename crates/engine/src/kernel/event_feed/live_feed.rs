@@ -1,7 +1,6 @@
-//! The live feed: every stream's events as they are committed.
+//! The live feed: every stream's events as they are committed, for operators.
 //!
-//! It is for operators, not for apps: it starts when it is opened and keeps nothing. A reader that is too slow misses
-//! events and learns how many. An app that must not miss events reads its streams or uses the webhook.
+//! It keeps nothing, and a reader that is too slow misses events. An app must read its streams or use the webhook.
 
 use std::sync::Arc;
 
@@ -56,7 +55,6 @@ impl LiveEvents {
     }
 }
 
-/// Where committed events are shown.
 pub(super) struct LiveFeed(broadcast::Sender<Arc<LiveEvent>>);
 
 impl Default for LiveFeed {

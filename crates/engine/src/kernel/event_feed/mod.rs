@@ -1,7 +1,6 @@
 //! Events for readers: polls, long polls and the live feed.
 //!
-//! The most common poll asks an open stream for an event that does not exist yet; it is served from the index, without the
-//! store.
+//! A poll for an event that does not exist yet, the most common one, is served from the index, without the store.
 
 mod finished_streams;
 mod live_feed;
@@ -32,7 +31,6 @@ impl EventFeed {
         Self { core, finished: FinishedStreams::default(), waiters: Waiters::default(), live: LiveFeed::default() }
     }
 
-    /// Events were committed to `stream`; `next_index` is the index after the last of them.
     pub(crate) fn publish(&self, stream: StreamId, next_index: u64, events: &[NewEvent]) {
         self.waiters.wake(stream);
         self.live.show(stream, next_index, events);
@@ -43,7 +41,6 @@ impl EventFeed {
         self.waiters.wake(stream);
     }
 
-    /// `stream` is finished, and these are all of its events.
     pub(crate) fn keep_finished(&self, stream: StreamId, events: &[Event]) {
         self.finished.put(stream, events);
     }

@@ -1,17 +1,14 @@
-//! Look-ups that wait for their turn, in one queue per class, so that neither old nor new invoices delay
-//! the others.
+//! Look-ups that wait for their turn, one queue per class, so that neither old nor new invoices delay the others.
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
 use crate::StreamId;
 
-/// The class of an invoice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LookupClass {
     /// A user is about to pay it.
     Awaited,
-    /// It is open.
     Open,
     /// The end of the payment has been reported to the app.
     Over,
@@ -31,20 +28,14 @@ const LAG: Duration = Duration::from_secs(1);
 pub(super) struct LookupTurns {
     waiting: [VecDeque<StreamId>; 3],
     turn: usize,
-    /// When the next one may be looked up, on the monotonic clock.
     next: Duration,
-    /// Something has been waiting since the previous look-up.
     busy: bool,
 }
 
-/// What to do next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Turn {
-    /// Look this one up.
     Of(StreamId),
-    /// Wait for this long.
     Wait(Duration),
-    /// Wait until there is something to look up.
     Nobody,
 }
 

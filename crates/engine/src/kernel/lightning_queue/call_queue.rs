@@ -9,10 +9,8 @@ use tracing::warn;
 use crate::StreamId;
 use crate::operations::{Input, LightningRequest};
 
-/// Requests that wait in one queue.
 const QUEUE: usize = 4096;
 
-/// Requests that are made one after the other.
 pub(super) struct CallQueue {
     queue: mpsc::Sender<(StreamId, LightningRequest)>,
     /// It has been full, and has not been half empty since: logged once.
@@ -65,7 +63,6 @@ impl CallKind {
         }
     }
 
-    /// The kind of request to which this input is the reply.
     pub(super) const fn of_reply(input: &Input) -> Option<Self> {
         match input {
             Input::InvoiceMade(_) => Some(Self::Invoice),

@@ -38,11 +38,10 @@ use crate::{StreamId, UnixMillis};
 /// Most streams with pending deliveries in memory (about 150 bytes each, with its timer).
 const IN_MEMORY: usize = 50_000;
 
-/// Most posts at a time, each with a socket. A post ends within the sender's deadline, so a receiver that hangs on this many
-/// streams delays the others by that deadline at most.
+/// Most posts at a time, each with a socket. A receiver that hangs on this many streams delays the others by at most
+/// the sender's deadline.
 const CONCURRENT_POSTS: usize = 1_024;
 
-/// Streams read from the store at a time.
 const PAGE: usize = 1000;
 
 /// How often the store is asked for streams that there was no room for.
@@ -56,7 +55,6 @@ const SOON: Duration = Duration::from_secs(60);
 pub struct WebhookDispatcher {
     core: Core,
     store: Arc<dyn DeliveryStore>,
-    /// Posts to the app's webhook, if it has one.
     sender: Option<Arc<dyn WebhookSender>>,
     streams: Mutex<PendingStreams>,
     /// There is room in memory for more of the store's streams.
@@ -67,7 +65,6 @@ pub struct WebhookDispatcher {
     queue: mpsc::Sender<StreamId>,
 }
 
-/// The streams that wait for a permit to post.
 pub(crate) struct DueStreams(mpsc::Receiver<StreamId>);
 
 impl WebhookDispatcher {
@@ -91,12 +88,10 @@ impl WebhookDispatcher {
         (dispatcher, DueStreams(due))
     }
 
-    /// Whether events are delivered at all.
     pub(crate) fn is_on(&self) -> bool {
         self.sender.is_some()
     }
 
-    /// Events of `stream` were committed: they are due at once.
     pub(crate) fn deliver_soon(&self, stream: StreamId) {
         if self.is_on() && self.streams.lock().note(stream) {
             self.core.timers.set(self.core.timers.now(), stream, Alarm::Deliver);
@@ -111,15 +106,12 @@ impl WebhookDispatcher {
         }
     }
 
-    /// Removes records of deliveries that ended before `before`, at most `limit`; returns how many.
     pub(crate) async fn remove_old(&self, before: UnixMillis, limit: usize) -> Result<usize, StoreError> {
         self.store.forget_deliveries(before, limit).await
     }
 
-    /// Sets timers for the store's pending deliveries that are due soon, as many as there is room for.
-    ///
-    /// # Errors
-    /// [`StoreError`]; what could not be read is read the next time.
+    /// Sets timers for the store's pending deliveries that are due soon, as far as there is room. After an error, what
+    /// was not read is read the next time.
     pub(crate) async fn load(&self) -> Result<(), StoreError> {
         if !self.is_on() {
             return Ok(());
@@ -179,7 +171,6 @@ impl WebhookDispatcher {
         }
     }
 
-    /// Begins deliveries that are due, as soon as there is a permit, until the engine stops.
     pub(crate) async fn run(self: Arc<Self>, DueStreams(mut due): DueStreams) {
         loop {
             let next = async {
@@ -330,7 +321,6 @@ impl Drop for PanicGuard<'_> {
     }
 }
 
-/// What comes next on a stream after this attempt.
 fn next_after(attempt: &DeliveryAttempt, now: UnixMillis) -> Next {
     match attempt.status {
         DeliveryStatus::Pending => Next::After(left(attempt.due_at, attempt.at, now)),
@@ -338,15 +328,10 @@ fn next_after(attempt: &DeliveryAttempt, now: UnixMillis) -> Next {
     }
 }
 
-/// What comes next on a stream.
 enum Next {
-    /// Another delivery may be due.
     Now,
-    /// Nothing before then.
     After(Duration),
-    /// Nothing is pending.
     Nothing,
-    /// The engine stops.
     Stop,
 }
 

@@ -21,8 +21,7 @@ pub enum RetryError {
 }
 
 impl WebhookDispatcher {
-    /// Gives up old deliveries when no webhook is configured any more: nothing else would end them, and finished operations
-    /// are kept until they have ended.
+    /// Gives up old deliveries when no webhook is configured: nothing else would end them and their operations.
     pub(crate) async fn give_up_without_webhook(&self) -> Result<(), StoreError> {
         if self.is_on() {
             return Ok(());

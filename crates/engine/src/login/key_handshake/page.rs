@@ -1,5 +1,3 @@
-//! Key handshakes as their pages show them.
-
 use std::time::Duration;
 
 use super::Handshakes;

@@ -23,14 +23,10 @@ pub struct Handshakes {
     pub(crate) feed: Arc<EventFeed>,
     pub(crate) urls: Arc<HandshakeUrls>,
     pub(crate) pages: Arc<PageRules>,
-    /// How long the URL of a single-use handshake is valid (`handshake.ttl_seconds`).
     pub(crate) ttl: Duration,
-    /// How long the stream of a closed handshake stays readable.
     pub(crate) retention: Duration,
-    /// Those that are reusable.
     pub(crate) open: Arc<OpenSet>,
     pub(crate) scans: Arc<ScanLimits>,
-    /// The logins at those that are logins.
     pub(crate) logins: ReusableLogins,
 }
 
@@ -49,8 +45,7 @@ pub struct ReusableHandshake {
     pub is_login: bool,
     /// When it was opened, in Unix seconds.
     pub created_at: u64,
-    /// How many scans of its URL were accepted. Of a handshake, these are the events of its stream, including those that were
-    /// removed.
+    /// How many scans of its URL were accepted, including those whose events were removed.
     pub accepted: u64,
     /// How many scans its limits refused since the service started.
     pub refused: u64,
@@ -91,7 +86,6 @@ impl Handshakes {
             // A damaged one is left out.
             let Some((stored, operation)) = self.core.damage.readable(stream_id).await? else { continue };
             if stored.finished_at.is_some() {
-                // Closed just now.
                 continue;
             }
             let Operation::KeyHandshake(handshake) = operation else { continue };
@@ -109,8 +103,7 @@ impl Handshakes {
         Ok(HandshakePage { handshakes, next })
     }
 
-    /// Closes a key handshake: its URL stops working at once, and its stream is done. One that is closed already stays as it
-    /// is.
+    /// Closes a key handshake: its URL stops working at once. One that is closed already stays as it is.
     ///
     /// # Errors
     /// [`CloseHandshakeError`].
@@ -142,7 +135,6 @@ impl Handshakes {
         });
     }
 
-    /// The handshake; `None` when it is over.
     async fn find(&self, stream_id: StreamId) -> Result<Option<Stored<KeyHandshake>>, CloseHandshakeError> {
         let stored = self.core.store.operation(stream_id).await?;
         let stored = stored.filter(|stored| stored.kind == OperationKind::KeyHandshake);

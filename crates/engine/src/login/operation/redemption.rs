@@ -17,7 +17,6 @@ use crate::operations::Effect;
 /// How long the app may take to redeem the code: the browser is on its way there.
 const REDEEM_WITHIN: Duration = Duration::from_secs(5 * 60);
 
-/// What the wallet has granted with its approval.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Grant {
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -47,8 +46,7 @@ pub enum RedeemFault {
 }
 
 impl Login {
-    /// Whether the app learns who the user is only by redeeming the code. Logins of other protocols lead back to this service,
-    /// which knows the browser.
+    /// Whether the app learns who the user is only by redeeming the code. Other protocols know the browser themselves.
     pub const fn needs_code(&self) -> bool {
         self.return_url.is_some() && !matches!(self.origin, LoginOrigin::Client { .. })
     }
@@ -110,7 +108,6 @@ impl Login {
         vec![Effect::ClearOutbox, self.tell(&EventData::Login(said), now)]
     }
 
-    /// The event of a login whose time is over.
     pub(super) fn tell_timeout(&self, now: UnixMillis) -> Effect {
         let (reason, method) = match self.state {
             LoginState::Proven { method, .. } => ("the app did not redeem the code in time", method),

@@ -16,7 +16,6 @@ fn returning() -> Login {
     Login { return_url: Some("https://app.example/done?stream_id=7".to_owned()), ..login() }
 }
 
-/// Approved by the wallet of user 1.
 fn by_wallet() -> (Login, Vec<Effect>) {
     let mut login = returning();
     login.step(&handshake(&user(1), "token", &[]), NOW);

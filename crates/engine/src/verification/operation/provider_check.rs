@@ -53,7 +53,6 @@ pub enum BeginFault {
     Superseded,
 }
 
-/// The pause after a result was asked for so many times.
 pub(super) fn poll_pause(polls: u32) -> Duration {
     POLL_PAUSES[usize::from(polls > OFTEN)]
 }
