@@ -46,7 +46,6 @@ pub struct Engine {
     webhooks: Arc<WebhookDispatcher>,
 }
 
-/// The features.
 impl Engine {
     /// Key handshakes.
     pub fn handshakes(&self) -> &Handshakes {
@@ -102,7 +101,6 @@ impl Engine {
     }
 }
 
-/// The state of the service.
 impl Engine {
     /// Most subkeys one conversation may have (docs/protocol.md, Subkeys).
     pub const MAX_SUBKEYS: usize = operations::MAX_SUBKEYS;

@@ -1,14 +1,5 @@
-//! Wires the engine's parts.
-//!
-//! Each part is made after those that it uses, so there is no cycle:
-//!
-//! ```text
-//! core: store, clock, timers, index, inputs, …
-//!   └▶ event feed, invoice watcher, outbox, webhook dispatcher, queues; what features keep in memory
-//!        └▶ commit
-//!             └▶ features, workers
-//!                  └▶ inbox, alarms, clock changes, cleanup
-//! ```
+//! Wires the engine's parts. Each is made after those that it uses, so there is no cycle: the core, what acts on
+//! commits and what features keep in memory, the committer, features and workers, and at last what drives operations.
 
 use std::sync::Arc;
 

@@ -20,7 +20,6 @@ impl Capacity {
         self.has_room_for(0)
     }
 
-    /// Whether another operation may start, beside so many that are about to.
     pub(crate) fn has_room_for(&self, starting: usize) -> bool {
         // The reserved stream is always among them, and nobody started it.
         self.index.len().saturating_add(starting) <= self.max_open

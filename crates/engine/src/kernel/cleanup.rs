@@ -19,8 +19,7 @@ const EVERY: Duration = Duration::from_secs(3600);
 /// Rows removed in one transaction at most, so that commits of operations do not wait for long.
 const BATCH: usize = 500;
 
-/// How long the ids of handled Nostr events are kept: well beyond the 15 minutes by which an event's time may differ
-/// from ours.
+/// How long the ids of handled Nostr events are kept: their times may differ from ours by 15 minutes at most.
 const INBOUND_KEPT: Duration = Duration::from_secs(2 * 3600);
 
 /// How long a user's relays are kept after a wallet last named them, or they were last in use: a message was sent, or a

@@ -213,7 +213,6 @@ impl Lightning for ScriptedBackend {
     }
 }
 
-/// A store in memory with only the features that the tests of parts need.
 #[derive(Default)]
 pub(crate) struct MemoryStore {
     rows: Mutex<Rows>,

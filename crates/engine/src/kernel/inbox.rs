@@ -21,8 +21,7 @@ pub(crate) struct Inbox {
 }
 
 impl Inbox {
-    /// Handles messages until the engine stops. Those that have arrived by then are still handled, because a wallet may have
-    /// sent them only once.
+    /// Handles messages, even those left when the engine stops: a wallet may have sent them only once.
     pub(crate) async fn run_inbox(self, mut inbox: mpsc::Receiver<Inbound>) {
         while let Some(Some(inbound)) = self.core.tasks.unless_stopped(inbox.recv()).await {
             self.dispatch(inbound).await;

@@ -22,8 +22,7 @@ pub(crate) trait Observer: Send + Sync {
     /// ([`StateMachine::is_read_at_start`](crate::operations::StateMachine::is_read_at_start)).
     fn restored(&self, _open: &OpenOperation, _read: Option<(u64, &Operation)>, _now: UnixMillis) {}
 
-    /// These operations are about to be committed, and are not finished. The result is dropped when the commit is applied or
-    /// has failed.
+    /// Unfinished operations are about to be committed. The result is dropped when that is applied or has failed.
     fn committing(&self, _operations: &[(StreamId, &Operation)]) -> Option<Box<dyn Send>> {
         None
     }

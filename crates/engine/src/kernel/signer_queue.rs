@@ -91,7 +91,6 @@ impl SignerQueue {
         self.named.lock().page_seen(id, self.core.clock.monotonic());
     }
 
-    /// The page of a login waits until the result is dropped.
     pub(crate) fn watch(&self, id: StreamId) -> SignerWatch {
         self.named.lock().page_opened(id);
         SignerWatch { lane: Arc::clone(&self.named), clock: Arc::clone(&self.core.clock), id }

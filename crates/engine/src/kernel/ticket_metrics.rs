@@ -21,7 +21,6 @@ const RESULTS: [&str; 5] = ["done", "token_refused", "mint_refused", "unknown", 
 pub(crate) struct TicketMetrics([[AtomicU64; RESULTS.len()]; KINDS.len()]);
 
 impl TicketMetrics {
-    /// Counts a call; returns its failure.
     pub(crate) fn count<'a, T, E: Borrow<TicketError>>(
         &self,
         kind: TicketCallKind,

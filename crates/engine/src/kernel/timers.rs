@@ -122,8 +122,7 @@ impl Timers {
         };
     }
 
-    /// At the start: the wall clock is known to have shown this once. If it is far ahead of that now, the service was off,
-    /// or the clock has leapt meanwhile.
+    /// The wall clock has shown this once. If that is far ahead of now, it has leapt, or the service was off.
     pub(crate) fn has_shown(&self, wall: UnixMillis) {
         let mut watch = self.watch.lock();
         (watch.monotonic, watch.wall) = (self.now(), wall);

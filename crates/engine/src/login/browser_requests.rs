@@ -102,8 +102,7 @@ impl Logins {
         self.page_work(ask).await
     }
 
-    /// The user does not want to log in. Returns what the page shows now: a login at a reusable login, in which nobody has named a
-    /// key, has no page any more.
+    /// The user does not want to log in. Returns what the page shows now; an unused login has no page any more.
     ///
     /// # Errors
     /// [`LoginPageError`].
@@ -142,8 +141,7 @@ impl Logins {
         self.core.tasks.run_to_end(work).await.unwrap_or(Err(LoginPageError::Store(StoreError::Closed)))
     }
 
-    /// Whether the user of a login that a browser has begun is at it: its page waits over an open connection or was seen a moment
-    /// ago, or somebody has named a key.
+    /// Whether the user of a login begun in a browser is at it: its page waits or was just seen, or a key is named.
     pub fn is_in_use(&self, id: StreamId) -> bool {
         self.core.index.get(id).is_some_and(|open| !open.done) && !self.browser_logins.is_idle(id)
     }

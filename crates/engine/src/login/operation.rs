@@ -207,7 +207,6 @@ pub struct Login {
     asked: Option<Authentication>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     signer: Option<SignerRequest>,
-    /// What the wallet has granted, until the app redeems the code.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     grant: Option<Box<Grant>>,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]

@@ -31,8 +31,7 @@ pub trait StateMachine {
         None
     }
 
-    /// The queue in which its events on the reserved stream are delivered in order
-    /// ([`Delivery::queue`](crate::ports::Delivery::queue)).
+    /// The queue of its events on the reserved stream ([`Delivery::queue`](crate::ports::Delivery::queue)).
     fn announcement_queue(&self) -> StreamId {
         StreamId::SUBSCRIPTIONS
     }
@@ -83,8 +82,7 @@ pub trait StateMachine {
         false
     }
 
-    /// The keys of the operation of this kind that a wallet's message may be for, the likeliest first; none when the message
-    /// is for none of this kind.
+    /// The keys of operations of this kind that a wallet's message may be for, the likeliest first.
     fn keys_of(_message: &WalletMessage) -> Vec<CorrelationKey>
     where
         Self: Sized,
@@ -92,8 +90,7 @@ pub trait StateMachine {
         Vec::new()
     }
 
-    /// Whether a message may come before the operation that it is for: then it goes to all that its author may close early
-    /// ([`may_close_early`](Self::may_close_early)).
+    /// Whether a message may precede its operation: it goes to all that its author [may close](Self::may_close_early).
     fn comes_early(_message: &WalletMessage) -> bool
     where
         Self: Sized,

@@ -69,7 +69,6 @@ struct Share {
     revision: u64,
     /// Millisats.
     amount: u64,
-    /// When it leaves the budget; `None` while the payment is not over.
     until: Option<UnixMillis>,
 }
 

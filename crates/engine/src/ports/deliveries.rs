@@ -17,16 +17,15 @@ pub trait DeliveryStore: Send + Sync {
     /// The first pending delivery of `queue`: the only one that may be attempted, for order within a queue.
     async fn next_delivery(&self, queue: StreamId) -> Result<Option<Delivery>, StoreError>;
 
-    /// Queues with pending deliveries after `after`, in order of id, at most `limit`, and when the first of each is
-    /// due.
+    /// Queues with pending deliveries after `after`, in order of id, at most `limit`, with when each is due.
     async fn pending_queues(
         &self,
         after: Option<StreamId>,
         limit: usize,
     ) -> Result<Vec<(StreamId, UnixMillis)>, StoreError>;
 
-    /// Gives up the first pending delivery of `queue` at `at`, whatever its row contains: it or its event is damaged and would
-    /// block the queue forever. Returns its stream and index, or `None` if nothing is pending.
+    /// Gives up the first pending delivery of `queue`, which is damaged and would block it; returns its stream and
+    /// index.
     async fn set_aside_delivery(&self, queue: StreamId, at: UnixMillis) -> Result<Option<(StreamId, u64)>, StoreError>;
 
     /// Records the result of an attempt; returns whether the delivery was still pending. The pause until the next

@@ -7,8 +7,7 @@ use async_trait::async_trait;
 use super::StoreError;
 use crate::UnixMillis;
 
-/// Idempotency records. The record of a request that starts an operation is committed with it
-/// ([`Commit::idempotency_record`](super::Commit::idempotency_record)); others are stored by themselves.
+/// Idempotency records; that of a request that starts an operation is in its [`Commit`](super::Commit).
 #[async_trait]
 pub trait IdempotencyStore: Send + Sync {
     /// The record stored under `key`, however old.

@@ -109,7 +109,6 @@ impl ModifyError for DecisionError {
     }
 }
 
-/// Requests to the age verifier for browsers that run at the same time.
 pub(crate) const CONCURRENT: usize = 64;
 
 impl Verification {
@@ -195,8 +194,7 @@ impl Verification {
         }
     }
 
-    /// Handles the return of a browser from the age verifier: the parameter `state`, the whole query, and the value that the
-    /// browser got when the check began. Waits for the age verifier for some seconds.
+    /// Handles a browser's return from the age verifier, with `state`, the query and its cookie. May take seconds.
     ///
     /// # Errors
     /// [`AgeCheckError`].

@@ -81,8 +81,7 @@ impl AfterCommit {
         }
     }
 
-    /// Events were committed to the reserved stream. Several operations append to it at the same time, and a later commit may
-    /// arrive here first.
+    /// Events were committed to the reserved stream. A later commit to it may arrive here first.
     pub(super) fn announce(&self, announced: Vec<Announced>, head: Head) {
         let id = StreamId::SUBSCRIPTIONS;
         let (events, queues): (Vec<_>, Vec<_>) = announced.into_iter().map(|new| (new.event, new.queue)).unzip();

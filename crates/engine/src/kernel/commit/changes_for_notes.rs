@@ -20,8 +20,7 @@ pub(super) struct Gatherer {
 }
 
 impl Gatherer {
-    /// `changes` and what follows from them, each operation once. No effect that starts or changes another operation is
-    /// left.
+    /// `changes` and what follows from them, without effects that start or change another operation.
     pub(super) async fn changes_for_notes(
         &self,
         changes: Vec<Change>,

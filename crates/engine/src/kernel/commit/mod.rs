@@ -55,7 +55,6 @@ impl Change {
     }
 }
 
-/// What caused a step: recorded in its transaction.
 pub(crate) enum Cause {
     Request(Option<NewIdempotencyRecord>),
     /// Messages from wallets, by their Nostr events; none when it was a timer or the Lightning backend.

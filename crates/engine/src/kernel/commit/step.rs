@@ -39,7 +39,6 @@ pub(super) struct Step {
 
 pub(super) struct Announced {
     pub(super) event: NewEvent,
-    /// In which order it is delivered.
     pub(super) queue: StreamId,
 }
 
@@ -102,8 +101,7 @@ impl Step {
         (step, user_relays, announced)
     }
 
-    /// Whether it sends messages now. When the user has answered, a device that could not read the request is not sent it
-    /// any more.
+    /// Whether it sends messages now. After the user's answer, no other device is sent the request.
     pub(super) const fn sends(&self) -> bool {
         !self.messages.is_empty() || (!self.added.is_empty() && self.paused.is_none())
     }

@@ -55,10 +55,8 @@ impl EventFeed {
         self.live.subscribe()
     }
 
-    /// Up to `limit` events of `stream` with `index >= after`; returns at once.
-    ///
-    /// Events that were removed after their retention are never skipped silently: with `after` 0 the page begins at the first
-    /// remaining event and says so; with any other value it is an error.
+    /// Up to `limit` events of `stream` with `index >= after`; returns at once. With `after` 0, the page begins at the
+    /// first event that was not removed after its retention, and says so; any other value before that is an error.
     ///
     /// # Errors
     /// [`EventsError`].
@@ -113,9 +111,8 @@ impl EventFeed {
         }
     }
 
-    /// Like [`read`](Self::read), but if there is none yet and more are expected, waits for one up to `wait`.
-    ///
-    /// When the engine stops, it returns at once with what there is.
+    /// Like [`read`](Self::read), but waits up to `wait` for an event if there is none yet and more are expected. When
+    /// the engine stops, it returns at once with what there is.
     ///
     /// # Errors
     /// [`EventsError`].

@@ -29,7 +29,6 @@ pub(crate) struct OpenStream {
     pub(crate) revision: u64,
     pub(crate) next_index: u64,
     pub(crate) wake: Option<Wake>,
-    /// When its messages are sent again; `None` when there are none.
     pub(crate) resend_at: Option<MonotonicMillis>,
     pub(crate) attempts: u8,
     /// The `created_at` of the Nostr events that carry them now, once the first events were too old; 0 before that.

@@ -23,7 +23,6 @@ const TURNS: [LookupClass; 10] = {
 /// How much of a delay (of a busy machine) look-ups may catch up on afterwards.
 const LAG: Duration = Duration::from_secs(1);
 
-/// Invoices that are due, each class in the order in which they came.
 #[derive(Default)]
 pub(super) struct LookupTurns {
     waiting: [VecDeque<StreamId>; 3],
@@ -44,8 +43,7 @@ impl LookupTurns {
         self.waiting[class as usize].push_back(id);
     }
 
-    /// The turn at `now` on the monotonic clock, with `gap` between two look-ups. Invoices that are not `wanted` any more are
-    /// skipped.
+    /// The turn at `now` on the monotonic clock, `gap` after the last. Invoices that are not `wanted` are skipped.
     pub(super) fn take(&mut self, now: Duration, gap: Duration, wanted: impl Fn(StreamId) -> bool) -> Turn {
         for queue in &mut self.waiting {
             while queue.front().is_some_and(|id| !wanted(*id)) {

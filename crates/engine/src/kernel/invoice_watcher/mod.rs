@@ -45,7 +45,6 @@ struct Watch {
     /// When it is looked up next; `None` while it is looked up, or waits for its turn.
     at: Option<MonotonicMillis>,
     waits: bool,
-    /// How often it was looked up in this stage.
     times: u8,
     over: bool,
     awaited: bool,
@@ -200,7 +199,6 @@ impl InvoiceWatcher {
         }
     }
 
-    /// The timer of an invoice has fired. Never waits.
     pub(crate) fn due(self: &Arc<Self>, id: StreamId) {
         let now = self.core.timers.now();
         let mut watched = self.watched.lock();

@@ -52,7 +52,6 @@ impl Schedule {
         self.stretched(AFTER_FAILURE, over, among)
     }
 
-    /// `secs`, or longer when there are many invoices.
     fn stretched(&self, secs: u64, over: bool, among: usize) -> Duration {
         // There may be very many whose payments are over, for a day each.
         let per_second = if over { (self.per_second / 5).max(1) } else { self.per_second };

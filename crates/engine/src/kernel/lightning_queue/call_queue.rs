@@ -23,7 +23,6 @@ impl CallQueue {
         (Self { queue, full: AtomicBool::new(false) }, calls)
     }
 
-    /// Queues a request; returns it when the queue is full.
     pub(super) fn put(&self, id: StreamId, call: LightningRequest) -> Option<LightningRequest> {
         match self.queue.try_send((id, call)) {
             Err(TrySendError::Full((_, call))) => {

@@ -24,8 +24,7 @@ impl HeardWallets {
         self.last.lock().put(key, now);
     }
 
-    /// Whether a message of this key has arrived after `at`. A time after `now` is of a clock that was set back since, and says
-    /// nothing.
+    /// Whether a message of this key arrived after `at`. A time after `now` says nothing: the clock was set back.
     pub(super) fn heard_between(&self, key: &PublicKey, at: UnixMillis, now: UnixMillis) -> bool {
         self.last.lock().peek(key).is_some_and(|heard| *heard > at && *heard <= now)
     }

@@ -137,8 +137,7 @@ impl Outbox {
         }
     }
 
-    /// How many charges are sent like this operation's messages; 0 when a user waits for them. The store is asked only when
-    /// there are many.
+    /// How many charges are sent like these messages; 0 when a user waits. Asks the store only when there are many.
     async fn charges_like(&self, id: StreamId) -> Result<usize, StoreError> {
         let charges = self.watcher.open_count();
         if charges <= MANY_CHARGES {
@@ -216,8 +215,7 @@ impl Outbox {
         }
     }
 
-    /// Sends the operation's messages. If they `were_sent` before, the same event is not sent again to wallets that were heard
-    /// since.
+    /// Sends the messages. If they `were_sent` before, not the same event again to wallets heard since.
     async fn send_all(&self, id: StreamId, messages: Vec<OutboxMessage>, were_sent: bool) -> Result<(), StoreError> {
         let everybody = messages.last().map(|message| message.participants.clone()).unwrap_or_default();
         for mut message in messages {

@@ -61,8 +61,7 @@ impl Lanes {
         Entry::Waiting
     }
 
-    /// A call to this mint has ended; returns the one that runs in its place. The mint with the fewest running calls is
-    /// first.
+    /// A call to this mint has ended; returns the next one, of the mint with the fewest running calls.
     pub(super) fn leave(&self, mint_url: &str) -> Option<(StreamId, TicketCall)> {
         let state = &mut *self.state.lock();
         state.running = state.running.saturating_sub(1);

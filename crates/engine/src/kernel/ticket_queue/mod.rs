@@ -77,7 +77,6 @@ impl TicketQueue {
         }
     }
 
-    /// Makes a call, and then those that wait for its place.
     fn run(self: &Arc<Self>, id: StreamId, call: TicketCall) {
         let queue = Arc::clone(self);
         self.core.tasks.spawn(async move {

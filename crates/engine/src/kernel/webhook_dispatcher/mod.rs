@@ -38,8 +38,7 @@ use crate::{StreamId, UnixMillis};
 /// Most streams with pending deliveries in memory (about 150 bytes each, with its timer).
 const IN_MEMORY: usize = 50_000;
 
-/// Most posts at a time, each with a socket. A receiver that hangs on this many streams delays the others by at most
-/// the sender's deadline.
+/// Most posts at a time, each with a socket. If all hang, others wait for the sender's deadline at most.
 const CONCURRENT_POSTS: usize = 1_024;
 
 const PAGE: usize = 1000;
@@ -47,8 +46,7 @@ const PAGE: usize = 1000;
 /// How often the store is asked for streams that there was no room for.
 const ASK_AGAIN_AFTER: Duration = Duration::from_secs(30);
 
-/// A stream that is due within this time is kept in memory even if there is little room: longer than until the store is asked
-/// again.
+/// Streams due within this time are kept in memory even if there is little room: the store is asked sooner again.
 const SOON: Duration = Duration::from_secs(60);
 
 /// Delivers events to the app.
@@ -57,7 +55,6 @@ pub struct WebhookDispatcher {
     store: Arc<dyn DeliveryStore>,
     sender: Option<Arc<dyn WebhookSender>>,
     streams: Mutex<PendingStreams>,
-    /// There is room in memory for more of the store's streams.
     room: Notify,
     permits: Arc<Semaphore>,
     unrecorded: Unrecorded,
@@ -277,7 +274,6 @@ impl WebhookDispatcher {
         self.record(queue, attempt).await.map(|()| next)
     }
 
-    /// Records the result of a post, or keeps it until it can be recorded.
     async fn record(&self, queue: StreamId, attempt: DeliveryAttempt) -> Result<(), StoreError> {
         match self.store.record_attempt(attempt.clone()).await {
             Ok(_) => {

@@ -11,8 +11,7 @@ use crate::ports::{Delivery, DeliveryAttempt, DeliveryCounts, DeliveryStatus, Re
 /// Why a delivery is not retried.
 #[derive(Debug, thiserror::Error)]
 pub enum RetryError {
-    /// The idempotent request was done before:
-    /// [`IdempotencyRecords::get`](crate::IdempotencyRecords::get) has its response.
+    /// The idempotent request was done before; see [`IdempotencyRecords::get`](crate::IdempotencyRecords::get).
     #[error("the request was done before")]
     Repeated,
     /// The store failed.
@@ -62,9 +61,8 @@ impl WebhookDispatcher {
         self.store.deliveries(status, after, limit).await
     }
 
-    /// Makes a failed or delivered delivery pending again, due now; `None` when there is no such delivery. One that is pending
-    /// already is due now, too. Returns the delivery as it is then. Earlier deliveries of its stream that are pending go
-    /// first, now.
+    /// Makes a failed or delivered delivery pending again, due now, as are earlier pending ones of its stream; returns
+    /// it as it is then. `None` when there is no such delivery.
     ///
     /// # Errors
     /// [`RetryError`].

@@ -55,7 +55,6 @@ impl PendingStreams {
         false
     }
 
-    /// The store has `stream`, which is due `soon` or later.
     pub(super) fn load(&mut self, stream: StreamId, soon: bool) -> Loaded {
         if self.known.contains_key(&stream) {
             Loaded::Known
@@ -132,7 +131,6 @@ impl PendingStreams {
         self.more_in_store && !self.asked_in_vain && self.known.len() < self.room / 4
     }
 
-    /// The store is asked now; returns the stream after which.
     pub(super) fn ask(&mut self) -> Option<StreamId> {
         // Set again for every stream that is left there from now on.
         self.more_in_store = false;

@@ -47,7 +47,6 @@ pub struct Authentication {
     #[serde(with = "millis")]
     expires_at: UnixMillis,
     service_proof: Option<SubkeyProof>,
-    /// The request to the remote signer of an earlier login, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     signer: Option<Box<SignerRequest>>,
 }

@@ -268,8 +268,7 @@ impl KeyHandshake {
         keys
     }
 
-    /// The operator closes it. No other handshake can get its token until `kept_until`, so its URL stays invalid until
-    /// then.
+    /// The operator closes it. Until `kept_until` no other handshake can get its token: its URL stays invalid.
     pub fn close(&mut self, kept_until: UnixMillis) -> Vec<Effect> {
         if let Usage::Reusable { closed, .. } = &mut self.usage {
             *closed = Some(kept_until);

@@ -41,8 +41,7 @@ impl Handshakes {
             return Ok(opened);
         }
         let mut suffix: Option<String> = None;
-        // A concurrent request with the same static token may be faster, and be closed meanwhile: then it is tried
-        // again.
+        // A concurrent request may be faster, and what it opens may be closed meanwhile: then it is tried again.
         for _ in 0..8 {
             let stream_id = self.core.ids.stream_id();
             let mut handshake = self.reusable(stream_id, token, wanted)?;

@@ -137,7 +137,6 @@ fn approved_login_survives_storage() {
     assert!(!format!("{operation:?}").contains("session_token"));
 }
 
-/// The stream of a reusable login has the events of all browsers.
 #[test]
 fn login_at_a_reusable_login_names_its_user_at_the_end() {
     let stream = StreamId::from_parts(5, [0; 10]);

@@ -51,7 +51,6 @@ pub(super) enum Failed {
 }
 
 impl Dates {
-    /// The dates of an agreement made at `now`, in Unix seconds.
     pub(super) fn of(agreement: &Agreement, now: u64) -> Self {
         Self { next: agreement.first(now), ..Self::default() }
     }

@@ -76,7 +76,6 @@ impl World {
         subscription.view()
     }
 
-    /// One commit: an input, and the notes that it causes between operations.
     fn commit(&mut self, payment: Option<usize>, input: Input) -> Result<(), TestCaseError> {
         let mut inputs = VecDeque::from([(payment, input)]);
         let mut stepped = HashSet::new();

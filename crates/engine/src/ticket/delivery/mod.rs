@@ -137,11 +137,9 @@ enum Phase {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Check {
-    /// A round begins unless the token is spent.
     BeforeRound,
     /// So many checks of the round were made before.
     InRound(usize),
-    /// The delivery expires unless the token is spent.
     Last,
 }
 
@@ -405,7 +403,7 @@ impl TicketDelivery {
         let Phase::Reclaiming { expired, tries, next, .. } = &mut self.phase else { return StepResult::Ignored };
         match failure {
             failure if failure.is_definite() || matches!(failure, TicketError::Overloaded) => {
-                // Nothing was done. What the mint refuses now it may accept from the user; whether it has is asked at
+                // Nothing was done. The mint may accept it from the user, who may have been faster: that is asked at
                 // once.
                 self.phase = if *expired {
                     Phase::Expired { checks: 0, next: now }

@@ -100,8 +100,8 @@ impl VerificationSession {
         }
     }
 
-    /// What the browser finds that comes back, if it is the awaited one. A check whose result it brings ends now: nobody can
-    /// come back again.
+    /// What the awaited browser finds that comes back. A check whose result it brings ends now: nobody comes back
+    /// again.
     pub fn take_return(&mut self, is_it: impl FnOnce(&AwaitedBrowser) -> bool) -> Option<CheckReturn> {
         if !self.awaited.as_ref().is_some_and(is_it) {
             return None;
