@@ -1,5 +1,3 @@
-//! Messages from services.
-
 use nostr::{Event, EventId};
 
 use super::parsing::{json, object};

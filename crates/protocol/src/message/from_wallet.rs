@@ -1,5 +1,3 @@
-//! Messages from wallets.
-
 use nostr::{Event, EventId};
 
 use super::parsing::{json, object};

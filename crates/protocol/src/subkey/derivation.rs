@@ -1,5 +1,3 @@
-//! The derivation of subkeys.
-
 use nostr::secp256k1::{Parity, Scalar};
 use nostr::{Keys, PublicKey, SECP256K1, SecretKey};
 use sha2::{Digest as _, Sha256};
