@@ -32,8 +32,7 @@ pub enum ProbeError {
     TimedOut(Duration),
 }
 
-/// Resolves the host of `url`, connects to it and, for `https`, makes the TLS handshake; then hangs up. No request is sent,
-/// so the receiver sees no event.
+/// Resolves the host of `url`, connects and, for `https`, makes the TLS handshake. No request is sent.
 ///
 /// # Errors
 /// [`ProbeError`].
