@@ -1,5 +1,3 @@
-//! The ticket wallet.
-
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
