@@ -1,5 +1,3 @@
-//! Standard input and output.
-
 use std::fmt::Display;
 use std::io::{self, BufRead as _, IsTerminal as _, Write};
 
@@ -30,7 +28,6 @@ impl Console {
         self.json = json;
     }
 
-    /// Whether a human types.
     pub(super) fn is_interactive(&self) -> bool {
         self.interactive && !self.json
     }

@@ -142,7 +142,6 @@ pub(super) fn wallet_json(file: &WalletFile) -> Value {
     })
 }
 
-/// The addition to the text about a sent event.
 pub(super) const fn settled(settled: DeliveryStatus) -> &'static str {
     match settled {
         DeliveryStatus::Accepted => "",

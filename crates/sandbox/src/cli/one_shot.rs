@@ -30,7 +30,6 @@ const LOOK: Duration = Duration::from_millis(200);
 /// How long no further request may come before `requests` ends.
 const QUIET: Duration = Duration::from_secs(10);
 
-/// A command with the wallet file and console that it uses.
 pub(super) struct OneShot<'a> {
     pub(super) file: &'a Path,
     pub(super) console: &'a mut Console,

@@ -1,5 +1,3 @@
-//! The file of a Lightning network.
-
 use std::fs::{self, OpenOptions};
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};

@@ -31,14 +31,11 @@ const MAX_SENDING: usize = 16_384;
 /// Received events that may wait to be read, from all relays together.
 const QUEUE: usize = 65_536;
 
-/// Events on their way, and what became of the others.
 #[derive(Clone, Copy, Debug, Default)]
 struct Tally {
-    /// Nothing is known yet.
     open: usize,
     /// No relay confirmed it, but one may have it.
     unconfirmed: usize,
-    /// No relay took it.
     failed: usize,
 }
 
@@ -69,8 +66,7 @@ pub(crate) struct RelayClient {
 }
 
 impl RelayClient {
-    /// A client without relays, for what `filter` lets through. `keys` answer a relay that demands authentication. It
-    /// closes its connections when `stop` is cancelled.
+    /// A client without relays, for what `filter` lets through, until `stop`. `keys` answer a relay's authentication.
     pub(crate) fn new(
         keys: Keys,
         filter: Filter,

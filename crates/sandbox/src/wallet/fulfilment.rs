@@ -113,7 +113,6 @@ impl WalletState {
         }));
     }
 
-    /// Replies to a request and carries it out.
     pub(super) async fn fulfil(self: &Arc<Self>, request: &Request) -> Result<Fulfilled, WalletError> {
         match &request.asked {
             Asked::Payment(_) => {
@@ -187,7 +186,6 @@ impl WalletState {
         }
     }
 
-    /// The user's tickets.
     pub(super) fn tickets(&self) -> Result<&Tickets, WalletError> {
         self.tickets.as_ref().ok_or(WalletError::Tickets(TicketsError::NoTickets))
     }
@@ -228,7 +226,6 @@ impl WalletState {
         Ok(payment_source.pay(&asked.invoice, millisats).await?)
     }
 
-    /// The terms of a requested invoice.
     pub(super) fn terms(&self, asked: &InvoiceRequest) -> Result<InvoiceTerms, WalletError> {
         if asked.currency != Currency::Millisats {
             return Err(WalletError::NotMillisats);

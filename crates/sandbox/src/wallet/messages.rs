@@ -18,7 +18,6 @@ const SENT: NonZeroUsize = NonZeroUsize::MIN.saturating_add(999);
 /// Cached conversation keys: deriving one takes 35 µs.
 const CONVERSATIONS: NonZeroUsize = NonZeroUsize::MIN.saturating_add(999);
 
-/// A message and its JSON text.
 #[derive(Clone, Debug)]
 pub(super) struct OutgoingMessage {
     pub(super) message: WalletMessage,
@@ -31,7 +30,6 @@ impl From<WalletMessage> for OutgoingMessage {
     }
 }
 
-/// A sent event with its recipient and content.
 #[derive(Clone, Debug)]
 pub(super) struct SentMessage {
     pub(super) event: Event,
@@ -39,7 +37,6 @@ pub(super) struct SentMessage {
     pub(super) outgoing: OutgoingMessage,
 }
 
-/// Seals outgoing messages and opens incoming ones.
 #[derive(Debug)]
 pub(super) struct Messages {
     keys: Keys,
@@ -90,7 +87,6 @@ impl Messages {
         Ok(event)
     }
 
-    /// Opens an event that is encrypted to the wallet's key.
     pub(super) fn open(&self, event: &Event) -> Result<String, WalletError> {
         Ok(envelope::open(&self.conversation(&event.pubkey)?, event)?)
     }
@@ -100,7 +96,6 @@ impl Messages {
         self.said.lock().peek(id).cloned()
     }
 
-    /// The last events that were sent, oldest first.
     pub(super) fn sent_events(&self) -> Vec<Event> {
         self.said.lock().iter().rev().map(|(_, said)| said.event.clone()).collect()
     }
@@ -114,8 +109,8 @@ impl Messages {
         Ok(key)
     }
 
-    /// Kind 30000 is addressable on Nostr: a relay keeps one per author and forwards only one that is newer, by the
-    /// second. So two proofs never have the same time.
+    /// Relays keep one event of kind 30000 per author, and forward a newer one only: no two proofs have the same
+    /// second.
     fn next_proof_time(&self) -> u64 {
         let mut last = self.last_proof.lock();
         *last = self.now().max(last.saturating_add(1));

@@ -1,5 +1,3 @@
-//! The requests that a wallet received.
-
 use std::collections::VecDeque;
 use std::num::NonZeroUsize;
 
@@ -20,7 +18,6 @@ type Key = (PublicKey, String);
 #[derive(Debug)]
 struct Entry {
     request: Request,
-    /// The last reply.
     answer: Option<OutgoingMessage>,
     /// An automatic reply is waiting for its delay.
     pending: bool,
@@ -42,14 +39,11 @@ impl State {
     }
 }
 
-/// What to do about a received request.
 #[derive(Debug)]
 pub(super) enum Due {
     /// It is new, or not answered yet: react to it.
     Reaction,
-    /// It was answered: repeat the reply.
     Repetition(Box<OutgoingMessage>),
-    /// Nothing: the reply is waiting for its delay.
     Nothing,
 }
 
@@ -72,8 +66,7 @@ impl Requests {
         (request.from, id)
     }
 
-    /// Adds a request that arrived, or counts a repetition. A reaction is marked as pending if the wallet `reacts`
-    /// automatically.
+    /// Adds a request that arrived, or counts a repetition. If the wallet `reacts`, a reaction is marked as pending.
     pub(super) fn take(&self, request: Request, reacts: bool) -> Due {
         let key = self.key(&request);
         let mut state = self.state.lock();
@@ -96,7 +89,6 @@ impl Requests {
         Due::Reaction
     }
 
-    /// Records a reply.
     pub(super) fn answered(&self, request: &Request, answer: OutgoingMessage) {
         let mut state = self.state.lock();
         if let Some(entry) = state.entries.peek_mut(&self.key(request)) {
@@ -134,7 +126,6 @@ impl Requests {
         }
     }
 
-    /// Whether the ticket of this token was received.
     pub(super) fn is_received(&self, request: &Request) -> bool {
         let state = self.state.lock();
         state.entries.peek(&self.key(request)).is_some_and(
@@ -173,7 +164,6 @@ impl Requests {
         read(&state.entries.peek(&self.key(request))?.answer.as_ref()?.message)
     }
 
-    /// All requests, oldest first.
     pub(super) fn all(&self) -> Vec<Request> {
         self.state.lock().entries.iter().rev().map(|(_, entry)| entry.request.clone()).collect()
     }

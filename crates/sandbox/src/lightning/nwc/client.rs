@@ -48,11 +48,9 @@ struct Connection {
     stop: CancellationToken,
 }
 
-/// What is waited for.
 #[derive(Default)]
 struct Answers {
     waiting: Mutex<HashMap<EventId, oneshot::Sender<Value>>>,
-    /// The encryption that the wallet announces.
     scheme: watch::Sender<Option<Scheme>>,
 }
 

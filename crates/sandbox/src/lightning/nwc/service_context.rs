@@ -40,11 +40,9 @@ pub struct NwcServiceContext {
     cipher: Option<Cipher>,
     seen: Mutex<LruCache<EventId, ()>>,
     announced: Mutex<LastAnnouncement>,
-    /// While the service runs.
     pub(super) running: RwLock<Option<Running>>,
 }
 
-/// What exists only while the service runs.
 #[derive(Clone, Debug)]
 pub(super) struct Running {
     pub(super) client: Arc<RelayClient>,
