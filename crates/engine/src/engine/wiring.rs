@@ -84,7 +84,6 @@ impl Engine {
             tasks: Tasks::new(tasks.clone(), stop),
         };
 
-        // What features keep in memory about their operations.
         let budget = Arc::new(SpendingBudget::new(options.payments.spending));
         let browser_logins = BrowserLogins::of_clients(options.max_open_streams, core.clock.clone());
         let reusable_logins = ReusableLogins::new(options.max_open_streams, core.clock.clone());
@@ -108,7 +107,6 @@ impl Engine {
             service_proof: options.subkey_proof,
         });
 
-        // What acts on commits.
         let feed = Arc::new(EventFeed::new(core.clone()));
         let backend = parts.lightning.as_ref().map(|lightning| lightning.adapter.clone());
         let (lightning_calls, ticket_calls) = (Arc::<LightningMetrics>::default(), Arc::<TicketMetrics>::default());
@@ -240,7 +238,6 @@ impl Engine {
             permits: Semaphore::new(sessions::CONCURRENT),
         });
 
-        // What drives operations.
         let workers = Arc::new(Workers {
             core: core.clone(),
             committer: starter.committer.clone(),

@@ -1,6 +1,4 @@
-//! Asks the age verifier for results, for operations.
-//!
-//! A request is made once, after the commit that asks for it, and its reply becomes an input of the operation. If a request
+//! Asks the age verifier for results, for operations. A request is made once, after the commit that asks for it; if it
 //! is not made or its reply is lost, the operation asks again.
 
 use std::sync::Arc;

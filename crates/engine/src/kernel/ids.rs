@@ -29,7 +29,6 @@ impl Ids {
         StreamId::from_parts(self.clock.now().0, random)
     }
 
-    /// The id of a job that nobody will ask for again.
     pub(crate) fn ticket_job(&self) -> TicketJobId {
         let mut random = [0; 32];
         self.randomness.fill(&mut random);

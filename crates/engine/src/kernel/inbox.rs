@@ -1,6 +1,5 @@
-//! The inbox: finds the operation that a wallet's message belongs to.
-//!
-//! Most messages of unauthenticated peers end here, for the price of a look-up in a map.
+//! The inbox: finds the operation that a wallet's message belongs to. Most messages of unauthenticated peers end here,
+//! for the price of a look-up in a map.
 
 use std::sync::Arc;
 

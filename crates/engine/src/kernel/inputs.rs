@@ -1,6 +1,5 @@
-//! The queue of inputs: the only way to run a step of an operation.
-//!
-//! Parts that learn something an operation should know put it here; the [workers](super::workers) take it out.
+//! The queue of inputs, the only way to run a step of an operation: parts put here what an operation should know, and
+//! the [workers](super::workers) take it out.
 
 use std::sync::Arc;
 

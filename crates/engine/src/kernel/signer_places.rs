@@ -6,8 +6,6 @@
 //! 1. A visitor who has their share of the places takes it from themselves.
 //! 2. Otherwise those go first whose login's page nobody has open or has seen lately, and of them the one that began
 //!    first.
-//!
-//! A signer that has connected needs no connection of its own: such requests have more places.
 
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
@@ -178,7 +176,6 @@ mod tests {
     #[test]
     fn many_addresses_displace_what_nobody_waits_for_first() {
         let mut places = SignerPlaces::default();
-        // A page that waits, one that was seen, one that was closed, and one that was never opened.
         places.page_opened(id(1));
         for n in 1..=4 {
             assert!(ask(&mut places, n, SignerStage::Pasted, network(n)).is_empty());

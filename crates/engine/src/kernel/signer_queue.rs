@@ -1,8 +1,6 @@
-//! Asks users' remote signers for signatures, for operations.
-//!
-//! A request runs from the commit that asks for it until it has ended, the operation is over, or it is of no use any more; or
-//! until it makes room for another ([`SignerPlaces`]). What happens meanwhile becomes inputs of the operation. If that is lost in
-//! a crash, the operation asks again.
+//! Asks users' remote signers for signatures, for operations. A request runs from the commit that asks for it until it
+//! has ended, the operation is over, or it makes room for another ([`SignerPlaces`]). What happens meanwhile becomes
+//! inputs of the operation, which asks again after a crash.
 
 use std::sync::Arc;
 

@@ -1,6 +1,5 @@
-//! The engine's tasks and their end.
-//!
-//! The inbox is emptied first, then the queues of the workers: a wallet may have sent a message only once.
+//! The engine's tasks and their end: the inbox is emptied first, then the queues of the workers, because a wallet may
+//! have sent a message only once.
 
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;

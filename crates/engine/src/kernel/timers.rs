@@ -128,7 +128,6 @@ impl Timers {
         (watch.monotonic, watch.wall) = (self.now(), wall);
     }
 
-    /// Whether alarms that follow the wall clock are held, because it may be wrong.
     pub(crate) fn are_held(&self) -> bool {
         self.read().1.is_none()
     }
@@ -292,7 +291,6 @@ mod tests {
         assert_eq!(due(&timers).await, []);
         clock.turn(Duration::from_millis(1));
         assert_eq!(due(&timers).await, [(id(1), Alarm::Wake)]);
-        // Time that passes is no leap, however much.
         timers.set(Due::Wall(NOW.plus(3 * MONTH)), id(1), Alarm::Wake);
         clock.turn(2 * MONTH);
         assert_eq!(due(&timers).await, [(id(1), Alarm::Wake)]);

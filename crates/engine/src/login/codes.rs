@@ -1,9 +1,7 @@
 //! The codes of logins: the page of an approved login gives its code to the browser, and the app redeems it
-//! (`operations/login/redemption.rs`).
-//!
-//! A code is derived from the service's secret and the login's id: it is stored nowhere, and only the browser that the
-//! page belongs to gets it. A code at a reusable login begins with the id of the browser's login, because the app knows
-//! only the stream of the reusable one.
+//! (`login/operation/redemption.rs`). A code is derived from the service's secret and the login's id, and stored
+//! nowhere. A code at a reusable login begins with the id of the browser's login, because the app knows only the stream
+//! of the reusable one.
 
 use url::Url;
 

@@ -1,7 +1,6 @@
-//! A conversation with a user: which keys a request is sent to, and whose reply is valid.
-//!
-//! That is the requested key, a subkey that the operator named, or a subkey whose proof leads to the requested main key
-//! (docs/protocol.md, Authentication).
+//! A conversation with a user: which keys a request is sent to, and whose reply is valid: that of the requested key, of
+//! a subkey that the operator named, or of a subkey whose proof leads to the requested main key (docs/protocol.md,
+//! Authentication).
 
 use serde::{Deserialize, Serialize};
 use usher_protocol::PublicKey;

@@ -1,7 +1,6 @@
-//! Operations: small pure state machines, one file each, without clock, network or database.
-//!
-//! An operation takes an [`Input`] and the time, changes its state, and returns [`Effect`]s. The engine commits state
-//! and effects in one transaction and applies the effects after the commit.
+//! Operations: small pure state machines, one file each, without clock, network or database. One takes an [`Input`] and
+//! the time, changes its state, and returns [`Effect`]s; the engine commits both in one transaction and then applies
+//! the effects.
 
 pub(crate) mod conversation;
 #[cfg(test)]

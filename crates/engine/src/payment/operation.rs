@@ -90,7 +90,6 @@ pub struct Payment {
     shown: Option<Preimage>,
     #[serde(with = "optional_millis")]
     claimed_at: Option<UnixMillis>,
-    /// The request is no longer sent to the user.
     #[serde(default)]
     withdrawn: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -1,7 +1,5 @@
-//! The port that stores webhook deliveries: the outbox to the app.
-//!
-//! A delivery is written in its event's transaction ([`Commit::deliver`](super::Commit::deliver)). Its identity is the
-//! event's: stream and index.
+//! The port that stores webhook deliveries, the outbox to the app. A delivery is written in its event's transaction
+//! ([`Commit::deliver`](super::Commit::deliver)); stream and index identify it.
 
 use std::time::Duration;
 

@@ -1,6 +1,5 @@
-//! The directory port: profiles of users, and the service's own profile.
-//!
-//! Anybody can write a profile. What this port returns about others has been checked, bounded and cleaned.
+//! The directory port: profiles of users, and the service's own. Anybody can write a profile: what this port returns
+//! about others has been checked, bounded and cleaned.
 
 mod nip05;
 

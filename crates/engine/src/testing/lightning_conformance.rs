@@ -234,7 +234,6 @@ async fn assert_settled(harness: &mut dyn LightningHarness, invoice: &Invoice) {
     let settlement = loop {
         match harness.notification().await {
             LightningNotification::Settled(hash, settlement) if hash == invoice.payment_hash() => break settlement,
-            // Notifications repeat, and others are of earlier rules.
             _ => {}
         }
     };

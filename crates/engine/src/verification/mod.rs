@@ -26,6 +26,5 @@ pub struct Verification {
     pub(crate) rules: VerificationRules,
     pub(crate) pages: Arc<PageRules>,
     pub(crate) service_key: PublicKey,
-    /// To ask the age verifier for a browser that waits.
     pub(crate) permits: Semaphore,
 }

@@ -20,7 +20,6 @@ pub(super) struct Step {
     pub(super) messages: Vec<OutboxMessage>,
     /// They are sent beside what is in the outbox.
     pub(super) added: Vec<OutboxMessage>,
-    /// They are sent once, and not kept in the outbox.
     pub(super) sent_once: Vec<OutgoingMessage>,
     /// What is in the outbox is not repeated before this time.
     pub(super) paused: Option<UnixMillis>,
@@ -33,7 +32,6 @@ pub(super) struct Step {
     pub(super) signer_calls: Vec<SignerCall>,
     pub(super) user_signers: Vec<UserSigner>,
     pub(super) looks_up: bool,
-    /// Relays of users that are known in memory only.
     pub(super) unstored_relays: Vec<UserRelays>,
 }
 
@@ -72,7 +70,6 @@ impl Step {
         let (mut user_relays, mut announced) = (Vec::new(), Vec::new());
         for effect in effects {
             match effect {
-                // Nothing stays of it.
                 Effect::Emit(_) | Effect::KeepSigner(_) if !is_of_app => {}
                 Effect::RememberRelays(user) if !is_of_app => {
                     if !user.relays.is_empty() {

@@ -31,7 +31,6 @@ impl AfterCommit {
                     stream.attempts = u8::from(sends);
                     stream.resend_at = again;
                 } else if paused.is_some() && stream.resend_at.is_some() {
-                    // Rarely after the pause.
                     (stream.resend_at, stream.attempts) = (paused, Outbox::LATE);
                 }
             } else if sends && stream.resend_at.is_none() {

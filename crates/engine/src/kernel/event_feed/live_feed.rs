@@ -1,6 +1,5 @@
-//! The live feed: every stream's events as they are committed, for operators.
-//!
-//! It keeps nothing, and a reader that is too slow misses events. An app must read its streams or use the webhook.
+//! The live feed: every stream's events as they are committed, for operators. It keeps nothing, and a reader that is
+//! too slow misses events: an app must read its streams or use the webhook.
 
 use std::sync::Arc;
 

@@ -1,6 +1,5 @@
-//! Events for readers: polls, long polls and the live feed.
-//!
-//! A poll for an event that does not exist yet, the most common one, is served from the index, without the store.
+//! Events for readers: polls, long polls and the live feed. A poll for an event that does not exist yet, the most
+//! common one, is served from the index, without the store.
 
 mod finished_streams;
 mod live_feed;

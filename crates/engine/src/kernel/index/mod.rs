@@ -1,6 +1,5 @@
-//! The index of open operations, in memory and rebuilt from the store at the start; the state stays in the store.
-//!
-//! It costs a few hundred bytes per open operation (docs/performance.md).
+//! The index of open operations, in memory and rebuilt from the store at the start: a few hundred bytes for each
+//! (docs/performance.md). The state stays in the store.
 
 mod participants;
 

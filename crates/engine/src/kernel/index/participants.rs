@@ -1,8 +1,6 @@
-//! The users who may close a subscription before it has begun.
-//!
-//! A wallet chooses the subscription's id when it agrees. If its close arrives first (relays may deliver the newest
-//! event first), the id is unknown, but an open request names its author. Messages of everybody else are dropped, so
-//! nobody else can make the service store anything.
+//! The users who may close a subscription before it has begun. A wallet chooses the subscription's id when it agrees.
+//! If its close arrives first, the id is unknown, but an open request names its author. Messages of everybody else are
+//! dropped, so nobody else can make the service store anything.
 
 use std::collections::HashMap;
 

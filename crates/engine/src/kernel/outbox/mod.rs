@@ -96,7 +96,6 @@ impl Outbox {
         self.sent.lock().get(event).copied()
     }
 
-    /// A message of this key has arrived, whatever it is about.
     pub(crate) fn heard(&self, author: PublicKey) {
         self.heard.heard(author, self.core.clock.now());
     }

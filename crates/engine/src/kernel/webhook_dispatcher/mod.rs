@@ -144,7 +144,6 @@ impl WebhookDispatcher {
             }
             after = pending.last().map(|(stream, _)| *stream);
             if pending.len() < PAGE {
-                // From the beginning the next time.
                 after = None;
                 break Ok(());
             }

@@ -89,7 +89,6 @@ impl WebhookDispatcher {
         let record = once.map(|once| once.record(&delivery, now));
         match self.store.retry_delivery(stream, index, now, record).await? {
             Retried::Due => {}
-            // Removed meanwhile.
             Retried::NotFound => return Ok(None),
             Retried::AlreadyRequested => return Err(RetryError::Repeated),
         }

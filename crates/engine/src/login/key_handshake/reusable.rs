@@ -83,7 +83,6 @@ impl Handshakes {
         let next = ids.last().copied().filter(|_| ids.len() == limit);
         let mut handshakes = Vec::with_capacity(ids.len());
         for stream_id in ids {
-            // A damaged one is left out.
             let Some((stored, operation)) = self.core.damage.readable(stream_id).await? else { continue };
             if stored.finished_at.is_some() {
                 continue;

@@ -1,8 +1,6 @@
-//! The redemption of a login: its page gives a code to the browser that it belongs to, the browser brings it to the app, and the
-//! app redeems it.
-//!
-//! Without this, whoever begins a login in the app and has somebody else approve it on the page would be logged in as that
-//! person (session fixation). The code itself is not part of the state: `login/pages.rs` derives it from the login's id.
+//! The redemption of a login: its page gives a code to its browser, which brings it to the app, and the app redeems it.
+//! Otherwise whoever begins a login in the app and has somebody else approve it would be logged in as that person
+//! (session fixation). The code is derived from the login's id (`login/pages.rs`).
 
 use std::time::Duration;
 

@@ -26,7 +26,6 @@ struct EarlyClose {
 }
 
 impl EarlyCloses {
-    /// Returns whether it is new.
     pub(super) fn put(&mut self, close: &CloseSubscription, now: UnixMillis) -> bool {
         if self.of(&close.subscription_id).is_some() {
             return false;

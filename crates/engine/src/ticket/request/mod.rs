@@ -300,7 +300,6 @@ impl TicketRequest {
 
     fn refused(&self, token: Token, failure: &TicketError, now: UnixMillis) -> StepResult {
         if self.is_done() {
-            // The app has the token already.
             return StepResult::Stepped(vec![Effect::Finish]);
         }
         let (reason, worthless) = match failure {
