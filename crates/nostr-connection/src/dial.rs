@@ -72,9 +72,6 @@ pub struct DialOptions<'a> {
 }
 
 /// Connects as [`open`] does, without the response to the handshake.
-///
-/// # Errors
-/// [`DialError`].
 pub async fn dial(
     url: &Url,
     options: &DialOptions<'_>,
@@ -86,9 +83,6 @@ pub async fn dial(
 /// Connects to `url` (`ws` or `wss`) at exactly one of the network addresses that the [address guard](address_guard)
 /// allows, if `admit` accepts that address too. Does not follow redirects. Also returns the relay's response to the
 /// WebSocket handshake.
-///
-/// # Errors
-/// [`DialError`].
 pub async fn open(
     url: &Url,
     options: &DialOptions<'_>,

@@ -93,9 +93,6 @@ pub struct SigningKeys {
 
 impl SigningKeys {
     /// Reads the keys, and makes those that are missing.
-    ///
-    /// # Errors
-    /// [`OpenIdKeyError`].
     pub async fn load(store: Arc<dyn OpenIdStore>, clock: Arc<dyn Clock>) -> Result<Self, OpenIdKeyError> {
         let stored: Vec<StoredKey> = match store.setting(SETTING).await? {
             None => Vec::new(),

@@ -11,24 +11,15 @@ use usher_protocol::PublicKey;
 pub trait Logins: Send + Sync {
     /// Begins a login for the browser that sends these headers. It is durable when this returns. Another login that nobody has
     /// used may have ended for it.
-    ///
-    /// # Errors
-    /// [`LoginError`].
     async fn begin(&self, login: BeginLogin, headers: &HeaderMap) -> Result<LoginStarted, LoginError>;
 
     /// Whether the user of a login is at it: its page waits or was just seen, or somebody has named a key.
     fn is_in_use(&self, login_id: &str) -> bool;
 
     /// Removes a login, also one that has not ended: nobody asks for its outcome any more.
-    ///
-    /// # Errors
-    /// [`LoginError`].
     async fn forget(&self, login_id: &str) -> Result<(), LoginError>;
 
     /// The outcome of a login, for the browser that sends these headers.
-    ///
-    /// # Errors
-    /// [`LoginError`].
     async fn outcome(&self, login_id: &str, headers: &HeaderMap) -> Result<LoginOutcome, LoginError>;
 }
 

@@ -132,9 +132,6 @@ impl JwtIssuer {
     }
 
     /// As [`issue`].
-    ///
-    /// # Errors
-    /// [`IssueError`].
     pub fn issue(&self, target_key: PublicKey, now: u64, duration_secs: u64) -> Result<String, IssueError> {
         issue(&self.0, target_key, now, duration_secs)
     }
@@ -161,9 +158,6 @@ pub fn issue(issuer: &Keys, target_key: PublicKey, now: u64, duration_secs: u64)
 }
 
 /// Checks that `token` is signed by `issuer` and counts at `now` (Unix seconds).
-///
-/// # Errors
-/// [`VerifyError`].
 pub fn verify(token: &str, issuer: &PublicKey, now: u64) -> Result<Token, VerifyError> {
     let issuer = issuer.xonly().map_err(|_| VerifyError::BadKey)?;
     let key = secp256k1::PublicKey::from_x_only_public_key(issuer, Parity::Even);

@@ -77,18 +77,12 @@ pub struct NotAProof {
 
 impl SubkeyProof {
     /// Reads a proof from its JSON text, as `nostr.subkey_proof` holds it.
-    ///
-    /// # Errors
-    /// [`NotAProof`].
     pub fn parse(json: &str) -> Result<Self, NotAProof> {
         serde_json::from_str(json).map_err(|e| NotAProof { line: e.line(), column: e.column() })
     }
 
     /// Checks that `subkey` is a subkey of [`Self::main_key`] with `permission` at `now` (Unix seconds). Cheap checks
     /// come first: the derivation costs about 30 µs.
-    ///
-    /// # Errors
-    /// [`ProofError`].
     pub fn verify(&self, subkey: &PublicKey, permission: Permission, now: u64) -> Result<(), ProofError> {
         if self.metadata.version != VERSION {
             return Err(ProofError::UnknownVersion);

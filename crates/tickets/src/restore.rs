@@ -119,9 +119,6 @@ impl CashuWallet {
     /// restored: they belong to those who hold them.
     ///
     /// It takes two requests for each 100 counters that were used, and six more, for each keyset of the mint.
-    ///
-    /// # Errors
-    /// [`RestoreError`].
     pub async fn restore(
         &self,
         mint_url: &str,

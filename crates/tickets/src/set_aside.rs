@@ -33,9 +33,6 @@ pub struct SetAsideCheck {
 impl CashuWallet {
     /// Asks the mints of all proofs that are set aside whether they are spent; those that are not come back into the balance.
     /// The wallet need not be [started](Self::start).
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub async fn check_set_aside(&self) -> Result<SetAsideCheck, StoreError> {
         let mut check = self.core.check_set_aside().await?;
         check.set_aside = self.core.store.ticket_balances().await?;

@@ -33,9 +33,6 @@ pub enum ProbeError {
 }
 
 /// Resolves the host of `url`, connects and, for `https`, makes the TLS handshake. No request is sent.
-///
-/// # Errors
-/// [`ProbeError`].
 pub async fn probe(url: &Url, limit: Duration) -> Result<(), ProbeError> {
     timeout(limit, reach(url, limit)).await.map_err(|_elapsed| ProbeError::TimedOut(limit))?
 }

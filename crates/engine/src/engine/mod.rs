@@ -93,9 +93,6 @@ impl Engine {
     }
 
     /// Adds all fields with impossible values to `errors`.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub async fn check_fields(&self, values: &FieldValues, errors: &mut FieldErrors) -> Result<(), StoreError> {
         self.checks.add_errors(values, errors).await
     }

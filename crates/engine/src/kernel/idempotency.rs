@@ -60,9 +60,6 @@ impl IdempotencyRecords {
     }
 
     /// The response to this idempotent request within the last 24 hours.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub async fn get(&self, key: &IdempotencyKey) -> Result<Option<IdempotencyRecord>, StoreError> {
         let oldest = self.clock.now().minus(KEPT);
         let record = self.store.idempotency_record(key).await;
@@ -74,9 +71,6 @@ impl IdempotencyRecords {
     }
 
     /// Stores the response to a request that committed nothing.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub async fn keep<T>(&self, request: &IdempotentRequest<T>, result: &T) -> Result<(), StoreError> {
         // Not stored if the same request got a response in the meantime: that one is kept.
         self.store.add_idempotency_record(request.record(result, self.clock.now())).await.map(|_| ())

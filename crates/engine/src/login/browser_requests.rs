@@ -17,9 +17,6 @@ const RETRY_AFTER: Duration = Duration::from_secs(10);
 impl Logins {
     /// A browser opens the page of a login. If it `claims` the page, the first one gets a cookie; the page is its own from then
     /// on.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub async fn open(
         self: &Arc<Self>,
         id: StreamId,
@@ -37,9 +34,6 @@ impl Logins {
 
     /// A browser opens the page of a reusable login: it gets a login of its own, or the one of its cookies (logins and
     /// their values). Logins are bounded, in all and by `visitor`: an unused one may have to end.
-    ///
-    /// # Errors
-    /// [`LoginPageError`].
     pub async fn visit(
         self: &Arc<Self>,
         reusable: StreamId,
@@ -66,9 +60,6 @@ impl Logins {
     }
 
     /// The browser extension has signed `event`.
-    ///
-    /// # Errors
-    /// [`LoginPageError`].
     pub async fn prove(
         self: &Arc<Self>,
         id: StreamId,
@@ -84,9 +75,6 @@ impl Logins {
 
     /// The user names their remote signer: by its `address` (`bunker://`), or, without one, by opening an address of ours
     /// in it. How many signers are waited for at a time is bounded, in all and by `visitor`.
-    ///
-    /// # Errors
-    /// [`LoginPageError`].
     pub async fn ask_signer(
         self: &Arc<Self>,
         id: StreamId,
@@ -103,9 +91,6 @@ impl Logins {
     }
 
     /// The user does not want to log in. Returns what the page shows now; an unused login has no page any more.
-    ///
-    /// # Errors
-    /// [`LoginPageError`].
     pub async fn decline(
         self: &Arc<Self>,
         id: StreamId,
@@ -119,9 +104,6 @@ impl Logins {
     /// Starts a login of the user of a browser that is here already. The caller gives the browser its cookie, and
     /// removes the login when its outcome was used ([`forget`](Self::forget)). Logins are bounded, in all and by
     /// visitor: an unused one may have to end.
-    ///
-    /// # Errors
-    /// [`StartError`].
     pub async fn start_in_browser(self: &Arc<Self>, request: BrowserLogin) -> Result<BrowserLoginStarted, StartError> {
         let logins = Arc::clone(self);
         let started = async move {
@@ -147,9 +129,6 @@ impl Logins {
     }
 
     /// Removes a login that [`start_in_browser`](Self::start_in_browser) began. One that is open ends.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub async fn forget(self: &Arc<Self>, id: StreamId) -> Result<(), StoreError> {
         let logins = Arc::clone(self);
         self.core.tasks.run_to_end(async move { logins.forget_now(id).await }).await.unwrap_or(Err(StoreError::Closed))

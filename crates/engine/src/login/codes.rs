@@ -71,9 +71,6 @@ impl Logins {
 
     /// The app redeems the code that a browser has brought it from the page of the login `stream`, or of a login at this
     /// reusable one: it learns who has logged in, and the stream gets `approved`.
-    ///
-    /// # Errors
-    /// [`RedeemError`].
     pub async fn redeem(
         &self,
         stream: StreamId,

@@ -419,9 +419,6 @@ impl Login {
     }
 
     /// A signer has proven `main_key`.
-    ///
-    /// # Errors
-    /// [`LoginOver`].
     pub fn prove(
         &mut self,
         main_key: PublicKey,
@@ -450,9 +447,6 @@ impl Login {
     }
 
     /// The user says on the page that they do not want to log in.
-    ///
-    /// # Errors
-    /// [`LoginOver`].
     pub fn decline(&mut self, now: UnixMillis) -> Result<Vec<Effect>, LoginOver> {
         self.decline_for("cancelled on the login page", LoginMethod::Wallet, now)
     }

@@ -38,9 +38,6 @@ impl Payments {
     }
 
     /// A payment for its page; `None` when there is none, or the secret is another.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub async fn page(&self, id: StreamId, secret: &str) -> Result<Option<PaymentView>, StoreError> {
         if !self.pages.is_secret(KeyedPage::Payment, id, secret) {
             return Ok(None);

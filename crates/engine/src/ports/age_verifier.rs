@@ -15,21 +15,12 @@ pub trait AgeVerifier: Send + Sync {
     fn name(&self) -> &str;
 
     /// Whether the provider responds and can be used as configured, for the operator. Begins no check.
-    ///
-    /// # Errors
-    /// [`AgeVerifierError`].
     async fn probe(&self) -> Result<(), AgeVerifierError>;
 
     /// Begins a check.
-    ///
-    /// # Errors
-    /// [`AgeVerifierError`].
     async fn begin(&self, check: &NewAgeCheck) -> Result<BegunAgeCheck, AgeVerifierError>;
 
     /// The result of a check. `returned` is the query with which the browser has returned, if it has just returned.
-    ///
-    /// # Errors
-    /// [`AgeVerifierError`].
     async fn result(&self, memo: &AgeCheckMemo, returned: Option<&str>) -> Result<AgeCheckResult, AgeVerifierError>;
 
     /// Whether the result can be asked for repeatedly; if not, only once, with what the browser brings back.

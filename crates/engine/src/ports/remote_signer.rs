@@ -19,9 +19,6 @@ pub trait RemoteSigner: Send + Sync {
     fn invite(&self) -> Result<SignerSession, RemoteSignerError>;
 
     /// Begins a session with the signer that this address (`bunker://`) names.
-    ///
-    /// # Errors
-    /// [`InvalidSignerAddress`].
     fn accept(&self, address: &str) -> Result<SignerSession, InvalidSignerAddress>;
 
     /// The address (`nostrconnect://`) that the user opens in their signer; `None` when their signer is known. It is a secret.
@@ -32,9 +29,6 @@ pub trait RemoteSigner: Send + Sync {
 
     /// Asks the signer of `session` to sign an event, and returns what it signed: exactly what was asked for. Asks again
     /// while the signer does not reply, so there is no bound but the caller's: dropping the future ends it.
-    ///
-    /// # Errors
-    /// [`RemoteSignerError`].
     async fn sign(
         &self,
         session: SignerSession,

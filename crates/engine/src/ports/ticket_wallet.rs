@@ -33,23 +33,14 @@ pub trait TicketWallet: Send + Sync {
     fn read_token(&self, token: &Token) -> Result<TokenInfo, TokenFault>;
 
     /// Mints a token: the proofs that the mint signs are the token, and nobody else has held them.
-    ///
-    /// # Errors
-    /// [`TicketError`].
     async fn mint(&self, id: TicketJobId, terms: &MintTerms) -> Result<Minted, TicketError>;
 
     /// Swaps a token for proofs of the wallet's own, and returns what it received: the value without the mint's input
     /// fee. Whoever holds a copy of the token can no longer spend it.
-    ///
-    /// # Errors
-    /// [`TicketError`].
     async fn redeem(&self, id: TicketJobId, terms: &ReceiveTerms) -> Result<u64, TicketError>;
 
     /// Verifies that a token is real, unspent, and worth at least what the terms say. Returns the same token if all its
     /// proofs can be verified (NUT-12), otherwise a new one: only a swap shows that proofs are real.
-    ///
-    /// # Errors
-    /// [`TicketError`].
     async fn verify(&self, id: TicketJobId, terms: &ReceiveTerms) -> Result<Token, TicketError>;
 
     /// Gives a mint job up without asking the mint. Returns the token, which is the caller's, if the mint has signed it
@@ -70,15 +61,9 @@ pub trait TicketWallet: Send + Sync {
     async fn withdraw(&self, id: TicketJobId, terms: &WithdrawTerms) -> Result<Token, TicketError>;
 
     /// Whether the mint says that the token's proofs are spent (NUT-07). Checks of tokens of one mint go out in batches.
-    ///
-    /// # Errors
-    /// [`TicketError`].
     async fn token_state(&self, token: &Token) -> Result<TokenState, TicketError>;
 
     /// What the wallet holds, by mint and unit.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     async fn balances(&self) -> Result<Vec<TicketBalance>, StoreError>;
 }
 

@@ -67,9 +67,6 @@ impl ModifyError for SubscriptionError {
 
 impl Subscriptions {
     /// Up to `limit` subscriptions, after the one that `after` names. A page may be short, even empty, and have a next one.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub async fn list(
         &self,
         filter: SubscriptionFilter,
@@ -101,18 +98,12 @@ impl Subscriptions {
     }
 
     /// The subscription with this id.
-    ///
-    /// # Errors
-    /// [`SubscriptionError`].
     pub async fn view(&self, id: &str) -> Result<SubscriptionView, SubscriptionError> {
         let found = find(&*self.core.store, id).await?.ok_or(SubscriptionError::NotFound)?;
         Ok(found.subscription.view())
     }
 
     /// Closes a subscription of `main_key` and tells the user's wallet; one that has ended stays as it is.
-    ///
-    /// # Errors
-    /// [`SubscriptionError`].
     pub async fn close(
         &self,
         main_key: PublicKey,

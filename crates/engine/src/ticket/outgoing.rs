@@ -39,9 +39,6 @@ pub struct OutgoingPage {
 
 impl Tickets {
     /// Up to `limit` tickets sent and not known to be redeemed, after `after`. A page may be short and have a next one.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub async fn outgoing(&self, after: Option<StreamId>, limit: usize) -> Result<OutgoingPage, StoreError> {
         let ids = self.open.after(after, limit);
         let next = ids.last().copied().filter(|_| ids.len() == limit);

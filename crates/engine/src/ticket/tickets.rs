@@ -95,9 +95,6 @@ impl Tickets {
     }
 
     /// Mints a token. If the mint wants its quote paid, the Lightning backend pays it.
-    ///
-    /// # Errors
-    /// [`TicketCallError`].
     pub async fn mint(
         &self,
         request: MintTicket,
@@ -117,9 +114,6 @@ impl Tickets {
     }
 
     /// Redeems a token into the service's own balance; returns what was received, without the mint's fee.
-    ///
-    /// # Errors
-    /// [`TicketCallError`].
     pub async fn burn(
         &self,
         request: BurnTicket,
@@ -136,9 +130,6 @@ impl Tickets {
     }
 
     /// Takes a token out of the service's own balance.
-    ///
-    /// # Errors
-    /// [`TicketCallError`].
     pub async fn withdraw(
         &self,
         request: WithdrawTicket,
@@ -154,9 +145,6 @@ impl Tickets {
     }
 
     /// What the service's own ticket wallet holds, by mint and unit.
-    ///
-    /// # Errors
-    /// [`TicketCallError`].
     pub async fn balances(&self) -> Result<Vec<TicketBalance>, TicketCallError> {
         self.wallet()?.balances().await.map_err(TicketCallError::from)
     }

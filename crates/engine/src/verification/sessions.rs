@@ -118,9 +118,6 @@ impl Verification {
     }
 
     /// The session with this id, if this is the secret of its page; also when it is over.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub async fn session(&self, id: StreamId, page_secret: &str) -> Result<Option<VerificationView>, StoreError> {
         let session = self.find_page(id, page_secret).await?;
         let now = self.core.clock.now();
@@ -195,9 +192,6 @@ impl Verification {
     }
 
     /// Handles a browser's return from the age verifier, with `state`, the query and its cookie. May take seconds.
-    ///
-    /// # Errors
-    /// [`AgeCheckError`].
     pub async fn end_check(
         self: &Arc<Self>,
         state: String,

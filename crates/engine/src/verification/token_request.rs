@@ -19,9 +19,6 @@ pub struct RequestVerificationToken {
 
 impl Verification {
     /// Asks a user for a proof of age that they hold already.
-    ///
-    /// # Errors
-    /// [`StartError`].
     pub async fn request_token(
         &self,
         request: RequestVerificationToken,

@@ -56,9 +56,6 @@ impl EventFeed {
 
     /// Up to `limit` events of `stream` with `index >= after`; returns at once. With `after` 0, the page begins at the
     /// first event that was not removed after its retention, and says so; any other value before that is an error.
-    ///
-    /// # Errors
-    /// [`EventsError`].
     pub async fn read(&self, stream: StreamId, after: u64, limit: usize) -> Result<EventPage, EventsError> {
         if let Some(open) = self.core.index.get(stream) {
             if after >= open.next_index || limit == 0 {
@@ -112,9 +109,6 @@ impl EventFeed {
 
     /// Like [`read`](Self::read), but waits up to `wait` for an event if there is none yet and more are expected. When
     /// the engine stops, it returns at once with what there is.
-    ///
-    /// # Errors
-    /// [`EventsError`].
     pub async fn wait(
         &self,
         stream: StreamId,

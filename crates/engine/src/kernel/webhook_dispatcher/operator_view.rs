@@ -49,9 +49,6 @@ impl WebhookDispatcher {
     }
 
     /// Deliveries with this status, oldest event first, after the given position, at most `limit`.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub async fn list(
         &self,
         status: DeliveryStatus,
@@ -63,9 +60,6 @@ impl WebhookDispatcher {
 
     /// Makes a failed or delivered delivery pending again, due now, as are earlier pending ones of its stream; returns
     /// it as it is then. `None` when there is no such delivery.
-    ///
-    /// # Errors
-    /// [`RetryError`].
     pub async fn retry(
         &self,
         stream: StreamId,
@@ -104,9 +98,6 @@ impl WebhookDispatcher {
     }
 
     /// How many deliveries are pending and how many were given up.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub async fn count(&self) -> Result<DeliveryCounts, StoreError> {
         self.store.count_deliveries().await
     }

@@ -75,9 +75,6 @@ impl ModifyError for CloseHandshakeError {}
 
 impl Handshakes {
     /// Up to `limit` open reusable handshakes, after the one that `after` names. A page may be short and have a next one.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub async fn list(&self, after: Option<StreamId>, limit: usize) -> Result<HandshakePage, StoreError> {
         let ids = self.open.after(after, limit);
         let next = ids.last().copied().filter(|_| ids.len() == limit);
@@ -103,9 +100,6 @@ impl Handshakes {
     }
 
     /// Closes a key handshake: its URL stops working at once. One that is closed already stays as it is.
-    ///
-    /// # Errors
-    /// [`CloseHandshakeError`].
     pub async fn close(&self, stream_id: StreamId) -> Result<(), CloseHandshakeError> {
         let closed = self.starter.committer.modify(
             Operation::KeyHandshake,

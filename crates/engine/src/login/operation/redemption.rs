@@ -55,9 +55,6 @@ impl Login {
     }
 
     /// The app has redeemed the code.
-    ///
-    /// # Errors
-    /// [`RedeemFault`].
     pub fn redeem(&mut self, now: UnixMillis) -> Result<(LoginRedeemed, Vec<Effect>), RedeemFault> {
         match self.state {
             LoginState::Proven { main_key, method, at } if now < self.expires_at => {

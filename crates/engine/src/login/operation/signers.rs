@@ -13,9 +13,6 @@ impl Login {
     }
 
     /// The user, who is this visitor, has named their remote signer: it is asked, in place of an earlier one.
-    ///
-    /// # Errors
-    /// [`AskSignerError`].
     pub fn ask_signer(
         &mut self,
         session: SignerSession,
