@@ -9,7 +9,6 @@ const OUTCOMES: usize = OperationOutcome::ALL.len();
 const ATTEMPTS: usize = DeliveryStatus::ALL.len();
 const TYPES: usize = EventType::ALL.len();
 
-/// Counters since the engine started; they only increase.
 #[derive(Debug, Default)]
 pub(crate) struct Metrics {
     loaded: [AtomicU64; KINDS],

@@ -69,7 +69,6 @@ struct Queues {
 struct LeapWatch {
     monotonic: MonotonicMillis,
     wall: UnixMillis,
-    /// Until when the wall clock may be wrong.
     held_until: MonotonicMillis,
 }
 

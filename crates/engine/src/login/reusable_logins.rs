@@ -1,7 +1,6 @@
-//! The logins at reusable logins: which are open, and how many may be.
-//!
-//! Anybody can begin one. Unused ones make room for each other ([`BrowserLogins`]), apart from those of other
-//! protocols. Keys cost nothing either, so those in which a wallet is asked are bounded, too: the oldest makes room.
+//! The logins at reusable logins: which are open, and how many may be. Anybody can begin one. Unused ones make room for
+//! each other ([`BrowserLogins`]), apart from those of other protocols. Keys cost nothing either, so those in which a
+//! wallet is asked are bounded, too: the oldest makes room.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;

@@ -43,7 +43,6 @@ impl VisitorShares {
         self.rates.get_or_insert_mut(visitor, || TokenBucket::new(RATE, now)).try_take(now)
     }
 
-    /// There was no room for the login.
     pub(crate) fn give_back(&mut self, visitor: Visitor) {
         if let Some(rate) = self.rates.get_mut(&visitor) {
             rate.give_back(1.0);
@@ -73,7 +72,6 @@ impl VisitorShares {
         }
     }
 
-    /// The page of a place waits from now on, or was seen.
     pub(crate) fn change_idle(&mut self, visitor: Visitor, before: u64, now: Option<u64>) {
         if let Some(share) = self.visitors.get_mut(&visitor) {
             share.idle.remove(&before);

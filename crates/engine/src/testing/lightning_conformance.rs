@@ -1,7 +1,6 @@
-//! What every adapter of the port [`Lightning`] must do with money, tried against a real backend.
-//!
-//! A test of an adapter supplies a [`LightningHarness`]: the adapter with its backend, and people outside who pay and are
-//! paid. Each function is one rule; [`run`] tries all of them, one after the other.
+//! What every adapter of the port [`Lightning`] must do with money, tried against a real backend. A test supplies a
+//! [`LightningHarness`]: the adapter with its backend, and people outside who pay and are paid. Each function is one
+//! rule; [`run`] tries all of them, one after the other.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use std::sync::Arc;

@@ -15,7 +15,6 @@ use crate::payment::Payments;
 use crate::payment::invoice_payment::PayInvoiceRequest;
 use crate::ports::{Clock, MintTerms, Minted, StoreError, TicketError, Token};
 
-/// The longest that the payment, and then the mint, are waited for.
 const WAIT: Duration = Duration::from_secs(30);
 
 /// The pause before a mint is asked again that has not noticed the payment yet.

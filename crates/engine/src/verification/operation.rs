@@ -186,7 +186,6 @@ enum SessionResult {
     NotIssued { reason: String },
 }
 
-/// What is kept of it: nothing but how it ended.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum End {

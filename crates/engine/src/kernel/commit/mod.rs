@@ -38,7 +38,6 @@ pub(crate) struct Change {
     pub(crate) operation: Operation,
     pub(crate) effects: Vec<Effect>,
     pub(crate) expected: Revision,
-    /// Correlation keys that it did not have before.
     pub(crate) claims: Vec<CorrelationKey>,
     /// When the step happened, by the operation's own time ([`Index::time_of`]); `None`: at the time of the commit.
     pub(crate) at: Option<UnixMillis>,

@@ -11,7 +11,6 @@ use crate::kernel::ticket_metrics::TicketCallKind;
 use crate::operations::{Input, TicketCall, TicketReply, VerifiedToken};
 use crate::ports::{TicketError, TicketJobId, TicketWallet};
 
-/// A kind of call: an operation has at most one of each pending.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum CallKind {
     Mint,

@@ -190,7 +190,6 @@ impl Authentication {
         StepResult::Stepped([signer].into_iter().chain(self.finish(EventData::Login(data), now)).collect())
     }
 
-    /// The last event. The session with the signer stays no longer here.
     fn finish(&mut self, data: EventData, now: UnixMillis) -> Vec<Effect> {
         self.signer = None;
         vec![emit(data, now), Effect::Finish]

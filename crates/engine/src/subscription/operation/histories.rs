@@ -41,7 +41,6 @@ enum Happens {
     Timer(usize),
     Restart(usize),
     Made(usize, bool),
-    /// The user pays; the Lightning backend tells it, or is asked, later.
     Pays(usize),
     Looked(usize, bool),
     Says(usize, PaymentStatus),
