@@ -121,7 +121,7 @@ impl Timers {
         };
     }
 
-    /// The wall clock has shown this once. If that is far ahead of now, it has leapt, or the service was off.
+    /// The wall clock has shown this before. If it is far ahead of that now, it has leapt, or the service was off.
     pub(crate) fn has_shown(&self, wall: UnixMillis) {
         let mut watch = self.watch.lock();
         (watch.monotonic, watch.wall) = (self.now(), wall);

@@ -22,8 +22,7 @@ pub trait DeliveryStore: Send + Sync {
         limit: usize,
     ) -> Result<Vec<(StreamId, UnixMillis)>, StoreError>;
 
-    /// Gives up the first pending delivery of `queue`, which is damaged and would block it; returns its stream and
-    /// index.
+    /// Gives up the first pending delivery of `queue`, damaged and blocking it; returns its stream and index.
     async fn set_aside_delivery(&self, queue: StreamId, at: UnixMillis) -> Result<Option<(StreamId, u64)>, StoreError>;
 
     /// Records the result of an attempt; returns whether the delivery was still pending. The pause until the next

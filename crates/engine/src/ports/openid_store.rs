@@ -48,8 +48,7 @@ pub trait OpenIdStore: SettingStore {
     /// Removes a consent, and with it all records of this client and user; returns whether there was one.
     async fn revoke_openid_consent(&self, client_id: &str, subject: &str) -> Result<bool, StoreError>;
 
-    /// Removes records expired before `before`, oldest first, at most `limit`; returns their contents (empty:
-    /// unreadable).
+    /// Removes records expired before `before`, oldest first, at most `limit`; returns the contents, empty if damaged.
     async fn remove_openid_records(&self, before: UnixMillis, limit: usize) -> Result<Vec<String>, StoreError>;
 }
 

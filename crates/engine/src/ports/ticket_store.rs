@@ -78,8 +78,7 @@ pub struct TicketCommit {
     pub finished: bool,
     /// Counters that the job uses; a conflict when one is not as expected, or would go back.
     pub counter: Option<CounterAdvance>,
-    /// Proofs of others to spend, claimed until the job is removed or gives them up; a conflict if another has claimed
-    /// one.
+    /// Proofs of others to spend, claimed until the job is removed or gives them up; a conflict if one has a claim.
     pub claims: Vec<ProofId>,
     /// Gives up all claims of the job from before this step: it failed, and somebody may try again.
     pub release_claims: bool,

@@ -214,7 +214,7 @@ impl Outbox {
         }
     }
 
-    /// Sends the messages. If they `were_sent` before, not the same event again to wallets heard since.
+    /// Sends the messages. If they `were_sent` before, wallets that were heard since do not get the same event again.
     async fn send_all(&self, id: StreamId, messages: Vec<OutboxMessage>, were_sent: bool) -> Result<(), StoreError> {
         let everybody = messages.last().map(|message| message.participants.clone()).unwrap_or_default();
         for mut message in messages {

@@ -46,7 +46,7 @@ const PAGE: usize = 1000;
 /// How often the store is asked for streams that there was no room for.
 const ASK_AGAIN_AFTER: Duration = Duration::from_secs(30);
 
-/// Streams due within this time are kept in memory even if there is little room: the store is asked sooner again.
+/// Streams due within this time stay in memory even if there is little room; longer than [`ASK_AGAIN_AFTER`].
 const SOON: Duration = Duration::from_secs(60);
 
 /// Delivers events to the app.

@@ -119,7 +119,7 @@ const REMEMBERED: Duration = Duration::from_secs(30 * 60);
 /// How many scans a reusable handshake remembers: 128 × 31 bytes keep the stored state under 4 KiB.
 const RECENT_SCANS: usize = 128;
 
-/// Bounds of a user's relays, in number and size: on a public URL anybody can name some. An honest list has 100 bytes.
+/// Bounds of a user's relays, in number and size: on a public URL anybody can name some. Usual lists have 100 bytes.
 const MAX_USER_RELAYS: usize = 8;
 const MAX_RELAY_BYTES: usize = 256;
 const MAX_RELAYS_BYTES: usize = 512;

@@ -9,7 +9,7 @@ use crate::UnixMillis;
 use crate::operations::{Effect, LightningRequest, StepResult, lease};
 use crate::ports::{InvoiceStatus, LightningError, Settlement, WantedInvoice};
 
-/// How long the Lightning backend may take to create an invoice, with all attempts; a charge has half of its time.
+/// How long the backend may take to create an invoice, with all attempts; for a charge, half of the charge's time.
 pub(super) const MAKING: Duration = Duration::from_secs(60);
 
 /// By how much an invoice may appear older than its request.

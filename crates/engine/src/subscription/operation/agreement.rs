@@ -40,7 +40,7 @@ pub(super) struct DueDate {
 }
 
 impl Agreement {
-    /// The first due date of an agreement made at `now` (Unix seconds), or the latest that has passed by then.
+    /// The first due date of an agreement made at `now` (Unix seconds); the latest one by then if agreeing took long.
     pub(super) fn first(&self, now: u64) -> Option<DueDate> {
         let (number, first) = self.recurrence.next_due(None)?;
         let Recurrence { calendar, until, .. } = &self.recurrence;

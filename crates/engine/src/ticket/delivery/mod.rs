@@ -403,8 +403,7 @@ impl TicketDelivery {
         let Phase::Reclaiming { expired, tries, next, .. } = &mut self.phase else { return StepResult::Ignored };
         match failure {
             failure if failure.is_definite() || matches!(failure, TicketError::Overloaded) => {
-                // Nothing was done. The mint may accept it from the user, who may have been faster: that is asked at
-                // once.
+                // Nothing was done. The user may have been faster: the mint is asked at once.
                 self.phase = if *expired {
                     Phase::Expired { checks: 0, next: now }
                 } else {

@@ -100,8 +100,7 @@ impl VerificationSession {
         }
     }
 
-    /// What the awaited browser finds that comes back. A check whose result it brings ends now: nobody comes back
-    /// again.
+    /// What the awaited browser finds that comes back. A check whose result it brings ends now.
     pub fn take_return(&mut self, is_it: impl FnOnce(&AwaitedBrowser) -> bool) -> Option<CheckReturn> {
         if !self.awaited.as_ref().is_some_and(is_it) {
             return None;
