@@ -60,7 +60,6 @@ impl Console {
         self.notes.flush()
     }
 
-    /// The next line; `None` at the end.
     pub(super) async fn line(&mut self) -> Option<String> {
         self.lines.get_or_insert_with(standard_input).recv().await
     }

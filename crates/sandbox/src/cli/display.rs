@@ -26,7 +26,6 @@ pub(super) fn npub(key: &PublicKey) -> String {
     }
 }
 
-/// A request of the service that calls itself `name`.
 pub(super) fn request(request: &Request, name: Option<&str>, now: u64) -> String {
     let key = npub(&request.from);
     let from = name.map_or_else(|| key.clone(), |name| format!("\"{name}\" ({key})"));

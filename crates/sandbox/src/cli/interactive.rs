@@ -14,7 +14,6 @@ use super::{CliError, display};
 use crate::clock::system_clock;
 use crate::wallet::{Policy, Reaction, Request, Tickets, TicketsError, Wallet, WalletFile};
 
-/// How long to try to connect to the relays of a URL.
 const REACH: Duration = Duration::from_secs(10);
 
 const EVER: Duration = Duration::from_secs(86_400 * 365);

@@ -47,7 +47,6 @@ impl OneShot<'_> {
     }
 }
 
-/// An argument, or standard input for `-`.
 fn argument(text: &str) -> Result<String, CliError> {
     if text != "-" {
         return Ok(text.trim().to_owned());

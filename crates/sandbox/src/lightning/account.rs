@@ -1,5 +1,3 @@
-//! An account of the network: a node with a balance.
-
 use nostr::SECP256K1;
 use nostr::secp256k1::{PublicKey, SecretKey};
 use tokio::sync::broadcast;

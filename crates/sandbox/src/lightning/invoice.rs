@@ -24,7 +24,6 @@ pub(super) fn new_preimage() -> Preimage {
     Preimage::from_bytes(bytes)
 }
 
-/// An invoice with these terms and this payment hash, signed by the node's key.
 pub(super) fn signed(
     node: &SecretKey,
     hash: PaymentHash,

@@ -133,7 +133,6 @@ impl SharedLedger {
         self.change(|ledger| ledger.fail(name, hash))
     }
 
-    /// Begins and settles in one step: nobody sees it in flight.
     pub(super) fn pay(&self, name: &str, invoice: &Invoice, start: Start) -> Result<Paid, PayError> {
         let arrived = self.change(|ledger| {
             let hash = ledger.begin(name, invoice, start)?;

@@ -25,7 +25,6 @@ use relay_connection::{Delivery, RelayHandle, RelayTask, State};
 /// Relays that are connected at most: a wallet's own and those of the services it knows.
 const MAX_RELAYS: usize = 64;
 
-/// Events that may be on their way at a time.
 const MAX_SENDING: usize = 16_384;
 
 /// Received events that may wait to be read, from all relays together.
@@ -147,7 +146,6 @@ impl RelayClient {
         Err(RelayClientError::Unreachable(urls.to_vec()))
     }
 
-    /// Sends an event to every relay, each at its own pace.
     pub(crate) fn send(&self, event: &Event) -> Result<(), RelayClientError> {
         let relays = self.relays.read().clone();
         if relays.is_empty() {

@@ -16,7 +16,6 @@ use crate::clock::system_clock;
 /// Largest message that is received, in bytes.
 const MAX_MESSAGE_BYTES: usize = 5 * 1024 * 1024;
 
-/// How long to wait before connecting again.
 const RECONNECT: Duration = Duration::from_millis(500);
 
 /// How long to wait before subscribing again after the relay closed the subscription, or refuses it.
@@ -25,13 +24,11 @@ const RESUBSCRIBE: Duration = Duration::from_secs(1);
 /// How long to retry sending an event to a relay that is disconnected or rate-limits us.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// How long to wait between two tries.
 const RETRY: Duration = Duration::from_millis(500);
 
 /// How long to wait for the relay to acknowledge an event.
 const ACKNOWLEDGED: Duration = Duration::from_secs(10);
 
-/// How long closing may take.
 const CLOSING: Duration = Duration::from_millis(250);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -181,7 +178,6 @@ impl RelayTask {
         }
     }
 
-    /// Sends the greeting, on each connection and when it changes.
     fn greet(&mut self, session: &mut Session<Reporter>) {
         if let Some(event) = &*self.greeting.borrow_and_update() {
             session.protocol().first().push_back(event_message(event));

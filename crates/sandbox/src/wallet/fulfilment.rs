@@ -24,7 +24,6 @@ use crate::lightning::{InvoiceTerms, Paid};
 /// The pause after the first attempt to reach a mint; it doubles with each.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 
-/// The longest pause between two attempts to reach a mint.
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
 /// Seconds for which an invoice of the user can be paid, at least.
@@ -213,7 +212,6 @@ impl WalletState {
         Ok(Fulfilled { paid: Some(paid?), ..Fulfilled::replied(event) })
     }
 
-    /// Pays a request if the invoice is for the requested amount.
     pub(super) async fn pay(&self, asked: &PaymentRequest) -> Result<Paid, WalletError> {
         let payment_source = self.payment_source.as_ref().ok_or(WalletError::NoPaymentSource)?;
         let invoice: Invoice = asked.invoice.parse().map_err(PaymentSourceError::NotAnInvoice)?;
@@ -254,7 +252,6 @@ impl WalletState {
         self.respond(request, WalletMessage::InvoiceResponse(response).into())
     }
 
-    /// Sends a reply, and keeps it for repetitions of the request.
     pub(super) fn respond(&self, request: &Request, answer: OutgoingMessage) -> Result<Event, WalletError> {
         let event = self.send(request.from, &answer)?;
         self.requests.answered(request, answer);

@@ -17,13 +17,11 @@ use super::requests::Due;
 use super::wallet_state::WalletState;
 use super::{Asked, Closed, Identity, KnownService, Reaction, Request, Subscription};
 
-/// Events for which the relays that sent them are remembered.
 const SEEN: NonZeroUsize = NonZeroUsize::MIN.saturating_add(9_999);
 
 /// Most proofs sent per second: what a device cannot decrypt may be junk from anybody.
 const PROOFS_PER_SECOND: u32 = 20;
 
-/// Automatic replies that may wait for their delay.
 const MAX_PENDING: usize = 20_000;
 
 pub(super) struct Inbox {
@@ -197,7 +195,6 @@ impl WalletState {
         }
     }
 
-    /// Whether the user agreed to this payment when agreeing to its subscription.
     pub(super) fn is_agreed(&self, request: &Request) -> bool {
         let Asked::Payment(asked) = &request.asked else { return false };
         self.subscriptions.lock().iter().any(|known| {

@@ -1,5 +1,3 @@
-//! Encrypting and signing outgoing messages, decrypting incoming ones.
-
 use std::num::NonZeroUsize;
 
 use lru::LruCache;
@@ -70,7 +68,6 @@ impl Messages {
         self.clock.now()
     }
 
-    /// Makes the event that carries this message, and remembers it.
     pub(super) fn seal(
         &self,
         to: PublicKey,
@@ -91,7 +88,6 @@ impl Messages {
         Ok(envelope::open(&self.conversation(&event.pubkey)?, event)?)
     }
 
-    /// A sent event, if it is among the last ones.
     pub(super) fn find(&self, id: &EventId) -> Option<SentMessage> {
         self.said.lock().peek(id).cloned()
     }

@@ -1,5 +1,3 @@
-//! Which tokens are being received.
-
 use std::collections::HashSet;
 
 use parking_lot::Mutex;

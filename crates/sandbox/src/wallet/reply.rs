@@ -69,7 +69,6 @@ pub(super) fn recurring(asked: &RecurringRequest, agreed: &Subscription) -> Wall
     })
 }
 
-/// The text of an agreement, with the calendar in this spelling.
 pub(super) fn with_calendar(message: &WalletMessage, calendar: &str) -> String {
     let text = message.to_json();
     let Ok(mut value) = serde_json::from_str::<serde_json::Value>(&text) else { return text };

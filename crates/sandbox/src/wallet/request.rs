@@ -11,7 +11,6 @@ use usher_protocol::{Event, PublicKey, kind};
 
 use super::ReceivedTicket;
 
-/// Characters of a service's text that are shown.
 const SHOWN: usize = 200;
 
 /// A request of a service to the user.
@@ -102,7 +101,6 @@ impl Asked {
         (id, asked)
     }
 
-    /// The service's proof, if the service runs on a subkey and sent one.
     pub(super) fn proof(&self) -> Option<&SubkeyProof> {
         match self {
             Self::Authentication(challenge) => challenge.subkey_proof.as_ref(),

@@ -10,7 +10,6 @@ use usher_protocol::message::{PaymentStatus, RecurringStatus, WalletMessage};
 use super::messages::OutgoingMessage;
 use super::{Asked, ReceivedTicket, Request};
 
-/// Requests kept; the oldest goes first.
 const CAPACITY: NonZeroUsize = NonZeroUsize::MIN.saturating_add(9_999);
 
 type Key = (PublicKey, String);
@@ -19,14 +18,12 @@ type Key = (PublicKey, String);
 struct Entry {
     request: Request,
     answer: Option<OutgoingMessage>,
-    /// An automatic reply is waiting for its delay.
     pending: bool,
 }
 
 #[derive(Debug)]
 struct State {
     entries: LruCache<Key, Entry>,
-    /// Those that [`Requests::next`] has not returned yet.
     fresh: VecDeque<Key>,
 }
 
@@ -139,7 +136,6 @@ impl Requests {
         state.entries.peek(&self.key(request)).is_some_and(|entry| entry.pending)
     }
 
-    /// Whether the last reply confirmed the payment.
     pub(super) fn is_paid(&self, request: &Request) -> bool {
         let paid = |message: &WalletMessage| match message {
             WalletMessage::PaymentConfirmation(response) => matches!(response.status, PaymentStatus::Success { .. }),
@@ -148,7 +144,6 @@ impl Requests {
         self.last_answer(request, |message| paid(message).then_some(())).is_some()
     }
 
-    /// The subscription of the last reply, if that was an agreement.
     pub(super) fn agreed(&self, request: &Request) -> Option<String> {
         self.last_answer(request, |message| match message {
             WalletMessage::RecurringResponse(response) => match &response.status {

@@ -13,9 +13,7 @@ use super::{Fees, MakeError, Paid, PayError, State};
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Ledger {
     accounts: BTreeMap<String, Holding>,
-    /// By the order in which they were made.
     invoices: BTreeMap<u64, Owed>,
-    /// By the order in which they were begun.
     payments: BTreeMap<u64, Payment>,
     #[serde(default)]
     pub(super) fees: Fees,

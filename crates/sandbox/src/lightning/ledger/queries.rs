@@ -1,5 +1,3 @@
-//! Queries on the ledger.
-
 use std::cmp::Reverse;
 
 use usher_protocol::message::PaymentHash;

@@ -1,5 +1,3 @@
-//! Starting and stopping a wallet service.
-
 use std::sync::Arc;
 use std::time::Duration;
 

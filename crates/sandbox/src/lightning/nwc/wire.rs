@@ -119,7 +119,6 @@ impl Response {
     }
 }
 
-/// NIP-47's name of a state.
 const fn state_name(state: State) -> &'static str {
     match state {
         State::Pending => "pending",
@@ -129,7 +128,6 @@ const fn state_name(state: State) -> &'static str {
     }
 }
 
-/// An open invoice as `make_invoice` returns it.
 pub(super) fn open_invoice_json(invoice: Invoice, created_at: u64) -> Value {
     transaction_json(&Transaction {
         direction: Direction::Incoming,
