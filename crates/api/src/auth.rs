@@ -34,13 +34,10 @@ impl AuthPolicy {
 }
 
 /// The bearer tokens that are accepted; they can be replaced while the service runs. Cheap to clone: clones share them.
-///
-/// It keeps and compares SHA-256 digests: they are equally long whatever was sent, so the time a comparison takes
-/// says nothing about a token, not even its length.
+/// Only SHA-256 digests are kept and compared, so the time of a comparison says nothing about a token.
 #[derive(Clone)]
 pub struct ApiTokens(Arc<RwLock<Vec<Accepted>>>);
 
-/// A token that is accepted.
 #[derive(Clone)]
 struct Accepted {
     digest: [u8; 32],
@@ -53,8 +50,7 @@ struct Accepted {
 pub(crate) struct Authorization(CancellationToken);
 
 impl Authorization {
-    /// Cancelled when the token is no longer accepted: connections opened with it must end then. A token of one's own:
-    /// waiting on the shared one would make all connections take turns at its lock.
+    /// Cancelled when the token is no longer accepted. One's own: all would take turns at the lock of a shared one.
     pub(crate) fn revoked(&self) -> CancellationToken {
         self.0.child_token()
     }
@@ -83,10 +79,8 @@ impl ApiTokens {
         *accepted = replaced;
     }
 
-    /// Passes when the headers carry a token that is accepted.
-    ///
-    /// # Errors
-    /// `unauthorized`, with the challenge of RFC 6750 section 3.
+    /// Passes when the headers carry an accepted token; otherwise `unauthorized`, with the challenge of RFC 6750
+    /// section 3.
     pub(crate) fn authorize(&self, headers: &HeaderMap) -> Result<Authorization, Problem> {
         let Some(token) = bearer(headers) else {
             return Err(refusal(
@@ -97,11 +91,8 @@ impl ApiTokens {
         self.authorize_token(token)
     }
 
-    /// As [`authorize`](Self::authorize); the token may also be the password of HTTP Basic (RFC 7617) under any user name, for
-    /// which a browser asks. For pages only: a browser sends it again by itself, whichever site leads it here.
-    ///
-    /// # Errors
-    /// As [`authorize`](Self::authorize), with a challenge that has the browser ask.
+    /// As [`authorize`](Self::authorize), but the token may also be the password of HTTP Basic (RFC 7617), for which a
+    /// browser asks. For pages only: a browser sends it again by itself, whichever site leads it here.
     pub(crate) fn authorize_browser(&self, headers: &HeaderMap) -> Result<Authorization, Problem> {
         let authorization = match basic_password(headers) {
             Some(password) => self.authorize_token(&password),
@@ -112,9 +103,6 @@ impl ApiTokens {
     }
 
     /// Passes when this is a token that is accepted.
-    ///
-    /// # Errors
-    /// As [`authorize`](Self::authorize).
     pub(crate) fn authorize_token(&self, token: &[u8]) -> Result<Authorization, Problem> {
         let digest = digest(token);
         let accepted = self.0.read();

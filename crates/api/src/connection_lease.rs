@@ -8,10 +8,8 @@ use tokio_util::task::task_tracker::TaskTrackerToken;
 
 use crate::connection_table::ConnectionPermit;
 
-/// A connection's permit among `limits.max_connections`, kept for as long as a clone of this is. A request extension.
-///
-/// HTTP is over for a connection when it becomes a WebSocket, and so is its task; but the connection is still open: it
-/// counts, a stop waits for it, and in the end cuts it.
+/// A connection's permit among `limits.max_connections`, kept for as long as a clone of this is: also when the
+/// connection has become a WebSocket, and HTTP is over for it. A request extension.
 #[derive(Clone)]
 pub(crate) struct ConnectionLease(Arc<Parts>);
 

@@ -15,7 +15,6 @@ use tokio_util::sync::CancellationToken;
 
 use crate::peer::PeerNetwork;
 
-/// How many connections there may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Bounds {
     /// In total.
@@ -26,7 +25,6 @@ pub(crate) struct Bounds {
     pub(crate) per_address: usize,
 }
 
-/// The connections that are open. Clones share it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ConnectionTable(Arc<Mutex<Table>>);
 
@@ -94,7 +92,6 @@ impl ConnectionTable {
         Some((ConnectionPermit { table: self.clone(), number, authenticated: AtomicBool::new(false) }, evicted))
     }
 
-    /// How many connections there are.
     pub(crate) fn counts(&self) -> ConnectionCounts {
         let table = self.0.lock();
         ConnectionCounts {
@@ -170,7 +167,6 @@ mod tests {
         Some(IpAddr::from([10, 0, 0, number]))
     }
 
-    /// A connection, and whether it was closed.
     struct Connection(Option<ConnectionPermit>, CancellationToken);
 
     impl Connection {

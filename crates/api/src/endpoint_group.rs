@@ -6,18 +6,15 @@ use utoipa_axum::router::{OpenApiRouter, UtoipaMethodRouter};
 use crate::ApiState;
 use crate::auth::AuthPolicy;
 
-/// The endpoints of one task, in the order in which an app needs them.
 pub(crate) struct EndpointGroup {
     /// The tag of its operations.
     pub(crate) name: &'static str,
-    /// What the task is.
     pub(crate) description: &'static str,
     /// The endpoints, each with who may call it.
     pub(crate) endpoints: Vec<(AuthPolicy, OpenApiRouter<ApiState>)>,
 }
 
 impl EndpointGroup {
-    /// A group without endpoints.
     pub(crate) const fn new(name: &'static str, description: &'static str) -> Self {
         Self { name, description, endpoints: Vec::new() }
     }

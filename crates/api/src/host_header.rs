@@ -5,10 +5,8 @@ use std::net::Ipv6Addr;
 use http::header::HOST;
 use http::{HeaderMap, Version};
 
-/// Whether a request names its host as it must: once (HTTP/1.0 may leave it out), and in the right form.
-///
-/// A request that names none or two is read by one as if it were for this host and by another for that: what stands
-/// before us may have let it pass for the wrong reason.
+/// Whether a request names its host as it must: once (HTTP/1.0 may leave it out), and in the right form. Otherwise a
+/// proxy before us may have understood another host.
 pub(crate) fn is_valid(version: Version, headers: &HeaderMap) -> bool {
     let mut hosts = headers.get_all(HOST).iter();
     match (hosts.next(), hosts.next()) {

@@ -18,7 +18,6 @@ pub(crate) struct Turn {
     _entry: Entry,
 }
 
-/// Keeps a key's queue while it is in use.
 struct Entry {
     calls: Arc<IdempotencyQueue>,
     key: IdempotencyKey,

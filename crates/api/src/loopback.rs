@@ -17,10 +17,8 @@ const BY_WAY_OF: [HeaderName; 5] = [
     HeaderName::from_static("cf-connecting-ip"),
 ];
 
-/// Whether it is asked for from here: over loopback, under a name of loopback, and not by way of a proxy.
-///
-/// The name matters: a hostile web page may have its own name resolve to 127.0.0.1, and the visitor's browser then
-/// asks us and shows the page the answer (DNS rebinding).
+/// Whether it is asked for from here: over loopback, under a name of loopback, and not by way of a proxy. The name
+/// matters: a hostile web page may have its own name resolve to 127.0.0.1 (DNS rebinding).
 pub(crate) fn is_local(request: &Request) -> bool {
     let peer = request.extensions().get::<Peer>().is_some_and(|Peer(address)| address.to_canonical().is_loopback());
     let headers = request.headers();

@@ -13,7 +13,6 @@ use crate::service_status::{Family, Measure, Sample};
 /// bounds are for requests that end by a time limit (`limits.request_timeout`, 30 s).
 const SECONDS: [f64; 12] = [0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0, 30.0];
 
-/// What the interface measures of itself.
 pub(crate) struct HttpMetrics {
     /// None never happens: name and labels are constants, and right.
     requests: Option<HistogramVec>,
@@ -45,10 +44,7 @@ impl HttpMetrics {
         }
     }
 
-    /// What was measured, and these families, as Prometheus reads them.
-    ///
-    /// # Errors
-    /// If a family is invalid for Prometheus, which is an internal error.
+    /// What was measured, and these families, as Prometheus reads them; an error if a family is invalid.
     pub(crate) fn write(&self, families: Vec<Family>) -> Result<String, prometheus::Error> {
         let measured = self.requests.iter().flat_map(|requests| requests.collect());
         let mut all: Vec<_> = measured.chain(families.into_iter().map(family)).collect();

@@ -33,21 +33,18 @@ use crate::{header_list, host_header, loopback};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PreAuthenticated;
 
-/// What the middleware needs for a group of endpoints.
 #[derive(Clone)]
 pub(crate) struct Context {
     pub(crate) state: ApiState,
     pub(crate) policy: AuthPolicy,
 }
 
-/// How much longer than `limits.request_timeout` a request may take: a handler that waits on purpose extends it.
-///
-/// A request extension.
+/// How much longer than `limits.request_timeout` a request may take, as its handler waits on purpose. A request
+/// extension.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct DeadlineExtension(Arc<AtomicU64>);
 
 impl DeadlineExtension {
-    /// Extends the deadline of the request.
     pub(crate) fn extend(&self, by: Duration) {
         self.0.fetch_add(u64::try_from(by.as_millis()).unwrap_or(u64::MAX), Ordering::Relaxed);
     }
@@ -62,7 +59,6 @@ impl DeadlineExtension {
 #[error("a handler panicked")]
 struct HandlerPanicked;
 
-/// Checks a request, runs its handler, and completes the response.
 pub(crate) async fn handle(State(context): State<Context>, request: Request, next: Next) -> Response {
     let request_id = RequestId::of(request.headers(), context.state.randomness.as_ref());
     // At the highest level, so that every log line of the request has it, however few `RUST_LOG` lets through.
@@ -219,10 +215,7 @@ fn is_upgrade(headers: &HeaderMap) -> bool {
     header_list::contains(headers, UPGRADE, b"websocket")
 }
 
-/// Counts one request against `limits.requests_per_second`.
-///
-/// # Errors
-/// `rate_limited` when there have been too many.
+/// Counts one request against `limits.requests_per_second`; `rate_limited` when there have been too many.
 pub(crate) fn check_rate_limit(state: &ApiState) -> Result<(), Problem> {
     let Some(rate) = &state.rate else { return Ok(()) };
     rate.take(state.clock.now()).map_err(|seconds| {

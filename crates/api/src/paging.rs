@@ -20,7 +20,6 @@ const DEFAULT_LIMIT: u64 = 100;
 
 /// After which entry a page begins.
 pub(crate) trait Cursor: FromStr {
-    /// The schema of its text.
     fn schema() -> ObjectBuilder;
 }
 
@@ -30,7 +29,6 @@ impl Cursor for StreamId {
     }
 }
 
-/// Which part of a list is wanted.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct PageQuery<C> {
     /// The last entry of the page before; `None` for the first page.

@@ -5,10 +5,8 @@ use std::convert::Infallible;
 use axum::extract::{FromRequestParts, Path};
 use http::request::Parts;
 
-/// The parameter of a path that has one, percent-decoded; `None` when it is not UTF-8.
-///
-/// The framework would answer that with plain text. Each endpoint treats it as any other text that names nothing, with
-/// its own problem document.
+/// The parameter of a path that has one, percent-decoded; `None` when it is not UTF-8, to which the framework would
+/// respond with plain text.
 pub(crate) struct PathParameter(pub(crate) Option<String>);
 
 impl<S: Send + Sync> FromRequestParts<S> for PathParameter {

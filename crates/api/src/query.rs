@@ -9,7 +9,6 @@ use usher_engine::FieldErrors;
 pub(crate) struct Query<'a>(&'a str);
 
 impl<'a> Query<'a> {
-    /// The query of a URI, if it has one.
     pub(crate) fn new(query: Option<&'a str>) -> Self {
         Self(query.unwrap_or_default())
     }

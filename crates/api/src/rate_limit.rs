@@ -20,10 +20,7 @@ impl RateLimit {
         Self(Mutex::new(TokenBucket::new(rate, UnixMillis(0))))
     }
 
-    /// Takes one request out of the bucket.
-    ///
-    /// # Errors
-    /// After how many seconds to try again.
+    /// Takes one request out of the bucket, or returns after how many seconds to try again.
     pub(crate) fn take(&self, now: UnixMillis) -> Result<(), u64> {
         let taken = self.0.lock().try_take(now);
         taken.map_err(|wait| wait.as_nanos().div_ceil(SECOND.as_nanos()).try_into().unwrap_or(u64::MAX))

@@ -12,15 +12,12 @@ pub(crate) const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-i
 /// Longest id accepted from a client: enough for every usual form (UUID, ULID, trace id), too little to fill the log.
 const LONGEST: usize = 128;
 
-/// The id of one request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct RequestId(Arc<str>);
 
 impl RequestId {
-    /// The client's id if it consists of 1 to 128 letters, digits and `-_.:/+=@~`, otherwise a random one. With a brace
-    /// or a quote in it, it could look like other fields of a line in the log.
-    ///
-    /// An invalid id is replaced and not refused: it is no reason to fail a payment.
+    /// The client's id if it consists of 1 to 128 letters, digits and `-_.:/+=@~`, so that it cannot look like other
+    /// fields of a log line; otherwise a random one. An invalid id is no reason to fail a payment.
     pub(crate) fn of(headers: &HeaderMap, randomness: &dyn Randomness) -> Self {
         let given = headers.get(X_REQUEST_ID).and_then(|value| value.to_str().ok());
         match given {
@@ -35,7 +32,6 @@ impl RequestId {
         Self(hex::encode(bytes).into())
     }
 
-    /// Its text.
     pub(crate) fn as_str(&self) -> &str {
         &self.0
     }

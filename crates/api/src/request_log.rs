@@ -11,7 +11,6 @@ pub(crate) struct CompletedRequest<'a> {
     pub(crate) method: &'static str,
     /// The pattern of the route, or `-`.
     pub(crate) route: &'a str,
-    /// The status of the response.
     pub(crate) status: StatusCode,
     /// Time until the response began.
     pub(crate) latency: Duration,

@@ -51,9 +51,7 @@ fn public(state: ApiState, trusted_proxies: TrustedProxies) -> Router {
         .layer(from_fn_with_state(context, middleware::handle))
 }
 
-/// The whole API.
-///
-/// Unknown paths need the token as well, so that unauthenticated peers learn nothing.
+/// The whole API. Unknown paths need the token as well, so that unauthenticated peers learn nothing.
 pub(crate) fn api(state: ApiState) -> Router {
     let mut routers = AuthPolicy::ALL.map(|policy| (policy, Router::new()));
     for (policy, endpoint) in endpoints::groups().into_iter().flat_map(|group| group.endpoints) {

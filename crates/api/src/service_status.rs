@@ -1,6 +1,4 @@
-//! The port behind `GET /health/ready` and `GET /metrics`: readiness and metrics of the rest of the service.
-//!
-//! This crate knows neither relays nor databases; the program that wires the service implements the port.
+//! The port behind `GET /health/ready` and `GET /metrics`: this crate knows neither relays nor databases.
 
 use async_trait::async_trait;
 use usher_engine::ports::DamagedRow;

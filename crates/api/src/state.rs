@@ -24,15 +24,13 @@ use crate::unauthenticated_limits::UnauthenticatedLimits;
 /// The limits of the API (`limits.*` in the configuration).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Largest request body, in bytes. Nearly all bodies are far smaller; the largest, a Cashu token of 1,000 proofs,
-    /// has about 200 KB.
+    /// Largest request body, in bytes; the largest usual one, a Cashu token of 1,000 proofs, has about 200 KB.
     pub body_bytes: usize,
     /// How long a body may take to arrive.
     pub body_timeout: Duration,
     /// How long a request may take; a long poll may take that much longer than its `wait`.
     pub request_timeout: Duration,
-    /// How long a request may wait for a Cashu mint; shorter than `request_timeout`, so that its response says what it waited
-    /// for.
+    /// How long a request may wait for a Cashu mint; shorter than `request_timeout`, so that its response says so.
     pub mint_timeout: Duration,
     /// Requests per second of all clients together; `None` is no limit.
     pub requests_per_second: Option<NonZeroU32>,
@@ -165,8 +163,7 @@ pub struct Shared {
     websockets: Arc<Semaphore>,
     pub(crate) subscriptions: Arc<Semaphore>,
     pub(crate) idempotency_queue: Arc<IdempotencyQueue>,
-    /// Permits of requests with an idempotency key, separate from those for changes: such a request runs a change
-    /// itself, and with only one kind of permit, requests that hold one and wait for a second could block each other.
+    /// Permits of requests with an idempotency key: with those for changes, which they need too, they could deadlock.
     pub(crate) keyed_calls: Arc<Semaphore>,
 }
 
@@ -222,7 +219,6 @@ impl ApiState {
         }))
     }
 
-    /// The number of long-lived connections.
     pub(crate) fn waiting(&self) -> Waiting {
         let taken = |places: &Semaphore, most: usize| {
             most.min(Semaphore::MAX_PERMITS).saturating_sub(places.available_permits())
@@ -236,19 +232,13 @@ impl ApiState {
         }
     }
 
-    /// A permit for a long poll.
-    ///
-    /// # Errors
-    /// `overloaded` when all are taken.
+    /// A permit for a long poll; `overloaded` when all are taken.
     pub(crate) fn long_poll_permit(&self) -> Result<OwnedSemaphorePermit, Problem> {
         let place = Arc::clone(&self.long_polls).try_acquire_owned();
         place.map_err(|_| Problem::overloaded("limits.max_long_polls is reached"))
     }
 
-    /// A permit for an event stream.
-    ///
-    /// # Errors
-    /// `overloaded` when all are taken.
+    /// A permit for an event stream; `overloaded` when all are taken.
     pub(crate) fn event_stream_permit(&self) -> Result<OwnedSemaphorePermit, Problem> {
         let place = Arc::clone(&self.event_streams).try_acquire_owned();
         place.map_err(|_| Problem::overloaded("limits.max_event_streams is reached"))
@@ -260,14 +250,10 @@ impl ApiState {
     }
 }
 
-/// The number of long-lived connections, by kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Waiting {
-    /// Long polls that wait.
     pub(crate) long_polls: usize,
-    /// Server-sent event streams that are open.
     pub(crate) event_streams: usize,
-    /// WebSockets that are open.
     pub(crate) websockets: usize,
     /// Subscriptions of these.
     pub(crate) subscriptions: usize,

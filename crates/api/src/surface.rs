@@ -1,5 +1,3 @@
-//! Which part of the service a listener serves.
-
 /// What a listener serves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Surface {

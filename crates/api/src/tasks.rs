@@ -19,14 +19,9 @@ impl From<TaskLost> for Problem {
     }
 }
 
-/// Runs `work` on a task that the shutdown waits for, and waits for its result.
-///
-/// A handler is dropped, at any `await`, when its client disconnects or its time is over. Interrupted work could be money
-/// that was requested and that nothing watches; on its own task it completes, and the stream's events report it. At most
-/// `limits.max_changes` run at a time: a request that cannot start yet waits, and may be dropped before anything happened.
-///
-/// # Errors
-/// [`TaskLost`].
+/// Runs `work` on a task that the shutdown waits for, and waits for its result. A handler is dropped when its client
+/// disconnects or its time is over; interrupted work could be money that was requested and that nothing watches. At
+/// most `limits.max_changes` run at a time; a request that waits may be dropped before anything happened.
 pub(crate) async fn run_detached<T, F>(state: &ApiState, work: F) -> Result<T, TaskLost>
 where
     F: Future<Output = T> + Send + 'static,

@@ -29,10 +29,8 @@ const LINE_EVERY: Duration = Duration::from_millis(600);
 /// Between two lines that sum up.
 const SUMMARY_EVERY: Duration = Duration::from_secs(60);
 
-/// Recent wrong tokens and log lines of clients without a valid token.
-///
-/// A wrong token is never a reason to refuse another request: the app may share its address (a proxy's) with the one
-/// who guesses. So a guess costs time, and a valid token is accepted at once.
+/// Recent wrong tokens and log lines of clients without a valid token. A wrong token is never a reason to refuse
+/// another request: the app may share its address (a proxy's) with the one who guesses. So a guess costs time.
 #[derive(Debug, Default)]
 pub(crate) struct UnauthenticatedLimits {
     /// For each address, when the delays of its wrong tokens are over.
@@ -78,7 +76,6 @@ impl UnauthenticatedLimits {
         full_at.duration_since(now).saturating_sub(free)
     }
 
-    /// Wrong tokens so far.
     pub(crate) fn wrong_tokens(&self) -> u64 {
         self.wrong_tokens.load(Ordering::Relaxed)
     }

@@ -69,8 +69,7 @@ pub struct EventPage {
     pub events: Vec<Event>,
     /// The `after` to ask with next time.
     pub next: u64,
-    /// Earlier events of the stream were removed after their retention, and this page begins at the first that is left, which
-    /// has this index. Only where all were asked for (`after` 0).
+    /// With `after` 0: the index of the first event that is left, if earlier ones were removed after their retention.
     pub first: Option<u64>,
     /// Nothing more is expected: the operation is finished, and this page reaches the last event.
     pub done: bool,

@@ -85,7 +85,6 @@ fn leave_out_nulls(value: &mut Value) {
     }
 }
 
-/// Adds a schema and those that it refers to.
 fn add<T: ToSchema>(schemas: &mut Vec<(String, RefOr<Schema>)>) {
     schemas.push((T::name().into_owned(), T::schema()));
     T::schemas(schemas);
@@ -357,7 +356,6 @@ impl PaymentData {
 }
 
 impl From<&Recurrence> for AuthorizedRecurrence {
-    /// The calendar is the plain word where there is one.
     fn from(recurrence: &Recurrence) -> Self {
         Self {
             calendar: recurrence.calendar.to_string(),

@@ -1,5 +1,3 @@
-//! The types of events.
-
 use std::fmt;
 
 /// The `type` of an event (docs/api.md, Reading events).

@@ -1,5 +1,3 @@
-//! How an operation ended.
-
 /// How an operation ended: the status of its last event, if that has one. It is the label of a metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum OperationOutcome {

@@ -8,7 +8,6 @@ use url::Url;
 use crate::StreamId;
 use crate::kernel::errors::StartError;
 
-/// Longest return URL, in bytes.
 const MAX_BYTES: usize = 2_048;
 
 /// How users' browsers reach the pages, and where those may lead to.
@@ -16,19 +15,15 @@ const MAX_BYTES: usize = 2_048;
 pub struct PageRules {
     /// Without a trailing slash (`pages.public_url`).
     pub url: String,
-    /// Where pages may lead to at the end (`pages.return_urls`): a return URL must have the same origin as one of these, and
-    /// its path must be the same or below it.
+    /// Where pages may lead to at the end (`pages.return_urls`): the same origin, and the same path or one below it.
     pub return_urls: Vec<Url>,
     /// What the secrets in the addresses of pages are made with: the service's own secret, the same after a restart.
     pub key: [u8; 32],
 }
 
-/// The pages whose secrets are made with the key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum KeyedPage {
-    /// The page of a payment.
     Payment,
-    /// The page of a key handshake.
     Handshake,
 }
 
@@ -48,19 +43,16 @@ impl fmt::Debug for PageRules {
 }
 
 impl Default for PageRules {
-    /// Pages on this machine that lead nowhere.
     fn default() -> Self {
         Self { url: "http://127.0.0.1:3000".to_owned(), return_urls: Vec::new(), key: [0; 32] }
     }
 }
 
 impl PageRules {
-    /// The address of the page of an operation.
     pub(crate) fn page_url(&self, page: KeyedPage, stream_id: StreamId) -> String {
         format!("{}/{}/{stream_id}/{}", self.url, page.path(), self.secret(page.path(), stream_id))
     }
 
-    /// Whether this is the secret in the page's address.
     pub(crate) fn is_secret(&self, page: KeyedPage, stream_id: StreamId, given: &str) -> bool {
         is_same(&self.secret(page.path(), stream_id), given)
     }
@@ -70,7 +62,6 @@ impl PageRules {
         self.secret("login-code", login)
     }
 
-    /// Whether this is the code of the login.
     pub(crate) fn is_login_code(&self, login: StreamId, given: &str) -> bool {
         is_same(&self.login_code(login), given)
     }
@@ -135,8 +126,7 @@ impl PageRules {
     }
 }
 
-/// Whether some servers take this path for one of another folder: they decode slashes before they look for `..`, or leave out
-/// parameters (`;`) first.
+/// Whether some servers take this path for another: they decode slashes before `..`, or drop parameters (`;`).
 fn is_ambiguous(path: &str) -> bool {
     let path = path.to_ascii_lowercase();
     ["%2f", "%5c", "..;", ".%2e;", "%2e.;", "%2e%2e;"].iter().any(|part| path.contains(part))

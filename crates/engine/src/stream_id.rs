@@ -32,8 +32,7 @@ impl StreamId {
         Self(Uuid::from_bytes(bytes))
     }
 
-    /// The delivery queue of a subscription's events on the reserved stream ([`Delivery::queue`](crate::ports::Delivery::queue)):
-    /// a UUIDv8, which no stream has.
+    /// The delivery queue of a subscription's events ([`Delivery::queue`](crate::ports::Delivery::queue)): a UUIDv8.
     pub fn subscription_queue(subscription_id: &str) -> Self {
         let digest: [u8; 32] =
             Sha256::new().chain_update("delivery queue\0").chain_update(subscription_id).finalize().into();

@@ -91,8 +91,7 @@ impl Randomness for Always {
     }
 }
 
-/// A messenger that sends each message, with the ids of its events, to a channel. As with every messenger, the same
-/// message has the same ids.
+/// A messenger that sends each message, with the deterministic ids of its events, to a channel.
 pub struct RecordingMessenger {
     relays: Vec<String>,
     sent: mpsc::UnboundedSender<(OutgoingMessage, Vec<EventId>)>,

@@ -1,5 +1,3 @@
-//! The HTTP client.
-
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -43,7 +41,6 @@ pub struct Pool {
 /// Sends requests over HTTP/1.1. Cheap to clone: clones share their connections.
 #[derive(Clone, Debug)]
 pub struct Client {
-    /// `None` if it could not be made: then each request fails.
     inner: Option<reqwest::Client>,
     trust: Trust,
 }
@@ -75,11 +72,10 @@ impl Client {
         Self { inner: built.ok(), trust }
     }
 
-    /// Sends a request with an absolute URI and returns when the head of the final response has arrived. Adds `Host`.
+    /// Sends a request with an absolute URI once; returns when the head of the final response has arrived. Adds `Host`.
     ///
-    /// Sends it once: `reqwest`'s own retries are off, and hyper-util's, which cannot be turned off through `reqwest`,
-    /// happen only when a kept connection turns out to be closed and hyper hands back the request because the connection
-    /// never took it, so that none of it was written (`TrySendError::message` in hyper's `client::dispatch`).
+    /// `reqwest`'s retries are off. hyper-util's, which `reqwest` cannot turn off, happen only when a kept connection
+    /// was closed before any of the request was written (`TrySendError::message` in hyper's `client::dispatch`).
     ///
     /// # Errors
     /// When there is no readable response.
@@ -109,8 +105,7 @@ impl Client {
         Ok(whole)
     }
 
-    /// `reqwest` connects to an IP address without asking its resolver. The URL has it in one spelling, whatever it was
-    /// written as.
+    /// `reqwest` connects to IP addresses without asking its resolver. The URL has one spelling of each.
     fn check_literal(&self, url: &Url) -> Result<(), Error> {
         let ip = match url.host() {
             Some(Host::Ipv4(ip)) => IpAddr::V4(ip),
@@ -148,7 +143,6 @@ mod tests {
         Request::get(url).body(Bytes::new()).unwrap()
     }
 
-    /// Reads a request without a body; `false` when the connection ends.
     async fn read_request(stream: &mut TcpStream) -> bool {
         let mut said = Vec::new();
         while !said.ends_with(b"\r\n\r\n") {

@@ -1,5 +1,3 @@
-//! What can go wrong with a request.
-
 use std::error::Error as StdError;
 
 use usher_address_guard::GuardError;

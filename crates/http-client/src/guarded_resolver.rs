@@ -1,5 +1,3 @@
-//! Resolves names under the address guard.
-
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,8 +6,7 @@ use tokio::sync::Semaphore;
 use url::Host;
 use usher_address_guard::{Trust, resolve_bounded};
 
-/// Concurrent look-ups of names that the operator chose, per client: a name server that is silent does not take the
-/// threads of other look-ups. Those of names that users chose share the guard's own bound.
+/// Concurrent look-ups of names of the operator, per client: a silent name server does not hold up users' look-ups.
 const OPERATORS_AT_ONCE: usize = 8;
 
 /// Gives the HTTP client the addresses that the [guard](usher_address_guard) allows; it connects to no other.

@@ -1,5 +1,3 @@
-//! TLS configuration.
-
 use std::sync::Arc;
 
 use rustls::pki_types::CertificateDer;

@@ -33,15 +33,13 @@ pub(crate) struct Ledger {
     blocks: Vec<(BlockHash, Block)>,
     heights: HashMap<BlockHash, usize>,
     confirmed: HashSet<Txid>,
-    /// Every transaction that was ever accepted, also one that another has replaced: nodes that spend a coin twice by mistake
-    /// go on with both.
+    /// Every transaction that was ever accepted: nodes that spend a coin twice by mistake go on with both.
     seen: HashSet<Txid>,
     spent: HashSet<OutPoint>,
     /// In the order of arrival, so that a parent is before its child.
     unconfirmed: Vec<(Txid, Unconfirmed)>,
     /// How many coins were made of nothing.
     funded: u64,
-    /// Whether transactions are accepted.
     pub(crate) takes_transactions: bool,
 }
 
@@ -73,7 +71,6 @@ impl Ledger {
         self.blocks.get(height).map(|(hash, _)| *hash)
     }
 
-    /// A block and its height.
     pub(crate) fn block(&self, hash: &BlockHash) -> Option<(usize, &Block)> {
         let height = *self.heights.get(hash)?;
         self.blocks.get(height).map(|(_, block)| (height, block))
@@ -95,7 +92,6 @@ impl Ledger {
             .chain(self.unconfirmed.iter().map(|(_, unconfirmed)| (None, &unconfirmed.transaction)))
     }
 
-    /// A transaction, with the height of its block if it is confirmed.
     pub(crate) fn find(&self, id: &Txid) -> Option<(Option<usize>, &Transaction)> {
         self.transactions().find(|(_, transaction)| transaction.compute_txid() == *id)
     }
@@ -145,7 +141,6 @@ impl Ledger {
         OutPoint::new(id, 0)
     }
 
-    /// Adds a block with everything unconfirmed.
     pub(crate) fn mine(&mut self) -> anyhow::Result<()> {
         let mut transactions = vec![coinbase(self.blocks.len())?];
         for (id, unconfirmed) in self.unconfirmed.drain(..) {
@@ -205,7 +200,6 @@ fn commit_to_witnesses(block: &mut Block) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Unix seconds.
 fn now() -> u64 {
     SystemClock.now().secs()
 }

@@ -45,7 +45,6 @@ pub struct Chain {
     server: AbortHandle,
 }
 
-/// An error in the form of bitcoind.
 struct RpcError {
     code: i64,
     message: String,

@@ -16,7 +16,6 @@ use serde_json::{Value, json};
 
 use crate::blockchain::Ledger;
 
-/// How many blocks a list of blocks has.
 const BLOCKS: usize = 10;
 
 /// 1 sat per virtual byte, whenever the transaction is to be confirmed.
@@ -24,7 +23,6 @@ const FEE_RATE: f64 = 1.0;
 
 type SharedLedger = State<Arc<Mutex<Ledger>>>;
 
-/// The endpoints.
 pub(crate) fn router() -> Router<Arc<Mutex<Ledger>>> {
     Router::new()
         .route("/blocks", get(blocks))

@@ -1,5 +1,3 @@
-//! Chain, liquidity provider and payer.
-
 use std::convert::Infallible;
 use std::time::Duration;
 
@@ -58,9 +56,6 @@ impl Network {
     }
 
     /// The same, with other fees.
-    ///
-    /// # Errors
-    /// If a part cannot be started.
     pub async fn start_with(fees: Fees) -> anyhow::Result<Self> {
         let folder = TempDir::new()?;
         let chain = Chain::start().await?;
@@ -97,9 +92,6 @@ impl Network {
     }
 
     /// Mines a block every ten seconds, as long as it is polled: what is sent to the chain confirms by itself.
-    ///
-    /// # Errors
-    /// If a block cannot be made.
     pub async fn keep_mining(&self) -> anyhow::Result<Infallible> {
         let mut due = tokio::time::interval(BLOCK_INTERVAL);
         loop {
@@ -121,8 +113,7 @@ impl Network {
             let (node, id, address) = (provider.clone(), peer.node_id, peer.address.clone());
             let half = capacity * 1_000 / 2;
             tokio::task::spawn_blocking(move || node.open_channel(id, address, capacity, Some(half), None)).await??;
-            // One after the other: a peer accepts few channels that are not funded, and the next one is paid from this one's
-            // change.
+            // One after the other: peers accept few unfunded channels, and the next is paid from this one's change.
             until("funding transaction", || (self.chain.unconfirmed() > 0).then_some(())).await?;
             self.mine(1).await?;
         }

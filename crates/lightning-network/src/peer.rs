@@ -102,26 +102,17 @@ impl Peer {
     }
 
     /// Makes an invoice, in millisats.
-    ///
-    /// # Errors
-    /// If the node refuses.
     pub fn invoice(&self, amount: u64, expiry: u32) -> anyhow::Result<Bolt11Invoice> {
         self.described_invoice(amount, "test", expiry)
     }
 
     /// The same, with a description.
-    ///
-    /// # Errors
-    /// If the description is too long, or the node refuses.
     pub fn described_invoice(&self, amount: u64, description: &str, expiry: u32) -> anyhow::Result<Bolt11Invoice> {
         let description = Bolt11InvoiceDescription::Direct(Description::new(description.to_owned())?);
         Ok(self.node.bolt11_payment().receive(amount, &description, expiry)?)
     }
 
     /// Makes an invoice whose payment is held until it is claimed or failed by hand.
-    ///
-    /// # Errors
-    /// If the node refuses.
     pub fn held_invoice(&self, amount: u64, preimage: [u8; 32]) -> anyhow::Result<Bolt11Invoice> {
         let description = Bolt11InvoiceDescription::Direct(Description::new("test".to_owned())?);
         let hash = PaymentHash::from(ldk_node::lightning_types::payment::PaymentPreimage(preimage));
@@ -139,9 +130,6 @@ impl Peer {
     }
 
     /// Pays an invoice and waits for the end.
-    ///
-    /// # Errors
-    /// If the payment fails or does not end.
     pub async fn pay(&self, invoice: &Bolt11Invoice) -> anyhow::Result<()> {
         self.begin_payment(invoice).await?;
         let status = self.outcome(invoice).await?;
@@ -150,9 +138,6 @@ impl Peer {
     }
 
     /// Waits until a payment by this node has ended.
-    ///
-    /// # Errors
-    /// If it does not end.
     pub async fn outcome(&self, invoice: &Bolt11Invoice) -> anyhow::Result<PaymentStatus> {
         let id = payment_id(invoice);
         let ended = |payment: PaymentDetails| (payment.status != PaymentStatus::Pending).then_some(payment.status);
@@ -160,9 +145,6 @@ impl Peer {
     }
 
     /// Waits until the payment of a held invoice has arrived and can be claimed or failed.
-    ///
-    /// # Errors
-    /// If it does not arrive.
     pub async fn until_claimable(&self, hash: PaymentHash) -> anyhow::Result<()> {
         until("payment to claim", || self.claimable.lock().contains(&hash).then_some(())).await
     }
@@ -204,7 +186,6 @@ fn payment_id(invoice: &Bolt11Invoice) -> PaymentId {
     PaymentId(invoice.payment_hash().to_byte_array())
 }
 
-/// Waits until there is a value.
 pub(crate) async fn until<T>(what: &str, mut value: impl FnMut() -> Option<T>) -> anyhow::Result<T> {
     let waiting = async {
         loop {

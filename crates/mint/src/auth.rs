@@ -17,7 +17,6 @@ const REQUIRED: u32 = 30_001;
 /// NUT error code: clear authentication failed.
 const FAILED: u32 = 30_002;
 
-/// The token, and what it is required for.
 #[derive(Clone)]
 pub(crate) struct Requirement {
     pub(crate) token: Arc<str>,

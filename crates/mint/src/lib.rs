@@ -1,11 +1,9 @@
-//! A real Cashu mint, for trying Usher and for its tests.
+//! A real Cashu mint ([cdk]'s), for trying Usher and for its tests.
 //!
-//! The mint is [cdk]'s, with its own HTTP routes; this crate starts it on a loopback port and adds what an operator's own
-//! mint has: custom units such as `multi`, a static token ([`Clear-auth`, NUT-21]), and quotes that are paid without
-//! Lightning ([`QuotePayment`]). A mint that misbehaves on purpose is a proxy of `usher-faults` in front of this one.
+//! This crate starts it on a loopback port and adds what an operator's own mint has: custom units such as `multi`, a
+//! static token ([`Clear-auth`, NUT-21]), and quotes that are paid without Lightning ([`QuotePayment`]).
 //!
-//! The `usher` binary does not link this crate: it is large, and its build needs `protoc`. `usher dev` starts the binary
-//! `usher-mint` of this crate beside itself.
+//! The `usher` binary does not link this crate, whose build needs `protoc`: `usher dev` starts the binary `usher-mint`.
 //!
 //! [cdk]: https://docs.rs/cdk
 //! [`Clear-auth`, NUT-21]: https://github.com/cashubtc/nuts/blob/main/21.md

@@ -1,5 +1,3 @@
-//! A running mint.
-
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
@@ -19,7 +17,6 @@ use crate::options::{KeysetVersion, MintOptions, Rotation};
 use crate::payment::{QuoteBackend, received};
 use crate::{server, storage};
 
-/// Worker threads of a mint.
 const THREADS: usize = 2;
 
 /// Largest amount of one quote: the sum of a keyset's amounts, which are powers of two below it.
@@ -28,9 +25,7 @@ const LARGEST_QUOTE: u64 = (1 << 32) - 1;
 /// How long [`Mint::stop`] waits for requests that run.
 const STOP: Duration = Duration::from_secs(5);
 
-/// A running mint. Dropping it ends it at once, with every connection, as a crash would.
-///
-/// It has threads of its own: a test that stops its clock, or is busy, does not slow the mint.
+/// A running mint, on threads of its own. Dropping it ends it at once, with every connection, as a crash would.
 pub struct Mint {
     mint: Arc<cdk::Mint>,
     address: SocketAddr,
@@ -98,9 +93,6 @@ impl Mint {
     }
 
     /// The quotes that are not paid.
-    ///
-    /// # Errors
-    /// When the mint's database fails.
     pub async fn open_quotes(&self) -> anyhow::Result<Vec<OpenQuote>> {
         let mint = Arc::clone(&self.mint);
         let quotes = self.run(async move { mint.mint_quotes().await }).await??;
@@ -132,11 +124,7 @@ impl Mint {
         .await?
     }
 
-    /// Replaces the active keyset of a unit; returns the new one's id. Proofs of the old one can be spent, and it signs
-    /// nothing any more.
-    ///
-    /// # Errors
-    /// When the mint's database fails.
+    /// Replaces the active keyset of a unit; returns the new one's id. Proofs of the old one can still be spent.
     pub async fn rotate_keyset(&self, unit: &str, rotation: Rotation) -> anyhow::Result<String> {
         let (mint, unit) = (Arc::clone(&self.mint), parse_unit(unit)?);
         let v2 = rotation.version == KeysetVersion::V2;
@@ -146,9 +134,6 @@ impl Mint {
     }
 
     /// What it has issued and redeemed of a unit.
-    ///
-    /// # Errors
-    /// When the mint's database fails.
     pub async fn totals(&self, unit: &str) -> anyhow::Result<MintTotals> {
         let (mint, unit) = (Arc::clone(&self.mint), parse_unit(unit)?);
         self.run(async move {
@@ -170,7 +155,6 @@ impl Mint {
         }
     }
 
-    /// Runs on the mint's own threads.
     async fn run<T: Send + 'static>(&self, task: impl Future<Output = T> + Send + 'static) -> anyhow::Result<T> {
         self.threads.spawn(task).await.context("the mint panicked")
     }
@@ -197,7 +181,6 @@ async fn listen(address: SocketAddr) -> io::Result<TcpListener> {
     TcpListener::from_std(listener)
 }
 
-/// Builds the mint and serves it on the current runtime.
 async fn start(options: MintOptions) -> anyhow::Result<(Arc<cdk::Mint>, SocketAddr)> {
     let listener = listen(options.listen).await.with_context(|| format!("cannot listen on {}", options.listen))?;
     let address = listener.local_addr()?;

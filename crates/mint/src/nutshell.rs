@@ -1,6 +1,5 @@
-//! Nutshell, the Python mint and its command-line wallet: an implementation that is not cdk's, for tests.
-//!
-//! `scripts/test` installs it into `target/tools/nutshell`; the variable `USHER_TEST_NUTSHELL` names another folder.
+//! Nutshell, the Python mint and its command-line wallet, for tests: not cdk's. `scripts/test` installs it into
+//! `target/tools/nutshell`; the variable `USHER_TEST_NUTSHELL` names another folder.
 
 use std::fs::{self, File};
 use std::io;
@@ -16,10 +15,8 @@ use tokio::net::TcpStream;
 /// How long it may take to start: Python reads much first.
 const START: Duration = Duration::from_secs(60);
 
-/// How long a command of the wallet may take.
 const COMMAND: Duration = Duration::from_secs(60);
 
-/// How often it is looked at meanwhile.
 const LOOK: Duration = Duration::from_millis(20);
 
 /// A running nutshell mint with the unit `sat`, whose quotes are paid by themselves. Dropping it kills it; its folder
@@ -75,7 +72,6 @@ impl NutshellMint {
         self.ready().await
     }
 
-    /// Waits until it responds.
     async fn ready(&mut self) -> anyhow::Result<()> {
         let deadline = Instant::now() + START;
         while !responds(self.port).await {
@@ -97,8 +93,8 @@ impl Drop for NutshellMint {
     }
 }
 
-/// Its command-line wallet, in a folder of its own, for one mint and the unit `sat`. The mint may not have units of its
-/// own, such as `multi`: the wallet cannot read its description then.
+/// Its command-line wallet, in a folder of its own, for one mint and the unit `sat`. It cannot read the description of
+/// a mint with units of its own, such as `multi`. Errors have what it wrote.
 #[derive(Debug)]
 pub struct NutshellWallet {
     folder: PathBuf,
@@ -112,9 +108,6 @@ impl NutshellWallet {
     }
 
     /// Mints so much. The mint's quotes must be paid by themselves.
-    ///
-    /// # Errors
-    /// When the wallet fails; the error has what it wrote.
     pub async fn mint(&self, amount: u64) -> anyhow::Result<()> {
         let amount = amount.to_string();
         let asked = self.run(&["invoice", &amount, "--no-check"]).await?;
@@ -124,9 +117,6 @@ impl NutshellWallet {
     }
 
     /// Makes a token of exactly this amount.
-    ///
-    /// # Errors
-    /// When the wallet fails; the error has what it wrote.
     pub async fn send(&self, amount: u64) -> anyhow::Result<String> {
         let sent = self.run(&["send", &amount.to_string()]).await?;
         let token = sent.split_whitespace().find(|word| word.starts_with("cashu"));
@@ -134,24 +124,17 @@ impl NutshellWallet {
     }
 
     /// Redeems a token.
-    ///
-    /// # Errors
-    /// When the wallet fails; the error has what it wrote.
     pub async fn receive(&self, token: &str) -> anyhow::Result<()> {
         self.run(&["receive", token]).await.map(drop)
     }
 
     /// What it holds and has not sent.
-    ///
-    /// # Errors
-    /// When the wallet fails; the error has what it wrote.
     pub async fn balance(&self) -> anyhow::Result<u64> {
         let said = self.run(&["balance"]).await?;
         let amount = said.split("Balance: ").nth(1).and_then(|rest| rest.split_whitespace().next());
         amount.and_then(|amount| amount.parse().ok()).with_context(|| format!("the wallet shows no balance: {said}"))
     }
 
-    /// Runs a command and returns what it wrote.
     async fn run(&self, arguments: &[&str]) -> anyhow::Result<String> {
         fs::create_dir_all(&self.folder)?;
         let output = self.folder.join("output");
@@ -212,7 +195,6 @@ fn spawn(folder: &Path, port: u16, input_fee_ppk: u64) -> anyhow::Result<Child> 
     process.context("nutshell does not start")
 }
 
-/// Whether a mint responds on this port.
 async fn responds(port: u16) -> bool {
     let ask = async {
         let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).await?;

@@ -1,5 +1,3 @@
-//! How a mint is set up.
-
 use std::fmt;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -25,7 +23,6 @@ impl Default for MintOptions {
     }
 }
 
-/// Hides the token.
 impl fmt::Debug for MintOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("MintOptions")
@@ -61,8 +58,7 @@ impl MintOptions {
         self
     }
 
-    /// Keeps keys, quotes and proofs in this folder, which is made if it is not there: a mint that is started on it again
-    /// is the same mint.
+    /// Keeps keys, quotes and proofs in this folder (made if missing): a mint started on it again is the same mint.
     #[must_use]
     pub fn folder(mut self, folder: impl Into<PathBuf>) -> Self {
         self.folder = Some(folder.into());

@@ -24,7 +24,6 @@ use crate::options::QuotePayment;
 /// For how many seconds a quote can be paid when the mint does not say.
 const USUAL_EXPIRY: u64 = 3_600;
 
-/// How often open invoices are looked at.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// The payment backend of one unit.
@@ -41,7 +40,6 @@ impl QuoteBackend {
         Self { unit, quotes, open: Arc::default(), streams: AtomicBool::new(false) }
     }
 
-    /// Whether a request is paid, as far as this backend decides it.
     fn is_paid(&self, lookup: &Lookup) -> bool {
         match &self.quotes {
             QuotePayment::Automatic => true,
@@ -55,7 +53,6 @@ impl QuoteBackend {
     }
 }
 
-/// The payment of a quote, in full.
 pub(crate) fn received(identifier: &PaymentIdentifier, amount: u64, unit: &CurrencyUnit) -> WaitPaymentResponse {
     WaitPaymentResponse {
         payment_identifier: identifier.clone(),
@@ -133,8 +130,7 @@ impl MintPayment for QuoteBackend {
         Ok(CreateIncomingPaymentResponse { request_lookup_id, request, expiry: Some(expiry), extra_json: None })
     }
 
-    /// The mint may not ask about the same quote more often than every ten seconds: what becomes paid is told by
-    /// [`wait_payment_event`](Self::wait_payment_event).
+    /// The mint asks about a quote only every ten seconds: see [`wait_payment_event`](Self::wait_payment_event).
     async fn check_incoming_payment_status(
         &self,
         payment_identifier: &PaymentIdentifier,

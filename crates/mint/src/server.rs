@@ -1,5 +1,3 @@
-//! The mint over HTTP.
-
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,9 +13,7 @@ use tokio::runtime::Handle;
 
 use crate::auth::{Requirement, require_token};
 
-/// The routes of a mint, behind the token if there is one.
-///
-/// Responses are not cached (NUT-19): a wallet that repeats a request here gets no help, as after a restart of the mint.
+/// The routes of a mint, behind the token if there is one. Responses are not cached (NUT-19).
 pub(crate) async fn routes(mint: Arc<cdk::Mint>, required: Option<Requirement>) -> anyhow::Result<Router> {
     let cache = HttpCache::new(Duration::ZERO, Duration::ZERO, None);
     let routes = cdk_axum::create_mint_router_with_custom_cache(mint, cache, vec!["bolt11".to_owned()], false).await?;
@@ -28,14 +24,12 @@ pub(crate) async fn routes(mint: Arc<cdk::Mint>, required: Option<Requirement>) 
     })
 }
 
-/// Runs a request to its end, even if its client goes away: a swap that is dropped half-way leaves its inputs pending until
-/// the mint starts again.
+/// Runs a request to its end, even if its client goes away: otherwise a swap would leave its inputs pending.
 async fn run_to_its_end(request: Request, next: Next) -> Response {
     let response = Handle::current().spawn(next.run(request)).await;
     response.unwrap_or_else(|_| StatusCode::INTERNAL_SERVER_ERROR.into_response())
 }
 
-/// Serves until it is dropped.
 pub(crate) async fn serve(listener: TcpListener, routes: Router) {
     // Without this a response that is written in two parts waits for the client's delayed acknowledgement.
     let listener = listener.tap_io(|stream| drop(stream.set_nodelay(true)));

@@ -1,5 +1,3 @@
-//! The mint's database and the seed of its keys.
-
 use std::fs;
 use std::io::{ErrorKind, Write as _};
 use std::path::Path;
@@ -10,13 +8,10 @@ use cdk::nuts::SecretKey;
 use cdk_sqlite::MintSqliteDatabase;
 use cdk_sqlite::mint::memory;
 
-/// File of the seed in the folder.
 const SEED: &str = "mint-seed";
 
-/// File of the database in the folder.
 const DATABASE: &str = "mint.sqlite";
 
-/// Length of a seed in bytes.
 const SEED_BYTES: usize = 32;
 
 /// The database and the seed in a folder, or new ones in memory.

@@ -1,5 +1,3 @@
-//! Pauses that grow exponentially.
-
 use std::time::Duration;
 
 use rand::Rng as _;

@@ -81,11 +81,8 @@ pub struct Connection {
     stream: SplitStream<Socket>,
     meter: Arc<ReadMeter>,
     timing: Timing,
-    /// Something was written that may still be in the buffer.
     unflushed: bool,
-    /// A ping is to be sent.
     ping: bool,
-    /// Whether we were reading when we last looked.
     was_reading: bool,
     received_at: Instant,
     pinged_at: Option<Instant>,

@@ -1,5 +1,3 @@
-//! Connecting to a relay.
-
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -27,7 +25,6 @@ use crate::tls::web_tls;
 /// Most addresses of one relay that are tried before a pause.
 const MAX_ATTEMPTS: usize = 4;
 
-/// How much is read from or written to the socket at a time, in bytes.
 const BUFFER_BYTES: usize = 32 * 1024;
 
 /// Why there is no connection. No variant names the relay's URL: it may hold a secret.
@@ -75,9 +72,6 @@ pub struct DialOptions<'a> {
 }
 
 /// Connects as [`open`] does, without the response to the handshake.
-///
-/// # Errors
-/// [`DialError`].
 pub async fn dial(
     url: &Url,
     options: &DialOptions<'_>,
@@ -89,9 +83,6 @@ pub async fn dial(
 /// Connects to `url` (`ws` or `wss`) at exactly one of the network addresses that the [address guard](address_guard)
 /// allows, if `admit` accepts that address too. Does not follow redirects. Also returns the relay's response to the
 /// WebSocket handshake.
-///
-/// # Errors
-/// [`DialError`].
 pub async fn open(
     url: &Url,
     options: &DialOptions<'_>,
@@ -137,7 +128,6 @@ pub async fn open(
     Ok((Connection::new(socket, meter, timing.clone(), Instant::now()), response))
 }
 
-/// The name that the relay's certificate must be for.
 fn server_name(host: &Host<&str>) -> ServerName<'static> {
     match host {
         Host::Ipv4(ip) => IpAddr::V4(*ip).into(),
@@ -163,8 +153,7 @@ async fn connect(candidates: &[SocketAddr], timing: &Timing) -> Result<(TcpStrea
     Err(failure)
 }
 
-/// Turns off Nagle's delay: messages are small and somebody waits for each. And lets the kernel notice a dead peer by
-/// itself: when there is something to send, that is sooner than our own pings.
+/// Turns off Nagle's delay, and lets the kernel notice a dead peer: when we send, that is sooner than our pings.
 fn prepare(stream: &TcpStream, timing: &Timing) -> io::Result<()> {
     stream.set_nodelay(true)?;
     let socket = SockRef::from(stream);

@@ -12,8 +12,7 @@ pub trait ByteStream: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> ByteStream for T {}
 
-/// Opens the stream to a relay, below TLS and the WebSocket. For simulations, which have no network: it replaces name
-/// resolution, the address guard and TCP.
+/// Opens the stream to a relay, below TLS and the WebSocket, for simulations without a network.
 #[async_trait]
 pub trait Dialer: Debug + Send + Sync {
     /// Connects to the host and port of `url`.

@@ -10,9 +10,7 @@
 //! Relays are untrusted input. A connection ends when a relay sends too many frames or bytes that carry no message
 //! ([`Abuse`]), sends a message too slowly, falls silent, or reads nothing.
 //!
-//! The service's relays (`usher-relays`), the Lightning backend (NIP-47, `usher-lightning`), remote signers (NIP-46,
-//! `usher-remote-signer`) and the reference wallet (`usher-sandbox`) use it. Why it is not built on a client library:
-//! `docs/adr/0002-own-relay-connection.md`.
+//! Why it is not built on a client library: `docs/adr/0002-own-relay-connection.md`.
 
 mod backoff;
 mod connection;

@@ -1,6 +1,3 @@
-//! Makes text of a relay safe for statuses and logs.
-
-/// Longest text, in characters.
 const MAX_CHARS: usize = 160;
 
 /// A relay's text as it may be shown in a status or a log: one line, at most 160 characters.

@@ -1,10 +1,8 @@
-//! Limits what a connection costs beside its messages.
+//! Limits what a connection costs beside its messages, which the code that reads them limits.
 //!
-//! The WebSocket library returns whole messages. A message that is sent in endless fragments never becomes whole, so no
-//! code above the library sees it, and TLS records that carry one byte or none do the same below it. So received bytes
-//! are counted below TLS: there may be only so many, and for so long, before the next message.
-//!
-//! Whole messages are not limited here: the code that reads them limits them.
+//! The WebSocket library returns whole messages, so endless fragments, or TLS records that carry one byte or none, are
+//! invisible above it. So received bytes are counted below TLS: there may be only so many, and for so long, before the
+//! next message.
 
 use std::io;
 use std::pin::Pin;
@@ -25,8 +23,7 @@ const CONTROL_FRAMES_PER_SECOND: f64 = 512.0;
 const CONTROL_HEADER_BYTES: u64 = 2;
 const TLS_RECORD_BYTES: u64 = 64;
 
-/// Most bytes before a message is whole, beside twice the longest message: a message in fragments or in many TLS records
-/// has more than its content.
+/// Most bytes before a message is whole, beside twice the longest message: fragments and TLS records cost extra.
 const FRAGMENT_BYTES: u64 = 64 * 1024;
 
 /// Which limit a relay exceeded.
@@ -44,7 +41,6 @@ pub enum Abuse {
 }
 
 impl Abuse {
-    /// The abuse that an error of the connection carries.
     pub(crate) fn of(error: &io::Error) -> Option<Self> {
         error.get_ref()?.downcast_ref().copied()
     }
@@ -61,7 +57,6 @@ struct Inner {
     /// Received bytes that no message or control frame accounts for yet.
     pending: u64,
     most_pending: u64,
-    /// Since when there are such bytes.
     begun: Option<Instant>,
     message_within: Duration,
 }
@@ -79,13 +74,11 @@ impl ReadMeter {
         })))
     }
 
-    /// A whole message was received, or the handshake.
     pub(crate) fn message(&self) {
         let mut inner = self.0.lock();
         (inner.pending, inner.begun) = (0, None);
     }
 
-    /// A control frame with so many bytes of content was received.
     pub(crate) fn control_frame(&self, bytes: usize, now: Instant) -> Result<(), Abuse> {
         let mut inner = self.0.lock();
         inner.pending = inner.pending.saturating_sub(bytes as u64 + inner.control_frame_bytes);

@@ -1,5 +1,3 @@
-//! The pause before the next connection to a relay.
-
 use std::time::Duration;
 
 use rand::Rng as _;
@@ -23,11 +21,9 @@ pub enum Quality {
     Abusive,
 }
 
-/// Decides on the pause before each attempt.
-///
-/// Wallets send a message once, and many relays keep no ephemeral events: what is sent while we are disconnected is lost.
-/// So the first attempt after a connection that worked is made at once, and pauses begin only when it fails. A relay that
-/// accepts connections and closes them right away gets pauses from the beginning.
+/// Decides on the pause before each attempt. What wallets send while we are disconnected may be lost, so the first
+/// attempt after a connection that worked is made at once, and pauses begin when it fails. A relay that closes
+/// connections right away gets pauses from the beginning.
 #[derive(Debug)]
 pub struct Reconnection {
     backoff: Backoff,

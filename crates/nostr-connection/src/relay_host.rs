@@ -1,6 +1,4 @@
-//! At whose host a relay is, and how often relays that users name are connected to there.
-//!
-//! Anybody can name relays that do not exist, at somebody else's host, and there must be few connections to it.
+//! At whose host a relay is, and how often relays that users name, which may not exist, are connected to there.
 
 use std::net::{IpAddr, Ipv6Addr};
 use std::num::NonZeroUsize;
@@ -21,13 +19,11 @@ const SHARED_SECOND_LEVEL: [&str; 15] =
 /// Sites whose openings are counted: those at which relays were opened last.
 const SITES: usize = 4096;
 
-/// Relays opened at one site (for a plain address, at the relay itself) at once, and more each second: users who name
-/// relays that do not exist must not make us connect to somebody's host all day.
+/// Relays opened at one site (for a plain address, at the relay) at once, and more each second: anybody can name hosts.
 const OPENINGS: u32 = 32;
 const OPENINGS_PER_SECOND: f64 = 0.5;
 
-/// Who runs the relay, as far as its name shows: the registered domain, or the network address. Without the list of
-/// public suffixes this is a guess on the safe side: customers of one hosting provider may count as one.
+/// The registered domain, guessed without the public suffix list, or the network address: who runs the relay.
 pub fn site(url: &Url) -> String {
     let name = match url.host().unwrap_or(Host::Domain("")) {
         Host::Domain(name) => name.trim_end_matches('.'),
@@ -88,8 +84,7 @@ impl Openings {
         self.bucket(url, now).try_take(now)
     }
 
-    /// Counts a connection to this network address for the site of this relay, and says whether there may be one: any number of
-    /// names of one site may lead to one address.
+    /// Counts a connection to this network for the relay's site, where many names may lead; whether there may be one.
     pub fn take_at(&mut self, network: IpAddr, url: &Url) -> bool {
         let now = Instant::now();
         self.keyed(format!("{network} {}", site(url)), now).take(now)

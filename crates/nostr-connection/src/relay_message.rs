@@ -1,7 +1,4 @@
-//! Messages from relays (NIP-01, NIP-42), parsed without copying.
-//!
-//! The `nostr` crate first parses a message into a tree of values. Most messages of a flood, and copies from several
-//! relays, are refused by the head of the event, so only the head is parsed, and in place.
+//! Messages from relays (NIP-01, NIP-42), parsed without copying; of events only the head, by which most are refused.
 
 use std::borrow::Cow;
 use std::fmt;

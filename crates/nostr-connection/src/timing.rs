@@ -1,5 +1,3 @@
-//! Time limits of a connection.
-
 use std::time::Duration;
 
 /// Time limits of a connection to a relay, and the pauses between connections.
@@ -11,29 +9,24 @@ pub struct Timing {
     pub connect: Duration,
     /// For TLS and the WebSocket handshake together. Default 10 s.
     pub handshake: Duration,
-    /// The first pause before connecting again. It doubles with each failure and is shortened by a random 0 to 50 %, so
-    /// that many clients do not return at the same moment. Default 0.8 s.
+    /// The first pause before connecting again; it doubles with each failure, less a random 0 to 50 %. Default 0.8 s.
     pub reconnect_first: Duration,
     /// The longest pause before connecting again. Default 60 s.
     pub reconnect_longest: Duration,
-    /// After a connection that worked, the first new attempt is made within this time, at a random moment: messages sent
-    /// meanwhile are lost on relays that keep no ephemeral events. Default 100 ms. At most thirty such attempts a minute
-    /// are made at a relay; further ones wait for the ordinary pause.
+    /// Within this time after a connection that worked, the first new attempt is made: messages sent meanwhile may be
+    /// lost. Default 100 ms. At most thirty such attempts a minute are made; further ones wait for the ordinary pause.
     pub reconnect_at_once: Duration,
-    /// A connection that lasted this long and received something useful has worked: pauses start again from the first.
-    /// After a shorter one, such as at a relay that closes each connection at once, they grow. Default 1 s.
+    /// A connection that lasted this long and received something useful has worked: pauses start anew. Default 1 s.
     pub worked_after: Duration,
     /// A connection that lasted this long and received something useful is healthy. Default 30 s.
     pub healthy_after: Duration,
-    /// When nothing was received for this long, a WebSocket ping is sent. Default 30 s: below the minute after which
-    /// common proxies and NATs drop an idle connection.
+    /// After this long without data, a ping is sent. Default 30 s: common proxies drop connections idle for a minute.
     pub ping_after: Duration,
     /// When nothing was received for this long after a ping, the connection is dead. Default 20 s.
     pub pong_within: Duration,
     /// How long a message may take from its first byte to its last. Default 60 s.
     pub message_within: Duration,
-    /// When the socket accepted nothing for this long although there was something to send, the connection is dead.
-    /// Default 20 s.
+    /// When the socket took nothing of what we had to send for this long, the connection is dead. Default 20 s.
     pub write_within: Duration,
 }
 

@@ -1,5 +1,3 @@
-//! TLS as browsers use it.
-
 use std::sync::{Arc, LazyLock};
 
 use rustls::ClientConfig;

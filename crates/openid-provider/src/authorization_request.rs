@@ -73,7 +73,6 @@ impl From<Repeated> for OAuthError {
 }
 
 impl AuthorizationRequest {
-    /// The response's address and what it says; the rest of the request is not read yet.
     pub(crate) fn empty(client: &Client, redirect_uri: &str, parameters: &Parameters) -> Self {
         let state = parameters.get("state").ok().flatten().filter(|state| is_fit(state));
         Self {
@@ -86,7 +85,6 @@ impl AuthorizationRequest {
         }
     }
 
-    /// Reads the rest.
     pub(crate) fn read(mut self, client: &Client, parameters: &Parameters) -> Result<(Self, Interaction), OAuthError> {
         for (name, error) in [
             ("request", OAuthError::new("request_not_supported", "request objects are not supported")),

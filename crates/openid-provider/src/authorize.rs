@@ -60,9 +60,7 @@ pub(crate) async fn by_get(
     }
 }
 
-/// `POST /oauth/authorize`
-///
-/// The form of another site comes without cookies (`SameSite=Lax`): it becomes a GET, which has them.
+/// `POST /oauth/authorize`. The form of another site has no cookies (`SameSite=Lax`): it becomes a GET, which has them.
 pub(crate) async fn by_post(State(provider): State<SharedProvider>, headers: HeaderMap, body: Bytes) -> Response {
     match Parameters::form(&headers, &body) {
         Some(parameters) => redirect::to(&format!("{}?{}", provider.path("/oauth/authorize"), parameters.to_query())),
@@ -114,7 +112,6 @@ impl Provider {
         }
     }
 
-    /// The user has logged in before.
     async fn with_session(
         &self,
         request: AuthorizationRequest,
@@ -182,7 +179,6 @@ impl Provider {
         }))
     }
 
-    /// A new code, and its record.
     pub(crate) fn new_code(
         &self,
         request: &AuthorizationRequest,
@@ -197,7 +193,6 @@ impl Provider {
         (secret, record)
     }
 
-    /// Uses the record of a request; an error when another step has used it.
     pub(crate) async fn consume(
         &self,
         id: OpenIdRecordId,
@@ -226,7 +221,6 @@ impl Provider {
         self.store.use_openid_record(OpenIdStep { id, at: self.clock.now(), grace, add, consent }).await
     }
 
-    /// Where the user is asked to agree.
     pub(crate) fn consent_address(&self, secret: &str) -> String {
         format!("{}?request={secret}", self.path("/oauth/consent"))
     }

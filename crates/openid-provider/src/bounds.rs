@@ -1,11 +1,9 @@
 //! What anybody can make the provider store, and which of it goes when it is too much.
 //!
-//! Anybody can begin a login, and anybody with a key that they have made themselves can complete as many as they like. So what is
-//! stored takes no more than a number of bytes in all, and each address has a part of these. Beyond that the oldest goes: first
-//! what was used, then what was not; of the same address, and when all is taken, of the address that has the most. A login whose
-//! user is at it stays: when there is nothing else, the newcomer is refused. The store counts, so it is the same after a restart.
-//!
-//! How many logins may be open in which nobody has named a key is bounded by the engine, to as many as have room here.
+//! Anybody with a key of their own can complete as many logins as they like. So what is stored is bounded, in all and
+//! for each address. Beyond that the oldest goes: first what was used, then what was not; of the same address, and when
+//! all is taken, of the address that has the most. A login whose user is at it stays: when there is nothing else, the
+//! newcomer is refused. Logins in which nobody has named a key are bounded by the engine.
 
 use usher_engine::ports::{NewOpenIdConsent, OpenIdConsent, OpenIdQuota, OpenIdRecord, StoreError};
 
@@ -30,7 +28,6 @@ const ROW_BYTES: u64 = 512;
 /// What the login of a request takes in the database.
 const LOGIN_BYTES: u64 = 3072;
 
-/// Records looked at in one round.
 const BATCH: usize = 64;
 
 /// The part of `most` that the visitor who is listed under this text may have. Who comes over loopback may be anybody.
@@ -39,7 +36,6 @@ fn part(visitor: &str, most: u64) -> u64 {
 }
 
 impl Content {
-    /// What it counts towards.
     pub(crate) const fn quota(&self) -> OpenIdQuota {
         match self {
             Self::Login { .. } | Self::Consent { .. } | Self::Code { .. } => OpenIdQuota::Requests,
@@ -47,14 +43,12 @@ impl Content {
         }
     }
 
-    /// What it counts as, when it is stored as this text.
     pub(crate) fn bytes(&self, data: &str) -> u64 {
         let login = if matches!(self, Self::Login { .. }) { LOGIN_BYTES } else { 0 };
         ROW_BYTES + login + data.len() as u64
     }
 }
 
-/// A consent, with the bounds that it is stored under.
 pub(crate) fn bounded(consent: OpenIdConsent, visitor: &str) -> NewOpenIdConsent {
     let most = |most: u64| usize::try_from(most).unwrap_or(usize::MAX);
     NewOpenIdConsent {
@@ -66,7 +60,6 @@ pub(crate) fn bounded(consent: OpenIdConsent, visitor: &str) -> NewOpenIdConsent
 }
 
 impl Provider {
-    /// Stores a record, if there is room for it.
     pub(crate) async fn add(&self, record: OpenIdRecord) -> Result<bool, StoreError> {
         let has_room = self.make_room(record.quota, &record.visitor, record.bytes).await?;
         if has_room {
@@ -75,9 +68,8 @@ impl Provider {
         Ok(has_room)
     }
 
-    /// Removes what is too much of one quota, before records of this visitor with so many bytes are added. Not afterwards: a browser
-    /// that disconnects in between would leave it undone. So those that others add at this moment may be too many. Returns whether
-    /// there is room.
+    /// Removes what is too much of one quota, before records of this visitor with so many bytes are added: a browser
+    /// that disconnects could leave it undone afterwards. Returns whether there is room.
     pub(crate) async fn make_room(&self, quota: OpenIdQuota, visitor: &str, coming: u64) -> Result<bool, StoreError> {
         let (most, turn) = match quota {
             OpenIdQuota::Requests => (MOST_REQUESTS, &self.making_room_for_requests),

@@ -8,14 +8,11 @@ use tokio_util::sync::CancellationToken;
 use crate::bounds::login_of;
 use crate::provider::SharedProvider;
 
-/// How often.
 const EVERY: Duration = Duration::from_secs(600);
 /// For how long records stay after they have expired: a code that is used again within this time still revokes its tokens.
 const KEPT: Duration = Duration::from_secs(3600);
-/// Most records of one transaction.
 const BATCH: usize = 1000;
 
-/// Runs until `stop`.
 pub(crate) async fn run(provider: SharedProvider, stop: CancellationToken) {
     let clock = Arc::clone(&provider.clock);
     loop {

@@ -41,10 +41,8 @@ impl Client {
         self.require_pkce || self.secret.is_none()
     }
 
-    /// Whether users may be sent back to this address.
-    ///
-    /// A public client on the user's device listens on a port that it cannot know before: on loopback it may be any (RFC 8252
-    /// section 7.3). Everything else is compared character by character.
+    /// Whether users may be sent back to this address: compared character by character, but for the port of a public
+    /// client on loopback, which it cannot know before (RFC 8252 section 7.3).
     pub(crate) fn may_redirect_to(&self, uri: &str) -> bool {
         let is_known = self.redirect_uris.iter().any(|known| known == uri);
         is_known
@@ -73,9 +71,7 @@ impl Client {
     }
 }
 
-/// The secret of a confidential client: 32 to 128 characters of `A-Z a-z 0-9 _ -`.
-///
-/// No others, because libraries differ in how they encode reserved characters in HTTP Basic authentication.
+/// The secret of a confidential client: 32 to 128 characters of `A-Z a-z 0-9 _ -`. Libraries encode others differently.
 #[derive(Clone)]
 pub struct ClientSecret(SecretString);
 

@@ -13,7 +13,6 @@ use crate::client::Client;
 use crate::parameters::Parameters;
 use crate::provider::Provider;
 
-/// Why a client is refused.
 pub(crate) enum Refused {
     /// 400.
     Request(OAuthError),
@@ -28,7 +27,6 @@ impl From<OAuthError> for Refused {
 }
 
 impl Provider {
-    /// The client that sends a request.
     pub(crate) fn authenticate<'a>(
         &'a self,
         headers: &HeaderMap,

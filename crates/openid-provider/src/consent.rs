@@ -17,10 +17,8 @@ use crate::records::{self, Content, Found, User};
 
 const DENIED: OAuthError = OAuthError::new("access_denied", "the user has not agreed");
 
-/// A question that this browser may answer.
 struct Question {
     id: OpenIdRecordId,
-    /// Who has begun the request.
     visitor: String,
     request: AuthorizationRequest,
     user: User,
@@ -65,7 +63,6 @@ impl Provider {
         }
     }
 
-    /// Where the browser goes after the decision.
     async fn decided(&self, parameters: &Parameters, headers: &HeaderMap) -> Result<String, PageError> {
         let secret = parameters.get("request").ok().flatten().unwrap_or_default();
         let Question { id, visitor, request, user } = self.question(secret, headers).await?;

@@ -18,12 +18,10 @@ use crate::provider::{Provider, SharedProvider};
 use crate::redirect;
 use crate::session::Session;
 
-/// What a client wants.
 struct LogoutRequest<'a> {
     client: Option<&'a Client>,
     /// The main key in hex of the user who is to be logged out, by an ID token.
     subject: Option<String>,
-    /// Where the user goes then.
     target: Option<String>,
 }
 
@@ -37,9 +35,7 @@ pub(crate) async fn by_get(
     provider.end_session(&parameters, &headers).await.unwrap_or_else(|error| provider.error_page(&headers, error))
 }
 
-/// `POST /oauth/end-session`, also of the page that asks.
-///
-/// Without the confirmation, it becomes a GET.
+/// `POST /oauth/end-session`, also of the page that asks. Without the confirmation, it becomes a GET.
 pub(crate) async fn by_post(State(provider): State<SharedProvider>, headers: HeaderMap, body: Bytes) -> Response {
     let Some(parameters) = Parameters::form(&headers, &body) else {
         return provider.error_page(&headers, PageError::Request);

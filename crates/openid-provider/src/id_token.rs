@@ -48,7 +48,6 @@ impl Provider {
     }
 }
 
-/// Whom an `id_token_hint` is about.
 pub(crate) struct Hint {
     pub(crate) subject: String,
     pub(crate) client_id: String,

@@ -93,9 +93,6 @@ pub struct SigningKeys {
 
 impl SigningKeys {
     /// Reads the keys, and makes those that are missing.
-    ///
-    /// # Errors
-    /// [`OpenIdKeyError`].
     pub async fn load(store: Arc<dyn OpenIdStore>, clock: Arc<dyn Clock>) -> Result<Self, OpenIdKeyError> {
         let stored: Vec<StoredKey> = match store.setting(SETTING).await? {
             None => Vec::new(),
@@ -184,7 +181,6 @@ impl SigningKeys {
         json!({ "keys": published.map(|key| &key.jwk).collect::<Vec<_>>() })
     }
 
-    /// Signs claims: a JWT (RFC 7519).
     pub(crate) fn sign(&self, algorithm: Algorithm, claims: &Value) -> Result<String, OpenIdKeyError> {
         let keys = Arc::clone(&self.keys.read());
         let key = keys.iter().find(|key| key.stored.algorithm == algorithm && key.stored.is_current());
@@ -231,7 +227,6 @@ impl SigningKeys {
         serde_json::from_slice(&BASE64URL.decode(claims).ok()?).ok()
     }
 
-    /// Makes keys of these algorithms and stores them before the others.
     async fn replace(&self, make: Vec<Algorithm>, others: Vec<StoredKey>) -> Result<(), OpenIdKeyError> {
         let now = self.clock.now();
         // Takes a fifth of a second, for RSA.
@@ -255,7 +250,6 @@ impl SigningKeys {
 }
 
 impl StoredKey {
-    /// Whether it signs.
     const fn is_current(&self) -> bool {
         self.retired_at.is_none()
     }

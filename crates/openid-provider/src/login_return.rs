@@ -62,7 +62,6 @@ impl Provider {
         Ok(response)
     }
 
-    /// Ends a request with an error for the client.
     pub(crate) async fn refuse(
         &self,
         id: OpenIdRecordId,
@@ -73,7 +72,6 @@ impl Provider {
         Ok(redirect::to(&self.address_with_error(request, error)))
     }
 
-    /// Makes a session, and a code or the question of consent.
     async fn logged_in(
         &self,
         id: OpenIdRecordId,

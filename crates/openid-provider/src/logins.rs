@@ -5,33 +5,21 @@ use http::HeaderMap;
 use usher_engine::{UnixMillis, Visitor};
 use usher_protocol::PublicKey;
 
-/// Begins logins and knows their outcomes.
-///
-/// A login is bound to the browser that begins it, by a cookie of its own: whoever sends their login page to somebody else
-/// gets nothing of what that person does there (session fixation).
+/// Begins logins and knows their outcomes. A login is bound by a cookie to the browser that begins it: otherwise
+/// whoever sends their login page to somebody else would be logged in as that person (session fixation).
 #[async_trait]
 pub trait Logins: Send + Sync {
     /// Begins a login for the browser that sends these headers. It is durable when this returns. Another login that nobody has
     /// used may have ended for it.
-    ///
-    /// # Errors
-    /// [`LoginError`].
     async fn begin(&self, login: BeginLogin, headers: &HeaderMap) -> Result<LoginStarted, LoginError>;
 
-    /// Whether the user of a login is at it: its page waits over an open connection or was seen a moment ago, or somebody has
-    /// named a key.
+    /// Whether the user of a login is at it: its page waits or was just seen, or somebody has named a key.
     fn is_in_use(&self, login_id: &str) -> bool;
 
     /// Removes a login, also one that has not ended: nobody asks for its outcome any more.
-    ///
-    /// # Errors
-    /// [`LoginError`].
     async fn forget(&self, login_id: &str) -> Result<(), LoginError>;
 
     /// The outcome of a login, for the browser that sends these headers.
-    ///
-    /// # Errors
-    /// [`LoginError`].
     async fn outcome(&self, login_id: &str, headers: &HeaderMap) -> Result<LoginOutcome, LoginError>;
 }
 

@@ -1,6 +1,4 @@
-//! The pages: the question of consent, the question whether to log out, and errors.
-//!
-//! They have the layout of `crates/pages`, which serves the style sheet.
+//! The pages: consent, log-out and errors, in the layout of `crates/pages`, which serves the style sheet.
 
 use askama::Template;
 use axum::response::{Html, IntoResponse as _, Response};
@@ -37,20 +35,15 @@ pub(crate) const HEADERS: [(HeaderName, HeaderValue); 6] = [
     (HeaderName::from_static("cross-origin-opener-policy"), HeaderValue::from_static("same-origin")),
 ];
 
-/// What a user is shown when there is no client to tell.
 #[derive(Debug)]
 pub(crate) enum PageError {
-    /// The request cannot be understood.
     Request,
-    /// There is no such client.
     Client,
-    /// The address to lead the user back to is not one of the client's.
     RedirectUri,
     /// The request is over, or never was. If it is known, the page leads on to its app.
     Over(Option<Box<AuthorizationRequest>>),
     /// Another browser has begun it.
     OtherBrowser,
-    /// The store failed.
     Unavailable(Box<dyn std::error::Error + Send + Sync>),
 }
 
@@ -110,7 +103,6 @@ struct MessagePage<'a> {
 }
 
 impl Provider {
-    /// Says what went wrong.
     pub(crate) fn error_page(&self, headers: &HeaderMap, error: PageError) -> Response {
         let texts = texts(headers);
         let (status, message) = match error {
@@ -142,13 +134,11 @@ impl Provider {
         render(StatusCode::NOT_FOUND, &page)
     }
 
-    /// Says that the user is logged out.
     pub(crate) fn logged_out_page(&self, headers: &HeaderMap) -> Response {
         let texts = texts(headers);
         self.message_page(StatusCode::OK, texts, &texts.logged_out)
     }
 
-    /// Asks whether the client may learn what it wants.
     pub(crate) fn consent_page(
         &self,
         headers: &HeaderMap,
@@ -188,7 +178,6 @@ impl Provider {
         )
     }
 
-    /// Asks whether to log out.
     pub(crate) fn logout_page(
         &self,
         headers: &HeaderMap,

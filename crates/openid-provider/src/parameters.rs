@@ -1,5 +1,3 @@
-//! The parameters of a request: a query, or a form.
-
 use http::HeaderMap;
 use http::header::CONTENT_TYPE;
 
@@ -15,7 +13,6 @@ pub(crate) struct Parameters(Vec<(String, String)>);
 pub(crate) struct Repeated(pub(crate) &'static str);
 
 impl Parameters {
-    /// Reads a query or a form.
     pub(crate) fn parse(encoded: &[u8]) -> Self {
         let pairs = form_urlencoded::parse(encoded).into_owned().filter(|(_, value)| !value.is_empty());
         Self(pairs.take(MAX_PARAMETERS).collect())
@@ -27,7 +24,6 @@ impl Parameters {
         media_type.eq_ignore_ascii_case("application/x-www-form-urlencoded").then(|| Self::parse(body))
     }
 
-    /// The value of a parameter.
     pub(crate) fn get(&self, name: &'static str) -> Result<Option<&str>, Repeated> {
         let mut values = self.0.iter().filter(|(found, _)| found == name).map(|(_, value)| value.as_str());
         match (values.next(), values.next()) {
@@ -36,7 +32,6 @@ impl Parameters {
         }
     }
 
-    /// The parameters as a query.
     pub(crate) fn to_query(&self) -> String {
         form_urlencoded::Serializer::new(String::new()).extend_pairs(&self.0).finish()
     }

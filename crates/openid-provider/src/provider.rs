@@ -1,5 +1,3 @@
-//! The provider as its handlers see it: its options and its parts.
-
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -43,7 +41,6 @@ pub struct OpenIdParts {
     pub randomness: Arc<dyn Randomness>,
 }
 
-/// The provider as its handlers see it.
 pub(crate) type SharedProvider = Arc<Provider>;
 
 pub(crate) struct Provider {
@@ -68,7 +65,6 @@ pub(crate) struct Provider {
 }
 
 impl Provider {
-    /// A path of the provider as browsers know it.
     pub(crate) fn path(&self, path: &str) -> String {
         format!("{}{path}", self.base)
     }

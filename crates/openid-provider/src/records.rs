@@ -28,17 +28,14 @@ const MAX_SECRET_CHARS: usize = 64;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub(crate) enum Content {
-    /// A request whose user logs in.
     Login {
         request: AuthorizationRequest,
         login_id: String,
-        /// The address of the login page.
         page_url: String,
         /// The main key in hex of the only user who may log in (`id_token_hint`); none: anybody may.
         #[serde(default)]
         expected: Option<String>,
     },
-    /// A request whose user is asked to agree.
     Consent {
         request: AuthorizationRequest,
         /// The hash of the session's secret, in hex: only the browser that has logged in can agree.
@@ -51,22 +48,19 @@ pub(crate) enum Content {
     Code { grant: Grant, request: AuthorizationRequest },
     /// An access token.
     AccessToken(Grant),
-    /// A refresh token.
+    /// Each use makes a new one.
     RefreshToken(Grant),
 }
 
-/// A user who has logged in.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct User {
     /// The main key in hex.
     pub(crate) subject: String,
-    /// How the user logged in.
     pub(crate) method: String,
     /// When, in Unix seconds.
     pub(crate) auth_time: u64,
 }
 
-/// What a client may do for a user.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Grant {
     pub(crate) client_id: String,
@@ -76,21 +70,17 @@ pub(crate) struct Grant {
 }
 
 impl Grant {
-    /// Whether it includes this scope.
     pub(crate) fn has(&self, scope: &str) -> bool {
         self.scopes.split(' ').any(|granted| granted == scope)
     }
 }
 
-/// A record that was found by its secret.
 pub(crate) struct Found {
     pub(crate) id: OpenIdRecordId,
-    /// Who has caused it.
     pub(crate) visitor: String,
     pub(crate) grant_id: Option<OpenIdGrantId>,
     pub(crate) content: Content,
     pub(crate) used: bool,
-    /// Whether its time is over.
     pub(crate) expired: bool,
 }
 
@@ -102,7 +92,6 @@ impl Secret {
         &self.0
     }
 
-    /// What the store knows it by.
     pub(crate) fn id(&self) -> OpenIdRecordId {
         record_id(&self.0)
     }
@@ -113,7 +102,6 @@ pub(crate) fn record_id(secret: &str) -> OpenIdRecordId {
     OpenIdRecordId(Sha256::digest(secret).into())
 }
 
-/// An id in hex.
 pub(crate) fn hex(id: OpenIdRecordId) -> String {
     id.0.iter().map(|byte| format!("{byte:02x}")).collect()
 }
@@ -126,7 +114,6 @@ impl Provider {
         Secret(BASE64URL.encode(bytes))
     }
 
-    /// A new grant.
     pub(crate) fn new_grant_id(&self) -> OpenIdGrantId {
         let mut bytes = [0; 16];
         self.randomness.fill(&mut bytes);
@@ -159,10 +146,7 @@ impl Provider {
         }
     }
 
-    /// The record that this secret finds.
-    ///
-    /// # Errors
-    /// When it cannot be read.
+    /// The record that this secret finds; an error when it cannot be read.
     pub(crate) async fn find(&self, secret: &str) -> Result<Option<Found>, StoreError> {
         if secret.len() > MAX_SECRET_CHARS {
             return Ok(None);
@@ -175,13 +159,11 @@ impl Provider {
         Ok(Some(Found { id, visitor, grant_id: grant, content, used, expired }))
     }
 
-    /// The current time in Unix seconds.
     pub(crate) fn now_secs(&self) -> u64 {
         self.clock.now().secs()
     }
 }
 
-/// `at` in whole Unix seconds.
 pub(crate) const fn secs(at: UnixMillis) -> u64 {
     at.secs()
 }

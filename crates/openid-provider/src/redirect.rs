@@ -21,12 +21,10 @@ pub(crate) fn to(address: &str) -> Response {
 }
 
 impl Provider {
-    /// Where an authorization response with a code leads.
     pub(crate) fn address_with_code(&self, request: &AuthorizationRequest, code: &str) -> String {
         self.address(request, &[("code", code)])
     }
 
-    /// Where an authorization response with an error leads.
     pub(crate) fn address_with_error(&self, request: &AuthorizationRequest, error: OAuthError) -> String {
         self.address(request, &[("error", error.error), ("error_description", error.description)])
     }

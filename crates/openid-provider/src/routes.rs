@@ -26,9 +26,6 @@ pub struct OpenIdProvider(pub(crate) SharedProvider);
 
 impl OpenIdProvider {
     /// Reads the signing keys, or makes them, and begins to remove expired records.
-    ///
-    /// # Errors
-    /// [`OpenIdKeyError`].
     pub async fn start(
         options: OpenIdOptions,
         parts: OpenIdParts,

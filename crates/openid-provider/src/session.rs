@@ -17,7 +17,6 @@ const COOKIE_NAME: &str = "__Host-usher_session";
 /// Its name without TLS, on this machine.
 const PLAIN_COOKIE_NAME: &str = "usher_session";
 
-/// A session that is valid now.
 pub(crate) struct Session {
     pub(crate) id: OpenIdRecordId,
     /// What the page that asks whether to log out sends back: no other site can know it.
@@ -42,17 +41,14 @@ impl Provider {
         self.record(secret, &Content::Session(user.clone()), self.options.session_ttl, visitor)
     }
 
-    /// Gives the browser a session.
     pub(crate) fn set_session(&self, response: &mut Response, secret: &Secret) {
         self.set_cookie(response, secret.expose(), self.options.session_ttl.as_secs());
     }
 
-    /// Takes the session from the browser.
     pub(crate) fn clear_session(&self, response: &mut Response) {
         self.set_cookie(response, "", 0);
     }
 
-    /// The cookie's name, and the attribute that it needs.
     fn session_cookie(&self) -> (&'static str, &'static str) {
         if self.options.issuer.starts_with("https://") { (COOKIE_NAME, "; Secure") } else { (PLAIN_COOKIE_NAME, "") }
     }

@@ -64,8 +64,7 @@ pub enum InvoiceError {
     /// It is longer than [`MAX_INVOICE_BYTES`].
     #[error("is longer than {MAX_INVOICE_BYTES} bytes")]
     TooLong,
-    /// It is no BOLT 11 invoice, its checksum or signature is wrong, a required field is missing, or its amount cannot
-    /// be paid.
+    /// No BOLT 11 invoice, a wrong checksum or signature, a missing field, or an amount that cannot be paid.
     #[error("is not a valid BOLT 11 invoice")]
     Invalid,
     /// It is for a network nobody here knows.
@@ -234,7 +233,6 @@ mod tests {
         assert_eq!(serde_json::from_str::<Invoice>(&json).unwrap(), coffee);
     }
 
-    /// An invoice as the coffee's, but for this change, signed anew.
     fn changed(change: impl FnOnce(&mut RawBolt11Invoice)) -> String {
         let mut raw = COFFEE.parse::<SignedRawBolt11Invoice>().unwrap().into_parts().0;
         change(&mut raw);

@@ -1,10 +1,8 @@
 //! Calendars of subscriptions (docs/protocol.md, Payments).
 //!
-//! A service sends one of eight plain words. Deployed wallets send them back expanded, in the calendar form of systemd:
-//! `[weekdays ]year-month-day hour:minute:second[ timezone]` with fields `*`, `a`, `a..b`, `a..b/step` and lists of
-//! these, with or without leading zeros. Whatever means the same is the same here: the eight are recognised in every
-//! spelling, and anything else is brought into one normal spelling. Times are UTC unless a time zone of the IANA database
-//! is named; a name that is not in it is refused, because no due date could be computed.
+//! A service sends one of eight plain words. Deployed wallets send them back expanded, in systemd's form `[weekdays
+//! ]year-month-day hour:minute:second[ timezone]` with fields `*`, `a`, `a..b`, `a..b/step` and lists of these. Each
+//! text is brought into one normal spelling. Times are UTC unless a time zone of the IANA database is named.
 
 mod expression;
 mod field;
@@ -75,13 +73,12 @@ impl Calendar {
         WORDS.iter().find(|(calendar, _, _)| calendar == self).map(|(_, word, _)| *word)
     }
 
-    /// The first occurrence strictly after `from`, both in Unix seconds; none when there is no further one before the
-    /// year 2200.
+    /// The first occurrence strictly after `from`, both in Unix seconds; `None` when there is none before the year
+    /// 2200.
     ///
-    /// An occurrence is an instant at which the wall clock of the calendar's time zone shows a time that the fields allow.
-    /// A day that a month does not have is passed over: `*-*-31` falls on seven days a year, `*-02-29` on leap years only.
-    /// So is, as in systemd, a time that is left out when clocks are put forward. A time that comes twice when they are
-    /// put back counts once, the first time.
+    /// An occurrence is an instant at which the wall clock of the time zone shows an allowed time. Days that a month
+    /// does not have are skipped and, as in systemd, times left out when clocks are put forward. A time that comes
+    /// twice when they are put back counts once, the first time.
     pub fn next_after(&self, from: u64) -> Option<u64> {
         wall_clock::next_after(&Fields::parse(self.expanded())?, from)
     }
@@ -122,7 +119,6 @@ impl FromStr for Calendar {
     }
 }
 
-/// The plain word where there is one, else the normal spelling.
 impl fmt::Display for Calendar {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.word().unwrap_or_else(|| self.expanded()))

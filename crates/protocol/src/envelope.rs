@@ -8,9 +8,7 @@ use nostr::secp256k1::rand::rngs::OsRng;
 use nostr::secp256k1::rand::{self, CryptoRng, RngCore};
 use nostr::{Event, EventBuilder, EventId, Keys, Kind, PublicKey, SECP256K1, Tag, Timestamp};
 
-/// Largest `content` of an inbound event that is looked at, in bytes.
-///
-/// Relays commonly cap a whole event at 64 KiB; base64 of the largest NIP-44 v2 payload (65,603 bytes) is 87,472.
+/// Largest `content` of an inbound event, in bytes: base64 of the largest NIP-44 v2 payload has 87,472.
 pub const MAX_CONTENT_BYTES: usize = 88 * 1024;
 
 /// Longest plaintext that can be sealed, in bytes: the most that NIP-44 v2's padding and two-byte length can hold.
@@ -52,11 +50,9 @@ pub struct Contents<'a> {
     pub created_at: u64,
 }
 
-/// Makes the event that carries `plaintext` from `sender` to `recipient`, another one each time.
-///
-/// `participants` are all keys of the far side (main key and known subkeys): each becomes a `p` tag, the same on every
-/// copy. `replies_to` becomes an `e` tag and a `d` tag: only subkey proofs use it, whose kind is addressable, and some relays
-/// refuse such an event without a `d` tag. `created_at` is Unix seconds.
+/// Makes the event that carries `plaintext` from `sender` to `recipient`, another one each time, at `created_at` (Unix
+/// seconds). `participants`, all keys of the far side, become `p` tags. `replies_to` becomes an `e` and a `d` tag: only
+/// subkey proofs use it, whose kind is addressable, and some relays refuse those without a `d` tag.
 ///
 /// # Errors
 /// [`EnvelopeError::Unencryptable`] when the plaintext is empty or over [`MAX_PLAINTEXT_BYTES`].
@@ -73,11 +69,10 @@ pub fn seal(
     seal_with(sender, conversation, &contents, replies_to, &mut OsRng)
 }
 
-/// Makes the event that carries these contents: the same event, byte for byte, whenever it is made of the same contents.
+/// Makes the event of these contents, the same byte for byte each time: wallets know repetitions by the event's id.
 ///
-/// Wallets know a repeated message by its event's id. The nonce of the encryption is derived from the contents and the conversation
-/// key, which nobody else knows: contents that differ in anything never share one, so it is as good as a random nonce,
-/// and all that equal events tell is that they are equal.
+/// The nonce is derived from the contents and the conversation key, so that different contents never share one, and
+/// nobody else can tell it from a random one.
 ///
 /// # Errors
 /// As [`seal`].
@@ -109,8 +104,7 @@ fn seal_with<R: RngCore + CryptoRng>(
         .map_err(|_| EnvelopeError::Unsignable)
 }
 
-/// Bytes that are the same for the same contents, and that nobody can tell from random ones without the conversation key:
-/// HMAC-SHA256 blocks in counter mode.
+/// Pseudorandom bytes of the contents, by the conversation key: HMAC-SHA256 blocks in counter mode.
 struct Derived {
     key: HmacEngine<sha256::Hash>,
     block: [u8; 32],
@@ -199,9 +193,7 @@ pub fn open(conversation: &ConversationKey, event: &Event) -> Result<String, Env
     String::from_utf8(plain).map_err(|_| EnvelopeError::NotText)
 }
 
-/// The event that `event` refers to: its first `e` tag that holds an event id.
-///
-/// Looks at the first 64 tags: our own events have a handful, and events of unknown peers can have thousands.
+/// The event that `event` refers to: the first `e` tag with an event id among its first 64 tags.
 pub fn replies_to(event: &Event) -> Option<EventId> {
     event.tags.iter().take(64).find_map(|tag| match tag.as_slice() {
         [name, id, ..] if name == "e" => EventId::from_hex(id).ok(),

@@ -29,14 +29,12 @@ pub const MAX_URL_BYTES: usize = 4608;
 /// Most relays a URL may name.
 pub const MAX_RELAYS: usize = 16;
 
-/// Longest scheme, in bytes.
 const MAX_SCHEME_BYTES: usize = 64;
 
 /// All but RFC 3986's unreserved characters.
 const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-/// A handshake URL. `Display` writes it out; `Debug` omits the token, because anybody who has it can reply in the user's
-/// place.
+/// A handshake URL. `Debug` omits the token: anybody who has it can reply in the user's place.
 #[derive(Clone, PartialEq, Eq)]
 pub struct HandshakeUrl {
     /// The scheme, without `://`.
@@ -161,7 +159,6 @@ impl FromStr for HandshakeUrl {
     }
 }
 
-/// The values of the known parameters, still encoded.
 #[derive(Default)]
 struct Parameters<'a> {
     relays: Option<&'a str>,
@@ -230,10 +227,8 @@ fn decode(value: &str) -> Result<String, HandshakeUrlError> {
     percent_decode_str(value).decode_utf8().map(String::from).map_err(|_| HandshakeUrlError::NotText)
 }
 
-/// Decodes a token that was sent percent-encoded. Accepts hexadecimal digits in either case, unnecessary encoding, and
-/// characters that should have been encoded. `None` if nothing in it is encoded, or the result is not text.
-///
-/// Deployed wallets send the token so (docs/protocol.md, Key handshake).
+/// Decodes a token that was sent percent-encoded, as deployed wallets do (docs/protocol.md, Key handshake), with digits
+/// in either case and unnecessary encoding. `None` if nothing in it is encoded, or the result is not text.
 pub fn decode_token(sent: &str) -> Option<String> {
     decode(sent).ok().filter(|token| token != sent)
 }

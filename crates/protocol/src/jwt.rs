@@ -1,7 +1,5 @@
-//! JSON Web Tokens over Nostr keys (docs/api.md, JWTs): ES256K, the BIP-340 key taken with even Y.
-//!
-//! What is valid is decided here and in no library: the clients decide the same (docs/api.md states the rules, and
-//! clients/test-vectors/jwts.json has a case for each).
+//! JSON Web Tokens over Nostr keys (docs/api.md, JWTs): ES256K, the BIP-340 key taken with even Y. What is valid is
+//! decided here and in no library: the clients decide the same (clients/test-vectors/jwts.json).
 
 use std::fmt;
 use std::sync::LazyLock;
@@ -24,8 +22,7 @@ use crate::{keys, wire};
 /// Longest token that is looked at, in bytes.
 pub const MAX_TOKEN_BYTES: usize = 8 * 1024;
 
-/// By how much the issuer's clock may be ahead of ours, in seconds: a token is often verified in the second it is made.
-/// There is no such grace for `exp`.
+/// By how much the issuer's clock may be ahead, in seconds: tokens are verified right away. `exp` has no grace.
 pub const CLOCK_SKEW_SECS: u64 = 30;
 
 /// The largest time, and the negative of the smallest: 2^53 - 1, what every JSON library reads exactly (RFC 8259 section 6).
@@ -113,16 +110,13 @@ impl<'de> Visitor<'de> for MembersVisitor {
     }
 }
 
-/// The claim beside the standard ones.
 #[derive(Debug, Serialize)]
 struct Target {
     #[serde(with = "wire::public_key")]
     target_key: PublicKey,
 }
 
-/// Issues tokens in the name of one key.
-///
-/// It can only sign tokens: the key cannot be read from it, and `Debug` does not show it.
+/// Issues tokens in the name of one key, which cannot be read from it and is not in `Debug`.
 #[derive(Clone)]
 pub struct JwtIssuer(Keys);
 
@@ -138,9 +132,6 @@ impl JwtIssuer {
     }
 
     /// As [`issue`].
-    ///
-    /// # Errors
-    /// [`IssueError`].
     pub fn issue(&self, target_key: PublicKey, now: u64, duration_secs: u64) -> Result<String, IssueError> {
         issue(&self.0, target_key, now, duration_secs)
     }
@@ -167,9 +158,6 @@ pub fn issue(issuer: &Keys, target_key: PublicKey, now: u64, duration_secs: u64)
 }
 
 /// Checks that `token` is signed by `issuer` and counts at `now` (Unix seconds).
-///
-/// # Errors
-/// [`VerifyError`].
 pub fn verify(token: &str, issuer: &PublicKey, now: u64) -> Result<Token, VerifyError> {
     let issuer = issuer.xonly().map_err(|_| VerifyError::BadKey)?;
     let key = secp256k1::PublicKey::from_x_only_public_key(issuer, Parity::Even);
@@ -187,8 +175,7 @@ pub fn verify(token: &str, issuer: &PublicKey, now: u64) -> Result<Token, Verify
         Some(_) => return Err(VerifyError::Algorithm),
         None => return Err(VerifyError::Malformed),
     }
-    // It names extensions that a reader must understand (RFC 7515, 4.1.11), and we know none. An empty one, or `null`, is no
-    // valid list of names either.
+    // Extensions that a reader must understand (RFC 7515, 4.1.11): we know none. An empty list is invalid, too.
     if header.contains_key("crit") {
         return Err(VerifyError::Malformed);
     }
@@ -196,10 +183,7 @@ pub fn verify(token: &str, issuer: &PublicKey, now: u64) -> Result<Token, Verify
     read_claims(&members(claims)?, now)
 }
 
-/// Checks a signature over `text`.
-///
-/// RFC 8812 takes either of the two values that S can have, and common libraries make both. The curve library takes the low
-/// one.
+/// Checks a signature over `text`. RFC 8812 allows both values of S; the curve library takes the low one.
 fn check_signature(text: &str, signature: &[u8], key: &secp256k1::PublicKey) -> Result<(), VerifyError> {
     let mut signature = Signature::from_compact(signature).map_err(|_| VerifyError::Signature)?;
     signature.normalize_s();
@@ -207,7 +191,6 @@ fn check_signature(text: &str, signature: &[u8], key: &secp256k1::PublicKey) -> 
     nostr::SECP256K1.verify_ecdsa(&digest, &signature, key).map_err(|_| VerifyError::Signature)
 }
 
-/// Reads the claims of a token that is signed, and checks its times.
 fn read_claims(claims: &Map<String, Value>, now: u64) -> Result<Token, VerifyError> {
     let target_key = claims.get("target_key").and_then(Value::as_str).ok_or(VerifyError::Malformed)?;
     let target_key = keys::parse_public_key(target_key).map_err(|_| VerifyError::Malformed)?;
@@ -228,7 +211,6 @@ fn decode(part: &str) -> Result<Vec<u8>, VerifyError> {
     URL_SAFE_NO_PAD.decode(part).map_err(|_| VerifyError::Malformed)
 }
 
-/// Reads a header or claims.
 fn members(part: &str) -> Result<Map<String, Value>, VerifyError> {
     serde_json::from_slice(&decode(part)?).map(|Members(members)| members).map_err(|_| VerifyError::Malformed)
 }

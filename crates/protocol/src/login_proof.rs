@@ -1,8 +1,7 @@
 //! The proof of a login by a browser extension (NIP-07) or by a remote signer (NIP-46): one signed NIP-98 event.
 //!
-//! Such a signer signs what any site asks it to sign, and does not say for which site. Therefore the event names the page
-//! of this login in its tag `u` and this login's own challenge in its tag `challenge`: it proves nothing to another service
-//! or for another login. A login accepts one proof and is over then, so no event is accepted twice.
+//! Such a signer signs for any site without naming it. So the event names the login's page (tag `u`) and its own
+//! challenge (tag `challenge`): it proves nothing elsewhere. A login accepts one proof and is over then.
 
 use std::fmt;
 
@@ -104,7 +103,6 @@ impl LoginChallenge {
     }
 }
 
-/// Whether exactly one tag has this name, with exactly this value.
 fn has_once(event: &Event, [name, value]: &[&str; 2]) -> bool {
     let mut named = event.tags.iter().map(|tag| tag.as_slice()).filter(|tag| tag.first().is_some_and(|n| n == name));
     let (Some([_, found]), None) = (named.next(), named.next()) else { return false };

@@ -1,8 +1,7 @@
 //! The messages on the wire (docs/protocol.md).
 //!
-//! Untrusted input is bounded here, once: identifiers, tokens and invoices that are too long make a message unreadable
-//! (a part of one is useless), text for people is [cleaned](crate::text::clean) and truncated, and lists are cut after
-//! their first items. `Debug` shows no token, challenge, preimage or ecash.
+//! Untrusted input is bounded here: identifiers, tokens and invoices that are too long make a message unreadable, text
+//! for people is [cleaned](crate::text::clean) and truncated, lists are cut. `Debug` shows no secrets.
 
 mod authentication;
 mod cashu;

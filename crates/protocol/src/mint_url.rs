@@ -5,12 +5,9 @@ use url::Url;
 /// Longest address of a mint, in bytes.
 pub const MAX_MINT_URL_BYTES: usize = 512;
 
-/// The normal form of a mint's address, by which addresses are compared; `None` if `text` is not the address of a mint.
-///
-/// The address is an `http` or `https` URL of at most [`MAX_MINT_URL_BYTES`], without credentials, query or fragment. In the
-/// normal form, scheme and host are in lower case, and there is no default port and no trailing slash.
-///
-/// It does not check where the address leads: the code that connects must check the resolved address.
+/// The normal form of a mint's address; `None` if `text` is none: an `http` or `https` URL of at most
+/// [`MAX_MINT_URL_BYTES`] without credentials, query or fragment. Scheme and host are in lower case, without default
+/// port and trailing slash. The code that connects must check where it leads.
 pub fn normalize(text: &str) -> Option<String> {
     if text.len() > MAX_MINT_URL_BYTES || text.chars().any(|c| c.is_whitespace() || c.is_control() || c == '\\') {
         return None;

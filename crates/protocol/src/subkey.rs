@@ -14,8 +14,7 @@ use crate::wire;
 /// The only version of [`Metadata`] there is.
 pub const VERSION: u8 = 2;
 
-/// Longest [`Metadata::name`], in bytes: 256 characters of any script. The wire's two bytes of length would hold 65,535, and
-/// a proof is kept for as long as its subkey takes part.
+/// Longest [`Metadata::name`], in bytes; the wire's two bytes of length would hold 65,535.
 pub const MAX_NAME_BYTES: usize = 1024;
 
 /// The input of a subkey's derivation. Every field is part of it, so no field can be changed afterwards.
@@ -78,19 +77,12 @@ pub struct NotAProof {
 
 impl SubkeyProof {
     /// Reads a proof from its JSON text, as `nostr.subkey_proof` holds it.
-    ///
-    /// # Errors
-    /// [`NotAProof`].
     pub fn parse(json: &str) -> Result<Self, NotAProof> {
         serde_json::from_str(json).map_err(|e| NotAProof { line: e.line(), column: e.column() })
     }
 
-    /// Checks that `subkey` is a subkey of [`Self::main_key`] with `permission` at `now` (Unix seconds).
-    ///
-    /// The cheap checks come first: the derivation costs about 30 µs, and unauthenticated peers can trigger it.
-    ///
-    /// # Errors
-    /// [`ProofError`].
+    /// Checks that `subkey` is a subkey of [`Self::main_key`] with `permission` at `now` (Unix seconds). Cheap checks
+    /// come first: the derivation costs about 30 µs.
     pub fn verify(&self, subkey: &PublicKey, permission: Permission, now: u64) -> Result<(), ProofError> {
         if self.metadata.version != VERSION {
             return Err(ProofError::UnknownVersion);

@@ -11,9 +11,8 @@ pub const MAX_LABEL_CHARS: usize = 128;
 
 /// `text` for one line of a log, a terminal or a page: at most `max_chars` characters, no controls.
 ///
-/// A line break that gets into a log forges an entry, an escape sequence takes over a terminal, and a
-/// right-to-left override makes text read as something else. So white space of any kind becomes one plain space, other
-/// control and format characters that can do this are dropped, and the ends are trimmed. What is cut ends with `…`.
+/// White space becomes one plain space. Control and format characters, which can forge log entries, take over a
+/// terminal or reorder text, are dropped. The ends are trimmed. What is cut ends with `…`.
 pub fn clean(text: &str, max_chars: usize) -> String {
     let mut cleaned = String::with_capacity(text.len().min(max_chars.saturating_mul(4)));
     let mut chars = 0;
@@ -35,8 +34,7 @@ pub fn clean(text: &str, max_chars: usize) -> String {
     cleaned
 }
 
-/// Characters that reorder the text around them or cannot be seen. The zero-width joiners (U+200C, U+200D) stay:
-/// Persian and emoji need them.
+/// Characters that reorder text or are invisible, but for the joiners U+200C and U+200D (Persian, emoji).
 const fn reorders_or_hides(c: char) -> bool {
     matches!(c,
         '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2060}'..='\u{206f}' | '\u{202a}'..='\u{202e}' | '\u{061c}'

@@ -3,10 +3,8 @@
 /// Longest name of a unit, in bytes.
 pub const MAX_TICKET_UNIT_BYTES: usize = 32;
 
-/// The normal form of a unit's name, which is in lower case; `None` if `text` is not the name of a unit.
-///
-/// A name has 1 to [`MAX_TICKET_UNIT_BYTES`] letters and digits of ASCII, `-` and `_`: `sat`, `msat`, `usd`, or one of a
-/// mint's own, such as `multi`.
+/// The normal form of a unit's name, in lower case; `None` if `text` is none: 1 to [`MAX_TICKET_UNIT_BYTES`] ASCII
+/// letters, digits, `-` and `_`: `sat`, `msat`, `usd`, or one of a mint's own, such as `multi`.
 pub fn normalize(text: &str) -> Option<String> {
     let valid = (1..=MAX_TICKET_UNIT_BYTES).contains(&text.len())
         && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'));

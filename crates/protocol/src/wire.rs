@@ -1,6 +1,4 @@
-//! How values are written in JSON, and how they are bounded when they are read.
-//!
-//! Errors describe the problem and never quote the value, because it may be a secret.
+//! How values are written in JSON, and bounded when they are read. Errors never quote a value: it may be a secret.
 
 use std::fmt;
 
@@ -163,8 +161,8 @@ pub(crate) fn optional_words<'de, D: Deserializer<'de>, const MAX: usize>(
     Ok(Option::<String>::deserialize(deserializer)?.map(|words| text::clean(&words, MAX)).filter(|w| !w.is_empty()))
 }
 
-/// The first `max_items` distinct texts of a list that `keep` accepts. Everything else is dropped: a login should not fail for
-/// the ninth relay of a wallet's list, or for a list that is a single text. A value that is not a list gives an empty list.
+/// The first `max_items` distinct texts of a list, or of a single text, that `keep` accepts; the rest is dropped.
+/// Another value gives an empty list: a login should not fail for it.
 pub(crate) fn some_of<'de, D: Deserializer<'de>>(
     deserializer: D,
     max_items: usize,
@@ -182,7 +180,6 @@ pub(crate) fn some_of<'de, D: Deserializer<'de>>(
 /// The texts of a list, or the only one.
 struct Texts(Vec<String>);
 
-/// A text, or something else.
 struct OneText(Option<String>);
 
 impl<'de> Deserialize<'de> for OneText {

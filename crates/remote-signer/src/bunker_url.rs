@@ -10,7 +10,6 @@ use crate::relay_url;
 /// Longest address that is read, in bytes.
 const MAX_BYTES: usize = 2_048;
 
-/// Longest secret, in bytes.
 const MAX_SECRET_BYTES: usize = 256;
 
 /// Most relays of an address that are used.

@@ -20,18 +20,14 @@ pub(crate) fn request(id: &str, method: &str, params: &[String]) -> String {
     json!({ "id": id, "method": method, "params": params }).to_string()
 }
 
-/// A reply.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Reply {
-    /// The id of the request.
     pub(crate) id: String,
     pub(crate) content: ReplyContent,
 }
 
-/// What a signer replies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum ReplyContent {
-    /// The result.
     Result(String),
     /// It refuses; the text is fit to be shown.
     Error(String),

@@ -1,5 +1,3 @@
-//! Options of the adapter.
-
 use std::time::Duration;
 
 use usher_nostr_connection::{OnRefusal, SessionTiming, Timing};

@@ -40,23 +40,19 @@ const RECENTLY: Duration = Duration::from_secs(1);
 /// Longest event that is decrypted, in bytes of its content.
 const MAX_CONTENT_BYTES: usize = 32 * 1024;
 
-/// What became of a request.
 enum Outcome {
     Result(String),
     Refused(String),
 }
 
-/// The conversation.
 pub(crate) struct Pairing {
     shared: Arc<Shared>,
     session: Session,
     keys: Keys,
     progress: mpsc::Sender<SignerProgress>,
     memberships: Vec<Membership>,
-    /// For further memberships.
     sender: mpsc::Sender<Received>,
     received: mpsc::Receiver<Received>,
-    /// With the signer, once it is known.
     conversation: Option<ConversationKey>,
 }
 
@@ -80,7 +76,6 @@ impl Pairing {
         Ok(pairing)
     }
 
-    /// Has an event signed.
     pub(crate) async fn run(mut self, wanted: &WantedEvent) -> Result<SignedEvent, RemoteSignerError> {
         if self.session.signer.is_none() {
             self.wait_for_signer().await?;
@@ -129,7 +124,6 @@ impl Pairing {
         }
     }
 
-    /// Connects to a signer whose address the user pasted.
     async fn connect(&mut self) -> Result<(), RemoteSignerError> {
         let Some(signer) = self.session.signer else { return Err(RemoteSignerError::Unusable) };
         let metadata = serde_json::json!({ "name": self.shared.options.name, "url": self.shared.options.url });
@@ -169,7 +163,6 @@ impl Pairing {
         Ok(user)
     }
 
-    /// Asks until there is a reply.
     async fn request(&mut self, method: &str, params: &[String]) -> Result<Outcome, RemoteSignerError> {
         let first = self.shared.options.repeat_first;
         self.request_with_pauses(method, params, |copies| first * 2u32.saturating_pow(copies - 1).min(LONGEST_PAUSE))

@@ -42,9 +42,6 @@ pub struct NostrRemoteSigner {
 impl NostrRemoteSigner {
     /// Connects to nothing before it is used. Sessions are encrypted with a key derived from `service_key`, the service's own.
     /// Tasks run on `tasks` until `stop` is cancelled.
-    ///
-    /// # Errors
-    /// [`StartError`].
     pub fn new(
         options: RemoteSignerOptions,
         service_key: &SecretKey,

@@ -16,9 +16,6 @@ pub(crate) fn unsigned(wanted: &WantedEvent, author: &PublicKey, created_at: u64
 }
 
 /// The event in a signer's reply, if it is what was asked for.
-///
-/// # Errors
-/// [`RemoteSignerError::Invalid`].
 pub(crate) fn check(
     reply: &str,
     wanted: &WantedEvent,

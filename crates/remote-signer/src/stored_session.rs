@@ -19,7 +19,6 @@ const UNKNOWN: [&str; 3] = ["unknown client", "unknown app", "not connected"];
 /// Most relays of a signer that are used beside those with which the session began.
 const MAX_SIGNER_RELAYS: usize = 3;
 
-/// A session.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Session {
     /// Our key in hex.
@@ -27,7 +26,6 @@ pub(crate) struct Session {
     /// What the signer returns when the user has opened our address, or what we show a signer that was pasted. May be empty
     /// for the latter.
     pub(crate) secret: String,
-    /// The relays with which the session began.
     relays: Vec<Url>,
     /// Whether a user named these.
     from_user: bool,
@@ -52,7 +50,6 @@ impl Session {
         Self::new(relays, false, random_text(randomness), None, randomness)
     }
 
-    /// A session with this signer.
     pub(crate) fn with(bunker: BunkerUrl, randomness: &dyn Randomness) -> Self {
         Self::new(bunker.relays, true, bunker.secret, Some(bunker.signer), randomness)
     }
@@ -69,7 +66,6 @@ impl Session {
         Self { client_key, secret, relays, from_user, signer_relays, signer, connected, user, refusals }
     }
 
-    /// The signer has signed.
     pub(crate) const fn signed(&mut self) {
         self.refusals = 0;
     }
@@ -81,12 +77,10 @@ impl Session {
         self.refusals < MOST_REFUSALS && !UNKNOWN.iter().any(|unknown| reason.contains(unknown))
     }
 
-    /// Our keys.
     pub(crate) fn keys(&self) -> Result<Keys, RemoteSignerError> {
         SecretKey::parse(&self.client_key).map(Keys::new).map_err(|_| RemoteSignerError::Unusable)
     }
 
-    /// How far it is.
     pub(crate) const fn stage(&self) -> SignerStage {
         match (self.connected, self.from_user) {
             (true, _) => SignerStage::Connected,
@@ -124,7 +118,6 @@ impl Session {
     }
 }
 
-/// New random keys.
 pub(crate) fn new_keys(randomness: &dyn Randomness) -> Keys {
     let mut bytes = [0; 32];
     loop {

@@ -11,10 +11,8 @@ use crate::lightning::{Account, LightningNetwork, NetworkFileError, NwcKeys, Nwc
 use crate::relay::EmbeddedRelay;
 use crate::wallet::{FileError, Identity, Policy, Secret, Wallet, WalletFile};
 
-/// Name of the wallet's file in the folder.
 const WALLET_FILE: &str = "wallet.json";
 
-/// Name of the file with the accounts, invoices and payments in the folder.
 const LIGHTNING_FILE: &str = "lightning.json";
 
 /// What the service's account has at first, in millisats: enough to pay some invoices.
@@ -32,9 +30,7 @@ pub struct DevEnvironment {
     relay: EmbeddedRelay,
     wallet_file: PathBuf,
     lightning: LightningNetwork,
-    /// The Lightning wallet of the service.
     service: NwcService,
-    /// The Lightning wallet of the user, for `usher wallet` in another terminal.
     user: NwcService,
     /// Whether the user pays from an account of `lightning`, and not from a node.
     pays_from_account: bool,
@@ -60,20 +56,14 @@ pub enum DevError {
 }
 
 impl DevEnvironment {
-    /// Starts a relay at `relay` (port 0 takes a free one), and creates a wallet and Lightning accounts in
-    /// `folder`, or uses the existing ones. Either way the wallet's relay is the embedded one.
-    ///
-    /// # Errors
-    /// [`DevError`].
+    /// Starts a relay at `relay` (port 0 takes a free one), with a wallet and Lightning accounts in `folder`, which are
+    /// made unless they exist. The wallet's relay is the embedded one.
     pub async fn start(folder: &Path, relay: SocketAddr) -> Result<Self, DevError> {
         Self::start_with(folder, relay, None).await
     }
 
-    /// The same, but the user's Lightning wallet is the payer of a real Lightning network. The service's account is not
-    /// connected to it.
-    ///
-    /// # Errors
-    /// [`DevError`].
+    /// The same, but the user's Lightning wallet is the payer of a real Lightning network; the service's account is not
+    /// on it.
     #[cfg(feature = "lightning-network")]
     pub async fn start_on(
         folder: &Path,
@@ -120,19 +110,15 @@ impl DevEnvironment {
         &self.wallet_file
     }
 
-    /// A running wallet of the file's user, which pays from the user's account, or over the connection string if a node
-    /// is behind it.
-    ///
-    /// # Errors
-    /// [`FileError`].
+    /// A running wallet of the file's user. It pays from the user's account, or over NIP-47 if a node is behind it.
     pub async fn wallet(&self, policy: Policy) -> Result<Wallet, FileError> {
         let options = WalletFile::load(&self.wallet_file)?.options(policy).saving_in(&self.wallet_file);
         let options = if self.pays_from_account { options.paying_from(self.user_account()) } else { options };
         Ok(Wallet::start(options).await)
     }
 
-    /// The connection string of the service's Lightning wallet: `wallet.nwc.url`, on regtest. The same each time the
-    /// folder and the relay's port are. A secret in name only: it opens nothing but this network.
+    /// The connection string of the service's Lightning wallet (`wallet.nwc.url`), the same for the same folder and
+    /// port.
     pub fn nwc_url(&self) -> String {
         self.service.url()
     }

@@ -24,7 +24,6 @@ pub fn tickets(amount: u64, unit: &str, mint_url: &str) -> String {
     format!("{} {} of {}", grouped(amount), clean(unit, MAX_CURRENCY), clean(mint_url, MAX_CURRENCY))
 }
 
-/// The digits of a number in groups of three.
 fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);

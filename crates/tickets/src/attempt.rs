@@ -1,5 +1,3 @@
-//! One attempt of a job, and what is known of those before it.
-
 use std::time::Duration;
 
 use usher_engine::ports::TicketConflict;
@@ -15,8 +13,7 @@ pub(crate) const LATE_EFFECTS: Duration = Duration::from_secs(5 * 60);
 /// What is known of the attempts of a job's current outputs. After a restart it is known only whether all were refused.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Attempts {
-    /// Whether one may have reached the mint without a response: its effect may still come, or is there and the mint does
-    /// not say so.
+    /// Whether one may have reached the mint without a response: its effect may still come.
     pub(crate) uncertain: bool,
     /// Whether there was any.
     pub(crate) any: bool,
@@ -47,7 +44,6 @@ impl Attempts {
         pending: None,
     };
 
-    /// Of outputs that were read from the store.
     pub(crate) fn of_stored(job: &Job) -> Self {
         let are_refused = matches!(&job.record.stage, Stage::Swapping(swapping) if swapping.refused);
         Self { uncertain: !are_refused, any: true, ..Self::NONE }

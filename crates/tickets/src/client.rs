@@ -30,7 +30,6 @@ const MAX_BODY: usize = 1024 * 1024;
 /// How long an idle connection is kept: less than the 5 s after which common servers hang up.
 const IDLE: Duration = Duration::from_secs(4);
 
-/// Requests to mints over HTTP. Cheap to clone.
 #[derive(Clone, Debug)]
 pub(crate) struct HttpClient {
     client: Client,
@@ -101,7 +100,6 @@ fn failure(error: &Error) -> MintError {
     }
 }
 
-/// Requests to one mint.
 #[derive(Clone, Debug)]
 pub(crate) struct MintClient {
     http: HttpClient,

@@ -38,7 +38,6 @@ const PENDING_WAIT: Duration = Duration::from_secs(5);
 /// How long a caller waits until the job of a quote that nobody will pay has ended.
 const ABANDON_WAIT: Duration = Duration::from_secs(5);
 
-/// The ticket wallet's parts.
 pub(crate) struct Core {
     pub(crate) store: Arc<dyn TicketStore>,
     pub(crate) clock: Arc<dyn Clock>,
@@ -56,7 +55,6 @@ pub(crate) struct Core {
     pub(crate) aborting: CancellationToken,
 }
 
-/// How a job's task begins.
 pub(crate) enum Start {
     /// The job is new, or has failed before anything was done: `expected` is its revision.
     New { terms: Terms, expected: u64 },
@@ -108,7 +106,6 @@ macro_rules! edge {
 }
 pub(crate) use edge;
 
-/// What a caller gets of a job.
 pub(crate) enum Got {
     Ended(Ending),
     PaymentNeeded { invoice: String, expires_at: Option<UnixMillis> },
@@ -344,7 +341,6 @@ impl Core {
         Ok((outputs, CounterAdvance { mint_url, keyset: name, from, to }))
     }
 
-    /// Writes a step.
     pub(crate) async fn commit(&self, commit: TicketCommit) -> Result<Result<u64, TicketConflict>, StoreError> {
         Ok(match self.store.commit_tickets(commit).await? {
             TicketCommitted::Done(revision) => Ok(revision),

@@ -23,7 +23,6 @@ pub(crate) const MAX_INPUTS: usize = 500;
 /// How often a step is tried again because something changed meanwhile.
 const TRIES: usize = 16;
 
-/// A job's first step, ready to be committed.
 pub(crate) struct FirstStep {
     pub(crate) swapping: Swapping,
     pub(crate) counter: CounterAdvance,
@@ -103,7 +102,6 @@ impl Core {
         self.first(id, expected, record(stage), Some(step.counter), step.claims, step.reserve).await
     }
 
-    /// Takes an amount out of the balance.
     async fn take_out(
         self: &Arc<Self>,
         entry: &Entry,

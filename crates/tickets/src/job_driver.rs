@@ -16,7 +16,6 @@ use crate::stored_job::{Ending, Job, Record, Stage, plain_commit};
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
 
 impl Core {
-    /// Runs the job and reports its end.
     pub(crate) async fn run(self: &Arc<Self>, entry: &Arc<Entry>, start: Start) {
         let ended = match self.run_to_end(entry, start).await {
             Ok(ending) => Ok(ending),

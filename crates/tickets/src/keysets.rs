@@ -40,7 +40,6 @@ pub(crate) struct Support {
     pub(crate) description: bool,
 }
 
-/// The keysets of one mint, and what it supports.
 pub(crate) struct Keysets {
     client: MintClient,
     cache: Mutex<Cache>,
@@ -53,7 +52,6 @@ struct Cache {
     list: Option<(Arc<Vec<KeySetInfo>>, Duration)>,
     /// The last fetch that failed, and when it ended.
     failed: Option<(MintError, u64)>,
-    /// How many fetches have ended.
     fetches: u64,
     keys: HashMap<Id, Arc<Keys>>,
     support: Option<Support>,

@@ -33,7 +33,6 @@ const MANY: usize = 400;
 const AT_ONCE: usize = 250;
 
 impl Core {
-    /// Runs until the wallet closes.
     pub(crate) async fn maintain(self: &Arc<Self>) {
         let mut pause = FIRST.min(self.options.maintenance_interval);
         loop {
@@ -86,7 +85,6 @@ impl Core {
         }
     }
 
-    /// Renews own proofs of one mint and unit.
     pub(crate) async fn renew(self: &Arc<Self>, mint: &Arc<Mint>, unit: &str) -> Result<(), TicketError> {
         let list = mint.keysets.list(self.clock.monotonic(), FRESH).await.map_err(Refusal::from)?;
         let soon = self.now().secs().saturating_add(EXPIRY_NOTICE.as_secs());

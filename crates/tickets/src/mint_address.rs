@@ -10,10 +10,7 @@ use usher_protocol::{mint_url, ticket_unit};
 pub(crate) struct MintAddress(String);
 
 impl MintAddress {
-    /// Reads an address.
-    ///
-    /// # Errors
-    /// In words for the caller.
+    /// Reads an address; an error is in words for the caller.
     pub(crate) fn parse(text: &str) -> Result<Self, &'static str> {
         mint_url::normalize(text).map(Self).ok_or("it is not the address of a mint")
     }

@@ -1,9 +1,8 @@
-//! The auth tokens that mints accepted last: for requests that no caller makes (spent checks, renewals), and for callers who
-//! name none.
+//! The auth tokens that mints accepted last: for requests that no caller makes (spent checks, renewals), and for
+//! callers who name none.
 //!
-//! A mint that wants its token everywhere refuses such requests without it, also after a restart. So the tokens are stored,
-//! in one setting: the latest of each mint, which replaces the one before. Only what the mint accepted is stored, so a wrong
-//! token of one caller takes nothing from the others. Nothing shows them.
+//! They are stored in one setting, the latest of each mint. Only what the mint accepted is stored, so a wrong token of
+//! one caller takes nothing from the others. Nothing shows them.
 
 use std::sync::Arc;
 
@@ -19,7 +18,6 @@ const SETTING: &str = "mint_tokens";
 /// Most mints whose token is kept. Whoever was used with a new token least recently makes way.
 const MAX_TOKENS: usize = 256;
 
-/// The tokens of all mints.
 pub(crate) struct MintTokens {
     store: Arc<dyn TicketStore>,
     /// The one that was changed last is the last; `None` until they are read.

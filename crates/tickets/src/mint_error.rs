@@ -9,7 +9,6 @@ const MAX_CHARS: usize = 160;
 /// Longest run of characters that may be a secret, a key or a token. Longer ones are cut: some mints echo secrets.
 const MAX_RUN: usize = 20;
 
-/// Why a request to a mint has no result.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum MintError {
     /// The address leads to a network that is not allowed. Nothing was sent.
@@ -18,12 +17,10 @@ pub(crate) enum MintError {
     /// No connection, or it broke off.
     #[error("{reason}")]
     Unreachable {
-        /// Why, in our words.
         reason: String,
         /// Whether the request may have been sent.
         sent: bool,
     },
-    /// No complete response in time.
     #[error("no response in time")]
     TimedOut,
     /// The mint refused for now, or failed.
@@ -48,7 +45,6 @@ pub(crate) struct Refusal {
 const KEYSET_CODES: [i64; 3] = [12001, 12002, 12003];
 
 impl MintError {
-    /// Reads a response that is not a success.
     pub(crate) fn from_status(status: u16, body: &[u8]) -> Self {
         #[derive(Deserialize)]
         struct Body {

@@ -17,7 +17,6 @@ use crate::states::StateQueue;
 /// Most mints in memory. Those that no job uses make way.
 const MAX_MINTS: usize = 256;
 
-/// One mint.
 pub(crate) struct Mint {
     pub(crate) address: MintAddress,
     pub(crate) client: MintClient,
@@ -53,7 +52,6 @@ impl Mint {
     }
 }
 
-/// All mints in use.
 pub(crate) struct Mints {
     http: HttpClient,
     requests_per_mint: usize,
@@ -67,9 +65,6 @@ impl Mints {
     }
 
     /// Reads an address, and checks as much as it tells by itself.
-    ///
-    /// # Errors
-    /// The address is not allowed.
     pub(crate) fn check(&self, address: &str) -> Result<MintAddress, Refusal> {
         let not_allowed = |reason: &str| Refusal::Failure(Failure::AddressNotAllowed(reason.to_owned()));
         let address = MintAddress::parse(address).map_err(not_allowed)?;
@@ -83,10 +78,7 @@ impl Mints {
         self.mints.lock().get(&address)?.client.responds()
     }
 
-    /// The mint at this address.
-    ///
-    /// # Errors
-    /// The address is not allowed, or too many mints are in use.
+    /// The mint at this address. Fails when the address is not allowed, or too many mints are in use.
     pub(crate) fn get(&self, address: &str) -> Result<Arc<Mint>, Refusal> {
         let address = self.check(address)?;
         let mut mints = self.mints.lock();

@@ -1,5 +1,3 @@
-//! What the operator decides about the ticket wallet.
-
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,8 +8,7 @@ use crate::MintTransport;
 /// How the ticket wallet reaches mints, and its limits.
 #[derive(Clone)]
 pub struct TicketOptions {
-    /// Whether mints may be at any address and may speak plain HTTP (`cashu.allow_private_mints`). Otherwise only `https`
-    /// addresses on the public Internet are allowed.
+    /// Whether mints may be at any address and use plain HTTP (`cashu.allow_private_mints`); otherwise `https`, public.
     pub allow_private: bool,
     /// Which servers are trusted over TLS; see [`tls_config`](usher_http_client::tls_config).
     pub tls: ClientConfig,

@@ -31,7 +31,6 @@ struct Output {
     r: SecretKey,
 }
 
-/// Why outputs cannot be prepared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum OutputError {
     #[error("its keys cannot represent the amount with at most {MAX_OUTPUTS} proofs")]
@@ -133,11 +132,8 @@ impl Outputs {
         self.outputs.iter().map(blind).collect()
     }
 
-    /// Makes proofs of the mint's signatures, which must be for all outputs in their order, of the right keyset, for the
-    /// right amount (any, if it was prepared without one), and proven (NUT-12).
-    ///
-    /// # Errors
-    /// What is wrong, in our words.
+    /// Makes proofs of the mint's signatures, which must be for all outputs in their order, of the right keyset, for
+    /// the right amount (any, if it was prepared without one), and proven (NUT-12).
     pub(crate) fn unblind(
         &self,
         signatures: Vec<BlindSignature>,

@@ -3,12 +3,10 @@
 use cashu::Proof;
 use usher_engine::ports::{ProofId, StoreError, StoredProof};
 
-/// The proof in a stored row.
 pub(crate) fn read(stored: &StoredProof) -> Result<Proof, StoreError> {
     serde_json::from_str(&stored.proof).map_err(|_| StoreError::Unreadable("a proof of the ticket wallet"))
 }
 
-/// The row of a proof.
 pub(crate) fn row(mint_url: &str, unit: &str, proof: &Proof) -> Result<StoredProof, StoreError> {
     let unreadable = StoreError::Unreadable("a proof of the ticket wallet");
     let Ok(y) = proof.y() else { return Err(unreadable) };

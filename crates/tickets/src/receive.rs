@@ -186,10 +186,8 @@ impl Core {
         Err(Refusal::Overloaded.into())
     }
 
-    /// Another job has claimed a proof: waits until it is decided.
-    ///
-    /// # Errors
-    /// [`TokenFault::AlreadySpent`] if it succeeded; `TimedOut` if it takes too long.
+    /// Another job has claimed a proof: waits until it is decided. [`TokenFault::AlreadySpent`] if it succeeded;
+    /// `TimedOut` if it takes too long.
     async fn wait_for_claim(self: &Arc<Self>, other: TicketJobId) -> Result<(), Refusal> {
         if self.is_done_by(other).await? {
             return Err(Refusal::Token(TokenFault::AlreadySpent));
@@ -207,7 +205,6 @@ fn unspent(state: TokenState) -> Result<(), Refusal> {
     }
 }
 
-/// Reads the token and compares it with the terms.
 fn read_as_wanted(terms: &ReceiveTerms) -> Result<ReadToken, Refusal> {
     let token = token::read(&terms.token)?;
     let not_allowed = |reason: &str| Refusal::Failure(Failure::AddressNotAllowed(reason.to_owned()));

@@ -114,16 +114,11 @@ impl From<StoreError> for RestoreError {
 
 impl CashuWallet {
     /// Restores the wallet's own balance at this mint, in all units, from the service's key: for `usher tickets restore
-    /// <mint>`, after the database was lost, or an old copy took its place.
+    /// <mint>`, after the database was lost, or an old copy took its place. It can be repeated, needs no
+    /// [start](Self::start), and is refused while a job at this mint is unfinished. Tokens that were handed out are not
+    /// restored: they belong to those who hold them.
     ///
-    /// What the mint has signed for the balance, what is not spent and what the record lacks joins the record. There must
-    /// be no unfinished job at this mint. It takes two requests for each 100 counters that were used, and six more, for each
-    /// keyset of the mint. It can be repeated. The wallet need not be [started](Self::start).
-    ///
-    /// Tokens that were handed out are not restored: they belong to those who hold them.
-    ///
-    /// # Errors
-    /// [`RestoreError`].
+    /// It takes two requests for each 100 counters that were used, and six more, for each keyset of the mint.
     pub async fn restore(
         &self,
         mint_url: &str,
@@ -156,7 +151,6 @@ impl CashuWallet {
     }
 }
 
-/// A keyset, and the seeds of what is looked for in it.
 struct RestoredKeyset<'a> {
     mint: &'a Mint,
     info: &'a KeySetInfo,

@@ -32,7 +32,6 @@ pub(crate) enum Progress {
     Ended(Result<Ending, Refusal>),
 }
 
-/// A job that runs.
 pub(crate) struct Entry {
     pub(crate) id: TicketJobId,
     pub(crate) fingerprint: String,
@@ -79,12 +78,10 @@ impl Entry {
         self.parked.load(Ordering::Relaxed)
     }
 
-    /// Whether its result is known.
     pub(crate) fn has_ended(&self) -> bool {
         matches!(*self.progress.borrow(), Progress::Ended(_))
     }
 
-    /// Whether anybody waits for the result.
     pub(crate) fn is_awaited(&self) -> bool {
         self.waiters.lock().count > 0
     }
@@ -136,7 +133,6 @@ impl Entry {
     }
 }
 
-/// Somebody who waits for a job.
 pub(crate) struct Waiter {
     entry: Arc<Entry>,
     left: bool,
@@ -170,7 +166,6 @@ impl Drop for Waiter {
     }
 }
 
-/// All jobs that run, by id.
 #[derive(Default)]
 pub(crate) struct Jobs(Mutex<HashMap<TicketJobId, Arc<Entry>>>);
 
@@ -180,7 +175,6 @@ pub(crate) struct Added {
     pub(crate) waiter: Option<Waiter>,
 }
 
-/// How many jobs may run.
 #[derive(Clone, Copy)]
 pub(crate) struct Limits {
     pub(crate) per_mint: usize,
@@ -192,10 +186,8 @@ impl Jobs {
         self.0.lock().get(&id).cloned()
     }
 
-    /// Adds a job; its first waiter, if `awaited`, is there before the job can end. `None` if it runs already.
-    ///
-    /// # Errors
-    /// [`Refusal::Overloaded`] beyond the limits, if there are any.
+    /// Adds a job; its first waiter, if `awaited`, is there before the job can end. `None` if it runs already;
+    /// [`Refusal::Overloaded`] beyond the limits.
     pub(crate) fn add(
         &self,
         id: TicketJobId,
@@ -252,7 +244,6 @@ impl Jobs {
         has_room
     }
 
-    /// How many run, by mint.
     pub(crate) fn by_mint(&self) -> BTreeMap<String, usize> {
         let mut mints = BTreeMap::new();
         for entry in self.0.lock().values() {
@@ -261,7 +252,6 @@ impl Jobs {
         mints
     }
 
-    /// How many run.
     pub(crate) fn len(&self) -> usize {
         self.0.lock().len()
     }

@@ -1,8 +1,7 @@
 //! The seeds from which secrets are derived (NUT-13): others for each mint.
 //!
-//! A keyset's id says nothing of who has its keys: any mint can publish the keys of another one. Were the secrets the same
-//! at both, a mint could have the other one sign them, or pass the other one's signatures off as its own, and so take what
-//! somebody else holds. So the mint's address is part of the derivation: what one mint sees is of no use at any other.
+//! Any mint can publish the keys of another one. Were the secrets the same at both, a mint could have the other one
+//! sign them, and take what somebody else holds. So the mint's address is part of the derivation.
 
 use std::fmt;
 
@@ -13,10 +12,8 @@ use sha2::Sha512;
 
 use crate::mint_address::MintAddress;
 
-/// To whom a proof belongs once it is signed. Each has a seed of its own.
-///
-/// Tokens that are handed out must never be found by a restore of our balance: it would take the tickets out of the hands
-/// of those who hold them. With seeds of their own they cannot be.
+/// To whom a proof belongs once it is signed. Each has a seed of its own: a restore of our balance must never find
+/// tokens that were handed out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Owner {

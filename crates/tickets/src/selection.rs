@@ -5,7 +5,6 @@ use cashu::{KeySetInfo, Proof};
 use crate::keysets::fee;
 use crate::token::sum;
 
-/// What was selected.
 pub(crate) enum Selected {
     /// These proofs cover the amount and their fee; so much is left.
     Enough { inputs: Vec<Proof>, change: u64 },

@@ -1,8 +1,7 @@
 //! Own proofs that a mint calls spent, although the wallet has not spent them.
 //!
-//! Nothing is removed on a mint's word alone: one false response would destroy tickets that are still good. Such proofs are
-//! set aside in the transaction that ends their job. They are in no balance and no job spends them. The maintenance asks their
-//! mints again, and so does `usher tickets check`; what is unspent then comes back.
+//! Nothing is removed on a mint's word alone. Such proofs are set aside in the transaction that ends their job: they
+//! are in no balance. The maintenance, and `usher tickets check`, ask their mints again; what is unspent comes back.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -34,9 +33,6 @@ pub struct SetAsideCheck {
 impl CashuWallet {
     /// Asks the mints of all proofs that are set aside whether they are spent; those that are not come back into the balance.
     /// The wallet need not be [started](Self::start).
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub async fn check_set_aside(&self) -> Result<SetAsideCheck, StoreError> {
         let mut check = self.core.check_set_aside().await?;
         check.set_aside = self.core.store.ticket_balances().await?;
@@ -66,7 +62,6 @@ impl Core {
         Ok(failed)
     }
 
-    /// Asks about all proofs that are set aside.
     pub(crate) async fn check_set_aside(&self) -> Result<SetAsideCheck, StoreError> {
         let mut not_asked = BTreeSet::new();
         let mut returned = BTreeMap::<_, u64>::new();

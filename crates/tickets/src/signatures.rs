@@ -18,10 +18,8 @@ impl Core {
         Ok(blocking(move || outputs.blinded()).await.map_err(|error| wrong(&error.to_string()))?)
     }
 
-    /// The signatures of all outputs in their order, if the mint has signed them (NUT-09); `None` if it has signed none.
-    ///
-    /// # Errors
-    /// When the mint has signed only some: a mint that keeps the protocol signs all or none.
+    /// The signatures of all outputs in their order, if the mint has signed them (NUT-09); `None` if it has signed
+    /// none, an error if only some.
     pub(crate) async fn restore_outputs(
         &self,
         mint: &Mint,
@@ -44,7 +42,6 @@ impl Core {
         Ok(Some(signatures.ok_or_else(|| wrong("it has signed only some of the outputs"))?))
     }
 
-    /// Makes proofs of signatures.
     pub(crate) async fn unblinded(
         &self,
         mint: &Mint,

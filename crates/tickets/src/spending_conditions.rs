@@ -6,10 +6,8 @@ use usher_engine::ports::TokenFault;
 
 use crate::token::is_locked;
 
-/// Signs the proof if it is locked to `key`; leaves a proof without conditions as it is. Returns whether it was locked.
-///
-/// # Errors
-/// [`TokenFault::Locked`] if `key` alone cannot spend it.
+/// Signs the proof if it is locked to `key`, and returns whether it was; [`TokenFault::Locked`] if `key` alone cannot
+/// spend it.
 pub(crate) fn unlock(proof: &mut Proof, key: &SecretKey) -> Result<bool, TokenFault> {
     if !is_locked(&proof.secret) {
         return Ok(false);

@@ -12,10 +12,8 @@ use crate::mints::Mint;
 use crate::states::together;
 
 impl Core {
-    /// The state of the proofs with these points, asked together with what others ask the same mint.
-    ///
-    /// # Errors
-    /// [`Halt::Mint`]; [`Halt::Refused`] when too many wait.
+    /// The state of the proofs with these points, asked together with what others ask the same mint; [`Halt::Refused`]
+    /// when too many wait.
     pub(crate) async fn state(
         self: &Arc<Self>,
         mint: &Arc<Mint>,

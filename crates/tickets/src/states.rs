@@ -16,7 +16,6 @@ const MAX_BATCH: usize = 300;
 /// Most tokens that wait for one mint.
 const MAX_WAITING: usize = 4096;
 
-/// The questions that wait for one mint.
 #[derive(Default)]
 pub(crate) struct StateQueue(Mutex<Waiting>);
 

@@ -13,7 +13,6 @@ use usher_engine::ports::{
 use crate::failure::Failure;
 use crate::outputs::Outputs;
 
-/// What a caller asked for.
 #[derive(Clone, Debug)]
 pub(crate) enum Terms {
     Mint(MintTerms),
@@ -24,7 +23,6 @@ pub(crate) enum Terms {
     Renew(RenewTerms),
 }
 
-/// Which own proofs are to be swapped.
 #[derive(Clone, Debug)]
 pub(crate) struct RenewTerms {
     pub(crate) mint_url: String,
@@ -101,7 +99,6 @@ pub(crate) enum Kind {
     Restore,
 }
 
-/// A job's state.
 #[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct Record {
     pub(crate) kind: Kind,
@@ -120,11 +117,9 @@ pub(crate) enum Stage {
     Quoted(Box<Minting>),
     /// A swap with its inputs and prepared outputs.
     Swapping(Box<Swapping>),
-    /// Finished.
     Ended(Ending),
 }
 
-/// A quote, and what will be minted for it.
 #[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct Minting {
     pub(crate) terms: MintTerms,
@@ -140,7 +135,6 @@ pub(crate) struct Minting {
     pub(crate) outputs: Outputs,
 }
 
-/// A swap.
 #[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct Swapping {
     pub(crate) mint_url: String,
@@ -165,11 +159,9 @@ impl Swapping {
     }
 }
 
-/// How a job ended.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Ending {
-    /// With a token.
     Token(Token),
     /// With so much for the wallet.
     Amount(u64),
@@ -205,7 +197,6 @@ impl Job {
         }
     }
 
-    /// The mint of a job that is not finished.
     pub(crate) fn mint_url(&self) -> Option<&str> {
         match &self.record.stage {
             Stage::Intent(terms) => Some(&terms.mint_url),

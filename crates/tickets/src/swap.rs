@@ -171,7 +171,6 @@ impl Core {
         Ok(signatures)
     }
 
-    /// Makes proofs of the signatures and ends the job.
     async fn finish_swap(
         &self,
         entry: &Entry,

@@ -85,10 +85,7 @@ pub fn read_token(token: &Token) -> Result<TokenInfo, TokenFault> {
     read(token).map(|token| token.info())
 }
 
-/// Reads a token of version 3 or 4, with or without `cashu:`.
-///
-/// # Errors
-/// [`TokenFault`]: `Malformed`, `TooLarge`, `Forged` (one secret twice).
+/// Reads a token as [`read_token`] does.
 pub(crate) fn read(token: &Token) -> Result<ReadToken, TokenFault> {
     let text = token.0.trim();
     if text.len() > MAX_TOKEN_BYTES {
@@ -158,10 +155,7 @@ impl ReadToken {
         }
     }
 
-    /// The points Y of the proofs.
-    ///
-    /// # Errors
-    /// [`TokenFault::Malformed`] for a secret without one, which does not occur by chance.
+    /// The points Y of the proofs; [`TokenFault::Malformed`] for a secret without one.
     pub(crate) fn ys(&self) -> Result<Vec<cashu::PublicKey>, TokenFault> {
         let point = |proof: &ReadProof| cashu::dhke::hash_to_curve(proof.secret().as_bytes());
         self.proofs.iter().map(|proof| point(proof).map_err(|_| TokenFault::Malformed)).collect()
@@ -175,15 +169,11 @@ pub(crate) fn is_locked(secret: &cashu::secret::Secret) -> bool {
 }
 
 /// Writes a token of version 4, with the DLEQ proofs of its proofs.
-///
-/// # Errors
-/// When the mint's address cannot be written; it was read before, so this does not occur.
 pub(crate) fn write(mint: &str, unit: &str, proofs: Proofs) -> Result<Token, cashu::mint_url::Error> {
     let unit = CurrencyUnit::from_str(unit).unwrap_or_else(|_| CurrencyUnit::custom(unit));
     Ok(Token(CashuToken::new(MintUrl::from_str(mint)?, proofs, None, unit).to_string()))
 }
 
-/// The id of a proof: its point Y.
 pub(crate) fn proof_id(y: &cashu::PublicKey) -> ProofId {
     ProofId(y.to_bytes())
 }
@@ -193,7 +183,6 @@ pub(crate) fn sum(proofs: &[Proof]) -> u64 {
     proofs.iter().map(|proof| u64::from(proof.amount)).fold(0, u64::saturating_add)
 }
 
-/// An amount as the protocol's crate has it.
 pub(crate) fn amount(amount: u64) -> Amount {
     Amount::from(amount)
 }

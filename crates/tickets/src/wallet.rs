@@ -1,5 +1,3 @@
-//! The ticket wallet.
-
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -98,9 +96,6 @@ impl CashuWallet {
     }
 
     /// The mints at which the wallet has a balance or unfinished jobs, by address. Asks none of them.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub async fn mints(&self) -> Result<Vec<MintStatus>, StoreError> {
         let mut jobs = self.core.jobs.by_mint();
         for balance in self.balances().await? {

@@ -1,5 +1,3 @@
-//! Errors of the options of a webhook receiver.
-
 use std::time::Duration;
 
 /// The options of a webhook receiver are wrong; the words hold neither the URL nor a secret.
@@ -8,8 +6,7 @@ pub enum WebhookError {
     /// The URL is of another kind.
     #[error("the webhook's URL must start with http:// or https:// and name a host")]
     Url,
-    /// A secret is empty, so that anybody could sign with it, or has the form of Standard Webhooks but no verifier
-    /// could decode it.
+    /// A secret is empty, so that anybody could sign with it, or `whsec_` is not followed by the base64 of a key.
     #[error(
         "webhook secret {position} is not a key: it is empty, or starts with whsec_ and does not go on with base64"
     )]

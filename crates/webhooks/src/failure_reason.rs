@@ -10,7 +10,6 @@ use usher_address_guard::GuardError;
 /// What TLS has to say may name what a certificate is for; no more than this is kept of it.
 const LONGEST_TLS_TEXT: usize = 200;
 
-/// The receiver responded, but not with 2xx.
 pub(crate) fn of_status(status: StatusCode) -> String {
     let name = status.canonical_reason().map(|name| format!(" {name}")).unwrap_or_default();
     let note = if status.is_redirection() { " (redirects are not followed)" } else { "" };

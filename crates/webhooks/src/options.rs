@@ -1,5 +1,3 @@
-//! The options of the webhook.
-
 use std::fmt;
 use std::time::Duration;
 
@@ -9,15 +7,13 @@ use url::Url;
 /// Where events are posted, how they are signed, and how long an exchange may take.
 #[derive(Clone)]
 pub struct WebhookOptions {
-    /// The app's endpoint, `http` or `https`. The operator names it, so it is trusted: it may well be a private address.
-    /// `user:password@` becomes an `Authorization` header.
+    /// The endpoint, `http` or `https`; it may be private. `user:password@` becomes an `Authorization` header.
     pub url: Url,
-    /// What the bodies are signed with, the newest first; none: nothing is signed.
+    /// What the bodies are signed with, the newest first; none: nothing is signed. `X-Service-Signature` is made with
+    /// the first, `webhook-signature` with each, so that receivers can change over one by one.
     ///
-    /// `X-Service-Signature` is made with the first, `webhook-signature` with each, so that receivers can change over
-    /// one by one. For `X-Service-Signature` the key is the text itself. For Standard Webhooks it is the decoded base64
-    /// after `whsec_`, or the text itself without that prefix. Verifiers of Standard Webhooks accept only base64: give
-    /// them `whsec_` and the base64 of the text.
+    /// The key of `X-Service-Signature` is the text itself. That of Standard Webhooks is the decoded base64 after
+    /// `whsec_`, or the text itself without that prefix, although its verifiers accept only base64.
     pub secrets: Vec<SecretString>,
     /// One deadline for the whole exchange: look-up, connection, TLS, request, and the head and body of the response.
     pub timeout: Duration,

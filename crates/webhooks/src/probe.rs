@@ -32,11 +32,7 @@ pub enum ProbeError {
     TimedOut(Duration),
 }
 
-/// Resolves the host of `url`, connects to it and, for `https`, makes the TLS handshake; then hangs up. No request is sent,
-/// so the receiver sees no event.
-///
-/// # Errors
-/// [`ProbeError`].
+/// Resolves the host of `url`, connects and, for `https`, makes the TLS handshake. No request is sent.
 pub async fn probe(url: &Url, limit: Duration) -> Result<(), ProbeError> {
     timeout(limit, reach(url, limit)).await.map_err(|_elapsed| ProbeError::TimedOut(limit))?
 }

@@ -27,36 +27,28 @@ use crate::options::origin;
 use crate::signing::Signer;
 use crate::{WebhookError, WebhookOptions, failure_reason, message, retry_after};
 
-/// How much of a response's body is read. It is not needed, but a connection can be reused only after its response has
-/// been read, and the usual responses ("ok", a small object, an error page) fit.
+/// How much of a response's body is read: a connection can be reused only after that.
 const LONGEST_BODY: usize = 16 * 1024;
 
-/// How long the rest of a response is awaited: after its head the result is known, and the next event of the stream is
-/// waiting.
+/// How long the rest of a response is awaited: its head has the result, and the stream's next event waits.
 const PATIENCE_FOR_BODY: Duration = Duration::from_secs(1);
 
 /// Connections kept for the next post. More posts than this at once open more, and close them after.
 const IDLE_CONNECTIONS: usize = 128;
 
-/// How long a connection is kept unused: less than the 5 s after which common servers (Node, uvicorn) hang up, since a post on a
-/// connection that is being closed fails.
+/// How long an unused connection is kept: less than the 5 s of common servers (Node, uvicorn).
 const IDLE_TIME: Duration = Duration::from_secs(4);
 
 /// The longest deadline that makes sense.
 const A_DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// The app's webhook endpoint, over HTTP/1.1.
-///
-/// Redirects are not followed, cookies not kept, and proxies in the environment not used: the operator named the endpoint. How many posts run
-/// at once is the caller's to bound.
+/// The app's webhook endpoint, over HTTP/1.1, without redirects, cookies and proxies of the environment. How many posts
+/// run at once is the caller's to bound.
 pub struct HttpWebhookSender {
     client: Client,
-    /// Where to post, without the credentials.
     uri: Uri,
-    /// `Authorization`, when the URL holds credentials.
     authorization: Option<HeaderValue>,
     user_agent: HeaderValue,
-    /// What may be shown of the URL.
     origin: String,
     /// Replaced as a whole while posts run: each is signed with one state of it.
     signer: RwLock<Arc<Signer>>,
@@ -67,8 +59,7 @@ impl HttpWebhookSender {
     /// A sender with these options. It sends nothing yet and does not look up the host.
     ///
     /// # Errors
-    ///
-    /// The options are wrong; see [`WebhookError`].
+    /// [`WebhookError`]: the options are wrong.
     pub fn new(options: WebhookOptions) -> Result<Self, WebhookError> {
         let WebhookOptions { url, secrets, timeout, user_agent, trusted_certificates } = options;
         if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
@@ -108,7 +99,6 @@ impl HttpWebhookSender {
     /// Signs with these secrets from the next attempt on; the newest is the first, and none means unsigned.
     ///
     /// # Errors
-    ///
     /// [`WebhookError::NotAKey`], and then nothing has changed.
     pub fn set_secrets(&self, secrets: &[SecretString]) -> Result<(), WebhookError> {
         let signer = Arc::new(Signer::new(secrets)?);
@@ -163,8 +153,7 @@ impl WebhookSender for HttpWebhookSender {
     }
 }
 
-/// The result of a response, which depends only on its head: a receiver that responds with 2xx and then breaks off has
-/// the event.
+/// The result of a response, by its head alone: a receiver that breaks off after a 2xx has the event.
 fn outcome(response: &Response, now: UnixMillis) -> Posted {
     let status = response.status();
     let http_status = status.as_u16();
@@ -189,7 +178,6 @@ async fn discard(mut response: Response) {
     .await;
 }
 
-/// The URL without its credentials and fragment, as a request has it.
 fn uri_of(url: &Url) -> Option<Uri> {
     let mut url = url.clone();
     url.set_username("").ok()?;
@@ -210,7 +198,6 @@ fn authorization(url: &Url) -> Option<HeaderValue> {
     Some(header)
 }
 
-/// The certificates of a PEM text, at least one.
 fn certificates(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, WebhookError> {
     let certificates: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
     certificates.ok().filter(|certificates| !certificates.is_empty()).ok_or(WebhookError::Certificates)

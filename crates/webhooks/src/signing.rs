@@ -20,7 +20,6 @@ const LENIENT: GeneralPurpose = GeneralPurpose::new(
     GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
 );
 
-/// The secrets, ready to sign with.
 pub(crate) struct Signer {
     secrets: Vec<Secret>,
 }
@@ -34,11 +33,8 @@ struct Secret {
 }
 
 impl Signer {
-    /// Reads the secrets, the newest first.
-    ///
-    /// # Errors
-    ///
-    /// A secret is empty, or starts with `whsec_` but is not followed by the base64 of a key.
+    /// Reads the secrets, the newest first. Fails when one is empty, or `whsec_` is not followed by the base64 of a
+    /// key.
     pub(crate) fn new(secrets: &[SecretString]) -> Result<Self, WebhookError> {
         let secrets = secrets
             .iter()
@@ -47,7 +43,6 @@ impl Signer {
         Ok(Self { secrets: secrets.collect::<Result<_, _>>()? })
     }
 
-    /// How many secrets there are.
     pub(crate) fn len(&self) -> usize {
         self.secrets.len()
     }
@@ -86,7 +81,6 @@ impl Secret {
     }
 }
 
-/// The code over `parts` as one text.
 fn sign(keyed: &Hmac<Sha256>, parts: &[&[u8]]) -> [u8; 32] {
     let mut mac = keyed.clone();
     for part in parts {

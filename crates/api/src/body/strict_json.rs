@@ -5,10 +5,8 @@ use std::fmt;
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
-/// A JSON value in which no object has a member twice (RFC 7493 section 2.3).
-///
-/// Of two members of one name, some parsers take the first and some the last. A proxy or an audit log that read the
-/// request before us must not have seen a different amount.
+/// A JSON value in which no object has a member twice (RFC 7493 section 2.3): of two, some parsers take the first and
+/// some the last, so a proxy or an audit log may have seen a different amount.
 pub(crate) struct Unambiguous(pub(crate) Value);
 
 impl<'de> Deserialize<'de> for Unambiguous {

@@ -5,7 +5,6 @@ use sha2::{Digest as _, Sha256};
 
 use crate::body;
 
-/// Fingerprints of a request's body.
 pub(super) struct Fingerprint {
     /// Of its value: the same for all spellings of the same JSON. This one is stored.
     pub(super) value: [u8; 32],

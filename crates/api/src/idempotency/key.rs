@@ -10,13 +10,8 @@ pub(crate) const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempote
 /// Longest key, in characters.
 const LONGEST: usize = 255;
 
-/// The key of a request; `None` without the header.
-///
-/// Written as the draft has it, a string of structured fields (RFC 8941 section 3.3.3: `"8e03…"`), or bare, as most who
-/// have such a header today take it. Both mean the same key.
-///
-/// # Errors
-/// Where and what is wrong; the key is not quoted.
+/// The key of a request; `None` without the header. It is a string of structured fields (RFC 8941 section 3.3.3:
+/// `"8e03…"`), or bare; both mean the same key. An error does not quote it.
 pub(super) fn read(headers: &HeaderMap) -> Result<Option<String>, FieldError> {
     let mut values = headers.get_all(IDEMPOTENCY_KEY).iter();
     let Some(value) = values.next() else { return Ok(None) };

@@ -85,7 +85,6 @@ impl IdempotencyContext {
         IdempotentRequest { key, fingerprint, render }
     }
 
-    /// The response if `answer` is stored under this key.
     fn replay(&self, answer: IdempotencyRecord) -> Response {
         if !self.0.fingerprint.matches(answer.fingerprint) {
             let detail = "the key was used within 24 hours for the same endpoint with another body; use a new one";
@@ -113,13 +112,8 @@ fn stream_of(body: &[u8]) -> Option<String> {
     serde_json::from_slice(body).ok().map(|Named { stream_id }| stream_id)
 }
 
-/// Responds to a request with a key: with the stored response, or by processing it.
-///
-/// Once it is its turn, it runs to its end even if the client disconnects: otherwise a repeated request could begin
-/// while the first one is still running.
-///
-/// # Errors
-/// A wrong key, a body that cannot be read, a store that fails, a handler that panics.
+/// Responds to a request with a key: with the stored response, or by processing it. It runs to its end even if the
+/// client disconnects: otherwise a repeated request could begin while the first one is still running.
 pub(crate) async fn idempotency(
     State(state): State<ApiState>,
     request: Request,

@@ -52,9 +52,8 @@ pub(super) fn complete(response: &mut Response) {
     };
 }
 
-/// Makes a component of each error response that several operations have, named after its codes.
-///
-/// Of several with the same codes the most frequent is the component; the others say more, and stay where they are.
+/// Makes a component of each error response that several operations have, named after its codes. Of several with the
+/// same codes it is the most frequent; the others say more.
 pub(super) fn share<'a>(operations: impl Iterator<Item = &'a mut Operation>, components: &mut Components) {
     let mut uses: BTreeMap<String, BTreeMap<String, Vec<&'a mut RefOr<Response>>>> = BTreeMap::new();
     for operation in operations {

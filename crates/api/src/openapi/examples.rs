@@ -1,6 +1,4 @@
-//! Examples of whole responses, composed from the examples of their fields.
-//!
-//! So each response in the document has one, and each value is written in one place.
+//! Examples of whole responses, composed of the examples of their fields, so that each value is written in one place.
 
 use std::collections::BTreeMap;
 

@@ -21,7 +21,6 @@ use crate::auth::AuthPolicy;
 use crate::endpoint_group::EndpointGroup;
 use crate::problem::{ErrorCode, FieldErrorSchema, ProblemBody};
 
-/// The document of these endpoints, in their order.
 pub(crate) fn document(groups: impl IntoIterator<Item = EndpointGroup>) -> OpenApi {
     let mut document = OpenApiBuilder::new().info(info()).build();
     let mut tags: Vec<Tag> = Vec::new();
@@ -114,7 +113,6 @@ fn links(document: &mut OpenApi) -> OperationLinks {
     links
 }
 
-/// Completes the texts of an operation.
 fn complete_prose(operation: &mut Operation, links: &OperationLinks) {
     operation.description.iter_mut().for_each(|text| links.complete(text));
     for parameter in operation.parameters.iter_mut().flatten() {

@@ -56,7 +56,6 @@ impl Randomness for Zeros {
     }
 }
 
-/// A response as the service writes it.
 fn case(code: ErrorCode) -> Value {
     let problem = problem(code);
     let mut response = Response::default();

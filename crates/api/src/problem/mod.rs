@@ -28,14 +28,11 @@ use crate::request_id::RequestId;
 /// The media type of an error body.
 pub(crate) const PROBLEM_JSON: &str = "application/problem+json";
 
-/// Seconds after which to ask again when something is full or the store is down: long enough that callers who obey
-/// do not keep it so, short enough that nobody looks for another service.
+/// Seconds after which to ask again when something is full or the store is down.
 pub(crate) const RETRY_SECONDS: u64 = 5;
 
-/// An error on its way out.
-///
-/// As a response it is only a status with itself attached: the gate, which alone knows the request id, writes the
-/// body and the log line. So whatever a handler answers, every error has the same shape.
+/// An error on its way out. As a response it is only a status with itself attached: the middleware, which alone knows
+/// the request id, writes the body and the log line.
 #[derive(Clone, Debug)]
 pub(crate) struct Problem(Box<Parts>);
 
@@ -117,12 +114,10 @@ impl Problem {
         problem
     }
 
-    /// `overloaded`, with `Retry-After`.
     pub(crate) fn overloaded(detail: &'static str) -> Self {
         Self::new(ErrorCode::Overloaded, detail).retry_after(RETRY_SECONDS)
     }
 
-    /// `wallet_not_configured`.
     pub(crate) fn wallet_not_configured() -> Self {
         Self::new(ErrorCode::WalletNotConfigured, "no Lightning backend is configured (wallet.ln_backend)")
     }
@@ -138,7 +133,6 @@ impl Problem {
         self.with_header(RETRY_AFTER, HeaderValue::from(seconds))
     }
 
-    /// The same, answered with this header.
     pub(crate) fn with_header(mut self, name: HeaderName, value: HeaderValue) -> Self {
         self.0.header = Some((name, value));
         self
@@ -155,7 +149,6 @@ impl Problem {
         self
     }
 
-    /// Its code.
     pub(crate) fn code(&self) -> ErrorCode {
         self.0.code
     }
@@ -175,7 +168,6 @@ impl Problem {
 }
 
 impl Problem {
-    /// The body.
     pub(crate) fn to_json(&self, request_id: &str) -> String {
         let body = ProblemBody {
             r#type: self.0.code.type_uri(),
@@ -249,7 +241,6 @@ impl From<SubscriptionError> for Problem {
                 ErrorCode::SubscriptionNotFound,
                 "this user has no such subscription, or it was removed after its retention",
             ),
-            // Only idempotent requests get this, and they look up the stored response.
             SubscriptionError::Repeated => Self::overloaded("the same request is being processed"),
             SubscriptionError::Store(error) => error.into(),
         }
@@ -265,7 +256,6 @@ impl From<DecisionError> for Problem {
             ),
             DecisionError::Decided => Self::new(ErrorCode::SessionDecided, "the session is decided already"),
             DecisionError::Expired => Self::new(ErrorCode::SessionExpired, "nobody decided the session in time"),
-            // Only idempotent requests get this, and they look up the stored response.
             DecisionError::Repeated => Self::overloaded("the same request is being processed"),
             DecisionError::Store(error) => error.into(),
         }
@@ -287,7 +277,6 @@ impl From<RedeemError> for Problem {
             RedeemError::Expired => {
                 Self::new(ErrorCode::LoginCodeExpired, "the code was not redeemed in time: begin another login")
             }
-            // Only idempotent requests get this, and they look up the stored response.
             RedeemError::Repeated => Self::overloaded("the same request is being processed"),
             RedeemError::Store(error) => error.into(),
         }
@@ -297,7 +286,6 @@ impl From<RedeemError> for Problem {
 impl From<RetryError> for Problem {
     fn from(error: RetryError) -> Self {
         match error {
-            // Only idempotent requests get this, and they look up the stored response.
             RetryError::Repeated => Self::overloaded("the same request is being processed"),
             RetryError::Store(error) => error.into(),
         }

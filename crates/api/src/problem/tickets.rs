@@ -6,7 +6,6 @@ use usher_engine::ports::{TicketError, TokenFault};
 use super::{ErrorCode, Problem};
 
 impl Problem {
-    /// `mint_timeout`.
     pub(crate) fn mint_timeout() -> Self {
         let detail = "the mint did not respond in time; the work goes on: repeat the request with its Idempotency-Key";
         Self::new(ErrorCode::MintTimeout, detail)

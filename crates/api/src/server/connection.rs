@@ -24,7 +24,6 @@ use crate::peer::Peer;
 /// Largest buffer for reading and for writing, each, of one connection.
 const BUFFER_BYTES: usize = 64 * 1024;
 
-/// What all connections have in common.
 pub(super) struct Connections {
     router: Router,
     /// What requests over WebSockets reach.

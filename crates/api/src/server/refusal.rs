@@ -13,14 +13,12 @@ use crate::problem::{PROBLEM_JSON, Problem, RETRY_SECONDS};
 /// Maximum number of refusals that are being sent; a connection beyond these is closed without a response.
 const AT_A_TIME: usize = 64;
 
-/// How much of a request is read after the refusal. Closing a socket with unread bytes resets the connection, and the client may
-/// lose the response.
+/// How much of a request is read after the refusal: closing a socket with unread bytes may lose the response.
 const DISCARDED: u64 = 64 * 1024;
 
 /// How long a client may take to accept the refusal.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Refuses connections.
 pub(super) struct Refusals {
     places: Arc<Semaphore>,
     tasks: TaskTracker,

@@ -26,8 +26,8 @@ use crate::verification::Verification;
 
 /// Runs operations.
 ///
-/// Poll each method that starts an operation to its end: if it is dropped between the commit and the response, the operation is
-/// durable but unknown to this process until the next start.
+/// Poll each method that starts an operation to its end: when dropped between the commit and the response, the
+/// operation is durable but unknown to this process until the next start.
 pub struct Engine {
     core: Core,
     events: Arc<EventFeed>,
@@ -46,7 +46,6 @@ pub struct Engine {
     webhooks: Arc<WebhookDispatcher>,
 }
 
-/// The features.
 impl Engine {
     /// Key handshakes.
     pub fn handshakes(&self) -> &Handshakes {
@@ -99,13 +98,11 @@ impl Engine {
     }
 }
 
-/// The state of the service.
 impl Engine {
     /// Most subkeys one conversation may have (docs/protocol.md, Subkeys).
     pub const MAX_SUBKEYS: usize = operations::MAX_SUBKEYS;
 
-    /// Returns when a vital task has panicked: the process should end and be restarted, which loses nothing. Without that
-    /// task, operations would never end.
+    /// Returns when a vital task has panicked: operations would not end any more, so the process should be restarted.
     pub async fn failed(&self) {
         self.core.tasks.failed().await;
     }

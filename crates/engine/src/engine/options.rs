@@ -1,5 +1,3 @@
-//! What the engine is made of, and how it behaves.
-
 use std::sync::Arc;
 use std::time::Duration;
 

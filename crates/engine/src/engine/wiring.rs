@@ -1,14 +1,5 @@
-//! Wires the engine's parts.
-//!
-//! Each part is made after those that it uses, so there is no cycle:
-//!
-//! ```text
-//! core: store, clock, timers, index, inputs, …
-//!   └▶ event feed, invoice watcher, outbox, webhook dispatcher, queues; what features keep in memory
-//!        └▶ commit
-//!             └▶ features, workers
-//!                  └▶ inbox, alarms, clock changes, cleanup
-//! ```
+//! Wires the engine's parts. Each is made after those that it uses, so there is no cycle: the core, what acts on
+//! commits and what features keep in memory, the committer, features and workers, and at last what drives operations.
 
 use std::sync::Arc;
 
@@ -93,7 +84,6 @@ impl Engine {
             tasks: Tasks::new(tasks.clone(), stop),
         };
 
-        // What features keep in memory about their operations.
         let budget = Arc::new(SpendingBudget::new(options.payments.spending));
         let browser_logins = BrowserLogins::of_clients(options.max_open_streams, core.clock.clone());
         let reusable_logins = ReusableLogins::new(options.max_open_streams, core.clock.clone());
@@ -117,7 +107,6 @@ impl Engine {
             service_proof: options.subkey_proof,
         });
 
-        // What acts on commits.
         let feed = Arc::new(EventFeed::new(core.clone()));
         let backend = parts.lightning.as_ref().map(|lightning| lightning.adapter.clone());
         let (lightning_calls, ticket_calls) = (Arc::<LightningMetrics>::default(), Arc::<TicketMetrics>::default());
@@ -152,7 +141,6 @@ impl Engine {
             },
         ));
 
-        // The features.
         let idempotency = Arc::new(IdempotencyRecords::new(parts.idempotency, core.damage.clone(), core.clock.clone()));
         let capacity = Capacity::new(core.index.clone(), options.max_open_streams);
         let starter = Arc::new(Starter {
@@ -250,7 +238,6 @@ impl Engine {
             permits: Semaphore::new(sessions::CONCURRENT),
         });
 
-        // What drives operations.
         let workers = Arc::new(Workers {
             core: core.clone(),
             committer: starter.committer.clone(),

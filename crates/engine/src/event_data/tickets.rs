@@ -1,5 +1,3 @@
-//! The `data` of ticket events.
-
 use serde::Serialize;
 use utoipa::ToSchema;
 

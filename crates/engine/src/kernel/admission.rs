@@ -3,7 +3,6 @@
 use crate::StreamId;
 use crate::ports::Inbound;
 
-/// Decides which messages go on to the operations that they belong to.
 pub(crate) trait Admission: Send + Sync {
     /// Whether this message goes on to this operation. It came over this relay; a copy came over another before.
     fn admits(&self, id: StreamId, inbound: &Inbound) -> bool;

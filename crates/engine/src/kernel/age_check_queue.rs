@@ -1,6 +1,4 @@
-//! Asks the age verifier for results, for operations.
-//!
-//! A request is made once, after the commit that asks for it, and its reply becomes an input of the operation. If a request
+//! Asks the age verifier for results, for operations. A request is made once, after the commit that asks for it; if it
 //! is not made or its reply is lost, the operation asks again.
 
 use std::sync::Arc;
@@ -15,13 +13,11 @@ use crate::kernel::core::Core;
 use crate::operations::Input;
 use crate::ports::{AgeCheckMemo, AgeCheckResult, AgeVerifier, AgeVerifierError};
 
-/// Requests that run at the same time.
 const CONCURRENT: usize = 32;
 
 /// How long a request to the age verifier may take: a few exchanges, while a browser waits.
 const WITHIN: Duration = Duration::from_secs(20);
 
-/// Requests of operations to the age verifier.
 pub(crate) struct AgeCheckQueue {
     core: Core,
     verifier: Option<Arc<dyn AgeVerifier>>,
@@ -51,7 +47,6 @@ impl AgeCheckQueue {
     }
 }
 
-/// Bounds a request to the age verifier.
 pub(crate) async fn within<T>(
     request: impl Future<Output = Result<T, AgeVerifierError>>,
 ) -> Result<T, AgeVerifierError> {

@@ -11,7 +11,6 @@ use super::webhook_dispatcher::WebhookDispatcher;
 use crate::StreamId;
 use crate::operations::Input;
 
-/// Dispatches alarms.
 pub(crate) struct Alarms {
     pub(crate) timers: Arc<Timers>,
     pub(crate) inputs: Inputs,
@@ -22,9 +21,8 @@ pub(crate) struct Alarms {
 }
 
 impl Alarms {
-    /// Hands [`Input::Resumed`] to operations whose reply from the Lightning backend or the ticket wallet was lost with the
-    /// previous process, and only then dispatches alarms, until the engine stops. An operation that its alarm had woken first
-    /// would take its new request for the one whose reply was lost.
+    /// Hands [`Input::Resumed`] to operations whose reply was lost with the previous process, and only then dispatches
+    /// alarms: an operation woken by its alarm first would take its new request for the one whose reply was lost.
     pub(crate) async fn run(self, resumed: Vec<StreamId>) {
         for id in resumed {
             if self.tasks.unless_stopped(self.inputs.put(id, Input::Resumed)).await.is_none() {

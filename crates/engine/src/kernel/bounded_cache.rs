@@ -1,5 +1,3 @@
-//! A cache of the entries that were used last.
-
 use std::hash::Hash;
 use std::num::NonZeroUsize;
 

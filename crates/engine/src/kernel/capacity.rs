@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use super::index::Index;
 
-/// The limits on open operations.
 #[derive(Clone)]
 pub(crate) struct Capacity {
     index: Arc<Index>,
@@ -17,12 +16,10 @@ impl Capacity {
         Self { index, max_open }
     }
 
-    /// Whether another operation may start.
     pub(crate) fn has_room(&self) -> bool {
         self.has_room_for(0)
     }
 
-    /// Whether another operation may start, beside so many that are about to.
     pub(crate) fn has_room_for(&self, starting: usize) -> bool {
         // The reserved stream is always among them, and nobody started it.
         self.index.len().saturating_add(starting) <= self.max_open

@@ -14,36 +14,29 @@ use crate::kernel::core::Core;
 use crate::ports::StoreError;
 use crate::{StreamId, UnixMillis};
 
-/// How often the cleanup runs.
 const EVERY: Duration = Duration::from_secs(3600);
 
 /// Rows removed in one transaction at most, so that commits of operations do not wait for long.
 const BATCH: usize = 500;
 
-/// How long the ids of handled Nostr events are kept. The transport refuses events whose time differs from ours by over 15
-/// minutes; 2 hours are well beyond both edges of that.
+/// How long the ids of handled Nostr events are kept: their times may differ from ours by 15 minutes at most.
 const INBOUND_KEPT: Duration = Duration::from_secs(2 * 3600);
 
-/// How long the relays of a user are kept after a wallet last named them, or they were last in use: the user was sent a
-/// message, or has an open subscription. A user who comes back later is reached at the service's relays until the wallet
-/// names its own again.
+/// How long a user's relays are kept after a wallet last named them, or they were last in use: a message was sent, or a
+/// subscription is open. Afterwards the user is reached at the service's relays.
 const USER_RELAYS_KEPT: Duration = Duration::from_secs(400 * 24 * 3600);
 
-/// Removes old data.
 pub(crate) struct Cleanup {
     pub(crate) core: Core,
     pub(crate) webhooks: Arc<WebhookDispatcher>,
     pub(crate) idempotency: Arc<IdempotencyRecords>,
     pub(crate) feed: Arc<EventFeed>,
-    /// Operations whose streams do not end by themselves.
     pub(crate) endless: Arc<OpenSet>,
     pub(crate) chores: Vec<Arc<dyn Chore>>,
-    /// How long finished streams stay readable.
     pub(crate) retention: Duration,
 }
 
 impl Cleanup {
-    /// Cleans up now and then until the engine stops.
     pub(crate) async fn run(self) {
         for hour in 0_u64.. {
             let began = self.core.clock.monotonic();
@@ -78,7 +71,8 @@ impl Cleanup {
         remove("relays of users", || self.core.store.forget_user_relays(now.minus(USER_RELAYS_KEPT), BATCH)).await;
     }
 
-    /// Removes events from before `retained` of streams that do not end by themselves: the reserved one, and the endless. The first event that is left has a delivery that is still kept, is not so old, or is the newest.
+    /// Removes events from before `retained` of streams that do not end by themselves. The first event that is left has
+    /// a delivery that is still kept, is not so old, or is the newest.
     async fn remove_old_events(&self, retained: UnixMillis) {
         let mut streams = vec![StreamId::SUBSCRIPTIONS];
         while let Some(last) = streams.last().copied() {
@@ -108,7 +102,6 @@ impl Cleanup {
     }
 }
 
-/// Removes one batch after the other until nothing is left to remove, or the store fails.
 async fn remove<R>(what: &'static str, batch: impl Fn() -> R)
 where
     R: Future<Output = Result<usize, StoreError>>,

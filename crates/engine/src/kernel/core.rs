@@ -1,5 +1,3 @@
-//! What most parts of the engine work with.
-
 use std::sync::Arc;
 
 use super::damaged_rows::Damage;

@@ -12,9 +12,8 @@
 //! | a user's relays | the user is reached at the service's own relays | until a wallet names relays again |
 //! | an idempotency record | requests with its key are refused until it has expired | those requests |
 //!
-//! Damaged rows are found when they are needed; `usher doctor` reads all of them. What was set aside is kept in memory: after
-//! a restart a repaired database is read afresh. (Of the ticket wallet's rows see
-//! [`TicketStore`](crate::ports::TicketStore).)
+//! Rows are checked when they are needed; `usher doctor` reads all of them. What was set aside is kept in memory: after
+//! a restart a repaired database is read afresh. (Ticket wallet: see [`TicketStore`](crate::ports::TicketStore).)
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -26,10 +25,8 @@ use crate::StreamId;
 use crate::operations::{Input, Operation, TicketReply};
 use crate::ports::{DamagedRow, InvoiceStatus, Store, StoreError, StoredOperation, Table};
 
-/// Most rows that are remembered; the ones beyond are not reported.
 const MAX_ROWS: usize = 1000;
 
-/// Reads rows that may be damaged, and remembers those that are.
 pub(crate) struct Damage {
     store: Arc<dyn Store>,
     rows: Mutex<BTreeSet<DamagedRow>>,
@@ -40,7 +37,6 @@ impl Damage {
         Self { store, rows: Mutex::default() }
     }
 
-    /// The damaged rows that were found since the start, at most 1,000.
     pub(crate) fn rows(&self) -> Vec<DamagedRow> {
         self.rows.lock().iter().cloned().collect()
     }

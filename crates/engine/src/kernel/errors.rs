@@ -1,5 +1,3 @@
-//! Why the engine refuses a request.
-
 use crate::FieldError;
 use crate::kernel::commit::ModifyError;
 use crate::ports::{StoreError, TicketError};
@@ -19,8 +17,7 @@ pub enum StartError {
     /// It needs the ticket wallet, and there is none.
     #[error("there is no ticket wallet")]
     NoTicketWallet,
-    /// The idempotent request was done before:
-    /// [`IdempotencyRecords::get`](crate::IdempotencyRecords::get) has its response.
+    /// The idempotent request was done before; see [`IdempotencyRecords::get`](crate::IdempotencyRecords::get).
     #[error("the request was done before")]
     Repeated,
     /// `limits.max_open_streams` are open already.

@@ -1,5 +1,4 @@
-//! For the unit tests of parts: a store in memory, a scripted Lightning backend, and the parts around the part under
-//! test. The engine as a whole is tested on a real store (`tests/`).
+//! For unit tests of parts: a store in memory, a scripted Lightning backend, and the parts around the part under test.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -35,7 +34,6 @@ use crate::{StreamId, UnixMillis};
 
 pub(crate) const NOW: UnixMillis = UnixMillis(1_800_000_000_000);
 
-/// The stream id of the `n`th operation.
 pub(crate) fn stream(n: u8) -> StreamId {
     StreamId::from_parts(NOW.0, [n; 10])
 }
@@ -44,7 +42,6 @@ pub(crate) fn key(n: u8) -> PublicKey {
     PublicKey::from_byte_array([n; 32])
 }
 
-/// What most parts need.
 pub(crate) struct Around {
     pub(crate) index: Arc<Index>,
     pub(crate) timers: Arc<Timers>,
@@ -73,7 +70,6 @@ impl Around {
         }
     }
 
-    /// The core on this store, with random values of one seed.
     pub(crate) fn core(&self, store: &Arc<MemoryStore>) -> Core {
         let store = Arc::clone(store) as Arc<dyn Store>;
         let (clock, randomness) = (self.clock.clone(), Arc::new(SeededRandomness::new(1)));
@@ -91,12 +87,10 @@ impl Around {
         }
     }
 
-    /// The core on an empty store.
     pub(crate) fn empty_core(&self) -> Core {
         self.core(&Arc::default())
     }
 
-    /// An operation is open.
     pub(crate) fn open(&self, id: StreamId) {
         let operation = OpenOperation {
             id,
@@ -113,7 +107,6 @@ impl Around {
         self.index.load(&operation, None, None);
     }
 
-    /// The next input that a part has put into the queue.
     pub(crate) async fn input(&mut self) -> (StreamId, Input) {
         within("an input", || {
             let job = self.jobs.iter_mut().find_map(|jobs| jobs.try_recv().ok());
@@ -122,7 +115,6 @@ impl Around {
         .await
     }
 
-    /// The alarms that are due after `by`.
     pub(crate) async fn alarms_after(&self, by: Duration) -> Vec<(StreamId, super::timers::Alarm)> {
         self.clock.turn(by);
         tokio::select! {
@@ -139,7 +131,6 @@ impl Around {
     }
 }
 
-/// Waits in real time until there is something.
 pub(crate) async fn within<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     for _ in 0..10_000 {
         if let Some(found) = look() {
@@ -150,17 +141,14 @@ pub(crate) async fn within<T>(what: &str, mut look: impl FnMut() -> Option<T>) -
     panic!("never: {what}");
 }
 
-/// A scripted Lightning backend.
 pub(crate) struct ScriptedBackend {
     calls: Mutex<Vec<&'static str>>,
     pub(crate) status: Mutex<InvoiceStatus>,
     pub(crate) panics: AtomicBool,
-    /// A permit for each request that may return.
     pub(crate) gate: Semaphore,
 }
 
 impl ScriptedBackend {
-    /// One that responds at once.
     pub(crate) fn new() -> Arc<Self> {
         Arc::new(Self {
             calls: Mutex::default(),
@@ -170,12 +158,10 @@ impl ScriptedBackend {
         })
     }
 
-    /// One whose requests return when the gate lets them.
     pub(crate) fn gated() -> Arc<Self> {
         Arc::new(Self { gate: Semaphore::new(0), ..Arc::into_inner(Self::new()).unwrap() })
     }
 
-    /// How many requests of this kind were made.
     pub(crate) fn made(&self, kind: &str) -> usize {
         self.calls.lock().iter().filter(|call| **call == kind).count()
     }
@@ -227,11 +213,9 @@ impl Lightning for ScriptedBackend {
     }
 }
 
-/// A store in memory with only the features that the tests of parts need.
 #[derive(Default)]
 pub(crate) struct MemoryStore {
     rows: Mutex<Rows>,
-    /// How many commits fail before one succeeds.
     pub(crate) failures: AtomicUsize,
     /// Whether a commit finds a defect of the program.
     pub(crate) has_defect: AtomicBool,
@@ -382,7 +366,6 @@ impl Store for MemoryStore {
     }
 }
 
-/// Deliveries in memory.
 #[derive(Default)]
 pub(crate) struct MemoryDeliveries(Mutex<BTreeMap<(StreamId, u64), Delivery>>);
 

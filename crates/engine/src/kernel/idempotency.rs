@@ -40,7 +40,6 @@ impl<T> fmt::Debug for IdempotentRequest<T> {
 }
 
 impl<T> IdempotentRequest<T> {
-    /// The record of the response, to be committed with `result`.
     pub(crate) fn record(&self, result: &T, at: UnixMillis) -> NewIdempotencyRecord {
         let RenderedResponse { status, media_type, body } = (self.render)(result);
         let record = IdempotencyRecord { key: self.key, fingerprint: self.fingerprint, at, status, media_type, body };
@@ -61,9 +60,6 @@ impl IdempotencyRecords {
     }
 
     /// The response to this idempotent request within the last 24 hours.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub async fn get(&self, key: &IdempotencyKey) -> Result<Option<IdempotencyRecord>, StoreError> {
         let oldest = self.clock.now().minus(KEPT);
         let record = self.store.idempotency_record(key).await;
@@ -75,15 +71,11 @@ impl IdempotencyRecords {
     }
 
     /// Stores the response to a request that committed nothing.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub async fn keep<T>(&self, request: &IdempotentRequest<T>, result: &T) -> Result<(), StoreError> {
         // Not stored if the same request got a response in the meantime: that one is kept.
         self.store.add_idempotency_record(request.record(result, self.clock.now())).await.map(|_| ())
     }
 
-    /// Removes records that are too old, at most `limit`; returns how many.
     pub(crate) async fn remove_old(&self, limit: usize) -> Result<usize, StoreError> {
         self.store.remove_idempotency_records(self.clock.now().minus(KEPT), limit).await
     }

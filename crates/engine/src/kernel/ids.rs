@@ -1,5 +1,3 @@
-//! New stream ids, tokens and challenges.
-
 use std::sync::Arc;
 
 use sha2::{Digest as _, Sha256};
@@ -11,11 +9,9 @@ use crate::ports::{Clock, Randomness, TicketJobId};
 /// Length of random tokens and challenges: 32 alphanumerics are 190 bits.
 const TOKEN: usize = 32;
 
-/// Length of the suffix that makes the URL of a static token differ from that of an earlier handshake with the same token:
-/// 12 alphanumerics are 71 bits, which nobody who used the old URL can guess.
+/// Length of the suffix that makes the URL of a reused static token new: 12 alphanumerics are 71 bits.
 const SUFFIX: usize = 12;
 
-/// Makes ids that nobody can guess.
 #[derive(Clone)]
 pub(crate) struct Ids {
     clock: Arc<dyn Clock>,
@@ -27,21 +23,18 @@ impl Ids {
         Self { clock, randomness }
     }
 
-    /// The id of a new operation.
     pub(crate) fn stream_id(&self) -> StreamId {
         let mut random = [0; 10];
         self.randomness.fill(&mut random);
         StreamId::from_parts(self.clock.now().0, random)
     }
 
-    /// The id of a job that nobody will ask for again.
     pub(crate) fn ticket_job(&self) -> TicketJobId {
         let mut random = [0; 32];
         self.randomness.fill(&mut random);
         TicketJobId(random)
     }
 
-    /// A token, a challenge or a request id.
     pub(crate) fn token(&self) -> String {
         const ALPHABET: &[u8; 62] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
         let mut token = String::with_capacity(TOKEN);
@@ -56,7 +49,6 @@ impl Ids {
         token
     }
 
-    /// The keys of a verification session.
     pub(crate) fn keys(&self) -> Keys {
         let mut bytes = [0; 32];
         self.randomness.fill(&mut bytes);
@@ -69,7 +61,6 @@ impl Ids {
         }
     }
 
-    /// The suffix of a static token that was used before.
     pub(crate) fn suffix(&self) -> String {
         let mut suffix = self.token();
         suffix.truncate(SUFFIX);

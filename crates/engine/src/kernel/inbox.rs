@@ -1,6 +1,5 @@
-//! The inbox: finds the operation that a wallet's message belongs to.
-//!
-//! Most messages of unauthenticated peers end here, for the price of a look-up in a map.
+//! The inbox: finds the operation that a wallet's message belongs to. Most messages of unauthenticated peers end here,
+//! for the price of a look-up in a map.
 
 use std::sync::Arc;
 
@@ -14,7 +13,6 @@ use crate::operations::{Input, Operation};
 use crate::ports::Inbound;
 use crate::{StreamId, UnixMillis};
 
-/// Hands messages to operations.
 pub(crate) struct Inbox {
     pub(crate) core: Core,
     pub(crate) outbox: Arc<Outbox>,
@@ -22,8 +20,7 @@ pub(crate) struct Inbox {
 }
 
 impl Inbox {
-    /// Handles messages until the engine stops. Those that have arrived by then are still handled, because a wallet may have
-    /// sent them only once.
+    /// Handles messages, even those left when the engine stops: a wallet may have sent them only once.
     pub(crate) async fn run_inbox(self, mut inbox: mpsc::Receiver<Inbound>) {
         while let Some(Some(inbound)) = self.core.tasks.unless_stopped(inbox.recv()).await {
             self.dispatch(inbound).await;

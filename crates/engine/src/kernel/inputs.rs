@@ -1,8 +1,5 @@
-//! The queue of inputs: the only way to run a step of an operation.
-//!
-//! Parts that learn something an operation should know (the inbox, the alarms, the Lightning queue, the ticket queue, the
-//! invoice watcher)
-//! put it here; the [workers](super::workers) take it out. A part needs only this handle for that.
+//! The queue of inputs, the only way to run a step of an operation: parts put here what an operation should know, and
+//! the [workers](super::workers) take it out.
 
 use std::sync::Arc;
 
@@ -12,14 +9,12 @@ use usher_protocol::EventId;
 use crate::StreamId;
 use crate::operations::Input;
 
-/// Workers: how many operations step at the same time. Each waits for its commit most of the time; this is how many commits
-/// the store can group into one transaction.
+/// Workers: how many operations step at the same time, and how many commits the store can group.
 const WORKERS: usize = 64;
 
 /// Inputs that wait for one worker. When a queue is full, the inbox waits, and then the relays' sockets.
 pub(crate) const QUEUE: usize = 256;
 
-/// An input on its way to its operation.
 #[derive(Debug)]
 pub(crate) struct Job {
     pub(crate) id: StreamId,
@@ -28,25 +23,21 @@ pub(crate) struct Job {
     pub(crate) inbound: Option<EventId>,
 }
 
-/// Where inputs are put.
 #[derive(Clone)]
 pub(crate) struct Inputs {
     workers: Arc<[mpsc::Sender<Job>]>,
 }
 
 impl Inputs {
-    /// The queue, and what each worker takes its jobs from.
     pub(crate) fn new() -> (Self, Vec<mpsc::Receiver<Job>>) {
         let (senders, receivers): (Vec<_>, _) = (0..WORKERS).map(|_| mpsc::channel(QUEUE)).unzip();
         (Self { workers: senders.into() }, receivers)
     }
 
-    /// Queues a wallet's message for the operation it belongs to.
     pub(crate) async fn put_message(&self, id: StreamId, input: Input, event: EventId) {
         self.queue(Job { id, input, inbound: Some(event) }).await;
     }
 
-    /// Queues an input that no Nostr event has brought.
     pub(crate) async fn put(&self, id: StreamId, input: Input) {
         self.queue(Job { id, input, inbound: None }).await;
     }

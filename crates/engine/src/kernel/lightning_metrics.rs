@@ -1,10 +1,7 @@
-//! Metrics of requests to the Lightning backend.
-
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::ports::LightningError;
 
-/// A kind of request, as metrics name it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum LightningCallKind {
     MakeInvoice,
@@ -15,10 +12,8 @@ pub(crate) enum LightningCallKind {
 
 const KINDS: [&str; 4] = ["make_invoice", "pay", "look_up_invoice", "look_up_payment"];
 
-/// Results, as metrics name them.
 const RESULTS: [&str; 4] = ["answered", "refused", "not_sent", "unknown"];
 
-/// Requests by kind and result since the start.
 #[derive(Default)]
 pub(crate) struct LightningMetrics([[AtomicU64; RESULTS.len()]; KINDS.len()]);
 
@@ -35,7 +30,6 @@ impl LightningMetrics {
         }
     }
 
-    /// Kind, result and number of requests.
     pub(crate) fn values(&self) -> Vec<(&'static str, &'static str, u64)> {
         let of_kind = |(kind, counts): (&'static str, &[AtomicU64; RESULTS.len()])| {
             RESULTS

@@ -9,14 +9,12 @@ use crate::kernel::core::Core;
 use crate::operations::Input;
 use crate::ports::{CorrelationKey, LightningNotification, LightningNotifications};
 
-/// Hands notifications to the operations they are about.
 pub(crate) struct NotificationHandler {
     pub(crate) core: Core,
     pub(crate) watcher: Arc<InvoiceWatcher>,
 }
 
 impl NotificationHandler {
-    /// Handles notifications until the engine stops.
     pub(crate) async fn run_notifications(self, mut notifications: LightningNotifications) {
         while let Some(Some(notification)) = self.core.tasks.unless_stopped(notifications.recv()).await {
             self.handle(notification).await;

@@ -1,5 +1,3 @@
-//! The engine's metrics.
-
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::OperationOutcome;
@@ -11,7 +9,6 @@ const OUTCOMES: usize = OperationOutcome::ALL.len();
 const ATTEMPTS: usize = DeliveryStatus::ALL.len();
 const TYPES: usize = EventType::ALL.len();
 
-/// Counters since the engine started; they only increase.
 #[derive(Debug, Default)]
 pub(crate) struct Metrics {
     loaded: [AtomicU64; KINDS],
@@ -61,39 +58,32 @@ pub struct OperationMetrics {
 }
 
 impl Metrics {
-    /// An operation was open when the engine started.
     pub(crate) fn loaded(&self, kind: OperationKind) {
         add(self.loaded.get(slot(kind)));
     }
 
-    /// An operation was started.
     pub(crate) fn started(&self, kind: OperationKind) {
         add(self.started.get(slot(kind)));
     }
 
-    /// An operation finished.
     pub(crate) fn finished(&self, kind: OperationKind, outcome: OperationOutcome) {
         add(self.finished.get(slot(kind)).and_then(|kind| kind.get(outcome as usize)));
     }
 
-    /// Events were committed.
     pub(crate) fn events(&self, events: &[NewEvent]) {
         for event in events {
             add(self.events.get(event.event_type as usize));
         }
     }
 
-    /// A message from a wallet arrived.
     pub(crate) fn received(&self, matched: bool) {
         add(Some(if matched { &self.matched } else { &self.unmatched }));
     }
 
-    /// A message to a user was handed to the relays.
     pub(crate) fn sent(&self) {
         add(Some(&self.sent));
     }
 
-    /// A step failed because the store failed.
     pub(crate) fn store_failed(&self) {
         add(Some(&self.store_failures));
     }
@@ -108,7 +98,6 @@ impl Metrics {
         add(self.attempts.get(usize::from(status.code())));
     }
 
-    /// All metrics.
     pub(crate) fn values(&self) -> EngineMetrics {
         let operations = OperationKind::ALL.into_iter().map(|kind| {
             let finished = self.finished.get(slot(kind));
@@ -116,8 +105,7 @@ impl Metrics {
                 .into_iter()
                 .map(|outcome| (outcome, get(finished.and_then(|kind| kind.get(outcome as usize)))))
                 .collect::<Vec<_>>();
-            // Finished ones are read first: otherwise an operation that starts and finishes in between would make the
-            // number of open ones negative.
+            // Finished ones first: an operation that starts and finishes in between must not make `open` negative.
             let over: u64 = finished.iter().map(|(_, count)| count).sum();
             let started = get(self.started.get(slot(kind)));
             let open = (get(self.loaded.get(slot(kind))) + started).saturating_sub(over);

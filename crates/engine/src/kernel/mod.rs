@@ -1,17 +1,6 @@
 //! The kernel runs operations. It names no kind of operation: what it must know of one is a method of
-//! [`StateMachine`](crate::operations::StateMachine) with a default.
-//!
-//! Parts have their own state and a small interface. Data flows one way:
-//!
-//! ```text
-//! start ──────────────┐
-//! inbox ───────┐      │
-//! alarms ──────┼─▶ inputs ─▶ workers ─▶ commit ─▶ event feed, outbox, invoice watcher, Lightning queue,
-//! Lightning ───┤                                  ticket queue, webhook dispatcher, index, timers
-//! tickets ─────┘
-//! ```
-//!
-//! A part that has something for an operation puts it into `inputs`; no part holds the engine itself.
+//! [`StateMachine`](crate::operations::StateMachine) with a default. No part holds the engine: what it has for an
+//! operation it puts into `inputs`. For the data flow see docs/architecture.md.
 
 pub(crate) mod admission;
 pub(crate) mod age_check_queue;

@@ -6,17 +6,12 @@ use crate::operations::{Effect, FollowUp, Operation};
 use crate::ports::{Head, OpenOperation};
 use crate::{StreamId, UnixMillis};
 
-/// An operation that was committed.
 pub(crate) struct CommittedStep<'a> {
     pub(crate) id: StreamId,
-    /// As it is now.
     pub(crate) operation: &'a Operation,
     pub(crate) is_new: bool,
-    /// It is over: it gets no more input.
     pub(crate) is_finished: bool,
-    /// Whether the step has events.
     pub(crate) has_events: bool,
-    /// Its revision and its next index now.
     pub(crate) head: Head,
     pub(crate) now: UnixMillis,
 }
@@ -27,8 +22,7 @@ pub(crate) trait Observer: Send + Sync {
     /// ([`StateMachine::is_read_at_start`](crate::operations::StateMachine::is_read_at_start)).
     fn restored(&self, _open: &OpenOperation, _read: Option<(u64, &Operation)>, _now: UnixMillis) {}
 
-    /// These operations are about to be committed, and are not finished. The result is dropped when the commit is applied or
-    /// has failed.
+    /// Unfinished operations are about to be committed. The result is dropped when that is applied or has failed.
     fn committing(&self, _operations: &[(StreamId, &Operation)]) -> Option<Box<dyn Send>> {
         None
     }
@@ -42,7 +36,6 @@ pub(crate) trait Observer: Send + Sync {
 
 /// Carries out [`FollowUp`]s: changes of other operations in the commit of the step that asks for them.
 pub(crate) trait FollowUps: Send + Sync {
-    /// The operation that starts, if one does.
     fn start(&self, follow_up: &FollowUp, now: UnixMillis) -> Option<(Operation, Vec<Effect>)>;
 
     /// The open operations that are closed. Asked after all others of the commit were read from the store.
@@ -52,6 +45,5 @@ pub(crate) trait FollowUps: Send + Sync {
 /// Work of a feature that has to be done now and then, beside the cleanup of what every operation leaves.
 #[async_trait]
 pub(crate) trait Chore: Send + Sync {
-    /// `hour` is how many hours the engine has run.
     async fn run(&self, hour: u64, now: UnixMillis);
 }

@@ -11,16 +11,13 @@ use super::observer::{CommittedStep, Observer};
 use crate::ports::{OpenOperation, OperationKind};
 use crate::{StreamId, UnixMillis};
 
-/// Which operations are in an [`OpenSet`].
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Members {
-    /// All of this kind.
     All(OperationKind),
     /// Those of this kind that never time out.
     Endless(OperationKind),
 }
 
-/// Open operations of one kind.
 pub(crate) struct OpenSet {
     members: Members,
     index: Arc<Index>,
@@ -32,7 +29,6 @@ impl OpenSet {
         Self { members, index, open: Mutex::default() }
     }
 
-    /// Up to `limit` of them after this one, oldest first.
     pub(crate) fn after(&self, after: Option<StreamId>, limit: usize) -> Vec<StreamId> {
         let start = after.map_or(Bound::Unbounded, Bound::Excluded);
         self.open.lock().range((start, Bound::Unbounded)).take(limit).copied().collect()

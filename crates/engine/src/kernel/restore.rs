@@ -11,29 +11,24 @@ use crate::kernel::core::Core;
 use crate::ports::{OpenOperation, StoreError, Table};
 use crate::{StreamId, UnixMillis};
 
-/// Operations read from the store at a time.
 const PAGE: usize = 10_000;
 
-/// What is restored.
 pub(crate) struct Restorer {
     pub(crate) core: Core,
     pub(crate) watcher: Arc<InvoiceWatcher>,
     pub(crate) observers: Vec<Arc<dyn Observer>>,
 }
 
-/// What the start needs to know of the stored operations.
 #[derive(Default)]
 pub(crate) struct Restored {
     /// Operations that may have been waiting for the Lightning backend, the ticket wallet or a remote signer.
     pub(crate) waiting: Vec<StreamId>,
     /// The latest time that the wall clock has shown, by what operations recorded.
     shown: Option<UnixMillis>,
-    /// How many operations have messages to send.
     sending: u64,
 }
 
 impl Restorer {
-    /// Restores every open operation of this instance.
     pub(crate) async fn restore(&self, now: UnixMillis) -> Result<Restored, StoreError> {
         let mut restored = Restored::default();
         let mut after = None;

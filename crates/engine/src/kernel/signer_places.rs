@@ -1,12 +1,11 @@
 //! The places of requests to remote signers, and which one makes room.
 //!
-//! Anybody can begin a login, name a signer and never sign. If newcomers were refused when all places are taken, whoever does
-//! so often enough would lock everybody out for as long as a login lasts. So a newcomer takes the place of another:
+//! Anybody can begin a login, name a signer and never sign. If newcomers were refused when all places are taken, that
+//! would lock everybody out. So a newcomer takes the place of another:
 //!
 //! 1. A visitor who has their share of the places takes it from themselves.
-//! 2. Otherwise those go first whose login's page nobody has open or has seen lately, and of them the one that began first.
-//!
-//! A signer that has connected needs no connection of its own and its user has done something: such requests have more places.
+//! 2. Otherwise those go first whose login's page nobody has open or has seen lately, and of them the one that began
+//!    first.
 
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
@@ -26,32 +25,25 @@ const MOST_SHOWN: usize = 2_000;
 /// Of these, most that wait for a signer whose address a user has pasted: each may need three connections to relays.
 const MOST_PASTED: usize = 128;
 
-/// How long after its page was seen a login counts as waited for: phones close the connections of pages in the background, while
-/// the user is in the signer's app.
+/// How long a login counts as waited for after its page was seen: phones suspend it while the signer's app is open.
 const SEEN_LATELY: Duration = Duration::from_secs(90);
 
-/// The places, and the pages of logins that are open.
 #[derive(Default)]
 pub(crate) struct SignerPlaces {
     taken: BTreeMap<StreamId, Place>,
-    /// How many pages of a login are open, also before it names a signer.
     pages: HashMap<StreamId, usize>,
     begun: u64,
 }
 
-/// The place of a request.
 struct Place {
     number: u32,
     ended: CancellationToken,
     stage: SignerStage,
     visitor: Option<Visitor>,
-    /// Grows with each request.
     begun: u64,
-    /// When the login's page was last seen, on the monotonic clock.
     seen_at: Option<Duration>,
 }
 
-/// A request that begins.
 pub(crate) struct NewRequest {
     pub(crate) id: StreamId,
     pub(crate) number: u32,
@@ -108,7 +100,6 @@ impl SignerPlaces {
         self.end(id).map(|number| (id, number))
     }
 
-    /// The signer has connected.
     pub(crate) fn connected(&mut self, id: StreamId, number: u32) {
         if let Some(place) = self.taken.get_mut(&id).filter(|place| place.number == number) {
             place.stage = SignerStage::Connected;
@@ -122,26 +113,22 @@ impl SignerPlaces {
         Some(place.number)
     }
 
-    /// This request has ended.
     pub(crate) fn ended(&mut self, id: StreamId, number: u32) {
         if self.taken.get(&id).is_some_and(|place| place.number == number) {
             self.taken.remove(&id);
         }
     }
 
-    /// The page of a login was opened.
     pub(crate) fn page_seen(&mut self, id: StreamId, now: Duration) {
         if let Some(place) = self.taken.get_mut(&id) {
             place.seen_at = Some(now);
         }
     }
 
-    /// The page of a login waits.
     pub(crate) fn page_opened(&mut self, id: StreamId) {
         *self.pages.entry(id).or_default() += 1;
     }
 
-    /// The page of a login waits no more.
     pub(crate) fn page_closed(&mut self, id: StreamId, now: Duration) {
         if let Some(pages) = self.pages.get_mut(&id) {
             *pages = pages.saturating_sub(1);
@@ -167,7 +154,6 @@ mod tests {
         Some(Visitor::Network(u32::try_from(n).unwrap().to_be_bytes().into()))
     }
 
-    /// A visitor names a signer in a login; which logins' requests end for it.
     fn ask(places: &mut SignerPlaces, n: usize, stage: SignerStage, visitor: Option<Visitor>) -> Vec<StreamId> {
         let (_, displaced) = places.take(NewRequest { id: id(n), number: 1, stage, visitor }, NOW);
         displaced.into_iter().map(|(id, _)| id).collect()
@@ -190,7 +176,6 @@ mod tests {
     #[test]
     fn many_addresses_displace_what_nobody_waits_for_first() {
         let mut places = SignerPlaces::default();
-        // A page that waits, one that was seen, one that was closed, and one that was never opened.
         places.page_opened(id(1));
         for n in 1..=4 {
             assert!(ask(&mut places, n, SignerStage::Pasted, network(n)).is_empty());

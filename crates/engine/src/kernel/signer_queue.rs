@@ -1,8 +1,6 @@
-//! Asks users' remote signers for signatures, for operations.
-//!
-//! A request runs from the commit that asks for it until it has ended, the operation is over, or it is of no use any more; or
-//! until it makes room for another ([`SignerPlaces`]). What happens meanwhile becomes inputs of the operation. If that is lost in
-//! a crash, the operation asks again.
+//! Asks users' remote signers for signatures, for operations. A request runs from the commit that asks for it until it
+//! has ended, the operation is over, or it makes room for another ([`SignerPlaces`]). What happens meanwhile becomes
+//! inputs of the operation, which asks again after a crash.
 
 use std::sync::Arc;
 
@@ -20,10 +18,8 @@ use crate::ports::{Clock, RemoteSigner, RemoteSignerError, SignerProgress, Signe
 /// Requests that take places from each other, and from no others.
 type Lane = Mutex<SignerPlaces>;
 
-/// Progress that waits to be passed on.
 const PROGRESS: usize = 16;
 
-/// Requests of operations to remote signers.
 pub(crate) struct SignerQueue {
     core: Core,
     signer: Option<Arc<dyn RemoteSigner>>,
@@ -33,7 +29,6 @@ pub(crate) struct SignerQueue {
     kept: Arc<Lane>,
 }
 
-/// The page of a login waits: its request makes room after others.
 pub(crate) struct SignerWatch {
     lane: Arc<Lane>,
     clock: Arc<dyn Clock>,
@@ -84,19 +79,16 @@ impl SignerQueue {
         });
     }
 
-    /// The operation is over.
     pub(crate) fn end(&self, id: StreamId) {
         for lane in [&self.named, &self.kept] {
             lane.lock().end(id);
         }
     }
 
-    /// The page of a login was opened.
     pub(crate) fn page_seen(&self, id: StreamId) {
         self.named.lock().page_seen(id, self.core.clock.monotonic());
     }
 
-    /// The page of a login waits until the result is dropped.
     pub(crate) fn watch(&self, id: StreamId) -> SignerWatch {
         self.named.lock().page_opened(id);
         SignerWatch { lane: Arc::clone(&self.named), clock: Arc::clone(&self.core.clock), id }
@@ -108,7 +100,6 @@ impl SignerQueue {
     }
 }
 
-/// Asks a signer until the end, and reports what happens.
 async fn ask(signer: &dyn RemoteSigner, lane: &Lane, inputs: &Inputs, id: StreamId, call: SignerCall) {
     let number = call.number;
     let (sender, mut progress) = mpsc::channel::<SignerProgress>(PROGRESS);
@@ -150,7 +141,6 @@ mod tests {
 
     const CONCURRENT: usize = 4_096;
 
-    /// Signers that never reply; counts those that are asked.
     struct Silent(Arc<()>);
 
     #[async_trait]

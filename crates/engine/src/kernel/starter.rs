@@ -11,7 +11,6 @@ use crate::StreamId;
 use crate::operations::{Effect, Operation};
 use crate::ports::{Conflict, NewIdempotencyRecord, StoreError};
 
-/// Starts operations.
 pub(crate) struct Starter {
     pub(crate) core: Core,
     pub(crate) committer: Arc<Committer>,
@@ -69,7 +68,6 @@ impl Starter {
         }
     }
 
-    /// Stores the response to an idempotent request that committed nothing.
     pub(crate) async fn respond<T>(&self, request: Option<IdempotentRequest<T>>, result: T) -> Result<T, StartError> {
         if let Some(request) = request {
             self.idempotency.keep(&request, &result).await?;

@@ -1,13 +1,10 @@
-//! The engine's tasks and their end.
-//!
-//! When the engine stops, the inbox is emptied first, then the workers finish what is queued, so that a message that a
-//! wallet sent only once is not lost.
+//! The engine's tasks and their end: the inbox is emptied first, then the queues of the workers, because a wallet may
+//! have sent a message only once.
 
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::Instrument as _;
 
-/// Spawns tasks and tells them when to stop. Every part holds a copy.
 #[derive(Clone)]
 pub(crate) struct Tasks {
     tracker: TaskTracker,
@@ -21,13 +18,11 @@ impl Tasks {
         Self { tracker, stop, inbox_drained: CancellationToken::new(), failed: CancellationToken::new() }
     }
 
-    /// Spawns a task that shutdown waits for.
     pub(crate) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
         self.tracker.spawn(task);
     }
 
-    /// Runs `work` on a task of its own, which shutdown waits for: it comes to its end also when whoever asked for it is dropped
-    /// meanwhile. `None` when it panics.
+    /// Runs `work` on a task that shutdown waits for, even if its caller is dropped. `None` when it panics.
     pub(crate) async fn run_to_end<T: Send + 'static>(
         &self,
         work: impl Future<Output = T> + Send + 'static,
@@ -46,12 +41,10 @@ impl Tasks {
         });
     }
 
-    /// Returns when a vital task has panicked.
     pub(crate) async fn failed(&self) {
         self.failed.cancelled().await;
     }
 
-    /// Returns when the engine stops.
     pub(crate) async fn stopped(&self) {
         self.stop.cancelled().await;
     }
@@ -60,7 +53,6 @@ impl Tasks {
         self.stop.is_cancelled()
     }
 
-    /// Runs `future`; `None` when the engine stops first.
     pub(crate) async fn unless_stopped<T>(&self, future: impl Future<Output = T>) -> Option<T> {
         tokio::select! {
             biased;

@@ -1,11 +1,8 @@
-//! Metrics of calls to the ticket wallet.
-
 use std::borrow::Borrow;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::ports::TicketError;
 
-/// A kind of call, as metrics name it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum TicketCallKind {
     Mint,
@@ -18,15 +15,12 @@ pub(crate) enum TicketCallKind {
 
 const KINDS: [&str; 6] = ["mint", "redeem", "verify", "withdraw", "check_state", "give_up"];
 
-/// Results, as metrics name them.
 const RESULTS: [&str; 5] = ["done", "token_refused", "mint_refused", "unknown", "not_done"];
 
-/// Calls by kind and result since the start.
 #[derive(Default)]
 pub(crate) struct TicketMetrics([[AtomicU64; RESULTS.len()]; KINDS.len()]);
 
 impl TicketMetrics {
-    /// Counts a call; returns its failure.
     pub(crate) fn count<'a, T, E: Borrow<TicketError>>(
         &self,
         kind: TicketCallKind,
@@ -57,7 +51,6 @@ impl TicketMetrics {
         failure
     }
 
-    /// Kind, result and number of calls.
     pub(crate) fn values(&self) -> Vec<(&'static str, &'static str, u64)> {
         let of_kind = |(kind, counts): (&'static str, &[AtomicU64; RESULTS.len()])| {
             RESULTS

@@ -1,14 +1,11 @@
-//! Timers: when operations are woken, messages sent again, invoices looked up and events delivered.
+//! Timers: when operations are woken, messages sent again, invoices looked up and events delivered. They are in memory,
+//! and are rebuilt from the store at the start.
 //!
-//! They are in memory, ordered by time, and are rebuilt from the store at the start. One task sleeps until the first
-//! ([`alarms`](super::alarms)).
+//! Alarms run on the monotonic clock, so setting the wall clock makes none early or late. Only due dates of
+//! subscriptions follow the wall clock ([`Due::Wall`]).
 //!
-//! Alarms run on the monotonic clock, so a wall clock that is set makes none of them early or late. Only alarms for dates of
-//! the calendar, the due dates of subscriptions, follow the wall clock ([`Due::Wall`]).
-//!
-//! A wall clock that leaps ahead by more than a day may be wrong (a bad battery, a machine that has not asked the network
-//! for the time yet), and nobody gives back a charge that came too early. So alarms that follow the wall clock are held for
-//! ten minutes after such a leap, also after one that happened while the service was off.
+//! A wall clock that leaps ahead by more than a day may be wrong, and a charge that came too early cannot be undone. So
+//! alarms that follow it are held for ten minutes after such a leap, also one that happened while the service was off.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -21,16 +18,11 @@ use tracing::warn;
 use crate::ports::Clock;
 use crate::{StreamId, UnixMillis};
 
-/// The alarms that are due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Alarm {
-    /// The operation gets `Input::Timer`.
     Wake,
-    /// The operation's outbox is sent again.
     Resend,
-    /// The operation's invoice is looked up.
     LookUp,
-    /// Something of the stream is to be delivered to the app's webhook.
     Deliver,
 }
 
@@ -49,11 +41,9 @@ impl MonotonicMillis {
     }
 }
 
-/// When an alarm is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Due {
     Monotonic(MonotonicMillis),
-    /// A date of the calendar.
     Wall(UnixMillis),
 }
 
@@ -63,7 +53,6 @@ impl From<MonotonicMillis> for Due {
     }
 }
 
-/// Alarms by time.
 pub(crate) struct Timers {
     clock: Arc<dyn Clock>,
     alarms: Mutex<Queues>,
@@ -71,26 +60,22 @@ pub(crate) struct Timers {
     earlier: Notify,
 }
 
-/// The alarms of each clock, by time.
 #[derive(Default)]
 struct Queues {
     monotonic: BTreeSet<(MonotonicMillis, StreamId, Alarm)>,
     wall: BTreeSet<(UnixMillis, StreamId, Alarm)>,
 }
 
-/// What the clocks showed when they were last compared.
 struct LeapWatch {
     monotonic: MonotonicMillis,
     wall: UnixMillis,
-    /// Until when the wall clock may be wrong.
     held_until: MonotonicMillis,
 }
 
 /// A wall clock that is ahead by more than this of what is expected may be wrong.
 const LEAP: Duration = Duration::from_secs(24 * 3600);
 
-/// How long the alarms that follow the wall clock are held then: a machine with a network knows the time within a minute or
-/// two.
+/// How long alarms that follow the wall clock are held then: a networked machine corrects its clock sooner.
 pub(crate) const HELD_FOR: Duration = Duration::from_secs(600);
 
 /// How often the wall clock is read while an alarm waits for it: when it is set, such alarms are late by this at most.
@@ -108,12 +93,10 @@ impl Timers {
         Self { clock, alarms: Mutex::default(), watch: Mutex::new(watch), earlier: Notify::new() }
     }
 
-    /// The time of the monotonic clock.
     pub(crate) fn now(&self) -> MonotonicMillis {
         monotonic(&*self.clock)
     }
 
-    /// The time in `duration` from now.
     pub(crate) fn after(&self, duration: Duration) -> MonotonicMillis {
         self.now().plus(duration)
     }
@@ -138,19 +121,16 @@ impl Timers {
         };
     }
 
-    /// At the start: the wall clock is known to have shown this once. If it is far ahead of that now, the service was off,
-    /// or the clock has leapt meanwhile.
+    /// The wall clock has shown this before. If it is far ahead of that now, it has leapt, or the service was off.
     pub(crate) fn has_shown(&self, wall: UnixMillis) {
         let mut watch = self.watch.lock();
         (watch.monotonic, watch.wall) = (self.now(), wall);
     }
 
-    /// Whether alarms that follow the wall clock are held, because it may be wrong.
     pub(crate) fn are_held(&self) -> bool {
         self.read().1.is_none()
     }
 
-    /// Waits until alarms are due and takes them out.
     pub(crate) async fn next(&self) -> Vec<(StreamId, Alarm)> {
         loop {
             let (now, wall) = self.read();
@@ -206,14 +186,12 @@ fn monotonic(clock: &dyn Clock) -> MonotonicMillis {
     MonotonicMillis::default().plus(clock.monotonic())
 }
 
-/// Returns whether it is the first now.
 fn insert<T: Copy + Ord>(alarms: &mut BTreeSet<(T, StreamId, Alarm)>, alarm: (T, StreamId, Alarm)) -> bool {
     let first = alarms.first().is_none_or(|(at, ..)| alarm.0 < *at);
     alarms.insert(alarm);
     first
 }
 
-/// Takes out what is due, up to a [`BATCH`].
 fn take<T: Copy + Ord>(alarms: &mut BTreeSet<(T, StreamId, Alarm)>, now: T, due: &mut Vec<(StreamId, Alarm)>) {
     while due.len() < BATCH
         && let Some((at, id, alarm)) = alarms.first().copied()
@@ -243,7 +221,6 @@ mod tests {
         StreamId::from_bytes([n; 16])
     }
 
-    /// The alarms that are due now.
     async fn due(timers: &Timers) -> Vec<(StreamId, Alarm)> {
         tokio::select! {
             biased;
@@ -313,7 +290,6 @@ mod tests {
         assert_eq!(due(&timers).await, []);
         clock.turn(Duration::from_millis(1));
         assert_eq!(due(&timers).await, [(id(1), Alarm::Wake)]);
-        // Time that passes is no leap, however much.
         timers.set(Due::Wall(NOW.plus(3 * MONTH)), id(1), Alarm::Wake);
         clock.turn(2 * MONTH);
         assert_eq!(due(&timers).await, [(id(1), Alarm::Wake)]);

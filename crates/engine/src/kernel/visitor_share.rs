@@ -1,5 +1,3 @@
-//! How many of so many places one visitor may hold.
-
 use crate::Visitor;
 
 /// One network may hold one place in so many.

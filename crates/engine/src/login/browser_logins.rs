@@ -1,11 +1,10 @@
-//! Logins that browsers have begun, for OpenID Connect or at a reusable login, and in which nobody has named a key yet. There is
-//! a table for each of the two.
+//! Unused logins: begun by browsers, for OpenID Connect or at a reusable login, and nobody has named a key yet. There
+//! is a table for each of the two.
 //!
-//! Anybody can begin one, so their number is bounded: when there are as many as there may be, the one whose page was seen
-//! least recently makes room. One whose page waits over an open connection never does, so a flood of requests does not end
-//! the login of a user who has its page open. Nor does one whose page was seen a moment ago: it may be without JavaScript, or
-//! on a phone that shows the wallet just now. When there is none that may end, another cannot begin. Each visitor has a part
-//! of the room at most ([`VisitorShares`]), and makes room among their own logins first.
+//! Anybody can begin one, so their number is bounded: the one whose page was seen least recently makes room. One whose
+//! page waits over an open connection, or was seen a moment ago, never does, so a flood does not end the login of a
+//! user who is there. Each visitor has a share of the room ([`VisitorShares`]), and makes room among their own logins
+//! first.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -26,9 +25,8 @@ const MOST_OF_CLIENTS: usize = 2_000;
 /// How many of the operations that may be open they may be: one in so many.
 const SHARE: usize = 4;
 
-/// How long a login makes no room after its page was last seen, or has waited. A page without JavaScript
-/// loads itself every 5 s; this is for a phone that shows the wallet meanwhile. So long is the whole room in use at least, and
-/// where everybody has the same address, a flood lets in 20,000 people in this time, some of whom are no part of it.
+/// How long a login makes no room after its page was last seen: a page without JavaScript reloads every 5 s, but a
+/// phone may show the wallet meanwhile.
 const GRACE: Duration = Duration::from_secs(90);
 
 /// When those for whom there is no room may try again, at the earliest and at the latest.
@@ -57,7 +55,6 @@ pub struct NoRoom {
 struct Table {
     most: usize,
     visitors: VisitorShares,
-    /// Counts what was seen.
     seen: u64,
     unused: HashMap<StreamId, Unused>,
     /// Those that no page waits for, the one that was seen least recently first.
@@ -66,13 +63,9 @@ struct Table {
 
 struct Unused {
     seen: u64,
-    /// When, on the monotonic clock.
     seen_at: Duration,
-    /// Whether its page was.
     opened: bool,
-    /// Who has begun it.
     visitor: Option<Visitor>,
-    /// How many pages wait for it.
     watchers: usize,
 }
 
@@ -99,10 +92,6 @@ impl BrowserLogins {
         Self(Arc::new(Inner { clock, table: Mutex::new(table) }))
     }
 
-    /// Which logins must end so that this visitor may begin another.
-    ///
-    /// # Errors
-    /// [`NoRoom`].
     pub(crate) fn make_room(&self, visitor: Visitor) -> Result<Vec<StreamId>, NoRoom> {
         let now = self.0.clock.monotonic();
         let mut table = self.0.table.lock();
@@ -118,7 +107,6 @@ impl BrowserLogins {
         chosen.map_err(|(is_of_visitor, wait)| no_room(is_of_visitor, wait))
     }
 
-    /// A login has begun.
     pub(crate) fn add(&self, id: StreamId) {
         let seen_at = self.0.clock.monotonic();
         let mut table = self.0.table.lock();
@@ -127,7 +115,6 @@ impl BrowserLogins {
         table.idle.insert(seen, id);
     }
 
-    /// This visitor has begun it.
     pub(crate) fn begun_by(&self, id: StreamId, visitor: Visitor) {
         let mut table = self.0.table.lock();
         let Table { unused, visitors, .. } = &mut *table;
@@ -138,7 +125,6 @@ impl BrowserLogins {
         }
     }
 
-    /// Whether this login is one of them.
     pub(crate) fn has(&self, id: StreamId) -> bool {
         self.0.table.lock().unused.contains_key(&id)
     }
@@ -151,12 +137,10 @@ impl BrowserLogins {
         self.0.table.lock().unused.get(&id).is_some_and(is_idle)
     }
 
-    /// The page of a login was opened.
     pub(crate) fn seen(&self, id: StreamId) {
         self.change(id, |unused| unused.opened = true);
     }
 
-    /// The page of a login waits for it.
     pub(crate) fn watch(&self, id: StreamId) -> LoginWatch {
         self.change(id, |unused| {
             unused.opened = true;
@@ -165,7 +149,6 @@ impl BrowserLogins {
         LoginWatch { logins: self.clone(), id }
     }
 
-    /// Changes a login that was just seen.
     fn change(&self, id: StreamId, change: impl FnOnce(&mut Unused)) {
         let now = self.0.clock.monotonic();
         self.0.table.lock().change(id, now, change);
@@ -214,7 +197,6 @@ impl Table {
         }
     }
 
-    /// Changes a login that was just seen.
     fn change(&mut self, id: StreamId, now: Duration, change: impl FnOnce(&mut Unused)) {
         let seen = self.next();
         let Some(unused) = self.unused.get_mut(&id) else { return };

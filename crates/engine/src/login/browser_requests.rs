@@ -1,7 +1,5 @@
-//! What browsers change at logins.
-//!
-//! A browser may disconnect at any time, and whoever called is dropped then. Work that was dropped between the store and memory
-//! would leave a login that nothing here knows, so what changes something runs on a task of its own.
+//! What browsers change at logins, on tasks that run to their end: a browser that disconnects must not interrupt a
+//! change between the store and memory.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,9 +18,6 @@ const RETRY_AFTER: Duration = Duration::from_secs(10);
 impl Logins {
     /// A browser opens the page of a login. If it `claims` the page, the first one gets a cookie; the page is its own from then
     /// on.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub async fn open(
         self: &Arc<Self>,
         id: StreamId,
@@ -108,11 +103,7 @@ impl Logins {
         self.page_work(ask).await
     }
 
-    /// The user does not want to log in. Returns what the page shows now: a login at a reusable login, in which nobody has named a
-    /// key, has no page any more.
-    ///
-    /// # Errors
-    /// [`LoginPageError`].
+    /// The user does not want to log in. Returns what the page shows now; an unused login has no page any more.
     pub async fn decline(
         self: &Arc<Self>,
         id: StreamId,
@@ -123,16 +114,10 @@ impl Logins {
         self.page_work(async move { logins.decline_now(id, &secret, browser.as_deref()).await }).await
     }
 
-    /// Starts a login of the user of a browser that is here already. The caller gives the browser its cookie.
-    ///
-    /// As anybody can start one, they are bounded, in all and by visitor: another in which nobody has named a key may have to
-    /// end for it. None of them has events. When its outcome was used, the caller has it removed
-    /// ([`forget`](Self::forget)).
-    ///
-    /// # Errors
-    /// [`StartError`].
+    /// Starts a login of the user of a browser that is here already. The caller gives the browser its cookie, and
+    /// removes the login when its outcome was used ([`forget`](Self::forget)). Logins are bounded, in all and by
+    /// visitor: an unused one may have to end.
     pub async fn start_in_browser(self: &Arc<Self>, request: BrowserLogin) -> Result<BrowserLoginStarted, StartError> {
-        // On a task of its own, as for pages: the browser may disconnect.
         let logins = Arc::clone(self);
         let started = async move {
             let visitor = request.visitor;
@@ -152,17 +137,12 @@ impl Logins {
         self.core.tasks.run_to_end(work).await.unwrap_or_else(|| Err(StoreError::Closed.into()))
     }
 
-    /// Whether the user of a login that a browser has begun is at it: its page waits over an open connection or was seen a moment
-    /// ago, or somebody has named a key.
+    /// Whether the user of a login begun in a browser is at it: its page waits or was just seen, or a key is named.
     pub fn is_in_use(&self, id: StreamId) -> bool {
         self.core.index.get(id).is_some_and(|open| !open.done) && !self.browser_logins.is_idle(id)
     }
 
-    /// Removes a login that a browser has begun ([`start_in_browser`](Self::start_in_browser)): its outcome was used, or
-    /// nobody will ask for it any more. One that is open ends.
-    ///
-    /// # Errors
-    /// [`StoreError`].
+    /// Removes a login that [`start_in_browser`](Self::start_in_browser) began. One that is open ends.
     pub async fn forget(self: &Arc<Self>, id: StreamId) -> Result<(), StoreError> {
         let logins = Arc::clone(self);
         self.core.tasks.run_to_end(async move { logins.forget_now(id).await }).await.unwrap_or(Err(StoreError::Closed))

@@ -1,9 +1,7 @@
 //! The codes of logins: the page of an approved login gives its code to the browser, and the app redeems it
-//! (`operations/login/redemption.rs`).
-//!
-//! A code is derived from the service's secret and the id of the login, so it is stored nowhere, and the page can show it
-//! again. Only the browser that the page belongs to gets it. The code of a browser's own login at a reusable login begins with
-//! the id of that login, because the app knows only the stream of the reusable one.
+//! (`login/operation/redemption.rs`). A code is derived from the service's secret and the login's id, and stored
+//! nowhere. A code at a reusable login begins with the id of the browser's login, because the app knows only the stream
+//! of the reusable one.
 
 use url::Url;
 
@@ -73,9 +71,6 @@ impl Logins {
 
     /// The app redeems the code that a browser has brought it from the page of the login `stream`, or of a login at this
     /// reusable one: it learns who has logged in, and the stream gets `approved`.
-    ///
-    /// # Errors
-    /// [`RedeemError`].
     pub async fn redeem(
         &self,
         stream: StreamId,
@@ -95,7 +90,6 @@ impl Logins {
         redeemed.await?.ok_or(RedeemError::NotFound)
     }
 
-    /// The login of the app, or that of a browser at its reusable login, with this code.
     async fn find_by_code(&self, stream: StreamId, code: &str) -> Result<Stored<Login>, RedeemError> {
         let ((id, revision, login), code) = match self.find(stream).await? {
             Some(found) => (found, code),

@@ -10,12 +10,10 @@ use crate::kernel::observer::FollowUps;
 use crate::operations::{Effect, Operation};
 use crate::{StreamId, UnixMillis};
 
-/// A change of other operations that a step asks for. What is random about them, and the service's settings, are not in the
-/// state of the operation that steps.
+/// A change of other operations that a step asks for; the step does not know its random parts and the settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FollowUp {
-    /// Starts the login of a user who has scanned the URL of this reusable login: their wallet is challenged. Their other open
-    /// logins there end.
+    /// Starts the login of a user who has scanned this reusable login, and ends their other open logins there.
     StartLogin {
         /// The stream of the reusable login.
         reusable: StreamId,
@@ -31,7 +29,6 @@ pub enum FollowUp {
     },
 }
 
-/// Carries them out.
 pub(crate) struct LoginFollowUps {
     pub(crate) new: Arc<NewLogins>,
     pub(crate) open: ReusableLogins,

@@ -1,5 +1,3 @@
-//! Handshake URLs of this service.
-
 use std::sync::Arc;
 
 use usher_protocol::PublicKey;
@@ -7,10 +5,8 @@ use usher_protocol::handshake_url::HandshakeUrl;
 
 use crate::ports::Messenger;
 
-/// Makes handshake URLs.
 pub(crate) struct HandshakeUrls {
     pub(crate) messenger: Arc<dyn Messenger>,
-    /// `nostr.url_scheme`.
     pub(crate) scheme: String,
     pub(crate) main_key: PublicKey,
     pub(crate) subkey: Option<PublicKey>,

@@ -40,7 +40,6 @@ pub struct Logins {
     pub(crate) urls: Arc<HandshakeUrls>,
     pub(crate) new: Arc<NewLogins>,
     pub(crate) pages: Arc<PageRules>,
-    /// Reaches users' remote signers.
     pub(crate) signer: Option<Arc<dyn RemoteSigner>>,
     pub(crate) signers: Arc<SignerQueue>,
     pub(crate) browser_logins: BrowserLogins,

@@ -11,20 +11,15 @@ use crate::operations::{Effect, Login, LoginOrigin, LoginTerms};
 use crate::ports::Clock;
 use crate::{StreamId, UnixMillis};
 
-/// Makes logins.
 pub(crate) struct NewLogins {
     pub(crate) ids: Ids,
     pub(crate) clock: Arc<dyn Clock>,
-    /// How long a user may take to begin (`handshake.ttl_seconds`).
     pub(crate) handshake_ttl: Duration,
-    /// How long a wallet may take to respond to its challenge (`auth.challenge_ttl_seconds`).
     pub(crate) challenge_ttl: Duration,
-    /// The service's own proof, when it runs on a subkey.
     pub(crate) service_proof: Option<SubkeyProof>,
 }
 
 impl NewLogins {
-    /// A login that somebody is to begin from now on.
     pub(crate) fn terms(&self, origin: LoginOrigin) -> LoginTerms {
         LoginTerms {
             token: self.ids.token(),
@@ -40,7 +35,6 @@ impl NewLogins {
         }
     }
 
-    /// The login of a user who has scanned the URL of a reusable login.
     pub(crate) fn scanned(&self, reusable: StreamId, main_key: PublicKey, now: UnixMillis) -> (Login, Vec<Effect>) {
         Login::start_asking(self.terms(LoginOrigin::Reusable { stream: reusable }), main_key, now)
     }

@@ -10,9 +10,8 @@
 //! waiting, asking ──expired───────────────▶ over       StatusUpdate {status: timeout}
 //! ```
 //!
-//! A login of the app that leads back to it (`return_url`) is approved only when the app redeems the code that its page gives
-//! to the browser (`redemption.rs`): whoever began the login in the app may be another than who approved it. Before that, no
-//! event says that the key is proven.
+//! A login of the app that leads back to it (`return_url`) is approved only when the app redeems the code that its page
+//! gives to the browser (`redemption.rs`). Before that, no event says that the key is proven.
 //!
 //! ```text
 //! waiting, asking ──the key is proven─────▶ proven     StatusUpdate {status: user_approved, method}
@@ -20,13 +19,11 @@
 //! proven ──five minutes───────────────────▶ over       StatusUpdate {status: timeout}
 //! ```
 //!
-//! A login that anybody can begin ([`LoginOrigin::is_public`]) tells the app nothing before somebody has named a key: the app has
-//! not asked for it. When it ends while it is waiting, there is no event, and `login/browser_logins.rs` may end it earlier to
-//! make room for others.
+//! A login that anybody can begin ([`LoginOrigin::is_public`]) tells the app nothing before somebody has named a key.
+//! When it ends while it is waiting, there is no event, and `login/browser_logins.rs` may end it earlier to make room.
 //!
-//! A login at a reusable login has no events of its own: it tells them to that one (`Note::Happened`), in the commit of its step.
-//! Many users are on that stream, so each of its `StatusUpdate`s has `main_key` and `method`, and every key that was named gets
-//! one:
+//! A login at a reusable login has no events of its own: it tells them to that one (`Note::Happened`), in the commit of
+//! its step. On that stream each `StatusUpdate` has `main_key` and `method`, and every key that was named gets one:
 //!
 //! ```text
 //! (a scan of the reusable URL) ───────────▶ asking     the challenge goes out; see `key_handshake`
@@ -36,13 +33,12 @@
 //! waiting, asking ──the URL is closed─────▶ over       nothing is told
 //! ```
 //!
-//! If the URL was closed a moment before a step, the commit finds nobody to tell: then the login ends as if it had been closed
-//! first, whatever the step was. So a page says "approved" only when the app learns of it.
+//! If the URL was closed a moment before a step, the login ends as if it had been closed first, whatever the step was.
+//! So a page says "approved" only when the app learns of it.
 //!
-//! The challenge to the wallet is an `authentication`. A proof is verified before it arrives here (`login/pages.rs`); as a
-//! login accepts one and is over then, no proof is accepted twice.
-//!
-//! The page belongs to the first browser that opens it: the state has the secret of that browser's cookie.
+//! The challenge to the wallet is an `authentication`. A proof is verified before it arrives here (`login/pages.rs`);
+//! none is accepted twice, because the login is over then. The page belongs to the first browser that opens it: the
+//! state has the secret of its cookie.
 //!
 //! | crash … | what resume does |
 //! | --- | --- |
@@ -207,16 +203,12 @@ pub struct Login {
     expires_at: UnixMillis,
     challenge_seconds: u64,
     service_proof: Option<SubkeyProof>,
-    /// The challenge to the wallet that has scanned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     asked: Option<Authentication>,
-    /// The request to the remote signer that the user has named last, until the login is over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     signer: Option<SignerRequest>,
-    /// What the wallet has granted, until the app redeems the code.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     grant: Option<Box<Grant>>,
-    /// See [`leaves_nothing`](Self::leaves_nothing).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     ended_untouched: bool,
     #[serde(flatten)]
@@ -264,7 +256,6 @@ impl StateMachine for Login {
                 self.end(LoginState::Expired);
                 StepResult::Stepped(vec![Effect::Finish])
             }
-            // The user is done.
             _ if !self.state.is_open() => StepResult::Ignored,
             Input::Note(Note::Superseded) if self.origin.reusable().is_some() => {
                 self.end(LoginState::Expired);
@@ -428,9 +419,6 @@ impl Login {
     }
 
     /// A signer has proven `main_key`.
-    ///
-    /// # Errors
-    /// [`LoginOver`].
     pub fn prove(
         &mut self,
         main_key: PublicKey,
@@ -459,9 +447,6 @@ impl Login {
     }
 
     /// The user says on the page that they do not want to log in.
-    ///
-    /// # Errors
-    /// [`LoginOver`].
     pub fn decline(&mut self, now: UnixMillis) -> Result<Vec<Effect>, LoginOver> {
         self.decline_for("cancelled on the login page", LoginMethod::Wallet, now)
     }

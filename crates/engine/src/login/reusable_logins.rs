@@ -1,8 +1,6 @@
-//! The logins at reusable logins: which are open, and how many may be.
-//!
-//! Anybody can begin one, in a browser or with a wallet. Those in which nobody has named a key yet make room for each other
-//! ([`BrowserLogins`]), apart from those of other protocols: a flood of the one kind ends none of the other. Keys cost nothing
-//! either, so those in which a wallet is asked are bounded, too: the oldest makes room.
+//! The logins at reusable logins: which are open, and how many may be. Anybody can begin one. Unused ones make room for
+//! each other ([`BrowserLogins`]), apart from those of other protocols. Keys cost nothing either, so those in which a
+//! wallet is asked are bounded, too: the oldest makes room.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -18,15 +16,12 @@ use crate::ports::Clock;
 /// How many of the operations that may be open may be logins in which a wallet is asked: one in so many.
 const SHARE: usize = 4;
 
-/// The open logins at reusable logins.
 #[derive(Clone)]
 pub(crate) struct ReusableLogins(Arc<Inner>);
 
 struct Inner {
-    /// Those in which nobody has named a key.
     unused: BrowserLogins,
     open: Mutex<Open>,
-    /// Most in which a wallet is asked.
     most: usize,
 }
 
@@ -35,7 +30,6 @@ struct Inner {
 struct Open {
     /// By the stream of their reusable login and their own: the key whose wallet is asked.
     logins: BTreeMap<(StreamId, StreamId), Option<[u8; 32]>>,
-    /// The reusable login of each.
     reusable: HashMap<StreamId, StreamId>,
     /// The stream of the reusable login, the key that is asked there, and the login's own stream.
     by_user: BTreeSet<(StreamId, [u8; 32], StreamId)>,
@@ -45,15 +39,13 @@ struct Open {
     asking: BTreeSet<StreamId>,
 }
 
-/// Logins in which a user is asked once a commit is in the store: known until this is dropped, when the commit is applied or
-/// has failed.
+/// Logins of a commit that is under way; dropped when it is applied or has failed.
 pub(crate) struct Starting {
     logins: ReusableLogins,
     users: Vec<(StreamId, [u8; 32], StreamId)>,
 }
 
 impl ReusableLogins {
-    /// `max_open` is the number of operations that may be open.
     pub(crate) fn new(max_open: usize, clock: Arc<dyn Clock>) -> Self {
         Self(Arc::new(Inner {
             unused: BrowserLogins::at_reusable(max_open, clock),
@@ -62,7 +54,6 @@ impl ReusableLogins {
         }))
     }
 
-    /// Those in which nobody has named a key.
     pub(crate) fn unused(&self) -> &BrowserLogins {
         &self.0.unused
     }
@@ -78,7 +69,6 @@ impl ReusableLogins {
         if self.0.unused.has(id) { self.0.open.lock().reusable.get(&id).copied() } else { None }
     }
 
-    /// A login at the reusable login `reusable` is open, after a step.
     pub(crate) fn stepped(&self, id: StreamId, reusable: StreamId, login: &Login, is_new: bool) {
         if !login.is_unused() {
             self.0.unused.remove(id);
@@ -111,8 +101,7 @@ impl ReusableLogins {
         Some(Starting { logins: self.clone(), users })
     }
 
-    /// The open logins at a reusable login in which the wallet of this user is asked: one, as a later one ends the earlier. Some
-    /// may have ended a moment ago, or be in no store yet.
+    /// The open logins of this user at a reusable login. Some may have ended a moment ago, or be in no store yet.
     pub(crate) fn of_user(&self, reusable: StreamId, main_key: &PublicKey) -> Vec<StreamId> {
         let (open, key) = (self.0.open.lock(), main_key.to_bytes());
         let (first, last) = (StreamId::from_bytes([0; 16]), StreamId::from_bytes([0xff; 16]));
@@ -121,7 +110,6 @@ impl ReusableLogins {
         starting.chain(open.by_user.range(range)).map(|(_, _, id)| *id).collect::<BTreeSet<_>>().into_iter().collect()
     }
 
-    /// The open logins at a reusable login.
     pub(crate) fn of(&self, reusable: StreamId) -> Vec<StreamId> {
         let open = self.0.open.lock();
         let (first, last) = (StreamId::from_bytes([0; 16]), StreamId::from_bytes([0xff; 16]));
@@ -144,7 +132,6 @@ impl Drop for Starting {
 }
 
 impl Open {
-    /// The key that is asked in a login, if there is one; `None`: it is not open any more.
     fn set(&mut self, reusable: StreamId, id: StreamId, asked: Option<Option<[u8; 32]>>) {
         let before = match asked {
             Some(asked) => self.logins.insert((reusable, id), asked),
@@ -226,7 +213,6 @@ mod tests {
         logins.stepped(id(12), poster, &asking(poster), false);
         assert_eq!(logins.make_room(), None);
         logins.stepped(id(30), door, &asking(door), true);
-        // A later step changes nothing.
         logins.stepped(id(30), door, &asking(door), false);
         assert_eq!(logins.make_room(), Some(id(12)));
         assert_eq!(logins.make_room(), None, "it is named once");

@@ -1,12 +1,9 @@
-//! Limits of reusable handshakes: their URLs are public, anybody can generate keys, and every scan that is admitted is stored.
+//! Limits of reusable handshakes: their URLs are public, anybody can generate keys, and every scan that is admitted is
+//! stored.
 //!
-//! Three limits for each handshake, the narrowest first, so that a scan that exceeds one uses up nothing of the next: per author,
-//! per source (a relay, or the address of a browser), and in all. A scan beyond a limit is refused and counted; its user scans
-//! again. As a source may use up no more than a fifth of what there is in all, a flood over one relay, or from one key or
-//! address, closes a poster to nobody who comes over another.
-//!
-//! Logins that browsers begin on the page of a reusable login count as scans of its URL. Limits are kept in memory, for each
-//! handshake by itself: after a restart they are full again.
+//! Three limits for each handshake, the narrowest first, so that a scan beyond one uses up nothing of the next: per
+//! author, per source (a relay, or the address of a browser), and in all. A source may use up a fifth of the whole, so
+//! a flood over one leaves room for others. They are in memory: a restart resets them.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -29,13 +26,10 @@ use crate::operations::{Input, Note};
 use crate::ports::{Clock, CorrelationKey, Inbound};
 use crate::{StreamId, Visitor};
 
-/// Scans of the URL by one author.
 const PER_AUTHOR: Rate = Rate::every(1, Duration::from_secs(60));
 /// Logins of one author that begin on pages: who fails at the first attempt begins another at once.
 const PER_AUTHOR_ON_PAGES: Rate = Rate::every(3, Duration::from_secs(20));
-/// Scans from one source.
 const PER_SOURCE: Rate = Rate::every(2_000, Duration::from_millis(500));
-/// Scans of one handshake.
 const IN_ALL: Rate = Rate::every(10_000, Duration::from_millis(100));
 
 /// Authors and sources that are remembered, of all handshakes: at most 12 MB each.
@@ -43,7 +37,6 @@ const REMEMBERED: usize = 65_536;
 /// Handshakes that are counted. The one not used for longest is forgotten, and its limits are full again.
 const HANDSHAKES: usize = 4_096;
 
-/// A warning is written at most this often.
 const WARN_EVERY: Duration = Duration::from_secs(60);
 
 /// Which limit refused a scan.
@@ -74,12 +67,10 @@ impl ScanLimit {
     }
 }
 
-/// Where a scan comes from.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) enum Source {
     /// One of the service's relays; `None` stands for all relays of users.
     Relay(Option<Arc<str>>),
-    /// A browser on the page of a reusable login.
     Visitor(Visitor),
 }
 
@@ -99,7 +90,6 @@ impl ScanMetrics {
     }
 }
 
-/// What the limits work with.
 pub(crate) struct ScanLimitParts {
     pub(crate) index: Arc<Index>,
     pub(crate) capacity: Capacity,
@@ -109,13 +99,11 @@ pub(crate) struct ScanLimitParts {
     pub(crate) tasks: Tasks,
 }
 
-/// The limits of all reusable handshakes.
 pub(crate) struct ScanLimits {
     parts: ScanLimitParts,
     state: Mutex<State>,
 }
 
-/// A bucket on the monotonic clock.
 type Bucket = TokenBucket<Duration>;
 
 struct State {
@@ -126,7 +114,6 @@ struct State {
     /// Events that a source had no room for: a copy over another may be admitted.
     refused: LruCache<EventId, ()>,
     counts: ScanMetrics,
-    /// When a warning was last written, and how many were refused since then.
     warned_at: Option<Duration>,
     unwarned: u64,
 }
@@ -150,11 +137,8 @@ impl ScanLimits {
         Self { parts, state }
     }
 
-    /// Takes one login that a browser begins on a page of the reusable login `reusable`. `author`: who has proven their key; a
-    /// remote signer is still to be asked for it.
-    ///
-    /// # Errors
-    /// The limit that refuses it.
+    /// Takes one login that a browser begins on a page of the reusable login `reusable`; fails with the limit that
+    /// refuses it. `author`: who has proven their key; `None` when a remote signer is to be asked for it.
     pub(crate) fn take_on_page(
         &self,
         reusable: StreamId,
@@ -164,7 +148,6 @@ impl ScanLimits {
         self.take(reusable, author.map(|author| (author, true)), &Source::Visitor(visitor))
     }
 
-    /// Takes one, of this author, and whether it is on a page.
     fn take(&self, stream: StreamId, author: Option<(PublicKey, bool)>, source: &Source) -> Result<(), ScanLimit> {
         let now = self.parts.clock.monotonic();
         let state = &mut *self.state.lock();
@@ -176,17 +159,14 @@ impl ScanLimits {
         taken
     }
 
-    /// How many scans were admitted and refused.
     pub(crate) fn counts(&self) -> ScanMetrics {
         self.state.lock().counts
     }
 
-    /// How many scans of a handshake were refused since the service started.
     pub(crate) fn refused(&self, stream: StreamId) -> u64 {
         self.state.lock().handshakes.peek(&stream).map_or(0, |handshake| handshake.refused)
     }
 
-    /// The handshake is closed.
     pub(crate) fn forget(&self, stream: StreamId) {
         self.state.lock().handshakes.pop(&stream);
     }

@@ -1,7 +1,5 @@
-//! What an operation keeps of its request to a user's remote signer.
-//!
-//! The signer is asked by `engine/signer_queue.rs`. After a restart it is asked again: the request is the same, and the
-//! session reaches the same signer.
+//! What an operation keeps of its request to a user's remote signer (`kernel/signer_queue.rs`). After a restart the
+//! same request is made again in the same session.
 
 use std::fmt;
 
@@ -19,10 +17,8 @@ pub struct SignerRequest {
     /// Counts the signers that the operation has asked: reports about an earlier one are ignored.
     number: u32,
     session: SignerSession,
-    /// The address in what the signer signs.
     url: String,
     challenge: String,
-    /// Whether the session was kept from an earlier login.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     is_kept: bool,
     status: SignerStatus,
@@ -72,9 +68,7 @@ pub struct SignerCall {
     pub(crate) number: u32,
     pub(crate) session: SignerSession,
     pub(crate) wanted: WantedEvent,
-    /// Until when a signature is of use.
     pub(crate) until: UnixMillis,
-    /// Whether the session was kept from an earlier login.
     pub(crate) is_kept: bool,
     /// Who has named the signer, as far as that is known: it is not stored.
     pub(crate) visitor: Option<Visitor>,
@@ -96,20 +90,14 @@ pub enum SignerNews {
     Ended(Result<Box<SignedEvent>, RemoteSignerError>),
 }
 
-/// What a report means for the operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum SignerOutcome {
-    /// Nothing.
     Ignored,
-    /// The request is elsewhere now.
     Changed,
-    /// The user has proven this key.
     Proven(PublicKey),
-    /// The user refuses to sign.
     Declined {
-        /// What the signer says, fit to be shown.
         reason: String,
-        /// The session, if it may be used another time.
+        /// If it may be used another time.
         session: Option<SignerSession>,
     },
 }
@@ -127,14 +115,12 @@ impl fmt::Debug for SignerCall {
 }
 
 impl SignerRequest {
-    /// A request for this proof, in place of an earlier one.
     pub(crate) fn new(session: SignerSession, challenge: LoginChallenge, earlier: Option<&Self>) -> Self {
         let number = earlier.map_or(1, |earlier| earlier.number.saturating_add(1));
         let LoginChallenge { url, challenge } = challenge;
         Self { number, session, url, challenge, is_kept: false, status: SignerStatus::Starting }
     }
 
-    /// A request for this proof, to the signer of an earlier login.
     pub(crate) fn to_kept(session: SignerSession, challenge: LoginChallenge) -> Self {
         Self { is_kept: true, ..Self::new(session, challenge, None) }
     }
@@ -149,7 +135,6 @@ impl SignerRequest {
         &self.session
     }
 
-    /// Why there will be no signature, if that is certain.
     pub(crate) const fn fault(&self) -> Option<SignerFault> {
         match self.status {
             SignerStatus::Failed { fault } => Some(fault),
@@ -157,12 +142,10 @@ impl SignerRequest {
         }
     }
 
-    /// How many signers the operation has asked.
     pub(crate) const fn number(&self) -> u32 {
         self.number
     }
 
-    /// Asks the signer again after a restart; nothing when it has failed.
     pub(crate) fn ask_again(&mut self, until: UnixMillis) -> Option<Effect> {
         if matches!(self.status, SignerStatus::Failed { .. }) {
             return None;
@@ -172,7 +155,6 @@ impl SignerRequest {
         Some(self.ask(until, None))
     }
 
-    /// Asks the signer, which this visitor has named.
     pub(crate) fn ask(&self, until: UnixMillis, visitor: Option<Visitor>) -> Effect {
         let tags = self.proof().tags().iter().map(|tag| tag.iter().map(|&text| text.to_owned()).collect()).collect();
         let wanted = WantedEvent { kind: login_proof::KIND, content: String::new(), tags };
@@ -180,7 +162,6 @@ impl SignerRequest {
         Effect::AskSigner(Box::new(SignerCall { number, session, wanted, until, is_kept, visitor }))
     }
 
-    /// Takes a report.
     pub(crate) fn take(&mut self, report: &SignerReport, now: UnixMillis) -> SignerOutcome {
         if report.number != self.number || matches!(self.status, SignerStatus::Failed { .. }) {
             return SignerOutcome::Ignored;
@@ -221,8 +202,7 @@ impl SignerRequest {
         matches!(self.status, SignerStatus::Confirming { .. })
     }
 
-    /// The user may take minutes to sign, and most signers keep the time at which they were asked: so an older event is as
-    /// good. It cannot be one that was signed for something else, because nothing else has this challenge.
+    /// An old event is as good: signers keep the time at which they were asked. Nothing else has this challenge.
     fn verify(&self, signed: &SignedEvent, now: UnixMillis) -> Result<PublicKey, LoginProofError> {
         let created_at = signed.event.created_at.as_secs();
         self.proof().verify(&signed.event, created_at.min(now.secs()))

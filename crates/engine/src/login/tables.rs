@@ -21,7 +21,6 @@ const EVENTLESS_LOGINS_KEPT: Duration = Duration::from_secs(3600);
 /// Rows removed in one transaction at most, so that commits of operations do not wait for long.
 const BATCH: usize = 500;
 
-/// The tables of logins that anybody can begin.
 pub(crate) struct LoginTables {
     pub(crate) browser: BrowserLogins,
     pub(crate) reusable: ReusableLogins,
@@ -88,7 +87,6 @@ impl Observer for LoginTables {
 
 #[async_trait]
 impl Chore for LoginTables {
-    /// Removes logins whose events are another's, or that have none.
     async fn run(&self, _: u64, now: UnixMillis) {
         let before = now.minus(EVENTLESS_LOGINS_KEPT);
         loop {

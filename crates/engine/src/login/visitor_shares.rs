@@ -1,7 +1,5 @@
-//! How much of a room each visitor has: nobody at one address takes the places of all others.
-//!
-//! Many users may share an address, so the limits are generous. Who comes over loopback may be everybody: those are limited by
-//! the room, and not by a rate.
+//! How much of a room each visitor has: nobody at one address takes the places of all others. Many users may share an
+//! address, so the limits are generous; those who come over loopback may be everybody, and have no rate.
 
 use std::collections::{BTreeSet, HashMap};
 use std::time::Duration;
@@ -16,14 +14,10 @@ use crate::kernel::visitor_share::share;
 /// Logins that one network may begin: a hundred people who are shown a code in the same minute are all in after 8 s.
 const RATE: Rate = Rate::every(60, Duration::from_millis(200));
 
-/// Networks whose rate is remembered.
 const REMEMBERED: usize = 10_000;
 
-/// The shares of all visitors.
 pub(crate) struct VisitorShares {
-    /// Places there are.
     most: usize,
-    /// Those that hold places.
     visitors: HashMap<Visitor, Share>,
     rates: LruCache<Visitor, TokenBucket<Duration>>,
 }
@@ -41,10 +35,7 @@ impl VisitorShares {
         Self { most, visitors: HashMap::new(), rates: bounded(REMEMBERED) }
     }
 
-    /// The visitor begins a login.
-    ///
-    /// # Errors
-    /// After how long they may try again.
+    /// The visitor begins a login; fails with the time after which they may try again.
     pub(crate) fn begin(&mut self, visitor: Visitor, now: Duration) -> Result<(), Duration> {
         if visitor == Visitor::Loopback {
             return Ok(());
@@ -52,30 +43,25 @@ impl VisitorShares {
         self.rates.get_or_insert_mut(visitor, || TokenBucket::new(RATE, now)).try_take(now)
     }
 
-    /// There was no room for the login.
     pub(crate) fn give_back(&mut self, visitor: Visitor) {
         if let Some(rate) = self.rates.get_mut(&visitor) {
             rate.give_back(1.0);
         }
     }
 
-    /// Whether the visitor holds as many places as they may.
     pub(crate) fn is_full(&self, visitor: Visitor) -> bool {
         let most = share(visitor, self.most);
         self.visitors.get(&visitor).is_some_and(|share| most.is_some_and(|most| share.held >= most))
     }
 
-    /// The place of the visitor whose page was seen least recently and does not wait.
     pub(crate) fn oldest_idle(&self, visitor: Visitor) -> Option<u64> {
         self.visitors.get(&visitor)?.idle.first().copied()
     }
 
-    /// The visitor holds one more place.
     pub(crate) fn add(&mut self, visitor: Visitor) {
         self.visitors.entry(visitor).or_default().held += 1;
     }
 
-    /// The visitor holds one less.
     pub(crate) fn remove(&mut self, visitor: Visitor, seen: u64) {
         if let Some(share) = self.visitors.get_mut(&visitor) {
             share.held = share.held.saturating_sub(1);
@@ -86,7 +72,6 @@ impl VisitorShares {
         }
     }
 
-    /// The page of a place waits from now on, or was seen.
     pub(crate) fn change_idle(&mut self, visitor: Visitor, before: u64, now: Option<u64>) {
         if let Some(share) = self.visitors.get_mut(&visitor) {
             share.idle.remove(&before);

@@ -1,8 +1,6 @@
-//! A conversation with a user: which keys a request is sent to, and whose reply is valid.
-//!
-//! A reply is valid only from the requested key, from a subkey that the operator named, or from a subkey whose proof
-//! leads to the requested main key (docs/protocol.md, Authentication). All other replies are ignored, so that nobody
-//! else can agree or refuse.
+//! A conversation with a user: which keys a request is sent to, and whose reply is valid: that of the requested key, of
+//! a subkey that the operator named, or of a subkey whose proof leads to the requested main key (docs/protocol.md,
+//! Authentication).
 
 use serde::{Deserialize, Serialize};
 use usher_protocol::PublicKey;
@@ -15,16 +13,13 @@ use crate::ports::OutboxMessage;
 /// Most subkeys one conversation may have (docs/protocol.md, Subkeys).
 pub const MAX_SUBKEYS: usize = 8;
 
-/// The keys of a conversation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Conversation {
-    /// The key that the operator requested.
     asked: PublicKey,
     /// The main key of the conversation: the requested key, unless a proof shows that it is a subkey of another.
     main_key: PublicKey,
     /// Keys the operator named: they need no proof.
     subkeys: Vec<PublicKey>,
-    /// Keys of devices that proved to be subkeys of the main key.
     devices: Vec<Device>,
 }
 
@@ -51,7 +46,6 @@ impl Conversation {
         self.main_key
     }
 
-    /// The key that the operator asked for, which may have turned out to be a subkey.
     pub(crate) const fn asked(&self) -> PublicKey {
         self.asked
     }
@@ -62,7 +56,6 @@ impl Conversation {
         self.subkeys.iter().copied().chain(asked).collect()
     }
 
-    /// All keys whose reply may be valid.
     pub(crate) fn keys(&self) -> Vec<PublicKey> {
         let mut keys = vec![self.main_key];
         let others = self.subkeys.iter().chain(self.devices.iter().map(|device| &device.key)).chain([&self.asked]);
@@ -74,7 +67,6 @@ impl Conversation {
         keys
     }
 
-    /// Whether `key` can refer to this conversation's user.
     pub(crate) fn is_with(&self, key: &PublicKey) -> bool {
         *key == self.main_key || *key == self.asked
     }
@@ -132,7 +124,6 @@ impl Conversation {
         true
     }
 
-    /// `message` to everybody who takes part, sent again until `until`.
     pub(crate) fn message(&self, message: &ServiceMessage, until: UnixMillis) -> OutboxMessage {
         let keys = self.keys();
         self.message_to(keys.clone(), keys, message, until)

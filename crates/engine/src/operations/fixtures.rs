@@ -44,7 +44,6 @@ pub(crate) fn handshake(author: &Keys, token: &str, relays: &[&str]) -> Input {
     Input::Wallet { author: author.public_key(), sent_at: NOW, message }
 }
 
-/// The same input, made by its wallet at another time.
 pub(crate) fn made_at(input: Input, sent_at: UnixMillis) -> Input {
     match input {
         Input::Wallet { author, message, .. } => Input::Wallet { author, sent_at, message },
@@ -79,7 +78,6 @@ pub(crate) fn effects(outcome: StepResult) -> Vec<Effect> {
     }
 }
 
-/// The type and data of the only event among the effects.
 pub(crate) fn event(effects: &[Effect]) -> (&'static str, Value) {
     let mut events = effects.iter().filter_map(|effect| match effect {
         Effect::Emit(event) => Some((event.event_type.as_str(), serde_json::from_str(&event.data).unwrap())),
@@ -138,7 +136,6 @@ pub(crate) fn signer_failed(number: u32, error: RemoteSignerError) -> Input {
     signer_report(number, SignerNews::Ended(Err(error)))
 }
 
-/// The user `n` has signed this challenge at this time.
 pub(crate) fn signer_signed(number: u32, n: u8, challenge: &LoginChallenge, at: UnixMillis) -> Input {
     let tags = challenge.tags().map(|tag| nostr::Tag::parse(tag).unwrap());
     let event = nostr::EventBuilder::new(nostr::Kind::from(27_235), "")

@@ -1,7 +1,6 @@
-//! Operations: small pure state machines, one file each, without clock, network or database.
-//!
-//! An operation takes an [`Input`] and the time, changes its state, and returns [`Effect`]s. The engine commits state
-//! and effects in one transaction and applies the effects after the commit.
+//! Operations: small pure state machines, one file each, without clock, network or database. One takes an [`Input`] and
+//! the time, changes its state, and returns [`Effect`]s; the engine commits both in one transaction and then applies
+//! the effects.
 
 pub(crate) mod conversation;
 #[cfg(test)]
@@ -51,8 +50,7 @@ use crate::ports::{
     OutgoingStatus, PaidInvoice, Settlement, SignedPayment, State, UserRelays, UserSigner, WantedInvoice,
 };
 
-/// How long a reply of the Lightning backend is awaited. An adapter gives up earlier, so this time only passes when the
-/// reply was lost in a crash.
+/// How long a reply of the Lightning backend is awaited: longer than the time limits of adapters.
 const LEASE: Duration = Duration::from_secs(25);
 
 state_machine::operations! {
@@ -97,8 +95,7 @@ pub enum Input {
     },
     /// The time at which it is to be woken has passed.
     Timer,
-    /// The service has restarted: replies of the Lightning backend, of the ticket wallet or of a remote signer that it
-    /// waited for will not come.
+    /// The service has restarted: replies to requests of the last process will not come.
     Resumed,
     /// The reply to a request for an invoice.
     InvoiceMade(Result<Invoice, LightningError>),
@@ -177,8 +174,7 @@ pub enum Effect {
     Emit(NewEvent),
     /// Sends the user a message, repeatedly until the operation finishes or sends another.
     Send(OutboxMessage),
-    /// Sends a message to a key that has just proven itself, in addition to the current messages, which are neither
-    /// sent now nor changed.
+    /// Sends a message to a key that has just proven itself; the current messages are neither sent nor changed.
     SendAlso(OutboxMessage),
     /// A message goes out once, signed by another key than the service's; only the operation repeats it.
     SendAs(Box<OutgoingMessage>),
@@ -266,7 +262,6 @@ pub(crate) fn emit(data: EventData, at: UnixMillis) -> Effect {
     Effect::Emit(NewEvent::new(&data, at))
 }
 
-/// Until when the reply of the Lightning backend is awaited.
 pub(crate) fn lease(now: UnixMillis) -> UnixMillis {
     now.plus(LEASE)
 }
@@ -287,7 +282,6 @@ pub(crate) mod optional_millis {
     }
 }
 
-/// Unix milliseconds as a number in the state.
 pub(crate) mod millis {
     use serde::{Deserialize as _, Deserializer, Serializer};
 

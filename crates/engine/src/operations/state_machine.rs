@@ -1,5 +1,4 @@
-//! The trait of all operations. An operation implements the required methods; the others have defaults and are for what
-//! only some operations support.
+//! The trait of all operations. Methods with a default are for what only some operations support.
 
 use usher_protocol::PublicKey;
 use usher_protocol::message::{PaymentHash, WalletMessage};
@@ -19,8 +18,7 @@ pub trait StateMachine {
     /// When it is to be woken by [`Input::Timer`]: at its time-out, or earlier. `None`: it never times out.
     fn wake_at(&self) -> Option<UnixMillis>;
 
-    /// The keys by which messages of wallets, of the Lightning backend and of other operations are matched to it. Steps
-    /// may add keys; none is removed before it is finished.
+    /// The keys by which messages and notes find it. Steps may add keys; none is removed before it is finished.
     fn correlations(&self) -> Vec<CorrelationKey>;
 
     /// Those of its keys that no other operation can claim until the given time although it is finished.
@@ -33,8 +31,7 @@ pub trait StateMachine {
         None
     }
 
-    /// The queue in which its events on the reserved stream are delivered in order
-    /// ([`Delivery::queue`](crate::ports::Delivery::queue)).
+    /// The queue of its events on the reserved stream ([`Delivery::queue`](crate::ports::Delivery::queue)).
     fn announcement_queue(&self) -> StreamId {
         StreamId::SUBSCRIPTIONS
     }
@@ -54,9 +51,8 @@ pub trait StateMachine {
         false
     }
 
-    /// Whether this input is judged by the wall clock, also when that was set back since the last step. Otherwise the
-    /// operation's time goes on: its time-outs and pauses end when they would have ended. Where a look-up proves that a wallet
-    /// can no longer act on a request, the request must have expired by the wall clock.
+    /// Whether this input is judged by the wall clock even when that was set back: a look-up proves that a wallet can
+    /// no longer act on a request only when the request has expired by the wall clock.
     fn is_by_wall_clock(&self, _input: &Input) -> bool {
         false
     }
@@ -86,8 +82,7 @@ pub trait StateMachine {
         false
     }
 
-    /// The keys of the operation of this kind that a wallet's message may be for, the likeliest first; none when the message
-    /// is for none of this kind.
+    /// The keys of operations of this kind that a wallet's message may be for, the likeliest first.
     fn keys_of(_message: &WalletMessage) -> Vec<CorrelationKey>
     where
         Self: Sized,
@@ -95,8 +90,7 @@ pub trait StateMachine {
         Vec::new()
     }
 
-    /// Whether a message may come before the operation that it is for: then it goes to all that its author may close early
-    /// ([`may_close_early`](Self::may_close_early)).
+    /// Whether a message may precede its operation: it goes to all that its author [may close](Self::may_close_early).
     fn comes_early(_message: &WalletMessage) -> bool
     where
         Self: Sized,
@@ -104,8 +98,7 @@ pub trait StateMachine {
         false
     }
 
-    /// Whether one of this kind that was open before the start may have waited for a reply of the Lightning backend, of the
-    /// ticket wallet or of a remote signer: it gets [`Input::Resumed`].
+    /// Whether an open one may have waited for a reply of the last process: then it gets [`Input::Resumed`].
     fn resumes() -> bool
     where
         Self: Sized,
@@ -196,7 +189,6 @@ macro_rules! operations {
         }
 
         impl Operation {
-            /// The keys of the operation that a wallet's message may be for, the likeliest first.
             pub(crate) fn keys_of(message: &WalletMessage) -> Vec<CorrelationKey> {
                 let mut keys = Vec::new();
                 $(if keys.is_empty() {
@@ -205,7 +197,6 @@ macro_rules! operations {
                 keys
             }
 
-            /// Whether a message may come before the operation that it is for.
             pub(crate) fn comes_early(message: &WalletMessage) -> bool {
                 false $(|| <$state>::comes_early(message))+
             }

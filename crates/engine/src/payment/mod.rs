@@ -34,7 +34,6 @@ pub struct Payments {
     pub(crate) starting: RwLock<()>,
     pub(crate) pages: Arc<PageRules>,
     pub(crate) network: Network,
-    /// Whether a Lightning backend is configured.
     pub(crate) has_lightning: bool,
 }
 

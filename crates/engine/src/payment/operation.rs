@@ -46,8 +46,7 @@ use crate::operations::conversation::Conversation;
 use crate::operations::{Effect, Input, Note, StateMachine, StepResult, lease, millis, optional_millis};
 use crate::ports::{CorrelationKey, OperationKind};
 
-/// How long the last look-up is retried before the time-out is reported anyway, also if the service was down at the
-/// end.
+/// How long the last look-up is retried before the time-out is reported anyway, also after downtime.
 const CLOSING: Duration = Duration::from_secs(60);
 
 /// The same for an automatic charge: the charges of many subscriptions may end at the same instant.
@@ -62,7 +61,6 @@ const LONGEST_LINGER: Duration = Duration::from_secs(30 * 24 * 3600);
 /// How long after its expiry an invoice stays reserved for the payment it was created for: a clock may be set back.
 const CLOCKS_DIFFER: Duration = Duration::from_secs(24 * 3600);
 
-/// The reason if the payment was withdrawn before the request was sent.
 const WITHDRAWN: &str = "the payment is not owed any more";
 
 /// The state of a payment.
@@ -78,7 +76,6 @@ pub struct Payment {
     subscription: Option<SubscriptionLink>,
     #[serde(with = "millis")]
     expires_at: UnixMillis,
-    /// When it was requested.
     #[serde(default, with = "optional_millis")]
     asked_at: Option<UnixMillis>,
     #[serde(rename = "bill")]
@@ -89,16 +86,12 @@ pub struct Payment {
     /// The wallet's last status: a repetition of it has no effect.
     last: Option<PaymentStatus>,
     paid: bool,
-    /// The preimage of the service's invoice as shown by the payer: reported with `paid` if the Lightning backend
-    /// reports none.
+    /// The preimage that the payer showed: reported with `paid` if the Lightning backend reports none.
     shown: Option<Preimage>,
-    /// When the payer last claimed to have paid.
     #[serde(with = "optional_millis")]
     claimed_at: Option<UnixMillis>,
-    /// The request is no longer sent to the user.
     #[serde(default)]
     withdrawn: bool,
-    /// Where its page leads to at the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     return_url: Option<String>,
 }
@@ -118,7 +111,6 @@ pub enum PaymentProgress {
     Over,
 }
 
-/// Where the invoice comes from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum InvoiceSource {
@@ -326,7 +318,6 @@ impl Payment {
         matches!(self.phase, Phase::Over { .. } | Phase::Leaving { .. })
     }
 
-    /// Whether it is an automatic charge of a subscription.
     pub(crate) const fn is_charge(&self) -> bool {
         self.charge().is_some()
     }
@@ -360,7 +351,6 @@ impl Payment {
         }
     }
 
-    /// The payment hash of the service's own invoice.
     pub(crate) fn watched(&self) -> Option<PaymentHash> {
         match &self.source {
             InvoiceSource::Own { invoice: Some(invoice), .. } if !self.paid => Some(invoice.payment_hash()),
@@ -432,8 +422,7 @@ impl Payment {
             Phase::Asking => self.time_out(now),
             Phase::Closing { give_up, .. } if now >= give_up => self.time_out(now),
             Phase::Closing { give_up, .. } => self.close(give_up, now),
-            // The Lightning backend or this service may have been away all that time. The next regular look-up is soon
-            // enough: after long downtime there are many of these.
+            // The regular look-up is soon enough: after long downtime there are many of these.
             Phase::Over { .. } if self.watched().is_some() => {
                 self.phase = Phase::Leaving { give_up: now.plus(LONGEST_LINGER) };
                 StepResult::Stepped(Vec::new())

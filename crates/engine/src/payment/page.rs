@@ -1,5 +1,3 @@
-//! Payments as their pages show them.
-
 use std::time::Duration;
 
 use super::Payments;
@@ -40,9 +38,6 @@ impl Payments {
     }
 
     /// A payment for its page; `None` when there is none, or the secret is another.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub async fn page(&self, id: StreamId, secret: &str) -> Result<Option<PaymentView>, StoreError> {
         if !self.pages.is_secret(KeyedPage::Payment, id, secret) {
             return Ok(None);
@@ -65,7 +60,6 @@ impl Payments {
         }))
     }
 
-    /// The statuses of the events of a payment, in their order.
     async fn statuses(&self, id: StreamId) -> Result<Vec<String>, StoreError> {
         let events = match self.feed.read(id, 0, MAX_EVENTS).await {
             Ok(page) => page.events,

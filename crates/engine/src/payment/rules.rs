@@ -1,5 +1,3 @@
-//! The rules of payments and subscriptions.
-
 use std::time::Duration;
 
 use usher_protocol::bolt11::Network;

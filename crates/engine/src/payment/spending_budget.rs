@@ -36,24 +36,19 @@ pub struct SpendingRules {
     pub max_fee_percent: u64,
 }
 
-/// Why a payment does not fit into the budget.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BudgetError {
-    /// It alone is larger than the budget of a day.
     TooLarge {
         /// The budget in millisats.
         budget: u64,
         /// The largest allowed fee in millisats.
         fee: u64,
     },
-    /// Too little is left.
     Exhausted {
-        /// After how long there is room, if nothing else is paid meanwhile.
         retry_after: Duration,
     },
 }
 
-/// The budget and the shares of payments in it.
 pub(crate) struct SpendingBudget {
     rules: SpendingRules,
     shares: Mutex<Shares>,
@@ -74,7 +69,6 @@ struct Share {
     revision: u64,
     /// Millisats.
     amount: u64,
-    /// When it leaves the budget; `None` while the payment is not over.
     until: Option<UnixMillis>,
 }
 
@@ -89,7 +83,6 @@ impl SpendingBudget {
         u64::try_from(fee).unwrap_or(u64::MAX)
     }
 
-    /// Takes the share of a payment that is about to be committed.
     pub(crate) fn reserve(
         self: &Arc<Self>,
         id: StreamId,
@@ -112,7 +105,6 @@ impl SpendingBudget {
         Ok(reservation)
     }
 
-    /// Brings the share of a payment up to date with its state at `revision`.
     pub(crate) fn update(&self, id: StreamId, revision: u64, spending: &Spending, now: UnixMillis) {
         if self.rules.daily_budget.is_none() {
             return;
@@ -125,7 +117,6 @@ impl SpendingBudget {
         shares.forget_past(now);
     }
 
-    /// Millisats that are spent, or may be.
     #[cfg(test)]
     fn total(&self) -> u128 {
         self.shares.lock().total
@@ -158,7 +149,6 @@ impl Observer for SpendingBudget {
 }
 
 impl Shares {
-    /// Replaces the share of a payment; `None` removes it.
     fn put(&mut self, id: StreamId, share: Option<Share>) {
         let before = match share {
             Some(share) => self.by_payment.insert(id, share),
@@ -184,7 +174,6 @@ impl Shares {
         }
     }
 
-    /// The time until this many millisats are free.
     fn time_until_free(&self, excess: u128, now: UnixMillis) -> Duration {
         let mut freed = 0;
         for (until, id) in &self.leaving {
@@ -197,8 +186,7 @@ impl Shares {
     }
 }
 
-/// The share of a payment that is being committed. If its commit fails, nobody knows whether the next start finds it: then
-/// the share stays for as long as if it had been spent.
+/// The share of a payment that is being committed. If the commit fails, the next start may find it: the share stays.
 pub(crate) struct Reservation {
     budget: Arc<SpendingBudget>,
     id: StreamId,
@@ -206,7 +194,6 @@ pub(crate) struct Reservation {
 }
 
 impl Reservation {
-    /// It was not committed.
     pub(crate) fn release(self) {
         self.settle(None);
     }

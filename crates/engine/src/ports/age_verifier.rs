@@ -6,36 +6,24 @@ use async_trait::async_trait;
 
 use crate::UnixMillis;
 
-/// A provider that verifies ages: it checks a user on pages of its own, to which the user's browser goes and from which it
-/// returns.
+/// A provider that verifies ages, on pages of its own to which the user's browser goes and from which it returns.
 ///
-/// Nothing that a provider tells about the user leaves the adapter but pass or fail. Each call returns within a bound of the
-/// adapter's.
+/// Nothing about the user leaves the adapter but pass or fail. Each call returns within a bound of the adapter's.
 #[async_trait]
 pub trait AgeVerifier: Send + Sync {
     /// The provider's name for users: its host.
     fn name(&self) -> &str;
 
     /// Whether the provider responds and can be used as configured, for the operator. Begins no check.
-    ///
-    /// # Errors
-    /// [`AgeVerifierError`].
     async fn probe(&self) -> Result<(), AgeVerifierError>;
 
     /// Begins a check.
-    ///
-    /// # Errors
-    /// [`AgeVerifierError`].
     async fn begin(&self, check: &NewAgeCheck) -> Result<BegunAgeCheck, AgeVerifierError>;
 
     /// The result of a check. `returned` is the query with which the browser has returned, if it has just returned.
-    ///
-    /// # Errors
-    /// [`AgeVerifierError`].
     async fn result(&self, memo: &AgeCheckMemo, returned: Option<&str>) -> Result<AgeCheckResult, AgeVerifierError>;
 
-    /// Whether the result can be asked for again and again, also when the browser has not returned. If not, it can be had once,
-    /// with what the browser brings.
+    /// Whether the result can be asked for repeatedly; if not, only once, with what the browser brings back.
     fn can_be_polled(&self) -> bool;
 }
 

@@ -1,5 +1,3 @@
-//! The clock port.
-
 use std::sync::LazyLock;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -7,13 +5,10 @@ use async_trait::async_trait;
 
 use crate::UnixMillis;
 
-/// Two clocks: the wall clock, which tells the time and may be set, and a monotonic one, which measures how long
-/// something takes and cannot.
+/// Two clocks: the wall clock, which may be set, and a monotonic one, which measures how long something takes.
 ///
 /// Deadlines are times of the wall clock, because they are stored and sent to wallets. Waiting is done on the monotonic
-/// clock, because the wall clock may be set while somebody waits. Only due dates of subscriptions wait for the wall clock.
-///
-/// An implementation for tests must keep these rules:
+/// clock, except for due dates of subscriptions. An implementation for tests must keep these rules:
 ///
 /// - Time that passes moves both clocks by the same amount.
 /// - Setting the wall clock, in either direction, changes only [`now`](Self::now).

@@ -1,5 +1,3 @@
-//! By what a wallet's message finds its operation.
-
 use std::fmt;
 
 use sha2::{Digest as _, Sha256};
@@ -8,8 +6,7 @@ use usher_protocol::message::PaymentHash;
 use super::Token;
 use crate::StreamId;
 
-/// Matches a wallet's message to its operation: the first 128 bits of a SHA-256 over the kind of the key and its value.
-/// A hash, because tokens and challenges are secrets, and 16 bytes are smaller than they are.
+/// Matches a message to its operation: 128 bits of a SHA-256 over kind and value, which may be a secret.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CorrelationKey([u8; 16]);
 

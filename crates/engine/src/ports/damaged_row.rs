@@ -1,12 +1,9 @@
-//! Rows of the store that could not be read.
-
 /// A row that cannot be read, or holds impossible values.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct DamagedRow {
     /// Where it is.
     pub table: Table,
-    /// Its key: a stream, an event or delivery as `<stream>:<index>`, or a public key or another key in hex. Never the
-    /// row's content.
+    /// Its key: a stream, `<stream>:<index>`, or another key in hex. Never the row's content.
     pub id: String,
 }
 

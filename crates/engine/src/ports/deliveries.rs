@@ -1,7 +1,5 @@
-//! The port that stores webhook deliveries: the outbox to the app.
-//!
-//! A delivery is written in its event's transaction ([`Commit::deliver`](super::Commit::deliver)). Its identity is the
-//! event's: stream and index.
+//! The port that stores webhook deliveries, the outbox to the app. A delivery is written in its event's transaction
+//! ([`Commit::deliver`](super::Commit::deliver)); stream and index identify it.
 
 use std::time::Duration;
 
@@ -17,16 +15,14 @@ pub trait DeliveryStore: Send + Sync {
     /// The first pending delivery of `queue`: the only one that may be attempted, for order within a queue.
     async fn next_delivery(&self, queue: StreamId) -> Result<Option<Delivery>, StoreError>;
 
-    /// Queues with pending deliveries with id greater than `after`, in order of id, at most `limit`, each with when its
-    /// first pending delivery is due: to rebuild the schedule.
+    /// Queues with pending deliveries after `after`, in order of id, at most `limit`, with when each is due.
     async fn pending_queues(
         &self,
         after: Option<StreamId>,
         limit: usize,
     ) -> Result<Vec<(StreamId, UnixMillis)>, StoreError>;
 
-    /// Gives up the first pending delivery of `queue` at `at`, whatever its row contains: it or its event is damaged and would
-    /// block the queue forever. Returns its stream and index, or `None` if nothing is pending.
+    /// Gives up the first pending delivery of `queue`, damaged and blocking it; returns its stream and index.
     async fn set_aside_delivery(&self, queue: StreamId, at: UnixMillis) -> Result<Option<(StreamId, u64)>, StoreError>;
 
     /// Records the result of an attempt; returns whether the delivery was still pending. The pause until the next
@@ -45,10 +41,9 @@ pub trait DeliveryStore: Send + Sync {
     /// One delivery.
     async fn delivery(&self, stream: StreamId, index: u64) -> Result<Option<Delivery>, StoreError>;
 
-    /// Makes a failed or delivered delivery pending again, due at `at`; what is recorded of its last attempt stays. It
-    /// (or one that was pending already) and the queue's earlier pending ones become due at `at` at the latest.
-    ///
-    /// The idempotency record of the request is stored in the same transaction. If that is refused, nothing changes.
+    /// Makes a failed or delivered delivery pending again; the record of its last attempt stays. It and the queue's
+    /// earlier pending ones become due at `at` at the latest. The request's idempotency record is stored in the same
+    /// transaction; if that is refused, nothing changes.
     async fn retry_delivery(
         &self,
         stream: StreamId,
@@ -61,10 +56,7 @@ pub trait DeliveryStore: Send + Sync {
     async fn count_deliveries(&self) -> Result<DeliveryCounts, StoreError>;
 
     /// Removes deliveries that are not pending and were last attempted before `before`, at most `limit`; returns how
-    /// many.
-    ///
-    /// Deliveries are removed with their operation at the latest. This is for streams that stay open, where they would
-    /// accumulate.
+    /// many. It is for streams that stay open: otherwise deliveries are removed with their operation.
     async fn forget_deliveries(&self, before: UnixMillis, limit: usize) -> Result<usize, StoreError>;
 }
 
@@ -105,8 +97,7 @@ impl DeliveryStatus {
 pub struct Delivery {
     /// The event's stream.
     pub stream: StreamId,
-    /// Deliveries of one queue are made in the order of their events, queues independently of each other. A stream is a queue,
-    /// and has its id; only events of different subscriptions on the reserved stream are in different queues.
+    /// Its queue: the stream or, on the reserved stream, one per subscription. Order is kept within a queue only.
     pub queue: StreamId,
     /// The event.
     pub event: Event,

@@ -1,7 +1,5 @@
-//! The directory port: profiles of users, and the service's own profile.
-//!
-//! Anybody can write a profile. Everything that this port returns about others has been checked, bounded and cleaned,
-//! so that it can be shown, logged and passed on unchanged.
+//! The directory port: profiles of users, and the service's own. Anybody can write a profile: what this port returns
+//! about others has been checked, bounded and cleaned.
 
 mod nip05;
 
@@ -26,10 +24,8 @@ pub const MAX_ABOUT_CHARS: usize = 4096;
 /// Longest [`Profile::picture`], in bytes.
 pub const MAX_PICTURE_BYTES: usize = 2048;
 
-/// Looks up profiles (kind 0) and NIP-05 identifiers, and publishes the service's own profile.
-///
-/// Results come within a time limit, from a cache where possible; simultaneous look-ups of the same thing share one
-/// query.
+/// Looks up profiles (kind 0) and NIP-05 identifiers, and publishes the service's own profile. Results come within a
+/// time limit, from a cache where possible; simultaneous look-ups of the same thing share one query.
 #[async_trait]
 pub trait Directory: Send + Sync {
     /// The profile of a user: the newest valid event on the service's relays, the user's own relays and those of their
@@ -49,11 +45,9 @@ pub trait Directory: Send + Sync {
     /// The service's own profile as published last; `None` before the first time.
     fn own_profile(&self) -> Option<Profile>;
 
-    /// Publishes the service's own profile in place of the last one. A field that is `None` is not in it any more;
-    /// fields that Usher does not know (`website`, `lud16`, …), set with another program, stay.
-    ///
-    /// It is durable when this returns. Every relay of the service gets it; a relay that is down gets it when it is
-    /// back. `nip05` is returned as published, without asking its domain.
+    /// Publishes the service's own profile in place of the last one. `None` removes a field; fields that Usher does not
+    /// know (`website`, `lud16`, …) stay. It is durable when this returns; relays that are down get it later. `nip05`
+    /// is returned without asking its domain.
     ///
     /// # Errors
     /// [`PublishError`]; nothing has been published then.
@@ -69,8 +63,7 @@ pub trait Directory: Send + Sync {
     fn well_known(&self) -> WellKnown;
 }
 
-/// A profile (interface specification 2.10). Every text is one line, without control characters, and bounded by the
-/// constants of this module.
+/// A profile (interface specification 2.10). Each text is one line, bounded by the constants of this module.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Profile {
     /// The event that it comes from.

@@ -1,5 +1,4 @@
-//! The port that stores idempotency records: a request repeated with the same `Idempotency-Key` gets the response to the
-//! first one.
+//! The port for idempotency records: a repeated request with the same `Idempotency-Key` gets the first response.
 
 use std::fmt;
 
@@ -8,8 +7,7 @@ use async_trait::async_trait;
 use super::StoreError;
 use crate::UnixMillis;
 
-/// Idempotency records. The record of a request that starts an operation is committed with it
-/// ([`Commit::idempotency_record`](super::Commit::idempotency_record)); others are stored by themselves.
+/// Idempotency records; that of a request that starts an operation is in its [`Commit`](super::Commit).
 #[async_trait]
 pub trait IdempotencyStore: Send + Sync {
     /// The record stored under `key`, however old.
@@ -38,8 +36,7 @@ impl IdempotencyKey {
 pub struct NewIdempotencyRecord {
     /// The record.
     pub record: IdempotencyRecord,
-    /// A record under the same key made before this time has expired and is replaced. One made at this time or later
-    /// stays.
+    /// A record under the same key made before this time has expired and is replaced; a later one stays.
     pub replace_before: UnixMillis,
 }
 

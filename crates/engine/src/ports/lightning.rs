@@ -10,26 +10,22 @@ use usher_protocol::message::{PaymentHash, Preimage};
 
 /// The service's own Lightning backend.
 ///
-/// Every call returns within its own time limit. A failure is either *definite* or unknown: only an adapter that knows
-/// that the backend refused, or that the request was never sent, may report a definite failure; everything else is
-/// [`LightningError::Unknown`].
+/// Every call returns within its own time limit. Only an adapter that knows that the backend refused, or that the
+/// request was never sent, may report a *definite* failure; everything else is [`LightningError::Unknown`].
 #[async_trait]
 pub trait Lightning: Send + Sync {
-    /// Creates an invoice.
-    ///
-    /// The adapter does not compare the invoice with the request: the engine does.
+    /// Creates an invoice. The engine, not the adapter, compares it with the request.
     async fn make_invoice(&self, wanted: &WantedInvoice) -> Result<Invoice, LightningError>;
 
     /// Looks up an invoice of the service.
     async fn look_up_invoice(&self, hash: PaymentHash) -> Result<InvoiceStatus, LightningError>;
 
-    /// Signs a request to pay an invoice that names its amount, once there is a connection to send it over. Sends
-    /// nothing: the caller stores the request first. The backend does not act on the request after its `until`, which
-    /// is no later than the one given (Unix seconds).
+    /// Signs a request to pay an invoice that names its amount, once there is a connection. Sends nothing: the caller
+    /// stores the request first. The backend does not act on it after its `until`, at most the one given (Unix
+    /// seconds).
     ///
     /// # Errors
-    /// [`LightningError::NotSent`] if there is no connection within the adapter's time limit; with any error, nothing
-    /// was sent.
+    /// [`LightningError::NotSent`] without a connection in time; with any error, nothing was sent.
     async fn prepare_payment(&self, invoice: &Invoice, until: u64) -> Result<SignedPayment, LightningError>;
 
     /// Sends a request that [`prepare_payment`](Self::prepare_payment) signed, and waits for the reply.
@@ -109,8 +105,7 @@ pub enum InvoiceStatus {
 pub struct Settlement {
     /// Millisats received, if the backend reports it.
     pub amount: Option<u64>,
-    /// Millisats that the payer paid in addition, and that the liquidity provider kept for opening a channel (LSPS2); 0
-    /// if no channel was opened.
+    /// Millisats that the payer paid in addition, for the liquidity provider to open a channel (LSPS2), or 0.
     pub skimmed_fee: u64,
     /// The preimage, if the backend reports it; the engine checks that it hashes to the payment hash.
     pub preimage: Option<Preimage>,

@@ -7,10 +7,8 @@ use usher_protocol::bolt11::Network;
 
 use super::IdempotencyKey;
 
-/// Shows the node and its channels, opens channels and closes them.
-///
-/// All amounts are millisats. What is shown is the node's own knowledge: nobody outside is asked, except by
-/// [`receiving_cost`](Self::receiving_cost) and by what changes channels.
+/// Shows the node and its channels, opens channels and closes them. All amounts are millisats. Only
+/// [`receiving_cost`](Self::receiving_cost) and changes of channels ask anybody outside.
 #[async_trait]
 pub trait LightningNode: Send + Sync {
     /// The state of the node.

@@ -10,11 +10,9 @@ use crate::UnixMillis;
 
 /// Sends messages to wallets.
 pub trait Messenger: Send + Sync {
-    /// Seals the message, one event per recipient, and puts the events into the relays' queues. Events for one user are
-    /// sent a moment apart, because wallets lose an event that arrives right after another.
-    ///
-    /// Never waits for the network, and does not report arrival: the only receipt is the wallet's reply. Returns the
-    /// ids of the events: a device that cannot read an event refers to it by its id.
+    /// Seals the message, one event per recipient, into the relays' queues; never waits for the network. Events for one
+    /// user are sent a moment apart, because wallets lose one that arrives right after another. Returns the events'
+    /// ids, by which a device refers to an event that it cannot read.
     fn send(&self, message: &OutgoingMessage) -> Vec<EventId>;
 
     /// Addresses of the service's own relays, for handshake URLs.
@@ -36,8 +34,7 @@ pub struct OutgoingMessage {
     pub relays: Vec<String>,
     /// Until when a reply is awaited: until then, the connections to the user's own relays stay open.
     pub until: UnixMillis,
-    /// The time of creation in the events. The same message with the same time gives the same events, also after a
-    /// restart: wallets recognise a repetition by the event's id.
+    /// The events' time of creation. Same message and time: same event ids, by which wallets recognise repetitions.
     pub made_at: UnixMillis,
     /// Who signs it, if not the service: the key of a verification session.
     pub signer: Option<Keys>,
@@ -69,7 +66,6 @@ pub struct Inbound {
 pub struct Via {
     /// The address of the service's relay that delivered it; `None` for a user's relay.
     pub relay: Option<Arc<str>>,
-    /// Another relay has delivered the same event before. Only key handshakes (27010) are passed on again, once for
-    /// each relay, because a handshake that the limit of one relay refuses may be accepted over another.
+    /// Another relay delivered it before. Only key handshakes (27010) are passed on then: each relay has its own limit.
     pub copy: bool,
 }

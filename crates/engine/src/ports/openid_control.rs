@@ -15,8 +15,7 @@ pub trait OpenIdControl: Send + Sync {
     /// When the store fails.
     async fn consents(&self, after: Option<(String, String)>, limit: usize) -> Result<Vec<OpenIdConsent>, StoreError>;
 
-    /// Revokes a consent, and with it all codes and tokens that this client has for this user. Returns whether there was
-    /// one. Durable when this returns.
+    /// Revokes a consent and this client's codes and tokens for this user; durable. Returns whether there was one.
     ///
     /// # Errors
     /// When the store fails.
@@ -25,8 +24,7 @@ pub trait OpenIdControl: Send + Sync {
     /// The signing keys, the newest first.
     fn keys(&self) -> Vec<OpenIdKey>;
 
-    /// Makes new signing keys that sign from now on; they are durable when this returns. The last ones are published for
-    /// another day. Returns all keys.
+    /// Makes new signing keys, durable when this returns; the last ones stay published for a day. Returns all keys.
     ///
     /// # Errors
     /// [`OpenIdKeyError`]; then the last keys go on signing.

@@ -1,5 +1,3 @@
-//! The port that keeps the records of the OpenID Connect provider.
-
 use std::fmt;
 use std::time::Duration;
 
@@ -8,11 +6,9 @@ use async_trait::async_trait;
 use super::{SettingStore, StoreError};
 use crate::UnixMillis;
 
-/// What the OpenID Connect provider keeps: records that a secret finds (requests, sessions, codes, tokens), and which
-/// client a user has agreed to.
-///
-/// The store knows only the hash of each secret. A record that is damaged is [`StoreError::Unreadable`]. Its settings hold
-/// the signing keys.
+/// What the OpenID Connect provider keeps: records found by a secret (requests, sessions, codes, tokens), and consents.
+/// Only the hash of each secret is stored. A damaged record is [`StoreError::Unreadable`]. Settings hold the signing
+/// keys.
 #[async_trait]
 pub trait OpenIdStore: SettingStore {
     /// Adds records, all or none. One that is there already is replaced.
@@ -52,8 +48,7 @@ pub trait OpenIdStore: SettingStore {
     /// Removes a consent, and with it all records of this client and user; returns whether there was one.
     async fn revoke_openid_consent(&self, client_id: &str, subject: &str) -> Result<bool, StoreError>;
 
-    /// Removes records that expired before `before`, the oldest first, at most `limit`; returns the content of each, empty if it
-    /// cannot be read.
+    /// Removes records expired before `before`, oldest first, at most `limit`; returns the contents, empty if damaged.
     async fn remove_openid_records(&self, before: UnixMillis, limit: usize) -> Result<Vec<String>, StoreError>;
 }
 
@@ -159,8 +154,7 @@ pub enum OpenIdUse {
     Done,
     /// It had been used a moment ago, within [`OpenIdStep::grace`]; nothing was changed.
     UsedJustNow,
-    /// It had been used before: somebody has its secret who should not. All records of its grant have been removed, and
-    /// nothing was added.
+    /// It had been used before: its secret has leaked. The records of its grant were removed, and nothing was added.
     UsedBefore,
     /// There is no such record; nothing was changed.
     Unknown,

@@ -1,5 +1,3 @@
-//! The randomness port.
-
 use rand::RngCore as _;
 
 /// Makes unpredictable bytes; tests seed it.

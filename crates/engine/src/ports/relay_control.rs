@@ -5,20 +5,16 @@ use async_trait::async_trait;
 use super::StoreError;
 use crate::UnixMillis;
 
-/// Shows, adds and removes relays at run time.
-///
-/// What is changed survives a restart. Kept is the *difference* to the configured relays (added, removed), so a later
+/// Shows, adds and removes relays at run time, durably. The *difference* to the configured relays is stored, so a later
 /// change of the configuration still has effect.
 #[async_trait]
 pub trait RelayControl: Send + Sync {
     /// How each relay is doing: ours in the order of handshake URLs, then those of users, by address.
     fn relays(&self) -> Vec<RelayInfo>;
 
-    /// Adds a relay to ours. It is durable when this returns, new handshake URLs name it, and requests that are
-    /// unanswered go to it at once, after our subscription there; the other relays are not touched. A moment is waited
-    /// for the connection, so that the result shows whether it works; a relay that is down is added as well.
-    ///
-    /// If it is there already, nothing changes.
+    /// Adds a relay of the service; if it is there already, nothing changes. Durable when this returns: new handshake
+    /// URLs name it, and unanswered requests go to it once it has our subscription. Waits a moment for the connection,
+    /// so that the result shows whether it works; a relay that is down is added as well.
     ///
     /// # Errors
     /// [`RelayChangeError`]; nothing has been changed then.

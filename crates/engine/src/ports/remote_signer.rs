@@ -9,22 +9,16 @@ use usher_protocol::Event;
 /// Asks users' remote signers for signatures.
 ///
 /// A session begins with an address: ours (`nostrconnect://`), which the user opens in their signer, or the signer's
-/// (`bunker://`), which the user pastes. It is kept by the caller, and reaches the same signer again later.
-///
-/// Nothing that a signer says proves anything. The only proof is a signed event.
+/// (`bunker://`). The caller keeps the session to reach the same signer later. Only a signed event proves anything.
 #[async_trait]
 pub trait RemoteSigner: Send + Sync {
-    /// Begins a session with a signer that is not known yet: the user opens its
-    /// [`address`](Self::address) in their signer.
+    /// Begins a session with an unknown signer: the user opens its [`address`](Self::address) in it.
     ///
     /// # Errors
     /// [`RemoteSignerError::Unreachable`] when no relay is configured.
     fn invite(&self) -> Result<SignerSession, RemoteSignerError>;
 
     /// Begins a session with the signer that this address (`bunker://`) names.
-    ///
-    /// # Errors
-    /// [`InvalidSignerAddress`].
     fn accept(&self, address: &str) -> Result<SignerSession, InvalidSignerAddress>;
 
     /// The address (`nostrconnect://`) that the user opens in their signer; `None` when their signer is known. It is a secret.
@@ -35,9 +29,6 @@ pub trait RemoteSigner: Send + Sync {
 
     /// Asks the signer of `session` to sign an event, and returns what it signed: exactly what was asked for. Asks again
     /// while the signer does not reply, so there is no bound but the caller's: dropping the future ends it.
-    ///
-    /// # Errors
-    /// [`RemoteSignerError`].
     async fn sign(
         &self,
         session: SignerSession,
@@ -123,8 +114,7 @@ pub enum RemoteSignerError {
     SignatureRefused {
         /// What the signer says, fit to be shown.
         reason: String,
-        /// The session as it is now, to ask again another time; none when the signer does not know it any more, or has refused so
-        /// often that it is of no more use.
+        /// The session as it is now, to ask again another time; none when it is of no more use.
         session: Option<SignerSession>,
     },
     /// The signer sent something else than what it was asked for.

@@ -1,12 +1,8 @@
-//! The port that stores settings changed at run time.
-
 use async_trait::async_trait;
 
 use super::StoreError;
 
-/// Small named values that survive a restart: relays added and removed at run time, what profile was published last.
-///
-/// Values are JSON: a check of the database finds others damaged. They are stored as they are.
+/// Small named values that survive a restart, as JSON: a check of the database reports others as damaged.
 #[async_trait]
 pub trait SettingStore: Send + Sync {
     /// The value of `name`.

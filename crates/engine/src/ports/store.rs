@@ -1,5 +1,3 @@
-//! The store port.
-
 use std::fmt;
 
 use async_trait::async_trait;
@@ -11,14 +9,11 @@ use crate::event::{Event, NewEvent};
 use crate::operations::OperationKind;
 use crate::{StreamId, UnixMillis};
 
-/// Durable storage of operations, events, outgoing messages and everything else that must survive a restart.
-///
-/// Every storage engine passes the same conformance suite (`usher_store::conformance`).
+/// Durable storage of operations, events and messages. All engines pass `usher_store::conformance`.
 #[async_trait]
 pub trait Store: Send + Sync {
-    /// Commits one step of one operation: all of it or nothing. When this returns `Done`, it is on disk.
-    ///
-    /// Concurrent commits share a transaction (group commit), but each succeeds or conflicts separately.
+    /// Commits one step of one operation, or nothing; with `Done` it is on disk. Concurrent commits share a transaction
+    /// (group commit), but each succeeds or conflicts separately.
     async fn commit(&self, commit: Commit) -> Result<Committed, StoreError> {
         match self.commit_all(vec![commit]).await? {
             AllCommitted::Done(heads) => match heads.first() {
@@ -46,12 +41,10 @@ pub trait Store: Send + Sync {
     /// The messages that an operation has in the outbox, by slot.
     async fn outbox(&self, operation: StreamId) -> Result<Vec<OutboxMessage>, StoreError>;
 
-    /// Unfinished operations with id greater than `after`, in order of id, at most `limit`: to rebuild the index. One whose
-    /// row is damaged is among them, with what can be read of it.
+    /// Unfinished operations after `after`, in order of id, at most `limit`. Of damaged ones, what can be read of them.
     async fn open_operations(&self, after: Option<StreamId>, limit: usize) -> Result<Vec<OpenOperation>, StoreError>;
 
-    /// Subscriptions that are not finished, with id greater than `after`, in order of id, at most `limit`. Those whose rows
-    /// are damaged are left out.
+    /// Unfinished subscriptions after `after`, in order of id, at most `limit`, without damaged ones.
     async fn subscriptions(
         &self,
         after: Option<StreamId>,
@@ -67,17 +60,14 @@ pub trait Store: Send + Sync {
     /// Forgets the session with a user's remote signer; returns whether there was one.
     async fn forget_user_signer(&self, main_key: &PublicKey) -> Result<bool, StoreError>;
 
-    /// Removes operations finished before `finished_before` with everything that belongs to them, at most `limit`;
-    /// returns how many.
-    ///
-    /// One with pending deliveries stays until they are delivered or given up.
+    /// Removes operations finished before `finished_before` with all their data, at most `limit`; returns how many. One
+    /// with pending deliveries stays until they are delivered or given up.
     async fn remove_finished(&self, finished_before: UnixMillis, limit: usize) -> Result<usize, StoreError>;
 
     /// Removes those of these operations that have finished without an event.
     async fn remove_without_events(&self, ids: Vec<StreamId>) -> Result<(), StoreError>;
 
-    /// Removes operations of this kind that finished before `finished_before` without an event, at most `limit`; returns how
-    /// many.
+    /// Removes eventless operations of this kind finished before `finished_before`, at most `limit`; returns how many.
     async fn remove_eventless(
         &self,
         kind: OperationKind,
@@ -85,24 +75,20 @@ pub trait Store: Send + Sync {
         limit: usize,
     ) -> Result<usize, StoreError>;
 
-    /// Removes the first events of an open stream, at most `limit`; returns how many. Stops before the first event that
-    /// happened at `before` or later, that has a delivery (in any state), or that is the newest: the remaining events
-    /// have no gap, and the stream's index continues. Does nothing for a stream that is finished or unknown.
+    /// Removes the first events of an open stream, at most `limit`; returns how many. Stops before the first that
+    /// happened at `before` or later, has a delivery, or is the newest: the rest has no gap, and the index continues.
     async fn remove_events(&self, stream: StreamId, before: UnixMillis, limit: usize) -> Result<usize, StoreError>;
 
-    /// Records that these users' relays, and the sessions with their signers, are in use at `at`. (A commit that puts a message to a user into the outbox
-    /// records it as well.)
+    /// Records that these users' relays and signers are in use at `at`, as a commit does that sends a user a message.
     async fn keep_user_relays(&self, users: &[PublicKey], at: UnixMillis) -> Result<(), StoreError>;
 
-    /// Removes the relays of users that were last named or in use before `before`, and the sessions with their signers, at
-    /// most `limit`; returns of how many users.
+    /// Removes relays and signers of users last named or in use before `before`, at most `limit`; returns of how many.
     async fn forget_user_relays(&self, before: UnixMillis, limit: usize) -> Result<usize, StoreError>;
 
     /// Removes inbound event ids recorded before `before`, at most `limit`; returns how many.
     async fn forget_inbound(&self, before: UnixMillis, limit: usize) -> Result<usize, StoreError>;
 
-    /// Frees correlation keys that finished operations kept until a time before `before`, at most `limit`; returns how
-    /// many.
+    /// Frees correlation keys that finished operations kept until before `before`, at most `limit`; returns how many.
     async fn forget_kept_keys(&self, before: UnixMillis, limit: usize) -> Result<usize, StoreError>;
 }
 
@@ -119,11 +105,9 @@ pub struct Commit {
     pub at: UnixMillis,
     /// The new state.
     pub state: State,
-    /// Finished: its correlation keys, except those it [keeps](Self::kept), and its outbox messages are removed, and
-    /// retention begins.
+    /// Finished: its outbox and its correlation keys, except the [kept](Self::kept), are removed; retention begins.
     pub finished: bool,
-    /// Correlation keys, of those it has or claims, that no other operation can claim until the given time although the
-    /// operation is finished. Without meaning while it is not.
+    /// Correlation keys that no other operation can claim until the given time, although this one is finished.
     pub kept: Vec<(CorrelationKey, UnixMillis)>,
     /// No further events are expected, although more may come: readers that wait for its events can stop waiting.
     pub done: bool,
@@ -145,8 +129,7 @@ pub struct Commit {
     pub user_signers: Vec<UserSigner>,
     /// Whether the events are also delivered to the app's webhook: a pending delivery for each, due at once.
     pub deliver: bool,
-    /// The queues of these deliveries ([`Delivery::queue`](super::Delivery::queue)), one for each event. Where one is missing it is
-    /// the stream's own.
+    /// The queue of each delivery ([`Delivery::queue`](super::Delivery::queue)); the stream's own where one is missing.
     pub delivery_queues: Vec<StreamId>,
     /// The idempotency record of the request that caused the step; a conflict if there is one already.
     pub idempotency_record: Option<NewIdempotencyRecord>,
@@ -202,8 +185,7 @@ pub struct OutboxMessage {
     pub participants: Vec<PublicKey>,
     /// After this it is no longer sent.
     pub until: UnixMillis,
-    /// When it was put into the outbox; the engine sets it when it commits. Repetitions soon after that are the same
-    /// event.
+    /// When it was put into the outbox, set by the engine. Repetitions soon after that are the same event.
     pub made_at: UnixMillis,
     /// Before this it is not sent again.
     pub not_before: UnixMillis,
@@ -256,8 +238,7 @@ pub enum Conflict {
     Correlation(StreamId),
     /// The inbound event was handled before.
     InboundSeen,
-    /// There is an idempotency record for this request that has not expired. This is checked before everything else: a
-    /// repeated request gets its response, whatever has happened to the operation since.
+    /// This request has an idempotency record that has not expired. Checked first: a repetition gets its response.
     AlreadyRequested,
 }
 

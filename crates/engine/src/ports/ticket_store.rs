@@ -1,5 +1,3 @@
-//! The port that keeps the ticket wallet's records.
-
 use std::fmt;
 
 use async_trait::async_trait;
@@ -7,13 +5,10 @@ use async_trait::async_trait;
 use super::{SettingStore, State, StoreError, TicketBalance, TicketJobId};
 use crate::UnixMillis;
 
-/// The records of the ticket wallet: its jobs, its proofs, and the counters from which secrets are derived (NUT-13).
+/// The records of the ticket wallet: jobs, proofs, and the counters from which secrets are derived (NUT-13).
 ///
-/// The store knows nothing of mints: it keeps rows, and changes them in one transaction for each [`TicketCommit`]. A row
-/// that is damaged is [`StoreError::Unreadable`], never taken for one that is not there: a claim, a counter or a proof that
-/// is forgotten is money that is spent twice or lost.
-///
-/// Its settings hold what the wallet can do without.
+/// Each [`TicketCommit`] is one transaction. A damaged row is [`StoreError::Unreadable`], never taken for a missing
+/// one: a forgotten claim, counter or proof is money spent twice or lost. Settings hold what the wallet can do without.
 #[async_trait]
 pub trait TicketStore: SettingStore {
     /// Writes one step of a job, or nothing.
@@ -37,8 +32,7 @@ pub trait TicketStore: SettingStore {
     /// keyset is: the counter is lost, and the same secrets must not be used again.
     async fn ticket_counter(&self, mint_url: &str, keyset: &str) -> Result<u32, StoreError>;
 
-    /// Proofs of this mint and unit that no job has reserved and that are not set aside, smallest amount first, at most `limit`. Damaged ones are left
-    /// out, so that the others can be spent.
+    /// Free proofs of this mint and unit, smallest amount first, at most `limit`; damaged ones are left out.
     async fn free_proofs(&self, mint_url: &str, unit: &str, limit: usize) -> Result<Vec<StoredProof>, StoreError>;
 
     /// These proofs, as far as they are stored, reserved, set aside or not, in the order of `ids`; an error when one is damaged.
@@ -84,8 +78,7 @@ pub struct TicketCommit {
     pub finished: bool,
     /// Counters that the job uses; a conflict when one is not as expected, or would go back.
     pub counter: Option<CounterAdvance>,
-    /// Proofs of others that the job spends; a conflict when another job has claimed one. A claim lasts until the job is
-    /// removed or gives it up.
+    /// Proofs of others to spend, claimed until the job is removed or gives them up; a conflict if one has a claim.
     pub claims: Vec<ProofId>,
     /// Gives up all claims of the job from before this step: it failed, and somebody may try again.
     pub release_claims: bool,

@@ -11,15 +11,13 @@ use crate::UnixMillis;
 
 /// The service's own ticket wallet.
 ///
-/// What changes money is a *job* with an id of the caller's. A job is stored before a mint is asked. It runs on after its
-/// caller has given up, and after a restart, until it is done or has failed. The same id again continues the job or gives
-/// its result, so a caller that does not know the outcome asks again with the same id, never with another one.
-///
-/// Each call returns within a bound of the adapter's; [`TicketError::TimedOut`] says that the job goes on.
+/// What changes money is a *job* with an id of the caller's. It is stored before a mint is asked, and runs on after its
+/// caller has given up, and after a restart. A caller that does not know the outcome asks again with the same id, never
+/// with another: that continues the job or gives its result. Each call returns within a bound of the adapter's;
+/// [`TicketError::TimedOut`] says that the job goes on.
 #[async_trait]
 pub trait TicketWallet: Send + Sync {
-    /// Whether requests to this mint are allowed, as far as its address tells; the network that a name leads to is checked
-    /// with each connection.
+    /// Whether requests to this mint are allowed, by its address; what a name leads to is checked at each connection.
     ///
     /// # Errors
     /// [`TicketError::AddressNotAllowed`].
@@ -35,40 +33,25 @@ pub trait TicketWallet: Send + Sync {
     fn read_token(&self, token: &Token) -> Result<TokenInfo, TokenFault>;
 
     /// Mints a token: the proofs that the mint signs are the token, and nobody else has held them.
-    ///
-    /// # Errors
-    /// [`TicketError`].
     async fn mint(&self, id: TicketJobId, terms: &MintTerms) -> Result<Minted, TicketError>;
 
-    /// Swaps a token for proofs of the wallet's own: whoever holds a copy of the token can no longer spend it.
-    ///
-    /// Returns what the wallet received, in the token's unit: its value without the mint's input fee.
-    ///
-    /// # Errors
-    /// [`TicketError`].
+    /// Swaps a token for proofs of the wallet's own, and returns what it received: the value without the mint's input
+    /// fee. Whoever holds a copy of the token can no longer spend it.
     async fn redeem(&self, id: TicketJobId, terms: &ReceiveTerms) -> Result<u64, TicketError>;
 
-    /// Verifies that a token is real, unspent, and worth at least what the terms say, and returns a token that is: the same
-    /// one if each of its proofs can be verified (NUT-12), otherwise a new one for which it was swapped, because only a swap
-    /// shows that proofs are real.
-    ///
-    /// # Errors
-    /// [`TicketError`].
+    /// Verifies that a token is real, unspent, and worth at least what the terms say. Returns the same token if all its
+    /// proofs can be verified (NUT-12), otherwise a new one: only a swap shows that proofs are real.
     async fn verify(&self, id: TicketJobId, terms: &ReceiveTerms) -> Result<Token, TicketError>;
 
-    /// Gives a mint job up: nobody will ask for its token again. Asks no mint.
-    ///
-    /// Returns the token if the mint has signed it already; it is the caller's. Otherwise what the mint signs later joins
-    /// the wallet's own balance, also after a restart.
+    /// Gives a mint job up without asking the mint. Returns the token, which is the caller's, if the mint has signed it
+    /// already; what it signs later joins the wallet's own balance, also after a restart.
     ///
     /// # Errors
     /// [`TicketError::Store`].
     async fn give_up(&self, id: TicketJobId) -> Result<Option<Token>, TicketError>;
 
-    /// The quote of a mint job will not be paid: its payment was not begun, or has failed for certain.
-    ///
-    /// The job ends once the mint says that the quote is unpaid, and the same id begins again with a new quote. A job whose
-    /// mint says otherwise goes on.
+    /// The quote of a mint job will certainly not be paid. The job ends once the mint confirms that, and the same id
+    /// begins again with a new quote. A job whose mint says otherwise goes on.
     async fn abandon_quote(&self, id: TicketJobId);
 
     /// Takes a token of exactly `amount` out of the wallet's own balance.
@@ -78,15 +61,9 @@ pub trait TicketWallet: Send + Sync {
     async fn withdraw(&self, id: TicketJobId, terms: &WithdrawTerms) -> Result<Token, TicketError>;
 
     /// Whether the mint says that the token's proofs are spent (NUT-07). Checks of tokens of one mint go out in batches.
-    ///
-    /// # Errors
-    /// [`TicketError`].
     async fn token_state(&self, token: &Token) -> Result<TokenState, TicketError>;
 
     /// What the wallet holds, by mint and unit.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     async fn balances(&self) -> Result<Vec<TicketBalance>, StoreError>;
 }
 
@@ -155,8 +132,7 @@ pub struct MintTerms {
     pub description: Option<String>,
     /// Shown to the mint, if it wants one.
     pub auth: Option<MintAuthToken>,
-    /// Whether the caller can ask again with the same id after a crash. If not, what is minted after one joins the wallet's
-    /// own balance, because nobody would ever get the token.
+    /// Whether the caller can ask again after a crash. If not, what is minted later joins the wallet's own balance.
     pub repeatable: bool,
 }
 
@@ -320,8 +296,7 @@ pub enum TicketError {
 }
 
 impl TicketError {
-    /// Whether nothing was done and asking again would change nothing. Otherwise the outcome is not known, or may be another
-    /// later.
+    /// Whether nothing was done and asking again changes nothing; otherwise the outcome is unknown or may change.
     pub const fn is_definite(&self) -> bool {
         match self {
             Self::Token(_)

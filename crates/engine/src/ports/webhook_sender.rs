@@ -1,5 +1,3 @@
-//! The webhook port: posts events to the app's webhook.
-
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -10,9 +8,7 @@ use crate::{StreamId, UnixMillis};
 /// Posts events to the app.
 #[async_trait]
 pub trait WebhookSender: Send + Sync {
-    /// Posts one event of `stream` once and returns the result. Always returns within its own time limit.
-    ///
-    /// The body is the same at every attempt; the signature covers `now`.
+    /// Posts one event of `stream` once, within its own time limit. The body never changes; the signature covers `now`.
     async fn post(&self, stream: StreamId, event: &Event, now: UnixMillis) -> Posted;
 }
 

@@ -4,14 +4,12 @@ use crate::StreamId;
 use crate::operations::{Operation, Subscription};
 use crate::ports::{CorrelationKey, Store, StoreError};
 
-/// A subscription that is not finished, as it is stored.
 pub(crate) struct OpenSubscription {
     pub(crate) stream_id: StreamId,
     pub(crate) revision: u64,
     pub(crate) subscription: Subscription,
 }
 
-/// The subscription with this id.
 pub(crate) async fn find(store: &dyn Store, id: &str) -> Result<Option<OpenSubscription>, StoreError> {
     // From the store, not the index, which may not have it yet although the app does.
     let key = CorrelationKey::subscription(id);

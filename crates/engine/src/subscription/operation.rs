@@ -17,12 +17,11 @@
 //! charging ─failed▶ passed over      the same, without `next_attempt_at`
 //! ```
 //!
-//! Its events stand on the reserved stream `subscriptions`. Of the dates whose time has come the oldest is charged first,
-//! also after downtime. Dates that passed before the user agreed are not owed, but for the last one of them. A date whose
-//! charge failed is retried on the schedule and then skipped; later dates do not wait for it. Before a date is retried,
-//! the invoice of the previous attempt has expired: a retry comes an hour later at the earliest, and no charge lives
-//! longer. If that invoice is paid nevertheless, the running attempt is withdrawn. A running charge is also withdrawn
-//! when the subscription ends.
+//! Its events are on the reserved stream `subscriptions`. The oldest due date is charged first, also after downtime. Of
+//! the dates that passed before the user agreed, only the last is owed. A date whose charge failed is retried on the
+//! schedule and then skipped; later dates do not wait for it. A retry comes an hour later at the earliest, when the
+//! invoice of the previous attempt has expired. If that is paid nevertheless, or the subscription ends, the running
+//! charge is withdrawn.
 //!
 //! | crash … | what resume does |
 //! | --- | --- |
@@ -59,8 +58,7 @@ use crate::{StreamId, UnixMillis};
 /// How long the operator's close is repeated to the user's wallet; nothing acknowledges it.
 const TELLING: Duration = Duration::from_secs(600);
 
-/// The most open payments requested by the operator that are remembered; older ones stay open until they expire, even
-/// if the subscription ends.
+/// Most open payments requested by the operator that are remembered; older ones are not withdrawn at the end.
 const MOST_ASKED: usize = 256;
 
 /// The state of a subscription.
@@ -74,14 +72,11 @@ pub struct Subscription {
     #[serde(with = "millis")]
     created_at: UnixMillis,
     state: SubscriptionState,
-    /// The reason for the close, in the words of the user.
     reason: Option<String>,
     ended_at: Option<u64>,
     payments_made: u32,
-    /// The due dates, if it is charged automatically.
     #[serde(default)]
     dates: Dates,
-    /// Payments that the operator has requested and that may be open.
     #[serde(default)]
     by_hand: Vec<Asked>,
 }
@@ -138,7 +133,6 @@ impl StateMachine for Subscription {
 }
 
 impl Subscription {
-    /// Starts.
     pub(crate) fn start(
         conversation: Conversation,
         agreement: Agreement,
@@ -175,7 +169,6 @@ impl Subscription {
         self.ended_at.is_some()
     }
 
-    /// The id that the user's wallet gave it.
     pub(crate) fn id(&self) -> &str {
         &self.agreement.subscription_id
     }
@@ -245,7 +238,6 @@ impl Subscription {
         }
     }
 
-    /// Starts the payment of a due date.
     fn charge(&self, date: Charge, lives: Duration, now: UnixMillis) -> Effect {
         let terms = PaymentTerms {
             main_key: self.conversation.main_key(),
@@ -308,14 +300,12 @@ impl Subscription {
         }
     }
 
-    /// Ends it if no due date is left.
     fn end_when_over(&mut self, now: UnixMillis) {
         if self.dates.are_over() && self.ended_at.is_none() {
             self.finish(SubscriptionState::Ended, None, now);
         }
     }
 
-    /// Ends it if all agreed payments have been made.
     fn complete(&mut self, now: UnixMillis) -> Vec<Effect> {
         let all = self.agreement.recurrence.max_payments.is_some_and(|max| self.payments_made >= max);
         if !all || self.ended_at.is_some() {
@@ -332,7 +322,6 @@ impl Subscription {
         withdrawn.chain(self.withdraw_charge()).collect()
     }
 
-    /// Withdraws the running charge, if there is one.
     fn withdraw_charge(&self) -> Option<Effect> {
         let running = self.dates.running()?;
         Some(Effect::Tell(CorrelationKey::request(&self.request_id(running)), Note::Withdraw))
@@ -344,7 +333,6 @@ impl Subscription {
         self.ended_at = Some(now.secs());
     }
 
-    /// The user closed it before it began; returns the effects.
     pub(crate) fn begin_closed(&mut self, reason: Option<String>, now: UnixMillis) -> Vec<Effect> {
         match self.closed_by_user(reason, now) {
             StepResult::Stepped(effects) => effects,
@@ -368,7 +356,6 @@ impl Subscription {
         StepResult::Stepped(self.tell_wallet().into_iter().chain(self.withdraw()).collect())
     }
 
-    /// Until when the operator's close is repeated to the user's wallet.
     fn tells_until(&self) -> Option<UnixMillis> {
         let ended_at = self.ended_at.filter(|_| self.state == SubscriptionState::ClosedByProvider)?;
         Some(UnixMillis::from_secs(ended_at).plus(TELLING))
@@ -378,7 +365,6 @@ impl Subscription {
         Some(Effect::Send(self.conversation.message(&self.closing(), self.tells_until()?)))
     }
 
-    /// The close for a device that could not read it.
     fn tell_device(&self, proven: &PublicKey) -> Option<Effect> {
         Some(Effect::SendAlso(self.conversation.message_to_proven(proven, &self.closing(), self.tells_until()?)))
     }

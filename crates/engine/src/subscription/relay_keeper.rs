@@ -9,7 +9,6 @@ use crate::kernel::observer::Chore;
 use crate::operations::Operation;
 use crate::ports::StoreError;
 
-/// Subscriptions read at a time.
 const BATCH: usize = 500;
 
 /// Marks the relays of users with open subscriptions as in use, once a day.

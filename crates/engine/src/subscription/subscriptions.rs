@@ -55,9 +55,7 @@ pub struct Subscriptions {
     pub(crate) core: Core,
     pub(crate) starter: Arc<Starter>,
     pub(crate) checks: Arc<FieldChecks>,
-    /// What a subscription takes with it when it begins.
     pub(crate) rules: SubscriptionRules,
-    /// Whether a Lightning backend is configured.
     pub(crate) has_lightning: bool,
 }
 
@@ -69,9 +67,6 @@ impl ModifyError for SubscriptionError {
 
 impl Subscriptions {
     /// Up to `limit` subscriptions, after the one that `after` names. A page may be short, even empty, and have a next one.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub async fn list(
         &self,
         filter: SubscriptionFilter,
@@ -103,18 +98,12 @@ impl Subscriptions {
     }
 
     /// The subscription with this id.
-    ///
-    /// # Errors
-    /// [`SubscriptionError`].
     pub async fn view(&self, id: &str) -> Result<SubscriptionView, SubscriptionError> {
         let found = find(&*self.core.store, id).await?.ok_or(SubscriptionError::NotFound)?;
         Ok(found.subscription.view())
     }
 
     /// Closes a subscription of `main_key` and tells the user's wallet; one that has ended stays as it is.
-    ///
-    /// # Errors
-    /// [`SubscriptionError`].
     pub async fn close(
         &self,
         main_key: PublicKey,

@@ -1,7 +1,6 @@
-//! What every adapter of the port [`Lightning`] must do with money, tried against a real backend.
-//!
-//! A test of an adapter supplies a [`LightningHarness`]: the adapter with its backend, and people outside who pay and are
-//! paid. Each function is one rule; [`run`] tries all of them, one after the other.
+//! What every adapter of the port [`Lightning`] must do with money, tried against a real backend. A test supplies a
+//! [`LightningHarness`]: the adapter with its backend, and people outside who pay and are paid. Each function is one
+//! rule; [`run`] tries all of them, one after the other.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use std::sync::Arc;
@@ -16,7 +15,6 @@ use crate::ports::{
     SignedPayment, SystemClock, WantedInvoice,
 };
 
-/// Longer than anything takes on any machine.
 const LONG: Duration = Duration::from_secs(60);
 
 /// An adapter with its backend, which has money and can receive, and people outside.
@@ -40,8 +38,7 @@ pub trait LightningHarness: Send {
     /// Somebody outside makes an invoice whose payment stays under way until [`release`](Self::release).
     fn held_bill(&self, amount: u64) -> Invoice;
 
-    /// Waits until the payment of a held bill is with the one who holds it. A backend may say before that it is under way, and
-    /// it may fail then: a restart can come between.
+    /// Waits until the payment of a held bill is with its holder; before that, a restart may make it fail.
     async fn until_held(&self, bill: &Invoice);
 
     /// The payment of a held bill arrives, or fails.
@@ -184,8 +181,7 @@ async fn what_is_paid_leaves_the_balance(harness: &mut dyn LightningHarness) {
     .await;
 }
 
-/// A backend may still accept a payment for a while: it never reports one that did not arrive, and never forgets the
-/// invoice, or a payment at the last moment would be lost.
+/// An expired invoice is not reported as settled, and not forgotten: a payment may arrive at the last moment.
 async fn an_expired_invoice_is_not_settled_and_stays_known(harness: &mut dyn LightningHarness) {
     let wanted = WantedInvoice { amount: 3_000_000, description: "tea".to_owned(), expiry: 1 };
     let invoice = harness.backend().make_invoice(&wanted).await.unwrap();
@@ -198,7 +194,6 @@ async fn an_expired_invoice_is_not_settled_and_stays_known(harness: &mut dyn Lig
     }
 }
 
-/// Makes an invoice for ten minutes.
 async fn make_invoice(backend: &dyn Lightning, amount: u64) -> Invoice {
     let wanted = WantedInvoice { amount, description: "two teas, très chaud".to_owned(), expiry: 600 };
     backend.make_invoice(&wanted).await.unwrap()
@@ -226,7 +221,6 @@ async fn begin(harness: &dyn LightningHarness, bill: &Invoice) -> SignedPayment 
     payment
 }
 
-/// The state of a payment once it has ended.
 async fn ended(backend: &dyn Lightning, bill: &Invoice, payment: &SignedPayment) -> OutgoingStatus {
     eventually("the end of a payment", || async {
         let status = backend.look_up_payment(bill.payment_hash(), Some(payment)).await.ok()?;
@@ -235,12 +229,10 @@ async fn ended(backend: &dyn Lightning, bill: &Invoice, payment: &SignedPayment)
     .await
 }
 
-/// The engine is told of the settlement with its proof, and a look-up finds the same.
 async fn assert_settled(harness: &mut dyn LightningHarness, invoice: &Invoice) {
     let settlement = loop {
         match harness.notification().await {
             LightningNotification::Settled(hash, settlement) if hash == invoice.payment_hash() => break settlement,
-            // Notifications repeat, and others are of earlier rules.
             _ => {}
         }
     };
@@ -252,12 +244,10 @@ async fn assert_settled(harness: &mut dyn LightningHarness, invoice: &Invoice) {
     }
 }
 
-/// What the payer paid.
 fn paid_in_all(settlement: &Settlement) -> Option<u64> {
     settlement.amount.map(|amount| amount + settlement.skimmed_fee)
 }
 
-/// Waits until there is a value.
 async fn eventually<T, F: Future<Output = Option<T>>>(what: &str, mut value: impl FnMut() -> F) -> T {
     let waiting = async {
         loop {

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use crate::kernel::ticket_metrics::{TicketCallKind, TicketMetrics};
 use crate::ports::{MintTerms, Minted, TicketError, TicketJobId, TicketWallet};
 
-/// A token that is being minted.
 pub(super) struct MintJob {
     pub(super) wallet: Arc<dyn TicketWallet>,
     pub(super) metrics: Arc<TicketMetrics>,
@@ -14,14 +13,12 @@ pub(super) struct MintJob {
 }
 
 impl MintJob {
-    /// Begins the job, continues it, or returns its result.
     pub(super) async fn ask(&self) -> Result<Minted, TicketError> {
         let minted = self.wallet.mint(self.id, &self.terms).await;
         self.metrics.count(TicketCallKind::Mint, &minted);
         minted
     }
 
-    /// Its quote will not be paid.
     pub(super) async fn abandon_quote(&self) {
         self.wallet.abandon_quote(self.id).await;
     }

@@ -38,20 +38,14 @@ pub struct OutgoingPage {
 }
 
 impl Tickets {
-    /// Up to `limit` tickets that were sent and are not known to be redeemed, after the one that `after` names. A page may be
-    /// short and have a next one.
-    ///
-    /// # Errors
-    /// [`StoreError`].
+    /// Up to `limit` tickets sent and not known to be redeemed, after `after`. A page may be short and have a next one.
     pub async fn outgoing(&self, after: Option<StreamId>, limit: usize) -> Result<OutgoingPage, StoreError> {
         let ids = self.open.after(after, limit);
         let next = ids.last().copied().filter(|_| ids.len() == limit);
         let mut tickets = Vec::with_capacity(ids.len());
         for stream_id in ids {
-            // A damaged one is left out.
             let Some((stored, operation)) = self.core.damage.readable(stream_id).await? else { continue };
             let Operation::TicketDelivery(delivery) = operation else { continue };
-            // Not one that has just ended.
             if let Some(delivery) = delivery.view().filter(|_| stored.finished_at.is_none()) {
                 let created_at = stream_id.created_at().secs();
                 tickets.push(OutgoingTicket { stream_id, delivery, created_at });
@@ -60,11 +54,9 @@ impl Tickets {
         Ok(OutgoingPage { tickets, next })
     }
 
-    /// Takes back a ticket that was sent: redeems it into the service's own balance. Returns what was received, without the
-    /// mint's fee. `auth` is shown to the mint, if it wants one.
-    ///
-    /// If the result is not known, the delivery continues by itself; the same request again gets the result. A delivery that
-    /// has ended because the mint says that the token is spent keeps the token: it is redeemed if the mint agrees.
+    /// Takes back a ticket that was sent: redeems it into the service's own balance. Returns what was received, without
+    /// the mint's fee. If the result is not known, the delivery continues by itself; the same request again gets the
+    /// result. A delivery that ended because the token is spent keeps it: it is redeemed if the mint agrees.
     ///
     /// # Errors
     /// [`TicketCallError`]; [`TokenFault::AlreadySpent`] when the user has redeemed it.

@@ -1,6 +1,4 @@
-//! The payment of a mint's quote by the service's Lightning backend.
-//!
-//! It is an operation like any payment that the app asks for: durable, never made twice, and within the operator's limits.
+//! The payment of a mint's quote by the service's Lightning backend: an operation like any payment of the app.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,7 +15,6 @@ use crate::payment::Payments;
 use crate::payment::invoice_payment::PayInvoiceRequest;
 use crate::ports::{Clock, MintTerms, Minted, StoreError, TicketError, Token};
 
-/// The longest that the payment, and then the mint, are waited for.
 const WAIT: Duration = Duration::from_secs(30);
 
 /// The pause before a mint is asked again that has not noticed the payment yet.
@@ -26,7 +23,6 @@ const PAUSE: Duration = Duration::from_millis(500);
 /// What the events of these payments have as `request_id`: their streams were not started by the app.
 const REFERENCE: &str = "cashu/mint";
 
-/// Pays quotes of mints.
 pub(crate) struct QuotePayer {
     pub(crate) payments: Arc<Payments>,
     pub(crate) feed: Arc<EventFeed>,
@@ -34,7 +30,6 @@ pub(crate) struct QuotePayer {
 }
 
 impl QuotePayer {
-    /// Has the invoice paid, and asks the mint again.
     pub(super) async fn mint_paid(&self, invoice: &str, job: &MintJob) -> Result<Token, TicketCallError> {
         let until = self.clock.monotonic().saturating_add(WAIT);
         if let Err(error) = self.pay(invoice, job, until).await {
@@ -54,7 +49,6 @@ impl QuotePayer {
         }
     }
 
-    /// Has the invoice paid, and waits for it.
     async fn pay(&self, invoice: &str, job: &MintJob, until: Duration) -> Result<(), TicketCallError> {
         let invoice = self.read(invoice, &job.terms)?;
         let request = PayInvoiceRequest {
@@ -72,7 +66,6 @@ impl QuotePayer {
         self.paid(payment, until).await
     }
 
-    /// Whether nothing was paid for this quote, and nothing will be.
     fn is_certainly_unpaid(&self, invoice: &str, error: &TicketCallError) -> bool {
         match error {
             TicketCallError::NotPaid { is_certain, .. } => *is_certain,
@@ -85,7 +78,6 @@ impl QuotePayer {
         }
     }
 
-    /// The mint's invoice, if it is one to pay.
     fn read(&self, invoice: &str, terms: &MintTerms) -> Result<Invoice, TicketCallError> {
         let invalid = |what: String| TicketCallError::Ticket(TicketError::InvalidResponse(what));
         let invoice: Invoice =
@@ -115,7 +107,6 @@ impl QuotePayer {
         Ok(invoice)
     }
 
-    /// Waits for the payment.
     async fn paid(&self, payment: StreamId, until: Duration) -> Result<(), TicketCallError> {
         #[derive(Deserialize)]
         struct Data {

@@ -1,19 +1,14 @@
-//! What operations ask the ticket wallet, and its replies.
-
 use std::sync::Arc;
 use std::time::Duration;
 
 use crate::UnixMillis;
 use crate::ports::{MintTerms, Minted, ReceiveTerms, TicketError, Token, TokenState};
 
-/// How long the ticket wallet's reply is waited for before it is asked again. An adapter gives up before it, so that this is
-/// only waited for when the reply was lost: in a crash.
+/// How long the ticket wallet's reply is awaited: longer than the bounds of adapters, so only after a crash.
 const LEASE: Duration = Duration::from_secs(60);
 
-/// What the ticket wallet is asked for an operation; the reply is [`Input::Ticket`](crate::operations::Input::Ticket).
-///
-/// The job's id follows from the operation's stream and the kind of the call. So an operation makes one mint, one redemption
-/// and one verification at most, and the same call again continues the same job.
+/// A request of an operation to the ticket wallet; the reply is [`Input::Ticket`](crate::operations::Input::Ticket).
+/// The job's id follows from stream and kind: the same call again continues the same job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TicketCall {
     /// Mints a token. Answered by [`TicketReply::Minted`].
@@ -71,7 +66,6 @@ impl TicketCall {
     }
 }
 
-/// Until when a reply is waited for.
 pub(crate) fn lease(now: UnixMillis) -> UnixMillis {
     now.plus(LEASE)
 }

@@ -1,8 +1,8 @@
 //! Tickets as the app asks for them directly: minted, redeemed, taken out of the service's own balance.
 //!
-//! These requests wait for the mint, within the ticket wallet's bound. Each is one job of the ticket wallet. Its id follows
-//! from the request's idempotency key: after a crash or a time-out the same request continues the same job, and gets the
-//! same token. So it does not matter that the idempotency record is stored only after the job is done.
+//! These requests wait for the mint, within the ticket wallet's bound. Each is one job, whose id follows from the
+//! request's idempotency key: after a crash or a time-out the same request continues the same job, and gets the same
+//! token.
 //!
 //! | crash or time-out … | the same request with its key | without a key |
 //! | --- | --- | --- |
@@ -101,9 +101,7 @@ pub struct Tickets {
     pub(crate) wallet: Option<Arc<dyn TicketWallet>>,
     pub(crate) payer: QuotePayer,
     pub(crate) calls: Arc<TicketMetrics>,
-    /// Deliveries that are open.
     pub(crate) open: Arc<OpenSet>,
-    /// How long a ticket is sent to its user until the mint says that it is spent (`cashu.send_ttl_hours`).
     pub(crate) send_ttl: Duration,
 }
 
@@ -120,9 +118,6 @@ impl Tickets {
     }
 
     /// Mints a token. If the mint wants its quote paid, the Lightning backend pays it.
-    ///
-    /// # Errors
-    /// [`TicketCallError`].
     pub async fn mint(
         &self,
         request: MintTicket,
@@ -142,9 +137,6 @@ impl Tickets {
     }
 
     /// Redeems a token into the service's own balance; returns what was received, without the mint's fee.
-    ///
-    /// # Errors
-    /// [`TicketCallError`].
     pub async fn burn(
         &self,
         request: BurnTicket,
@@ -161,9 +153,6 @@ impl Tickets {
     }
 
     /// Takes a token out of the service's own balance.
-    ///
-    /// # Errors
-    /// [`TicketCallError`].
     pub async fn withdraw(
         &self,
         request: WithdrawTicket,
@@ -179,9 +168,6 @@ impl Tickets {
     }
 
     /// What the service's own ticket wallet holds, by mint and unit.
-    ///
-    /// # Errors
-    /// [`TicketCallError`].
     pub async fn balances(&self) -> Result<Vec<TicketBalance>, TicketCallError> {
         self.wallet()?.balances().await.map_err(TicketCallError::from)
     }

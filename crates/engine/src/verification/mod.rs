@@ -25,8 +25,6 @@ pub struct Verification {
     pub(crate) verifier: Option<Arc<dyn AgeVerifier>>,
     pub(crate) rules: VerificationRules,
     pub(crate) pages: Arc<PageRules>,
-    /// The key that the service signs with on Nostr.
     pub(crate) service_key: PublicKey,
-    /// To ask the age verifier for a browser that waits.
     pub(crate) permits: Semaphore,
 }

@@ -1,4 +1,5 @@
-//! An age verification: somebody decides whether a user is old enough, and a user who is gets a proof, which is a Cashu token.
+//! An age verification: somebody decides whether a user is old enough, and a user who is gets a proof, which is a Cashu
+//! token.
 //!
 //! ```text
 //! open ─────a provider begins a check───────▶ open       its result is a decision; the check may be begun again
@@ -14,15 +15,15 @@
 //! replying ─no relay delivers it in time────▶ over       the same
 //! ```
 //!
-//! The session has a key of its own, and on Nostr it is a conversation like any other: the service asks this key for a token
-//! (29500), and when the session is decided, the key replies as a user's wallet would (29501), over the service's relays.
-//! So a verifier that runs elsewhere and holds the key can take this role. The result does not depend on relays: when they
-//! do not deliver the reply within seconds, the session ends with the same result without it.
+//! The session has a key of its own, and on Nostr it is a conversation like any other: the service asks this key for a
+//! token (29500), and once the session is decided, the key replies as a user's wallet would (29501). So a verifier that
+//! runs elsewhere and holds the key can take this role. When relays do not deliver the reply within seconds, the
+//! session ends with the same result without it.
 //!
-//! A mint that is away may have signed the proof, or may sign it later. Therefore a session never ends without a proof before
-//! the ticket wallet has given the job up: what the mint signs after that joins the service's own balance.
+//! A session never ends without a proof before the ticket wallet has given the job up: what a mint that is away signs
+//! after that joins the service's own balance.
 //!
-//! Nothing about the user is kept but pass or fail. What a provider's checks do to an open session is in `checks`.
+//! Nothing about the user is kept but pass or fail. For a provider's checks see `checks`.
 //!
 //! | crash … | what resume does |
 //! | --- | --- |
@@ -52,7 +53,6 @@ use crate::ticket::ticket_call::lease;
 /// For how long after the decision a mint that is away is asked again: the user waits.
 const MINT_PATIENCE: Duration = Duration::from_secs(120);
 
-/// The longest pause between two attempts.
 const LONGEST_PAUSE: Duration = Duration::from_secs(8);
 
 /// How often the ticket wallet is asked to give the job up, if it cannot read or write its record of the job.
@@ -133,7 +133,6 @@ pub struct VerificationSession {
     proof: Option<MintTerms>,
     #[serde(with = "millis")]
     expires_at: UnixMillis,
-    /// How often a check was begun.
     #[serde(default)]
     checks: u32,
     /// The browser that began the last check, until it has brought what it can bring once only.
@@ -145,45 +144,33 @@ pub struct VerificationSession {
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "phase", rename_all = "snake_case")]
 enum Phase {
-    /// Nobody has decided yet.
     Open {
-        /// The last check that was begun and is not over.
         #[serde(default)]
         check: Option<AgeCheck>,
-        /// How often its result was asked for.
         #[serde(default)]
         polls: u32,
-        /// When it is asked for next.
         #[serde(default, with = "optional_millis")]
         next: Option<UnixMillis>,
     },
-    /// The user has passed, and the ticket wallet is asked for the proof.
     Minting {
         #[serde(with = "millis")]
         since: UnixMillis,
         tries: u32,
-        /// When the wallet is asked again.
         #[serde(with = "millis")]
         next: UnixMillis,
     },
-    /// There is no proof, and the ticket wallet is asked to give the job up.
     GivingUp {
-        /// Why there is none, for the app.
         reason: String,
         tries: u32,
-        /// When the wallet is told again.
         #[serde(with = "millis")]
         next: UnixMillis,
     },
-    /// The session's key sends its reply.
     Replying {
         result: SessionResult,
         /// When the reply was made, as its event says: each copy is the same event.
         #[serde(with = "millis")]
         made_at: UnixMillis,
-        /// How many copies were sent.
         sent: usize,
-        /// Until when this copy is waited for.
         #[serde(with = "millis")]
         next: UnixMillis,
     },
@@ -191,7 +178,6 @@ enum Phase {
     Over { end: End },
 }
 
-/// The result, until the app has it.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "result", rename_all = "snake_case")]
 enum SessionResult {
@@ -200,7 +186,6 @@ enum SessionResult {
     NotIssued { reason: String },
 }
 
-/// What is kept of it: nothing but how it ended.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum End {
@@ -376,7 +361,6 @@ impl VerificationSession {
         }
     }
 
-    /// The app gets the result.
     fn end(&mut self, now: UnixMillis) -> Vec<Effect> {
         let Phase::Replying { result, .. } = &self.phase else { return Vec::new() };
         let proof = self.proof.as_ref();

@@ -124,7 +124,6 @@ impl ModifyError for DecisionError {
     }
 }
 
-/// Requests to the age verifier for browsers that run at the same time.
 pub(crate) const CONCURRENT: usize = 64;
 
 impl Verification {
@@ -134,9 +133,6 @@ impl Verification {
     }
 
     /// The session with this id, if this is the secret of its page; also when it is over.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub async fn session(&self, id: StreamId, page_secret: &str) -> Result<Option<VerificationView>, StoreError> {
         let session = self.find_page(id, page_secret).await?;
         let now = self.core.clock.now();
@@ -147,8 +143,7 @@ impl Verification {
         }))
     }
 
-    /// Begins a check of an open session by the age verifier and invalidates an earlier check of the session. Waits for the
-    /// age verifier for some seconds.
+    /// Begins a check of an open session by the age verifier, in place of an earlier one. May take some seconds.
     ///
     /// # Errors
     /// [`BeginCheckError`]; then nothing has changed.
@@ -211,11 +206,7 @@ impl Verification {
         }
     }
 
-    /// Handles the return of a browser from the age verifier: the parameter `state`, the whole query, and the value that the
-    /// browser got when the check began. Waits for the age verifier for some seconds.
-    ///
-    /// # Errors
-    /// [`AgeCheckError`].
+    /// Handles a browser's return from the age verifier, with `state`, the query and its cookie. May take seconds.
     pub async fn end_check(
         self: &Arc<Self>,
         state: String,
@@ -288,7 +279,6 @@ impl Verification {
         }
     }
 
-    /// Changes a session as `change` does; nothing is written when it returns false.
     async fn change(
         &self,
         id: StreamId,
@@ -357,7 +347,6 @@ impl Verification {
         Ok(self.find(id).await?.filter(|(_, _, session)| is_same_secret(session.page_secret(), page_secret)))
     }
 
-    /// The session and its revision, also when it is over.
     async fn find(&self, id: StreamId) -> Result<Option<Stored<VerificationSession>>, StoreError> {
         match self.core.damage.readable(id).await? {
             Some((stored, Operation::VerificationSession(session)))

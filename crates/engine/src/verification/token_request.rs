@@ -26,9 +26,6 @@ request_body! {
 
 impl Verification {
     /// Asks a user for a proof of age that they hold already.
-    ///
-    /// # Errors
-    /// [`StartError`].
     pub async fn request_token(
         &self,
         request: RequestVerificationToken,

@@ -14,7 +14,6 @@ const PER_MINUTE: u32 = 6;
 /// Longest challenge that is answered, in bytes.
 const MAX_CHALLENGE_BYTES: usize = 1024;
 
-/// The state of authentication on one connection.
 #[derive(Debug)]
 pub(super) struct Authentication {
     response: Option<EventId>,
@@ -28,8 +27,7 @@ impl Authentication {
         Self { response: None, settled: false, allowance }
     }
 
-    /// The response to a challenge. It names the address that we dialled, so a relay that forwards another relay's
-    /// challenge cannot use it there.
+    /// The response to a challenge, with the address that we dialled: a relay cannot forward another's challenge.
     pub(super) fn respond(
         &mut self,
         keys: &Keys,
@@ -53,19 +51,16 @@ impl Authentication {
         Some(json!(["AUTH", event]).to_string().into())
     }
 
-    /// Whether this is the first acknowledgement of our last response.
     pub(super) fn settle(&mut self, id: EventId) -> bool {
         let ours = self.response.take_if(|response| *response == id).is_some();
         self.settled |= ours;
         ours
     }
 
-    /// Whether the relay has neither accepted nor refused our last response.
     pub(super) const fn is_pending(&self) -> bool {
         self.response.is_some()
     }
 
-    /// Whether the relay has accepted or refused our last response.
     pub(super) const fn is_settled(&self) -> bool {
         self.settled
     }

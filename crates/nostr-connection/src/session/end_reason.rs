@@ -1,5 +1,3 @@
-//! Why there is no session.
-
 use crate::connection::ConnectionError;
 use crate::dial::DialError;
 

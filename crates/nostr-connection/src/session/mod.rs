@@ -6,9 +6,8 @@
 //!                  Step::Subscribed: the relay has not confirmed the relay subscription in time
 //! ```
 //!
-//! The session requests one long-lived relay subscription, again when the relay closes it, authenticates when the relay
-//! asks for it, and remembers what it sent until the relay acknowledges it. The owner decides what is sent, in which
-//! order, and what an acknowledgement means for it: queues and rates differ.
+//! The session keeps one relay subscription open, authenticates when the relay asks for it, and remembers what it sent
+//! until the relay acknowledges it. The owner decides what is sent, and in which order.
 
 mod authentication;
 mod end_reason;
@@ -52,7 +51,6 @@ pub struct Session<E> {
     connection: Connection,
     protocol: Protocol<E>,
     begun: Instant,
-    /// Something useful was received.
     is_useful: bool,
 }
 

@@ -1,5 +1,3 @@
-//! What a session is for, and its time limits.
-
 use std::time::Duration;
 
 use nostr::{Filter, Keys};
@@ -23,16 +21,13 @@ pub struct SessionOptions {
 /// Time limits of the protocol on a connection.
 #[derive(Clone, Debug)]
 pub struct SessionTiming {
-    /// A relay subscription that the relay has neither confirmed nor closed after this time is assumed to be open,
-    /// because some relays send no `EOSE`. `None`, the default: never.
+    /// After this time a relay subscription is assumed to be open: some relays send no `EOSE`. Default `None`: never.
     pub confirm_within: Option<Duration>,
-    /// How long to wait for a relay that requires authentication to send its challenge, or to accept our response.
-    /// Default 5 s.
+    /// How long to wait for a required challenge, or for the relay to accept our response. Default 5 s.
     pub auth_within: Duration,
     /// How long an event that was sent is remembered until the relay acknowledges it. Default 10 s.
     pub acknowledge_within: Duration,
-    /// The first pause before a relay subscription that the relay closed is requested again. It doubles each time.
-    /// Default 1 s.
+    /// The first pause before a closed relay subscription is requested again; it doubles. Default 1 s.
     pub resubscribe_first: Duration,
     /// The longest of these pauses. Default 60 s.
     pub resubscribe_longest: Duration,

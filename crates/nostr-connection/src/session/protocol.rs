@@ -44,14 +44,12 @@ const MAX_REFUSALS: u32 = 10;
 pub struct Protocol<E> {
     options: SessionOptions,
     subscription: Subscription,
-    /// The number of the last request.
     requested: u64,
     requested_at: Instant,
     /// What the machine's clock showed then, in Unix seconds.
     requested_on: u64,
     /// An open relay subscription of which the last request takes the place.
     replaced: Option<u64>,
-    /// The filters have changed since the last request.
     outdated: bool,
     resubscribe: Backoff,
     authentication: Authentication,
@@ -235,7 +233,6 @@ impl<E> Protocol<E> {
         self.first.push_back(json!(["CLOSE", self.id(number)]).to_string().into());
     }
 
-    /// The id of a request: the first has no number.
     fn id(&self, number: u64) -> String {
         if number == 1 {
             self.options.subscription.to_owned()
@@ -244,7 +241,6 @@ impl<E> Protocol<E> {
         }
     }
 
-    /// The number of the request with this id, if it is one of ours.
     fn number(&self, id: &str) -> Option<u64> {
         let number = match id.strip_prefix(self.options.subscription)? {
             "" => 1,

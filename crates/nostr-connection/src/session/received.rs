@@ -1,5 +1,3 @@
-//! What a relay's messages mean.
-
 use std::borrow::Cow;
 
 use nostr::EventId;

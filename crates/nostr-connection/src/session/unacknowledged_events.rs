@@ -1,5 +1,3 @@
-//! Recently sent events that the relay has not acknowledged yet.
-
 use std::collections::VecDeque;
 use std::time::Duration;
 
@@ -10,8 +8,7 @@ use tokio::time::Instant;
 const MOST: usize = 512;
 const MOST_BYTES: usize = 2 * 1024 * 1024;
 
-/// The events sent last that the relay has not acknowledged, oldest first. Many relays accept ephemeral events without
-/// an `OK`, so they leave by age.
+/// Events that the relay has not acknowledged, oldest first. Many relays send no `OK`, so they leave by age.
 #[derive(Debug)]
 pub(super) struct UnacknowledgedEvents<E> {
     events: VecDeque<Sent<E>>,
@@ -32,7 +29,6 @@ impl<E> UnacknowledgedEvents<E> {
         Self { events: VecDeque::new(), bytes: 0, keep_for }
     }
 
-    /// An event was sent.
     pub(super) fn sent(&mut self, id: EventId, bytes: usize, event: E, at: Instant) {
         self.bytes += bytes;
         self.events.push_back(Sent { id, event, bytes, at });
@@ -45,7 +41,6 @@ impl<E> UnacknowledgedEvents<E> {
         }
     }
 
-    /// The relay acknowledged this event: the event, and when it was sent.
     pub(super) fn take(&mut self, id: EventId) -> Option<(E, Instant)> {
         // Relays acknowledge in order, so it is near the front.
         let place = self.events.iter().position(|sent| sent.id == id)?;
@@ -54,7 +49,6 @@ impl<E> UnacknowledgedEvents<E> {
         Some((sent.event, sent.at))
     }
 
-    /// Events that may have been lost when the connection broke.
     pub(super) fn lost(self, now: Instant) -> Vec<E> {
         let recent = |sent: &Sent<E>| now.saturating_duration_since(sent.at) <= self.keep_for;
         self.events.into_iter().filter(recent).map(|sent| sent.event).collect()

@@ -1,5 +1,3 @@
-//! The calendar form of systemd, as far as the protocol uses it.
-
 use chrono::{Datelike as _, NaiveDate, NaiveDateTime, NaiveTime, Timelike as _};
 use chrono_tz::Tz;
 
@@ -23,7 +21,6 @@ const WEEKDAY_NAMES: [(&str, &str); 7] = [
     ("Sun", "Sunday"),
 ];
 
-/// What a calendar allows, field by field.
 pub(super) struct Fields {
     weekdays: Field,
     years: Field,
@@ -32,7 +29,6 @@ pub(super) struct Fields {
     hours: Field,
     minutes: Field,
     seconds: Field,
-    /// Whose wall clock the fields speak of.
     pub(super) zone: Tz,
 }
 
@@ -55,7 +51,6 @@ impl Fields {
         whole.then_some(Self { weekdays, years, months, days, hours, minutes, seconds, zone })
     }
 
-    /// The normal spelling, the same for all texts that mean the same.
     pub(super) fn spell(&self) -> String {
         let mut normal = String::new();
         if !self.weekdays.is_all(WEEKDAYS) {
@@ -78,8 +73,7 @@ impl Fields {
         normal
     }
 
-    /// The first time on the wall clock, at `from` or after, that all fields allow; none before the year 2200 ends the
-    /// search. Impossible dates take 230 years of twelve months to look through, and no more.
+    /// The first time on the wall clock, at `from` or after, that all fields allow; `None` after the year 2199.
     pub(super) fn next(&self, from: NaiveDateTime) -> Option<NaiveDateTime> {
         let (date, time) = (from.date(), from.time());
         if self.date_from(date) == Some(date)
@@ -120,7 +114,6 @@ impl Fields {
     }
 }
 
-/// A part of a date or time, all of which are small.
 fn within(part: u32) -> u16 {
     u16::try_from(part).unwrap_or(u16::MAX)
 }

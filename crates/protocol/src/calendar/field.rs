@@ -1,13 +1,10 @@
 //! One field of a calendar expression: a set of numbers within bounds.
 
-/// What a field can hold.
 #[derive(Clone, Copy)]
 pub(super) struct Bounds {
-    /// The smallest number.
     pub(super) first: u16,
     /// The largest number; at most 255 more than the smallest.
     pub(super) last: u16,
-    /// How many digits a number is written with.
     pub(super) digits: usize,
 }
 
@@ -16,7 +13,6 @@ pub(super) struct Bounds {
 pub(super) struct Field([u128; 2]);
 
 impl Field {
-    /// Everything (`*`).
     pub(super) fn all(bounds: Bounds) -> Self {
         let mut field = Self([0; 2]);
         field.insert(bounds, bounds.first, bounds.last, 1);
@@ -49,7 +45,6 @@ impl Field {
         Some(field)
     }
 
-    /// Whether it is `*`.
     pub(super) fn is_all(self, bounds: Bounds) -> bool {
         self == Self::all(bounds)
     }
@@ -94,20 +89,17 @@ impl Field {
         (first.max(bounds.first)..=bounds.last).filter(move |number| self.contains(bounds, *number))
     }
 
-    /// Whether `number`, which is within the bounds, is one of them.
     pub(super) fn contains(self, bounds: Bounds, number: u16) -> bool {
         let (word, bit) = place(bounds, number);
         self.0.get(word).is_some_and(|word| word & bit != 0)
     }
 }
 
-/// In which word a number is, and by which bit.
 const fn place(bounds: Bounds, number: u16) -> (usize, u128) {
     let offset = number - bounds.first;
     ((offset / 128) as usize, 1 << (offset % 128))
 }
 
-/// A step: 1 to 999.
 fn step_size(text: &str) -> Option<u16> {
     let digits = (1..=3).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_digit());
     digits.then(|| text.parse().ok())?.filter(|step| *step > 0)

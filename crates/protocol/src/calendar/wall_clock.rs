@@ -11,7 +11,6 @@ const END: u64 = 7_258_204_800;
 /// No wall clock is further from UTC, in seconds; the furthest of all times is 15 h 13 min 42 s.
 const FURTHEST: i64 = 16 * 60 * 60;
 
-/// See [`super::Calendar::next_after`].
 pub(super) fn next_after(fields: &Fields, from: u64) -> Option<u64> {
     if from >= END {
         return None;
@@ -30,13 +29,11 @@ pub(super) fn next_after(fields: &Fields, from: u64) -> Option<u64> {
     }
 }
 
-/// What the wall clock shows.
 fn shown(zone: Tz, instant: i64) -> Option<NaiveDateTime> {
     Some(DateTime::from_timestamp(instant, 0)?.with_timezone(&zone).naive_local())
 }
 
-/// The latest time that the wall clock has shown up to `instant`. After a clock was set back, it is later than the time that
-/// the clock shows at `instant`.
+/// The latest time shown up to `instant`: after a clock was set back, later than what it shows then.
 fn reached(zone: Tz, instant: i64) -> Option<NaiveDateTime> {
     let now = shown(zone, instant)?;
     match zone.from_local_datetime(&now) {

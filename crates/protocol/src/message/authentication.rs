@@ -11,7 +11,6 @@ use crate::{text, wire};
 /// Most permissions taken from a list of them; others are dropped, which can only grant less.
 pub const MAX_PERMISSIONS: usize = 32;
 
-/// Longest name of a permission, in bytes.
 const MAX_PERMISSION_BYTES: usize = 64;
 
 /// Longest session token, in bytes.
@@ -40,8 +39,7 @@ pub struct AuthResponse {
     /// The challenge that is answered.
     #[serde(deserialize_with = "wire::id")]
     pub challenge: String,
-    /// The author's proof, when the author is a subkey. One that cannot be read is left out, and the answer is that of its
-    /// author alone: who was asked, or is a subkey that the operator named, needs no proof.
+    /// The author's proof, when the author is a subkey. One that cannot be read is left out: the reply is its author's.
     #[serde(default, deserialize_with = "wire::if_readable")]
     pub subkey_proof: Option<SubkeyProof>,
     /// The decision.

@@ -1,5 +1,3 @@
-//! Currencies and exchange rates.
-
 use std::fmt;
 use std::str::FromStr;
 
@@ -7,7 +5,6 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::{text, wire};
 
-/// The wire's word for millisats.
 const MILLISATS: &str = "Millisats";
 
 /// Longest fiat code, in bytes; ISO 4217 has three letters.

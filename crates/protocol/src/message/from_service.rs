@@ -1,5 +1,3 @@
-//! Messages from services.
-
 use nostr::{Event, EventId};
 
 use super::parsing::{json, object};
@@ -40,9 +38,6 @@ pub enum ServiceMessage {
 
 impl ServiceMessage {
     /// Reads the JSON text of a message of `kind`; `about` is the `e` tag of its event (only kind 30000 needs one).
-    ///
-    /// # Errors
-    /// [`ParseError`].
     pub fn parse(kind: u16, about: Option<EventId>, json: &str) -> Result<Self, ParseError> {
         Ok(match kind {
             kind::AUTH_CHALLENGE => Self::AuthChallenge(object(json)?),
@@ -60,9 +55,6 @@ impl ServiceMessage {
     }
 
     /// Reads the message of an event whose content was [opened](crate::envelope::open) to `json`.
-    ///
-    /// # Errors
-    /// [`ParseError`].
     pub fn from_event(event: &Event, json: &str) -> Result<Self, ParseError> {
         Self::parse(event.kind.as_u16(), replies_to(event), json)
     }

@@ -1,5 +1,3 @@
-//! Messages from wallets.
-
 use nostr::{Event, EventId};
 
 use super::parsing::{json, object};
@@ -42,9 +40,6 @@ pub enum WalletMessage {
 
 impl WalletMessage {
     /// Reads the JSON text of a message of `kind`; `about` is the `e` tag of its event (only kind 30000 needs one).
-    ///
-    /// # Errors
-    /// [`ParseError`].
     pub fn parse(kind: u16, about: Option<EventId>, json: &str) -> Result<Self, ParseError> {
         Ok(match kind {
             kind::KEY_HANDSHAKE => Self::KeyHandshake(object(json)?),
@@ -63,9 +58,6 @@ impl WalletMessage {
     }
 
     /// Reads the message of an event whose content was [opened](crate::envelope::open) to `json`.
-    ///
-    /// # Errors
-    /// [`ParseError`].
     pub fn from_event(event: &Event, json: &str) -> Result<Self, ParseError> {
         Self::parse(event.kind.as_u16(), replies_to(event), json)
     }

@@ -17,15 +17,13 @@ pub const MAX_SENT_TOKEN_BYTES: usize = 3 * wire::MAX_ID_BYTES;
 /// Kind 27010: a user scanned the handshake URL; the event's author is the user's main key.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeyHandshake {
-    /// The token of the handshake URL; some wallets send it percent-encoded, as in the URL
-    /// ([`decode_token`](crate::handshake_url::decode_token)). At most [`MAX_SENT_TOKEN_BYTES`].
+    /// The token; some wallets send it percent-encoded ([`decode_token`](crate::handshake_url::decode_token)).
     #[serde(deserialize_with = "wire::longer_id::<_, MAX_SENT_TOKEN_BYTES>")]
     pub token: String,
     /// The wallet the user has. What cannot be read is left out: nothing depends on it, and a login should not.
     #[serde(default, deserialize_with = "wire::if_readable")]
     pub client_info: Option<ClientInfo>,
-    /// Where this user can be reached from now on: the first [`MAX_PREFERRED_RELAYS`] of the list (or the only text) that are
-    /// [addresses of relays](is_relay_url), as the wallet wrote them. Everything else is left out. Untrusted addresses.
+    /// Where the user can be reached: the first [`MAX_PREFERRED_RELAYS`] [relay URLs](is_relay_url). Untrusted.
     #[serde(default, deserialize_with = "relays")]
     pub preferred_relays: Vec<String>,
 }

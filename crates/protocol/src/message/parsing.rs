@@ -1,10 +1,7 @@
-//! From JSON text to messages.
-
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// Longest JSON text that is looked at, in bytes: the longest plaintext of a NIP-44 v2 payload without the extended
-/// length prefix.
+/// Longest JSON text, in bytes: that of a NIP-44 v2 payload without the extended length prefix.
 pub const MAX_JSON_BYTES: usize = 65_535;
 
 /// Why a text is not a message. Names the place but never the value, because a wrong value may still be a secret.
@@ -29,8 +26,7 @@ pub enum ParseError {
     MissingReference,
 }
 
-/// Reads a JSON object. serde_json refuses more than 128 levels of nesting in values that it reads and skips other values
-/// without recursion, so no depth overflows the stack.
+/// Reads a JSON object. No depth overflows the stack: serde_json reads 128 levels, and skips without recursion.
 pub(super) fn object<T: DeserializeOwned>(json: &str) -> Result<T, ParseError> {
     if json.len() > MAX_JSON_BYTES {
         return Err(ParseError::TooLong);
@@ -42,8 +38,7 @@ pub(super) fn object<T: DeserializeOwned>(json: &str) -> Result<T, ParseError> {
     serde_json::from_str(json).map_err(|e| ParseError::Malformed { line: e.line(), column: e.column() })
 }
 
-/// Writes a message. Serialising one cannot fail (string keys, no failing types); were it to, the empty text would not
-/// get past [`seal`](crate::envelope::seal).
+/// Writes a message. Serialising cannot fail; an empty text would not get past [`seal`](crate::envelope::seal).
 pub(super) fn json<T: Serialize>(message: &T) -> String {
     serde_json::to_string(message).unwrap_or_default()
 }

@@ -50,11 +50,8 @@ pub struct Recurrence {
 }
 
 impl Recurrence {
-    /// The due date after `previous`, which has a number (from 1) and a time in Unix seconds; the first one when there is
-    /// none before. `None` when no further payment falls due.
-    ///
-    /// The first is [`Self::first_payment_due`], whatever the calendar says; each further one is the calendar's next
-    /// occurrence.
+    /// The due date after `previous`, a number (from 1) and Unix seconds; without one, the first:
+    /// [`Self::first_payment_due`], whatever the calendar says. `None` when no further payment falls due.
     pub fn next_due(&self, previous: Option<(u32, u64)>) -> Option<(u32, u64)> {
         let (number, due) = match previous {
             None => (1, self.first_payment_due),

@@ -1,5 +1,3 @@
-//! The derivation of subkeys.
-
 use nostr::secp256k1::{Parity, Scalar};
 use nostr::{Keys, PublicKey, SECP256K1, SecretKey};
 use sha2::{Digest as _, Sha256};
@@ -24,9 +22,6 @@ pub enum DeriveError {
 }
 
 /// The public subkey of `main` by `metadata`: x(lift_x(main) + tweak·G).
-///
-/// # Errors
-/// [`DeriveError`].
 pub fn derive_public(main: &PublicKey, metadata: &Metadata) -> Result<PublicKey, DeriveError> {
     let tweak = tweak(metadata)?;
     let main = main.xonly().map_err(|_| DeriveError::NotAPoint)?;
@@ -35,9 +30,6 @@ pub fn derive_public(main: &PublicKey, metadata: &Metadata) -> Result<PublicKey,
 }
 
 /// The subkey of `main` by `metadata`, as its owner holds it. `Debug` of [`Keys`] shows the public key alone.
-///
-/// # Errors
-/// [`DeriveError`].
 pub fn derive_secret(main: &SecretKey, metadata: &Metadata) -> Result<Keys, DeriveError> {
     let tweak = tweak(metadata)?;
     let (_, parity) = main.x_only_public_key(SECP256K1);

@@ -1,5 +1,3 @@
-//! What subkeys may do.
-
 use std::fmt;
 
 use serde::de::{SeqAccess, Visitor};
@@ -66,8 +64,7 @@ impl Serialize for Permissions {
     }
 }
 
-/// A word that is no permission we know makes the whole proof unreadable: its bit is unknown, so the subkey cannot be
-/// derived, and a permission must not be granted by leaving another out.
+/// An unknown word makes the proof unreadable: without its bit the subkey cannot be derived.
 impl<'de> Deserialize<'de> for Permissions {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Words;

@@ -49,7 +49,6 @@ pub(crate) struct Shared {
     pub(crate) own_relays: Vec<Url>,
     /// The oldest first.
     pub(crate) relays: Mutex<Vec<Arc<SharedRelay>>>,
-    /// How often relays that users or signers name are connected to.
     pub(crate) openings: Mutex<Openings>,
 }
 
@@ -141,7 +140,6 @@ impl Shared {
     }
 }
 
-/// A pairing's place on a relay's connection.
 pub(crate) struct Membership {
     relay: Arc<SharedRelay>,
     key: PublicKey,

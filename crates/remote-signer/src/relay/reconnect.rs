@@ -1,5 +1,3 @@
-//! Keeps a relay connected while somebody waits for a signer on it.
-
 use std::sync::Arc;
 use std::time::Duration;
 

@@ -1,5 +1,3 @@
-//! A relay and the pairings that wait on it.
-
 use std::collections::{BTreeMap, VecDeque};
 use std::net::IpAddr;
 use std::ops::RangeInclusive;
@@ -26,7 +24,6 @@ const MAX_OUTGOING: usize = 2 * MAX_PAIRINGS;
 const EVENTS: u32 = 32;
 const EVENTS_PER_SECOND: f64 = 8.0;
 
-/// A pairing that waits.
 pub(crate) struct Member {
     received: mpsc::Sender<Received>,
     author: Option<PublicKey>,
@@ -51,14 +48,11 @@ pub(crate) struct SharedRelay {
     pub(super) trust: Trust,
     /// Who runs it, as far as its name shows.
     pub(super) site: String,
-    /// Where it is connected to.
     network: Mutex<Option<IpAddr>>,
     members: Mutex<Members>,
-    /// Pairings joined or left.
     pub(super) changed: Notify,
     /// What waits to be sent; `None` while there is no open relay subscription.
     outgoing: Mutex<Option<VecDeque<Utf8Bytes>>>,
-    /// Something waits to be sent.
     pub(super) filled: Notify,
     /// The last attempt to connect has failed, or the connection has ended.
     failed: AtomicBool,
@@ -78,7 +72,6 @@ impl SharedRelay {
         self.members.lock().len() < MAX_PAIRINGS
     }
 
-    /// How many pairings wait.
     pub(super) fn len(&self) -> usize {
         self.members.lock().len()
     }
@@ -88,12 +81,10 @@ impl SharedRelay {
         self.outgoing.lock().is_some()
     }
 
-    /// Whether the last attempt to connect has failed, or the connection has ended.
     pub(super) fn has_failed(&self) -> bool {
         self.failed.load(Ordering::Relaxed)
     }
 
-    /// The network address of its connection.
     pub(super) fn network(&self) -> Option<IpAddr> {
         *self.network.lock()
     }
@@ -166,7 +157,6 @@ impl SharedRelay {
         }
     }
 
-    /// The connection is lost.
     pub(super) fn disconnected(&self) {
         self.failed.store(true, Ordering::Relaxed);
         *self.network.lock() = None;
@@ -189,7 +179,6 @@ impl SharedRelay {
     }
 }
 
-/// The members with this key.
 fn all_of(key: PublicKey) -> RangeInclusive<(PublicKey, u64)> {
     (key, 0)..=(key, u64::MAX)
 }

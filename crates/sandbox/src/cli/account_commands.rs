@@ -61,7 +61,6 @@ impl OneShot<'_> {
     }
 }
 
-/// The subscription whose id starts with `id`.
 pub(super) fn find_subscription(wallet: &Wallet, id: &str) -> Result<Subscription, CliError> {
     let mut fitting: Vec<Subscription> =
         wallet.subscriptions().into_iter().filter(|known| !id.is_empty() && known.id.starts_with(id)).collect();

@@ -173,7 +173,6 @@ pub enum AutoReaction {
 }
 
 impl AutoReaction {
-    /// The reaction; `reason` is for refusals.
     pub(super) fn reaction(self, reason: Option<String>) -> Reaction {
         match self {
             Self::Approve => Reaction::Approve,

@@ -1,5 +1,3 @@
-//! Standard input and output.
-
 use std::fmt::Display;
 use std::io::{self, BufRead as _, IsTerminal as _, Write};
 
@@ -30,7 +28,6 @@ impl Console {
         self.json = json;
     }
 
-    /// Whether a human types.
     pub(super) fn is_interactive(&self) -> bool {
         self.interactive && !self.json
     }
@@ -63,7 +60,6 @@ impl Console {
         self.notes.flush()
     }
 
-    /// The next line; `None` at the end.
     pub(super) async fn line(&mut self) -> Option<String> {
         self.lines.get_or_insert_with(standard_input).recv().await
     }

@@ -26,7 +26,6 @@ pub(super) fn npub(key: &PublicKey) -> String {
     }
 }
 
-/// A request of the service that calls itself `name`.
 pub(super) fn request(request: &Request, name: Option<&str>, now: u64) -> String {
     let key = npub(&request.from);
     let from = name.map_or_else(|| key.clone(), |name| format!("\"{name}\" ({key})"));
@@ -142,7 +141,6 @@ pub(super) fn wallet_json(file: &WalletFile) -> Value {
     })
 }
 
-/// The addition to the text about a sent event.
 pub(super) const fn settled(settled: DeliveryStatus) -> &'static str {
     match settled {
         DeliveryStatus::Accepted => "",

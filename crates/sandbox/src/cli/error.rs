@@ -1,5 +1,3 @@
-//! Errors of `usher wallet`.
-
 use std::io;
 use std::time::Duration;
 

@@ -14,21 +14,17 @@ use super::{CliError, display};
 use crate::clock::system_clock;
 use crate::wallet::{Policy, Reaction, Request, Tickets, TicketsError, Wallet, WalletFile};
 
-/// How long to try to connect to the relays of a URL.
 const REACH: Duration = Duration::from_secs(10);
 
-/// Long enough to be until a request arrives.
 const EVER: Duration = Duration::from_secs(86_400 * 365);
 
 const HELP: &str = "approve [ID] · decline [ID] [REASON] · fail [ID] [REASON] · requests · open URL · balance · \
     tickets · give AMOUNT [UNIT [MINT]] · take TOKEN · take-back ID · subscriptions · close ID [REASON] · help · quit";
 
-/// A running wallet and its console.
 pub(super) struct InteractiveWallet<'a> {
     wallet: Wallet,
     file: WalletFile,
     console: &'a mut Console,
-    /// Which requests it answers automatically.
     policy: Policy,
 }
 
@@ -92,7 +88,6 @@ impl<'a> InteractiveWallet<'a> {
         Ok(())
     }
 
-    /// Executes a command line; returns whether to continue.
     async fn execute(&mut self, line: &str) -> Result<bool, CliError> {
         let (command, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
         let rest = rest.trim();
@@ -221,7 +216,6 @@ impl<'a> InteractiveWallet<'a> {
     }
 }
 
-/// The first word and the rest.
 fn split(text: &str) -> (&str, Option<String>) {
     let (first, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
     (first, Some(rest.trim().to_owned()).filter(|rest| !rest.is_empty()))

@@ -1,8 +1,8 @@
 //! `usher wallet …`: the reference wallet in a terminal or a script.
 //!
-//! Requests are ephemeral on Nostr: relays do not store them. Therefore `requests` listens and saves what arrives (still
-//! encrypted) in the wallet file; `approve` and `decline` answer saved requests, or wait until the service repeats one.
-//! `run` and `usher dev` stay connected and save what waits for the user, so that commands need not wait.
+//! Relays do not store requests. So `requests` saves what arrives (still encrypted) in the wallet file; `approve` and
+//! `decline` answer saved requests, or wait until the service repeats one. `run` and `usher dev` stay connected and
+//! save what waits for the user.
 
 mod account_commands;
 mod arguments;

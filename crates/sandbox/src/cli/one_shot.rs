@@ -18,7 +18,6 @@ use crate::wallet::{
     Asked, DeliveryStatus, DeviceTerms, Identity, Opened, Policy, Request, SavedRequest, Wallet, WalletFile,
 };
 
-/// How long to try to connect to a relay.
 const REACH: Duration = Duration::from_secs(10);
 
 /// How long to wait for a relay to confirm an event; some never do.
@@ -30,7 +29,6 @@ const LOOK: Duration = Duration::from_millis(200);
 /// How long no further request may come before `requests` ends.
 const QUIET: Duration = Duration::from_secs(10);
 
-/// A command with the wallet file and console that it uses.
 pub(super) struct OneShot<'a> {
     pub(super) file: &'a Path,
     pub(super) console: &'a mut Console,
@@ -197,7 +195,6 @@ impl OneShot<'_> {
         Ok(opened)
     }
 
-    /// Waits until the wallet is connected to one of its relays.
     pub(super) async fn reach(&self, wallet: &Wallet, file: &WalletFile) -> Result<(), CliError> {
         let relays: Vec<String> =
             file.relays.iter().chain(file.services.iter().flat_map(|service| &service.relays)).cloned().collect();

@@ -6,7 +6,6 @@ use super::{CliError, display};
 use crate::text::{millisats, tickets};
 use crate::wallet::{Agreement, Asked, Fulfilled, Request, Verdict, Wallet, WalletError};
 
-/// A reply to a request.
 #[derive(Clone, Debug)]
 pub(super) enum Reply {
     Approve {
@@ -17,7 +16,6 @@ pub(super) enum Reply {
     Fail(Option<String>),
 }
 
-/// A reply that was sent.
 pub(super) struct SentReply<'a> {
     verdict: Verdict,
     request: &'a Request,
@@ -54,12 +52,10 @@ fn explain(error: WalletError) -> CliError {
 }
 
 impl SentReply<'_> {
-    /// The verdict that it conveys.
     pub(super) const fn verdict(&self) -> Verdict {
         self.verdict
     }
 
-    /// The verdict in a word.
     const fn word(&self) -> &'static str {
         match self.verdict {
             Verdict::Approved => "approved",

@@ -47,7 +47,6 @@ impl OneShot<'_> {
     }
 }
 
-/// An argument, or standard input for `-`.
 fn argument(text: &str) -> Result<String, CliError> {
     if text != "-" {
         return Ok(text.trim().to_owned());
@@ -64,7 +63,6 @@ pub(super) fn ticket_amount(text: &str) -> Result<TicketAmount, CliError> {
     Ok(TicketAmount { amount, unit: words.next().map(str::to_owned), mint_url: words.next().map(str::to_owned) })
 }
 
-/// Prints what the user holds and what was given.
 pub(super) async fn show_tickets(console: &mut Console, held: &Tickets) -> Result<(), CliError> {
     // First: a ticket whose giving was cut off is made now, out of the balance.
     let given = held.given().await?;
@@ -87,7 +85,6 @@ pub(super) async fn show_tickets(console: &mut Console, held: &Tickets) -> Resul
     Ok(())
 }
 
-/// Gives a ticket, and prints its token.
 pub(super) async fn give_ticket(console: &mut Console, held: &Tickets, what: &TicketAmount) -> Result<(), CliError> {
     let mut id = [0; 32];
     rand::RngCore::fill_bytes(&mut rand::rng(), &mut id);
@@ -100,7 +97,6 @@ pub(super) async fn give_ticket(console: &mut Console, held: &Tickets, what: &Ti
     Ok(console.say(token, &json)?)
 }
 
-/// Takes a ticket.
 pub(super) async fn take_ticket(console: &mut Console, held: &Tickets, token: &str) -> Result<(), CliError> {
     let received = held.receive(&Token(token.to_owned())).await?;
     let amount = tickets(received.amount, &received.unit, &received.mint_url);
@@ -109,7 +105,6 @@ pub(super) async fn take_ticket(console: &mut Console, held: &Tickets, token: &s
     Ok(console.say(text, &received_json(&received))?)
 }
 
-/// Takes back a given ticket.
 pub(super) async fn take_back(console: &mut Console, held: &Tickets, id: &str) -> Result<(), CliError> {
     let received = held.take_back(id).await?;
     let text = format!("took back {}", tickets(received.amount, &received.unit, &received.mint_url));

@@ -1,5 +1,3 @@
-//! An account of the network: a node with a balance.
-
 use nostr::SECP256K1;
 use nostr::secp256k1::{PublicKey, SecretKey};
 use tokio::sync::broadcast;
@@ -69,9 +67,6 @@ impl Account {
     }
 
     /// Makes an invoice with a new payment hash.
-    ///
-    /// # Errors
-    /// [`MakeError`].
     pub fn make_invoice(&self, terms: &InvoiceTerms) -> Result<Invoice, MakeError> {
         self.ledger.make(&self.name, terms, invoice::new_preimage())
     }
@@ -82,17 +77,11 @@ impl Account {
     }
 
     /// Pays an invoice. `amount` in millisats is for one that names none.
-    ///
-    /// # Errors
-    /// [`PayError`]; nothing was moved then.
     pub fn pay(&self, invoice: &str, amount: Option<u64>) -> Result<Paid, PayError> {
         self.pay_with(invoice, Start { amount, now: self.ledger.now(), late: false })
     }
 
     /// As [`pay`](Self::pay), even when the invoice is expired: not every node refuses.
-    ///
-    /// # Errors
-    /// [`PayError`]; nothing was moved then.
     pub fn pay_late(&self, invoice: &str, amount: Option<u64>) -> Result<Paid, PayError> {
         self.pay_with(invoice, Start { amount, now: self.ledger.now(), late: true })
     }
@@ -103,9 +92,6 @@ impl Account {
 
     /// Begins to pay: the balance is smaller, and nothing has arrived. Goes on with [`settle`](Self::settle) or
     /// [`fail`](Self::fail).
-    ///
-    /// # Errors
-    /// [`PayError`]; nothing was moved then.
     pub fn begin(&self, invoice: &str, amount: Option<u64>) -> Result<PaymentHash, PayError> {
         let start = Start { amount, now: self.ledger.now(), late: false };
         self.ledger.begin(&self.name, &invoice.parse()?, start)

@@ -1,5 +1,3 @@
-//! Errors of an account.
-
 use usher_protocol::bolt11::InvoiceError;
 
 /// Why an invoice was not made.

@@ -18,14 +18,12 @@ const CLTV_DELTA: u64 = 18;
 /// Largest time in BOLT 11: 35 bits of seconds.
 const MAX_TIME: u64 = (1 << 35) - 1;
 
-/// A preimage nobody knows.
 pub(super) fn new_preimage() -> Preimage {
     let mut bytes = [0; 32];
     rand::rng().fill_bytes(&mut bytes);
     Preimage::from_bytes(bytes)
 }
 
-/// An invoice with these terms and this payment hash, signed by the node's key.
 pub(super) fn signed(
     node: &SecretKey,
     hash: PaymentHash,

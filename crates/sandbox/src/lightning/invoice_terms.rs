@@ -1,5 +1,3 @@
-//! The terms of an invoice, and the fees of a payment.
-
 use serde::{Deserialize, Serialize};
 use usher_protocol::bolt11::Network;
 

@@ -1,5 +1,3 @@
-//! The Lightning network: accounts that pay each other.
-
 use std::path::Path;
 
 use tokio::sync::broadcast;
@@ -33,9 +31,6 @@ impl LightningNetwork {
     }
 
     /// The network in this file, which need not exist. Each change is saved before it is announced.
-    ///
-    /// # Errors
-    /// [`NetworkFileError`].
     pub fn at(path: &Path) -> Result<Self, NetworkFileError> {
         Ok(Self { ledger: SharedLedger::at(path, system_clock())? })
     }

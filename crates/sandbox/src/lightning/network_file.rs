@@ -1,5 +1,3 @@
-//! The file of a Lightning network.
-
 use std::fs::{self, OpenOptions};
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
@@ -32,7 +30,6 @@ pub enum NetworkFileError {
     },
 }
 
-/// Reads the ledger; `None` if there is no file.
 pub(super) fn load(path: &Path) -> Result<Option<Ledger>, NetworkFileError> {
     let io = |source| NetworkFileError::Io { path: path.to_owned(), source };
     let file = match fs::File::open(path) {

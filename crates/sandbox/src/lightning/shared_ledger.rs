@@ -25,7 +25,6 @@ const CAPACITY_ON_DISK: usize = 2_000;
 /// Settlements that a receiver may be behind.
 const SETTLEMENTS: usize = 16_384;
 
-/// A handle of the ledger.
 #[derive(Clone, Debug)]
 pub(super) struct SharedLedger {
     inner: Arc<Inner>,
@@ -67,7 +66,6 @@ impl SharedLedger {
         Self { inner: Arc::new(Inner { ledger: Mutex::new(ledger), clock, path, settlements }) }
     }
 
-    /// Opens an account, unless there is one with this name.
     pub(super) fn open(&self, name: &str, balance: u64) {
         self.change(|ledger| ledger.open(name, balance, || Keys::generate().secret_key().to_secret_hex()));
     }
@@ -135,7 +133,6 @@ impl SharedLedger {
         self.change(|ledger| ledger.fail(name, hash))
     }
 
-    /// Begins and settles in one step: nobody sees it in flight.
     pub(super) fn pay(&self, name: &str, invoice: &Invoice, start: Start) -> Result<Paid, PayError> {
         let arrived = self.change(|ledger| {
             let hash = ledger.begin(name, invoice, start)?;

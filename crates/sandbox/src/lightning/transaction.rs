@@ -1,5 +1,3 @@
-//! Transactions and totals of the ledger.
-
 use std::fmt;
 
 use serde::{Deserialize, Serialize};

@@ -1,5 +1,3 @@
-//! The events that the embedded relay stores.
-
 use nostr_relay_builder::prelude::{
     Backend, BoxedFuture, DatabaseError, DatabaseEventStatus, Event, EventId, Events, Filter, MemoryDatabase,
     MemoryDatabaseOptions, NostrDatabase, SaveEventStatus,
@@ -8,10 +6,8 @@ use nostr_relay_builder::prelude::{
 /// Events kept; the oldest goes first.
 const CAPACITY: usize = 75_000;
 
-/// Database, with one difference: an addressable event without a `d` tag is forwarded (and not kept).
-///
-/// The subkey proof (kind 30000) is such an event. Relays in the field take a missing `d` for an empty one; the
-/// crate's own database refuses the event, so that a user's device could never prove itself.
+/// Database that also forwards (and does not keep) addressable events without a `d` tag, such as subkey proofs (kind
+/// 30000): relays in the field take a missing `d` for an empty one.
 #[derive(Debug)]
 pub(super) struct Database(MemoryDatabase);
 

@@ -1,5 +1,3 @@
-//! A real, well-behaved relay.
-
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 
@@ -11,12 +9,9 @@ use tokio_util::task::TaskTracker;
 
 use super::database::Database;
 
-/// A relay in process, usually on loopback: the `nostr-relay-builder` relay, with limits that nobody reaches.
-///
-/// The sockets are ours and not that crate's: so the port is really free, small messages leave at once
-/// (`TCP_NODELAY`; without it each request and reply waits 40 ms for a delayed acknowledgement), and
-/// [`stop`](Self::stop) closes every connection. A subscriber that lags more than 1,024 events behind misses some, so
-/// the load tool uses another relay.
+/// A relay in process, usually on loopback: the `nostr-relay-builder` relay, with limits that nobody reaches. The
+/// sockets are ours, so that small messages leave at once (`TCP_NODELAY`) and [`stop`](Self::stop) closes every
+/// connection. A subscriber that lags more than 1,024 events behind misses some.
 #[derive(Debug)]
 pub struct EmbeddedRelay {
     address: SocketAddr,
@@ -26,18 +21,12 @@ pub struct EmbeddedRelay {
 }
 
 impl EmbeddedRelay {
-    /// Starts a relay on a free port.
-    ///
-    /// # Errors
-    /// When loopback cannot be listened on.
+    /// Starts a relay on a free port of 127.0.0.1.
     pub async fn start() -> io::Result<Self> {
         Self::start_on(0).await
     }
 
     /// Starts a relay on `port` of 127.0.0.1; 0 takes a free one.
-    ///
-    /// # Errors
-    /// When the port cannot be listened on, for example as it is taken.
     pub async fn start_on(port: u16) -> io::Result<Self> {
         Self::start_at(SocketAddr::from((Ipv4Addr::LOCALHOST, port))).await
     }
@@ -106,8 +95,7 @@ async fn serve(stream: TcpStream, peer: SocketAddr, relay: LocalRelay) {
     if stream.set_nodelay(true).is_err() {
         return;
     }
-    // The handshake is done here since the relay's own accept keeps Nagle's algorithm on. Nothing is lost in between:
-    // a client sends no frame before it has the answer, and a request with a tail is refused.
+    // The relay's own accept keeps Nagle's algorithm on. Nothing is lost: a client sends no frame before the answer.
     let Ok(upgraded) = tokio_tungstenite::accept_async(stream).await else { return };
     if let Err(error) = relay.take_connection(upgraded.into_inner(), peer).await {
         tracing::debug!(%error, "a connection to the embedded relay ended");

@@ -1,5 +1,3 @@
-//! Errors of the relay client.
-
 /// Why events cannot be sent or received.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RelayClientError {

@@ -25,20 +25,16 @@ use relay_connection::{Delivery, RelayHandle, RelayTask, State};
 /// Relays that are connected at most: a wallet's own and those of the services it knows.
 const MAX_RELAYS: usize = 64;
 
-/// Events that may be on their way at a time.
 const MAX_SENDING: usize = 16_384;
 
 /// Received events that may wait to be read, from all relays together.
 const QUEUE: usize = 65_536;
 
-/// Events on their way, and what became of the others.
 #[derive(Clone, Copy, Debug, Default)]
 struct Tally {
-    /// Nothing is known yet.
     open: usize,
     /// No relay confirmed it, but one may have it.
     unconfirmed: usize,
-    /// No relay took it.
     failed: usize,
 }
 
@@ -69,8 +65,7 @@ pub(crate) struct RelayClient {
 }
 
 impl RelayClient {
-    /// A client without relays, for what `filter` lets through. `keys` answer a relay that demands authentication. It
-    /// closes its connections when `stop` is cancelled.
+    /// A client without relays, for what `filter` lets through, until `stop`. `keys` answer a relay's authentication.
     pub(crate) fn new(
         keys: Keys,
         filter: Filter,
@@ -151,7 +146,6 @@ impl RelayClient {
         Err(RelayClientError::Unreachable(urls.to_vec()))
     }
 
-    /// Sends an event to every relay, each at its own pace.
     pub(crate) fn send(&self, event: &Event) -> Result<(), RelayClientError> {
         let relays = self.relays.read().clone();
         if relays.is_empty() {

@@ -1,5 +1,3 @@
-//! The connection to one relay.
-
 use std::time::Duration;
 
 use nostr::{Event, EventId, Filter, JsonUtil as _, Keys};
@@ -18,7 +16,6 @@ use crate::clock::system_clock;
 /// Largest message that is received, in bytes.
 const MAX_MESSAGE_BYTES: usize = 5 * 1024 * 1024;
 
-/// How long to wait before connecting again.
 const RECONNECT: Duration = Duration::from_millis(500);
 
 /// How long to wait before subscribing again after the relay closed the subscription, or refuses it.
@@ -27,34 +24,28 @@ const RESUBSCRIBE: Duration = Duration::from_secs(1);
 /// How long to retry sending an event to a relay that is disconnected or rate-limits us.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// How long to wait between two tries.
 const RETRY: Duration = Duration::from_millis(500);
 
 /// How long to wait for the relay to acknowledge an event.
 const ACKNOWLEDGED: Duration = Duration::from_secs(10);
 
-/// How long closing may take.
 const CLOSING: Duration = Duration::from_millis(250);
 
-/// How things stand with a relay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum State {
     Down,
     /// Connected; the subscription is on its way.
     Up,
-    /// The relay confirmed the subscription.
     Listening,
 }
 
 /// An event as a relay sent it, each time it did. Its id and signature are verified.
 #[derive(Debug)]
 pub(crate) struct RelayEvent {
-    /// Which relay.
     pub(crate) relay: usize,
     pub(crate) event: Event,
 }
 
-/// A relay.
 #[derive(Clone, Debug)]
 pub(super) struct RelayHandle {
     pub(super) url: Url,
@@ -62,7 +53,6 @@ pub(super) struct RelayHandle {
     pub(super) outgoing: mpsc::UnboundedSender<Outgoing>,
 }
 
-/// An event on its way to a relay.
 #[derive(Debug)]
 pub(super) struct Outgoing {
     id: EventId,
@@ -73,7 +63,6 @@ pub(super) struct Outgoing {
 /// Reports what the relay says about an event; `None` when the connection broke before.
 type Reporter = oneshot::Sender<Option<Verdict>>;
 
-/// Keeps a relay connected and hands over what it sends.
 pub(super) struct RelayTask {
     pub(super) index: usize,
     pub(super) url: Url,
@@ -114,7 +103,6 @@ impl RelayTask {
         }
     }
 
-    /// Runs until the connection ends.
     async fn serve(&mut self, connection: Connection) -> EndReason {
         let mut session = Session::new(connection, self.session_options());
         self.state.send_replace(State::Up);
@@ -190,7 +178,6 @@ impl RelayTask {
         }
     }
 
-    /// Sends the greeting, on each connection and when it changes.
     fn greet(&mut self, session: &mut Session<Reporter>) {
         if let Some(event) = &*self.greeting.borrow_and_update() {
             session.protocol().first().push_back(event_message(event));
@@ -206,11 +193,9 @@ fn lost(report: Reporter) {
 /// What became of an event on one relay, the best first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Delivery {
-    /// The relay sent OK.
     Taken,
     /// It was sent; the relay did not reply.
     Unconfirmed,
-    /// The relay refused it or was away for too long.
     Failed,
 }
 

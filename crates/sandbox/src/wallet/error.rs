@@ -1,5 +1,3 @@
-//! Errors of a wallet.
-
 use usher_protocol::envelope::EnvelopeError;
 
 use super::{PaymentSourceError, Request, TicketsError};
@@ -61,7 +59,6 @@ impl From<RelayClientError> for WalletError {
 #[error("no request arrived in time")]
 pub struct NoRequest;
 
-/// The error that this reply to the request is not supported.
 pub(super) const fn cannot(request: &Request) -> WalletError {
     WalletError::CannotAnswer(request.asked.kind())
 }

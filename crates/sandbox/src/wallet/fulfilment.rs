@@ -24,7 +24,6 @@ use crate::lightning::{InvoiceTerms, Paid};
 /// The pause after the first attempt to reach a mint; it doubles with each.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 
-/// The longest pause between two attempts to reach a mint.
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
 /// Seconds for which an invoice of the user can be paid, at least.
@@ -113,7 +112,6 @@ impl WalletState {
         }));
     }
 
-    /// Replies to a request and carries it out.
     pub(super) async fn fulfil(self: &Arc<Self>, request: &Request) -> Result<Fulfilled, WalletError> {
         match &request.asked {
             Asked::Payment(_) => {
@@ -187,7 +185,6 @@ impl WalletState {
         }
     }
 
-    /// The user's tickets.
     pub(super) fn tickets(&self) -> Result<&Tickets, WalletError> {
         self.tickets.as_ref().ok_or(WalletError::Tickets(TicketsError::NoTickets))
     }
@@ -215,7 +212,6 @@ impl WalletState {
         Ok(Fulfilled { paid: Some(paid?), ..Fulfilled::replied(event) })
     }
 
-    /// Pays a request if the invoice is for the requested amount.
     pub(super) async fn pay(&self, asked: &PaymentRequest) -> Result<Paid, WalletError> {
         let payment_source = self.payment_source.as_ref().ok_or(WalletError::NoPaymentSource)?;
         let invoice: Invoice = asked.invoice.parse().map_err(PaymentSourceError::NotAnInvoice)?;
@@ -228,7 +224,6 @@ impl WalletState {
         Ok(payment_source.pay(&asked.invoice, millisats).await?)
     }
 
-    /// The terms of a requested invoice.
     pub(super) fn terms(&self, asked: &InvoiceRequest) -> Result<InvoiceTerms, WalletError> {
         if asked.currency != Currency::Millisats {
             return Err(WalletError::NotMillisats);
@@ -257,7 +252,6 @@ impl WalletState {
         self.respond(request, WalletMessage::InvoiceResponse(response).into())
     }
 
-    /// Sends a reply, and keeps it for repetitions of the request.
     pub(super) fn respond(&self, request: &Request, answer: OutgoingMessage) -> Result<Event, WalletError> {
         let event = self.send(request.from, &answer)?;
         self.requests.answered(request, answer);

@@ -1,5 +1,3 @@
-//! The key of a wallet.
-
 use rand::RngCore as _;
 use usher_protocol::subkey::{self, DeriveError, Metadata, Permission, SubkeyProof};
 use usher_protocol::{Keys, PublicKey};

@@ -17,16 +17,13 @@ use super::requests::Due;
 use super::wallet_state::WalletState;
 use super::{Asked, Closed, Identity, KnownService, Reaction, Request, Subscription};
 
-/// Events for which the relays that sent them are remembered.
 const SEEN: NonZeroUsize = NonZeroUsize::MIN.saturating_add(9_999);
 
 /// Most proofs sent per second: what a device cannot decrypt may be junk from anybody.
 const PROOFS_PER_SECOND: u32 = 20;
 
-/// Automatic replies that may wait for their delay.
 const MAX_PENDING: usize = 20_000;
 
-/// Reads events and reacts to them.
 pub(super) struct Inbox {
     inner: Arc<WalletState>,
     /// The relays that sent an event since the service last sent it.
@@ -78,8 +75,7 @@ impl Inbox {
         before.is_some_and(|before| now.saturating_duration_since(before) < RIGHT_BEHIND)
     }
 
-    /// Whether this is a copy from another relay. The same event from the same relay is not: the service repeated it,
-    /// because it has no reply. (A deployed wallet does not see the difference.)
+    /// Whether this is a copy from another relay. From the same relay it is a repetition: the service has no reply.
     fn is_copy(&mut self, received: &RelayEvent) -> bool {
         let Some(relays) = self.seen.peek_mut(&received.event.id) else {
             self.seen.push(received.event.id, vec![received.relay]);
@@ -158,9 +154,9 @@ impl Inbox {
         }
     }
 
-    /// A device that cannot decrypt an event tagged for its main key sends its proof (docs/protocol.md, Subkeys). It
-    /// does not when it is tagged itself, because then another copy is for it. It does not reply to proofs, because two
-    /// devices would reply to each other for ever.
+    /// A device that cannot decrypt an event tagged for its main key sends its proof (docs/protocol.md, Subkeys); not
+    /// when it is tagged itself (another copy is for it), and not to proofs (two devices would reply to each other for
+    /// ever).
     fn unreadable(&mut self, event: &Event) {
         let Identity::Device { keys, proof } = &self.inner.identity else { return };
         let tagged = |key: &PublicKey| event.tags.public_keys().any(|tag| tag == key);
@@ -182,7 +178,6 @@ impl Inbox {
 }
 
 impl WalletState {
-    /// Reads an event as a request.
     pub(super) fn read(&self, event: &Event) -> Option<Request> {
         let text = self.messages.open(event).ok()?;
         Some(self.request(event, ServiceMessage::from_event(event, &text).ok()?))
@@ -200,7 +195,6 @@ impl WalletState {
         }
     }
 
-    /// Whether the user agreed to this payment when agreeing to its subscription.
     pub(super) fn is_agreed(&self, request: &Request) -> bool {
         let Asked::Payment(asked) = &request.asked else { return false };
         self.subscriptions.lock().iter().any(|known| {

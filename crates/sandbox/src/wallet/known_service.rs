@@ -1,5 +1,3 @@
-//! The services a wallet knows.
-
 use serde::{Deserialize, Serialize};
 use usher_protocol::PublicKey;
 use usher_protocol::handshake_url::HandshakeUrl;
@@ -32,7 +30,6 @@ impl KnownService {
         self.main_key == *key || self.subkeys.contains(key)
     }
 
-    /// Adds a service to the known ones, or updates it.
     pub(super) fn remember(known: &mut Vec<Self>, service: &Self) {
         let Some(old) = known.iter_mut().find(|old| old.main_key == service.main_key) else {
             if known.len() >= MAX_SERVICES {

@@ -1,5 +1,3 @@
-//! Encrypting and signing outgoing messages, decrypting incoming ones.
-
 use std::num::NonZeroUsize;
 
 use lru::LruCache;
@@ -18,7 +16,6 @@ const SENT: NonZeroUsize = NonZeroUsize::MIN.saturating_add(999);
 /// Cached conversation keys: deriving one takes 35 µs.
 const CONVERSATIONS: NonZeroUsize = NonZeroUsize::MIN.saturating_add(999);
 
-/// A message and its JSON text.
 #[derive(Clone, Debug)]
 pub(super) struct OutgoingMessage {
     pub(super) message: WalletMessage,
@@ -31,7 +28,6 @@ impl From<WalletMessage> for OutgoingMessage {
     }
 }
 
-/// A sent event with its recipient and content.
 #[derive(Clone, Debug)]
 pub(super) struct SentMessage {
     pub(super) event: Event,
@@ -39,7 +35,6 @@ pub(super) struct SentMessage {
     pub(super) outgoing: OutgoingMessage,
 }
 
-/// Seals outgoing messages and opens incoming ones.
 #[derive(Debug)]
 pub(super) struct Messages {
     keys: Keys,
@@ -73,7 +68,6 @@ impl Messages {
         self.clock.now()
     }
 
-    /// Makes the event that carries this message, and remembers it.
     pub(super) fn seal(
         &self,
         to: PublicKey,
@@ -90,17 +84,14 @@ impl Messages {
         Ok(event)
     }
 
-    /// Opens an event that is encrypted to the wallet's key.
     pub(super) fn open(&self, event: &Event) -> Result<String, WalletError> {
         Ok(envelope::open(&self.conversation(&event.pubkey)?, event)?)
     }
 
-    /// A sent event, if it is among the last ones.
     pub(super) fn find(&self, id: &EventId) -> Option<SentMessage> {
         self.said.lock().peek(id).cloned()
     }
 
-    /// The last events that were sent, oldest first.
     pub(super) fn sent_events(&self) -> Vec<Event> {
         self.said.lock().iter().rev().map(|(_, said)| said.event.clone()).collect()
     }
@@ -114,8 +105,8 @@ impl Messages {
         Ok(key)
     }
 
-    /// Kind 30000 is addressable on Nostr: a relay keeps one per author and forwards only one that is newer, by the
-    /// second. So two proofs never have the same time.
+    /// Relays keep one event of kind 30000 per author, and forward a newer one only: no two proofs have the same
+    /// second.
     fn next_proof_time(&self) -> u64 {
         let mut last = self.last_proof.lock();
         *last = self.now().max(last.saturating_add(1));

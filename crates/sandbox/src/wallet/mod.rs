@@ -1,10 +1,8 @@
 //! The reference wallet: does what the wallet app of a user does.
 //!
-//! It reaches relays by the same session as the service (`usher-nostr-connection`). Tests against other implementations:
-//! the crate `nwc`, NDK's remote signer, and clients that write WebSocket messages themselves.
-//!
 //! A [`Wallet`] holds one key ([`Identity`]): a user's main key, or the subkey of one of the user's devices. It opens
-//! handshake URLs, collects the requests of services ([`Request`]), and replies on command or automatically ([`Policy`]).
+//! handshake URLs, collects the requests of services ([`Request`]), and replies on command or automatically
+//! ([`Policy`]).
 
 mod error;
 mod fulfilment;

@@ -1,5 +1,3 @@
-//! Which tokens are being received.
-
 use std::collections::HashSet;
 
 use parking_lot::Mutex;
@@ -7,7 +5,6 @@ use parking_lot::Mutex;
 /// Tokens that are received at once; further ones come again.
 const MAX_RECEIPTS: usize = 1_000;
 
-/// The ids of the tokens that are being received.
 #[derive(Debug, Default)]
 pub(super) struct OpenReceipts(Mutex<HashSet<String>>);
 
@@ -18,7 +15,6 @@ impl OpenReceipts {
         ids.len() < MAX_RECEIPTS && ids.insert(id.to_owned())
     }
 
-    /// Ends a receipt.
     pub(super) fn end(&self, id: &str) {
         self.0.lock().remove(id);
     }

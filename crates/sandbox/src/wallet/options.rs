@@ -1,5 +1,3 @@
-//! Options and policy of a wallet.
-
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -12,8 +10,7 @@ use crate::lightning::Account;
 pub struct WalletOptions {
     /// Its key.
     pub identity: Identity,
-    /// The user's own relays: connected at once, and given to services as the user's preferred relays. Without any, the
-    /// relays of the handshake URL are given.
+    /// The user's own relays, also given to services; without any, the relays of the handshake URL are given.
     pub relays: Vec<String>,
     /// The known services; their relays are connected at once.
     pub services: Vec<KnownService>,
@@ -25,14 +22,12 @@ pub struct WalletOptions {
     pub tickets: Option<Tickets>,
     /// Its automatic replies.
     pub policy: Policy,
-    /// The wallet's file, in which requests that wait for the user are saved as they arrive: `usher wallet` answers them in
-    /// another terminal.
+    /// The wallet's file, where requests that wait for the user are saved for `usher wallet` in another terminal.
     pub saved_in: Option<PathBuf>,
     /// Its clock.
     pub clock: UnixClock,
-    /// Whether it has the limitations of deployed wallets: it recognizes a repeated request only by the event id, so a new
-    /// event is another request, to be answered and paid again; it loses an event that arrives right after another; and
-    /// it sends the token of a handshake URL as it is written there, percent-encoded.
+    /// Whether it has the limitations of deployed wallets: it knows a repeated request by its event id alone, so a new
+    /// event is paid again; it loses an event right after another; and it sends tokens percent-encoded.
     pub deployed: bool,
 }
 
@@ -105,8 +100,7 @@ pub struct Policy {
     pub delay: Duration,
     /// Whether it also replies to services whose handshake URL it never opened.
     pub strangers: bool,
-    /// Whether it pays charges of open subscriptions automatically, up to the authorized amount, whatever the reply to
-    /// other requests is.
+    /// Whether it pays charges of open subscriptions, up to the authorized amount, whatever `reaction` is.
     pub auto_pay: bool,
     /// Whether it receives tickets that known services send, whatever the reply to other requests is.
     pub receive_tickets: bool,

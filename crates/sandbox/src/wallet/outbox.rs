@@ -1,5 +1,3 @@
-//! Sending unsolicited messages.
-
 use usher_protocol::message::WalletMessage;
 use usher_protocol::{Event, PublicKey};
 

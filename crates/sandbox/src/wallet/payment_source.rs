@@ -1,5 +1,3 @@
-//! The Lightning account that a wallet pays from.
-
 use std::sync::Arc;
 
 use serde_json::{Value, json};
@@ -52,9 +50,6 @@ impl PaymentSourceError {
 
 impl PaymentSource {
     /// The payment source behind a connection string.
-    ///
-    /// # Errors
-    /// [`NotAConnection`].
     pub fn connected(url: &str) -> Result<Self, NotAConnection> {
         Ok(Self::Nwc(Arc::new(url.parse()?)))
     }
@@ -68,9 +63,6 @@ impl PaymentSource {
     }
 
     /// The balance, in millisats.
-    ///
-    /// # Errors
-    /// [`PaymentSourceError`].
     pub async fn balance(&self) -> Result<u64, PaymentSourceError> {
         match self {
             Self::Account(account) => Ok(account.balance()),
@@ -81,11 +73,8 @@ impl PaymentSource {
         }
     }
 
-    /// Pays an invoice; `amount` in millisats if the invoice has none. An invoice that was already paid is not paid again;
-    /// this returns the earlier payment.
-    ///
-    /// # Errors
-    /// [`PaymentSourceError`].
+    /// Pays an invoice; `amount` in millisats if the invoice has none. For one that was paid, returns the earlier
+    /// payment.
     pub async fn pay(&self, invoice: &str, amount: Option<u64>) -> Result<Paid, PaymentSourceError> {
         let parsed: Invoice = invoice.parse()?;
         let amount = amount.filter(|_| parsed.amount().is_none());
@@ -118,9 +107,6 @@ impl PaymentSource {
     }
 
     /// Creates an invoice.
-    ///
-    /// # Errors
-    /// [`PaymentSourceError`].
     pub async fn make_invoice(&self, terms: &InvoiceTerms) -> Result<Invoice, PaymentSourceError> {
         match self {
             Self::Account(account) => Ok(account.make_invoice(terms)?),

@@ -7,8 +7,7 @@ use usher_protocol::message::{
 
 use super::{Asked, Identity, Reaction, Request, Subscription, WalletError};
 
-/// The reply to `request`. Approved payments, invoices, subscriptions and tickets are in
-/// [`fulfilment`](super::fulfilment).
+/// The reply to `request`; what is carried out is in [`fulfilment`](super::fulfilment).
 pub(super) fn answer(
     request: &Request,
     reaction: &Reaction,
@@ -52,14 +51,12 @@ pub(super) fn payment(request: &Request, status: PaymentStatus) -> Option<Wallet
     Some(if confirms { WalletMessage::PaymentConfirmation(response) } else { WalletMessage::PaymentResponse(response) })
 }
 
-/// The reply to a request for a ticket.
 pub(super) fn ticket(asked: &CashuRequest, identity: &Identity, status: CashuStatus) -> WalletMessage {
     let (main_key, recipient) = (identity.main_key(), identity.public_key());
     let request = Addressed { inner: asked.clone(), main_key, recipient };
     WalletMessage::CashuResponse(CashuResponse { request, status })
 }
 
-/// The agreement to a subscription.
 pub(super) fn recurring(asked: &RecurringRequest, agreed: &Subscription) -> WalletMessage {
     WalletMessage::RecurringResponse(RecurringResponse {
         request_id: asked.request_id.clone(),
@@ -72,7 +69,6 @@ pub(super) fn recurring(asked: &RecurringRequest, agreed: &Subscription) -> Wall
     })
 }
 
-/// The text of an agreement, with the calendar in this spelling.
 pub(super) fn with_calendar(message: &WalletMessage, calendar: &str) -> String {
     let text = message.to_json();
     let Ok(mut value) = serde_json::from_str::<serde_json::Value>(&text) else { return text };

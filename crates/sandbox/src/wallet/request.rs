@@ -1,5 +1,3 @@
-//! The requests of services.
-
 use std::fmt::Write as _;
 
 use sha2::{Digest as _, Sha256};
@@ -13,7 +11,6 @@ use usher_protocol::{Event, PublicKey, kind};
 
 use super::ReceivedTicket;
 
-/// Characters of a service's text that are shown.
 const SHOWN: usize = 200;
 
 /// A request of a service to the user.
@@ -104,7 +101,6 @@ impl Asked {
         (id, asked)
     }
 
-    /// The service's proof, if the service runs on a subkey and sent one.
     pub(super) fn proof(&self) -> Option<&SubkeyProof> {
         match self {
             Self::Authentication(challenge) => challenge.subkey_proof.as_ref(),
@@ -167,13 +163,11 @@ impl Asked {
         }
     }
 
-    /// The request in one line, with what a user should know before replying: `payment, 10,000 msat: Tea`. Safe for a
-    /// terminal, whatever the service wrote.
+    /// The request in one line, with its terms (`payment, 10,000 msat: Tea`), safe for a terminal.
     pub fn summary(&self) -> String {
         format!("{}{}", self.title(), self.terms())
     }
 
-    /// What comes after the title in a summary.
     pub(crate) fn terms(&self) -> String {
         let mut text = String::new();
         if let Self::Authentication(challenge) = self
@@ -196,7 +190,6 @@ impl Asked {
         text
     }
 
-    /// The amount and its currency.
     pub(crate) fn amount(&self) -> Option<(u64, &Currency)> {
         match self {
             Self::Payment(asked) => Some((asked.amount, &asked.currency)),
@@ -206,7 +199,6 @@ impl Asked {
         }
     }
 
-    /// The ticket: amount, unit and mint.
     pub(crate) fn ticket(&self) -> Option<(u64, &str, &str)> {
         match self {
             Self::Ticket(asked) => Some((asked.amount, &asked.unit, &asked.mint_url)),

@@ -1,5 +1,3 @@
-//! The requests that a wallet received.
-
 use std::collections::VecDeque;
 use std::num::NonZeroUsize;
 
@@ -12,7 +10,6 @@ use usher_protocol::message::{PaymentStatus, RecurringStatus, WalletMessage};
 use super::messages::OutgoingMessage;
 use super::{Asked, ReceivedTicket, Request};
 
-/// Requests kept; the oldest goes first.
 const CAPACITY: NonZeroUsize = NonZeroUsize::MIN.saturating_add(9_999);
 
 type Key = (PublicKey, String);
@@ -20,16 +17,13 @@ type Key = (PublicKey, String);
 #[derive(Debug)]
 struct Entry {
     request: Request,
-    /// The last reply.
     answer: Option<OutgoingMessage>,
-    /// An automatic reply is waiting for its delay.
     pending: bool,
 }
 
 #[derive(Debug)]
 struct State {
     entries: LruCache<Key, Entry>,
-    /// Those that [`Requests::next`] has not returned yet.
     fresh: VecDeque<Key>,
 }
 
@@ -42,14 +36,11 @@ impl State {
     }
 }
 
-/// What to do about a received request.
 #[derive(Debug)]
 pub(super) enum Due {
     /// It is new, or not answered yet: react to it.
     Reaction,
-    /// It was answered: repeat the reply.
     Repetition(Box<OutgoingMessage>),
-    /// Nothing: the reply is waiting for its delay.
     Nothing,
 }
 
@@ -72,8 +63,7 @@ impl Requests {
         (request.from, id)
     }
 
-    /// Adds a request that arrived, or counts a repetition. A reaction is marked as pending if the wallet `reacts`
-    /// automatically.
+    /// Adds a request that arrived, or counts a repetition. If the wallet `reacts`, a reaction is marked as pending.
     pub(super) fn take(&self, request: Request, reacts: bool) -> Due {
         let key = self.key(&request);
         let mut state = self.state.lock();
@@ -96,7 +86,6 @@ impl Requests {
         Due::Reaction
     }
 
-    /// Records a reply.
     pub(super) fn answered(&self, request: &Request, answer: OutgoingMessage) {
         let mut state = self.state.lock();
         if let Some(entry) = state.entries.peek_mut(&self.key(request)) {
@@ -134,7 +123,6 @@ impl Requests {
         }
     }
 
-    /// Whether the ticket of this token was received.
     pub(super) fn is_received(&self, request: &Request) -> bool {
         let state = self.state.lock();
         state.entries.peek(&self.key(request)).is_some_and(
@@ -148,7 +136,6 @@ impl Requests {
         state.entries.peek(&self.key(request)).is_some_and(|entry| entry.pending)
     }
 
-    /// Whether the last reply confirmed the payment.
     pub(super) fn is_paid(&self, request: &Request) -> bool {
         let paid = |message: &WalletMessage| match message {
             WalletMessage::PaymentConfirmation(response) => matches!(response.status, PaymentStatus::Success { .. }),
@@ -157,7 +144,6 @@ impl Requests {
         self.last_answer(request, |message| paid(message).then_some(())).is_some()
     }
 
-    /// The subscription of the last reply, if that was an agreement.
     pub(super) fn agreed(&self, request: &Request) -> Option<String> {
         self.last_answer(request, |message| match message {
             WalletMessage::RecurringResponse(response) => match &response.status {
@@ -173,7 +159,6 @@ impl Requests {
         read(&state.entries.peek(&self.key(request))?.answer.as_ref()?.message)
     }
 
-    /// All requests, oldest first.
     pub(super) fn all(&self) -> Vec<Request> {
         self.state.lock().entries.iter().rev().map(|(_, entry)| entry.request.clone()).collect()
     }

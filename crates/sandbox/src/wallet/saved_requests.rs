@@ -1,7 +1,5 @@
-//! Takes requests as they arrive, to be saved in the wallet's file.
-//!
-//! Relays do not keep requests. A wallet that stays connected saves those that wait for the user, so that a command in
-//! another terminal does not wait until the service sends them again.
+//! Takes requests as they arrive, to be saved in the wallet's file: relays do not keep them, and a command in another
+//! terminal need not wait for a repetition.
 
 use tokio::sync::mpsc;
 
@@ -10,12 +8,10 @@ use super::Request;
 /// Requests that may wait to be saved.
 const MAX_WAITING: usize = 256;
 
-/// Takes the requests to save.
 #[derive(Debug)]
 pub(super) struct RequestSaver(mpsc::Sender<Request>);
 
 impl RequestSaver {
-    /// The saver, and the requests that it takes.
     pub(super) fn new() -> (Self, mpsc::Receiver<Request>) {
         let (sender, arrived) = mpsc::channel(MAX_WAITING);
         (Self(sender), arrived)

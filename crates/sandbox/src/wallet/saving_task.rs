@@ -1,5 +1,3 @@
-//! Saves requests in the wallet's file.
-
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 

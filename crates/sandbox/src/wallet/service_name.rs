@@ -42,7 +42,6 @@ const MAX_BYTES: usize = 128 * 1024;
 /// Longest name, in characters; a longer one is cut.
 const MAX_CHARS: usize = 64;
 
-/// The names that were looked up.
 #[derive(Debug)]
 pub(super) struct ServiceNames(Mutex<LruCache<PublicKey, (Instant, Option<String>)>>);
 
@@ -53,8 +52,8 @@ impl Default for ServiceNames {
 }
 
 impl Wallet {
-    /// The name of the service that asks, from its profile at its relays; `None` if there is none within two seconds, and for
-    /// services that the wallet does not know. It is safe for a terminal, and has no quotation marks.
+    /// The name in the service's profile, safe for a terminal; `None` without one in two seconds or for unknown
+    /// services.
     pub async fn service_name(&self, request: &Request) -> Option<String> {
         let main_key = request.service?;
         let key = request.from;
@@ -72,7 +71,6 @@ impl Wallet {
     }
 }
 
-/// Asks one relay for the profile of `key`.
 async fn profile(relay: &str, key: PublicKey) -> Option<Event> {
     let config = WebSocketConfig::default().max_message_size(Some(MAX_BYTES)).max_frame_size(Some(MAX_BYTES));
     let tls = Connector::Rustls(usher_http_client::tls_config(Vec::new()).ok()?.into());

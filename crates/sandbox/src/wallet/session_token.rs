@@ -9,8 +9,7 @@ use usher_protocol::message::{AuthStatus, WalletMessage};
 use super::{Request, Wallet, WalletError};
 
 impl Wallet {
-    /// Approves an authentication and issues a session token: a JWT about the user's main key, signed with the key of
-    /// this wallet and valid for `lifetime`. Returns the event and the token.
+    /// Approves an authentication and issues a session token: a JWT about the main key, signed by this wallet.
     ///
     /// # Errors
     /// [`WalletError::CannotAnswer`] when no authentication is asked for.

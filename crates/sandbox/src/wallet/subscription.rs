@@ -1,5 +1,3 @@
-//! The user's subscriptions.
-
 use serde::{Deserialize, Serialize};
 use usher_protocol::PublicKey;
 use usher_protocol::calendar::Calendar;

@@ -1,7 +1,5 @@
-//! Receiving tokens that services send directly (kind 29502).
-//!
-//! Nobody acknowledges such a token: the service sends it again until the mint says that it is spent. So a token that
-//! could not be received because the mint or this program was away comes again.
+//! Receiving tokens that services send directly (kind 29502). Nobody acknowledges such a token: the service sends it
+//! until the mint says that it is spent, so one that could not be received comes again.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -56,7 +54,6 @@ impl WalletState {
         }
     }
 
-    /// Receives a token.
     pub(super) async fn receive_token(&self, token: &Sensitive) -> Result<ReceivedTicket, TicketsError> {
         let Some(tickets) = &self.tickets else { return Err(TicketsError::NoTickets) };
         tickets.receive(&Token(token.expose().to_owned())).await

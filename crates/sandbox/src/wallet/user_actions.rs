@@ -12,11 +12,8 @@ use super::{Asked, Fulfilled, PaymentSource, Request, Wallet, WalletError};
 use crate::lightning::InvoiceTerms;
 
 impl Wallet {
-    /// Approves a request and carries it out: pays and confirms the payment, creates and sends an invoice, gives or
-    /// receives a ticket. Other requests are [approved](Self::approve).
-    ///
-    /// A payment that fails is reported as failed; the next call tries again. A payment that succeeded is not made
-    /// again, and the same request gets the same ticket again.
+    /// Approves a request and carries it out: pays and confirms, sends an invoice, gives or receives a ticket. A
+    /// payment that fails is reported, and the next call tries again; what succeeded is not done again.
     ///
     /// # Errors
     /// [`WalletError`]; [`WalletError::PaymentSource`] when it could not pay.

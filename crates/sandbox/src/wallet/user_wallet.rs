@@ -28,7 +28,6 @@ use super::tickets::Tickets;
 use super::wallet_state::WalletState;
 use crate::relay_client::{DeliveryStatus, RelayClient};
 
-/// The name by which the wallet introduces itself.
 const CLIENT_NAME: &str = "Usher reference wallet";
 
 /// A user's wallet. Dropping it closes the connections.
@@ -132,10 +131,8 @@ impl Wallet {
         self.inner.services.lock().clone()
     }
 
-    /// Opens a handshake URL of any scheme: connects to the URL's relays and introduces itself to the service.
-    ///
-    /// Returns when a relay of the URL has accepted our subscription and the introduction is being sent to all of them; it
-    /// does not wait for an OK. Wait for the reply with [`next_request`](Self::next_request).
+    /// Opens a handshake URL of any scheme: connects to its relays and introduces itself to the service. Returns when a
+    /// relay of the URL has accepted our subscription; the reply comes with [`next_request`](Self::next_request).
     ///
     /// # Errors
     /// If neither the URL nor the wallet names a relay, or if none can be reached before `deadline` (from now).
@@ -187,18 +184,15 @@ impl Wallet {
         tokio::time::timeout(deadline, self.inner.requests.next()).await.map_err(|_| NoRequest)
     }
 
-    /// Reads a request from an event that arrived earlier, for example from a file; `None` if it is not a request to this
-    /// key.
-    ///
-    /// The event must have been verified. The request is not added to [`requests`](Self::requests).
+    /// Reads a request from a verified event that arrived earlier; `None` if it is not a request to this key. It is not
+    /// added to [`requests`](Self::requests).
     pub fn read(&self, event: &Event) -> Option<Request> {
         self.inner.read(event)
     }
 
-    /// Approves a request. The next call sends the reply again, also after a [`decline`](Self::decline).
-    ///
-    /// Slow work continues in the background: a payment is reported as approved and then made; an invoice or a ticket is
-    /// sent when it is ready (until then nothing was sent). [`fulfil`](Self::fulfil) waits for it.
+    /// Approves a request. The next call sends the reply again, also after a [`decline`](Self::decline). Slow work
+    /// continues in the background ([`fulfil`](Self::fulfil) waits for it): a payment is reported as approved and then
+    /// made; an invoice or a ticket is sent when it is ready.
     ///
     /// # Errors
     /// [`WalletError::CannotAnswer`] if the wallet does not support this reply.
@@ -229,8 +223,7 @@ impl Wallet {
         *self.inner.policy.lock() = policy;
     }
 
-    /// Waits until the delivery of each sent event is known, at most until `deadline` (from now). For programs that end
-    /// afterwards.
+    /// Waits until the delivery of each sent event is known, at most until `deadline` (from now).
     pub async fn flush(&self, deadline: Duration) -> DeliveryStatus {
         self.inner.relay_client.flush(deadline).await
     }

@@ -1,5 +1,3 @@
-//! The file of a wallet.
-
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
@@ -21,9 +19,7 @@ const MAX_BYTES: u64 = 16 << 20;
 /// Stored requests; the oldest is removed first.
 const MAX_REQUESTS: usize = 100;
 
-/// The stored state of a wallet: keys, relays, known services and their requests.
-///
-/// The file contains the secret key: only its owner can read it (mode 0600), and it is written atomically.
+/// The stored state of a wallet. It has the secret key: only its owner can read it (0600); it is written atomically.
 #[derive(Clone, Debug)]
 pub struct WalletFile {
     path: PathBuf,
@@ -185,9 +181,6 @@ impl WalletFile {
     }
 
     /// Reads a wallet file.
-    ///
-    /// # Errors
-    /// [`FileError`].
     pub fn load(path: &Path) -> Result<Self, FileError> {
         let io = |source: io::Error| match source.kind() {
             io::ErrorKind::NotFound => FileError::Missing(path.to_owned()),
@@ -223,9 +216,6 @@ impl WalletFile {
     }
 
     /// Writes the file atomically.
-    ///
-    /// # Errors
-    /// [`FileError::Io`].
     pub fn save(&self) -> Result<(), FileError> {
         let io = |source| FileError::Io { path: self.path.clone(), source };
         let form = Form {
@@ -251,11 +241,8 @@ impl WalletFile {
         })
     }
 
-    /// Changes the file as it is now, and reads it again for that: another program, such as `usher dev`, may have changed it.
-    /// Programs that do this wait for each other.
-    ///
-    /// # Errors
-    /// [`FileError`].
+    /// Changes the file as it is now: another program, such as `usher dev`, may have changed it. Programs that do this
+    /// wait for each other.
     pub fn update(&mut self, change: impl FnOnce(&mut Self)) -> Result<(), FileError> {
         let io = |source| FileError::Io { path: self.path.clone(), source };
         let mut name = self.path.clone().into_os_string();
@@ -271,9 +258,6 @@ impl WalletFile {
     }
 
     /// A request that another program has saved since the file was read.
-    ///
-    /// # Errors
-    /// [`FileError`].
     pub fn next_saved(&mut self, wallet: &Wallet) -> Result<Option<Request>, FileError> {
         for saved in Self::load(&self.path)?.requests {
             if self.requests.iter().all(|known| known.event.id != saved.event.id) {
@@ -322,8 +306,7 @@ impl WalletFile {
         self.mints.push(mint);
     }
 
-    /// Adds the services and subscriptions of a running wallet. Changes by another program are kept: a closed subscription
-    /// stays closed, and its count of payments never decreases.
+    /// Adds the services and subscriptions of a running wallet; changes by another program are kept.
     pub fn take_over(&mut self, wallet: &Wallet) {
         for service in wallet.services() {
             KnownService::remember(&mut self.services, &service);
@@ -337,8 +320,7 @@ impl WalletFile {
         }
     }
 
-    /// Stores a request with the reply, if there is one. A ticket that was received or refused is not stored: it needs no
-    /// reply.
+    /// Stores a request with the reply, if there is one; not a ticket that was received or refused.
     pub fn remember(&mut self, request: &Request, verdict: Option<Verdict>) {
         let over = matches!(&request.asked, Asked::Token(sent) if sent.outcome.is_some());
         if over && verdict.is_none() {

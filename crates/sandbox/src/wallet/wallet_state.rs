@@ -1,5 +1,3 @@
-//! The shared state of a wallet's tasks.
-
 use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -32,7 +30,6 @@ pub(super) struct WalletState {
     /// One payment at a time, so that a request that arrives twice is paid once.
     pub(super) payments: tokio::sync::Mutex<()>,
     pub(super) tickets: Option<Tickets>,
-    /// Tokens that are being received.
     pub(super) receipts: OpenReceipts,
     pub(super) requests: Requests,
     pub(super) saver: Option<RequestSaver>,
@@ -44,7 +41,6 @@ pub(super) struct WalletState {
 }
 
 impl WalletState {
-    /// Sends a message under the wallet's own key, and remembers it.
     pub(super) fn send(&self, to: PublicKey, outgoing: &OutgoingMessage) -> Result<Event, WalletError> {
         let participants = KnownService::keys_of(&self.services.lock(), to);
         let event = self.messages.seal(to, &participants, outgoing)?;

@@ -18,7 +18,6 @@ use crate::kernel::webhook_dispatcher::WebhookDispatcher;
 use crate::ports::Head;
 use crate::{StreamId, UnixMillis};
 
-/// The parts that act on committed steps.
 pub(crate) struct AfterCommit {
     pub(crate) core: Core,
     pub(crate) feed: Arc<EventFeed>,
@@ -29,7 +28,6 @@ pub(crate) struct AfterCommit {
     pub(crate) age_checks: Arc<AgeCheckQueue>,
     pub(crate) signers: Arc<SignerQueue>,
     pub(crate) webhooks: Arc<WebhookDispatcher>,
-    /// The features.
     pub(crate) observers: Vec<Arc<dyn Observer>>,
 }
 
@@ -83,8 +81,7 @@ impl AfterCommit {
         }
     }
 
-    /// Events were committed to the reserved stream. Several operations append to it at the same time, and a later commit may
-    /// arrive here first.
+    /// Events were committed to the reserved stream. A later commit to it may arrive here first.
     pub(super) fn announce(&self, announced: Vec<Announced>, head: Head) {
         let id = StreamId::SUBSCRIPTIONS;
         let (events, queues): (Vec<_>, Vec<_>) = announced.into_iter().map(|new| (new.event, new.queue)).unzip();

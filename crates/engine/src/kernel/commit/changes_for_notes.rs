@@ -12,18 +12,15 @@ use crate::operations::{Effect, FollowUp, Input, Note, Operation, StepResult};
 use crate::ports::{CorrelationKey, StoreError, Table};
 use crate::{StreamId, UnixMillis};
 
-/// Notes, the operations that send them, and the keys of those they are for.
 type Notes = VecDeque<(StreamId, CorrelationKey, Note)>;
 
-/// Gathers changes.
 pub(super) struct Gatherer {
     pub(super) core: Core,
     pub(super) follow_ups: Arc<dyn FollowUps>,
 }
 
 impl Gatherer {
-    /// `changes` and what follows from them, each operation once. No effect that starts or changes another operation is
-    /// left.
+    /// `changes` and what follows from them, without effects that start or change another operation.
     pub(super) async fn changes_for_notes(
         &self,
         changes: Vec<Change>,
@@ -89,7 +86,6 @@ impl Gatherer {
         Ok(found)
     }
 
-    /// The open operation with this stream, unchanged; `None` when it does not exist or cannot be read.
     async fn open(&self, id: StreamId) -> Result<Option<Change>, StoreError> {
         let stored = match self.core.store.operation(id).await {
             Ok(stored) => stored.filter(|stored| stored.finished_at.is_none()),
@@ -136,7 +132,6 @@ fn end_instead(gathered: &mut [Change], sender: StreamId) {
     }
 }
 
-/// Steps an operation by a note; returns whether it changed anything.
 fn step_by_note(change: &mut Change, note: Note, now: UnixMillis) -> bool {
     let before = change.operation.correlations();
     let StepResult::Stepped(more) = change.operation.step(&Input::Note(note), now) else { return false };

@@ -6,10 +6,9 @@
 //!             the notes they send)
 //! ```
 //!
-//! A step may start another operation, or send it a note: then both changes are in the same transaction. The recipient of a
-//! note is read from the store, never from memory: an operation knows another by its own state, which was committed no earlier
-//! than the other operation was, and memory may lag behind both. Which logins of a user are open at a reusable login is known in
-//! memory alone, so what a commit adds to them is there before it is in the store (`Observer::committing`).
+//! A step may start another operation, or send it a note: then both changes are in the same transaction. The recipient
+//! of a note is read from the store, because memory may lag behind. Only the open logins of a reusable login are known
+//! in memory alone, so a commit adds to them before it is in the store (`Observer::committing`).
 
 mod apply_effects;
 mod changes_for_notes;
@@ -34,41 +33,33 @@ use crate::ports::{
 };
 use crate::{StreamId, UnixMillis};
 
-/// A change of one operation.
 pub(crate) struct Change {
     pub(crate) id: StreamId,
-    /// The operation after the step.
     pub(crate) operation: Operation,
     pub(crate) effects: Vec<Effect>,
     pub(crate) expected: Revision,
-    /// Correlation keys that it did not have before.
     pub(crate) claims: Vec<CorrelationKey>,
     /// When the step happened, by the operation's own time ([`Index::time_of`]); `None`: at the time of the commit.
     pub(crate) at: Option<UnixMillis>,
 }
 
 impl Change {
-    /// A new operation.
     pub(crate) fn start(id: StreamId, operation: Operation, effects: Vec<Effect>) -> Self {
         let claims = operation.correlations();
         Self { id, operation, effects, expected: Revision::New, claims, at: None }
     }
 
-    /// A step of an operation that keeps the correlation keys it has.
     pub(crate) fn step(id: StreamId, revision: u64, operation: Operation, effects: Vec<Effect>) -> Self {
         Self { id, operation, effects, expected: Revision::At(revision), claims: Vec::new(), at: None }
     }
 }
 
-/// What caused a step: recorded in its transaction.
 pub(crate) enum Cause {
-    /// A request, and its response when the request is idempotent.
     Request(Option<NewIdempotencyRecord>),
     /// Messages from wallets, by their Nostr events; none when it was a timer or the Lightning backend.
     Inputs(Vec<EventId>),
 }
 
-/// Adds the effects of a later input to those of an earlier one.
 pub(crate) fn append(effects: &mut Vec<Effect>, more: Vec<Effect>) {
     let replaces = |effect: &Effect| matches!(effect, Effect::Send(_) | Effect::ClearOutbox);
     let is_outbox = |effect: &Effect| replaces(effect) || matches!(effect, Effect::SendAlso(_) | Effect::Pause(_));
@@ -79,7 +70,6 @@ pub(crate) fn append(effects: &mut Vec<Effect>, more: Vec<Effect>) {
     effects.extend(more);
 }
 
-/// Commits changes.
 pub(crate) struct Committer {
     core: Core,
     gatherer: Gatherer,
@@ -101,7 +91,6 @@ impl Committer {
         self.commit_all(vec![change], now, cause).await
     }
 
-    /// Commits steps of several different operations together.
     pub(crate) async fn commit_all(
         &self,
         changes: Vec<Change>,
@@ -130,8 +119,7 @@ impl Committer {
         }
         let users: Vec<_> =
             commits.iter().flat_map(|commit| &commit.user_relays).map(|relays| relays.main_key).collect();
-        // From the commit on, others may find a new operation in the store, step it, even finish it, before its effects are
-        // applied here: so its entry in the index is made before.
+        // Before the commit: from then on others may find a new operation in the store, step it, and even finish it.
         let open: Vec<_> = steps.iter().filter(|step| !step.finished).map(|step| (step.id, &step.operation)).collect();
         let committing: Vec<_> =
             self.after_commit.observers.iter().filter_map(|observer| observer.committing(&open)).collect();
@@ -178,7 +166,6 @@ impl Committer {
         })
     }
 
-    /// Events on the reserved stream, each delivered in the order of its own subscription.
     fn announcement(&self, announced: &[Announced], now: UnixMillis) -> Commit {
         Commit {
             operation: StreamId::SUBSCRIPTIONS,

@@ -5,14 +5,10 @@ use crate::operations::{Effect, Operation};
 use crate::ports::{Conflict, NewIdempotencyRecord, StoreError};
 use crate::{StreamId, UnixMillis};
 
-/// A stored operation: its stream, its revision and its state.
 pub(crate) type Stored<M> = (StreamId, u64, M);
 
-/// What a request makes of an operation.
 pub(crate) enum Modified<T> {
-    /// Nothing is committed.
     Unchanged(T),
-    /// The changed state is committed.
     Changed {
         effects: Vec<Effect>,
         /// The response to the request, when it is idempotent.
@@ -22,15 +18,12 @@ pub(crate) enum Modified<T> {
 }
 
 impl<T> Modified<T> {
-    /// The changed state is committed with these effects.
     pub(crate) const fn changed(effects: Vec<Effect>, result: T) -> Self {
         Self::Changed { effects, record: None, result }
     }
 }
 
-/// Why an operation was not changed.
 pub(crate) trait ModifyError: From<StoreError> {
-    /// The idempotent request was done before.
     fn repeated() -> Self {
         StoreError::Unexpected("a request without an idempotency key was done before").into()
     }

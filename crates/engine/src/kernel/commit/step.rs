@@ -9,12 +9,9 @@ use crate::ports::{
 };
 use crate::{StreamId, UnixMillis};
 
-/// A step of one operation.
 pub(super) struct Step {
     pub(super) id: StreamId,
-    /// When it happened, by the operation's own time.
     pub(super) at: UnixMillis,
-    /// The same on the monotonic clock.
     pub(super) on: MonotonicMillis,
     pub(super) operation: Operation,
     pub(super) is_new: bool,
@@ -23,39 +20,27 @@ pub(super) struct Step {
     pub(super) messages: Vec<OutboxMessage>,
     /// They are sent beside what is in the outbox.
     pub(super) added: Vec<OutboxMessage>,
-    /// They are sent once, and not kept in the outbox.
     pub(super) sent_once: Vec<OutgoingMessage>,
     /// What is in the outbox is not repeated before this time.
     pub(super) paused: Option<UnixMillis>,
-    /// The outbox is emptied.
     pub(super) clears_outbox: bool,
     pub(super) finished: bool,
     pub(super) claims: Vec<CorrelationKey>,
-    /// Requests to the Lightning backend.
     pub(super) calls: Vec<LightningRequest>,
-    /// Calls to the ticket wallet.
     pub(super) ticket_calls: Vec<TicketCall>,
-    /// Checks whose results the age verifier is asked for.
     pub(super) age_checks: Vec<AgeCheckMemo>,
-    /// Requests to remote signers.
     pub(super) signer_calls: Vec<SignerCall>,
-    /// Remote signers to keep or to forget.
     pub(super) user_signers: Vec<UserSigner>,
-    /// The watched invoice is looked up soon.
     pub(super) looks_up: bool,
-    /// Relays of users that are known in memory only.
     pub(super) unstored_relays: Vec<UserRelays>,
 }
 
-/// An event for the reserved stream.
 pub(super) struct Announced {
     pub(super) event: NewEvent,
-    /// In which order it is delivered.
     pub(super) queue: StreamId,
 }
 
 impl Step {
-    /// The step, the relays of users to remember, and the events for the reserved stream.
     pub(super) fn of(change: Change, now: UnixMillis, on: MonotonicMillis) -> (Self, Vec<UserRelays>, Vec<Announced>) {
         let Change { id, operation, effects, expected, claims, at } = change;
         let queue = operation.announcement_queue();
@@ -85,7 +70,6 @@ impl Step {
         let (mut user_relays, mut announced) = (Vec::new(), Vec::new());
         for effect in effects {
             match effect {
-                // Nothing stays of it.
                 Effect::Emit(_) | Effect::KeepSigner(_) if !is_of_app => {}
                 Effect::RememberRelays(user) if !is_of_app => {
                     if !user.relays.is_empty() {
@@ -114,8 +98,7 @@ impl Step {
         (step, user_relays, announced)
     }
 
-    /// Whether it sends messages now. When the user has answered, a device that could not read the request is not sent it
-    /// any more.
+    /// Whether it sends messages now. After the user's answer, no other device is sent the request.
     pub(super) const fn sends(&self) -> bool {
         !self.messages.is_empty() || (!self.added.is_empty() && self.paused.is_none())
     }

@@ -9,8 +9,7 @@ use crate::ports::Head;
 use crate::{StreamId, UnixMillis};
 
 impl AfterCommit {
-    /// Puts the operation into the index as it is now, with its timers; returns whether this is its latest commit so
-    /// far.
+    /// Updates the operation's index entry and timers; returns whether this is its latest commit so far.
     pub(super) fn update_index(&self, step: &Step, head: Head) -> bool {
         let (id, operation) = (step.id, &step.operation);
         let (sends, paused) = (step.sends(), step.paused.filter(|_| !step.sends()));
@@ -32,7 +31,6 @@ impl AfterCommit {
                     stream.attempts = u8::from(sends);
                     stream.resend_at = again;
                 } else if paused.is_some() && stream.resend_at.is_some() {
-                    // Rarely after the pause.
                     (stream.resend_at, stream.attempts) = (paused, Outbox::LATE);
                 }
             } else if sends && stream.resend_at.is_none() {

@@ -9,13 +9,11 @@ use parking_lot::Mutex;
 use crate::StreamId;
 use crate::event::Event;
 
-/// How many finished streams are kept.
 const STREAMS: NonZeroUsize = NonZeroUsize::MIN.saturating_add(4095);
 
 /// Largest finished stream that is kept, in bytes of its events: 4,096 of them are at most 16 MiB.
 const BYTES: usize = 4096;
 
-/// Whole streams.
 pub(super) struct FinishedStreams(Mutex<LruCache<StreamId, Arc<[Event]>>>);
 
 impl Default for FinishedStreams {
@@ -29,7 +27,6 @@ impl FinishedStreams {
         self.0.lock().get(&stream).cloned()
     }
 
-    /// Keeps all events of a finished stream, unless they are too large.
     pub(super) fn put(&self, stream: StreamId, events: &[Event]) {
         let bytes: usize = events.iter().map(|event| event.data.len() + size_of::<Event>()).sum();
         if bytes <= BYTES {

@@ -1,7 +1,5 @@
-//! The live feed: every stream's events as they are committed.
-//!
-//! It is for operators, not for apps: it starts when it is opened and keeps nothing. A reader that is too slow misses
-//! events and learns how many. An app that must not miss events reads its streams or uses the webhook.
+//! The live feed: every stream's events as they are committed, for operators. It keeps nothing, and a reader that is
+//! too slow misses events: an app must read its streams or use the webhook.
 
 use std::sync::Arc;
 
@@ -56,7 +54,6 @@ impl LiveEvents {
     }
 }
 
-/// Where committed events are shown.
 pub(super) struct LiveFeed(broadcast::Sender<Arc<LiveEvent>>);
 
 impl Default for LiveFeed {

@@ -1,7 +1,5 @@
-//! Events for readers: polls, long polls and the live feed.
-//!
-//! The most common poll asks an open stream for an event that does not exist yet; it is served from the index, without the
-//! store.
+//! Events for readers: polls, long polls and the live feed. A poll for an event that does not exist yet, the most
+//! common one, is served from the index, without the store.
 
 mod finished_streams;
 mod live_feed;
@@ -32,7 +30,6 @@ impl EventFeed {
         Self { core, finished: FinishedStreams::default(), waiters: Waiters::default(), live: LiveFeed::default() }
     }
 
-    /// Events were committed to `stream`; `next_index` is the index after the last of them.
     pub(crate) fn publish(&self, stream: StreamId, next_index: u64, events: &[NewEvent]) {
         self.waiters.wake(stream);
         self.live.show(stream, next_index, events);
@@ -43,7 +40,6 @@ impl EventFeed {
         self.waiters.wake(stream);
     }
 
-    /// `stream` is finished, and these are all of its events.
     pub(crate) fn keep_finished(&self, stream: StreamId, events: &[Event]) {
         self.finished.put(stream, events);
     }
@@ -58,13 +54,8 @@ impl EventFeed {
         self.live.subscribe()
     }
 
-    /// Up to `limit` events of `stream` with `index >= after`; returns at once.
-    ///
-    /// Events that were removed after their retention are never skipped silently: with `after` 0 the page begins at the first
-    /// remaining event and says so; with any other value it is an error.
-    ///
-    /// # Errors
-    /// [`EventsError`].
+    /// Up to `limit` events of `stream` with `index >= after`; returns at once. With `after` 0, the page begins at the
+    /// first event that was not removed after its retention, and says so; any other value before that is an error.
     pub async fn read(&self, stream: StreamId, after: u64, limit: usize) -> Result<EventPage, EventsError> {
         if let Some(open) = self.core.index.get(stream) {
             if after >= open.next_index || limit == 0 {
@@ -116,12 +107,8 @@ impl EventFeed {
         }
     }
 
-    /// Like [`read`](Self::read), but if there is none yet and more are expected, waits for one up to `wait`.
-    ///
-    /// When the engine stops, it returns at once with what there is.
-    ///
-    /// # Errors
-    /// [`EventsError`].
+    /// Like [`read`](Self::read), but waits up to `wait` for an event if there is none yet and more are expected. When
+    /// the engine stops, it returns at once with what there is.
     pub async fn wait(
         &self,
         stream: StreamId,

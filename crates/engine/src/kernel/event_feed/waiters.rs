@@ -8,11 +8,9 @@ use tokio::sync::Notify;
 
 use crate::StreamId;
 
-/// Waiting readers by stream.
 #[derive(Default)]
 pub(super) struct Waiters(Mutex<HashMap<StreamId, Arc<Notify>>>);
 
-/// Waits for one stream until it is dropped.
 pub(super) struct Waiter<'a> {
     waiters: &'a Waiters,
     stream: StreamId,
@@ -25,7 +23,6 @@ impl Waiters {
         Waiter { waiters: self, stream, notify }
     }
 
-    /// Something happened on `stream`.
     pub(super) fn wake(&self, stream: StreamId) {
         // Not cloned: the last waiter to leave counts the references to see that it is the last.
         if let Some(notify) = self.0.lock().get(&stream) {

@@ -1,8 +1,5 @@
-//! The index of open operations, in memory: rebuilt from the store at the start, and the only thing beside the timers that
-//! grows with open operations.
-//!
-//! It costs a few hundred bytes per open operation (docs/performance.md): an entry in each of two maps, and one for each
-//! timer. The state stays in the store.
+//! The index of open operations, in memory and rebuilt from the store at the start: a few hundred bytes for each
+//! (docs/performance.md). The state stays in the store.
 
 mod participants;
 
@@ -17,28 +14,21 @@ use super::timers::{Due, MonotonicMillis};
 use crate::ports::{CorrelationKey, OpenOperation};
 use crate::{StreamId, UnixMillis};
 
-/// Open operations by stream id and by correlation key.
 #[derive(Default)]
 pub(crate) struct Index {
     streams: RwLock<HashMap<StreamId, OpenStream>>,
     correlations: RwLock<HashMap<CorrelationKey, StreamId>>,
-    /// How many of the streams are done.
     done: AtomicUsize,
     participants: Participants,
 }
 
-/// An open operation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct OpenStream {
     /// The revision of the operation that this entry is of; 0 until it is committed by this process.
     pub(crate) revision: u64,
-    /// The index that the next event will get.
     pub(crate) next_index: u64,
-    /// When the operation is woken.
     pub(crate) wake: Option<Wake>,
-    /// When its messages are sent again; `None` when there are none.
     pub(crate) resend_at: Option<MonotonicMillis>,
-    /// How often they have been sent.
     pub(crate) attempts: u8,
     /// The `created_at` of the Nostr events that carry them now, once the first events were too old; 0 before that.
     pub(crate) renewed_at: UnixMillis,
@@ -46,17 +36,14 @@ pub(crate) struct OpenStream {
     pub(crate) done: bool,
 }
 
-/// When an operation is woken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Wake {
     /// By the operation's own time ([`Index::time_of`]).
     pub(crate) at: UnixMillis,
-    /// When the alarm is due.
     pub(crate) due: Due,
 }
 
 impl Index {
-    /// Adds an operation that was open at the start.
     pub(crate) fn load(&self, open: &OpenOperation, wake: Option<Wake>, resend_at: Option<MonotonicMillis>) {
         let stream = OpenStream {
             revision: 0,
@@ -90,7 +77,6 @@ impl Index {
         self.streams.read().get(&id).copied()
     }
 
-    /// The open operation with this correlation key.
     pub(crate) fn find(&self, key: CorrelationKey) -> Option<StreamId> {
         self.correlations.read().get(&key).copied()
     }
@@ -100,7 +86,6 @@ impl Index {
         self.correlations.write().insert(key, id);
     }
 
-    /// Sets who takes part in an operation whose subscription has no id yet.
     pub(crate) fn set_participants(&self, id: StreamId, keys: Vec<PublicKey>) {
         self.participants.set(id, keys);
     }
@@ -110,8 +95,8 @@ impl Index {
         self.participants.of(key)
     }
 
-    /// Adds entries for new operations before they are committed, because from the commit on others may find them in the
-    /// store. The entries are removed again unless [`Reserved::keep`] is called.
+    /// Adds entries for new operations before they are committed, because from the commit on others may find them. They
+    /// are removed again unless [`Reserved::keep`] is called.
     pub(crate) fn reserve(&self, ids: Vec<StreamId>) -> Reserved<'_> {
         if !ids.is_empty() {
             self.streams.write().extend(ids.iter().map(|id| (*id, OpenStream::default())));
@@ -131,7 +116,6 @@ impl Index {
         true
     }
 
-    /// Changes the entry of `id`, if there is one, and returns it.
     pub(crate) fn update(&self, id: StreamId, change: impl FnOnce(&mut OpenStream)) -> Option<OpenStream> {
         let mut streams = self.streams.write();
         let stream = streams.get_mut(&id)?;
@@ -139,9 +123,8 @@ impl Index {
         Some(*stream)
     }
 
-    /// The time for an operation that wants to be woken at `wake_at`: that of the wall clock, `wall`, unless that was set back
-    /// since. Then the operation's time goes on, as its alarm does: otherwise it would find that its time has not come
-    /// when it is woken.
+    /// The time for an operation that wants to be woken at `wake_at`: that of the wall clock, `wall`. If that was set
+    /// back since, the operation's time goes on as its alarm does; otherwise it would be woken before its time.
     pub(crate) fn time_of(
         &self,
         id: StreamId,
@@ -157,7 +140,6 @@ impl Index {
         }
     }
 
-    /// Removes a finished operation and returns its entry.
     pub(crate) fn remove(&self, id: StreamId, keys: &[CorrelationKey]) -> Option<OpenStream> {
         self.participants.remove(id);
         // The lock on the streams is held until the end, so that nobody claims a key for an operation that is gone.
@@ -176,14 +158,12 @@ impl Index {
     }
 }
 
-/// Entries of operations that are being committed.
 pub(crate) struct Reserved<'a> {
     index: &'a Index,
     ids: Vec<StreamId>,
 }
 
 impl Reserved<'_> {
-    /// They were committed: the entries stay.
     pub(crate) fn keep(mut self) {
         self.ids.clear();
     }

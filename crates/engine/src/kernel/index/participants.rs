@@ -1,8 +1,6 @@
-//! The users who may close a subscription before it has begun.
-//!
-//! A wallet chooses the subscription's id when it agrees. If its close arrives before its agreement (relays may deliver the
-//! newest event first), the id is unknown, but the author is known: an open request for a subscription names them.
-//! Messages of everybody else are dropped, so that nobody else can make the service store anything.
+//! The users who may close a subscription before it has begun. A wallet chooses the subscription's id when it agrees.
+//! If its close arrives first, the id is unknown, but an open request names its author. Messages of everybody else are
+//! dropped, so nobody else can make the service store anything.
 
 use std::collections::HashMap;
 
@@ -22,7 +20,6 @@ struct Maps {
 }
 
 impl Participants {
-    /// Replaces the participants of `id`.
     pub(super) fn set(&self, id: StreamId, keys: Vec<PublicKey>) {
         let mut maps = self.0.write();
         if maps.by_stream.get(&id) == Some(&keys) {
@@ -35,14 +32,12 @@ impl Participants {
         maps.by_stream.insert(id, keys);
     }
 
-    /// Removes the participants of `id`.
     pub(super) fn remove(&self, id: StreamId) {
         if self.0.read().by_stream.contains_key(&id) {
             self.0.write().remove(id);
         }
     }
 
-    /// The operations that `key` takes part in.
     pub(super) fn of(&self, key: &PublicKey) -> Vec<StreamId> {
         self.0.read().by_key.get(key).cloned().unwrap_or_default()
     }

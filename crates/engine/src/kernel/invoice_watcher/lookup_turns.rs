@@ -1,17 +1,14 @@
-//! Look-ups that wait for their turn, in one queue per class, so that neither old nor new invoices delay
-//! the others.
+//! Look-ups that wait for their turn, one queue per class, so that neither old nor new invoices delay the others.
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
 use crate::StreamId;
 
-/// The class of an invoice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LookupClass {
     /// A user is about to pay it.
     Awaited,
-    /// It is open.
     Open,
     /// The end of the payment has been reported to the app.
     Over,
@@ -26,25 +23,18 @@ const TURNS: [LookupClass; 10] = {
 /// How much of a delay (of a busy machine) look-ups may catch up on afterwards.
 const LAG: Duration = Duration::from_secs(1);
 
-/// Invoices that are due, each class in the order in which they came.
 #[derive(Default)]
 pub(super) struct LookupTurns {
     waiting: [VecDeque<StreamId>; 3],
     turn: usize,
-    /// When the next one may be looked up, on the monotonic clock.
     next: Duration,
-    /// Something has been waiting since the previous look-up.
     busy: bool,
 }
 
-/// What to do next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Turn {
-    /// Look this one up.
     Of(StreamId),
-    /// Wait for this long.
     Wait(Duration),
-    /// Wait until there is something to look up.
     Nobody,
 }
 
@@ -53,8 +43,7 @@ impl LookupTurns {
         self.waiting[class as usize].push_back(id);
     }
 
-    /// The turn at `now` on the monotonic clock, with `gap` between two look-ups. Invoices that are not `wanted` any more are
-    /// skipped.
+    /// The turn at `now` on the monotonic clock, `gap` after the last. Invoices that are not `wanted` are skipped.
     pub(super) fn take(&mut self, now: Duration, gap: Duration, wanted: impl Fn(StreamId) -> bool) -> Turn {
         for queue in &mut self.waiting {
             while queue.front().is_some_and(|id| !wanted(*id)) {

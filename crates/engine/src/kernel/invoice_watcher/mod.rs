@@ -1,10 +1,10 @@
-//! The invoice watcher: looks up invoices of the service that may be paid.
+//! The invoice watcher: looks up invoices of the service that may be paid, in case the backend does not report a
+//! settlement.
 //!
-//! A Lightning backend reports settlements by itself if it can; look-ups are the fallback. Each watched invoice has one
-//! timer, whose interval doubles and is stretched when there are many invoices. Those that are due take turns, at most
-//! `wallet.lookups_per_second` of all of them together. So 10,000 open invoices cost what 100 do, and a look-up that finds
-//! nothing new costs no write (docs/performance.md). New invoices that a user is about to pay have most of the turns: they
-//! do not wait for long when a notification is lost. A look-up for which there is a reason does not wait for a turn.
+//! Each watched invoice has a timer, whose interval doubles and is stretched when there are many invoices. Those that
+//! are due take turns, together at most `wallet.lookups_per_second`, so 10,000 open invoices cost what 100 do. A
+//! look-up that finds nothing new costs no write. Invoices that a user is about to pay have most of the turns. A
+//! look-up for which there is a reason does not wait for a turn.
 
 mod lookup_turns;
 mod schedule;
@@ -28,34 +28,25 @@ use crate::kernel::core::Core;
 use crate::operations::Input;
 use crate::ports::{InvoiceStatus, Lightning};
 
-/// Look-ups of watched invoices that run at the same time.
 const CONCURRENT_LOOKUPS: usize = 32;
 
-/// Watches invoices.
 pub(crate) struct InvoiceWatcher {
     core: Core,
-    /// The Lightning backend, if one is configured.
     backend: Option<Arc<dyn Lightning>>,
     calls: Arc<LightningMetrics>,
     schedule: Schedule,
     watched: Mutex<Watched>,
     permits: Semaphore,
-    /// An invoice waits for its turn.
     more: Notify,
 }
 
-/// An invoice that may be paid.
 struct Watch {
     hash: PaymentHash,
     /// When it is looked up next; `None` while it is looked up, or waits for its turn.
     at: Option<MonotonicMillis>,
-    /// It waits for its turn.
     waits: bool,
-    /// How often it was looked up in this stage.
     times: u8,
-    /// The end of the payment has been reported to the app.
     over: bool,
-    /// A user is about to pay it.
     awaited: bool,
     /// It is looked up together with all others, after a restart or when the backend was away.
     with_all: bool,
@@ -68,7 +59,6 @@ struct Watch {
 #[derive(Default)]
 struct Watched {
     by_stream: HashMap<StreamId, Watch>,
-    /// How many of them are over.
     over: usize,
     turns: LookupTurns,
 }
@@ -79,7 +69,6 @@ impl Watch {
         Self { hash, at, waits: false, times: 0, over, awaited, with_all: false, urgent: false, again: false }
     }
 
-    /// Whether a user has only just begun to pay it.
     const fn is_new(&self) -> bool {
         self.awaited && !self.over && self.times < FIRST_LOOKUPS
     }
@@ -106,7 +95,6 @@ impl Watched {
         Some(watch)
     }
 
-    /// How many invoices share the rate of look-ups.
     fn count(&self, over: bool) -> usize {
         if over { self.over } else { self.by_stream.len() - self.over }
     }
@@ -130,12 +118,10 @@ impl InvoiceWatcher {
         }
     }
 
-    /// How many invoices are watched.
     pub(crate) fn count(&self) -> usize {
         self.watched.lock().by_stream.len()
     }
 
-    /// How many of them are of payments that are not over.
     pub(crate) fn open_count(&self) -> usize {
         self.watched.lock().count(false)
     }
@@ -179,7 +165,6 @@ impl InvoiceWatcher {
         }
     }
 
-    /// Requests a look-up now, for example because the payer claims to have paid.
     pub(crate) fn look_up_soon(&self, id: StreamId) {
         let now = self.core.timers.now();
         let mut watched = self.watched.lock();
@@ -214,7 +199,6 @@ impl InvoiceWatcher {
         }
     }
 
-    /// The timer of an invoice has fired. Never waits.
     pub(crate) fn due(self: &Arc<Self>, id: StreamId) {
         let now = self.core.timers.now();
         let mut watched = self.watched.lock();
@@ -232,7 +216,6 @@ impl InvoiceWatcher {
         self.more.notify_one();
     }
 
-    /// Looks up the invoices that are due, one after the other, until the engine stops.
     pub(crate) async fn run(self: Arc<Self>) {
         let gap = self.schedule.gap();
         loop {
@@ -299,7 +282,6 @@ impl InvoiceWatcher {
         self.watched.lock().by_stream.get(&id).is_some_and(|watch| watch.hash == hash)
     }
 
-    /// Sets the timer of the next look-up.
     fn looked_up(&self, id: StreamId, failed: bool) {
         let now = self.core.timers.now();
         let mut watched = self.watched.lock();
@@ -323,7 +305,6 @@ impl InvoiceWatcher {
         self.core.timers.set(at, id, Alarm::LookUp);
     }
 
-    /// The time until the next look-up of an invoice, one of `among`.
     fn interval(&self, watch: &Watch, among: usize) -> Duration {
         let status = self.backend.as_ref().map(|backend| backend.status());
         let notified = status.is_some_and(|status| status.connected && status.sends_notifications);

@@ -22,7 +22,6 @@ const AFTER_FAILURE: u64 = 10;
 /// Seconds between look-ups of an invoice whose payment is over for the app; the last value repeats.
 const WHEN_OVER: [u64; 4] = [60, 600, 3600, 21_600];
 
-/// The intervals of all invoices.
 pub(super) struct Schedule {
     /// Most look-ups a second that have no particular reason; at least 1.
     per_second: u64,
@@ -33,7 +32,6 @@ impl Schedule {
         Self { per_second: per_second.max(1) }
     }
 
-    /// The least time between two look-ups of any invoices.
     pub(super) fn gap(&self) -> Duration {
         Duration::from_secs(1) / u32::try_from(self.per_second).unwrap_or(u32::MAX)
     }
@@ -50,12 +48,10 @@ impl Schedule {
         if watch.is_new() { Duration::from_secs(secs) } else { self.stretched(secs, watch.over, among) }
     }
 
-    /// The time until the next look-up when one failed.
     pub(super) fn after_failure(&self, over: bool, among: usize) -> Duration {
         self.stretched(AFTER_FAILURE, over, among)
     }
 
-    /// `secs`, or longer when there are many invoices.
     fn stretched(&self, secs: u64, over: bool, among: usize) -> Duration {
         // There may be very many whose payments are over, for a day each.
         let per_second = if over { (self.per_second / 5).max(1) } else { self.per_second };

@@ -95,7 +95,6 @@ impl LightningQueue {
     }
 }
 
-/// The reply to a request when no backend is configured (any more).
 fn without_backend(call: &LightningRequest) -> Input {
     match call {
         // An earlier backend may have done it, even if none is configured now.
@@ -110,7 +109,6 @@ fn without_backend(call: &LightningRequest) -> Input {
     }
 }
 
-/// The reply to a request that failed.
 pub(super) fn failed(call: &LightningRequest, failure: impl FnOnce() -> LightningError) -> Input {
     match call {
         LightningRequest::MakeInvoice(_) => Input::InvoiceMade(Err(failure())),

@@ -9,10 +9,8 @@ use tracing::warn;
 use crate::StreamId;
 use crate::operations::{Input, LightningRequest};
 
-/// Requests that wait in one queue.
 const QUEUE: usize = 4096;
 
-/// Requests that are made one after the other.
 pub(super) struct CallQueue {
     queue: mpsc::Sender<(StreamId, LightningRequest)>,
     /// It has been full, and has not been half empty since: logged once.
@@ -25,7 +23,6 @@ impl CallQueue {
         (Self { queue, full: AtomicBool::new(false) }, calls)
     }
 
-    /// Queues a request; returns it when the queue is full.
     pub(super) fn put(&self, id: StreamId, call: LightningRequest) -> Option<LightningRequest> {
         match self.queue.try_send((id, call)) {
             Err(TrySendError::Full((_, call))) => {
@@ -65,7 +62,6 @@ impl CallKind {
         }
     }
 
-    /// The kind of request to which this input is the reply.
     pub(super) const fn of_reply(input: &Input) -> Option<Self> {
         match input {
             Input::InvoiceMade(_) => Some(Self::Invoice),

@@ -1,13 +1,10 @@
 //! The queue of requests to the Lightning backend.
 //!
-//! A request is made once, after the commit that asks for it, and its reply becomes an input of the operation. If a reply is
-//! lost in a crash, the operation asks again when it has waited for too long.
+//! A request is made once, after the commit that asks for it, and its reply becomes an input of the operation. If a
+//! reply is lost in a crash, the operation asks again when it has waited for too long.
 //!
-//! A payment is two requests: the first signs, and when the signed request is stored, the second sends it. Both have the
-//! same permit, so that nothing is waited for between the commit and the write to the socket.
-//!
-//! Settlements are [reported](super::lightning_notifications) by the backend if it can; the
-//! [invoice watcher](super::invoice_watcher) is the fallback.
+//! A payment is two requests: the first signs, and when the signed request is stored, the second sends it. Both have
+//! the same permit, so nothing is waited for between the commit and the write to the socket.
 
 mod call;
 mod call_queue;
@@ -29,12 +26,10 @@ use crate::ports::{Lightning, LightningError, LightningNode};
 /// Requests that run at the same time, except payments and those that no user waits for.
 const CONCURRENT: usize = 64;
 
-/// Requests that no user waits for and that run at the same time. All monthly subscriptions fall due at the same instant:
-/// they must not keep anybody who is at a checkout from getting an invoice.
+/// The same for those that no user waits for: monthly subscriptions fall due together and must not delay checkouts.
 const CONCURRENT_UNATTENDED: usize = 16;
 
-/// Payments that run at the same time. Payees can hold payments back: payments have a queue of their own, so that they do not
-/// keep anybody from getting an invoice.
+/// Payments that run at the same time, in a queue of their own: payees can hold payments back.
 const CONCURRENT_PAYMENTS: usize = 32;
 
 /// The service's own Lightning backend.
@@ -48,7 +43,6 @@ pub struct LightningBackend {
     pub node: Option<Arc<dyn LightningNode>>,
 }
 
-/// Requests of operations to the Lightning backend.
 pub(crate) struct LightningQueue {
     core: Core,
     backend: Option<Arc<dyn Lightning>>,
@@ -64,7 +58,6 @@ pub(crate) struct LightningQueue {
     prepared: Mutex<HashMap<StreamId, OwnedSemaphorePermit>>,
 }
 
-/// What is queued.
 pub(crate) struct QueuedCalls {
     calls: mpsc::Receiver<(StreamId, LightningRequest)>,
     unattended: mpsc::Receiver<(StreamId, LightningRequest)>,
@@ -72,7 +65,6 @@ pub(crate) struct QueuedCalls {
     sends: mpsc::UnboundedReceiver<PaymentToSend>,
 }
 
-/// A payment to send, and its permit.
 type PaymentToSend = (StreamId, LightningRequest, Option<OwnedSemaphorePermit>);
 
 impl LightningQueue {
@@ -139,7 +131,6 @@ impl LightningQueue {
         }
     }
 
-    /// Makes the requests until the engine stops.
     pub(crate) async fn run(self: Arc<Self>, queued: QueuedCalls) {
         let QueuedCalls { calls, unattended, payments, sends } = queued;
         tokio::join!(
@@ -171,7 +162,6 @@ impl LightningQueue {
         }
     }
 
-    /// Makes a request, and hands its reply to the operation.
     fn make_call(self: &Arc<Self>, id: StreamId, call: LightningRequest, permit: Option<OwnedSemaphorePermit>) {
         let queue = Arc::clone(self);
         self.core.tasks.spawn(async move {

@@ -1,18 +1,17 @@
-//! The outbox: messages to users are sent when their step is committed, and again with back-off until they are answered or
-//! expire.
+//! The outbox: messages to users are sent when their step is committed, and again with back-off until they are answered
+//! or expire.
 //!
-//! Relays forward the protocol's event kinds to clients that are connected at that moment and store none of them, so one
-//! sending is only an attempt. The outbox in the store says what to send; how often it has been sent is in memory only:
-//! after a restart the back-off starts over.
+//! Relays do not store the protocol's event kinds, so each sending is only an attempt. The number of attempts is in
+//! memory: after a restart the back-off starts over.
 //!
-//! Wallets recognise a repetition by the event's id: a fresh event prompts the user again and may pay again. So a message is
-//! the same event each time, for 90 seconds. The event follows from the message and its `made_at` (see `OutgoingMessage::made_at`),
-//! which the outbox has: nothing of it is kept in memory, and a restart changes nothing. After that, a fresh event is made,
-//! in case the answer to the first was lost. (The time of that one is in memory: a restart makes another.)
+//! Wallets recognise a repetition by the event's id: a fresh event prompts the user again and may pay again. So for 90
+//! seconds a message is the same event, which follows from its `made_at` (see `OutgoingMessage::made_at`), also after a
+//! restart. Then a fresh event is made, in case the answer to the first was lost; the time of that one is only in
+//! memory.
 //!
-//! Deployed wallets reply to every copy, one after the other, and on relays that send no `OK` each reply takes them ten seconds.
-//! So the same event is not repeated to a wallet that was heard after it was sent: it is there, and its reply may wait behind
-//! others. A fresh event is sent to it nevertheless: what it said may have been about something else, and this request lost.
+//! Deployed wallets reply to every copy in turn; on relays that send no `OK` each reply takes them ten seconds. So the
+//! same event is not repeated to a wallet that was heard after it was sent. A fresh one is: what the wallet said may
+//! have been about another request.
 
 mod heard_wallets;
 mod schedule;
@@ -49,15 +48,11 @@ const SENT_EVENTS: NonZeroUsize = NonZeroUsize::MIN.saturating_add(65_535);
 /// The longest that a repetition is postponed: a longer pause was set by a clock that was ahead.
 const LONGEST_PAUSE: Duration = Duration::from_secs(600);
 
-/// A job for the task that sends.
 pub(crate) enum SendJob {
-    /// Send these messages of an operation, just committed.
     New(StreamId, Vec<OutboxMessage>),
-    /// Send what the operation has in the outbox.
     Again(StreamId),
 }
 
-/// Sends messages to users.
 pub(crate) struct Outbox {
     core: Core,
     messenger: Arc<dyn Messenger>,
@@ -80,7 +75,6 @@ impl Outbox {
         (Self { core, messenger, watcher, queue, sent, heard: HeardWallets::new(), users }, jobs)
     }
 
-    /// Sends messages soon; never waits.
     pub(crate) fn send(&self, id: StreamId, messages: Vec<OutboxMessage>) {
         if self.queue.try_send(SendJob::New(id, messages)).is_err() {
             self.send_soon(id);
@@ -93,18 +87,15 @@ impl Outbox {
         self.core.metrics.sent();
     }
 
-    /// Sends what the operation has in the outbox.
     pub(crate) async fn resend(&self, id: StreamId) {
         // Fails only when the engine stops.
         let _ = self.queue.send(SendJob::Again(id)).await;
     }
 
-    /// The operation that sent this event.
     pub(crate) fn sender_of(&self, event: &EventId) -> Option<StreamId> {
         self.sent.lock().get(event).copied()
     }
 
-    /// A message of this key has arrived, whatever it is about.
     pub(crate) fn heard(&self, author: PublicKey) {
         self.heard.heard(author, self.core.clock.now());
     }
@@ -114,7 +105,6 @@ impl Outbox {
         self.users.put(user);
     }
 
-    /// The user's relays have changed in the store.
     pub(crate) fn forget_user(&self, main_key: &PublicKey) {
         self.users.forget(main_key);
     }
@@ -125,15 +115,12 @@ impl Outbox {
         interval(1, charges, &*self.core.randomness)
     }
 
-    /// The time at which the `nth` operation with messages sends them after a restart.
     pub(crate) const fn after_restart(nth: u64) -> Duration {
         after_restart(nth)
     }
 
-    /// The number of attempts after which a message is repeated rarely.
     pub(crate) const LATE: u8 = LATE;
 
-    /// Sends messages until the engine stops.
     pub(crate) async fn run(self: Arc<Self>, mut jobs: mpsc::Receiver<SendJob>) {
         while let Some(Some(job)) = self.core.tasks.unless_stopped(jobs.recv()).await {
             let (id, is_new, result) = match job {
@@ -149,8 +136,7 @@ impl Outbox {
         }
     }
 
-    /// How many charges are sent like this operation's messages; 0 when a user waits for them. The store is asked only when
-    /// there are many.
+    /// How many charges are sent like these messages; 0 when a user waits. Asks the store only when there are many.
     async fn charges_like(&self, id: StreamId) -> Result<usize, StoreError> {
         let charges = self.watcher.open_count();
         if charges <= MANY_CHARGES {
@@ -228,8 +214,7 @@ impl Outbox {
         }
     }
 
-    /// Sends the operation's messages. If they `were_sent` before, the same event is not sent again to wallets that were heard
-    /// since.
+    /// Sends the messages. If they `were_sent` before, wallets that were heard since do not get the same event again.
     async fn send_all(&self, id: StreamId, messages: Vec<OutboxMessage>, were_sent: bool) -> Result<(), StoreError> {
         let everybody = messages.last().map(|message| message.participants.clone()).unwrap_or_default();
         for mut message in messages {

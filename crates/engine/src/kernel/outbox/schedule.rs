@@ -1,5 +1,3 @@
-//! When messages are sent again.
-
 use std::time::Duration;
 
 use crate::UnixMillis;
@@ -11,30 +9,26 @@ const SAME_EVENT: Duration = Duration::from_secs(90);
 /// An event whose `created_at` is later than this from now was made by a clock that was ahead: relays would refuse it.
 const CLOCK_TOLERANCE: Duration = Duration::from_secs(60);
 
-/// Seconds between two sendings, each about twice the one before; the last value repeats. So a request is sent after 0, 20, 56,
-/// 140, 320 and 680 s, and then every ten minutes: a subscription may be asked for during a year.
+/// Seconds between two sendings; the last value repeats. A request is sent after 0, 20, 56, 140, 320 and 680 s, and
+/// then every ten minutes: a subscription may be asked for during a year.
 ///
-/// Deployed wallets handle one message after the other, with 10 s for each on relays that send no `OK`, and reply to every
-/// copy. Copies that come faster than the replies only make the queue longer in which the replies wait. A login of 300 s is
-/// repeated three times: the fourth time would be after its end, whatever [`interval`] draws.
+/// Deployed wallets take 10 s for each message on relays that send no `OK`, and reply to every copy: faster copies only
+/// lengthen their queue. A login of 300 s is repeated three times, whatever [`interval`] draws.
 ///
-/// Relays may refuse an ephemeral event that is older than 60 s (strfry does by default). So the first event is sent for the
-/// last time less than 60 s after it was made. The next sending is a fresh event. From there on the intervals are longer than
-/// [`SAME_EVENT`], so each sending is a fresh event.
+/// Relays may refuse an ephemeral event older than 60 s (strfry's default), so the first event is sent for the last
+/// time before that. From then on the intervals exceed [`SAME_EVENT`]: each sending is a fresh event.
 const INTERVALS: [u64; 6] = [20, 36, 84, 180, 360, 600];
 
 /// After this many sendings the interval is the last of [`INTERVALS`].
 pub(super) const LATE: u8 = 6;
 
-/// Most repetitions per second of charges that the service makes by itself, when very many are open at the same time: relays
-/// disconnect clients that flood them, and logins use the same relays.
+/// Most repetitions of automatic charges per second: relays disconnect clients that flood them.
 const CHARGES_PER_SECOND: usize = 20;
 
 /// More charges than this take longer than the first interval at that rate.
 pub(super) const MANY_CHARGES: usize = 20 * CHARGES_PER_SECOND;
 
-/// Repetitions per second right after a restart, when everything unanswered is sent again: relays disconnect clients that
-/// flood them.
+/// Most repetitions per second right after a restart: relays disconnect clients that flood them.
 const AFTER_RESTART_PER_SECOND: u64 = 200;
 
 /// The time until a message that was sent `attempts` times is sent again: the interval ± 5 %, so that many messages
@@ -50,7 +44,6 @@ pub(super) fn interval(attempts: u8, charges: usize, randomness: &dyn Randomness
     Duration::from_millis(secs * permille)
 }
 
-/// The time after a restart at which the `nth` operation with messages sends them.
 pub(super) const fn after_restart(nth: u64) -> Duration {
     Duration::from_millis(nth * 1000 / AFTER_RESTART_PER_SECOND)
 }

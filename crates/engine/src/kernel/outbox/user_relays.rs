@@ -10,10 +10,8 @@ use usher_protocol::PublicKey;
 use crate::kernel::damaged_rows::Damage;
 use crate::ports::{Store, StoreError, Table, UserRelays};
 
-/// Users whose relays are kept in memory.
 const USERS: NonZeroUsize = NonZeroUsize::MIN.saturating_add(4095);
 
-/// Relays by user.
 pub(super) struct UserRelayCache {
     store: Arc<dyn Store>,
     damage: Arc<Damage>,
@@ -31,14 +29,12 @@ impl UserRelayCache {
         Self { store, damage, users: Mutex::new(Users { relays: LruCache::new(USERS), changes: 0 }) }
     }
 
-    /// The user's relays have changed in the store.
     pub(super) fn forget(&self, main_key: &PublicKey) {
         let mut users = self.users.lock();
         users.changes += 1;
         users.relays.pop(main_key);
     }
 
-    /// The user's relays are these, whatever is in the store.
     pub(super) fn put(&self, user: UserRelays) {
         let mut users = self.users.lock();
         users.changes += 1;

@@ -11,7 +11,6 @@ use crate::kernel::ticket_metrics::TicketCallKind;
 use crate::operations::{Input, TicketCall, TicketReply, VerifiedToken};
 use crate::ports::{TicketError, TicketJobId, TicketWallet};
 
-/// A kind of call: an operation has at most one of each pending.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum CallKind {
     Mint,
@@ -32,7 +31,6 @@ impl CallKind {
         }
     }
 
-    /// The kind of call to which this is the reply.
     pub(super) const fn of_reply(reply: &TicketReply) -> Self {
         match reply {
             TicketReply::Minted(_) => Self::Mint,
@@ -44,10 +42,8 @@ impl CallKind {
     }
 }
 
-/// The mint jobs of operations.
 const MINT: &str = "operation: mint";
 
-/// The job of an operation.
 fn job_of(id: StreamId, kind: &'static str) -> TicketJobId {
     TicketJobId::derive(kind, id.as_bytes())
 }
@@ -119,7 +115,6 @@ async fn make(wallet: &dyn TicketWallet, id: StreamId, call: TicketCall) -> Tick
     }
 }
 
-/// The reply to a call that failed.
 pub(super) fn failed(call: &TicketCall, failure: TicketError) -> Input {
     let failure = Arc::new(failure);
     Input::Ticket(match call {

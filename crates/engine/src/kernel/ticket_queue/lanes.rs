@@ -7,28 +7,19 @@ use parking_lot::Mutex;
 use crate::StreamId;
 use crate::operations::TicketCall;
 
-/// Limits on calls.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
-    /// Calls to one mint that run at the same time.
     pub(super) of_one_mint: usize,
-    /// Calls that run at the same time.
     pub(super) running: usize,
-    /// Calls that wait.
     pub(super) waiting: usize,
 }
 
-/// What becomes of a call.
 pub(super) enum Entry {
-    /// It runs now.
     Run(TicketCall),
-    /// It runs when another one has ended.
     Waiting,
-    /// Too many wait.
     Full(TicketCall),
 }
 
-/// A lane for each mint that is asked.
 pub(super) struct Lanes {
     limits: Limits,
     state: Mutex<State>,
@@ -70,8 +61,7 @@ impl Lanes {
         Entry::Waiting
     }
 
-    /// A call to this mint has ended; returns the one that runs in its place. The mint with the fewest running calls is
-    /// first.
+    /// A call to this mint has ended; returns the next one, of the mint with the fewest running calls.
     pub(super) fn leave(&self, mint_url: &str) -> Option<(StreamId, TicketCall)> {
         let state = &mut *self.state.lock();
         state.running = state.running.saturating_sub(1);

@@ -1,11 +1,11 @@
 //! The queue of calls to the ticket wallet.
 //!
-//! A call is made once, after the commit that asks for it, and its reply becomes an input of the operation. Replies that are
-//! lost in a crash are made up for by the operation itself, which asks again: the job's id follows from its stream, so that
-//! the ticket wallet continues the job that it has.
+//! A call is made once, after the commit that asks for it, and its reply becomes an input of the operation. If a reply
+//! is lost in a crash, the operation asks again; the job's id follows from its stream, so the ticket wallet continues
+//! the job.
 //!
-//! Each mint has lanes of its own, with a limit on the calls that run: a mint that hangs holds up nobody who uses another.
-//! Checks whether tokens are spent have other lanes than jobs, because many of them of one mint become one request.
+//! Each mint has its own lanes, with a limit on running calls: a mint that hangs delays nobody else. Checks of spent
+//! tokens have lanes of their own, because many of one mint become one request.
 
 mod call;
 mod lanes;
@@ -30,7 +30,6 @@ const JOBS: Limits = Limits { of_one_mint: 16, running: 256, waiting: 4096 };
 /// Checks whether a token is spent: as many of one mint as the ticket wallet puts into a few requests.
 const CHECKS: Limits = Limits { of_one_mint: 256, running: 1024, waiting: 4096 };
 
-/// Calls of operations to the ticket wallet.
 pub(crate) struct TicketQueue {
     core: Core,
     wallet: Option<Arc<dyn TicketWallet>>,
@@ -78,7 +77,6 @@ impl TicketQueue {
         }
     }
 
-    /// Makes a call, and then those that wait for its place.
     fn run(self: &Arc<Self>, id: StreamId, call: TicketCall) {
         let queue = Arc::clone(self);
         self.core.tasks.spawn(async move {

@@ -38,28 +38,23 @@ use crate::{StreamId, UnixMillis};
 /// Most streams with pending deliveries in memory (about 150 bytes each, with its timer).
 const IN_MEMORY: usize = 50_000;
 
-/// Most posts at a time, each with a socket. A post ends within the sender's deadline, so a receiver that hangs on this many
-/// streams delays the others by that deadline at most.
+/// Most posts at a time, each with a socket. If all hang, others wait for the sender's deadline at most.
 const CONCURRENT_POSTS: usize = 1_024;
 
-/// Streams read from the store at a time.
 const PAGE: usize = 1000;
 
 /// How often the store is asked for streams that there was no room for.
 const ASK_AGAIN_AFTER: Duration = Duration::from_secs(30);
 
-/// A stream that is due within this time is kept in memory even if there is little room: longer than until the store is asked
-/// again.
+/// Streams due within this time stay in memory even if there is little room; longer than [`ASK_AGAIN_AFTER`].
 const SOON: Duration = Duration::from_secs(60);
 
 /// Delivers events to the app.
 pub struct WebhookDispatcher {
     core: Core,
     store: Arc<dyn DeliveryStore>,
-    /// Posts to the app's webhook, if it has one.
     sender: Option<Arc<dyn WebhookSender>>,
     streams: Mutex<PendingStreams>,
-    /// There is room in memory for more of the store's streams.
     room: Notify,
     permits: Arc<Semaphore>,
     unrecorded: Unrecorded,
@@ -67,7 +62,6 @@ pub struct WebhookDispatcher {
     queue: mpsc::Sender<StreamId>,
 }
 
-/// The streams that wait for a permit to post.
 pub(crate) struct DueStreams(mpsc::Receiver<StreamId>);
 
 impl WebhookDispatcher {
@@ -91,12 +85,10 @@ impl WebhookDispatcher {
         (dispatcher, DueStreams(due))
     }
 
-    /// Whether events are delivered at all.
     pub(crate) fn is_on(&self) -> bool {
         self.sender.is_some()
     }
 
-    /// Events of `stream` were committed: they are due at once.
     pub(crate) fn deliver_soon(&self, stream: StreamId) {
         if self.is_on() && self.streams.lock().note(stream) {
             self.core.timers.set(self.core.timers.now(), stream, Alarm::Deliver);
@@ -111,15 +103,12 @@ impl WebhookDispatcher {
         }
     }
 
-    /// Removes records of deliveries that ended before `before`, at most `limit`; returns how many.
     pub(crate) async fn remove_old(&self, before: UnixMillis, limit: usize) -> Result<usize, StoreError> {
         self.store.forget_deliveries(before, limit).await
     }
 
-    /// Sets timers for the store's pending deliveries that are due soon, as many as there is room for.
-    ///
-    /// # Errors
-    /// [`StoreError`]; what could not be read is read the next time.
+    /// Sets timers for the store's pending deliveries that are due soon, as far as there is room. After an error, what
+    /// was not read is read the next time.
     pub(crate) async fn load(&self) -> Result<(), StoreError> {
         if !self.is_on() {
             return Ok(());
@@ -155,7 +144,6 @@ impl WebhookDispatcher {
             }
             after = pending.last().map(|(stream, _)| *stream);
             if pending.len() < PAGE {
-                // From the beginning the next time.
                 after = None;
                 break Ok(());
             }
@@ -179,7 +167,6 @@ impl WebhookDispatcher {
         }
     }
 
-    /// Begins deliveries that are due, as soon as there is a permit, until the engine stops.
     pub(crate) async fn run(self: Arc<Self>, DueStreams(mut due): DueStreams) {
         loop {
             let next = async {
@@ -286,7 +273,6 @@ impl WebhookDispatcher {
         self.record(queue, attempt).await.map(|()| next)
     }
 
-    /// Records the result of a post, or keeps it until it can be recorded.
     async fn record(&self, queue: StreamId, attempt: DeliveryAttempt) -> Result<(), StoreError> {
         match self.store.record_attempt(attempt.clone()).await {
             Ok(_) => {
@@ -330,7 +316,6 @@ impl Drop for PanicGuard<'_> {
     }
 }
 
-/// What comes next on a stream after this attempt.
 fn next_after(attempt: &DeliveryAttempt, now: UnixMillis) -> Next {
     match attempt.status {
         DeliveryStatus::Pending => Next::After(left(attempt.due_at, attempt.at, now)),
@@ -338,15 +323,10 @@ fn next_after(attempt: &DeliveryAttempt, now: UnixMillis) -> Next {
     }
 }
 
-/// What comes next on a stream.
 enum Next {
-    /// Another delivery may be due.
     Now,
-    /// Nothing before then.
     After(Duration),
-    /// Nothing is pending.
     Nothing,
-    /// The engine stops.
     Stop,
 }
 

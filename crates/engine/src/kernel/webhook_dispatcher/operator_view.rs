@@ -11,8 +11,7 @@ use crate::ports::{Delivery, DeliveryAttempt, DeliveryCounts, DeliveryStatus, Re
 /// Why a delivery is not retried.
 #[derive(Debug, thiserror::Error)]
 pub enum RetryError {
-    /// The idempotent request was done before:
-    /// [`IdempotencyRecords::get`](crate::IdempotencyRecords::get) has its response.
+    /// The idempotent request was done before; see [`IdempotencyRecords::get`](crate::IdempotencyRecords::get).
     #[error("the request was done before")]
     Repeated,
     /// The store failed.
@@ -21,8 +20,7 @@ pub enum RetryError {
 }
 
 impl WebhookDispatcher {
-    /// Gives up old deliveries when no webhook is configured any more: nothing else would end them, and finished operations
-    /// are kept until they have ended.
+    /// Gives up old deliveries when no webhook is configured: nothing else would end them and their operations.
     pub(crate) async fn give_up_without_webhook(&self) -> Result<(), StoreError> {
         if self.is_on() {
             return Ok(());
@@ -51,9 +49,6 @@ impl WebhookDispatcher {
     }
 
     /// Deliveries with this status, oldest event first, after the given position, at most `limit`.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub async fn list(
         &self,
         status: DeliveryStatus,
@@ -63,12 +58,8 @@ impl WebhookDispatcher {
         self.store.deliveries(status, after, limit).await
     }
 
-    /// Makes a failed or delivered delivery pending again, due now; `None` when there is no such delivery. One that is pending
-    /// already is due now, too. Returns the delivery as it is then. Earlier deliveries of its stream that are pending go
-    /// first, now.
-    ///
-    /// # Errors
-    /// [`RetryError`].
+    /// Makes a failed or delivered delivery pending again, due now, as are earlier pending ones of its stream; returns
+    /// it as it is then. `None` when there is no such delivery.
     pub async fn retry(
         &self,
         stream: StreamId,
@@ -92,7 +83,6 @@ impl WebhookDispatcher {
         let record = once.map(|once| once.record(&delivery, now));
         match self.store.retry_delivery(stream, index, now, record).await? {
             Retried::Due => {}
-            // Removed meanwhile.
             Retried::NotFound => return Ok(None),
             Retried::AlreadyRequested => return Err(RetryError::Repeated),
         }
@@ -108,9 +98,6 @@ impl WebhookDispatcher {
     }
 
     /// How many deliveries are pending and how many were given up.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub async fn count(&self) -> Result<DeliveryCounts, StoreError> {
         self.store.count_deliveries().await
     }

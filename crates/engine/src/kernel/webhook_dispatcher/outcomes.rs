@@ -15,7 +15,6 @@ const MOST_UNRECORDED: usize = 10_000;
 /// The first pause before a result is recorded again; it doubles.
 const FIRST_PAUSE: Duration = Duration::from_secs(5);
 
-/// The longest.
 const LONGEST_PAUSE: Duration = Duration::from_secs(300);
 
 /// Results of posts that the store could not record, on a full disk for example. They are recorded as soon as the store works,
@@ -28,12 +27,10 @@ impl Unrecorded {
         self.0.lock().get(&stream).map(|(attempt, _)| attempt.clone())
     }
 
-    /// Whether there is room for another.
     pub(super) fn is_full(&self) -> bool {
         self.0.lock().len() >= MOST_UNRECORDED
     }
 
-    /// The store could not record it.
     pub(super) fn keep(&self, queue: StreamId, attempt: DeliveryAttempt) {
         let mut unrecorded = self.0.lock();
         let failures = unrecorded.get(&queue).map_or(0, |(_, failures)| *failures);
@@ -44,7 +41,6 @@ impl Unrecorded {
         self.0.lock().remove(&stream);
     }
 
-    /// How long the stream waits when the store has failed.
     pub(super) fn pause(&self, stream: StreamId) -> Duration {
         let failures = self.0.lock().get(&stream).map_or(1, |(_, failures)| *failures);
         (FIRST_PAUSE * 2_u32.saturating_pow(failures.saturating_sub(1))).min(LONGEST_PAUSE)
@@ -60,9 +56,7 @@ pub(super) struct ReceiverHealth(Mutex<Health>);
 
 #[derive(Default)]
 struct Health {
-    /// How many posts have failed since it began to fail.
     failures: u64,
-    /// When it last recovered, on the monotonic clock.
     recovered: Option<Duration>,
 }
 
@@ -71,7 +65,6 @@ impl ReceiverHealth {
         self.0.lock().failures > 0
     }
 
-    /// The result of a post, at this time of the monotonic clock.
     pub(super) fn observe(&self, posted: &Posted, at: Duration) {
         let mut health = self.0.lock();
         match posted {

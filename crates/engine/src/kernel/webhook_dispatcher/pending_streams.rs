@@ -5,16 +5,13 @@ use std::collections::HashMap;
 use crate::StreamId;
 use crate::kernel::timers::MonotonicMillis;
 
-/// Streams with pending deliveries.
 pub(super) struct PendingStreams {
     known: HashMap<StreamId, Progress>,
-    /// Most streams in memory.
     room: usize,
     /// The store has streams with pending deliveries that are not in memory.
     more_in_store: bool,
     /// When the store was last asked, it had nothing that could be used.
     asked_in_vain: bool,
-    /// The stream after which the store is asked next.
     cursor: Option<StreamId>,
 }
 
@@ -26,16 +23,11 @@ enum Progress {
     Delivering(bool),
 }
 
-/// What happened to a stream that the store has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Loaded {
-    /// It is in memory now, and its timer must be set.
     New,
-    /// It was in memory.
     Known,
-    /// It is left in the store: it is due later.
     Later,
-    /// There is no room.
     Full,
 }
 
@@ -63,7 +55,6 @@ impl PendingStreams {
         false
     }
 
-    /// The store has `stream`, which is due `soon` or later.
     pub(super) fn load(&mut self, stream: StreamId, soon: bool) -> Loaded {
         if self.known.contains_key(&stream) {
             Loaded::Known
@@ -114,7 +105,6 @@ impl PendingStreams {
         self.more_in_store = true;
     }
 
-    /// Makes the stream due now, whatever it waits for.
     pub(super) fn hurry(&mut self, stream: StreamId) {
         if let Some(Progress::Delivering(more)) = self.known.get_mut(&stream) {
             *more = true;
@@ -133,17 +123,14 @@ impl PendingStreams {
         (!runs).then_some(is_over)
     }
 
-    /// Whether the store has streams that are not in memory.
     pub(super) fn has_more(&self) -> bool {
         self.more_in_store
     }
 
-    /// Whether the store has streams that are not in memory, and there is room for them.
     pub(super) fn has_room_for_more(&self) -> bool {
         self.more_in_store && !self.asked_in_vain && self.known.len() < self.room / 4
     }
 
-    /// The store is asked now; returns the stream after which.
     pub(super) fn ask(&mut self) -> Option<StreamId> {
         // Set again for every stream that is left there from now on.
         self.more_in_store = false;

@@ -46,29 +46,20 @@ pub struct Authentication {
     conversation: Conversation,
     #[serde(with = "millis")]
     expires_at: UnixMillis,
-    /// The service's own proof, when it runs on a subkey.
     service_proof: Option<SubkeyProof>,
-    /// The request to the remote signer of an earlier login, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     signer: Option<Box<SignerRequest>>,
 }
 
-/// What an input says about a challenge.
 pub(crate) enum Reply {
-    /// Nothing.
     Ignored,
     /// A device has proven its key and gets the challenge as well.
     Proven(Effect),
-    /// The user has responded.
     Answered {
-        /// Whose response it is.
         main_key: PublicKey,
-        /// Whether the user agrees.
         is_approved: bool,
-        /// The same for the app.
         data: LoginData,
     },
-    /// Nobody responded in time.
     Expired,
 }
 
@@ -112,8 +103,7 @@ impl StateMachine for Authentication {
 }
 
 impl Authentication {
-    /// Sends a challenge to `main_key`, whose `subkeys` may reply without a proof, until `expires_at`; the challenge
-    /// must be random.
+    /// Sends a challenge, which must be random, to `main_key`; `subkeys` may reply without a proof.
     pub fn start(
         challenge: String,
         main_key: PublicKey,
@@ -132,7 +122,6 @@ impl Authentication {
         self.signer.insert(Box::new(SignerRequest::to_kept(session, challenge))).ask(self.expires_at, None)
     }
 
-    /// The key that was asked for a proof.
     pub(crate) const fn asked_key(&self) -> PublicKey {
         self.conversation.asked()
     }
@@ -201,13 +190,11 @@ impl Authentication {
         StepResult::Stepped([signer].into_iter().chain(self.finish(EventData::Login(data), now)).collect())
     }
 
-    /// The last event. The session with the signer stays no longer here.
     fn finish(&mut self, data: EventData, now: UnixMillis) -> Vec<Effect> {
         self.signer = None;
         vec![emit(data, now), Effect::Finish]
     }
 
-    /// What an input says about the challenge.
     pub(crate) fn reply(&mut self, input: &Input, now: UnixMillis) -> Reply {
         match input {
             Input::Timer if now >= self.expires_at => Reply::Expired,
@@ -253,7 +240,6 @@ impl Authentication {
         Effect::Send(self.conversation.message(&self.message(), self.expires_at))
     }
 
-    /// The same to a key that has just proven itself.
     fn ask_too(&self, proven: &PublicKey) -> Effect {
         Effect::SendAlso(self.conversation.message_to_proven(proven, &self.message(), self.expires_at))
     }

@@ -28,7 +28,6 @@ fn forgotten() -> Effect {
     Effect::KeepSigner(UserSigner { main_key: user(1).public_key(), session: session(1), kept: Kept::No })
 }
 
-/// The session as it is after the reply takes the place of the one that was used.
 fn renewed() -> Effect {
     let kept = Kept::InsteadOf(session(1));
     Effect::KeepSigner(UserSigner { main_key: user(1).public_key(), session: session(9), kept })

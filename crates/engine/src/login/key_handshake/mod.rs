@@ -46,14 +46,11 @@ use crate::{StreamId, UnixMillis};
 /// The state of a key handshake.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeyHandshake {
-    /// The token in the URL.
     token: String,
-    /// The static token it was opened with, if the URL has another token because an earlier handshake with this static
-    /// token was closed.
+    /// The static token, if its URL has another token because an earlier handshake with the same one was closed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     name: Option<String>,
     no_request: bool,
-    /// Where its page leads to at the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     return_url: Option<String>,
     #[serde(flatten)]
@@ -73,7 +70,6 @@ enum Usage {
         /// Until when no other handshake can get its token, once it is closed.
         #[serde(default, with = "optional_millis", skip_serializing_if = "Option::is_none")]
         closed: Option<UnixMillis>,
-        /// What a reusable login has beside this.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         login: Option<LoginUrl>,
     },
@@ -82,11 +78,8 @@ enum Usage {
 /// What makes a reusable handshake a reusable login.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LoginUrl {
-    /// Its own stream.
     stream: StreamId,
-    /// What its page is found by: random.
     page_secret: String,
-    /// How many scans of its URL were accepted.
     scans: u64,
 }
 
@@ -117,8 +110,7 @@ impl fmt::Debug for LoginUrl {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Scan(String, u64);
 
-/// Handshakes of one user on a reusable URL that were created within this time are one scan. Wallets repeat a message
-/// for seconds; a person logs in again later than that. The time of creation is used, because relays may deliver late.
+/// Handshakes that one user's wallet created within this time are one scan: wallets repeat a message for seconds.
 const SAME_SCAN: Duration = Duration::from_secs(60);
 
 /// How long a scan is remembered: the transport accepts messages that are at most 15 minutes old or 15 minutes ahead.
@@ -127,8 +119,7 @@ const REMEMBERED: Duration = Duration::from_secs(30 * 60);
 /// How many scans a reusable handshake remembers: 128 × 31 bytes keep the stored state under 4 KiB.
 const RECENT_SCANS: usize = 128;
 
-/// The largest number of a user's relays that are reported and stored, the longest address, and the total size. More
-/// are never used, and on a public URL anybody can name some. The list of an honest wallet has about 100 bytes.
+/// Bounds of a user's relays, in number and size: on a public URL anybody can name some. Usual lists have 100 bytes.
 const MAX_USER_RELAYS: usize = 8;
 const MAX_RELAY_BYTES: usize = 256;
 const MAX_RELAYS_BYTES: usize = 512;
@@ -146,7 +137,6 @@ impl StateMachine for KeyHandshake {
 
     fn keys_of(message: &WalletMessage) -> Vec<CorrelationKey> {
         let WalletMessage::KeyHandshake(handshake) = message else { return Vec::new() };
-        // Some wallets send the token percent-encoded, as it is in the URL.
         let decoded = decode_token(&handshake.token);
         let tokens = [Some(&handshake.token), decoded.as_ref()];
         tokens.into_iter().flatten().map(|token| CorrelationKey::token(token)).collect()
@@ -252,16 +242,14 @@ impl KeyHandshake {
         }
     }
 
-    /// The keys by which it is found: the token in its URL and, if it is reusable, its static token. A reusable
-    /// handshake also claims the other spellings of its token, because some wallets send a token as it is encoded in
-    /// the URL.
+    /// The token in its URL and, if it is reusable, its static token and the token's other spellings: some wallets send
+    /// a token as it is encoded in the URL.
     pub(crate) fn correlations(&self) -> Vec<CorrelationKey> {
         let named = self.is_reusable().then(|| CorrelationKey::static_token(self.static_token()));
         let reports = self.login().map(|login| CorrelationKey::reusable_login(login.stream));
         self.token_keys().into_iter().chain(named).chain(reports).collect()
     }
 
-    /// The keys that stay taken for a while when it is closed, and until when.
     pub(crate) fn kept_correlations(&self) -> Vec<(CorrelationKey, UnixMillis)> {
         match self.usage {
             Usage::Reusable { closed: Some(until), .. } => {
@@ -280,8 +268,7 @@ impl KeyHandshake {
         keys
     }
 
-    /// The operator closes it. No other handshake can get its token until `kept_until`, so its URL stays invalid until
-    /// then.
+    /// The operator closes it. Until `kept_until` no other handshake can get its token: its URL stays invalid.
     pub fn close(&mut self, kept_until: UnixMillis) -> Vec<Effect> {
         if let Usage::Reusable { closed, .. } = &mut self.usage {
             *closed = Some(kept_until);
@@ -346,7 +333,6 @@ impl KeyHandshake {
     }
 }
 
-/// Those of a user's relays that are reported and stored.
 pub(crate) fn usable_relays(relays: &[String]) -> Vec<String> {
     let mut left = MAX_RELAYS_BYTES;
     let relays = relays.iter().filter(|relay| relay.len() <= MAX_RELAY_BYTES).take(MAX_USER_RELAYS);

@@ -1,5 +1,3 @@
-//! Key handshakes as their pages show them.
-
 use std::time::Duration;
 
 use super::Handshakes;
@@ -34,9 +32,6 @@ pub enum HandshakeState {
 
 impl Handshakes {
     /// A key handshake for its page; `None` when there is none, or the secret is another.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub async fn page(&self, id: StreamId, secret: &str) -> Result<Option<HandshakeView>, StoreError> {
         if !self.pages.is_secret(KeyedPage::Handshake, id, secret) {
             return Ok(None);

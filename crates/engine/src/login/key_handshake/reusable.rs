@@ -23,14 +23,10 @@ pub struct Handshakes {
     pub(crate) feed: Arc<EventFeed>,
     pub(crate) urls: Arc<HandshakeUrls>,
     pub(crate) pages: Arc<PageRules>,
-    /// How long the URL of a single-use handshake is valid (`handshake.ttl_seconds`).
     pub(crate) ttl: Duration,
-    /// How long the stream of a closed handshake stays readable.
     pub(crate) retention: Duration,
-    /// Those that are reusable.
     pub(crate) open: Arc<OpenSet>,
     pub(crate) scans: Arc<ScanLimits>,
-    /// The logins at those that are logins.
     pub(crate) logins: ReusableLogins,
 }
 
@@ -49,8 +45,7 @@ pub struct ReusableHandshake {
     pub is_login: bool,
     /// When it was opened, in Unix seconds.
     pub created_at: u64,
-    /// How many scans of its URL were accepted. Of a handshake, these are the events of its stream, including those that were
-    /// removed.
+    /// How many scans of its URL were accepted, including those whose events were removed.
     pub accepted: u64,
     /// How many scans its limits refused since the service started.
     pub refused: u64,
@@ -80,18 +75,13 @@ impl ModifyError for CloseHandshakeError {}
 
 impl Handshakes {
     /// Up to `limit` open reusable handshakes, after the one that `after` names. A page may be short and have a next one.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub async fn list(&self, after: Option<StreamId>, limit: usize) -> Result<HandshakePage, StoreError> {
         let ids = self.open.after(after, limit);
         let next = ids.last().copied().filter(|_| ids.len() == limit);
         let mut handshakes = Vec::with_capacity(ids.len());
         for stream_id in ids {
-            // A damaged one is left out.
             let Some((stored, operation)) = self.core.damage.readable(stream_id).await? else { continue };
             if stored.finished_at.is_some() {
-                // Closed just now.
                 continue;
             }
             let Operation::KeyHandshake(handshake) = operation else { continue };
@@ -109,11 +99,7 @@ impl Handshakes {
         Ok(HandshakePage { handshakes, next })
     }
 
-    /// Closes a key handshake: its URL stops working at once, and its stream is done. One that is closed already stays as it
-    /// is.
-    ///
-    /// # Errors
-    /// [`CloseHandshakeError`].
+    /// Closes a key handshake: its URL stops working at once. One that is closed already stays as it is.
     pub async fn close(&self, stream_id: StreamId) -> Result<(), CloseHandshakeError> {
         let closed = self.starter.committer.modify(
             Operation::KeyHandshake,
@@ -142,7 +128,6 @@ impl Handshakes {
         });
     }
 
-    /// The handshake; `None` when it is over.
     async fn find(&self, stream_id: StreamId) -> Result<Option<Stored<KeyHandshake>>, CloseHandshakeError> {
         let stored = self.core.store.operation(stream_id).await?;
         let stored = stored.filter(|stored| stored.kind == OperationKind::KeyHandshake);

@@ -9,25 +9,20 @@ use crate::ports::{CorrelationKey, NewIdempotencyRecord, StoreError};
 /// Longest static token, in characters.
 const MAX_STATIC_TOKEN: usize = 128;
 
-/// What is to be open under a static token.
 pub(crate) enum Wanted {
-    /// A key handshake.
     Handshake {
         /// `None` means `false`, or the value that it was opened with.
         no_request: Option<bool>,
     },
-    /// A login.
     Login {
         /// `None` means none, or the one that it was opened with.
         return_url: Option<String>,
     },
 }
 
-/// What is open under a static token.
 pub(crate) struct Opened {
     pub(crate) stream_id: StreamId,
     pub(crate) handshake: KeyHandshake,
-    /// Whether this request has opened it: then the response is stored.
     pub(crate) is_new: bool,
 }
 
@@ -46,8 +41,7 @@ impl Handshakes {
             return Ok(opened);
         }
         let mut suffix: Option<String> = None;
-        // A concurrent request with the same static token may be faster, and what it opens may be closed meanwhile: then it is
-        // tried again.
+        // A concurrent request may be faster, and what it opens may be closed meanwhile: then it is tried again.
         for _ in 0..8 {
             let stream_id = self.core.ids.stream_id();
             let mut handshake = self.reusable(stream_id, token, wanted)?;
@@ -80,7 +74,6 @@ impl Handshakes {
         }
     }
 
-    /// What is open under this static token; `None` when it is closed.
     async fn same_static_token(
         &self,
         stream_id: StreamId,

@@ -1,5 +1,3 @@
-//! Who has asked for a login.
-
 use serde::{Deserialize, Serialize};
 
 use super::{Login, LoginState};
@@ -54,7 +52,6 @@ impl Login {
     }
 }
 
-/// The members of a stored login that say it.
 #[derive(Serialize, Deserialize)]
 struct StoredOrigin {
     #[serde(default, skip_serializing_if = "Option::is_none")]

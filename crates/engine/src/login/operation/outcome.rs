@@ -21,8 +21,7 @@ impl Login {
         }
     }
 
-    /// The event of an end that no reply of a wallet has brought. At a reusable login it names the key that was asked, or is
-    /// proven.
+    /// The event of an end that no wallet's reply has brought; at a reusable login it names the asked or proven key.
     pub(super) fn tell_outcome(&self, status: &str, reason: &str, method: LoginMethod, now: UnixMillis) -> Effect {
         let mut data = LoginData { status: status.to_owned(), reason: Some(reason.to_owned()), ..LoginData::default() };
         if self.reusable().is_some() {
@@ -36,7 +35,6 @@ impl Login {
         self.tell(&EventData::Login(data), now)
     }
 
-    /// Nothing will change any more, and no signer is asked.
     pub(super) fn end(&mut self, state: LoginState) {
         let has_failed = matches!(state, LoginState::Declined | LoginState::Expired);
         self.ended_untouched = has_failed && self.reusable().is_some() && self.is_untouched();

@@ -1,8 +1,6 @@
-//! The redemption of a login: its page gives a code to the browser that it belongs to, the browser brings it to the app, and the
-//! app redeems it.
-//!
-//! Without this, whoever begins a login in the app and has somebody else approve it on the page would be logged in as that
-//! person (session fixation). The code itself is not part of the state: `login/pages.rs` derives it from the login's id.
+//! The redemption of a login: its page gives a code to its browser, which brings it to the app, and the app redeems it.
+//! Otherwise whoever begins a login in the app and has somebody else approve it would be logged in as that person
+//! (session fixation). The code is derived from the login's id (`login/pages.rs`).
 
 use std::time::Duration;
 
@@ -17,7 +15,6 @@ use crate::operations::Effect;
 /// How long the app may take to redeem the code: the browser is on its way there.
 const REDEEM_WITHIN: Duration = Duration::from_secs(5 * 60);
 
-/// What the wallet has granted with its approval.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Grant {
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -47,8 +44,7 @@ pub enum RedeemFault {
 }
 
 impl Login {
-    /// Whether the app learns who the user is only by redeeming the code. Logins of other protocols lead back to this service,
-    /// which knows the browser.
+    /// Whether the app learns who the user is only by redeeming the code. Other protocols know the browser themselves.
     pub const fn needs_code(&self) -> bool {
         self.return_url.is_some() && !matches!(self.origin, LoginOrigin::Client { .. })
     }
@@ -59,9 +55,6 @@ impl Login {
     }
 
     /// The app has redeemed the code.
-    ///
-    /// # Errors
-    /// [`RedeemFault`].
     pub fn redeem(&mut self, now: UnixMillis) -> Result<(LoginRedeemed, Vec<Effect>), RedeemFault> {
         match self.state {
             LoginState::Proven { main_key, method, at } if now < self.expires_at => {
@@ -110,7 +103,6 @@ impl Login {
         vec![Effect::ClearOutbox, self.tell(&EventData::Login(said), now)]
     }
 
-    /// The event of a login whose time is over.
     pub(super) fn tell_timeout(&self, now: UnixMillis) -> Effect {
         let (reason, method) = match self.state {
             LoginState::Proven { method, .. } => ("the app did not redeem the code in time", method),

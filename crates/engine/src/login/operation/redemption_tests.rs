@@ -16,7 +16,6 @@ fn returning() -> Login {
     Login { return_url: Some("https://app.example/done?stream_id=7".to_owned()), ..login() }
 }
 
-/// Approved by the wallet of user 1.
 fn by_wallet() -> (Login, Vec<Effect>) {
     let mut login = returning();
     login.step(&handshake(&user(1), "token", &[]), NOW);
@@ -138,7 +137,6 @@ fn approved_login_survives_storage() {
     assert!(!format!("{operation:?}").contains("session_token"));
 }
 
-/// The stream of a reusable login has the events of all browsers.
 #[test]
 fn login_at_a_reusable_login_names_its_user_at_the_end() {
     let stream = StreamId::from_parts(5, [0; 10]);

@@ -1,5 +1,3 @@
-//! Logins with remote signers.
-
 use serde_json::json;
 use usher_protocol::login_proof::LoginChallenge;
 

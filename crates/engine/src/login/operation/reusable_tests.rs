@@ -1,5 +1,3 @@
-//! Logins at a reusable login.
-
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -21,7 +19,6 @@ fn poster() -> StreamId {
     StreamId::from_parts(1, [1; 10])
 }
 
-/// One that a browser has begun.
 fn visit() -> Login {
     Login { origin: LoginOrigin::Reusable { stream: poster() }, ..login() }
 }
@@ -41,7 +38,6 @@ fn terms() -> LoginTerms {
     }
 }
 
-/// What the poster is told; the login itself has no events.
 fn told(effects: &[Effect]) -> Vec<(&'static str, Value)> {
     let told = effects.iter().filter_map(|effect| match effect {
         Effect::Emit(event) => panic!("{event:?}"),
@@ -54,7 +50,6 @@ fn told(effects: &[Effect]) -> Vec<(&'static str, Value)> {
     told.collect()
 }
 
-/// Whose other logins at the poster end.
 fn superseded(effects: &[Effect]) -> Vec<PublicKey> {
     let superseded = effects.iter().filter_map(|effect| match effect {
         Effect::FollowUp(FollowUp::SupersedeLogins { reusable, main_key }) => {

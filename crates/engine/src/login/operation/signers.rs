@@ -1,5 +1,3 @@
-//! The remote signer that the user of a login has named.
-
 use usher_protocol::login_proof::LoginChallenge;
 
 use super::{AskSignerError, Login, LoginMethod, LoginOver, MAX_SIGNERS};
@@ -14,11 +12,7 @@ impl Login {
         self.signer.as_ref()
     }
 
-    /// The user, who is this visitor, has named their remote signer: it is asked for this proof, and an earlier one is not any
-    /// more.
-    ///
-    /// # Errors
-    /// [`AskSignerError`].
+    /// The user, who is this visitor, has named their remote signer: it is asked, in place of an earlier one.
     pub fn ask_signer(
         &mut self,
         session: SignerSession,

@@ -19,7 +19,6 @@ impl Login {
         sent == self.token || decode_token(sent).as_deref() == Some(&self.token)
     }
 
-    /// A wallet has told its user's key: it is challenged.
     pub(super) fn scanned(&mut self, author: PublicKey, relays: &[String], now: UnixMillis) -> Vec<Effect> {
         let relays = usable_relays(relays);
         let data = KeyHandshakeData { main_key: author.to_hex(), preferred_relays: relays.clone() };
@@ -30,7 +29,6 @@ impl Login {
         told.into_iter().chain(self.supersede_others(author)).chain(self.ask(author, now)).collect()
     }
 
-    /// Challenges the wallet of this user.
     pub(super) fn ask(&mut self, author: PublicKey, now: UnixMillis) -> Vec<Effect> {
         // The user gets the whole time for the challenge, even if they scanned at the last moment.
         self.expires_at = self.expires_at.max(now.plus(Duration::from_secs(self.challenge_seconds)));

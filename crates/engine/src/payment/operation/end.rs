@@ -96,7 +96,6 @@ impl Payment {
         emit(EventData::Payment(data), now)
     }
 
-    /// What every event of the payment says.
     pub(super) fn data(&self, status: &str) -> PaymentData {
         PaymentData {
             status: status.to_owned(),

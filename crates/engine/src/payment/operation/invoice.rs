@@ -9,8 +9,7 @@ use crate::UnixMillis;
 use crate::operations::{Effect, LightningRequest, StepResult, lease};
 use crate::ports::{InvoiceStatus, LightningError, Settlement, WantedInvoice};
 
-/// How long the Lightning backend may take to create an invoice, with all attempts. For an automatic charge it is half
-/// of the charge's time: nobody waits for it, and charges of many subscriptions fall due at the same instant.
+/// How long the backend may take to create an invoice, with all attempts; for a charge, half of the charge's time.
 pub(super) const MAKING: Duration = Duration::from_secs(60);
 
 /// By how much an invoice may appear older than its request.
@@ -75,7 +74,6 @@ impl Payment {
         }
     }
 
-    /// Looks the invoice up one last time.
     pub(super) fn close(&mut self, give_up: UnixMillis, now: UnixMillis) -> StepResult {
         self.phase = Phase::Closing { next: lease(now), give_up };
         let look_up = self.watched().map(|hash| Effect::Ask(LightningRequest::LookUpInvoice(hash)));
@@ -114,8 +112,7 @@ impl Payment {
     }
 }
 
-/// The pause before the Lightning backend is asked again for an invoice: 1, 2, 4, 8, 8, … seconds and after a minute
-/// 60, 60, …; for automatic charges, of which there may be very many, 2, 4, 8, 16, 32, 60, 60, …
+/// The pause before the next attempt: 1, 2, 4, 8, 8, … s and after a minute 60 s; for charges 2, 4, … 32, 60, 60, … s.
 fn again_after(tries: u32, unattended: bool) -> Duration {
     match tries {
         _ if unattended => Duration::from_secs((1 << tries.min(6)).min(60)),

@@ -16,9 +16,8 @@ const CLAIMS: Duration = Duration::from_secs(5);
 /// The most failures reported for one payment; a wallet has no reason to try more often in a day.
 pub(super) const MAX_FAILURES: u8 = 20;
 
-/// How long nothing is repeated once the user has replied, except with a refusal. Wallets that recognise a request only
-/// by its event treat a repeated one as a second payment, and their further replies wait behind it. After this time,
-/// the reply that is still missing may have been lost.
+/// How long nothing is repeated once the user has replied, except with a refusal: some wallets pay a repeated request
+/// again. After this time, the missing reply may have been lost.
 const PAUSE: Duration = Duration::from_secs(300);
 
 fn answered_pause(now: UnixMillis) -> Effect {
@@ -83,14 +82,12 @@ impl Payment {
         }
     }
 
-    /// The wallet claims that it has paid.
     pub(super) fn claimed(&mut self, preimage: Option<&Preimage>, now: UnixMillis) -> StepResult {
         let Some(hash) = self.invoice().map(Invoice::payment_hash) else { return StepResult::Ignored };
         let preimage = preimage.filter(|preimage| preimage.payment_hash() == hash);
         match &self.source {
             InvoiceSource::Other { .. } if preimage.is_some() => self.proven(preimage, None, now),
-            // This proves nothing, but the wallet must not pay again. Only once: a wallet that repeats its reply costs
-            // no write.
+            // This proves nothing, but the wallet must not pay again. Only once: repetitions cost no write.
             InvoiceSource::Other { .. } if self.claimed_at.is_some() || !matches!(self.phase, Phase::Asking) => {
                 StepResult::Ignored
             }
@@ -109,8 +106,7 @@ impl Payment {
         }
     }
 
-    /// The subscription has ended, or the due date is paid: the request is no longer sent. Money that arrives is still
-    /// accepted.
+    /// The payment is owed no more: the request is no longer sent. Money that arrives is still accepted.
     pub(super) fn withdraw(&mut self) -> StepResult {
         if std::mem::replace(&mut self.withdrawn, true) {
             return StepResult::Ignored;

@@ -1,14 +1,11 @@
-//! NIP-05 identifiers.
-
 use std::fmt;
 use std::str::FromStr;
 
 /// Longest [`Nip05`], in bytes: 64 of the name, `@`, 253 of the domain, and a port.
 pub const MAX_NIP05_BYTES: usize = 64 + 1 + 253 + 6;
 
-/// A NIP-05 identifier, `name@domain`, in lower case. `_@domain` names the domain itself.
-///
-/// The domain is a name and not a number, and may be followed by a port (`name@shop.example:8443`).
+/// A NIP-05 identifier, `name@domain`, in lower case; `_@domain` names the domain itself. The domain is a name and not
+/// a number, and may be followed by a port (`name@shop.example:8443`).
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Nip05 {
     text: String,

@@ -13,27 +13,22 @@ const TO_ANSWER: u64 = 300;
 /// In seconds.
 const DAY: u64 = 24 * 3600;
 
-/// The terms of a subscription.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Agreement {
-    /// The id that the wallet gave it.
     pub(crate) subscription_id: String,
     /// Millisats of each payment, as requested by the operator.
     pub(crate) amount: u64,
     pub(crate) description: String,
     /// Millisats of each payment, as authorized by the user.
     pub(crate) authorized_amount: u64,
-    /// When and how often, as authorized by the user.
     pub(crate) recurrence: Recurrence,
     /// How often, as requested by the operator; `None` in states that were stored before this field existed.
     #[serde(default)]
     pub(crate) asked_calendar: Option<Calendar>,
-    /// The app's own reference.
     pub(crate) reference: Option<String>,
     pub(crate) auto_charge: bool,
 }
 
-/// A due date.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct DueDate {
     /// Counted from 1.
@@ -45,9 +40,7 @@ pub(super) struct DueDate {
 }
 
 impl Agreement {
-    /// The first due date of an agreement made at `now`, in Unix seconds. If the user took long to agree, it is the
-    /// latest date that has passed: dates long before the agreement are not owed, and the current period is paid at
-    /// once.
+    /// The first due date of an agreement made at `now` (Unix seconds); the latest one by then if agreeing took long.
     pub(super) fn first(&self, now: u64) -> Option<DueDate> {
         let (number, first) = self.recurrence.next_due(None)?;
         let Recurrence { calendar, until, .. } = &self.recurrence;

@@ -1,7 +1,5 @@
-//! The due dates of a subscription with automatic charges: which date is charged when.
-//!
-//! One date is charged at a time. A date whose charge failed waits for its retry and does not delay later dates. Of the
-//! dates that are due, the oldest goes first, also after downtime.
+//! The due dates of a subscription with automatic charges. One is charged at a time, the oldest first, also after
+//! downtime. One whose charge failed waits for its retry and does not delay later dates.
 
 use std::time::Duration;
 
@@ -10,8 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::agreement::{Agreement, DueDate};
 use crate::payment::operation::Charge;
 
-/// The longest time that a user's wallet has to pay one charge, in seconds: wallets that pay automatically do so when
-/// they are next awake.
+/// Longest time for a user's wallet to pay one charge, in seconds: automatic payers do so when they are next awake.
 const LONGEST: u64 = 3600;
 
 /// The shortest such time, for calendars with short intervals, in seconds.
@@ -20,18 +17,13 @@ const SHORTEST: u64 = 60;
 /// The most dates that wait for a retry. With retries after 24 and 72 hours, an hourly calendar has 96 of them.
 const MOST_AGAIN: usize = 100;
 
-/// The state of automatic charging.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Dates {
-    /// The first date that has not been charged yet.
     next: Option<DueDate>,
-    /// The running charge.
     running: Option<Running>,
-    /// The dates that wait for a retry, oldest first.
     again: Vec<Again>,
 }
 
-/// A running charge.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Running {
     charge: Charge,
@@ -41,7 +33,6 @@ struct Running {
     paid: bool,
 }
 
-/// A date that waits for a retry.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Again {
     charge: Charge,
@@ -50,19 +41,16 @@ struct Again {
     at: u64,
 }
 
-/// What to report about a failed charge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Failed {
     /// Nothing: it was not running, so its end has been reported.
     Known,
-    /// Nothing, because the date is paid.
     Paid,
     /// That it failed, and when it is retried, in Unix seconds.
     Untold(Option<u64>),
 }
 
 impl Dates {
-    /// The dates of an agreement made at `now`, in Unix seconds.
     pub(super) fn of(agreement: &Agreement, now: u64) -> Self {
         Self { next: agreement.first(now), ..Self::default() }
     }
@@ -72,12 +60,10 @@ impl Dates {
         if self.running.is_some() { None } else { self.first().map(|(at, _)| at) }
     }
 
-    /// No date is left.
     pub(super) const fn are_over(&self) -> bool {
         self.next.is_none() && self.running.is_none() && self.again.is_empty()
     }
 
-    /// The charge that runs.
     pub(super) fn running(&self) -> Option<Charge> {
         self.running.as_ref().map(|running| running.charge)
     }
@@ -109,8 +95,7 @@ impl Dates {
         Some((charge, Duration::from_secs(lives)))
     }
 
-    /// A charge is paid, possibly late: its date is not retried. Returns whether a later attempt of it is running,
-    /// which is no longer owed.
+    /// A charge is paid, possibly late. Returns whether a later attempt is running, which is no longer owed.
     pub(super) fn paid(&mut self, paid: Charge) -> bool {
         self.again.retain(|again| again.charge.number != paid.number);
         match &mut self.running {

@@ -16,45 +16,32 @@ use crate::ports::{InvoiceStatus, LightningError, Settlement};
 
 const HOUR: Duration = Duration::from_secs(3600);
 
-/// One charge: the payment, and its real state.
 struct Paying {
     operation: Operation,
-    /// Its due date.
     number: u32,
     request_id: String,
     preimage: Preimage,
-    /// Its invoice was paid.
     settled: bool,
-    /// The user is being asked.
     asked: bool,
     finished: bool,
 }
 
-/// All of it, as the engine runs it.
 struct World {
     now: UnixMillis,
     subscription: Operation,
     payments: Vec<Paying>,
-    /// Dates that are paid, as the subscription knows.
     paid: HashSet<u32>,
-    /// Payments made, by hand or charged.
     made: u32,
-    /// `SubscriptionPayment` events with `status: paid`.
     told_paid: u32,
 }
 
 #[derive(Clone, Debug)]
 enum Happens {
-    /// The subscription's time has come.
     Due,
-    /// So does a payment's.
     Timer(usize),
     Restart(usize),
-    /// The Lightning backend makes the invoice, or does not.
     Made(usize, bool),
-    /// The user pays; the Lightning backend tells it, or is asked, later.
     Pays(usize),
-    /// The Lightning backend reports its state.
     Looked(usize, bool),
     Says(usize, PaymentStatus),
     ByHand,
@@ -88,7 +75,6 @@ impl World {
         subscription.view()
     }
 
-    /// One commit: an input, and the notes that it causes between operations.
     fn commit(&mut self, payment: Option<usize>, input: Input) -> Result<(), TestCaseError> {
         let mut inputs = VecDeque::from([(payment, input)]);
         let mut stepped = HashSet::new();
@@ -154,7 +140,6 @@ impl World {
         Ok(())
     }
 
-    /// What always holds.
     fn check(&self) -> Result<(), TestCaseError> {
         let view = self.view();
         let asked = || self.payments.iter().filter(|paying| paying.asked);

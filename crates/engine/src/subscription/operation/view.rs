@@ -1,5 +1,3 @@
-//! A subscription as operators see it.
-
 use serde::{Deserialize, Serialize};
 use usher_protocol::PublicKey;
 use usher_protocol::message::Recurrence;

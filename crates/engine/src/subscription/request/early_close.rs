@@ -11,11 +11,9 @@ use crate::operations::millis;
 /// The most closes stored for one request; no honest wallet sends more.
 const MOST: usize = 16;
 
-/// How long a close is kept for a subscription that has not begun. The transport refuses messages older than 15
-/// minutes, and accepted ones are handled within moments.
+/// How long an early close is kept: beyond the 15 minutes within which the transport accepts messages.
 const KEPT: Duration = Duration::from_secs(3600);
 
-/// Subscriptions that were closed before they began, oldest first.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct EarlyCloses(Vec<EarlyClose>);
 
@@ -28,7 +26,6 @@ struct EarlyClose {
 }
 
 impl EarlyCloses {
-    /// Returns whether it is new.
     pub(super) fn put(&mut self, close: &CloseSubscription, now: UnixMillis) -> bool {
         if self.of(&close.subscription_id).is_some() {
             return false;
@@ -42,7 +39,6 @@ impl EarlyCloses {
         true
     }
 
-    /// The reason, if this subscription was closed.
     #[allow(clippy::option_option)] // closed without a reason is closed
     pub(super) fn of(&self, subscription_id: &str) -> Option<Option<String>> {
         self.0.iter().find(|early| early.subscription_id == subscription_id).map(|early| early.reason.clone())

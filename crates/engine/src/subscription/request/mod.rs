@@ -98,7 +98,6 @@ pub struct RecurringRequest {
     request_id: String,
     reference: Option<String>,
     amount: u64,
-    /// Millisats each time that the user must authorize at least.
     #[serde(default)]
     minimum_amount: u64,
     description: String,
@@ -107,10 +106,8 @@ pub struct RecurringRequest {
     expires_at: UnixMillis,
     auto_charge: bool,
     rules: SubscriptionRules,
-    /// Subscriptions that the user has closed before this request knew of them.
     #[serde(default)]
     closed: EarlyCloses,
-    /// An agreement that the service refused, and whose close it sends to the wallet.
     #[serde(default)]
     refused: Option<RefusedAgreement>,
 }
@@ -194,13 +191,11 @@ impl RecurringRequest {
         self.refused.as_ref().map_or(self.expires_at, RefusedAgreement::until)
     }
 
-    /// Whether the app has its result.
     pub(crate) const fn is_done(&self) -> bool {
         self.refused.is_some()
     }
 
-    /// A refused subscription has its own key, so that the close sent to the wallet cannot concern another
-    /// subscription.
+    /// A refused subscription's key is its own: the close sent to the wallet must not concern another one.
     pub(crate) fn correlations(&self) -> Vec<CorrelationKey> {
         let refused = self.refused.iter().map(|refused| CorrelationKey::subscription(refused.subscription_id()));
         [CorrelationKey::request(&self.request_id)].into_iter().chain(refused).collect()
@@ -308,7 +303,6 @@ impl RecurringRequest {
         Effect::Send(self.conversation.message(&self.message(), self.expires_at))
     }
 
-    /// Asks a key that has just proven itself.
     fn ask_too(&self, proven: &PublicKey) -> Effect {
         Effect::SendAlso(self.conversation.message_to_proven(proven, &self.message(), self.expires_at))
     }
@@ -333,8 +327,7 @@ const MAX_SHOWN: u64 = (1 << 53) - 1;
 /// The last second of the year 9999: a time after it is no date.
 const LAST_DATE: u64 = 253_402_300_799;
 
-/// The authorized recurrence, limited to the requested one: not earlier, not longer and not more payments, whatever the
-/// wallet authorized.
+/// The authorized recurrence within the requested one: not earlier, not longer, not more payments.
 fn within(authorized: &Recurrence, asked: &Recurrence) -> Recurrence {
     Recurrence {
         until: authorized.until.into_iter().chain(asked.until).min().map(|until| until.min(LAST_DATE)),

@@ -1,5 +1,4 @@
-//! An agreement of the user's wallet that the service cannot accept: the wallet is sent a close for some time, and the app
-//! gets the reason.
+//! An unacceptable agreement: the wallet is sent a close for some time, and the app gets the reason.
 
 use std::time::Duration;
 
@@ -15,7 +14,6 @@ use crate::operations::{Effect, Input, StepResult, emit, millis};
 /// How long the close is repeated to the user's wallet; nothing acknowledges it.
 const TELLING: Duration = Duration::from_secs(600);
 
-/// A subscription that has begun according to the wallet.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct RefusedAgreement {
     subscription_id: String,
@@ -29,7 +27,6 @@ impl RefusedAgreement {
         &self.subscription_id
     }
 
-    /// The message to the wallet.
     fn close(&self) -> ServiceMessage {
         ServiceMessage::CloseSubscription(CloseSubscription {
             subscription_id: self.subscription_id.clone(),
@@ -38,7 +35,6 @@ impl RefusedAgreement {
         })
     }
 
-    /// Until when the close is repeated.
     pub(super) const fn until(&self) -> UnixMillis {
         self.until
     }
@@ -58,7 +54,6 @@ impl RecurringRequest {
         StepResult::Stepped(vec![emit(data, now), close])
     }
 
-    /// Takes an input while the close is being sent.
     pub(super) fn step_refused(&mut self, input: &Input, now: UnixMillis) -> StepResult {
         let Some(refused) = &self.refused else { return StepResult::Ignored };
         match input {

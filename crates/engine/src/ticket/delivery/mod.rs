@@ -13,10 +13,9 @@
 //! expired ────the same token is sent again▶ over      by the new delivery
 //! ```
 //!
-//! Relays do not store the message and nobody acknowledges it. So the token is stored before the app's request is answered,
-//! and sent in *rounds* until the mint says that it is spent. Each round is one Nostr event, sent a few times: deployed
-//! wallets know a repetition by the event's id alone, and take a new event for another token to import. That is harmless,
-//! because a token can be redeemed once, but it is tried again only as often as a user may come online:
+//! Relays do not store the message and nobody acknowledges it. So the token is stored before the app's request is
+//! answered, and sent in *rounds* until the mint says that it is spent. Each round is one Nostr event, sent a few
+//! times: deployed wallets take a new event for another token to import, which is harmless.
 //!
 //! | time since the start | a round every | the mint is asked, beside before each round |
 //! | --- | --- | --- |
@@ -26,10 +25,9 @@
 //! | up to a day | 10 min | the same |
 //! | after that | 30 min | the same |
 //!
-//! An unclaimed token stays stored until the mint says that it is spent, or until it is reclaimed, however long that takes.
-//! Until then its delivery is unfinished, so the cleanup does not remove it. A mint's word that it is spent ends the delivery,
-//! but not the token: it stays stored with the finished delivery for its retention, and the app can still reclaim it. That
-//! changes nothing in the delivery: the job of the ticket wallet decides, and has the result.
+//! An unclaimed token stays stored until the mint says that it is spent, or until it is reclaimed, however long that
+//! takes. A mint's word that it is spent ends the delivery, but not the token: the app can still reclaim it during
+//! retention, and the job of the ticket wallet decides.
 //!
 //! | crash … | what resume does |
 //! | --- | --- |
@@ -108,30 +106,23 @@ pub struct TicketDelivery {
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "phase", rename_all = "snake_case")]
 enum Phase {
-    /// It is sent in rounds.
     Open {
-        /// How many rounds there were.
         rounds: u32,
-        /// When the last one began.
         #[serde(with = "millis")]
         round_at: UnixMillis,
-        /// What the next check is for.
         check: Check,
         /// Whether the mint is being asked: then `next` is when the reply counts as lost.
         asked: bool,
         #[serde(with = "millis")]
         next: UnixMillis,
     },
-    /// It was not redeemed in time.
     Expired {
         checks: u32,
         #[serde(with = "millis")]
         next: UnixMillis,
     },
-    /// The app has reclaimed it.
     Reclaiming {
         auth: Option<MintAuthToken>,
-        /// Whether it had expired.
         expired: bool,
         tries: u32,
         #[serde(with = "millis")]
@@ -139,7 +130,6 @@ enum Phase {
     },
     /// Somebody else has spent it: usually the user.
     Spent,
-    /// It was redeemed into the service's own balance.
     Reclaimed {
         /// What was received, in the token's unit.
         amount: u64,
@@ -148,15 +138,12 @@ enum Phase {
     Superseded,
 }
 
-/// What a check is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Check {
-    /// A round begins unless the token is spent.
     BeforeRound,
     /// So many checks of the round were made before.
     InRound(usize),
-    /// The delivery expires unless the token is spent.
     Last,
 }
 
@@ -327,7 +314,6 @@ impl TicketDelivery {
         }
     }
 
-    /// The process that had asked the ticket wallet is gone, and with it the reply.
     fn resumed(&mut self, now: UnixMillis) -> StepResult {
         match &mut self.phase {
             Phase::Open { asked: true, next, .. } => {
@@ -339,7 +325,6 @@ impl TicketDelivery {
         }
     }
 
-    /// The mint was asked; `None` if it did not say.
     fn checked(&mut self, state: Option<TokenState>, now: UnixMillis) -> StepResult {
         match &mut self.phase {
             Phase::Open { rounds: 0, .. } if state == Some(TokenState::Spent) => {
@@ -357,7 +342,6 @@ impl TicketDelivery {
         }
     }
 
-    /// The token is not known to be spent.
     fn go_on(&mut self, now: UnixMillis) -> StepResult {
         let (started_at, expires_at) = (self.started_at, self.expires_at);
         let Phase::Open { rounds, round_at, check, asked, .. } = &mut self.phase else {
@@ -395,7 +379,6 @@ impl TicketDelivery {
         StepResult::Stepped(effects)
     }
 
-    /// The user has redeemed it.
     fn redeemed(&mut self, now: UnixMillis) -> StepResult {
         self.phase = Phase::Spent;
         let data = EventData::CashuResponse(CashuResponseData {
@@ -424,8 +407,7 @@ impl TicketDelivery {
         let Phase::Reclaiming { expired, tries, next, .. } = &mut self.phase else { return StepResult::Ignored };
         match failure {
             failure if failure.is_definite() || matches!(failure, TicketError::Overloaded) => {
-                // Nothing was done: it goes on as before. What the mint refuses now it may accept from the user. Whether the
-                // user was faster is asked at once.
+                // Nothing was done. The user may have been faster: the mint is asked at once.
                 self.phase = if *expired {
                     Phase::Expired { checks: 0, next: now }
                 } else {
@@ -442,7 +424,6 @@ impl TicketDelivery {
         }
     }
 
-    /// It is over without a result for the app.
     fn end(&mut self, reason: &str, over: Phase, now: UnixMillis) -> StepResult {
         self.phase = over;
         StepResult::Stepped(vec![emit(self.status("error", reason), now), Effect::Finish])

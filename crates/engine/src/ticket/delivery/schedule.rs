@@ -15,10 +15,8 @@ const DAY: u64 = 24 * HOUR;
 /// The checks of the first round, after its beginning: the user is looking at the screen.
 const FIRST_ROUND: [Duration; 4] = [secs(5), secs(15), secs(35), secs(65)];
 
-/// The checks of the rounds within [`SOON`].
 const SOON_ROUND: [Duration; 2] = [secs(10), secs(30)];
 
-/// The checks of later rounds.
 const LATER_ROUND: [Duration; 1] = [secs(25)];
 
 /// How long the user may be expected to wait for the token.
@@ -31,11 +29,9 @@ const ROUNDS: [(Duration, Duration); 3] =
 /// The same for older ones. Whoever opens the wallet for half an hour gets the token.
 const LATE_ROUND: Duration = secs(30 * MINUTE);
 
-/// How long a round's event is sent again: three times in all in the first round, twice in others (see `engine/outbox`), of
-/// which a wallet takes one.
+/// How long a round's event is sent again: three times in the first round, twice in others; a wallet takes one.
 const RESEND: [Duration; 2] = [secs(60), secs(30)];
 
-/// The checks of the round that began then.
 pub(super) fn checks_of_round(started_at: UnixMillis, round_at: UnixMillis) -> &'static [Duration] {
     match round_at.since(started_at) {
         age if age < secs(MINUTE) => &FIRST_ROUND,
@@ -44,13 +40,11 @@ pub(super) fn checks_of_round(started_at: UnixMillis, round_at: UnixMillis) -> &
     }
 }
 
-/// How long after this round the next one begins.
 pub(super) fn next_round(started_at: UnixMillis, round_at: UnixMillis) -> Duration {
     let age = round_at.since(started_at);
     ROUNDS.into_iter().find(|(up_to, _)| age < *up_to).map_or(LATE_ROUND, |(_, pause)| pause)
 }
 
-/// How long the event of the round that begins now is sent again.
 pub(super) fn resend_for(started_at: UnixMillis, now: UnixMillis) -> Duration {
     let [first, later] = RESEND;
     if now.since(started_at) < secs(MINUTE) { first } else { later }

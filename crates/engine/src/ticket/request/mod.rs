@@ -14,13 +14,13 @@
 //! given up ─refused, or for a month─▶ finished
 //! ```
 //!
-//! The first reply of somebody who may reply is the answer: later ones change nothing, so a user can make the service do
-//! the work of one token at most. *Success* is reported only for a token that the mint confirms, of the mint and unit that
-//! were asked for and worth at least the amount. A refused token that may be worth something is in the `error` event: the
-//! user has given it away, and the app can return it.
+//! The first valid reply is the answer: later ones change nothing, so a user can make the service do the work of one
+//! token at most. *Success* is reported only for a token that the mint confirms, of the requested mint and unit and
+//! worth at least the amount. A refused token that may be worth something is in the `error` event: the app can return
+//! it.
 //!
-//! The ticket wallet goes on with a job whose result is not known, also after this operation has given up. Therefore it is
-//! asked for the result for another month: the wallet may have swapped the token, and nobody else knows the new one.
+//! After this operation has given up, it asks the ticket wallet for the result for another month: the wallet may have
+//! swapped the token, and nobody else knows the new one.
 //!
 //! | crash … | what resume does |
 //! | --- | --- |
@@ -60,7 +60,6 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(600);
 /// How long after the request's expiry the mint is asked before the app hears of it.
 const PATIENCE: Duration = Duration::from_secs(24 * 3600);
 
-/// The pause between two attempts after that.
 const LATE_PAUSE: Duration = Duration::from_secs(6 * 3600);
 
 /// How long attempts go on after that.
@@ -118,13 +117,10 @@ pub struct TicketRequest {
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "phase", rename_all = "snake_case")]
 enum Phase {
-    /// The user is asked.
     Asking,
-    /// The user has sent a token, and the ticket wallet is asked about it.
     Checking {
         token: Token,
         tries: u32,
-        /// When the wallet is asked again.
         #[serde(with = "millis")]
         next: UnixMillis,
     },
@@ -314,10 +310,8 @@ impl TicketRequest {
         }
     }
 
-    /// The token is not what was asked for, or the mint refuses it.
     fn refused(&self, token: Token, failure: &TicketError, now: UnixMillis) -> StepResult {
         if self.is_done() {
-            // The app has the token already.
             return StepResult::Stepped(vec![Effect::Finish]);
         }
         let (reason, worthless) = match failure {

@@ -103,7 +103,6 @@ impl VerificationSession {
         }
     }
 
-    /// The reply of the session's key, as a user's wallet would send it.
     pub(super) fn outgoing(&self, now: UnixMillis) -> Option<Box<OutgoingMessage>> {
         let Phase::Replying { result, made_at, .. } = &self.phase else { return None };
         let inner = self.request()?;

@@ -53,7 +53,6 @@ pub enum BeginFault {
     Superseded,
 }
 
-/// The pause after a result was asked for so many times.
 pub(super) fn poll_pause(polls: u32) -> Duration {
     POLL_PAUSES[usize::from(polls > OFTEN)]
 }
@@ -101,8 +100,7 @@ impl VerificationSession {
         }
     }
 
-    /// What the browser finds that comes back, if it is the awaited one. A check whose result it brings ends now: nobody can
-    /// come back again.
+    /// What the awaited browser finds that comes back. A check whose result it brings ends now.
     pub fn take_return(&mut self, is_it: impl FnOnce(&AwaitedBrowser) -> bool) -> Option<CheckReturn> {
         if !self.awaited.as_ref().is_some_and(is_it) {
             return None;

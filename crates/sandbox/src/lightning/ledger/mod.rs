@@ -10,13 +10,10 @@ use usher_protocol::message::{PaymentHash, Preimage};
 
 use super::{Fees, MakeError, Paid, PayError, State};
 
-/// All accounts, invoices and payments.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Ledger {
     accounts: BTreeMap<String, Holding>,
-    /// By the order in which they were made.
     invoices: BTreeMap<u64, Owed>,
-    /// By the order in which they were begun.
     payments: BTreeMap<u64, Payment>,
     #[serde(default)]
     pub(super) fees: Fees,
@@ -40,7 +37,6 @@ struct Holding {
     node: String,
 }
 
-/// An invoice of an account.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Owed {
     account: String,
@@ -74,7 +70,6 @@ struct Payment {
     preimage: Option<Preimage>,
 }
 
-/// How a payment is begun.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Start {
     /// Millisats, where the invoice leaves it to the payer.
@@ -85,7 +80,6 @@ pub(super) struct Start {
     pub(super) late: bool,
 }
 
-/// A payment reached its payee.
 #[derive(Clone, Debug)]
 pub(super) struct Arrived {
     pub(super) payer: String,
@@ -94,7 +88,6 @@ pub(super) struct Arrived {
 }
 
 impl Ledger {
-    /// After reading it from a file.
     pub(super) fn reindex(&mut self) {
         let invoices = self.invoices.iter().map(|(at, owed)| (owed.invoice.payment_hash(), *at)).collect();
         let payments = self
@@ -105,7 +98,6 @@ impl Ledger {
         self.index = Index { invoices, payments };
     }
 
-    /// Opens an account, unless there is one.
     pub(super) fn open(&mut self, name: &str, balance: u64, node: impl FnOnce() -> String) {
         if self.accounts.contains_key(name) {
             return;
@@ -115,7 +107,6 @@ impl Ledger {
         self.accounts.insert(name.to_owned(), Holding { balance, node: node() });
     }
 
-    /// Creates millisats for an account; returns how many.
     pub(super) fn grant(&mut self, name: &str, amount: u64) -> u64 {
         let Some(account) = self.accounts.get_mut(name) else { return 0 };
         let amount = amount.min(u64::MAX - self.granted);
@@ -168,7 +159,6 @@ impl Ledger {
         true
     }
 
-    /// Takes an open invoice back.
     pub(super) fn cancel(&mut self, account: &str, hash: PaymentHash) -> bool {
         let owed = self.owed_mut(hash).filter(|owed| owed.account == account && owed.standing == Standing::Open);
         owed.map(|owed| owed.standing = Standing::Cancelled).is_some()
@@ -227,7 +217,6 @@ impl Ledger {
         Ok(hash)
     }
 
-    /// The payment arrives.
     pub(super) fn settle(&mut self, payer: &str, hash: PaymentHash, now: u64) -> Result<Arrived, PayError> {
         let (owed, payment) = self.in_flight(payer, hash)?;
         owed.standing = Standing::Settled { at: now, amount: payment.amount };

@@ -1,5 +1,3 @@
-//! Queries on the ledger.
-
 use std::cmp::Reverse;
 
 use usher_protocol::message::PaymentHash;
@@ -34,19 +32,16 @@ impl Ledger {
         self.index.invoices.get(&hash).and_then(|number| self.invoices.get(number)).map_or(0, |owed| owed.executed)
     }
 
-    /// An invoice of the account.
     pub(in crate::lightning) fn incoming(&self, account: &str, hash: PaymentHash, now: u64) -> Option<Transaction> {
         let owed = self.index.invoices.get(&hash).and_then(|number| self.invoices.get(number))?;
         (owed.account == account).then(|| owed.transaction(now))
     }
 
-    /// A payment by the account.
     pub(in crate::lightning) fn outgoing(&self, account: &str, hash: PaymentHash) -> Option<Transaction> {
         let number = self.index.payments.get(&(account.to_owned(), hash))?;
         self.payments.get(number).map(Payment::transaction)
     }
 
-    /// All of an account, newest first.
     pub(in crate::lightning) fn transactions(&self, account: &str, now: u64) -> Vec<Transaction> {
         let invoices = self.invoices.iter().filter(|(_, owed)| owed.account == account);
         let payments = self.payments.iter().filter(|(_, payment)| payment.account == account);

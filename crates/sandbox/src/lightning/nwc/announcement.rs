@@ -5,10 +5,8 @@ use usher_protocol::{Event, Keys};
 
 use super::{Capabilities, Encryptions};
 
-/// Kind of the event.
 pub(super) const INFO: u16 = 13_194;
 
-/// The announcement that was published last.
 #[derive(Debug, Default)]
 pub(super) struct LastAnnouncement(Option<(Capabilities, u64)>);
 

@@ -1,5 +1,3 @@
-//! What a wallet service offers to apps.
-
 use std::collections::BTreeSet;
 
 use super::Method;

@@ -75,9 +75,6 @@ impl Cipher {
     }
 
     /// Decrypts the content of an event.
-    ///
-    /// # Errors
-    /// [`EnvelopeError`].
     pub fn open(&self, scheme: Scheme, event: &Event) -> Result<String, EnvelopeError> {
         match scheme {
             Scheme::Nip44 => open(&self.conversation, event),

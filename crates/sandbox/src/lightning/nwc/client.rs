@@ -29,7 +29,6 @@ const ANNOUNCED: Duration = Duration::from_secs(1);
 /// How long to wait for a reply: a payment may be slow. The request expires after this time.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Relays of a connection string that are used.
 const MAX_RELAYS: usize = 8;
 
 /// A connection to a wallet service. Connects when it is first used; dropping it hangs up. `Debug` does not show the
@@ -48,11 +47,9 @@ struct Connection {
     stop: CancellationToken,
 }
 
-/// What is waited for.
 #[derive(Default)]
 struct Answers {
     waiting: Mutex<HashMap<EventId, oneshot::Sender<Value>>>,
-    /// The encryption that the wallet announces.
     scheme: watch::Sender<Option<Scheme>>,
 }
 

@@ -1,5 +1,3 @@
-//! The two keys of a connection.
-
 use nostr::hashes::{Hash as _, sha256};
 use usher_protocol::{Keys, SecretKey};
 

@@ -1,5 +1,3 @@
-//! The methods and other names of NIP-47.
-
 use std::fmt;
 
 /// What an app may ask.

@@ -1,5 +1,3 @@
-//! Metrics of a wallet service.
-
 use std::collections::BTreeMap;
 
 use super::Method;
@@ -7,15 +5,14 @@ use super::Method;
 /// Metrics of a wallet service since it was created, across restarts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NwcMetrics {
-    /// Requests by method: distinct request events, executed or not, and copies that the handler handles
-    /// ([`RequestHandler::handles_copies`](super::RequestHandler::handles_copies)).
+    /// Requests by method: distinct events, and copies if the handler [handles](super::RequestHandler::handles_copies)
+    /// them.
     pub calls: BTreeMap<Method, u64>,
     /// Calls that were executed, by method.
     pub executed: BTreeMap<Method, u64>,
     /// Requests that arrived again with the same event id, from any relay.
     pub copies: u64,
-    /// Calls that were not executed because their `expiration` had passed. (Requests that have expired when they arrive are
-    /// dropped and not counted.)
+    /// Calls not executed because their `expiration` had passed; those that have expired on arrival are not counted.
     pub expired: u64,
     /// Requests that could not be read: another encryption, wrong JSON, an unknown method.
     pub unreadable: u64,

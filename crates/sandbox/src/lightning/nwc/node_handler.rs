@@ -1,5 +1,3 @@
-//! Executing requests on the payer of a real Lightning network, in place of an account of the sandbox's.
-
 use std::fmt;
 use std::sync::Arc;
 

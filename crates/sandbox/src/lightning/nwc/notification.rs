@@ -1,5 +1,3 @@
-//! The events that carry a notification.
-
 use serde_json::{Value, json};
 
 use super::Encryptions;

@@ -1,5 +1,3 @@
-//! Notifying the app of payments.
-
 use std::sync::Arc;
 
 use tokio::sync::broadcast::error::RecvError;

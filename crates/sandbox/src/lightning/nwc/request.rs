@@ -1,5 +1,3 @@
-//! A request of an app.
-
 use std::sync::Arc;
 
 use usher_protocol::EventId;
@@ -25,10 +23,7 @@ impl NwcRequest {
         self.method
     }
 
-    /// The method's parameters.
-    ///
-    /// # Errors
-    /// A refusal with the reason.
+    /// The method's parameters, or a refusal with the reason.
     pub fn params<T: serde::de::DeserializeOwned>(&self) -> Result<T, Refusal> {
         self.call.params()
     }

@@ -1,5 +1,3 @@
-//! What a wallet service does with a request.
-
 use std::fmt::Debug;
 use std::sync::Arc;
 

@@ -1,5 +1,3 @@
-//! Starting and stopping a wallet service.
-
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -26,8 +24,7 @@ pub struct NwcService {
 }
 
 impl NwcService {
-    /// Starts the service of an account at these relays, without waiting for them. The connection string stays the same
-    /// as long as the account and the relays do.
+    /// Starts the service at these relays, without waiting. Same account and relays: same connection string.
     pub async fn start(account: &Account, relays: &[&str]) -> Self {
         let keys = NwcKeys::of(account);
         Self::start_with(account, relays, keys, Capabilities::default(), Arc::new(HonestHandler)).await
@@ -66,8 +63,7 @@ impl NwcService {
         client.add(&context.relays);
     }
 
-    /// Stops it: later requests are not received. Counts, account and connection string stay for
-    /// [`start_again`](Self::start_again).
+    /// Stops it: later requests are not received. Everything else is kept for [`start_again`](Self::start_again).
     pub async fn stop(&self) {
         let running = self.context.running.write().take();
         let Some(Running { tasks, stop, .. }) = running else { return };
@@ -138,7 +134,6 @@ impl Drop for NwcService {
     }
 }
 
-/// Hands the requests that arrive to the handler.
 async fn serve(
     context: Arc<NwcServiceContext>,
     handler: Arc<dyn RequestHandler>,

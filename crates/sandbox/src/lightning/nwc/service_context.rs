@@ -40,11 +40,9 @@ pub struct NwcServiceContext {
     cipher: Option<Cipher>,
     seen: Mutex<LruCache<EventId, ()>>,
     announced: Mutex<LastAnnouncement>,
-    /// While the service runs.
     pub(super) running: RwLock<Option<Running>>,
 }
 
-/// What exists only while the service runs.
 #[derive(Clone, Debug)]
 pub(super) struct Running {
     pub(super) client: Arc<RelayClient>,
@@ -225,7 +223,6 @@ impl NwcServiceContext {
         self.cipher.as_ref()?.seal(scheme, text).ok()
     }
 
-    /// Sends an event to all relays; `false` when the service is stopped.
     fn send(&self, keys: &Keys, builder: EventBuilder) -> bool {
         let builder = builder.custom_created_at(Timestamp::from_secs(self.now()));
         let client = self.running.read().as_ref().map(|running| Arc::clone(&running.client));

@@ -1,5 +1,3 @@
-//! The messages of NIP-47 in JSON.
-
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -18,7 +16,6 @@ pub(super) const RESPONSE: u16 = 23_195;
 /// Seconds for which an invoice can be paid unless the app says otherwise.
 const DEFAULT_EXPIRY: u64 = 3_600;
 
-/// A request.
 #[derive(Debug, Deserialize)]
 pub(super) struct Call {
     pub(super) method: String,
@@ -27,7 +24,6 @@ pub(super) struct Call {
 }
 
 impl Call {
-    /// The parameters of the method.
     pub(super) fn params<T: DeserializeOwned>(&self) -> Result<T, Refusal> {
         let params = if self.params.is_null() { json!({}) } else { self.params.clone() };
         serde_json::from_value(params)
@@ -123,7 +119,6 @@ impl Response {
     }
 }
 
-/// NIP-47's name of a state.
 const fn state_name(state: State) -> &'static str {
     match state {
         State::Pending => "pending",
@@ -133,7 +128,6 @@ const fn state_name(state: State) -> &'static str {
     }
 }
 
-/// An open invoice as `make_invoice` returns it.
 pub(super) fn open_invoice_json(invoice: Invoice, created_at: u64) -> Value {
     transaction_json(&Transaction {
         direction: Direction::Incoming,
@@ -147,8 +141,7 @@ pub(super) fn open_invoice_json(invoice: Invoice, created_at: u64) -> Value {
     })
 }
 
-/// A transaction as `lookup_invoice`, `list_transactions` and notifications show it, with the preimage once it is
-/// settled.
+/// A transaction as responses and notifications show it, with the preimage once it is settled.
 pub fn transaction_json(transaction: &Transaction) -> Value {
     let Transaction { direction, invoice, .. } = transaction;
     let direction = match direction {

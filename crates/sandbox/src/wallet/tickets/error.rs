@@ -1,5 +1,3 @@
-//! Errors of the user's tickets.
-
 use usher_engine::ports::{StoreError, TicketError, TokenFault};
 
 /// Why the wallet could not receive or give a ticket.

@@ -72,7 +72,6 @@ impl GivenState {
         }
     }
 
-    /// The state, for people.
     const fn words(self) -> &'static str {
         match self {
             Self::Unfinished => "not made yet",
@@ -85,8 +84,7 @@ impl GivenState {
 }
 
 impl GivenTicket {
-    /// The ticket in one line: `1f0c2d3e 5 multi of https://mint.example, given 20 s ago, not spent`. It starts with the
-    /// beginning of the id.
+    /// The ticket in one line: `1f0c2d3e 5 multi of https://mint.example, given 20 s ago, not spent`.
     pub fn summary(&self, state: GivenState, now: u64) -> String {
         let id = self.id.get(..SHORT).unwrap_or(&self.id);
         let amount = crate::text::tickets(self.amount, &self.unit, &self.mint_url);
@@ -94,7 +92,6 @@ impl GivenTicket {
         format!("{id} {amount}, given {ago} s ago, {}", state.words())
     }
 
-    /// The id of its job.
     pub(super) fn job(&self) -> Option<TicketJobId> {
         let mut id = [0; 32];
         hex::decode_to_slice(&self.id, &mut id).ok()?;
@@ -102,14 +99,12 @@ impl GivenTicket {
     }
 }
 
-/// Reads the record.
 pub(super) async fn read(store: &dyn SettingStore) -> Result<Vec<GivenTicket>, StoreError> {
     let text = store.setting(NAME).await?;
     let read = text.map(|text| serde_json::from_str(&text)).transpose();
     Ok(read.map_err(|_| StoreError::Unreadable("the record of given tickets"))?.unwrap_or_default())
 }
 
-/// Replaces the record.
 pub(super) async fn write(store: &dyn SettingStore, given: &[GivenTicket]) -> Result<(), StoreError> {
     let text = serde_json::to_string(given).map_err(|_| StoreError::Unreadable("the record of given tickets"))?;
     store.set_setting(NAME, Some(&text)).await

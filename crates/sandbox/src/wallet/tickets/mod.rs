@@ -1,11 +1,8 @@
-//! The tickets that a user holds.
+//! The tickets that a user holds: an SQLite file beside the wallet's file, with the records of `usher-tickets`. What
+//! changes money is stored before a mint is asked, and finished the next time the file is opened.
 //!
-//! They are in an SQLite file beside the wallet's file, in the records of the service's own ticket wallet
-//! (`usher-tickets`): what changes money is stored before a mint is asked, and is finished the next time the file is
-//! opened, whenever the program ends.
-//!
-//! One program at a time has the file open, and several use it: `usher dev`, and `usher wallet` in another terminal. So
-//! it is opened for one action and closed after it; who comes second waits.
+//! Several programs use it (`usher dev`, and `usher wallet` in another terminal), so it is opened for one action and
+//! closed after it; who comes second waits.
 
 mod error;
 mod given_tickets;
@@ -33,7 +30,6 @@ pub struct Tickets {
 #[derive(Debug)]
 struct Shared {
     file: PathBuf,
-    /// From the secret key the secrets of the user's proofs are derived.
     keys: Keys,
     mints: Mutex<Vec<KnownMint>>,
     /// One action at a time.
@@ -91,9 +87,6 @@ impl Tickets {
     }
 
     /// What the user holds, by mint and unit.
-    ///
-    /// # Errors
-    /// [`TicketsError`].
     pub async fn balances(&self) -> Result<Vec<TicketBalance>, TicketsError> {
         let opened = self.open().await?;
         let balances = opened.balances().await;
@@ -131,11 +124,8 @@ impl Tickets {
         given
     }
 
-    /// The tickets that the user has given and that were not spent when this was last asked, oldest first, with what
-    /// the mints say now. Those that are spent are forgotten afterwards.
-    ///
-    /// # Errors
-    /// [`TicketsError`].
+    /// Given tickets that were not spent at the last look, oldest first, with their state now; spent ones are then
+    /// forgotten.
     pub async fn given(&self) -> Result<Vec<(GivenTicket, GivenState)>, TicketsError> {
         let opened = self.open().await?;
         let given = opened.given().await;
@@ -162,7 +152,6 @@ impl Tickets {
 }
 
 impl KnownMint {
-    /// The token for the mint at this address.
     fn auth(mints: &[Self], mint_url: &str) -> Option<MintAuthToken> {
         let same = |known: &&Self| known.mint_url.trim_end_matches('/') == mint_url.trim_end_matches('/');
         mints.iter().find(same).map(|known| MintAuthToken(known.auth_token.0.clone()))

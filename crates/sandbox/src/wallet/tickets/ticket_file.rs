@@ -27,7 +27,6 @@ const LOCK_PAUSE: Duration = Duration::from_millis(50);
 /// How long an action waits for a mint.
 const MINT_WAIT: Duration = Duration::from_secs(20);
 
-/// The open file.
 pub(super) struct Opened {
     store: Arc<SqliteStore>,
     wallet: CashuWallet,
@@ -176,7 +175,6 @@ impl Opened {
         }
     }
 
-    /// The mint and the unit that are meant.
     async fn choose(&self, what: &TicketAmount) -> Result<(String, String), TicketsError> {
         if let (Some(mint_url), Some(unit)) = (&what.mint_url, &what.unit) {
             return Ok((mint_url.clone(), unit.clone()));
