@@ -2,12 +2,11 @@
 
 use crate::common;
 
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use common::failing::Failing;
 use common::{NOW, Running, approval, challenge, data, handshake, open, options, token, user};
 use usher_engine::ports::{Inbound, Store, Via};
+use usher_engine::testing::{COMMITS, FaultyStore};
 use usher_engine::{AuthenticateKey, EngineOptions, EventsError, KeyHandshakeRequest, StartError, StreamId};
 use usher_protocol::message::WalletMessage;
 use usher_protocol::subkey::{Metadata, Permission, Permissions, SubkeyProof, derive_secret};
@@ -339,13 +338,11 @@ async fn finished_streams_are_removed_after_retention_and_open_ones_stay() {
     usher.receive(1, &user(1), handshake(&token(&done.url), &[])).await;
     usher.page(done.stream_id, 0).await;
     usher.clock.turn(options().retention);
-    let gone = async {
-        while usher.engine.events().read(done.stream_id, 0, 10).await.is_ok() {
-            usher.clock.turn(Duration::from_secs(3600));
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    };
-    tokio::time::timeout(Duration::from_secs(20), gone).await.expect("still there");
+    usher
+        .until(Duration::from_secs(3600), "still there", async || {
+            usher.engine.events().read(done.stream_id, 0, 10).await.is_err()
+        })
+        .await;
     for open in [door.stream_id, StreamId::SUBSCRIPTIONS] {
         assert!(!usher.engine.events().read(open, 0, 10).await.unwrap().done);
     }
@@ -358,26 +355,21 @@ async fn finished_streams_are_removed_after_retention_and_open_ones_stay() {
 async fn long_store_outage_loses_no_reply_and_no_timeout() {
     let dir = tempfile::tempdir().unwrap();
     let sqlite = open(dir.path());
-    let store = Failing::on(sqlite.clone());
+    let store = FaultyStore::on(sqlite.clone());
     let usher = Running::start_with(store.clone(), sqlite, None, options(), NOW, 1).await;
     let scanned = usher.engine.handshakes().start(KeyHandshakeRequest::default(), None).await.unwrap();
     let forgotten = usher.engine.logins().authenticate(ask(1), None).await.unwrap();
-    store.failures.store(usize::MAX, Ordering::SeqCst);
+    store.fail(COMMITS, usize::MAX);
     usher.receive(1, &user(1), handshake(&token(&scanned.url), &[])).await;
     for _ in 0..150 {
         tokio::time::sleep(Duration::from_millis(2)).await;
         usher.clock.turn(Duration::from_secs(5));
     }
-    store.failures.store(0, Ordering::SeqCst);
-    let told = async {
-        for stream in [scanned.stream_id, forgotten] {
-            while !usher.engine.events().read(stream, 0, 10).await.unwrap().done {
-                usher.clock.turn(Duration::from_secs(1));
-                tokio::time::sleep(Duration::from_millis(3)).await;
-            }
-        }
-    };
-    tokio::time::timeout(Duration::from_secs(20), told).await.expect("a stream never ends");
+    store.fail(COMMITS, 0);
+    for stream in [scanned.stream_id, forgotten] {
+        let is_done = async || usher.engine.events().read(stream, 0, 10).await.unwrap().done;
+        usher.until(Duration::from_secs(1), "the stream ends", is_done).await;
+    }
     usher.stop().await;
 }
 
@@ -432,19 +424,17 @@ async fn scan_flood_delays_nobody_and_reports_each_user_once() {
 async fn short_store_outage_loses_no_reply() {
     let dir = tempfile::tempdir().unwrap();
     let sqlite = open(dir.path());
-    let store = Failing::on(sqlite.clone());
+    let store = FaultyStore::on(sqlite.clone());
     let usher = Running::start_with(store.clone(), sqlite, None, options(), NOW, 1).await;
-    store.failures.store(1, Ordering::SeqCst);
+    store.fail(COMMITS, 1);
     assert!(matches!(usher.engine.logins().authenticate(ask(1), None).await, Err(StartError::Store(_))));
     let started = usher.engine.handshakes().start(KeyHandshakeRequest::default(), None).await.unwrap();
-    store.failures.store(5, Ordering::SeqCst);
+    store.fail(COMMITS, 5);
     usher.receive(1, &user(1), handshake(&token(&started.url), &[])).await;
-    let told = async {
-        while !usher.engine.events().read(started.stream_id, 0, 10).await.unwrap().done {
-            usher.clock.turn(Duration::from_secs(1));
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    };
-    tokio::time::timeout(Duration::from_secs(20), told).await.expect("the answer was lost");
+    usher
+        .until(Duration::from_secs(1), "the answer was lost", async || {
+            usher.engine.events().read(started.stream_id, 0, 10).await.unwrap().done
+        })
+        .await;
     usher.stop().await;
 }

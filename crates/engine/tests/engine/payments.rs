@@ -5,10 +5,11 @@ use crate::common;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use common::paying::{DAY, PATIENCE, bill, next_message, pass, payment, request_id, says, statuses, subscribe, until};
+use common::paying::{DAY, bill, next_message, pass, payment, request_id, says, statuses, subscribe, until};
 use common::{FakeWallet, NOW, Running, data, open, options, user};
 use serde_json::Value;
 use usher_engine::ports::{Clock as _, LightningNotification};
+use usher_engine::testing::PATIENCE;
 use usher_engine::{EngineOptions, StartError};
 use usher_protocol::message::PaymentStatus;
 
@@ -36,19 +37,14 @@ async fn many_open_invoices_cause_at_most_ten_look_ups_per_second() {
         tokio::time::sleep(Duration::from_millis(1)).await;
         let look_ups = wallet.look_ups();
         assert!(look_ups <= 10 * (secs + 1), "{look_ups} in {secs} s");
-        assert!(begun.elapsed() < 2 * PATIENCE, "{look_ups} in {secs} s");
+        assert!(begun.elapsed() < PATIENCE, "{look_ups} in {secs} s");
         seen = look_ups;
     }
     assert!(seen >= 2 * 3_000);
     // Paid without a notification: found by a look-up.
     wallet.settle(2_999);
     let before = usher.engine.watched_invoices();
-    let begun = Instant::now();
-    while usher.engine.watched_invoices() == before {
-        usher.clock.turn(Duration::from_secs(1));
-        tokio::time::sleep(Duration::from_millis(1)).await;
-        assert!(begun.elapsed() < PATIENCE, "it is not found");
-    }
+    usher.until(Duration::from_secs(1), "it is not found", async || usher.engine.watched_invoices() != before).await;
     usher.stop().await;
 }
 
@@ -121,12 +117,7 @@ async fn all_invoices_are_looked_up_after_a_reconnection() {
     }
     wallet.tell(LightningNotification::Reconnected).await;
     // With notifications the look-up would come after a minute; now it comes as soon as ten look-ups per second allow.
-    let begun = Instant::now();
-    while usher.engine.watched_invoices() > 0 {
-        usher.clock.turn(Duration::from_millis(100));
-        tokio::time::sleep(Duration::from_millis(2)).await;
-        assert!(begun.elapsed() < PATIENCE, "not all are found");
-    }
+    usher.until(Duration::from_millis(100), "not all are found", async || usher.engine.watched_invoices() == 0).await;
     assert!(wallet.look_ups() >= 20);
     for stream in streams {
         assert_eq!(statuses(&usher, stream, 1).await, ["paid"]);
@@ -194,12 +185,7 @@ async fn queued_payments_are_sent_in_time_or_not_at_all() {
         until("they are looked up", || usher.engine.open_streams() == 1 + waiting).await;
         assert_eq!(wallet.sent().len(), 32);
         wallet.hang_pays(false);
-        let begun = Instant::now();
-        while usher.engine.open_streams() > 1 {
-            tokio::time::sleep(Duration::from_millis(50)).await;
-            usher.clock.turn(Duration::from_secs(1));
-            assert!(begun.elapsed() < PATIENCE, "they do not end");
-        }
+        usher.until(Duration::from_secs(1), "they do not end", async || usher.engine.open_streams() <= 1).await;
         for stream in &streams[..32] {
             assert_eq!(statuses(&usher, *stream, 1).await, ["paid"]);
         }
@@ -314,13 +300,7 @@ async fn ended_payments_free_their_slots_and_late_money_is_reported() {
     usher.engine.payments().request(payment(None, 600), None).await.unwrap();
     wallet.settle(0);
     wallet.tell(LightningNotification::Reconnected).await;
-    let begun = Instant::now();
-    while usher.engine.events().read(streams[0], 0, 10).await.unwrap().events.len() < 2 {
-        usher.clock.turn(Duration::from_secs(1));
-        tokio::time::sleep(Duration::from_millis(2)).await;
-        assert!(begun.elapsed() < PATIENCE, "it is not found");
-    }
-    assert_eq!(statuses(&usher, streams[0], 2).await, ["timeout", "paid"]);
+    assert_eq!(usher.passing(Duration::from_secs(1), statuses(&usher, streams[0], 2)).await, ["timeout", "paid"]);
     assert_eq!(statuses(&usher, third, 0).await, [""; 0]);
     usher.stop().await;
 }
@@ -350,12 +330,7 @@ async fn ended_payments_in_memory_are_limited() {
     wallet.settle(0);
     wallet.settle(1);
     wallet.tell(LightningNotification::Reconnected).await;
-    let begun = Instant::now();
-    while usher.engine.watched_invoices() > 2 {
-        usher.clock.turn(Duration::from_secs(1));
-        tokio::time::sleep(Duration::from_millis(2)).await;
-        assert!(begun.elapsed() < PATIENCE, "it is not found");
-    }
+    usher.until(Duration::from_secs(1), "it is not found", async || usher.engine.watched_invoices() <= 2).await;
     assert_eq!(statuses(&usher, ended[0], 2).await, ["timeout", "paid"]);
     // Those two are over now and free their slots.
     let now = usher_engine::ports::Clock::now(&*usher.clock).secs();
@@ -390,22 +365,16 @@ async fn charge_waits_for_a_payment_slot_and_is_requested_once() {
 
     wallet.settle(0);
     wallet.tell(LightningNotification::Reconnected).await;
-    let begun = Instant::now();
-    while wallet.made().len() < 4 {
-        usher.clock.turn(Duration::from_secs(1));
-        tokio::time::sleep(Duration::from_millis(2)).await;
-        assert!(begun.elapsed() < PATIENCE, "the charge is given up");
-    }
+    usher.until(Duration::from_secs(1), "the charge is given up", async || wallet.made().len() >= 4).await;
     pass(&usher, 200).await;
     assert_eq!(wallet.made().len(), 4, "once");
     wallet.settle(3);
     wallet.tell(LightningNotification::Reconnected).await;
-    let begun = Instant::now();
-    while usher.engine.subscriptions().view("s").await.unwrap().payments_made == 0 {
-        usher.clock.turn(Duration::from_secs(1));
-        tokio::time::sleep(Duration::from_millis(2)).await;
-        assert!(begun.elapsed() < PATIENCE, "it is paid");
-    }
+    usher
+        .until(Duration::from_secs(1), "it is paid", async || {
+            usher.engine.subscriptions().view("s").await.unwrap().payments_made != 0
+        })
+        .await;
     usher.stop().await;
 }
 
@@ -430,12 +399,9 @@ async fn late_money_is_reported_however_long_look_ups_failed() {
 
     wallet.settle(0);
     let usher = Running::start_paying(open(dir.path()), &wallet, options(), NOW.plus(3 * DAY), 2).await;
-    let begun = Instant::now();
-    while usher.engine.watched_invoices() > 0 {
-        usher.clock.turn(Duration::from_secs(1));
-        tokio::time::sleep(Duration::from_millis(2)).await;
-        assert!(begun.elapsed() < PATIENCE, "both are forgotten in the end");
-    }
+    usher
+        .until(Duration::from_secs(1), "both are forgotten in the end", async || usher.engine.watched_invoices() == 0)
+        .await;
     assert_eq!(statuses(&usher, streams[0], 1).await, ["timeout", "paid"]);
     assert_eq!(statuses(&usher, streams[1], 1).await, ["timeout"]);
     usher.stop().await;
@@ -454,14 +420,8 @@ async fn silent_backend_delays_nobody_and_the_app_gets_an_error() {
         streams.push(usher.engine.payments().request(payment(None, 600), None).await.unwrap());
     }
     // Those that were turned away are tried again until it is too late; those in line too.
-    let begun = Instant::now();
     for stream in streams {
-        while usher.engine.events().read(stream, 0, 10).await.unwrap().events.is_empty() {
-            usher.clock.turn(Duration::from_secs(1));
-            tokio::time::sleep(Duration::from_millis(1)).await;
-            assert!(begun.elapsed() < 2 * PATIENCE, "it does not end");
-        }
-        assert_eq!(statuses(&usher, stream, 1).await, ["error"]);
+        assert_eq!(usher.passing(Duration::from_secs(1), statuses(&usher, stream, 1)).await, ["error"]);
     }
     assert_eq!(usher.engine.open_streams(), 1);
     usher.stop().await;

@@ -2,10 +2,8 @@
 
 use crate::common;
 
-use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use common::failing::Failing;
 use common::paying::until;
 use common::reusable::{
     approved, challenge_for, events, named, page_secret, poster, request, scan, sign, state, visit, wallet_url,
@@ -13,6 +11,7 @@ use common::reusable::{
 use common::{NOW, Running, approval, handshake, open, options, token, user};
 use usher_engine::operations::LoginState;
 use usher_engine::ports::{Clock as _, Store as _};
+use usher_engine::testing::FaultyStore;
 use usher_engine::{
     EngineOptions, LoginPageError, LoginRequest, LoginStarted, LoginVisit, ScanLimit, StreamId, Visitor,
 };
@@ -170,11 +169,7 @@ async fn logins_that_ended_unused_leave_nothing() {
     }
     usher.clock.turn(MINUTE * 11);
     for id in &ended {
-        let begun = Instant::now();
-        while store.operation(*id).await.unwrap().is_some() {
-            assert!(begun.elapsed() < Duration::from_secs(30), "it is still there");
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
+        usher.until(Duration::ZERO, "it is still there", async || store.operation(*id).await.unwrap().is_none()).await;
     }
     usher.stop().await;
 }
@@ -184,8 +179,8 @@ async fn logins_that_ended_unused_leave_nothing() {
 async fn rows_that_a_crash_leaves_of_unused_logins_are_removed() {
     let dir = tempfile::tempdir().unwrap();
     let sqlite = open(dir.path());
-    let store = Failing::on(sqlite.clone());
-    store.keeps_eventless.store(true, Ordering::SeqCst);
+    let store = FaultyStore::on(sqlite.clone());
+    store.fail(&["remove_without_events"], usize::MAX);
     let usher = Running::start_with(store.clone(), sqlite.clone(), None, options(), NOW, 1).await;
     let poster = poster(&usher).await;
     let visit = visit(&usher, &poster).await;
@@ -194,11 +189,9 @@ async fn rows_that_a_crash_leaves_of_unused_logins_are_removed() {
     usher.stop().await;
     assert!(store.operation(visit.login).await.unwrap().is_some());
     let usher = Running::start_with(store.clone(), sqlite, None, options(), NOW.plus(MINUTE * 61), 2).await;
-    let begun = Instant::now();
-    while store.operation(visit.login).await.unwrap().is_some() {
-        assert!(begun.elapsed() < Duration::from_secs(30), "it is still there");
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+    usher
+        .until(Duration::ZERO, "it is still there", async || store.operation(visit.login).await.unwrap().is_none())
+        .await;
     usher.stop().await;
 }
 

@@ -62,16 +62,10 @@ impl Poster {
     async fn events(&self) -> usize {
         let accepted = self.accepted();
         let mut after = 0;
-        let begun = std::time::Instant::now();
-        loop {
-            assert!(begun.elapsed() < common::paying::PATIENCE, "{after} of {accepted}");
-            let page = self.usher.engine.events().read(self.stream, after, 1000).await.unwrap();
-            after = page.next;
-            if after >= accepted {
-                return usize::try_from(after).unwrap();
-            }
-            tokio::time::sleep(Duration::from_millis(2)).await;
+        while after < accepted {
+            after = self.usher.page(self.stream, after).await.next;
         }
+        usize::try_from(after).unwrap()
     }
 }
 

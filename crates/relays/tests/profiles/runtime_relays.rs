@@ -1,6 +1,5 @@
 //! Relays added and removed while the service runs.
 
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use futures_util::future::join_all;
@@ -170,7 +169,7 @@ async fn changes_survive_a_restart_and_later_configurations() {
     assert_eq!(urls(&world), [fourth.url(), third.url()], "the second is not configured any more, the fourth is");
     world.manager.add(first.url()).await.unwrap();
     world.manager.remove(third.url()).await.unwrap();
-    assert_eq!(plan.settings.get("relays"), None, "no difference is left");
+    assert_eq!(plan.setting("relays"), None, "no difference is left");
     world.stop().await;
 }
 
@@ -222,12 +221,12 @@ async fn change_that_cannot_be_stored_has_no_effect() {
     let plan = Plan::new(&[first.url()]);
     let world = plan.start().await;
     world.subscribed_at(first.url()).await;
-    plan.settings.broken.store(true, Ordering::SeqCst);
+    plan.settings.fail(&["setting", "set_setting"], usize::MAX);
     assert!(matches!(world.manager.add(second.url()).await, Err(RelayChangeError::Store(_))));
     assert!(matches!(world.manager.remove(first.url()).await, Err(RelayChangeError::Store(_))));
     assert_eq!(urls(&world), [first.url()]);
     assert_eq!(second.metrics().connections, 0);
-    plan.settings.broken.store(false, Ordering::SeqCst);
+    plan.settings.work();
     world.manager.add(second.url()).await.unwrap();
     assert_eq!(urls(&world), [first.url(), second.url()]);
     world.stop().await;

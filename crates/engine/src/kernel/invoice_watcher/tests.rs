@@ -10,7 +10,7 @@ const SECOND: Duration = Duration::from_secs(1);
 
 fn watcher(around: &Around, backend: &Arc<ScriptedBackend>) -> Arc<InvoiceWatcher> {
     let backend = Arc::clone(backend) as Arc<dyn Lightning>;
-    let watcher = Arc::new(InvoiceWatcher::new(around.empty_core(), Some(backend), Arc::default(), 10));
+    let watcher = Arc::new(InvoiceWatcher::new(around.core(), Some(backend), Arc::default(), 10));
     around.tasks.spawn(Arc::clone(&watcher).run());
     watcher
 }

@@ -9,7 +9,7 @@ use crate::ports::SignedPayment;
 
 fn queue(around: &Around, backend: Option<&Arc<ScriptedBackend>>) -> Arc<LightningQueue> {
     let backend = backend.map(|backend| Arc::clone(backend) as Arc<dyn Lightning>);
-    let (queue, calls) = LightningQueue::new(around.empty_core(), backend, Arc::default());
+    let (queue, calls) = LightningQueue::new(around.core(), backend, Arc::default());
     let queue = Arc::new(queue);
     around.tasks.spawn(Arc::clone(&queue).run(calls));
     queue

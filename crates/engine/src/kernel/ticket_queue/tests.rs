@@ -95,7 +95,7 @@ impl TicketWallet for HangingMint {
 
 fn queue(around: &Around, wallet: Option<&Arc<HangingMint>>) -> Arc<TicketQueue> {
     let wallet = wallet.map(|wallet| Arc::clone(wallet) as Arc<dyn TicketWallet>);
-    TicketQueue::new(around.empty_core(), wallet, Arc::default())
+    TicketQueue::new(around.core(), wallet, Arc::default())
 }
 
 fn terms(mint_url: &str) -> ReceiveTerms {

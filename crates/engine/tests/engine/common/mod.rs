@@ -9,7 +9,6 @@
     clippy::panic
 )]
 
-pub mod failing;
 pub mod paying;
 pub mod reusable;
 pub mod tickets;
@@ -23,14 +22,10 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use usher_engine::ports::{
-    Clock as _, DeliveryStore, Inbound, OutgoingMessage, Store, SystemClock, TicketWallet, Via, WebhookSender,
+    Clock as _, DeliveryStore, Inbound, OutgoingMessage, Store, TicketWallet, Via, WebhookSender,
 };
-use usher_engine::testing::{ManualClock, RecordingMessenger, SeededRandomness};
-use usher_engine::{
-    Engine, EngineOptions, EngineParts, EventPage, LightningBackend, PageRules, PaymentRules, SpendingRules, StreamId,
-    UnixMillis, VerificationRules,
-};
-use usher_protocol::bolt11::Network;
+use usher_engine::testing::{ManualClock, RecordingMessenger, SeededRandomness, in_time};
+use usher_engine::{Engine, EngineOptions, EngineParts, Event, EventPage, LightningBackend, StreamId, UnixMillis};
 use usher_protocol::message::{AuthResponse, AuthStatus, KeyHandshake, WalletMessage};
 use usher_protocol::{EventId, Keys, SecretKey};
 use usher_store::SqliteStore;
@@ -54,26 +49,7 @@ pub fn user(n: u8) -> Keys {
 }
 
 pub fn options() -> EngineOptions {
-    EngineOptions {
-        main_key: user(200).public_key(),
-        subkey: None,
-        subkey_proof: None,
-        url_scheme: "nostr+walletconnect".to_owned(),
-        handshake_ttl: Duration::from_secs(600),
-        challenge_ttl: Duration::from_secs(300),
-        max_open_streams: 1000,
-        retention: Duration::from_secs(30 * 24 * 3600),
-        ticket_send_ttl: Duration::from_secs(168 * 3600),
-        payments: PaymentRules {
-            network: Network::Regtest,
-            max_amount: 100_000_000_000,
-            retry_after: vec![Duration::from_secs(24 * 3600), Duration::from_secs(72 * 3600)],
-            look_ups_per_second: 10,
-            spending: SpendingRules::default(),
-        },
-        verification: VerificationRules::default(),
-        pages: PageRules::default(),
-    }
+    usher_engine::testing::options(user(200).public_key())
 }
 
 pub fn open(dir: &Path) -> Arc<SqliteStore> {
@@ -191,19 +167,58 @@ impl Running {
 
     /// The page from `after` on as soon as there is something new, in real time.
     pub async fn page(&self, stream: StreamId, after: u64) -> EventPage {
-        let deadline = SystemClock.now().plus(Duration::from_secs(20));
-        loop {
-            let page = self.engine.events().read(stream, after, 1000).await.unwrap();
-            if !page.events.is_empty() || page.done {
-                return page;
+        let reading = async {
+            loop {
+                let page = self.engine.events().read(stream, after, 1000).await.unwrap();
+                if !page.events.is_empty() || page.done {
+                    return page;
+                }
+                tokio::time::sleep(Duration::from_millis(2)).await;
             }
-            assert!(SystemClock.now() < deadline, "no event came");
-            tokio::time::sleep(Duration::from_millis(2)).await;
+        };
+        in_time("an event", reading).await
+    }
+
+    /// All events of a stream, as soon as there are so many.
+    pub async fn events(&self, stream: StreamId, count: usize) -> Vec<Event> {
+        let reading = async {
+            loop {
+                let page = self.engine.events().read(stream, 0, 1000).await.unwrap();
+                if page.events.len() >= count {
+                    return page.events;
+                }
+                tokio::time::sleep(Duration::from_millis(2)).await;
+            }
+        };
+        in_time("events", reading).await
+    }
+
+    /// Waits in real time until it holds, while the clock advances by `step` now and then.
+    pub async fn until(&self, step: Duration, what: &str, holds: impl AsyncFn() -> bool) {
+        let waiting = async {
+            while !holds().await {
+                tokio::time::sleep(Duration::from_millis(3)).await;
+            }
+        };
+        in_time(what, self.passing(step, waiting)).await;
+    }
+
+    /// What this gives, while the clock advances by `step` now and then.
+    pub async fn passing<T>(&self, step: Duration, awaited: impl Future<Output = T>) -> T {
+        let passing = async {
+            loop {
+                tokio::time::sleep(Duration::from_millis(3)).await;
+                self.clock.turn(step);
+            }
+        };
+        tokio::select! {
+            found = awaited => found,
+            () = passing => unreachable!(),
         }
     }
 
     pub async fn next_message(&mut self) -> (OutgoingMessage, Vec<EventId>) {
-        tokio::time::timeout(Duration::from_secs(20), self.messages.recv()).await.expect("no message came").unwrap()
+        in_time("a message", self.messages.recv()).await.unwrap()
     }
 }
 
@@ -229,6 +244,10 @@ pub fn approval(challenge: &str) -> WalletMessage {
     })
 }
 
+pub fn data_of(event: &Event) -> serde_json::Value {
+    serde_json::from_str(&event.data).unwrap()
+}
+
 pub fn data(page: &EventPage, n: usize) -> serde_json::Value {
-    serde_json::from_str(&page.events[n].data).unwrap()
+    data_of(&page.events[n])
 }
