@@ -1,4 +1,5 @@
-//! Programs of others that tests drive, and [how often](soak) tests repeat what they repeat.
+//! Programs of others that tests drive, [how often](soak) tests repeat what they repeat, and a [server](TcpServer) that does
+//! with each connection what a test says.
 //!
 //! | module | is | installed by `scripts/test` |
 //! | --- | --- | --- |
@@ -24,6 +25,7 @@ mod oidc_provider;
 mod relying_party;
 mod remote_signer;
 pub mod soak;
+mod tcp_server;
 
 use std::path::PathBuf;
 
@@ -31,6 +33,7 @@ pub use chromium::Browser;
 pub use oidc_provider::OidcProvider;
 pub use relying_party::{Library, RelyingParty};
 pub use remote_signer::NdkSigner;
+pub use tcp_server::{TcpServer, self_signed, trusting};
 
 /// What `scripts/test` has installed under this name.
 fn installed(name: &str) -> PathBuf {

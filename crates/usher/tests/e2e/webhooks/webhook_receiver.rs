@@ -2,16 +2,16 @@
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
 use serde_json::Value;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::{TcpListener, TcpStream};
-use tokio::task::JoinSet;
-use tokio::time::Instant;
+use tokio::net::TcpStream;
+use tokio::sync::Notify;
+use tokio::time::{Instant, timeout};
+use usher_test_tools::TcpServer;
 
 use crate::harness::LONG;
 
@@ -75,14 +75,15 @@ type Rule = dyn Fn(&Post, usize) -> Reply + Send + Sync;
 
 struct Shared {
     posts: Mutex<Vec<Post>>,
+    /// Notified of every change of the posts.
+    posted: Notify,
     rule: Box<Rule>,
 }
 
 /// The app; dropping it closes everything.
 pub(super) struct App {
-    address: SocketAddr,
+    server: TcpServer,
     shared: Arc<Shared>,
-    _tasks: JoinSet<()>,
 }
 
 impl App {
@@ -93,29 +94,21 @@ impl App {
 
     /// Listens on this port.
     pub(super) async fn start_at(port: u16, rule: impl Fn(&Post, usize) -> Reply + Send + Sync + 'static) -> Self {
-        let listener = TcpListener::bind(("127.0.0.1", port)).await.expect("a port");
-        let address = listener.local_addr().unwrap();
-        let shared = Arc::new(Shared { posts: Mutex::default(), rule: Box::new(rule) });
-        let mut tasks = JoinSet::new();
-        let accepting = Arc::clone(&shared);
-        tasks.spawn(async move {
-            let mut connections = JoinSet::new();
-            loop {
-                let (socket, _) = listener.accept().await.expect("a connection");
+        let shared = Arc::new(Shared { posts: Mutex::default(), posted: Notify::new(), rule: Box::new(rule) });
+        let serving = Arc::clone(&shared);
+        let server = TcpServer::start_at(("127.0.0.1", port), move |socket| {
+            let shared = Arc::clone(&serving);
+            async move {
                 let _ = socket.set_nodelay(true);
-                let shared = Arc::clone(&accepting);
-                connections.spawn(async move {
-                    // An error is the service's end: it was killed, or had enough.
-                    let _ = shared.converse(socket).await;
-                });
-                while connections.try_join_next().is_some() {}
+                // An error is the service's end: it was killed, or had enough.
+                let _ = shared.converse(socket).await;
             }
         });
-        Self { address, shared, _tasks: tasks }
+        Self { server: server.await, shared }
     }
 
     pub(super) fn url(&self) -> String {
-        format!("http://{}/hook", self.address)
+        format!("http://{}/hook", self.server.address())
     }
 
     pub(super) fn posts(&self) -> Vec<Post> {
@@ -148,11 +141,16 @@ impl App {
 
     /// Waits until this is so.
     pub(super) async fn until(&self, what: &str, so: impl Fn(&Self) -> bool) {
-        let deadline = Instant::now() + 2 * LONG;
-        while !so(self) {
-            assert!(Instant::now() < deadline, "waited in vain for {what}");
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
+        let waiting = async {
+            loop {
+                let posted = self.shared.posted.notified();
+                if so(self) {
+                    return;
+                }
+                posted.await;
+            }
+        };
+        timeout(2 * LONG, waiting).await.unwrap_or_else(|_| panic!("waited in vain for {what}"));
     }
 
     /// Whatever was repeated, and however the service ended in between: within a stream each post is of the event before
@@ -188,6 +186,7 @@ impl Shared {
                 posts.push(Post { accepted: reply.accepts() && !matches!(reply, Reply::Slow(_)), ..post.clone() });
                 reply
             };
+            self.posted.notify_waiters();
             match reply {
                 Reply::Ok => answer(&mut socket, 200, "").await?,
                 Reply::Slow(pause) => {
@@ -196,6 +195,7 @@ impl Shared {
                     let mut posts = self.posts.lock();
                     let this = posts.iter_mut().rev().find(|one| one.body == post.body && one.at == post.at);
                     this.expect("it was kept").accepted = true;
+                    self.posted.notify_waiters();
                 }
                 Reply::Status(status, headers) => answer(&mut socket, status, headers).await?,
                 Reply::Close => return Ok(()),

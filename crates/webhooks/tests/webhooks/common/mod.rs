@@ -5,18 +5,17 @@
 use std::collections::HashMap;
 use std::future::Future;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use secrecy::SecretString;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpStream;
 use tokio::sync::mpsc;
-use tokio::task::{JoinHandle, JoinSet};
 use url::Url;
 use usher_engine::event::{Event, EventType};
 use usher_engine::ports::{Posted, WebhookSender as _};
 use usher_engine::{StreamId, UnixMillis};
+use usher_test_tools::TcpServer;
 use usher_webhooks::{HttpWebhookSender, WebhookOptions};
 
 /// Longer than anything here takes, also on a loaded machine.
@@ -34,11 +33,10 @@ pub struct Request {
     pub body: Vec<u8>,
 }
 
-/// A server for as long as it lives.
+/// An endpoint for as long as it lives.
 pub struct Server {
     pub url: Url,
-    connections: Arc<AtomicUsize>,
-    task: JoinHandle<()>,
+    server: TcpServer,
 }
 
 impl Server {
@@ -48,19 +46,9 @@ impl Server {
         F: Fn(TcpStream) -> Fut + Send + 'static,
         Fut: Future<Output = ()> + Send + 'static,
     {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let url = Url::parse(&format!("http://{}/hook", listener.local_addr().unwrap())).unwrap();
-        let connections = Arc::new(AtomicUsize::new(0));
-        let counter = Arc::clone(&connections);
-        let task = tokio::spawn(async move {
-            let mut running = JoinSet::new();
-            loop {
-                let (stream, _) = listener.accept().await.unwrap();
-                counter.fetch_add(1, Ordering::SeqCst);
-                running.spawn(behave(stream));
-            }
-        });
-        Self { url, connections, task }
+        let server = TcpServer::start(behave).await;
+        let url = Url::parse(&format!("http://{}/hook", server.address())).unwrap();
+        Self { url, server }
     }
 
     /// Answers every request with these bytes, on the same connection, and passes the requests on.
@@ -93,13 +81,7 @@ impl Server {
 
     /// Connections made so far.
     pub fn connections(&self) -> usize {
-        self.connections.load(Ordering::SeqCst)
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        self.task.abort();
+        self.server.connections()
     }
 }
 
