@@ -1,10 +1,13 @@
 //! Fakes of the ports, one of each, for tests of every crate: a clock turned by hand, seeded randomness, a messenger that
-//! records its messages, a store in memory and one with faults, an app behind the webhook.
+//! records its messages, a store in memory and one with faults, an app behind the webhook, a Lightning backend and a ticket
+//! wallet.
 
 // Tests, compiled as a library so that other crates can use them.
-#![allow(clippy::panic)]
+#![allow(clippy::panic, clippy::unwrap_used)]
 
 mod fake_app;
+mod fake_lightning;
+mod fake_ticket_wallet;
 mod faulty_store;
 mod intercepted_store;
 pub mod lightning_conformance;
@@ -19,9 +22,11 @@ use rand::{RngCore as _, SeedableRng as _};
 use sha2::{Digest as _, Sha256};
 use tokio::sync::{mpsc, watch};
 use usher_protocol::bolt11::Network;
-use usher_protocol::{EventId, PublicKey};
+use usher_protocol::{EventId, Keys, PublicKey, SecretKey};
 
 pub use self::fake_app::{FakeApp, Post, Reply};
+pub use self::fake_lightning::{FakeLightning, invoice, invoice_on, preimage};
+pub use self::fake_ticket_wallet::{FakeTicketWallet, MINT, OTHER_MINT, token};
 pub use self::faulty_store::{COMMITS, CREATIONS, FaultyStore, Methods, StoreFaults};
 pub use self::intercepted_store::{InterceptedStore, Interceptor, Run, StoreCall};
 pub use self::memory_store::MemoryStore;
@@ -29,6 +34,11 @@ use crate::ports::{
     Clock, Commit, Messenger, OperationKind, OutboxChange, OutgoingMessage, Randomness, Revision, State,
 };
 use crate::{EngineOptions, PageRules, PaymentRules, SpendingRules, StreamId, UnixMillis, VerificationRules};
+
+/// The user, or service, with this number, which is not 0.
+pub fn user(n: u8) -> Keys {
+    Keys::new(SecretKey::from_slice(&[n; 32]).unwrap())
+}
 
 /// Options that suit most tests, of a service with this key.
 pub fn options(main_key: PublicKey) -> EngineOptions {

@@ -1,18 +1,13 @@
-//! For the unit tests of parts: a scripted Lightning backend, and the parts around the part under test. The engine as a
-//! whole is tested on a real store (`tests/`).
+//! For the unit tests of parts: the parts around the part under test. The engine as a whole is tested on a real store
+//! (`tests/`).
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use async_trait::async_trait;
-use parking_lot::Mutex;
-use tokio::sync::{Semaphore, mpsc};
+use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use usher_protocol::PublicKey;
-use usher_protocol::bolt11::Invoice;
-use usher_protocol::message::PaymentHash;
 
 use super::core::Core;
 use super::damaged_rows::Damage;
@@ -22,11 +17,8 @@ use super::inputs::{Inputs, Job};
 use super::tasks::Tasks;
 use super::timers::Timers;
 use crate::operations::Input;
-use crate::ports::{
-    Clock, InvoiceStatus, Lightning, LightningError, LightningInfo, LightningStatus, OpenOperation, OperationKind,
-    OutgoingStatus, PaidInvoice, SignedPayment, Store, WantedInvoice,
-};
-use crate::testing::{FaultyStore, ManualClock, MemoryStore, SeededRandomness};
+use crate::ports::{Clock, OpenOperation, OperationKind, Store};
+use crate::testing::{FakeLightning, FaultyStore, ManualClock, MemoryStore, SeededRandomness};
 use crate::{StreamId, UnixMillis};
 
 pub(crate) const NOW: UnixMillis = UnixMillis(1_800_000_000_000);
@@ -92,6 +84,13 @@ impl Around {
         }
     }
 
+    /// A Lightning backend.
+    pub(crate) fn lightning(&self) -> Arc<FakeLightning> {
+        let backend = Arc::new(FakeLightning::default());
+        backend.begin(self.clock.clone());
+        backend
+    }
+
     /// An operation is open.
     pub(crate) fn open(&self, id: StreamId) {
         let operation = OpenOperation {
@@ -144,81 +143,4 @@ pub(crate) async fn within<T>(what: &str, mut look: impl FnMut() -> Option<T>) -
         tokio::time::sleep(Duration::from_millis(2)).await;
     }
     panic!("never: {what}");
-}
-
-/// A scripted Lightning backend.
-pub(crate) struct ScriptedBackend {
-    calls: Mutex<Vec<&'static str>>,
-    pub(crate) status: Mutex<InvoiceStatus>,
-    pub(crate) panics: AtomicBool,
-    /// A permit for each request that may return.
-    pub(crate) gate: Semaphore,
-}
-
-impl ScriptedBackend {
-    /// One that responds at once.
-    pub(crate) fn new() -> Arc<Self> {
-        Arc::new(Self {
-            calls: Mutex::default(),
-            status: Mutex::new(InvoiceStatus::Open),
-            panics: AtomicBool::new(false),
-            gate: Semaphore::new(1_000_000),
-        })
-    }
-
-    /// One whose requests return when the gate lets them.
-    pub(crate) fn gated() -> Arc<Self> {
-        Arc::new(Self { gate: Semaphore::new(0), ..Arc::into_inner(Self::new()).unwrap() })
-    }
-
-    /// How many requests of this kind were made.
-    pub(crate) fn made(&self, kind: &str) -> usize {
-        self.calls.lock().iter().filter(|call| **call == kind).count()
-    }
-
-    async fn respond(&self, call: &'static str) {
-        self.calls.lock().push(call);
-        self.gate.acquire().await.unwrap().forget();
-        assert!(!self.panics.load(Ordering::SeqCst), "on purpose");
-    }
-}
-
-#[async_trait]
-impl Lightning for ScriptedBackend {
-    async fn make_invoice(&self, _: &WantedInvoice) -> Result<Invoice, LightningError> {
-        self.respond("make_invoice").await;
-        Err(LightningError::NotSent)
-    }
-
-    async fn look_up_invoice(&self, _: PaymentHash) -> Result<InvoiceStatus, LightningError> {
-        self.respond("look_up_invoice").await;
-        Ok(self.status.lock().clone())
-    }
-
-    async fn prepare_payment(&self, _: &Invoice, until: u64) -> Result<SignedPayment, LightningError> {
-        self.respond("prepare_payment").await;
-        Ok(SignedPayment { request: "signed".to_owned(), until })
-    }
-
-    async fn pay(&self, _: &Invoice, _: &SignedPayment, _: bool) -> Result<PaidInvoice, LightningError> {
-        self.respond("pay").await;
-        Err(LightningError::Unknown("no reply".to_owned()))
-    }
-
-    async fn look_up_payment(
-        &self,
-        _: PaymentHash,
-        _: Option<&SignedPayment>,
-    ) -> Result<OutgoingStatus, LightningError> {
-        self.respond("look_up_payment").await;
-        Ok(OutgoingStatus::Pending)
-    }
-
-    async fn info(&self) -> Result<LightningInfo, LightningError> {
-        Err(LightningError::NotSent)
-    }
-
-    fn status(&self) -> LightningStatus {
-        LightningStatus { connected: true, sends_notifications: true }
-    }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use common::{NOW, Running, approval, challenge, data, handshake, open, options, token, user};
 use usher_engine::ports::{Inbound, Store, Via};
-use usher_engine::testing::{COMMITS, FaultyStore};
+use usher_engine::testing::COMMITS;
 use usher_engine::{AuthenticateKey, EngineOptions, EventsError, KeyHandshakeRequest, StartError, StreamId};
 use usher_protocol::message::WalletMessage;
 use usher_protocol::subkey::{Metadata, Permission, Permissions, SubkeyProof, derive_secret};
@@ -22,8 +22,7 @@ fn ask(n: u8) -> AuthenticateKey {
 
 #[tokio::test]
 async fn handshake_and_authentication_end_to_end() {
-    let dir = tempfile::tempdir().unwrap();
-    let mut usher = Running::start(open(dir.path())).await;
+    let mut usher = Running::new().await;
     let started = usher.engine.handshakes().start(KeyHandshakeRequest::default(), None).await.unwrap();
     assert!(started.url.starts_with("nostr+walletconnect://npub1"), "{}", started.url);
     let page = usher.engine.events().read(started.stream_id, 0, 1000).await.unwrap();
@@ -116,8 +115,7 @@ async fn requests_that_expired_during_downtime_time_out_at_start() {
 
 #[tokio::test]
 async fn unanswered_requests_are_resent_with_backoff_until_they_expire() {
-    let dir = tempfile::tempdir().unwrap();
-    let mut usher = Running::start(open(dir.path())).await;
+    let mut usher = Running::new().await;
     let stream = usher.engine.logins().authenticate(ask(1), None).await.unwrap();
     let (first, _) = usher.next_message().await;
     // Each comes up to a twentieth of its interval sooner or later. The clock stands still until the message arrives,
@@ -145,8 +143,7 @@ async fn unanswered_requests_are_resent_with_backoff_until_they_expire() {
 #[tokio::test]
 async fn corrected_fast_clock_does_not_delay_resending() {
     const AHEAD: Duration = Duration::from_secs(3 * 3600);
-    let dir = tempfile::tempdir().unwrap();
-    let mut usher = Running::start(open(dir.path())).await;
+    let mut usher = Running::new().await;
     usher.clock.turn(AHEAD);
     usher.engine.logins().authenticate(ask(1), None).await.unwrap();
     let first = usher.next_message().await.0;
@@ -167,8 +164,7 @@ async fn corrected_fast_clock_does_not_delay_resending() {
 
 #[tokio::test]
 async fn reply_stops_resending() {
-    let dir = tempfile::tempdir().unwrap();
-    let mut usher = Running::start(open(dir.path())).await;
+    let mut usher = Running::new().await;
     let stream = usher.engine.logins().authenticate(ask(1), None).await.unwrap();
     let (message, _) = usher.next_message().await;
     usher.receive(1, &user(1), approval(&challenge(&message))).await;
@@ -202,8 +198,7 @@ async fn nostr_event_is_handled_once_even_after_a_restart() {
 
 #[tokio::test]
 async fn concurrent_requests_with_one_static_token_open_one_stream() {
-    let dir = tempfile::tempdir().unwrap();
-    let usher = Running::start(open(dir.path())).await;
+    let usher = Running::new().await;
     let calls: Vec<_> = (0..50)
         .map(|_| {
             let engine = usher.engine.clone();
@@ -225,8 +220,7 @@ async fn concurrent_requests_with_one_static_token_open_one_stream() {
 
 #[tokio::test]
 async fn static_tokens_are_checked() {
-    let dir = tempfile::tempdir().unwrap();
-    let usher = Running::start(open(dir.path())).await;
+    let usher = Running::new().await;
     for bad in ["", " ", "a b", "é", "a\n", &"x".repeat(129)] {
         let refused = usher.engine.handshakes().start(reusable(bad), None).await.unwrap_err();
         assert!(matches!(refused, StartError::Invalid(fields) if fields[0].pointer == "/static_token"), "{bad:?}");
@@ -240,8 +234,7 @@ async fn static_tokens_are_checked() {
 
 #[tokio::test]
 async fn long_poll_wakes_on_an_event_and_leaves_nothing_behind() {
-    let dir = tempfile::tempdir().unwrap();
-    let usher = Running::start(open(dir.path())).await;
+    let usher = Running::new().await;
     let door = usher.engine.handshakes().start(reusable("door"), None).await.unwrap().stream_id;
     let polls: Vec<_> = (0..20)
         .map(|_| {
@@ -269,8 +262,7 @@ async fn long_poll_wakes_on_an_event_and_leaves_nothing_behind() {
 
 #[tokio::test]
 async fn pages_are_bounded_and_only_the_last_is_done() {
-    let dir = tempfile::tempdir().unwrap();
-    let usher = Running::start(open(dir.path())).await;
+    let usher = Running::new().await;
     let door = usher.engine.handshakes().start(reusable("door"), None).await.unwrap().stream_id;
     for n in 1..=5 {
         usher.receive(n, &user(n), handshake("door", &[])).await;
@@ -291,8 +283,7 @@ async fn pages_are_bounded_and_only_the_last_is_done() {
 
 #[tokio::test]
 async fn device_that_cannot_decrypt_gets_its_own_copy() {
-    let dir = tempfile::tempdir().unwrap();
-    let mut usher = Running::start(open(dir.path())).await;
+    let mut usher = Running::new().await;
     let metadata = Metadata {
         name: "phone".to_owned(),
         nonce: [1; 32],
@@ -331,8 +322,7 @@ async fn open_streams_are_limited_and_finished_ones_make_room() {
 
 #[tokio::test]
 async fn finished_streams_are_removed_after_retention_and_open_ones_stay() {
-    let dir = tempfile::tempdir().unwrap();
-    let usher = Running::start(open(dir.path())).await;
+    let usher = Running::new().await;
     let done = usher.engine.handshakes().start(KeyHandshakeRequest::default(), None).await.unwrap();
     let door = usher.engine.handshakes().start(reusable("door"), None).await.unwrap();
     usher.receive(1, &user(1), handshake(&token(&done.url), &[])).await;
@@ -353,10 +343,7 @@ async fn finished_streams_are_removed_after_retention_and_open_ones_stay() {
 
 #[tokio::test]
 async fn long_store_outage_loses_no_reply_and_no_timeout() {
-    let dir = tempfile::tempdir().unwrap();
-    let sqlite = open(dir.path());
-    let store = FaultyStore::on(sqlite.clone());
-    let usher = Running::start_with(store.clone(), sqlite, None, options(), NOW, 1).await;
+    let (usher, store) = Running::faulty().await;
     let scanned = usher.engine.handshakes().start(KeyHandshakeRequest::default(), None).await.unwrap();
     let forgotten = usher.engine.logins().authenticate(ask(1), None).await.unwrap();
     store.fail(COMMITS, usize::MAX);
@@ -422,10 +409,7 @@ async fn scan_flood_delays_nobody_and_reports_each_user_once() {
 
 #[tokio::test]
 async fn short_store_outage_loses_no_reply() {
-    let dir = tempfile::tempdir().unwrap();
-    let sqlite = open(dir.path());
-    let store = FaultyStore::on(sqlite.clone());
-    let usher = Running::start_with(store.clone(), sqlite, None, options(), NOW, 1).await;
+    let (usher, store) = Running::faulty().await;
     store.fail(COMMITS, 1);
     assert!(matches!(usher.engine.logins().authenticate(ask(1), None).await, Err(StartError::Store(_))));
     let started = usher.engine.handshakes().start(KeyHandshakeRequest::default(), None).await.unwrap();

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use common::paying::{next_message, pass, payment, statuses, subscribe, until};
-use common::{FakeWallet, NOW, Running, handshake, open, options, user};
+use common::{FakeLightning, NOW, Running, handshake, open, options, user};
 use usher_engine::testing::{FakeApp, Reply};
 use usher_engine::{AuthenticateKey, KeyHandshakeRequest, StreamId};
 
@@ -35,7 +35,7 @@ async fn has_events(usher: &Running, stream: StreamId) -> bool {
 #[tokio::test]
 async fn clock_set_back_does_not_delay_invoice_look_ups() {
     let dir = tempfile::tempdir().unwrap();
-    let wallet = Arc::new(FakeWallet::default());
+    let wallet = Arc::new(FakeLightning::default());
     wallet.tells(true);
     let mut usher = Running::start_paying(open(dir.path()), &wallet, options(), NOW, 1).await;
     let stream = usher.engine.payments().request(payment(None, 3_000), None).await.unwrap();
@@ -50,8 +50,7 @@ async fn clock_set_back_does_not_delay_invoice_look_ups() {
 
 #[tokio::test]
 async fn clock_set_back_does_not_delay_repetition_or_expiry() {
-    let dir = tempfile::tempdir().unwrap();
-    let mut usher = Running::start(open(dir.path())).await;
+    let mut usher = Running::new().await;
     let stream = usher.engine.logins().authenticate(authenticate(), None).await.unwrap();
     usher.next_message().await;
     pass(&usher, 1).await;
@@ -85,7 +84,7 @@ async fn clock_set_back_does_not_delay_webhooks() {
 #[tokio::test]
 async fn clock_set_back_does_not_delay_retries_of_invoice_creation() {
     let dir = tempfile::tempdir().unwrap();
-    let wallet = Arc::new(FakeWallet::default());
+    let wallet = Arc::new(FakeLightning::default());
     wallet.hang(true);
     let mut usher = Running::start_paying(open(dir.path()), &wallet, options(), NOW, 1).await;
     let stream = usher.engine.payments().request(payment(None, 3_000), None).await.unwrap();
@@ -122,9 +121,7 @@ async fn clock_set_back_during_downtime_delays_nothing() {
 
 #[tokio::test]
 async fn times_set_by_the_right_clock_survive_a_correction() {
-    let dir = tempfile::tempdir().unwrap();
-    let wallet = Arc::new(FakeWallet::default());
-    let mut usher = Running::start_paying(open(dir.path()), &wallet, options(), NOW, 1).await;
+    let (mut usher, _) = Running::paying().await;
     let stream = usher.engine.payments().request(payment(None, 20_000), None).await.unwrap();
     next_message(&mut usher, "invoice", &[]).await;
     usher.clock.turn_forward(HOURS);
@@ -139,8 +136,7 @@ async fn times_set_by_the_right_clock_survive_a_correction() {
 
 #[tokio::test]
 async fn clock_set_forward_ends_and_repeats_nothing_early() {
-    let dir = tempfile::tempdir().unwrap();
-    let mut usher = Running::start(open(dir.path())).await;
+    let mut usher = Running::new().await;
     let stream = usher.engine.logins().authenticate(authenticate(), None).await.unwrap();
     usher.next_message().await;
     usher.clock.turn_forward(HOURS);
@@ -155,7 +151,7 @@ async fn clock_set_forward_ends_and_repeats_nothing_early() {
 #[tokio::test]
 async fn clock_a_month_ahead_charges_nothing_until_it_is_corrected() {
     let dir = tempfile::tempdir().unwrap();
-    let wallet = Arc::new(FakeWallet::default());
+    let wallet = Arc::new(FakeLightning::default());
     let mut usher = Running::start_paying(open(dir.path()), &wallet, options(), NOW, 1).await;
     subscribe(&mut usher, true, NOW.secs() + 7_200).await;
     // While it runs, and at a start.
@@ -182,7 +178,7 @@ async fn clock_a_month_ahead_charges_nothing_until_it_is_corrected() {
 #[tokio::test]
 async fn charges_wait_ten_minutes_after_a_month_off_and_nothing_else_waits() {
     let dir = tempfile::tempdir().unwrap();
-    let wallet = Arc::new(FakeWallet::default());
+    let wallet = Arc::new(FakeLightning::default());
     let mut usher = Running::start_paying(open(dir.path()), &wallet, options(), NOW, 1).await;
     subscribe(&mut usher, true, NOW.secs() + 7_200).await;
     let asked = usher.engine.logins().authenticate(authenticate(), None).await.unwrap();

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use common::paying::{announced, next_message, pass, payment, request_subscription, statuses, subscribe, until};
-use common::{FakeWallet, NOW, Running, open, user};
+use common::{FakeLightning, NOW, Running, open, user};
 use usher_engine::StartError;
 use usher_engine::operations::SubscriptionState;
 use usher_engine::testing::{CREATIONS, FaultyStore};
@@ -33,10 +33,10 @@ async fn charge_is_not_requested_if_its_subscription_closes_in_the_gap() {
 }
 
 /// The engine with a subscription `s` that falls due in 100 seconds.
-async fn about_to_charge(dir: &std::path::Path) -> (Running, Arc<FaultyStore<SqliteStore>>, Arc<FakeWallet>) {
+async fn about_to_charge(dir: &std::path::Path) -> (Running, Arc<FaultyStore<SqliteStore>>, Arc<FakeLightning>) {
     let sqlite = open(dir);
     let store = FaultyStore::on(sqlite.clone());
-    let wallet = Arc::new(FakeWallet::default());
+    let wallet = Arc::new(FakeLightning::default());
     let mut usher = Running::start_paying_on(store.clone(), sqlite, &wallet).await;
     subscribe(&mut usher, true, NOW.secs() + 100).await;
     while usher.messages.try_recv().is_ok() {}
@@ -54,11 +54,7 @@ async fn state(usher: &Running, id: &str) -> Option<SubscriptionState> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn subscription_can_be_read_and_closed_in_the_gap() {
-    let dir = tempfile::tempdir().unwrap();
-    let sqlite = open(dir.path());
-    let store = FaultyStore::on(sqlite.clone());
-    let wallet = Arc::new(FakeWallet::default());
-    let mut usher = Running::start_paying_on(store.clone(), sqlite, &wallet).await;
+    let (mut usher, store, wallet) = Running::faulty_paying().await;
     let (stream, agrees) = request_subscription(&mut usher, "s", true, NOW.secs()).await;
     store.hold_results(CREATIONS);
     usher.receive(1, &user(1), agrees).await;
@@ -85,7 +81,7 @@ async fn close_before_or_with_the_agreement_is_not_lost() {
         let dir = tempfile::tempdir().unwrap();
         let sqlite = open(dir.path());
         let store = FaultyStore::on(sqlite.clone());
-        let wallet = Arc::new(FakeWallet::default());
+        let wallet = Arc::new(FakeLightning::default());
         let mut usher = Running::start_paying_on(store.clone(), sqlite.clone(), &wallet).await;
         let (stream, agrees) = request_subscription(&mut usher, "s", true, NOW.secs() + 30).await;
         // Nobody else can close it.
@@ -124,11 +120,7 @@ async fn close_before_or_with_the_agreement_is_not_lost() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn payment_started_while_its_subscription_closes_is_refused_or_withdrawn() {
-    let dir = tempfile::tempdir().unwrap();
-    let sqlite = open(dir.path());
-    let store = FaultyStore::on(sqlite.clone());
-    let wallet = Arc::new(FakeWallet::default());
-    let mut usher = Running::start_paying_on(store.clone(), sqlite, &wallet).await;
+    let (mut usher, store, _) = Running::faulty_paying().await;
     subscribe(&mut usher, false, NOW.secs()).await;
     while usher.messages.try_recv().is_ok() {}
     // It is committed; the caller and the engine do not know yet.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use common::paying::{next_message, pass, payment, statuses, subscribe, until};
-use common::{FakeWallet, NOW, Running, approval, challenge, handshake, open, options, user};
+use common::{FakeLightning, NOW, Running, approval, challenge, handshake, open, options, user};
 use rusqlite::{Connection, ToSql};
 use usher_engine::operations::LoginState;
 use usher_engine::ports::{DeliveryStatus, Table};
@@ -43,7 +43,7 @@ async fn door(usher: &Running, token: &str) -> StreamId {
 #[tokio::test]
 async fn payment_is_reported_although_its_subscription_is_damaged() {
     let dir = tempfile::tempdir().unwrap();
-    let wallet = Arc::new(FakeWallet::default());
+    let wallet = Arc::new(FakeLightning::default());
     let mut usher = Running::start_paying(open(dir.path()), &wallet, options(), NOW, 1).await;
     subscribe(&mut usher, false, NOW.secs() + 3_600).await;
     let stream = usher.engine.payments().request(payment(Some("s"), 3_000), None).await.unwrap();
@@ -92,7 +92,7 @@ async fn damaged_operation_is_set_aside_at_start_and_others_continue() {
 #[tokio::test]
 async fn money_for_a_damaged_payment_is_reported_after_repair() {
     let dir = tempfile::tempdir().unwrap();
-    let wallet = Arc::new(FakeWallet::default());
+    let wallet = Arc::new(FakeLightning::default());
     let mut usher = Running::start_paying(open(dir.path()), &wallet, options(), NOW, 1).await;
     let stream = usher.engine.payments().request(payment(None, 3_000), None).await.unwrap();
     next_message(&mut usher, "invoice", &[]).await;

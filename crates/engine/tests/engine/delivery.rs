@@ -301,8 +301,7 @@ async fn response_is_stored_with_the_operation_it_started() {
 
 #[tokio::test]
 async fn response_that_started_nothing_is_stored_too() {
-    let dir = tempfile::tempdir().unwrap();
-    let usher = Running::start(open(dir.path())).await;
+    let usher = Running::new().await;
     let stream = door(&usher, "door").await;
     let same = usher.engine.handshakes().start(reusable("door"), Some(once(1))).await.unwrap();
     assert_eq!(same.stream_id, stream);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use common::paying::{DAY, bill, next_message, pass, payment, request_id, says, statuses, subscribe, until};
-use common::{FakeWallet, NOW, Running, data, open, options, user};
+use common::{FakeLightning, NOW, Running, data, open, options, user};
 use serde_json::Value;
 use usher_engine::ports::{Clock as _, LightningNotification};
 use usher_engine::testing::PATIENCE;
@@ -17,7 +17,7 @@ use usher_protocol::message::PaymentStatus;
 async fn many_open_invoices_cause_at_most_ten_look_ups_per_second() {
     const OPEN: usize = 3_000;
     let dir = tempfile::tempdir().unwrap();
-    let wallet = Arc::new(FakeWallet::default());
+    let wallet = Arc::new(FakeLightning::default());
     // So the first 600 are all due a minute after they were made, which is the same instant here.
     wallet.tells(true);
     let options = EngineOptions { max_open_streams: 100_000, ..options() };
@@ -53,7 +53,7 @@ async fn expired_invoices_do_not_delay_look_ups_of_open_ones() {
     const OVER: usize = 400;
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
-    let wallet = Arc::new(FakeWallet::default());
+    let wallet = Arc::new(FakeLightning::default());
     let mut usher = Running::start_paying(store.clone(), &wallet, options(), NOW, 1).await;
     let mut over = Vec::new();
     for _ in 0..OVER {
@@ -85,9 +85,7 @@ async fn expired_invoices_do_not_delay_look_ups_of_open_ones() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn corrected_fast_clock_does_not_delay_look_ups() {
     const AHEAD: Duration = Duration::from_secs(3 * 3600);
-    let dir = tempfile::tempdir().unwrap();
-    let wallet = Arc::new(FakeWallet::default());
-    let usher = Running::start_paying(open(dir.path()), &wallet, options(), NOW, 1).await;
+    let (usher, wallet) = Running::paying().await;
     usher.engine.payments().request(payment(None, 80_000), None).await.unwrap();
     until("the invoice is made", || usher.engine.watched_invoices() == 1).await;
     usher.clock.turn(AHEAD);
@@ -104,7 +102,7 @@ async fn corrected_fast_clock_does_not_delay_look_ups() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn all_invoices_are_looked_up_after_a_reconnection() {
     let dir = tempfile::tempdir().unwrap();
-    let wallet = Arc::new(FakeWallet::default());
+    let wallet = Arc::new(FakeLightning::default());
     wallet.tells(true);
     let usher = Running::start_paying(open(dir.path()), &wallet, options(), NOW, 1).await;
     let mut streams = Vec::new();
@@ -129,7 +127,7 @@ async fn all_invoices_are_looked_up_after_a_reconnection() {
 async fn restart_requests_the_invoice_again_and_shows_one() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
-    let wallet = Arc::new(FakeWallet::default());
+    let wallet = Arc::new(FakeLightning::default());
     wallet.hang(true);
     let usher = Running::start_paying(store.clone(), &wallet, options(), NOW, 1).await;
     let stream = usher.engine.payments().request(payment(None, 600), None).await.unwrap();
@@ -156,7 +154,7 @@ async fn restart_requests_the_invoice_again_and_shows_one() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn hanging_payments_do_not_delay_invoices() {
     let dir = tempfile::tempdir().unwrap();
-    let wallet = Arc::new(FakeWallet::default());
+    let wallet = Arc::new(FakeLightning::default());
     wallet.hang_pays(true);
     let mut usher = Running::start_paying(open(dir.path()), &wallet, options(), NOW, 1).await;
     for n in 0..100 {
@@ -172,7 +170,7 @@ async fn hanging_payments_do_not_delay_invoices() {
 async fn queued_payments_are_sent_in_time_or_not_at_all() {
     for (wait, waiting, status, outcome) in [(90, 8, "paid", None), (300, 0, "error", Some("not_paid"))] {
         let dir = tempfile::tempdir().unwrap();
-        let wallet = Arc::new(FakeWallet::default());
+        let wallet = Arc::new(FakeLightning::default());
         wallet.hang_pays(true);
         let usher = Running::start_paying(open(dir.path()), &wallet, options(), NOW, 1).await;
         let mut streams = Vec::new();
@@ -205,7 +203,7 @@ async fn payments_accepted_while_offline_are_sent_after_a_restart() {
     for round in 0..10 {
         let dir = tempfile::tempdir().unwrap();
         let store = open(dir.path());
-        let wallet = Arc::new(FakeWallet::default());
+        let wallet = Arc::new(FakeLightning::default());
         wallet.be_away(true);
         let usher = Running::start_paying(store.clone(), &wallet, options(), NOW, 1).await;
         let mut streams = Vec::new();
@@ -239,7 +237,7 @@ async fn payments_accepted_while_offline_are_sent_after_a_restart() {
 async fn restart_never_sends_a_payment_twice() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
-    let wallet = Arc::new(FakeWallet::default());
+    let wallet = Arc::new(FakeLightning::default());
     wallet.hang(true);
     let bill = bill(0);
     let usher = Running::start_paying(store.clone(), &wallet, options(), NOW, 1).await;
@@ -273,7 +271,7 @@ async fn restart_never_sends_a_payment_twice() {
 async fn ended_payments_free_their_slots_and_late_money_is_reported() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
-    let wallet = Arc::new(FakeWallet::default());
+    let wallet = Arc::new(FakeLightning::default());
     let options = EngineOptions { max_open_streams: 2, ..options() };
     let usher = Running::start_paying(store.clone(), &wallet, options.clone(), NOW, 1).await;
     let mut streams = Vec::new();
@@ -308,7 +306,7 @@ async fn ended_payments_free_their_slots_and_late_money_is_reported() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn ended_payments_in_memory_are_limited() {
     let dir = tempfile::tempdir().unwrap();
-    let wallet = Arc::new(FakeWallet::default());
+    let wallet = Arc::new(FakeLightning::default());
     let options = EngineOptions { max_open_streams: 2, ..options() };
     let usher = Running::start_paying(open(dir.path()), &wallet, options, NOW, 1).await;
     let mut ended = Vec::new();
@@ -343,7 +341,7 @@ async fn ended_payments_in_memory_are_limited() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn charge_waits_for_a_payment_slot_and_is_requested_once() {
     let dir = tempfile::tempdir().unwrap();
-    let wallet = Arc::new(FakeWallet::default());
+    let wallet = Arc::new(FakeLightning::default());
     let options = EngineOptions { max_open_streams: 2, ..options() };
     let mut usher = Running::start_paying(open(dir.path()), &wallet, options, NOW, 1).await;
     subscribe(&mut usher, true, NOW.secs() + 300).await;
@@ -382,7 +380,7 @@ async fn charge_waits_for_a_payment_slot_and_is_requested_once() {
 async fn late_money_is_reported_however_long_look_ups_failed() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
-    let wallet = Arc::new(FakeWallet::default());
+    let wallet = Arc::new(FakeLightning::default());
     let usher = Running::start_paying(store.clone(), &wallet, options(), NOW, 1).await;
     let mut streams = Vec::new();
     for n in 1..=2 {
@@ -410,7 +408,7 @@ async fn late_money_is_reported_however_long_look_ups_failed() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn silent_backend_delays_nobody_and_the_app_gets_an_error() {
     let dir = tempfile::tempdir().unwrap();
-    let wallet = Arc::new(FakeWallet::default());
+    let wallet = Arc::new(FakeLightning::default());
     wallet.hang(true);
     let options = EngineOptions { max_open_streams: 100_000, ..options() };
     let usher = Running::start_paying(open(dir.path()), &wallet, options, NOW, 1).await;

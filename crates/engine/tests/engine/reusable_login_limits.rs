@@ -67,8 +67,7 @@ async fn open_logins_are_bounded() {
 /// Logins that browsers begin on the page count as scans of the URL, with whatever the user has proven the key.
 #[tokio::test]
 async fn logins_on_the_page_are_limited() {
-    let dir = tempfile::tempdir().unwrap();
-    let mut usher = Running::start(open(dir.path())).await;
+    let mut usher = Running::new().await;
     let poster = poster(&usher).await;
     let prove = async |usher: &Running, n: u8| {
         let visit = visit(usher, &poster).await;
@@ -198,8 +197,7 @@ async fn rows_that_a_crash_leaves_of_unused_logins_are_removed() {
 /// Their events are those of the reusable login: an hour after its end a login leaves nothing behind.
 #[tokio::test]
 async fn rows_of_logins_that_have_ended_are_removed() {
-    let dir = tempfile::tempdir().unwrap();
-    let mut usher = Running::start(open(dir.path())).await;
+    let mut usher = Running::new().await;
     let poster = poster(&usher).await;
     let used = visit(&usher, &poster).await;
     let url = wallet_url(&usher, &used).await;
@@ -220,8 +218,7 @@ async fn rows_of_logins_that_have_ended_are_removed() {
 
 #[tokio::test]
 async fn browser_that_comes_again_gets_the_login_it_has() {
-    let dir = tempfile::tempdir().unwrap();
-    let mut usher = Running::start(open(dir.path())).await;
+    let mut usher = Running::new().await;
     let (poster, other) = (poster(&usher).await, usher.engine.logins().start(request("door"), None).await.unwrap());
     let first = visit(&usher, &poster).await;
     let (browser, time_left) = first.new_browser.clone().unwrap();

@@ -23,8 +23,7 @@ const MINUTE: Duration = Duration::from_secs(60);
 
 #[tokio::test]
 async fn users_interleave_and_each_has_an_outcome() {
-    let dir = tempfile::tempdir().unwrap();
-    let mut usher = Running::start(open(dir.path())).await;
+    let mut usher = Running::new().await;
     let poster = poster(&usher).await;
     assert_eq!(token(&poster.url), "poster");
     let first = scan(&mut usher, 1, 1).await;
@@ -69,8 +68,7 @@ async fn users_interleave_and_each_has_an_outcome() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn many_users_at_once_each_have_one_outcome() {
     const USERS: u8 = 120;
-    let dir = tempfile::tempdir().unwrap();
-    let mut usher = Running::start(open(dir.path())).await;
+    let mut usher = Running::new().await;
     let poster = poster(&usher).await;
     for n in 1..=USERS {
         usher.receive(n, &user(n), handshake("poster", &[])).await;
@@ -211,10 +209,7 @@ async fn nothing_is_lost_or_told_twice_when_the_service_dies_after_a_commit() {
 /// The store fails before the commit: everything is tried again.
 #[tokio::test]
 async fn failures_of_the_store_lose_nothing() {
-    let dir = tempfile::tempdir().unwrap();
-    let sqlite = open(dir.path());
-    let store = FaultyStore::on(sqlite.clone());
-    let mut usher = Running::start_with(store.clone(), sqlite, None, options(), NOW, 1).await;
+    let (mut usher, store) = Running::faulty().await;
     let login = poster(&usher).await;
     let clock = usher.clock.clone();
     let pauses = tokio::spawn(async move {
@@ -240,8 +235,7 @@ async fn until_over(usher: &Running, visit: &LoginVisit, is_left: bool) {
 
 #[tokio::test]
 async fn closed_login_ends_what_is_under_way_silently() {
-    let dir = tempfile::tempdir().unwrap();
-    let mut usher = Running::start(open(dir.path())).await;
+    let mut usher = Running::new().await;
     let old = poster(&usher).await;
     let asked = scan(&mut usher, 1, 1).await;
     let (idle, scanned) = (visit(&usher, &old).await, visit(&usher, &old).await);
@@ -321,10 +315,7 @@ async fn user_who_scans_again_has_the_outcome_of_the_last_scan() {
 /// The scan is committed, and the page's request comes before anybody has learned of it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn user_who_begins_twice_at_the_same_moment_has_one_outcome() {
-    let dir = tempfile::tempdir().unwrap();
-    let sqlite = open(dir.path());
-    let store = FaultyStore::on(sqlite.clone());
-    let usher = Running::start_with(store.clone(), sqlite, None, options(), NOW, 1).await;
+    let (usher, store) = Running::faulty().await;
     let poster = poster(&usher).await;
     let seen = visit(&usher, &poster).await;
     let proof = sign(&usher, &seen, 1).await;
@@ -346,10 +337,7 @@ async fn user_who_begins_twice_at_the_same_moment_has_one_outcome() {
 /// A browser disconnects while its request is being committed: what is in the store is known to the service, too.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn browser_that_disconnects_leaves_nothing_half_done() {
-    let dir = tempfile::tempdir().unwrap();
-    let sqlite = open(dir.path());
-    let store = FaultyStore::on(sqlite.clone());
-    let usher = Running::start_with(store.clone(), sqlite, None, options(), NOW, 1).await;
+    let (usher, store) = Running::faulty().await;
     let poster = poster(&usher).await;
     let seen = visit(&usher, &poster).await;
     let proof = sign(&usher, &seen, 1).await;
@@ -378,8 +366,7 @@ async fn browser_that_disconnects_leaves_nothing_half_done() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn users_who_begin_twice_within_milliseconds_have_one_outcome_each() {
     const USERS: u8 = 60;
-    let dir = tempfile::tempdir().unwrap();
-    let usher = Running::start(open(dir.path())).await;
+    let usher = Running::new().await;
     let poster = poster(&usher).await;
     let mut proving = Vec::new();
     for n in 1..=USERS {
@@ -411,10 +398,7 @@ async fn users_who_begin_twice_within_milliseconds_have_one_outcome_each() {
 /// The URL is closed while a reply is about to be committed: what the app cannot learn of has not happened.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nobody_is_approved_after_the_close() {
-    let dir = tempfile::tempdir().unwrap();
-    let sqlite = open(dir.path());
-    let store = FaultyStore::on(sqlite.clone());
-    let mut usher = Running::start_with(store.clone(), sqlite, None, options(), NOW, 1).await;
+    let (mut usher, store) = Running::faulty().await;
     let poster = poster(&usher).await;
     let (scanned, signing, declining) =
         (visit(&usher, &poster).await, visit(&usher, &poster).await, visit(&usher, &poster).await);

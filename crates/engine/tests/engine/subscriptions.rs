@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use common::paying::{DAY, announced, next_message, pass, payment, request_id, says, statuses, subscribe, until};
-use common::{FakeWallet, NOW, Running, open, options, user};
+use common::{FakeLightning, NOW, Running, open, options, user};
 use serde_json::json;
 use usher_engine::operations::SubscriptionState;
 use usher_engine::ports::{Clock as _, Inbound, LightningNotification, Via};
@@ -20,9 +20,7 @@ use usher_protocol::message::{
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn concurrent_payments_of_one_subscription_are_all_counted() {
-    let dir = tempfile::tempdir().unwrap();
-    let wallet = Arc::new(FakeWallet::default());
-    let mut usher = Running::start_paying(open(dir.path()), &wallet, options(), NOW, 1).await;
+    let (mut usher, wallet) = Running::paying().await;
     subscribe(&mut usher, false, NOW.secs()).await;
     let mut streams = Vec::new();
     for _ in 0..40 {
@@ -44,7 +42,7 @@ async fn concurrent_payments_of_one_subscription_are_all_counted() {
 async fn failed_charge_is_retried_across_restarts_and_delays_no_later_date() {
     const HOUR: Duration = Duration::from_secs(3600);
     let dir = tempfile::tempdir().unwrap();
-    let wallet = Arc::new(FakeWallet::default());
+    let wallet = Arc::new(FakeLightning::default());
     let mut usher = Running::start_paying(open(dir.path()), &wallet, options(), NOW, 1).await;
     subscribe(&mut usher, true, NOW.secs()).await;
     let mut now = NOW;
@@ -96,7 +94,7 @@ async fn failed_charge_is_retried_across_restarts_and_delays_no_later_date() {
 async fn many_charges_due_at_once_delay_nobody_and_are_requested_once() {
     const MANY: usize = 1_500;
     let dir = tempfile::tempdir().unwrap();
-    let wallet = Arc::new(FakeWallet::default());
+    let wallet = Arc::new(FakeLightning::default());
     let options = EngineOptions { max_open_streams: 100_000, ..options() };
     let mut usher = Running::start_paying(open(dir.path()), &wallet, options.clone(), NOW, 1).await;
     let due = NOW.plus(DAY / 2).secs();
@@ -181,9 +179,7 @@ async fn many_charges_due_at_once_delay_nobody_and_are_requested_once() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn closed_subscription_sends_no_more_requests() {
-    let dir = tempfile::tempdir().unwrap();
-    let wallet = Arc::new(FakeWallet::default());
-    let mut usher = Running::start_paying(open(dir.path()), &wallet, options(), NOW, 1).await;
+    let (mut usher, wallet) = Running::paying().await;
     subscribe(&mut usher, true, NOW.secs()).await;
     next_message(&mut usher, "invoice", &[]).await;
     usher.clock.turn(Duration::from_secs(21));
@@ -242,11 +238,7 @@ async fn expired_messages_are_not_looked_up_again() {
 
 #[tokio::test]
 async fn subscription_closed_when_due_is_not_charged() {
-    let dir = tempfile::tempdir().unwrap();
-    let sqlite = open(dir.path());
-    let store = FaultyStore::on(sqlite.clone());
-    let wallet = Arc::new(FakeWallet::default());
-    let mut usher = Running::start_paying_on(store.clone(), sqlite, &wallet).await;
+    let (mut usher, store, wallet) = Running::faulty_paying().await;
     subscribe(&mut usher, true, NOW.secs() + 100).await;
     while usher.messages.try_recv().is_ok() {}
     // Both wait for the store, and are one step when it works again.
@@ -271,11 +263,7 @@ async fn subscription_closed_when_due_is_not_charged() {
 async fn subscribers_relays_are_kept_for_years() {
     use usher_engine::ports::Store as _;
 
-    let dir = tempfile::tempdir().unwrap();
-    let sqlite = open(dir.path());
-    let store = FaultyStore::on(sqlite.clone());
-    let wallet = Arc::new(FakeWallet::default());
-    let mut usher = Running::start_paying_on(store.clone(), sqlite, &wallet).await;
+    let (mut usher, store, _) = Running::faulty_paying().await;
     for n in [1, 2] {
         let started =
             usher.engine.handshakes().start(usher_engine::KeyHandshakeRequest::default(), None).await.unwrap();

@@ -1,7 +1,7 @@
 use tokio::sync::mpsc::UnboundedReceiver;
 
 use super::*;
-use crate::kernel::fixtures::{Around, NOW, ScriptedBackend, key, stream, within};
+use crate::kernel::fixtures::{Around, NOW, key, stream, within};
 use crate::ports::{Commit, Lightning, OutboxChange, Revision, Store as _, UserRelays};
 use crate::testing::{Always, RecordingMessenger, commit};
 
@@ -19,7 +19,7 @@ fn outbox(around: &Around) -> (Arc<Outbox>, Sent) {
 fn outbox_at_rest(around: &Around) -> (Arc<Outbox>, mpsc::Receiver<SendJob>, Sent) {
     let (messenger, sent) = RecordingMessenger::new(&["wss://ours"]);
     let core = Core { randomness: Arc::new(Always(127)), ..around.core() };
-    let backend = ScriptedBackend::new() as Arc<dyn Lightning>;
+    let backend = around.lightning() as Arc<dyn Lightning>;
     let watcher = InvoiceWatcher::new(core.clone(), Some(backend), Arc::default(), 10);
     let (outbox, jobs) = Outbox::new(core, Arc::new(messenger), Arc::new(watcher));
     (Arc::new(outbox), jobs, sent)

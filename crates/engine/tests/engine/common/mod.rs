@@ -11,27 +11,25 @@
 
 pub mod paying;
 pub mod reusable;
-pub mod tickets;
-pub mod wallet;
 
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tempfile::TempDir;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use usher_engine::ports::{
     Clock as _, DeliveryStore, Inbound, OutgoingMessage, Store, TicketWallet, Via, WebhookSender,
 };
-use usher_engine::testing::{ManualClock, RecordingMessenger, SeededRandomness, in_time};
+use usher_engine::testing::{FaultyStore, ManualClock, RecordingMessenger, SeededRandomness, in_time};
 use usher_engine::{Engine, EngineOptions, EngineParts, Event, EventPage, LightningBackend, StreamId, UnixMillis};
 use usher_protocol::message::{AuthResponse, AuthStatus, KeyHandshake, WalletMessage};
-use usher_protocol::{EventId, Keys, SecretKey};
+use usher_protocol::{EventId, Keys};
 use usher_store::SqliteStore;
 
-pub use tickets::FakeTickets;
-pub use wallet::FakeWallet;
+pub use usher_engine::testing::{FakeLightning, FakeTicketWallet, user};
 
 pub const NOW: UnixMillis = UnixMillis(1_800_000_000_000);
 
@@ -42,10 +40,8 @@ pub struct Running {
     pub messages: mpsc::UnboundedReceiver<(OutgoingMessage, Vec<EventId>)>,
     tasks: TaskTracker,
     stop: CancellationToken,
-}
-
-pub fn user(n: u8) -> Keys {
-    Keys::new(SecretKey::from_slice(&[n; 32]).unwrap())
+    /// Where its store is, if nothing else needs that.
+    dir: Option<TempDir>,
 }
 
 pub fn options() -> EngineOptions {
@@ -57,6 +53,38 @@ pub fn open(dir: &Path) -> Arc<SqliteStore> {
 }
 
 impl Running {
+    /// On a store of its own.
+    pub async fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let usher = Self::start(open(dir.path())).await;
+        Self { dir: Some(dir), ..usher }
+    }
+
+    /// The same with a Lightning backend.
+    pub async fn paying() -> (Self, Arc<FakeLightning>) {
+        let (dir, wallet) = (tempfile::tempdir().unwrap(), Arc::new(FakeLightning::default()));
+        let usher = Self::start_paying(open(dir.path()), &wallet, options(), NOW, 1).await;
+        (Self { dir: Some(dir), ..usher }, wallet)
+    }
+
+    /// On a store of its own that may fail.
+    pub async fn faulty() -> (Self, Arc<FaultyStore<SqliteStore>>) {
+        let dir = tempfile::tempdir().unwrap();
+        let sqlite = open(dir.path());
+        let store = FaultyStore::on(sqlite.clone());
+        let usher = Self::start_with(store.clone(), sqlite, None, options(), NOW, 1).await;
+        (Self { dir: Some(dir), ..usher }, store)
+    }
+
+    /// The same with a Lightning backend.
+    pub async fn faulty_paying() -> (Self, Arc<FaultyStore<SqliteStore>>, Arc<FakeLightning>) {
+        let (dir, wallet) = (tempfile::tempdir().unwrap(), Arc::new(FakeLightning::default()));
+        let sqlite = open(dir.path());
+        let store = FaultyStore::on(sqlite.clone());
+        let usher = Self::start_paying_on(store.clone(), sqlite, &wallet).await;
+        (Self { dir: Some(dir), ..usher }, store, wallet)
+    }
+
     pub async fn start(store: Arc<SqliteStore>) -> Self {
         Self::start_at(store, options(), NOW, 1).await
     }
@@ -89,7 +117,7 @@ impl Running {
     /// With a Lightning wallet, whose time is the engine's.
     pub async fn start_paying(
         store: Arc<SqliteStore>,
-        wallet: &Arc<FakeWallet>,
+        wallet: &Arc<FakeLightning>,
         options: EngineOptions,
         now: UnixMillis,
         seed: u64,
@@ -98,15 +126,15 @@ impl Running {
     }
 
     /// With a store of operations that may fail, and a Lightning wallet.
-    pub async fn start_paying_on(store: Arc<dyn Store>, others: Arc<SqliteStore>, wallet: &Arc<FakeWallet>) -> Self {
+    pub async fn start_paying_on(store: Arc<dyn Store>, others: Arc<SqliteStore>, wallet: &Arc<FakeLightning>) -> Self {
         Self::run(store, others.clone(), others, None, Some(wallet), None, options(), NOW, 1).await
     }
 
     /// With a ticket wallet, and perhaps a Lightning wallet.
     pub async fn start_ticketing(
         store: Arc<SqliteStore>,
-        tickets: &Arc<FakeTickets>,
-        wallet: Option<&Arc<FakeWallet>>,
+        tickets: &Arc<FakeTicketWallet>,
+        wallet: Option<&Arc<FakeLightning>>,
         now: UnixMillis,
         seed: u64,
     ) -> Self {
@@ -119,8 +147,8 @@ impl Running {
         others: Arc<SqliteStore>,
         deliveries: Arc<dyn DeliveryStore>,
         webhook: Option<Arc<dyn WebhookSender>>,
-        wallet: Option<&Arc<FakeWallet>>,
-        tickets: Option<&Arc<FakeTickets>>,
+        wallet: Option<&Arc<FakeLightning>>,
+        tickets: Option<&Arc<FakeTicketWallet>>,
         options: EngineOptions,
         now: UnixMillis,
         seed: u64,
@@ -145,7 +173,7 @@ impl Running {
             remote_signer: None,
         };
         let engine = Engine::start(options, parts, &tasks, stop.clone()).await.unwrap();
-        Self { engine, clock, inbox, messages, tasks, stop }
+        Self { engine, clock, inbox, messages, tasks, stop, dir: None }
     }
 
     pub async fn stop(self) {
@@ -250,4 +278,9 @@ pub fn data_of(event: &Event) -> serde_json::Value {
 
 pub fn data(page: &EventPage, n: usize) -> serde_json::Value {
     data_of(&page.events[n])
+}
+
+/// Waits in real time for something that tasks of the engine do, turning no clock.
+pub async fn a_moment() {
+    tokio::time::sleep(Duration::from_millis(50)).await;
 }

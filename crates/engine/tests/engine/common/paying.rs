@@ -3,14 +3,13 @@
 use std::time::Duration;
 
 use serde_json::Value;
-use usher_engine::testing::in_time;
+use usher_engine::testing::{in_time, invoice};
 use usher_engine::{PayInvoiceRequest, RecurringPaymentRequest, SinglePaymentRequest, StreamId};
 use usher_protocol::calendar::Calendar;
 use usher_protocol::message::{
     Currency, PaymentResponse, PaymentStatus, Recurrence, RecurringResponse, RecurringStatus, WalletMessage,
 };
 
-use super::wallet::invoice;
 use super::{NOW, Running, data_of, user};
 
 pub const DAY: Duration = Duration::from_secs(24 * 3600);
