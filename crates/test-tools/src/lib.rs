@@ -21,6 +21,7 @@
 mod accessibility;
 mod chromium;
 mod extension;
+mod http_request;
 mod oidc_provider;
 mod relying_party;
 mod remote_signer;
@@ -30,6 +31,7 @@ mod tcp_server;
 use std::path::PathBuf;
 
 pub use chromium::Browser;
+pub use http_request::{Request, read_request};
 pub use oidc_provider::OidcProvider;
 pub use relying_party::{Library, RelyingParty};
 pub use remote_signer::NdkSigner;

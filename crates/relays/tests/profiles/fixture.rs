@@ -13,7 +13,6 @@ use tokio::time::timeout;
 use tokio_tungstenite::tungstenite::Message;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use usher_engine::UnixMillis;
 use usher_engine::ports::{Clock, Directory as _, Inbound, LookUpError, Profile, SettingStore, SystemClock};
 use usher_engine::testing::{FaultyStore, ManualClock, MemoryStore};
 use usher_protocol::{Keys, PublicKey};
@@ -21,8 +20,7 @@ use usher_relays::{
     DirectoryOptions, Identity, ProfileDirectory, RelayAddress, RelayManager, RelayOptions, RelayPool, ServiceRelays,
 };
 
-/// Long enough on the slowest machine; no test waits for it to pass.
-pub(crate) const DEADLINE: Duration = Duration::from_secs(60);
+pub(crate) use crate::common::{DEADLINE, Wallet, eventually, now};
 
 /// How a service is started.
 pub(crate) struct Plan {
@@ -137,20 +135,6 @@ impl World {
         self.tasks.close();
         timeout(DEADLINE, self.tasks.wait()).await.expect("every task ends");
     }
-}
-
-pub(crate) fn now() -> UnixMillis {
-    SystemClock.now()
-}
-
-/// Waits for a condition that nothing notifies of.
-pub(crate) async fn eventually(what: &str, mut is_true: impl FnMut() -> bool) {
-    let waiting = async {
-        while !is_true() {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    };
-    timeout(DEADLINE, waiting).await.unwrap_or_else(|_| panic!("never {what}"));
 }
 
 /// An event of `keys`, dated so many seconds ago.

@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use serde_json::Value;
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout};
-use usher_test_tools::TcpServer;
+use usher_test_tools::{Request, TcpServer, read_request};
 
 use crate::harness::LONG;
 
@@ -176,9 +176,11 @@ impl App {
 
 impl Shared {
     async fn converse(&self, mut socket: TcpStream) -> std::io::Result<()> {
-        let mut buffer = Vec::new();
-        loop {
-            let Some(post) = read(&mut socket, &mut buffer).await? else { return Ok(()) };
+        while let Some(request) = read_request(&mut socket).await {
+            assert!(request.line.starts_with("POST "), "{}", request.line);
+            let path = request.path().to_owned();
+            let Request { headers, body, .. } = request;
+            let post = Post { path, headers, body, at: Instant::now(), accepted: false };
             let reply = {
                 let mut posts = self.posts.lock();
                 let before = posts.iter().filter(|one| one.body == post.body).count();
@@ -212,38 +214,13 @@ impl Shared {
                 Reply::Hang => std::future::pending().await,
             }
         }
+        Ok(())
     }
 }
 
 async fn answer(socket: &mut TcpStream, status: u16, headers: &str) -> std::io::Result<()> {
     let length = if status == 204 { "" } else { "Content-Length: 0\r\n" };
     socket.write_all(format!("HTTP/1.1 {status} Whatever\r\n{length}{headers}\r\n").as_bytes()).await
-}
-
-/// Reads a request; `None` at the end of the connection.
-async fn read(socket: &mut TcpStream, buffer: &mut Vec<u8>) -> std::io::Result<Option<Post>> {
-    loop {
-        if let Some(end) = buffer.windows(4).position(|window| window == b"\r\n\r\n") {
-            let head = String::from_utf8(buffer[..end].to_vec()).expect("text");
-            let mut lines = head.split("\r\n");
-            let request = lines.next().unwrap();
-            let path = request.strip_prefix("POST ").and_then(|rest| rest.strip_suffix(" HTTP/1.1"));
-            let path = path.unwrap_or_else(|| panic!("no POST: {request}")).to_owned();
-            let headers: HashMap<_, _> = lines
-                .map(|line| line.split_once(": ").expect("a header"))
-                .map(|(name, value)| (name.to_ascii_lowercase(), value.to_owned()))
-                .collect();
-            let length: usize = headers["content-length"].parse().unwrap();
-            if buffer.len() >= end + 4 + length {
-                let body = buffer[end + 4..end + 4 + length].to_vec();
-                buffer.drain(..end + 4 + length);
-                return Ok(Some(Post { path, headers, body, at: Instant::now(), accepted: false }));
-            }
-        }
-        if socket.read_buf(buffer).await? == 0 {
-            return Ok(None);
-        }
-    }
 }
 
 /// Lower-case hex.

@@ -2,13 +2,12 @@
 
 #![allow(dead_code, unreachable_pub, clippy::disallowed_methods, clippy::panic, clippy::unwrap_used)]
 
-use std::collections::HashMap;
 use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
 use secrecy::SecretString;
-use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
+use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
 use tokio::sync::mpsc;
 use url::Url;
@@ -16,6 +15,7 @@ use usher_engine::event::{Event, EventType};
 use usher_engine::ports::{Posted, WebhookSender as _};
 use usher_engine::{StreamId, UnixMillis};
 use usher_test_tools::TcpServer;
+pub use usher_test_tools::{Request, read_request};
 use usher_webhooks::{HttpWebhookSender, WebhookOptions};
 
 /// Longer than anything here takes, also on a loaded machine.
@@ -23,15 +23,6 @@ pub const LONG: Duration = Duration::from_secs(60);
 
 /// When the tests' attempts happen: Sun, 06 Nov 1994 08:49:37 GMT.
 pub const NOW: UnixMillis = UnixMillis::from_secs(784_111_777);
-
-/// A request as it came over the wire.
-#[derive(Clone, Debug)]
-pub struct Request {
-    pub line: String,
-    /// Names in lower case; a header that comes twice is an error.
-    pub headers: HashMap<String, String>,
-    pub body: Vec<u8>,
-}
 
 /// An endpoint for as long as it lives.
 pub struct Server {
@@ -83,36 +74,6 @@ impl Server {
     pub fn connections(&self) -> usize {
         self.server.connections()
     }
-}
-
-/// Reads a request with a `Content-Length`; None when the connection ends.
-pub async fn read_request(stream: &mut (impl AsyncRead + AsyncWrite + Unpin)) -> Option<Request> {
-    let mut bytes = Vec::new();
-    let end = loop {
-        if let Some(at) = bytes.windows(4).position(|four| four == b"\r\n\r\n") {
-            break at;
-        }
-        if stream.read_buf(&mut bytes).await.ok()? == 0 {
-            return None;
-        }
-    };
-    let head = String::from_utf8(bytes[..end].to_vec()).unwrap();
-    let mut lines = head.split("\r\n");
-    let line = lines.next().unwrap().to_owned();
-    let mut headers = HashMap::new();
-    for header in lines {
-        let (name, value) = header.split_once(": ").unwrap();
-        assert!(headers.insert(name.to_lowercase(), value.to_owned()).is_none(), "{name} comes twice");
-    }
-    let length: usize = headers["content-length"].parse().unwrap();
-    let mut body = bytes[end + 4..].to_vec();
-    while body.len() < length {
-        if stream.read_buf(&mut body).await.ok()? == 0 {
-            return None;
-        }
-    }
-    assert_eq!(body.len(), length, "more than one request at once");
-    Some(Request { line, headers, body })
 }
 
 /// An answer with this status line and these headers, and no body.
