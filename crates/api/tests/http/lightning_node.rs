@@ -90,11 +90,10 @@ impl LightningNode for ScriptedNode {
 
 async fn start() -> (TestApp, Arc<ScriptedNode>) {
     let node = Arc::new(ScriptedNode::default());
-    let backend = LightningBackend {
-        adapter: Arc::new(FakeLightning::default()),
-        name: "embedded",
-        node: Some(Arc::clone(&node) as _),
-    };
+    let adapter = Arc::new(FakeLightning::default());
+    adapter.be_away(true);
+    adapter.tells(true);
+    let backend = LightningBackend { adapter, name: "embedded", node: Some(Arc::clone(&node) as _) };
     let mut builder = TestApp::builder();
     builder.lightning = Some(backend);
     (builder.start().await, node)

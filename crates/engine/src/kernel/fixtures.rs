@@ -84,10 +84,11 @@ impl Around {
         }
     }
 
-    /// A Lightning backend.
+    /// A Lightning backend that reports settlements.
     pub(crate) fn lightning(&self) -> Arc<FakeLightning> {
         let backend = Arc::new(FakeLightning::default());
         backend.begin(self.clock.clone());
+        backend.tells(true);
         backend
     }
 

@@ -216,10 +216,10 @@ impl Lightning for FakeLightning {
     }
 
     async fn look_up_invoice(&self, hash: PaymentHash) -> Result<InvoiceStatus, LightningError> {
+        *self.books.lock().look_ups.entry(hash).or_default() += 1;
         self.maybe_panic();
         let status = {
-            let mut books = self.books.lock();
-            *books.look_ups.entry(hash).or_default() += 1;
+            let books = self.books.lock();
             books.settled.get(&hash).map_or(InvoiceStatus::Open, |preimage| {
                 InvoiceStatus::Settled(Settlement { amount: None, skimmed_fee: 0, preimage: Some(*preimage) })
             })
@@ -272,10 +272,14 @@ impl Lightning for FakeLightning {
     }
 
     async fn info(&self) -> Result<LightningInfo, LightningError> {
+        if self.books.lock().away {
+            return Err(LightningError::NotSent);
+        }
         self.answer(Ok(LightningInfo { alias: None, network: None, balance: None, methods: Vec::new() })).await
     }
 
     fn status(&self) -> LightningStatus {
-        LightningStatus { connected: true, sends_notifications: self.books.lock().tells }
+        let books = self.books.lock();
+        LightningStatus { connected: !books.away, sends_notifications: books.tells }
     }
 }
