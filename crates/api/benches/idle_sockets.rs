@@ -10,8 +10,6 @@
 mod app;
 #[path = "../tests/http/fake_ports.rs"]
 mod fake_ports;
-#[path = "../tests/http/faulty_store.rs"]
-mod faulty_store;
 #[path = "../tests/http/ticket_wallet.rs"]
 mod ticket_wallet;
 

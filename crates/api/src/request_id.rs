@@ -54,20 +54,14 @@ impl fmt::Display for RequestId {
 
 #[cfg(test)]
 mod tests {
+    use usher_engine::testing::Always;
+
     use super::*;
-
-    struct Sevens;
-
-    impl Randomness for Sevens {
-        fn fill(&self, bytes: &mut [u8]) {
-            bytes.fill(7);
-        }
-    }
 
     fn of(value: &[u8]) -> String {
         let mut headers = HeaderMap::new();
         headers.insert(X_REQUEST_ID, HeaderValue::from_bytes(value).unwrap());
-        RequestId::of(&headers, &Sevens).as_str().to_owned()
+        RequestId::of(&headers, &Always(7)).as_str().to_owned()
     }
 
     const MADE: &str = "07070707070707070707070707070707";
@@ -88,6 +82,6 @@ mod tests {
         ] {
             assert_eq!(of(unfit), MADE, "{unfit:?}");
         }
-        assert_eq!(RequestId::of(&HeaderMap::new(), &Sevens).as_str(), MADE);
+        assert_eq!(RequestId::of(&HeaderMap::new(), &Always(7)).as_str(), MADE);
     }
 }

@@ -1,6 +1,17 @@
-//! For tests: a manual clock, seeded randomness, and a messenger that records its messages.
+//! Fakes of the ports, one of each, for tests of every crate: a clock turned by hand, seeded randomness, a messenger that
+//! records its messages, a store in memory and one with faults, an app behind the webhook, a Lightning backend and a ticket
+//! wallet.
 
+// Tests, compiled as a library so that other crates can use them.
+#![allow(clippy::panic, clippy::unwrap_used)]
+
+mod fake_app;
+mod fake_lightning;
+mod fake_ticket_wallet;
+mod faulty_store;
+mod intercepted_store;
 pub mod lightning_conformance;
+mod memory_store;
 
 use std::time::Duration;
 
@@ -10,10 +21,84 @@ use rand::rngs::StdRng;
 use rand::{RngCore as _, SeedableRng as _};
 use sha2::{Digest as _, Sha256};
 use tokio::sync::{mpsc, watch};
-use usher_protocol::EventId;
+use usher_protocol::bolt11::Network;
+use usher_protocol::{EventId, Keys, PublicKey, SecretKey};
 
-use crate::UnixMillis;
-use crate::ports::{Clock, Messenger, OutgoingMessage, Randomness};
+pub use self::fake_app::{FakeApp, Post, Reply};
+pub use self::fake_lightning::{FakeLightning, invoice, invoice_on, preimage};
+pub use self::fake_ticket_wallet::{FakeTicketWallet, MINT, OTHER_MINT, token};
+pub use self::faulty_store::{COMMITS, CREATIONS, FaultyStore, Methods, StoreFaults};
+pub use self::intercepted_store::{InterceptedStore, Interceptor, Run, StoreCall};
+pub use self::memory_store::MemoryStore;
+use crate::ports::{
+    Clock, Commit, Messenger, OperationKind, OutboxChange, OutgoingMessage, Randomness, Revision, State,
+};
+use crate::{EngineOptions, PageRules, PaymentRules, SpendingRules, StreamId, UnixMillis, VerificationRules};
+
+/// The user, or service, with this number, which is not 0.
+pub fn user(n: u8) -> Keys {
+    Keys::new(SecretKey::from_slice(&[n; 32]).unwrap())
+}
+
+/// Options that suit most tests, of a service with this key.
+pub fn options(main_key: PublicKey) -> EngineOptions {
+    EngineOptions {
+        main_key,
+        subkey: None,
+        subkey_proof: None,
+        url_scheme: "nostr+walletconnect".to_owned(),
+        handshake_ttl: Duration::from_secs(600),
+        challenge_ttl: Duration::from_secs(300),
+        max_open_streams: 1000,
+        retention: Duration::from_secs(30 * 24 * 3600),
+        ticket_send_ttl: Duration::from_secs(168 * 3600),
+        payments: PaymentRules {
+            network: Network::Regtest,
+            max_amount: 100_000_000_000,
+            retry_after: vec![Duration::from_secs(24 * 3600), Duration::from_secs(72 * 3600)],
+            look_ups_per_second: 10,
+            spending: SpendingRules::default(),
+        },
+        verification: VerificationRules::default(),
+        pages: PageRules::default(),
+    }
+}
+
+/// Longer than anything takes that a test waits for, also on a machine that is busy with something else.
+pub const PATIENCE: Duration = Duration::from_secs(60);
+
+/// What this future gives, in time.
+pub async fn in_time<F: Future>(what: &str, future: F) -> F::Output {
+    match tokio::time::timeout(PATIENCE, future).await {
+        Ok(output) => output,
+        Err(_) => panic!("not within {PATIENCE:?}: {what}"),
+    }
+}
+
+/// A commit of a handshake at this time, and nothing more.
+pub fn commit(operation: StreamId, expected: Revision, at: UnixMillis) -> Commit {
+    Commit {
+        operation,
+        kind: OperationKind::KeyHandshake,
+        expected,
+        at,
+        state: State("{}".to_owned()),
+        finished: false,
+        kept: Vec::new(),
+        done: false,
+        watched: None,
+        wake_at: None,
+        claims: Vec::new(),
+        events: Vec::new(),
+        outbox: OutboxChange::Keep,
+        inbound: Vec::new(),
+        user_relays: Vec::new(),
+        user_signers: Vec::new(),
+        deliver: false,
+        delivery_queues: Vec::new(),
+        idempotency_record: None,
+    }
+}
 
 /// A clock that stands still until a test turns it.
 pub struct ManualClock(watch::Sender<Clocks>);

@@ -50,8 +50,6 @@ mod service_relay_list;
 mod session;
 mod shared_state;
 mod subkey_proofs;
-#[cfg(test)]
-mod test_settings;
 
 pub use identity::Identity;
 pub use metrics::{MetricsSnapshot, Refusal};

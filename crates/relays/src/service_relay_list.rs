@@ -115,25 +115,26 @@ fn read(text: &str) -> Option<(Vec<RelayAddress>, Vec<RelayAddress>)> {
 
 #[cfg(test)]
 mod tests {
+    use usher_engine::testing::MemoryStore;
+
     use super::*;
-    use crate::test_settings::Settings;
 
     fn addresses(names: &str) -> Vec<RelayAddress> {
         names.chars().map(|name| RelayAddress::parse(&format!("wss://{name}.example")).unwrap()).collect()
     }
 
-    async fn load(settings: &Settings, configured: &str) -> ServiceRelays {
+    async fn load(settings: &MemoryStore, configured: &str) -> ServiceRelays {
         ServiceRelays::load(settings, &addresses(configured)).await.unwrap()
     }
 
-    async fn relays(settings: &Settings, configured: &str) -> String {
+    async fn relays(settings: &MemoryStore, configured: &str) -> String {
         let roster = load(settings, configured).await;
         roster.relays().iter().map(|address| address.as_str().chars().nth(6).unwrap()).collect()
     }
 
     #[tokio::test]
     async fn later_configuration_changes_still_apply() {
-        let settings = Settings::default();
+        let settings = MemoryStore::new();
         assert_eq!(relays(&settings, "abb").await, "ab");
         let roster = load(&settings, "ab").await;
         let roster = roster.with(&addresses("c")[0]).without(&addresses("a")[0]).with(&addresses("c")[0]);
@@ -143,12 +144,12 @@ mod tests {
         assert_eq!(relays(&settings, "a").await, "c", "one less");
         assert_eq!(relays(&settings, "bc").await, "bc", "configured what was added, taken out what was removed");
         assert_eq!(relays(&settings, "ab").await, "ab", "so the configuration has the last word again");
-        assert!(settings.is_empty());
+        assert!(settings.settings().is_empty());
     }
 
     #[tokio::test]
     async fn opposite_changes_cancel_out() {
-        let settings = Settings::default();
+        let settings = MemoryStore::new();
         let (a, b) = (&addresses("a")[0], &addresses("b")[0]);
         let start = load(&settings, "a").await;
         assert_eq!(start.without(a).with(a), start);
@@ -159,13 +160,13 @@ mod tests {
         start.without(a).save(&settings).await.unwrap();
         assert_eq!(relays(&settings, "a").await, "");
         start.save(&settings).await.unwrap();
-        assert!(settings.is_empty());
+        assert!(settings.settings().is_empty());
     }
 
     #[tokio::test]
     async fn an_unreadable_setting_is_ignored() {
         for text in ["", "{}", "[]", r#"{"added":["http://x"],"removed":[]}"#] {
-            let settings = Settings::default();
+            let settings = MemoryStore::new();
             settings.set_setting(SETTING, Some(text)).await.unwrap();
             assert_eq!(relays(&settings, "ab").await, "ab", "{text}");
             assert_eq!(settings.setting(SETTING).await.unwrap().as_deref(), Some(text), "kept for a diagnosis");

@@ -8,11 +8,8 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use usher_engine::ports::{Clock, Randomness};
-use usher_engine::{
-    Engine, EngineOptions, EngineParts, LightningBackend, PageRules, PaymentRules, SpendingRules, VerificationRules,
-};
+use usher_engine::{Engine, EngineParts, LightningBackend};
 use usher_lightning::nwc::{NwcBackend, NwcOptions, Settings};
-use usher_protocol::bolt11::Network as Chain;
 use usher_relays::{Identity, RelayAddress, RelayOptions, RelayPool};
 use usher_store::conformance::FullStore;
 
@@ -62,7 +59,7 @@ impl Service {
         let clock: Arc<dyn Clock> = Arc::new(WallClock(Arc::clone(&world.time)));
         let (operations, relays) = (Layer::default(), Layer::default());
         let network = Network { world: Arc::clone(world), tasks: TaskTracker::new() };
-        let disk = Arc::new(Disk::new(Arc::clone(world), inner));
+        let disk = Arc::new(Disk::with(inner, Arc::clone(world)));
         let (service, connection, has_webhook) = {
             let state = world.lock();
             (state.service.clone(), state.node.connection_string(), state.plan.webhook)
@@ -98,9 +95,14 @@ impl Service {
             age_verifier: None,
             remote_signer: None,
         };
-        let engine = Engine::start(options_of(&identity), parts, &operations.tasks, operations.stop.clone())
-            .await
-            .map_err(|error| error.to_string())?;
+        let engine = Engine::start(
+            usher_engine::testing::options(identity.main_key),
+            parts,
+            &operations.tasks,
+            operations.stop.clone(),
+        )
+        .await
+        .map_err(|error| error.to_string())?;
         Ok(Self { engine, operations, relays })
     }
 
@@ -111,28 +113,5 @@ impl Service {
             self.relays.close().await;
         };
         timeout(STOPPING, stopping).await.is_ok()
-    }
-}
-
-fn options_of(identity: &Identity) -> EngineOptions {
-    EngineOptions {
-        main_key: identity.main_key,
-        subkey: None,
-        subkey_proof: None,
-        url_scheme: "nostr+walletconnect".to_owned(),
-        handshake_ttl: Duration::from_secs(600),
-        challenge_ttl: Duration::from_secs(300),
-        max_open_streams: 1000,
-        retention: Duration::from_secs(30 * 24 * 3600),
-        ticket_send_ttl: Duration::from_secs(168 * 3600),
-        payments: PaymentRules {
-            network: Chain::Regtest,
-            max_amount: 100_000_000_000,
-            retry_after: vec![Duration::from_secs(24 * 3600), Duration::from_secs(72 * 3600)],
-            look_ups_per_second: 10,
-            spending: SpendingRules::default(),
-        },
-        verification: VerificationRules::default(),
-        pages: PageRules::default(),
     }
 }

@@ -9,7 +9,8 @@ use tokio::runtime::Builder;
 use tokio::time::sleep;
 use tokio_util::task::TaskTracker;
 use usher_engine::ports::Randomness;
-use usher_store::conformance::{FullStore, Model};
+use usher_engine::testing::MemoryStore;
+use usher_store::conformance::FullStore;
 use usher_store::{SqliteOptions, SqliteStore};
 
 use crate::app_calls;
@@ -26,14 +27,14 @@ enum Ended {
 
 /// What outlives the process: the disk.
 enum Disk {
-    Memory(Arc<Model>),
+    Memory(Arc<MemoryStore>),
     File { directory: TempDir, copies: u32 },
 }
 
 impl Disk {
     fn new(sqlite: bool) -> Result<Self, String> {
         if !sqlite {
-            return Ok(Self::Memory(Arc::new(Model::new())));
+            return Ok(Self::Memory(Arc::new(MemoryStore::new())));
         }
         let directory = TempDir::new().map_err(|error| error.to_string())?;
         Ok(Self::File { directory, copies: 0 })

@@ -1,4 +1,4 @@
-//! Runs the conformance suite against SQLite and against the model.
+//! Runs the conformance suite against SQLite and against the store in memory.
 
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)] // a test's helpers too
 
@@ -40,16 +40,17 @@ mod sqlite {
     usher_store::store_conformance!(super::subject);
 }
 
-mod model {
+mod memory {
     use std::sync::Arc;
 
     use async_trait::async_trait;
-    use usher_store::conformance::{FullStore, Model, Subject};
+    use usher_engine::testing::MemoryStore;
+    use usher_store::conformance::{FullStore, Subject};
 
-    struct InMemory(Arc<Model>);
+    struct InMemory(Arc<MemoryStore>);
 
     async fn subject() -> impl Subject {
-        InMemory(Arc::new(Model::new()))
+        InMemory(Arc::new(MemoryStore::new()))
     }
 
     #[async_trait]

@@ -17,11 +17,12 @@ use usher_engine::ports::{
     OperationKind, OutboxChange, ProofId, Revision, State, Store, StoreError, TicketCommit, TicketCommitted,
     TicketStore as _, UserRelays,
 };
+use usher_engine::testing::MemoryStore;
 use usher_engine::{StreamId, UnixMillis};
 use usher_protocol::message::PaymentHash;
 use usher_store::conformance::{
-    FullStore, Model, Snapshot, Subjects, id, idempotency_key, inbound, key, message, new_record, proof, proof_id,
-    public_key, refused, ticket_job, ticket_step,
+    FullStore, Snapshot, Subjects, id, idempotency_key, inbound, key, message, new_record, proof, proof_id, public_key,
+    refused, ticket_job, ticket_step,
 };
 use usher_store::{SqliteOptions, SqliteStore};
 
@@ -273,7 +274,7 @@ fn ticket_draft() -> impl Strategy<Value = TicketDraft> {
 }
 
 impl TicketDraft {
-    async fn resolve(&self, model: &Model) -> TicketCommit {
+    async fn resolve(&self, model: &MemoryStore) -> TicketCommit {
         let mut commit = self.commit.clone();
         let revision = model.ticket_job(ticket_job(self.number)).await.unwrap().map_or(0, |job| job.revision);
         commit.expected = revision + self.off.0;
@@ -294,7 +295,7 @@ fn claim(number: u64) -> CorrelationKey {
 }
 
 impl Draft {
-    async fn resolve(&self, model: &Model) -> Commit {
+    async fn resolve(&self, model: &MemoryStore) -> Commit {
         let revision = model.operation(stream_id(self.stream)).await.unwrap().map_or(0, |stored| stored.revision);
         let expected = match self.expects {
             Expects::Right if revision == 0 => Revision::New,
@@ -360,7 +361,7 @@ async fn observe(store: &dyn FullStore) -> Snapshot {
 async fn replay(history: Vec<Action>) -> Result<(), TestCaseError> {
     let directory = TempDir::new().unwrap();
     let open = || SqliteStore::open(&directory.path().join("usher.db"), SqliteOptions::default()).unwrap();
-    let model = Model::new();
+    let model = MemoryStore::new();
     let mut store = Arc::new(open());
     for action in history {
         match action {

@@ -1,4 +1,5 @@
-//! Programs of others that tests drive, and [how often](soak) tests repeat what they repeat.
+//! Programs of others that tests drive, [how often](soak) tests repeat what they repeat, and a [server](TcpServer) that does
+//! with each connection what a test says.
 //!
 //! | module | is | installed by `scripts/test` |
 //! | --- | --- | --- |
@@ -20,17 +21,21 @@
 mod accessibility;
 mod chromium;
 mod extension;
+mod http_request;
 mod oidc_provider;
 mod relying_party;
 mod remote_signer;
 pub mod soak;
+mod tcp_server;
 
 use std::path::PathBuf;
 
 pub use chromium::Browser;
+pub use http_request::{Request, read_request};
 pub use oidc_provider::OidcProvider;
 pub use relying_party::{Library, RelyingParty};
 pub use remote_signer::NdkSigner;
+pub use tcp_server::{TcpServer, self_signed, trusting};
 
 /// What `scripts/test` has installed under this name.
 fn installed(name: &str) -> PathBuf {

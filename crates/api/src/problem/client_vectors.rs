@@ -10,7 +10,7 @@ use axum::response::Response;
 use http::HeaderMap;
 use serde_json::{Map, Value, json};
 use usher_engine::FieldError;
-use usher_engine::ports::Randomness;
+use usher_engine::testing::Always;
 
 use super::{ErrorCode, Problem, RETRY_SECONDS};
 use crate::request_id::RequestId;
@@ -47,19 +47,11 @@ fn problem(code: ErrorCode) -> Problem {
     }
 }
 
-/// Request ids that are always the same.
-struct Zeros;
-
-impl Randomness for Zeros {
-    fn fill(&self, bytes: &mut [u8]) {
-        bytes.fill(0);
-    }
-}
-
+/// A response as the service writes it.
 fn case(code: ErrorCode) -> Value {
     let problem = problem(code);
     let mut response = Response::default();
-    let request_id = RequestId::of(&HeaderMap::new(), &Zeros);
+    let request_id = RequestId::of(&HeaderMap::new(), &Always(0));
     problem.render(&mut response, &request_id);
     let header = |name: &str| response.headers().get(name).and_then(|value| value.to_str().ok());
     let error = if code == ErrorCode::Unauthorized { "AUTH_FAILED" } else { "SERVER_ERROR" };

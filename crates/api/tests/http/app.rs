@@ -18,72 +18,33 @@ use usher_api::{
     WalletReadiness,
 };
 use usher_engine::ports::{
-    Clock, DeliveryStore, Inbound, Messenger, OpenIdControl, OsRandomness, OutgoingMessage, SystemClock, Via,
-    WebhookSender,
+    DeliveryStore, Inbound, OpenIdControl, OsRandomness, OutgoingMessage, SystemClock, Via, WebhookSender,
 };
-use usher_engine::{
-    Engine, EngineOptions, EngineParts, LightningBackend, PageRules, PaymentRules, SpendingRules, UnixMillis,
-    VerificationRules,
-};
-use usher_protocol::bolt11::Network;
+use usher_engine::testing::{self, FaultyStore, ManualClock, Methods, RecordingMessenger};
+use usher_engine::{Engine, EngineOptions, EngineParts, LightningBackend, PageRules, UnixMillis, VerificationRules};
 use usher_protocol::jwt::JwtIssuer;
 use usher_protocol::message::{AuthResponse, AuthStatus, KeyHandshake, WalletMessage};
 use usher_protocol::{EventId, Keys, PublicKey};
 use usher_store::{SqliteOptions, SqliteStore};
 
 use crate::fake_ports::World;
-use crate::faulty_store::FaultyStore;
 use crate::ticket_wallet::ScriptedTicketWallet;
 
 pub const TOKEN: &str = "t0ken-of-the-tests";
 
+/// The calls of the store that requests make.
+pub const REQUESTS: Methods = &[
+    "create",
+    "commit_all",
+    "operation",
+    "operation_with_key",
+    "events",
+    "idempotency_record",
+    "add_idempotency_record",
+];
+
 /// Longer than anything here takes on a machine that is busy with something else.
 pub const PATIENCE: Duration = Duration::from_secs(60);
-
-/// What the service would send to wallets.
-#[derive(Default)]
-pub struct Post(Mutex<Vec<OutgoingMessage>>, AtomicU64);
-
-impl Messenger for Post {
-    fn send(&self, message: &OutgoingMessage) -> Vec<EventId> {
-        self.0.lock().push(message.clone());
-        message.recipients.iter().map(|_| event_id(self.1.fetch_add(1, Ordering::Relaxed))).collect()
-    }
-
-    fn relays(&self) -> Vec<String> {
-        vec!["wss://relay.example".to_owned()]
-    }
-}
-
-fn event_id(number: u64) -> EventId {
-    let mut bytes = [0; 32];
-    bytes[..8].copy_from_slice(&number.to_be_bytes());
-    EventId::from_byte_array(bytes)
-}
-
-/// A clock that stands until it is turned, for the interface only; the engine has the machine's.
-pub struct TurnedClock(AtomicU64);
-
-impl TurnedClock {
-    pub fn turn(&self, by: Duration) {
-        self.0.fetch_add(u64::try_from(by.as_millis()).unwrap(), Ordering::Relaxed);
-    }
-}
-
-#[async_trait::async_trait]
-impl Clock for TurnedClock {
-    fn now(&self) -> UnixMillis {
-        UnixMillis(self.0.load(Ordering::Relaxed))
-    }
-
-    fn monotonic(&self) -> Duration {
-        Duration::from_millis(self.0.load(Ordering::Relaxed))
-    }
-
-    async fn sleep(&self, _: Duration) {
-        std::future::pending().await
-    }
-}
 
 /// What the other parts of the service say of themselves here.
 pub struct PartsSay(pub Mutex<(Readiness, Vec<Family>)>);
@@ -115,6 +76,28 @@ impl ServiceStatus for PartsSay {
     }
 }
 
+/// What the service sent to wallets.
+struct Sent {
+    messages: mpsc::UnboundedReceiver<(OutgoingMessage, Vec<EventId>)>,
+    seen: Vec<OutgoingMessage>,
+}
+
+impl Sent {
+    /// The last message that is wanted, once there is one.
+    async fn find(&mut self, is_wanted: impl Fn(&OutgoingMessage) -> bool) -> OutgoingMessage {
+        loop {
+            while let Ok((message, _)) = self.messages.try_recv() {
+                self.seen.push(message);
+            }
+            if let Some(message) = self.seen.iter().rev().find(|message| is_wanted(message)) {
+                return message.clone();
+            }
+            let (message, _) = within(self.messages.recv()).await.unwrap();
+            self.seen.push(message);
+        }
+    }
+}
+
 pub struct Builder {
     pub limits: Limits,
     pub docs: DocsAccess,
@@ -139,16 +122,17 @@ pub struct TestApp {
     pub address: SocketAddr,
     pub http: reqwest::Client,
     pub engine: Arc<Engine>,
-    pub store: Arc<FaultyStore>,
+    pub store: Arc<FaultyStore<SqliteStore>>,
     pub deliveries: Arc<dyn DeliveryStore>,
-    pub clock: Arc<TurnedClock>,
+    /// The clock of the interface; the engine has the machine's.
+    pub clock: Arc<ManualClock>,
     pub parts_say: Arc<PartsSay>,
     pub stop: CancellationToken,
     pub tasks: TaskTracker,
     pub server: JoinHandle<()>,
     pub tokens: ApiTokens,
     pub tickets: Arc<ScriptedTicketWallet>,
-    post: Arc<Post>,
+    sent: tokio::sync::Mutex<Sent>,
     inbox: mpsc::Sender<Inbound>,
     next_event: AtomicU64,
     sqlite: Arc<SqliteStore>,
@@ -160,40 +144,28 @@ impl Builder {
         let folder = self.folder.unwrap_or_else(|| tempfile::tempdir().unwrap());
         let sqlite = SqliteStore::open(&folder.path().join("test.sqlite"), SqliteOptions::default()).unwrap();
         let sqlite = Arc::new(sqlite);
-        let store = Arc::new(FaultyStore::new(Arc::clone(&sqlite) as _, Arc::clone(&sqlite) as _));
+        let store = FaultyStore::on(Arc::clone(&sqlite));
         let (inbox, receiver) = mpsc::channel(64);
         let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
-        let post = Arc::new(Post::default());
+        let (messenger, messages) = RecordingMessenger::new(&["wss://relay.example"]);
         let tickets = Arc::new(ScriptedTicketWallet::default());
         let options = EngineOptions {
-            main_key: key(SERVICE),
-            subkey: None,
-            subkey_proof: None,
-            url_scheme: "nostr+walletconnect".to_owned(),
             handshake_ttl: self.handshake_ttl,
-            challenge_ttl: Duration::from_secs(300),
             max_open_streams: self.max_open_streams,
             retention: Duration::from_secs(86_400),
-            ticket_send_ttl: Duration::from_secs(168 * 3600),
-            payments: PaymentRules {
-                network: Network::Regtest,
-                max_amount: 100_000_000_000,
-                retry_after: vec![Duration::from_secs(24 * 3600), Duration::from_secs(72 * 3600)],
-                look_ups_per_second: 10,
-                spending: SpendingRules::default(),
-            },
             verification: self.verification,
             pages: PageRules {
                 return_urls: vec!["https://app.example/login".parse().unwrap()],
                 ..PageRules::default()
             },
+            ..testing::options(key(SERVICE))
         };
         let parts = EngineParts {
             store: Arc::clone(&store) as _,
             idempotency: Arc::clone(&store) as _,
             deliveries: Arc::clone(&sqlite) as _,
             webhook: self.webhook,
-            messenger: Arc::clone(&post) as _,
+            messenger: Arc::new(messenger),
             clock: Arc::new(SystemClock),
             randomness: Arc::new(OsRandomness),
             inbox: receiver,
@@ -206,7 +178,7 @@ impl Builder {
         let engine = Engine::start(options, parts, &tasks, stop.clone()).await.unwrap();
         let world = Arc::new(World::default());
         let parts_say = Arc::new(PartsSay::default());
-        let clock = Arc::new(TurnedClock(AtomicU64::new(1_732_137_600_000)));
+        let clock = Arc::new(ManualClock::at(UnixMillis(1_732_137_600_000)));
         let tokens = ApiTokens::new(&TOKEN.into(), None);
         let state = ApiState::new(ApiParts {
             engine: Arc::clone(&engine),
@@ -242,7 +214,7 @@ impl Builder {
             tokens,
             tickets,
             tasks,
-            post,
+            sent: tokio::sync::Mutex::new(Sent { messages, seen: Vec::new() }),
             inbox,
             next_event: AtomicU64::new(1 << 32),
             sqlite,
@@ -306,23 +278,15 @@ impl TestApp {
 
     /// The challenge that was sent to this user.
     pub async fn challenge_to(&self, main_key: PublicKey) -> String {
-        eventually(|| {
-            let messages = self.post.0.lock();
-            let message = messages.iter().find(|message| message.recipients == [main_key])?;
-            let content: Value = serde_json::from_str(&message.content).unwrap();
-            Some(content["challenge"].as_str().unwrap().to_owned())
-        })
-        .await
+        let message = self.sent.lock().await.find(|message| message.recipients == [main_key]).await;
+        let content: Value = serde_json::from_str(&message.content).unwrap();
+        content["challenge"].as_str().unwrap().to_owned()
     }
 
     /// What this user is asked for by the last request for a ticket (29500).
     pub async fn asked_for_ticket(&self, main_key: PublicKey) -> Value {
-        eventually(|| {
-            let messages = self.post.0.lock();
-            let is_wanted = |message: &&OutgoingMessage| message.kind == 29_500 && message.recipients == [main_key];
-            messages.iter().rev().find(is_wanted).map(|message| serde_json::from_str(&message.content).unwrap())
-        })
-        .await
+        let is_wanted = |message: &OutgoingMessage| message.kind == 29_500 && message.recipients == [main_key];
+        serde_json::from_str(&self.sent.lock().await.find(is_wanted).await.content).unwrap()
     }
 
     /// A wallet opens a handshake URL.
@@ -349,7 +313,8 @@ impl TestApp {
     }
 
     async fn receive(&self, author: PublicKey, message: WalletMessage) {
-        let event_id = event_id(self.next_event.fetch_add(1, Ordering::Relaxed));
+        let number = self.next_event.fetch_add(1, Ordering::Relaxed);
+        let event_id = EventId::from_byte_array([number.to_be_bytes(); 4].concat().try_into().unwrap());
         self.inbox.send(Inbound { event_id, author, created_at: 0, message, via: Via::default() }).await.unwrap();
     }
 

@@ -6,8 +6,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use usher_engine::ports::Store as _;
 
-use crate::app::{TestApp, eventually, within};
-use crate::faulty_store::Mode;
+use crate::app::{REQUESTS, TestApp, eventually, within};
 use crate::raw_client::{Raw, head};
 
 const UNKNOWN: &str = "/events/01934b1c-8a34-7f3e-a1a5-0c6b1f0e9d11";
@@ -15,7 +14,7 @@ const UNKNOWN: &str = "/events/01934b1c-8a34-7f3e-a1a5-0c6b1f0e9d11";
 #[tokio::test]
 async fn store_failure_is_503_without_internal_details() {
     let app = TestApp::start().await;
-    app.store.set(Mode::Fail);
+    app.store.fail(REQUESTS, usize::MAX);
     let response = app.post("/key-handshake").json(&json!({})).send().await.unwrap();
     assert_eq!(response.status(), 503);
     assert_eq!(response.headers()["retry-after"], "5");
@@ -26,7 +25,7 @@ async fn store_failure_is_503_without_internal_details() {
     let response = app.get(UNKNOWN).header("accept", "text/event-stream").send().await.unwrap();
     assert_eq!(response.status(), 503);
     assert_eq!(app.http.get(app.url("/health")).send().await.unwrap().status(), 200, "alive all the same");
-    app.store.set(Mode::Work);
+    app.store.work();
     app.handshake(json!({})).await;
     app.stop().await;
 }
@@ -34,7 +33,7 @@ async fn store_failure_is_503_without_internal_details() {
 #[tokio::test]
 async fn panic_is_500_and_other_requests_continue() {
     let app = TestApp::start().await;
-    app.store.set(Mode::Panic);
+    app.store.panic(REQUESTS);
     for request in [app.get(UNKNOWN), app.post("/key-handshake").json(&json!({}))] {
         let response = request.send().await.unwrap();
         assert_eq!(response.status(), 500);
@@ -44,7 +43,7 @@ async fn panic_is_500_and_other_requests_continue() {
             insta::assert_snapshot!(body, @r#"{"type":"urn:usher:error:internal_error","title":"The service failed","status":500,"detail":"the service failed; its log has details under this request id","code":"internal_error","request_id":"test"}"#);
         }
     }
-    app.store.set(Mode::Work);
+    app.store.work();
     app.handshake(json!({})).await;
     app.stop().await;
 }
@@ -54,7 +53,7 @@ async fn request_over_the_deadline_is_503() {
     let mut builder = TestApp::builder();
     builder.limits.request_timeout = Duration::from_millis(200);
     let app = builder.start().await;
-    app.store.set(Mode::StandStill);
+    app.store.hold(REQUESTS);
     for request in [app.get(UNKNOWN), app.post("/key-handshake").json(&json!({ "static_token": "late" }))] {
         let response = request.send().await.unwrap();
         assert_eq!(response.status(), 503);
@@ -63,7 +62,7 @@ async fn request_over_the_deadline_is_503() {
         assert_eq!(body["code"], "deadline_exceeded");
     }
     // The operation may still happen.
-    app.store.set(Mode::Work);
+    app.store.work();
     eventually(|| (app.engine.open_streams() == 2).then_some(())).await;
     app.stop().await;
 }
@@ -72,19 +71,19 @@ async fn request_over_the_deadline_is_503() {
 async fn client_disconnect_does_not_interrupt_a_change() {
     let app = TestApp::start().await;
     let before = app.engine.open_streams();
-    app.store.set(Mode::StandStill);
-    let asked = app.store.asked();
+    app.store.hold(REQUESTS);
+    let asked = app.store.calls(REQUESTS);
     let mut raw = Raw::connect(&app).await;
     let head = head("POST", "/key-handshake");
     raw.send(&format!(
         "{head}Content-Type: application/json\r\nContent-Length: 23\r\n\r\n{{\"static_token\":\"gone\"}}"
     ))
     .await;
-    within(app.store.asked_more_than(asked)).await;
+    app.store.called_more_than(REQUESTS, asked).await;
     drop(raw);
     // Time for the service to notice; were the change cut off, it would be now.
     tokio::time::sleep(Duration::from_millis(200)).await;
-    app.store.set(Mode::Work);
+    app.store.work();
     let store = Arc::clone(&app.store);
     within(async {
         while store.open_operations(None, 100).await.unwrap().len() != before + 1 {
@@ -104,14 +103,14 @@ async fn running_changes_are_limited_and_waiting_ones_can_be_cancelled() {
     builder.limits.request_timeout = Duration::from_millis(300);
     let app = builder.start().await;
     let before = app.engine.open_streams();
-    app.store.set(Mode::StandStill);
-    let asked = app.store.asked();
+    app.store.hold(REQUESTS);
+    let asked = app.store.calls(REQUESTS);
     let calls = (0..5).map(|_| app.post("/key-handshake").json(&json!({})).send());
     for response in futures_util::future::join_all(calls).await {
         assert_eq!(response.unwrap().status(), 503);
     }
-    assert_eq!(app.store.asked(), asked + 1, "one ran, and four never began");
-    app.store.set(Mode::Work);
+    assert_eq!(app.store.calls(REQUESTS), asked + 1, "one ran, and four never began");
+    app.store.work();
     eventually(|| (app.engine.open_streams() == before + 1).then_some(())).await;
     app.handshake(json!({})).await;
     assert_eq!(app.engine.open_streams(), before + 2);

@@ -7,10 +7,10 @@ use reqwest::Response;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use usher_engine::ports::IdempotencyKey;
+use usher_engine::testing::COMMITS;
 use usher_engine::{IdempotentRequest, RenderedResponse};
 
-use crate::app::{TestApp, eventually, key, within};
-use crate::faulty_store::Mode;
+use crate::app::{REQUESTS, TestApp, eventually, key, within};
 use crate::raw_client::{Raw, head};
 
 /// Calls with a key.
@@ -165,11 +165,11 @@ async fn error_responses_are_not_stored() {
         let refused = call(&app, "/authenticate-key", "k", &wrong).await;
         assert_eq!(code(refused).await, (422, "invalid_request".to_owned()));
     }
-    app.store.set(Mode::Fail);
+    app.store.fail(REQUESTS, usize::MAX);
     assert_eq!(code(call(&app, "/authenticate-key", "k", &right).await).await.0, 503);
-    app.store.set(Mode::Panic);
+    app.store.panic(REQUESTS);
     assert_eq!(code(call(&app, "/authenticate-key", "k", &right).await).await.0, 500);
-    app.store.set(Mode::Work);
+    app.store.work();
     assert!(!answer(&app, "/authenticate-key", "k", &right).await.1, "mended, and tried again");
     assert!(answer(&app, "/authenticate-key", "k", &right).await.1);
     assert_eq!(code(call(&app, "/nothing", "k", &right).await).await.0, 404);
@@ -181,17 +181,18 @@ async fn error_responses_are_not_stored() {
 async fn failed_first_request_lets_the_second_run() {
     let app = TestApp::start().await;
     let before = app.engine.open_streams();
-    app.store.set(Mode::StandStillAtCommit);
-    let asked = app.store.asked();
+    app.store.hold(COMMITS);
+    let asked = app.store.calls(REQUESTS);
     let body = json!({});
     let first = call(&app, "/key-handshake", "k", &body);
     let second = async {
         // For the answer, and to commit.
-        within(app.store.asked_more_than(asked + 1)).await;
+        app.store.called_more_than(REQUESTS, asked + 1).await;
         let second = tokio::spawn(app.post("/key-handshake").header("idempotency-key", "k").json(&json!({})).send());
         tokio::time::sleep(Duration::from_millis(100)).await;
-        assert_eq!(app.store.asked(), asked + 2, "it waits for the first");
-        app.store.set(Mode::FailOneCommit);
+        assert_eq!(app.store.calls(REQUESTS), asked + 2, "it waits for the first");
+        app.store.fail(COMMITS, 1);
+        app.store.hold(&[]);
         second
     };
     let (first, second) = tokio::join!(first, second);
@@ -225,21 +226,21 @@ async fn response_is_stored_after_a_client_disconnect() {
     let app = TestApp::start().await;
     let before = app.engine.open_streams();
     for round in 0..20_u64 {
-        app.store.set(Mode::StandStill);
-        let asked = app.store.asked();
+        app.store.hold(REQUESTS);
+        let asked = app.store.calls(REQUESTS);
         let mut raw = Raw::connect(&app).await;
         let head = head("POST", "/key-handshake");
         raw.send(&format!(
             "{head}Idempotency-Key: {round}\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{{}}"
         ))
         .await;
-        within(app.store.asked_more_than(asked)).await;
+        app.store.called_more_than(REQUESTS, asked).await;
         if round % 2 == 0 {
             // It goes while the store is being asked, else while the work is done or after it.
             drop(raw);
-            app.store.set(Mode::Work);
+            app.store.work();
         } else {
-            app.store.set(Mode::Work);
+            app.store.work();
             drop(raw);
         }
         let (first, _) = answer(&app, "/key-handshake", &round.to_string(), &json!({})).await;
@@ -276,7 +277,7 @@ async fn stalled_requests_are_limited_and_time_out() {
     builder.limits.max_changes = 1;
     builder.limits.request_timeout = Duration::from_millis(300);
     let app = builder.start().await;
-    app.store.set(Mode::StandStill);
+    app.store.hold(REQUESTS);
     let body = json!({});
     let calls = (0..5).map(|number| async move { number.to_string() });
     let keys = futures_util::future::join_all(calls).await;
@@ -284,7 +285,7 @@ async fn stalled_requests_are_limited_and_time_out() {
     for response in futures_util::future::join_all(calls).await {
         assert_eq!(code(response).await, (503, "deadline_exceeded".to_owned()));
     }
-    app.store.set(Mode::Work);
+    app.store.work();
     for key in &keys {
         let response = within(async {
             loop {

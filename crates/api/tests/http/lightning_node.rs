@@ -7,12 +7,11 @@ use parking_lot::Mutex;
 use serde_json::{Value, json};
 use usher_engine::LightningBackend;
 use usher_engine::ports::{
-    Channel, ChannelCounts, ChannelOpening, Closures, InvoiceStatus, Lightning, LightningError, LightningInfo,
-    LightningNode, LightningStatus, NodeError, NodeState, NodeWarning, OpeningState, OutgoingStatus, PaidInvoice,
-    ReceivingCost, SignedPayment, WantedChannel, WantedInvoice,
+    Channel, ChannelCounts, ChannelOpening, Closures, LightningNode, NodeError, NodeState, NodeWarning, OpeningState,
+    ReceivingCost, WantedChannel,
 };
-use usher_protocol::bolt11::{Invoice, Network};
-use usher_protocol::message::PaymentHash;
+use usher_engine::testing::FakeLightning;
+use usher_protocol::bolt11::Network;
 
 use crate::app::TestApp;
 
@@ -27,46 +26,6 @@ struct ScriptedNode {
 impl ScriptedNode {
     fn respond<T>(&self, value: T) -> Result<T, NodeError> {
         self.fails.lock().clone().map_or(Ok(value), Err)
-    }
-}
-
-#[async_trait]
-impl Lightning for ScriptedNode {
-    async fn make_invoice(&self, _wanted: &WantedInvoice) -> Result<Invoice, LightningError> {
-        Err(LightningError::NotSent)
-    }
-
-    async fn look_up_invoice(&self, _hash: PaymentHash) -> Result<InvoiceStatus, LightningError> {
-        Err(LightningError::NotSent)
-    }
-
-    async fn prepare_payment(&self, _invoice: &Invoice, _until: u64) -> Result<SignedPayment, LightningError> {
-        Err(LightningError::NotSent)
-    }
-
-    async fn pay(
-        &self,
-        _invoice: &Invoice,
-        _payment: &SignedPayment,
-        _again: bool,
-    ) -> Result<PaidInvoice, LightningError> {
-        Err(LightningError::NotSent)
-    }
-
-    async fn look_up_payment(
-        &self,
-        _hash: PaymentHash,
-        _asked: Option<&SignedPayment>,
-    ) -> Result<OutgoingStatus, LightningError> {
-        Err(LightningError::NotSent)
-    }
-
-    async fn info(&self) -> Result<LightningInfo, LightningError> {
-        Err(LightningError::NotSent)
-    }
-
-    fn status(&self) -> LightningStatus {
-        LightningStatus { connected: false, sends_notifications: true }
     }
 }
 
@@ -131,8 +90,10 @@ impl LightningNode for ScriptedNode {
 
 async fn start() -> (TestApp, Arc<ScriptedNode>) {
     let node = Arc::new(ScriptedNode::default());
-    let backend =
-        LightningBackend { adapter: Arc::clone(&node) as _, name: "embedded", node: Some(Arc::clone(&node) as _) };
+    let adapter = Arc::new(FakeLightning::default());
+    adapter.be_away(true);
+    adapter.tells(true);
+    let backend = LightningBackend { adapter, name: "embedded", node: Some(Arc::clone(&node) as _) };
     let mut builder = TestApp::builder();
     builder.lightning = Some(backend);
     (builder.start().await, node)

@@ -4,7 +4,6 @@
 
 mod app;
 mod fake_ports;
-mod faulty_store;
 mod python_checks;
 mod raw_client;
 mod ticket_wallet;

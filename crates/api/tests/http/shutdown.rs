@@ -5,8 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::net::TcpStream;
 
-use crate::app::{TestApp, within};
-use crate::faulty_store::Mode;
+use crate::app::{REQUESTS, TestApp, within};
 use crate::raw_client::{Raw, head};
 
 #[tokio::test]
@@ -35,15 +34,15 @@ async fn shutdown_finishes_running_requests_and_accepts_no_new_ones() {
     idle.send(&format!("{}\r\n", head("GET", "/version"))).await;
     assert_eq!(idle.answer().await.unwrap().status, 200);
 
-    app.store.set(Mode::StandStill);
-    let asked = app.store.asked();
+    app.store.hold(REQUESTS);
+    let asked = app.store.calls(REQUESTS);
     let call = tokio::spawn(app.post("/key-handshake").json(&json!({})).send());
-    within(app.store.asked_more_than(asked)).await;
+    app.store.called_more_than(REQUESTS, asked).await;
     app.stop.cancel();
     assert!(idle.closed().await.is_empty(), "idle connections are closed");
     within(async { while TcpStream::connect(app.address).await.is_ok() {} }).await;
     assert!(!app.server.is_finished(), "a call runs");
-    app.store.set(Mode::Work);
+    app.store.work();
     let response = within(call).await.unwrap().unwrap();
     assert_eq!(response.status(), 200);
     let body: Value = response.json().await.unwrap();
@@ -58,14 +57,14 @@ async fn unfinished_requests_are_aborted_after_the_grace_period() {
     let app = builder.start().await;
     let mut half = Raw::connect(&app).await;
     half.send("GET /version HTT").await;
-    app.store.set(Mode::StandStill);
-    let asked = app.store.asked();
+    app.store.hold(REQUESTS);
+    let asked = app.store.calls(REQUESTS);
     let call = tokio::spawn(app.post("/key-handshake").json(&json!({})).send());
-    within(app.store.asked_more_than(asked)).await;
+    app.store.called_more_than(REQUESTS, asked).await;
     app.stop.cancel();
     half.closed().await;
     assert!(within(call).await.unwrap().is_err(), "cut without an answer");
     // The change continues, and the task tracker waits for it.
-    app.store.set(Mode::Work);
+    app.store.work();
     app.stop().await;
 }

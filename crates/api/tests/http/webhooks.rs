@@ -1,28 +1,13 @@
 //! Deliveries to the webhook.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
-use async_trait::async_trait;
 use serde_json::{Value, json};
-use usher_engine::ports::{DeliveryAttempt, DeliveryStatus, Posted, WebhookSender};
-use usher_engine::{Event, StreamId, UnixMillis};
+use usher_engine::UnixMillis;
+use usher_engine::ports::{DeliveryAttempt, DeliveryStatus};
+use usher_engine::testing::{FakeApp, Reply};
 
 use crate::app::{TestApp, key, within};
-
-/// An app that takes its events, or does not.
-#[derive(Default)]
-struct App(AtomicBool);
-
-#[async_trait]
-impl WebhookSender for App {
-    async fn post(&self, _stream: StreamId, _event: &Event, _now: UnixMillis) -> Posted {
-        if self.0.load(Ordering::Relaxed) {
-            return Posted::Accepted { http_status: 204 };
-        }
-        Posted::Refused { http_status: Some(500), reason: "the receiver answered 500".to_owned(), retry_after: None }
-    }
-}
 
 async fn list(app: &TestApp, query: &str) -> Value {
     let response = app.get(&format!("/webhooks/deliveries{query}")).send().await.unwrap();
@@ -72,7 +57,7 @@ async fn no_deliveries_without_a_webhook() {
 
 #[tokio::test]
 async fn deliveries_are_listed_by_status() {
-    let receiver = Arc::new(App::default());
+    let receiver = FakeApp::new(|_| Reply::Refuse);
     let mut builder = TestApp::builder();
     builder.webhook = Some(Arc::clone(&receiver) as _);
     let app = builder.start().await;
@@ -111,7 +96,7 @@ async fn deliveries_are_listed_by_status() {
     assert_eq!(failed["deliveries"][0]["next_attempt_at"], json!(null));
     assert_eq!(failed["deliveries"][0]["last_attempt_at"], 1_732_396_800);
 
-    receiver.0.store(true, Ordering::Relaxed);
+    receiver.set(|_| Reply::Accept);
     let retry = app.post(&format!("/webhooks/deliveries/{stream}:0/retry")).send().await.unwrap();
     assert_eq!(retry.status(), 200);
     let retried: Value = retry.json().await.unwrap();
@@ -130,8 +115,7 @@ async fn deliveries_are_listed_by_status() {
 
 #[tokio::test]
 async fn repeated_retry_with_one_key_posts_once() {
-    let receiver = Arc::new(App::default());
-    receiver.0.store(true, Ordering::Relaxed);
+    let receiver = Arc::new(FakeApp::default());
     let mut builder = TestApp::builder();
     builder.webhook = Some(Arc::clone(&receiver) as _);
     let app = builder.start().await;
@@ -158,7 +142,7 @@ async fn repeated_retry_with_one_key_posts_once() {
 #[tokio::test]
 async fn deliveries_are_paginated() {
     let mut builder = TestApp::builder();
-    builder.webhook = Some(Arc::new(App::default()));
+    builder.webhook = Some(FakeApp::new(|_| Reply::Refuse));
     let app = builder.start().await;
     let mut expected = Vec::new();
     for _ in 0..3 {

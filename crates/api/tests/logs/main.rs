@@ -7,8 +7,6 @@
 mod app;
 #[path = "../http/fake_ports.rs"]
 mod fake_ports;
-#[path = "../http/faulty_store.rs"]
-mod faulty_store;
 #[path = "../http/ticket_wallet.rs"]
 mod ticket_wallet;
 
@@ -19,8 +17,7 @@ use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tracing_subscriber::fmt::MakeWriter;
 
-use crate::app::{TOKEN, TestApp, key};
-use crate::faulty_store::Mode;
+use crate::app::{REQUESTS, TOKEN, TestApp, key};
 use crate::ticket_wallet::{MINT, UNIT};
 
 #[derive(Clone, Default)]
@@ -97,7 +94,7 @@ async fn one_log_line_per_request_with_its_id_and_no_secrets() {
     {
         app.post(path).header("idempotency-key", format!("k-s3cret-{index}")).json(&body).send().await.unwrap();
     }
-    app.store.set(Mode::Fail);
+    app.store.fail(REQUESTS, usize::MAX);
     app.post("/key-handshake").header("x-request-id", "e").json(&json!({})).send().await.unwrap();
     let request = app.http.request("S3CRET".parse().unwrap(), app.url("/version"));
     request.header("x-request-id", "f").send().await.unwrap();

@@ -193,7 +193,7 @@ mod tests {
         let asked = Arc::new(());
         let running = || Arc::strong_count(&asked) - 2;
         let (inputs, mut workers) = Inputs::new();
-        let core = Core { inputs, ..Around::new().empty_core() };
+        let core = Core { inputs, ..Around::new().core() };
         let queue = SignerQueue::new(core, Some(Arc::new(Silent(Arc::clone(&asked)))));
         let later = NOW.plus(std::time::Duration::from_secs(600));
 

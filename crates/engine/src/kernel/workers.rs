@@ -242,27 +242,26 @@ impl Workers {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::Ordering;
-
     use tokio_util::sync::CancellationToken;
     use tokio_util::task::TaskTracker;
 
     use super::*;
     use crate::kernel::commit::tests::committer;
-    use crate::kernel::fixtures::{Around, MemoryStore, NOW, stream, within};
+    use crate::kernel::fixtures::{Around, NOW, stream, within};
     use crate::kernel::tasks::Tasks;
     use crate::operations::KeyHandshake;
+    use crate::testing::COMMITS;
 
     const MINUTE: Duration = Duration::from_secs(60);
 
     /// A worker for the inputs of an engine with one handshake, which expires in a minute.
-    async fn worker(around: &Around, store: &Arc<MemoryStore>, core: Core) -> mpsc::Sender<Job> {
-        let (committer, lightning, tickets) = committer(around, store);
+    async fn worker(around: &Around, tasks: &Tasks) -> mpsc::Sender<Job> {
+        let (committer, lightning, tickets) = committer(around);
         let handshake = Operation::KeyHandshake(KeyHandshake::single_use("token".to_owned(), false, NOW.plus(MINUTE)));
         let change = Change::start(stream(1), handshake, Vec::new());
         committer.commit(change, NOW, Cause::Request(None)).await.unwrap();
         let workers = Arc::new(Workers {
-            core: core.clone(),
+            core: Core { tasks: tasks.clone(), ..around.core() },
             committer,
             lightning,
             tickets,
@@ -279,17 +278,18 @@ mod tests {
 
     #[tokio::test]
     async fn input_is_kept_until_the_store_recovers() {
-        let (around, store) = (Around::new(), Arc::new(MemoryStore::default()));
-        let inputs = worker(&around, &store, around.core(&store)).await;
+        let around = Around::new();
+        let inputs = worker(&around, &around.tasks).await;
         around.clock.turn(MINUTE);
-        store.failures.store(3, Ordering::SeqCst);
+        let commits = around.store.calls(COMMITS);
+        around.store.fail(COMMITS, 3);
         inputs.send(timer()).await.unwrap();
         within("the handshake expires", || {
             around.clock.turn(FIRST_PAUSE);
             around.index.get(stream(1)).is_none().then_some(())
         })
         .await;
-        assert_eq!(store.failures.load(Ordering::SeqCst), 0);
+        assert_eq!(around.store.calls(COMMITS), commits + 4);
         around.tasks.set_inbox_drained();
         around.stop().await;
     }
@@ -313,8 +313,8 @@ mod tests {
 
     #[tokio::test]
     async fn early_timer_is_set_again() {
-        let (around, store) = (Around::new(), Arc::new(MemoryStore::default()));
-        let inputs = worker(&around, &store, around.core(&store)).await;
+        let around = Around::new();
+        let inputs = worker(&around, &around.tasks).await;
         around.timers.cancel(around.timers.after(MINUTE), stream(1), Alarm::Wake);
         inputs.send(timer()).await.unwrap();
         within("the input is taken", || (inputs.capacity() == 8).then_some(())).await;
@@ -325,8 +325,8 @@ mod tests {
 
     #[tokio::test]
     async fn operation_times_out_in_time_although_the_clock_was_set_back() {
-        let (around, store) = (Around::new(), Arc::new(MemoryStore::default()));
-        let inputs = worker(&around, &store, around.core(&store)).await;
+        let around = Around::new();
+        let inputs = worker(&around, &around.tasks).await;
         around.clock.turn_back(60 * MINUTE);
         assert_eq!(around.alarms_after(MINUTE).await, [(stream(1), Alarm::Wake)]);
         inputs.send(timer()).await.unwrap();
@@ -337,10 +337,10 @@ mod tests {
 
     #[tokio::test]
     async fn queued_inputs_are_processed_after_the_stop() {
-        let (around, store) = (Around::new(), Arc::new(MemoryStore::default()));
+        let around = Around::new();
         let (tracker, stop) = (TaskTracker::new(), CancellationToken::new());
         let tasks = Tasks::new(tracker.clone(), stop.clone());
-        let inputs = worker(&around, &store, Core { tasks: tasks.clone(), ..around.core(&store) }).await;
+        let inputs = worker(&around, &tasks).await;
         stop.cancel();
         around.clock.turn(MINUTE);
         inputs.send(timer()).await.unwrap();

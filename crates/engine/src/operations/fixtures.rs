@@ -1,9 +1,6 @@
 //! Keys, proofs and inputs for the tests of operations.
 
-use std::time::Duration;
-
-use lightning_invoice::{Currency, InvoiceBuilder, PaymentSecret};
-use nostr::hashes::{Hash as _, sha256};
+use lightning_invoice::Currency;
 use serde_json::Value;
 use usher_protocol::bolt11::Invoice;
 use usher_protocol::login_proof::LoginChallenge;
@@ -11,17 +8,14 @@ use usher_protocol::message::{
     AuthResponse, AuthStatus, KeyHandshake, PaymentResponse, PaymentStatus, Preimage, WalletMessage,
 };
 use usher_protocol::subkey::{Metadata, Permission, Permissions, SubkeyProof, derive_secret};
-use usher_protocol::{EventId, Keys, PublicKey, SecretKey};
+use usher_protocol::{EventId, Keys, PublicKey};
 
 use super::{Effect, Input, SignerNews, SignerReport, StepResult};
-use crate::UnixMillis;
 use crate::ports::{RemoteSignerError, SignedEvent, SignerProgress, SignerSession};
+pub(crate) use crate::testing::user;
+use crate::{UnixMillis, testing};
 
 pub(crate) const NOW: UnixMillis = UnixMillis(1_800_000_000_000);
-
-pub(crate) fn user(n: u8) -> Keys {
-    Keys::new(SecretKey::from_slice(&[n; 32]).unwrap())
-}
 
 /// A device of `main` with this permission, valid for an hour from [`NOW`].
 pub(crate) fn device(main: &Keys, nonce: u8, permission: Permission) -> (PublicKey, SubkeyProof) {
@@ -94,21 +88,7 @@ pub(crate) fn invoice(amount: u64, preimage: Preimage, expiry: u64) -> Invoice {
 }
 
 pub(crate) fn invoice_on(network: Currency, amount: u64, preimage: Preimage, expiry: u64) -> Invoice {
-    let hash = sha256::Hash::from_byte_array(*preimage.payment_hash().as_bytes());
-    let key = user(77).secret_key().clone();
-    InvoiceBuilder::new(network)
-        .description("test".to_owned())
-        .payment_hash(hash)
-        .payment_secret(PaymentSecret([9; 32]))
-        .duration_since_epoch(Duration::from_secs(NOW.secs()))
-        .min_final_cltv_expiry_delta(18)
-        .expiry_time(Duration::from_secs(expiry))
-        .amount_milli_satoshis(amount)
-        .build_signed(|message| nostr::SECP256K1.sign_ecdsa_recoverable(message, &key))
-        .unwrap()
-        .to_string()
-        .parse()
-        .unwrap()
+    testing::invoice_on(network, 77, preimage, amount, NOW.secs(), expiry)
 }
 
 pub(crate) fn payment_says(author: &Keys, request_id: &str, status: PaymentStatus) -> Input {

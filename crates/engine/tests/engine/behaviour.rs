@@ -2,12 +2,11 @@
 
 use crate::common;
 
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use common::failing::Failing;
 use common::{NOW, Running, approval, challenge, data, handshake, open, options, token, user};
 use usher_engine::ports::{Inbound, Store, Via};
+use usher_engine::testing::COMMITS;
 use usher_engine::{AuthenticateKey, EngineOptions, EventsError, KeyHandshakeRequest, StartError, StreamId};
 use usher_protocol::message::WalletMessage;
 use usher_protocol::subkey::{Metadata, Permission, Permissions, SubkeyProof, derive_secret};
@@ -23,8 +22,7 @@ fn ask(n: u8) -> AuthenticateKey {
 
 #[tokio::test]
 async fn handshake_and_authentication_end_to_end() {
-    let dir = tempfile::tempdir().unwrap();
-    let mut usher = Running::start(open(dir.path())).await;
+    let mut usher = Running::new().await;
     let started = usher.engine.handshakes().start(KeyHandshakeRequest::default(), None).await.unwrap();
     assert!(started.url.starts_with("nostr+walletconnect://npub1"), "{}", started.url);
     let page = usher.engine.events().read(started.stream_id, 0, 1000).await.unwrap();
@@ -117,8 +115,7 @@ async fn requests_that_expired_during_downtime_time_out_at_start() {
 
 #[tokio::test]
 async fn unanswered_requests_are_resent_with_backoff_until_they_expire() {
-    let dir = tempfile::tempdir().unwrap();
-    let mut usher = Running::start(open(dir.path())).await;
+    let mut usher = Running::new().await;
     let stream = usher.engine.logins().authenticate(ask(1), None).await.unwrap();
     let (first, _) = usher.next_message().await;
     // Each comes up to a twentieth of its interval sooner or later. The clock stands still until the message arrives,
@@ -146,8 +143,7 @@ async fn unanswered_requests_are_resent_with_backoff_until_they_expire() {
 #[tokio::test]
 async fn corrected_fast_clock_does_not_delay_resending() {
     const AHEAD: Duration = Duration::from_secs(3 * 3600);
-    let dir = tempfile::tempdir().unwrap();
-    let mut usher = Running::start(open(dir.path())).await;
+    let mut usher = Running::new().await;
     usher.clock.turn(AHEAD);
     usher.engine.logins().authenticate(ask(1), None).await.unwrap();
     let first = usher.next_message().await.0;
@@ -168,8 +164,7 @@ async fn corrected_fast_clock_does_not_delay_resending() {
 
 #[tokio::test]
 async fn reply_stops_resending() {
-    let dir = tempfile::tempdir().unwrap();
-    let mut usher = Running::start(open(dir.path())).await;
+    let mut usher = Running::new().await;
     let stream = usher.engine.logins().authenticate(ask(1), None).await.unwrap();
     let (message, _) = usher.next_message().await;
     usher.receive(1, &user(1), approval(&challenge(&message))).await;
@@ -203,8 +198,7 @@ async fn nostr_event_is_handled_once_even_after_a_restart() {
 
 #[tokio::test]
 async fn concurrent_requests_with_one_static_token_open_one_stream() {
-    let dir = tempfile::tempdir().unwrap();
-    let usher = Running::start(open(dir.path())).await;
+    let usher = Running::new().await;
     let calls: Vec<_> = (0..50)
         .map(|_| {
             let engine = usher.engine.clone();
@@ -226,8 +220,7 @@ async fn concurrent_requests_with_one_static_token_open_one_stream() {
 
 #[tokio::test]
 async fn static_tokens_are_checked() {
-    let dir = tempfile::tempdir().unwrap();
-    let usher = Running::start(open(dir.path())).await;
+    let usher = Running::new().await;
     for bad in ["", " ", "a b", "é", "a\n", &"x".repeat(129)] {
         let refused = usher.engine.handshakes().start(reusable(bad), None).await.unwrap_err();
         assert!(matches!(refused, StartError::Invalid(fields) if fields[0].pointer == "/static_token"), "{bad:?}");
@@ -241,8 +234,7 @@ async fn static_tokens_are_checked() {
 
 #[tokio::test]
 async fn long_poll_wakes_on_an_event_and_leaves_nothing_behind() {
-    let dir = tempfile::tempdir().unwrap();
-    let usher = Running::start(open(dir.path())).await;
+    let usher = Running::new().await;
     let door = usher.engine.handshakes().start(reusable("door"), None).await.unwrap().stream_id;
     let polls: Vec<_> = (0..20)
         .map(|_| {
@@ -270,8 +262,7 @@ async fn long_poll_wakes_on_an_event_and_leaves_nothing_behind() {
 
 #[tokio::test]
 async fn pages_are_bounded_and_only_the_last_is_done() {
-    let dir = tempfile::tempdir().unwrap();
-    let usher = Running::start(open(dir.path())).await;
+    let usher = Running::new().await;
     let door = usher.engine.handshakes().start(reusable("door"), None).await.unwrap().stream_id;
     for n in 1..=5 {
         usher.receive(n, &user(n), handshake("door", &[])).await;
@@ -292,8 +283,7 @@ async fn pages_are_bounded_and_only_the_last_is_done() {
 
 #[tokio::test]
 async fn device_that_cannot_decrypt_gets_its_own_copy() {
-    let dir = tempfile::tempdir().unwrap();
-    let mut usher = Running::start(open(dir.path())).await;
+    let mut usher = Running::new().await;
     let metadata = Metadata {
         name: "phone".to_owned(),
         nonce: [1; 32],
@@ -332,20 +322,17 @@ async fn open_streams_are_limited_and_finished_ones_make_room() {
 
 #[tokio::test]
 async fn finished_streams_are_removed_after_retention_and_open_ones_stay() {
-    let dir = tempfile::tempdir().unwrap();
-    let usher = Running::start(open(dir.path())).await;
+    let usher = Running::new().await;
     let done = usher.engine.handshakes().start(KeyHandshakeRequest::default(), None).await.unwrap();
     let door = usher.engine.handshakes().start(reusable("door"), None).await.unwrap();
     usher.receive(1, &user(1), handshake(&token(&done.url), &[])).await;
     usher.page(done.stream_id, 0).await;
     usher.clock.turn(options().retention);
-    let gone = async {
-        while usher.engine.events().read(done.stream_id, 0, 10).await.is_ok() {
-            usher.clock.turn(Duration::from_secs(3600));
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    };
-    tokio::time::timeout(Duration::from_secs(20), gone).await.expect("still there");
+    usher
+        .until(Duration::from_secs(3600), "still there", async || {
+            usher.engine.events().read(done.stream_id, 0, 10).await.is_err()
+        })
+        .await;
     for open in [door.stream_id, StreamId::SUBSCRIPTIONS] {
         assert!(!usher.engine.events().read(open, 0, 10).await.unwrap().done);
     }
@@ -356,28 +343,20 @@ async fn finished_streams_are_removed_after_retention_and_open_ones_stay() {
 
 #[tokio::test]
 async fn long_store_outage_loses_no_reply_and_no_timeout() {
-    let dir = tempfile::tempdir().unwrap();
-    let sqlite = open(dir.path());
-    let store = Failing::on(sqlite.clone());
-    let usher = Running::start_with(store.clone(), sqlite, None, options(), NOW, 1).await;
+    let (usher, store) = Running::faulty().await;
     let scanned = usher.engine.handshakes().start(KeyHandshakeRequest::default(), None).await.unwrap();
     let forgotten = usher.engine.logins().authenticate(ask(1), None).await.unwrap();
-    store.failures.store(usize::MAX, Ordering::SeqCst);
+    store.fail(COMMITS, usize::MAX);
     usher.receive(1, &user(1), handshake(&token(&scanned.url), &[])).await;
     for _ in 0..150 {
         tokio::time::sleep(Duration::from_millis(2)).await;
         usher.clock.turn(Duration::from_secs(5));
     }
-    store.failures.store(0, Ordering::SeqCst);
-    let told = async {
-        for stream in [scanned.stream_id, forgotten] {
-            while !usher.engine.events().read(stream, 0, 10).await.unwrap().done {
-                usher.clock.turn(Duration::from_secs(1));
-                tokio::time::sleep(Duration::from_millis(3)).await;
-            }
-        }
-    };
-    tokio::time::timeout(Duration::from_secs(20), told).await.expect("a stream never ends");
+    store.fail(COMMITS, 0);
+    for stream in [scanned.stream_id, forgotten] {
+        let is_done = async || usher.engine.events().read(stream, 0, 10).await.unwrap().done;
+        usher.until(Duration::from_secs(1), "the stream ends", is_done).await;
+    }
     usher.stop().await;
 }
 
@@ -430,21 +409,16 @@ async fn scan_flood_delays_nobody_and_reports_each_user_once() {
 
 #[tokio::test]
 async fn short_store_outage_loses_no_reply() {
-    let dir = tempfile::tempdir().unwrap();
-    let sqlite = open(dir.path());
-    let store = Failing::on(sqlite.clone());
-    let usher = Running::start_with(store.clone(), sqlite, None, options(), NOW, 1).await;
-    store.failures.store(1, Ordering::SeqCst);
+    let (usher, store) = Running::faulty().await;
+    store.fail(COMMITS, 1);
     assert!(matches!(usher.engine.logins().authenticate(ask(1), None).await, Err(StartError::Store(_))));
     let started = usher.engine.handshakes().start(KeyHandshakeRequest::default(), None).await.unwrap();
-    store.failures.store(5, Ordering::SeqCst);
+    store.fail(COMMITS, 5);
     usher.receive(1, &user(1), handshake(&token(&started.url), &[])).await;
-    let told = async {
-        while !usher.engine.events().read(started.stream_id, 0, 10).await.unwrap().done {
-            usher.clock.turn(Duration::from_secs(1));
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    };
-    tokio::time::timeout(Duration::from_secs(20), told).await.expect("the answer was lost");
+    usher
+        .until(Duration::from_secs(1), "the answer was lost", async || {
+            usher.engine.events().read(started.stream_id, 0, 10).await.unwrap().done
+        })
+        .await;
     usher.stop().await;
 }

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use common::paying::{DAY, statuses, until};
-use common::wallet::invoice;
-use common::{FakeWallet, NOW, Running, data, open, options};
+use common::{FakeLightning, NOW, Running, data, open, options};
+use usher_engine::testing::invoice;
 use usher_engine::{
     EngineOptions, FieldError, PayInvoiceRequest, PaymentRules, SpendingRules, StartError, StreamId, UnixMillis,
 };
@@ -48,7 +48,7 @@ fn retry_after(result: Result<StreamId, StartError>) -> u64 {
 async fn requests_for_one_invoice_at_the_same_time_take_one_share() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
-    let wallet = Arc::new(FakeWallet::default());
+    let wallet = Arc::new(FakeLightning::default());
     wallet.hang_pays(true);
     let usher = Running::start_paying(store.clone(), &wallet, limited(), NOW, 1).await;
     for n in 0..3 {
@@ -74,7 +74,7 @@ async fn requests_for_one_invoice_at_the_same_time_take_one_share() {
 async fn concurrent_payments_stay_within_the_budget_across_restarts() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
-    let wallet = Arc::new(FakeWallet::default());
+    let wallet = Arc::new(FakeLightning::default());
     wallet.hang_pays(true);
     let usher = Running::start_paying(store.clone(), &wallet, limited(), NOW, 1).await;
     let starts: Vec<_> = (0..20)
@@ -126,7 +126,7 @@ async fn concurrent_payments_stay_within_the_budget_across_restarts() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn unpaid_payment_releases_its_share() {
     let dir = tempfile::tempdir().unwrap();
-    let wallet = Arc::new(FakeWallet::default());
+    let wallet = Arc::new(FakeLightning::default());
     wallet.refuse(true);
     let usher = Running::start_paying(open(dir.path()), &wallet, limited(), NOW, 1).await;
     for n in 0..6 {
@@ -147,7 +147,7 @@ async fn unpaid_payment_releases_its_share() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn invoice_over_the_budget_is_invalid_and_user_payments_use_no_budget() {
     let dir = tempfile::tempdir().unwrap();
-    let wallet = Arc::new(FakeWallet::default());
+    let wallet = Arc::new(FakeLightning::default());
     let usher = Running::start_paying(open(dir.path()), &wallet, limited(), NOW, 1).await;
     match usher.engine.payments().pay(bill(0, 20_001, NOW), None).await {
         Err(StartError::Invalid(errors)) => {

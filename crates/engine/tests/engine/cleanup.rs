@@ -2,153 +2,37 @@
 
 use crate::common;
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use async_trait::async_trait;
 use common::{NOW, Running, handshake, open, options, user};
-use usher_engine::event::{Event, EventType, NewEvent};
-use usher_engine::ports::{
-    AllCommitted, Clock as _, Commit, CorrelationKey, OpenOperation, OperationKind, OutboxChange, OutboxMessage,
-    Revision, SignerSession, State, Store, StoreError, StoredOperation,
-};
+use usher_engine::event::{EventType, NewEvent};
+use usher_engine::ports::{Clock as _, Commit, OperationKind, Revision, Store as _};
+use usher_engine::testing::{FaultyStore, Methods, commit};
 use usher_engine::{AuthenticateKey, EventsError, KeyHandshakeRequest, StreamId, UnixMillis};
-use usher_protocol::PublicKey;
-use usher_store::SqliteStore;
-
-/// A store that cannot remove finished operations, and counts its other removals.
-struct Stuck {
-    store: Arc<dyn Store>,
-    tried: AtomicUsize,
-    forgot: AtomicUsize,
-    /// Batches of events that it still removes; then it hangs.
-    batches: AtomicUsize,
-}
-
-#[async_trait]
-impl Store for Stuck {
-    async fn commit_all(&self, commits: Vec<Commit>) -> Result<AllCommitted, StoreError> {
-        self.store.commit_all(commits).await
-    }
-
-    async fn subscriptions(
-        &self,
-        after: Option<StreamId>,
-        limit: usize,
-    ) -> Result<Vec<(StreamId, StoredOperation)>, StoreError> {
-        self.store.subscriptions(after, limit).await
-    }
-
-    async fn operation(&self, id: StreamId) -> Result<Option<StoredOperation>, StoreError> {
-        self.store.operation(id).await
-    }
-
-    async fn operation_with_key(&self, key: CorrelationKey) -> Result<Option<(StreamId, StoredOperation)>, StoreError> {
-        self.store.operation_with_key(key).await
-    }
-
-    async fn events(&self, stream: StreamId, after: u64, limit: usize) -> Result<Vec<Event>, StoreError> {
-        self.store.events(stream, after, limit).await
-    }
-
-    async fn remove_events(&self, stream: StreamId, before: UnixMillis, limit: usize) -> Result<usize, StoreError> {
-        let more = |left: usize| left.checked_sub(1);
-        if self.batches.fetch_update(Ordering::SeqCst, Ordering::SeqCst, more).is_err() {
-            std::future::pending::<()>().await;
-        }
-        self.store.remove_events(stream, before, limit).await
-    }
-
-    async fn outbox(&self, operation: StreamId) -> Result<Vec<OutboxMessage>, StoreError> {
-        self.store.outbox(operation).await
-    }
-
-    async fn open_operations(&self, after: Option<StreamId>, limit: usize) -> Result<Vec<OpenOperation>, StoreError> {
-        self.store.open_operations(after, limit).await
-    }
-
-    async fn user_relays(&self, main_key: &PublicKey) -> Result<Vec<String>, StoreError> {
-        self.store.user_relays(main_key).await
-    }
-
-    async fn user_signer(&self, main_key: &PublicKey) -> Result<Option<SignerSession>, StoreError> {
-        self.store.user_signer(main_key).await
-    }
-
-    async fn forget_user_signer(&self, main_key: &PublicKey) -> Result<bool, StoreError> {
-        self.store.forget_user_signer(main_key).await
-    }
-
-    async fn remove_eventless(
-        &self,
-        kind: OperationKind,
-        finished_before: UnixMillis,
-        limit: usize,
-    ) -> Result<usize, StoreError> {
-        self.store.remove_eventless(kind, finished_before, limit).await
-    }
-
-    async fn remove_without_events(&self, ids: Vec<StreamId>) -> Result<(), StoreError> {
-        self.store.remove_without_events(ids).await
-    }
-
-    async fn remove_finished(&self, _: UnixMillis, _: usize) -> Result<usize, StoreError> {
-        self.tried.fetch_add(1, Ordering::SeqCst);
-        Err(StoreError::Failed("as if it could not".into()))
-    }
-
-    /// In whole batches at first: then there is more.
-    async fn forget_inbound(&self, _: UnixMillis, limit: usize) -> Result<usize, StoreError> {
-        Ok(if self.forgot.fetch_add(1, Ordering::SeqCst) < 3 { limit } else { 0 })
-    }
-
-    async fn forget_kept_keys(&self, _: UnixMillis, _: usize) -> Result<usize, StoreError> {
-        self.forgot.fetch_add(1000, Ordering::SeqCst);
-        Ok(0)
-    }
-
-    async fn forget_user_relays(&self, _: UnixMillis, _: usize) -> Result<usize, StoreError> {
-        self.forgot.fetch_add(100, Ordering::SeqCst);
-        Ok(0)
-    }
-
-    async fn keep_user_relays(&self, users: &[PublicKey], at: UnixMillis) -> Result<(), StoreError> {
-        self.store.keep_user_relays(users, at).await
-    }
-}
-
-fn stuck(store: &Arc<SqliteStore>, batches: usize) -> Arc<Stuck> {
-    Arc::new(Stuck {
-        store: store.clone(),
-        tried: AtomicUsize::new(0),
-        forgot: AtomicUsize::new(0),
-        batches: AtomicUsize::new(batches),
-    })
-}
+use usher_protocol::EventId;
 
 #[tokio::test]
 async fn cleanup_retries_rows_that_fail_to_delete() {
     let dir = tempfile::tempdir().unwrap();
     let sqlite = open(dir.path());
-    let stuck = stuck(&sqlite, 9);
-    let usher = Running::start_with(stuck.clone(), sqlite, None, options(), NOW, 1).await;
-    let until = async |what: &str, so: &dyn Fn() -> bool| {
-        let wait = async {
-            while !so() {
-                tokio::time::sleep(Duration::from_millis(2)).await;
-            }
-        };
-        tokio::time::timeout(Duration::from_secs(20), wait).await.expect(what);
-    };
-    until("all of it", &|| stuck.forgot.load(Ordering::SeqCst) == 1104).await;
-    assert_eq!(stuck.tried.load(Ordering::SeqCst), 1);
-    usher.clock.turn(Duration::from_secs(3_600));
-    until("the next hour", &|| stuck.forgot.load(Ordering::SeqCst) == 2205).await;
-    assert_eq!(stuck.tried.load(Ordering::SeqCst), 2);
+    // Three batches.
+    let inbound = (0..1_500_u16).map(|n| EventId::from_byte_array([n.to_be_bytes(); 16].concat().try_into().unwrap()));
+    let old = commit(StreamId::from_parts(NOW.0, [1; 10]), Revision::New, NOW.minus(3 * HOUR));
+    sqlite.commit(Commit { inbound: inbound.collect(), finished: true, ..old }).await.unwrap();
+    let store = FaultyStore::on(sqlite.clone());
+    store.fail(&["remove_finished"], usize::MAX);
+    let usher = Running::start_with(store.clone(), sqlite, None, options(), NOW, 1).await;
+    let kinds: [Methods; 3] = [&["remove_finished"], &["forget_inbound"], &["forget_kept_keys"]];
+    let calls = || kinds.map(|kind| store.calls(kind));
+    store.called_more_than(&["forget_user_relays"], 0).await;
+    assert_eq!(calls(), [1, 4, 1]);
+    usher.clock.turn(HOUR);
+    store.called_more_than(&["forget_user_relays"], 1).await;
+    assert_eq!(calls(), [2, 5, 2]);
     usher.stop().await;
 }
 
+const HOUR: Duration = Duration::from_secs(3_600);
 const DAY: Duration = Duration::from_secs(24 * 3_600);
 
 /// Reads from every position, as a page and with waiting: each reader gets all later events, or an error that names the gap.
@@ -176,12 +60,11 @@ async fn read_from_everywhere(usher: &Running, stream: StreamId, first: u64, nex
 }
 
 async fn first_is(usher: &Running, stream: StreamId, first: u64) {
-    let wait = async {
-        while usher.engine.events().read(stream, 0, 1).await.map_or(0, |page| page.first.unwrap_or(0)) != first {
-            tokio::time::sleep(Duration::from_millis(2)).await;
-        }
-    };
-    tokio::time::timeout(Duration::from_secs(20), wait).await.expect("they were not removed");
+    usher
+        .until(Duration::ZERO, "they were not removed", async || {
+            usher.engine.events().read(stream, 0, 1).await.is_ok_and(|page| page.first == Some(first))
+        })
+        .await;
 }
 
 #[tokio::test]
@@ -242,31 +125,17 @@ async fn interrupted_cleanup_leaves_no_gap_in_the_stream() {
         outcome: usher_engine::OperationOutcome::Completed,
     };
     let append = |events: Vec<NewEvent>| Commit {
-        operation: StreamId::SUBSCRIPTIONS,
         kind: OperationKind::Subscriptions,
-        expected: Revision::Any,
-        at: NOW,
-        state: State("{}".to_owned()),
-        finished: false,
-        kept: Vec::new(),
-        done: false,
-        watched: None,
-        wake_at: None,
-        claims: Vec::new(),
         events,
-        outbox: OutboxChange::Keep,
-        inbound: Vec::new(),
-        user_relays: Vec::new(),
-        user_signers: Vec::new(),
-        deliver: false,
-        delivery_queues: Vec::new(),
-        idempotency_record: None,
+        ..commit(StreamId::SUBSCRIPTIONS, Revision::Any, NOW)
     };
     let old = NOW.minus(31 * DAY);
     sqlite.commit(append(vec![event(old); 1_200])).await.unwrap();
     sqlite.commit(append(vec![event(NOW); 3])).await.unwrap();
 
-    let usher = Running::start_with(stuck(&sqlite, 1), sqlite.clone(), None, options(), NOW, 1).await;
+    let store = FaultyStore::on(sqlite.clone());
+    store.hold_after(&["remove_events"], 1);
+    let usher = Running::start_with(store, sqlite.clone(), None, options(), NOW, 1).await;
     first_is(&usher, StreamId::SUBSCRIPTIONS, 500).await;
     for after in [1, 499] {
         let page = usher.engine.events().read(StreamId::SUBSCRIPTIONS, after, 10).await;
@@ -322,13 +191,11 @@ async fn relays_are_kept_only_for_users_still_contacted() {
         usher.engine.logins().authenticate(authenticate.clone(), None).await.unwrap();
         while usher.next_message().await.0.relays != ["wss://theirs"] {}
     }
-    let forgotten = async {
-        while !store.user_relays(&user(2).public_key()).await.unwrap().is_empty() {
-            usher.clock.turn(Duration::from_secs(3600));
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    };
-    tokio::time::timeout(Duration::from_secs(20), forgotten).await.expect("forgotten");
+    usher
+        .until(Duration::from_secs(3600), "forgotten", async || {
+            store.user_relays(&user(2).public_key()).await.unwrap().is_empty()
+        })
+        .await;
     assert_eq!(store.user_relays(&user(1).public_key()).await.unwrap(), ["wss://theirs"]);
     usher.stop().await;
 }

@@ -3,41 +3,18 @@
 use crate::common;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use async_trait::async_trait;
 use common::paying::{next_message, pass, payment, statuses, subscribe, until};
-use common::{FakeWallet, NOW, Running, handshake, open, options, user};
-use usher_engine::event::Event;
-use usher_engine::ports::{Posted, WebhookSender};
-use usher_engine::{AuthenticateKey, KeyHandshakeRequest, StreamId, UnixMillis};
+use common::{FakeLightning, NOW, Running, handshake, open, options, user};
+use usher_engine::testing::{FakeApp, Reply};
+use usher_engine::{AuthenticateKey, KeyHandshakeRequest, StreamId};
 
 const HOURS: Duration = Duration::from_secs(3 * 3600);
 const DAY: Duration = Duration::from_secs(24 * 3600);
 
 fn authenticate() -> AuthenticateKey {
     AuthenticateKey { main_key: user(1).public_key(), subkeys: Vec::new() }
-}
-
-/// A webhook that refuses.
-#[derive(Default)]
-struct App {
-    posts: AtomicUsize,
-}
-
-#[async_trait]
-impl WebhookSender for App {
-    async fn post(&self, _: StreamId, _: &Event, _: UnixMillis) -> Posted {
-        self.posts.fetch_add(1, Ordering::SeqCst);
-        Posted::Refused { http_status: Some(503), reason: "the receiver said 503".to_owned(), retry_after: None }
-    }
-}
-
-impl App {
-    fn posts(&self) -> usize {
-        self.posts.load(Ordering::SeqCst)
-    }
 }
 
 /// Advances the clock second by second until it holds; returns how long that took.
@@ -58,7 +35,7 @@ async fn has_events(usher: &Running, stream: StreamId) -> bool {
 #[tokio::test]
 async fn clock_set_back_does_not_delay_invoice_look_ups() {
     let dir = tempfile::tempdir().unwrap();
-    let wallet = Arc::new(FakeWallet::default());
+    let wallet = Arc::new(FakeLightning::default());
     wallet.tells(true);
     let mut usher = Running::start_paying(open(dir.path()), &wallet, options(), NOW, 1).await;
     let stream = usher.engine.payments().request(payment(None, 3_000), None).await.unwrap();
@@ -73,8 +50,7 @@ async fn clock_set_back_does_not_delay_invoice_look_ups() {
 
 #[tokio::test]
 async fn clock_set_back_does_not_delay_repetition_or_expiry() {
-    let dir = tempfile::tempdir().unwrap();
-    let mut usher = Running::start(open(dir.path())).await;
+    let mut usher = Running::new().await;
     let stream = usher.engine.logins().authenticate(authenticate(), None).await.unwrap();
     usher.next_message().await;
     pass(&usher, 1).await;
@@ -90,17 +66,17 @@ async fn clock_set_back_does_not_delay_repetition_or_expiry() {
 #[tokio::test]
 async fn clock_set_back_does_not_delay_webhooks() {
     let dir = tempfile::tempdir().unwrap();
-    let (store, app) = (open(dir.path()), Arc::new(App::default()));
+    let (store, app) = (open(dir.path()), FakeApp::new(|_| Reply::Refuse));
     let usher = Running::start_with(store.clone(), store, Some(app.clone()), options(), NOW, 1).await;
     let request = KeyHandshakeRequest { static_token: Some("door".to_owned()), no_request: None, return_url: None };
     usher.engine.handshakes().start(request, None).await.unwrap();
     usher.receive(1, &user(1), handshake("door", &[])).await;
     for posts in 1..4 {
-        passes(&usher, 200, async || app.posts() == posts).await;
+        passes(&usher, 200, async || app.posts().len() == posts).await;
     }
     // The next one is due after two minutes.
     usher.clock.turn_back(HOURS);
-    let waited = passes(&usher, 250, async || app.posts() == 4).await;
+    let waited = passes(&usher, 250, async || app.posts().len() == 4).await;
     assert!(waited > 90, "not at once: {waited}");
     usher.stop().await;
 }
@@ -108,7 +84,7 @@ async fn clock_set_back_does_not_delay_webhooks() {
 #[tokio::test]
 async fn clock_set_back_does_not_delay_retries_of_invoice_creation() {
     let dir = tempfile::tempdir().unwrap();
-    let wallet = Arc::new(FakeWallet::default());
+    let wallet = Arc::new(FakeLightning::default());
     wallet.hang(true);
     let mut usher = Running::start_paying(open(dir.path()), &wallet, options(), NOW, 1).await;
     let stream = usher.engine.payments().request(payment(None, 3_000), None).await.unwrap();
@@ -125,18 +101,18 @@ async fn clock_set_back_does_not_delay_retries_of_invoice_creation() {
 #[tokio::test]
 async fn clock_set_back_during_downtime_delays_nothing() {
     let dir = tempfile::tempdir().unwrap();
-    let (store, app) = (open(dir.path()), Arc::new(App::default()));
+    let (store, app) = (open(dir.path()), FakeApp::new(|_| Reply::Refuse));
     let usher = Running::start_with(store.clone(), store.clone(), Some(app.clone()), options(), NOW, 1).await;
     let request = KeyHandshakeRequest { static_token: Some("door".to_owned()), no_request: None, return_url: None };
     usher.engine.handshakes().start(request, None).await.unwrap();
     usher.receive(1, &user(1), handshake("door", &[])).await;
-    passes(&usher, 20, async || app.posts() == 2).await;
+    passes(&usher, 20, async || app.posts().len() == 2).await;
     let stream = usher.engine.logins().authenticate(authenticate(), None).await.unwrap();
     usher.stop().await;
 
     let usher = Running::start_with(store.clone(), store, Some(app.clone()), options(), NOW.minus(HOURS), 2).await;
-    let posts = app.posts();
-    let posted = passes(&usher, 150, async || app.posts() > posts).await;
+    let posts = app.posts().len();
+    let posted = passes(&usher, 150, async || app.posts().len() > posts).await;
     assert!(posted > 20, "not at once: {posted}");
     let expired = posted + passes(&usher, 320, async || has_events(&usher, stream).await).await;
     assert!((295..310).contains(&expired), "{expired}");
@@ -145,9 +121,7 @@ async fn clock_set_back_during_downtime_delays_nothing() {
 
 #[tokio::test]
 async fn times_set_by_the_right_clock_survive_a_correction() {
-    let dir = tempfile::tempdir().unwrap();
-    let wallet = Arc::new(FakeWallet::default());
-    let mut usher = Running::start_paying(open(dir.path()), &wallet, options(), NOW, 1).await;
+    let (mut usher, _) = Running::paying().await;
     let stream = usher.engine.payments().request(payment(None, 20_000), None).await.unwrap();
     next_message(&mut usher, "invoice", &[]).await;
     usher.clock.turn_forward(HOURS);
@@ -162,8 +136,7 @@ async fn times_set_by_the_right_clock_survive_a_correction() {
 
 #[tokio::test]
 async fn clock_set_forward_ends_and_repeats_nothing_early() {
-    let dir = tempfile::tempdir().unwrap();
-    let mut usher = Running::start(open(dir.path())).await;
+    let mut usher = Running::new().await;
     let stream = usher.engine.logins().authenticate(authenticate(), None).await.unwrap();
     usher.next_message().await;
     usher.clock.turn_forward(HOURS);
@@ -178,7 +151,7 @@ async fn clock_set_forward_ends_and_repeats_nothing_early() {
 #[tokio::test]
 async fn clock_a_month_ahead_charges_nothing_until_it_is_corrected() {
     let dir = tempfile::tempdir().unwrap();
-    let wallet = Arc::new(FakeWallet::default());
+    let wallet = Arc::new(FakeLightning::default());
     let mut usher = Running::start_paying(open(dir.path()), &wallet, options(), NOW, 1).await;
     subscribe(&mut usher, true, NOW.secs() + 7_200).await;
     // While it runs, and at a start.
@@ -205,7 +178,7 @@ async fn clock_a_month_ahead_charges_nothing_until_it_is_corrected() {
 #[tokio::test]
 async fn charges_wait_ten_minutes_after_a_month_off_and_nothing_else_waits() {
     let dir = tempfile::tempdir().unwrap();
-    let wallet = Arc::new(FakeWallet::default());
+    let wallet = Arc::new(FakeLightning::default());
     let mut usher = Running::start_paying(open(dir.path()), &wallet, options(), NOW, 1).await;
     subscribe(&mut usher, true, NOW.secs() + 7_200).await;
     let asked = usher.engine.logins().authenticate(authenticate(), None).await.unwrap();

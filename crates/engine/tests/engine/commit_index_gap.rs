@@ -3,25 +3,25 @@
 use crate::common;
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use common::failing::Failing;
 use common::paying::{announced, next_message, pass, payment, request_subscription, statuses, subscribe, until};
-use common::{FakeWallet, NOW, Running, open, user};
+use common::{FakeLightning, NOW, Running, open, user};
 use usher_engine::StartError;
 use usher_engine::operations::SubscriptionState;
+use usher_engine::testing::{CREATIONS, FaultyStore};
 use usher_protocol::message::{CloseSubscription, RecurringStatus, WalletMessage};
+use usher_store::SqliteStore;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn charge_is_not_requested_if_its_subscription_closes_in_the_gap() {
     let dir = tempfile::tempdir().unwrap();
     let (mut usher, store, _) = about_to_charge(dir.path()).await;
-    store.hold.store(true, Ordering::SeqCst);
+    store.hold_results(CREATIONS);
     usher.clock.turn(Duration::from_secs(100));
-    until("the charge is committed", || store.held.load(Ordering::SeqCst) == 1).await;
+    store.held(1).await;
     usher.engine.subscriptions().close(user(1).public_key(), "s", None).await.unwrap();
-    store.hold.store(false, Ordering::SeqCst);
+    store.work();
     // The user's wallet gets the close; a charge would be requested within a moment, and repeatedly.
     next_message(&mut usher, "by_service", &[]).await;
     pass(&usher, 120).await;
@@ -33,10 +33,10 @@ async fn charge_is_not_requested_if_its_subscription_closes_in_the_gap() {
 }
 
 /// The engine with a subscription `s` that falls due in 100 seconds.
-async fn about_to_charge(dir: &std::path::Path) -> (Running, Arc<Failing>, Arc<FakeWallet>) {
+async fn about_to_charge(dir: &std::path::Path) -> (Running, Arc<FaultyStore<SqliteStore>>, Arc<FakeLightning>) {
     let sqlite = open(dir);
-    let store = Failing::on(sqlite.clone());
-    let wallet = Arc::new(FakeWallet::default());
+    let store = FaultyStore::on(sqlite.clone());
+    let wallet = Arc::new(FakeLightning::default());
     let mut usher = Running::start_paying_on(store.clone(), sqlite, &wallet).await;
     subscribe(&mut usher, true, NOW.secs() + 100).await;
     while usher.messages.try_recv().is_ok() {}
@@ -54,18 +54,14 @@ async fn state(usher: &Running, id: &str) -> Option<SubscriptionState> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn subscription_can_be_read_and_closed_in_the_gap() {
-    let dir = tempfile::tempdir().unwrap();
-    let sqlite = open(dir.path());
-    let store = Failing::on(sqlite.clone());
-    let wallet = Arc::new(FakeWallet::default());
-    let mut usher = Running::start_paying_on(store.clone(), sqlite, &wallet).await;
+    let (mut usher, store, wallet) = Running::faulty_paying().await;
     let (stream, agrees) = request_subscription(&mut usher, "s", true, NOW.secs()).await;
-    store.hold.store(true, Ordering::SeqCst);
+    store.hold_results(CREATIONS);
     usher.receive(1, &user(1), agrees).await;
-    until("it is committed", || store.held.load(Ordering::SeqCst) == 1).await;
+    store.held(1).await;
     assert_eq!(state(&usher, "s").await, Some(SubscriptionState::Active));
     usher.engine.subscriptions().close(user(1).public_key(), "s", None).await.unwrap();
-    store.hold.store(false, Ordering::SeqCst);
+    store.work();
     assert_eq!(statuses(&usher, stream, 1).await, ["approved"]);
     next_message(&mut usher, "by_service", &[]).await;
     // And repeatedly for ten minutes.
@@ -84,8 +80,8 @@ async fn close_before_or_with_the_agreement_is_not_lost() {
     {
         let dir = tempfile::tempdir().unwrap();
         let sqlite = open(dir.path());
-        let store = Failing::on(sqlite.clone());
-        let wallet = Arc::new(FakeWallet::default());
+        let store = FaultyStore::on(sqlite.clone());
+        let wallet = Arc::new(FakeLightning::default());
         let mut usher = Running::start_paying_on(store.clone(), sqlite.clone(), &wallet).await;
         let (stream, agrees) = request_subscription(&mut usher, "s", true, NOW.secs() + 30).await;
         // Nobody else can close it.
@@ -98,15 +94,17 @@ async fn close_before_or_with_the_agreement_is_not_lost() {
             usher.stop().await;
             usher = Running::start_paying_on(store.clone(), sqlite, &wallet).await;
         }
-        store.hold.store(held, Ordering::SeqCst);
+        if held {
+            store.hold_results(CREATIONS);
+        }
         usher.receive(2, &user(1), agrees).await;
         if held {
-            until("it is committed", || store.held.load(Ordering::SeqCst) == 1).await;
+            store.held(1).await;
         }
         if !before {
             usher.receive(1, &user(1), close("s")).await;
             tokio::time::sleep(Duration::from_millis(50)).await;
-            store.hold.store(false, Ordering::SeqCst);
+            store.work();
         }
         assert_eq!(statuses(&usher, stream, 1).await, ["approved"]);
         let told = announced(&usher, 1).await;
@@ -122,23 +120,19 @@ async fn close_before_or_with_the_agreement_is_not_lost() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn payment_started_while_its_subscription_closes_is_refused_or_withdrawn() {
-    let dir = tempfile::tempdir().unwrap();
-    let sqlite = open(dir.path());
-    let store = Failing::on(sqlite.clone());
-    let wallet = Arc::new(FakeWallet::default());
-    let mut usher = Running::start_paying_on(store.clone(), sqlite, &wallet).await;
+    let (mut usher, store, _) = Running::faulty_paying().await;
     subscribe(&mut usher, false, NOW.secs()).await;
     while usher.messages.try_recv().is_ok() {}
     // It is committed; the caller and the engine do not know yet.
-    store.hold.store(true, Ordering::SeqCst);
+    store.hold_results(CREATIONS);
     let asking = {
         let engine = usher.engine.clone();
         tokio::spawn(async move { engine.payments().request(payment(Some("s"), 3_600), None).await })
     };
-    until("it is committed", || store.held.load(Ordering::SeqCst) == 1).await;
+    store.held(1).await;
     usher.receive(1, &user(1), close("s")).await;
     announced(&usher, 1).await;
-    store.hold.store(false, Ordering::SeqCst);
+    store.work();
     let stream = asking.await.unwrap().unwrap();
     assert_eq!(statuses(&usher, stream, 1).await, ["error"], "it is not owed any more");
     let late = usher.engine.payments().request(payment(Some("s"), 3_600), None).await;

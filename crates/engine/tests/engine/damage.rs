@@ -6,17 +6,15 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use async_trait::async_trait;
 use common::paying::{next_message, pass, payment, statuses, subscribe, until};
-use common::{FakeWallet, NOW, Running, approval, challenge, handshake, open, options, user};
-use parking_lot::Mutex;
+use common::{FakeLightning, NOW, Running, approval, challenge, handshake, open, options, user};
 use rusqlite::{Connection, ToSql};
-use usher_engine::event::Event;
 use usher_engine::operations::LoginState;
-use usher_engine::ports::{DeliveryStatus, Posted, Table, WebhookSender};
+use usher_engine::ports::{DeliveryStatus, Table};
+use usher_engine::testing::FakeApp;
 use usher_engine::{
-    AuthenticateKey, EventsError, KeyHandshakeRequest, LoginRequest, OpenedLogin, StreamId, SubscriptionFilter,
-    UnixMillis, VisitError, Visitor,
+    AuthenticateKey, EventsError, KeyHandshakeRequest, LoginPageError, LoginRequest, OpenedLogin, StreamId,
+    SubscriptionFilter, Visitor,
 };
 
 /// Damages rows while the store is open, as no code of this project would.
@@ -32,18 +30,6 @@ fn found(usher: &Running) -> Vec<(Table, String)> {
     usher.engine.damaged_rows().into_iter().map(|row| (row.table, row.id)).collect()
 }
 
-/// A webhook that takes everything.
-#[derive(Default)]
-struct App(Mutex<Vec<(StreamId, u64)>>);
-
-#[async_trait]
-impl WebhookSender for App {
-    async fn post(&self, stream: StreamId, event: &Event, _: UnixMillis) -> Posted {
-        self.0.lock().push((stream, event.index));
-        Posted::Accepted { http_status: 200 }
-    }
-}
-
 async fn authenticate(usher: &Running, n: u8) -> StreamId {
     let request = AuthenticateKey { main_key: user(n).public_key(), subkeys: Vec::new() };
     usher.engine.logins().authenticate(request, None).await.unwrap()
@@ -57,7 +43,7 @@ async fn door(usher: &Running, token: &str) -> StreamId {
 #[tokio::test]
 async fn payment_is_reported_although_its_subscription_is_damaged() {
     let dir = tempfile::tempdir().unwrap();
-    let wallet = Arc::new(FakeWallet::default());
+    let wallet = Arc::new(FakeLightning::default());
     let mut usher = Running::start_paying(open(dir.path()), &wallet, options(), NOW, 1).await;
     subscribe(&mut usher, false, NOW.secs() + 3_600).await;
     let stream = usher.engine.payments().request(payment(Some("s"), 3_000), None).await.unwrap();
@@ -106,7 +92,7 @@ async fn damaged_operation_is_set_aside_at_start_and_others_continue() {
 #[tokio::test]
 async fn money_for_a_damaged_payment_is_reported_after_repair() {
     let dir = tempfile::tempdir().unwrap();
-    let wallet = Arc::new(FakeWallet::default());
+    let wallet = Arc::new(FakeLightning::default());
     let mut usher = Running::start_paying(open(dir.path()), &wallet, options(), NOW, 1).await;
     let stream = usher.engine.payments().request(payment(None, 3_000), None).await.unwrap();
     next_message(&mut usher, "invoice", &[]).await;
@@ -131,7 +117,7 @@ async fn money_for_a_damaged_payment_is_reported_after_repair() {
 #[tokio::test]
 async fn damaged_event_is_reported_to_readers_and_its_delivery_fails() {
     let dir = tempfile::tempdir().unwrap();
-    let (store, app) = (open(dir.path()), Arc::new(App::default()));
+    let (store, app) = (open(dir.path()), Arc::new(FakeApp::default()));
     let usher = Running::start(store.clone()).await;
     let stream = door(&usher, "door").await;
     usher.stop().await;
@@ -140,7 +126,7 @@ async fn damaged_event_is_reported_to_readers_and_its_delivery_fails() {
         usher.receive(n, &user(n), handshake("door", &[])).await;
         usher.page(stream, u64::from(n) - 1).await;
     }
-    until("both are posted", || app.0.lock().len() == 2).await;
+    app.accepts(2).await;
     usher.stop().await;
     damage(dir.path(), "UPDATE events SET type = 'Future' WHERE stream = ?1 AND idx = 1", &[stream.as_bytes()]);
     damage(
@@ -152,8 +138,8 @@ async fn damaged_event_is_reported_to_readers_and_its_delivery_fails() {
 
     let usher = Running::start_with(store.clone(), store.clone(), Some(app.clone()), options(), NOW, 3).await;
     usher.receive(3, &user(3), handshake("door", &[])).await;
-    until("the next one is posted", || app.0.lock().contains(&(stream, 2))).await;
-    assert_eq!(app.0.lock().len(), 3);
+    assert!(app.accepts(3).await.contains(&(stream, 2)));
+    assert_eq!(app.posts().len(), 3);
     assert_eq!(usher.engine.events().read(stream, 0, 10).await.unwrap().events.len(), 1);
     let damaged = usher.engine.events().read(stream, 1, 10).await;
     assert!(matches!(damaged, Err(EventsError::Damaged { index: 1 })));

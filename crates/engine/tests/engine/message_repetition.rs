@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 use common::paying::{payment, request_id, says};
-use common::{FakeWallet, NOW, Running, approval, challenge, data, open, options, user};
+use common::{FakeLightning, NOW, Running, approval, challenge, data, open, options, user};
 use usher_engine::ports::OutgoingMessage;
 use usher_engine::{AuthenticateKey, StreamId, UnixMillis};
 use usher_protocol::message::{PaymentStatus, WalletMessage};
@@ -44,8 +44,7 @@ async fn watch(usher: &mut Running, seconds: u64, sent: &mut Vec<(u64, OutgoingM
 
 #[tokio::test]
 async fn login_is_sent_as_one_event_within_a_minute_and_as_another_once() {
-    let dir = tempfile::tempdir().unwrap();
-    let mut usher = Running::start(open(dir.path())).await;
+    let mut usher = Running::new().await;
     let stream = usher.engine.logins().authenticate(ask(1), None).await.unwrap();
     let mut sent = Vec::new();
     watch(&mut usher, 310, &mut sent, 0).await;
@@ -87,8 +86,7 @@ async fn same_event_is_resent_for_90_seconds_then_a_new_one() {
 /// What it said may have been about something else, and the request lost: so it gets a fresh event all the same.
 #[tokio::test]
 async fn wallet_that_was_heard_gets_no_copy_of_the_same_event() {
-    let dir = tempfile::tempdir().unwrap();
-    let mut usher = Running::start(open(dir.path())).await;
+    let mut usher = Running::new().await;
     for n in [1, 2] {
         usher.engine.logins().authenticate(ask(n), None).await.unwrap();
     }
@@ -137,8 +135,7 @@ impl SlowWallet {
 
 /// Five logins of one user, one after the other or at the same time: how long each takes, and how many messages it takes.
 async fn five_logins(at_once: bool) -> (Vec<u64>, u8) {
-    let dir = tempfile::tempdir().unwrap();
-    let mut usher = Running::start(open(dir.path())).await;
+    let mut usher = Running::new().await;
     let (mut open, mut taken, mut wallet): (Vec<(StreamId, u64)>, _, _) =
         (Vec::new(), Vec::new(), SlowWallet::default());
     let mut started = 0;
@@ -181,8 +178,7 @@ async fn five_logins_at_once_with_a_slow_wallet_are_approved() {
 #[tokio::test]
 async fn login_arrives_though_every_second_message_is_lost() {
     for [request_lost, reply_lost] in [[false, false], [false, true], [true, false], [true, true]] {
-        let dir = tempfile::tempdir().unwrap();
-        let mut usher = Running::start(open(dir.path())).await;
+        let mut usher = Running::new().await;
         let stream = usher.engine.logins().authenticate(ask(1), None).await.unwrap();
         let (mut request_lost, mut reply_lost, mut replies) = (request_lost, reply_lost, 0);
         for second in 0..200 {
@@ -239,7 +235,7 @@ async fn after_a_proof_only_the_device_gets_a_new_copy() {
 async fn approval_pauses_resending_even_after_a_restart() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
-    let wallet = std::sync::Arc::new(FakeWallet::default());
+    let wallet = std::sync::Arc::new(FakeLightning::default());
     let mut usher = Running::start_paying(store.clone(), &wallet, options(), NOW, 1).await;
     let stream = usher.engine.payments().request(payment(None, 3_600), None).await.unwrap();
     let (asked, _) = usher.next_message().await;

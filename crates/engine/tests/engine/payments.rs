@@ -5,10 +5,11 @@ use crate::common;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use common::paying::{DAY, PATIENCE, bill, next_message, pass, payment, request_id, says, statuses, subscribe, until};
-use common::{FakeWallet, NOW, Running, data, open, options, user};
+use common::paying::{DAY, bill, next_message, pass, payment, request_id, says, statuses, subscribe, until};
+use common::{FakeLightning, NOW, Running, data, open, options, user};
 use serde_json::Value;
 use usher_engine::ports::{Clock as _, LightningNotification};
+use usher_engine::testing::PATIENCE;
 use usher_engine::{EngineOptions, StartError};
 use usher_protocol::message::PaymentStatus;
 
@@ -16,7 +17,7 @@ use usher_protocol::message::PaymentStatus;
 async fn many_open_invoices_cause_at_most_ten_look_ups_per_second() {
     const OPEN: usize = 3_000;
     let dir = tempfile::tempdir().unwrap();
-    let wallet = Arc::new(FakeWallet::default());
+    let wallet = Arc::new(FakeLightning::default());
     // So the first 600 are all due a minute after they were made, which is the same instant here.
     wallet.tells(true);
     let options = EngineOptions { max_open_streams: 100_000, ..options() };
@@ -36,19 +37,14 @@ async fn many_open_invoices_cause_at_most_ten_look_ups_per_second() {
         tokio::time::sleep(Duration::from_millis(1)).await;
         let look_ups = wallet.look_ups();
         assert!(look_ups <= 10 * (secs + 1), "{look_ups} in {secs} s");
-        assert!(begun.elapsed() < 2 * PATIENCE, "{look_ups} in {secs} s");
+        assert!(begun.elapsed() < PATIENCE, "{look_ups} in {secs} s");
         seen = look_ups;
     }
     assert!(seen >= 2 * 3_000);
     // Paid without a notification: found by a look-up.
     wallet.settle(2_999);
     let before = usher.engine.watched_invoices();
-    let begun = Instant::now();
-    while usher.engine.watched_invoices() == before {
-        usher.clock.turn(Duration::from_secs(1));
-        tokio::time::sleep(Duration::from_millis(1)).await;
-        assert!(begun.elapsed() < PATIENCE, "it is not found");
-    }
+    usher.until(Duration::from_secs(1), "it is not found", async || usher.engine.watched_invoices() != before).await;
     usher.stop().await;
 }
 
@@ -57,7 +53,7 @@ async fn expired_invoices_do_not_delay_look_ups_of_open_ones() {
     const OVER: usize = 400;
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
-    let wallet = Arc::new(FakeWallet::default());
+    let wallet = Arc::new(FakeLightning::default());
     let mut usher = Running::start_paying(store.clone(), &wallet, options(), NOW, 1).await;
     let mut over = Vec::new();
     for _ in 0..OVER {
@@ -89,9 +85,7 @@ async fn expired_invoices_do_not_delay_look_ups_of_open_ones() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn corrected_fast_clock_does_not_delay_look_ups() {
     const AHEAD: Duration = Duration::from_secs(3 * 3600);
-    let dir = tempfile::tempdir().unwrap();
-    let wallet = Arc::new(FakeWallet::default());
-    let usher = Running::start_paying(open(dir.path()), &wallet, options(), NOW, 1).await;
+    let (usher, wallet) = Running::paying().await;
     usher.engine.payments().request(payment(None, 80_000), None).await.unwrap();
     until("the invoice is made", || usher.engine.watched_invoices() == 1).await;
     usher.clock.turn(AHEAD);
@@ -108,7 +102,7 @@ async fn corrected_fast_clock_does_not_delay_look_ups() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn all_invoices_are_looked_up_after_a_reconnection() {
     let dir = tempfile::tempdir().unwrap();
-    let wallet = Arc::new(FakeWallet::default());
+    let wallet = Arc::new(FakeLightning::default());
     wallet.tells(true);
     let usher = Running::start_paying(open(dir.path()), &wallet, options(), NOW, 1).await;
     let mut streams = Vec::new();
@@ -121,12 +115,7 @@ async fn all_invoices_are_looked_up_after_a_reconnection() {
     }
     wallet.tell(LightningNotification::Reconnected).await;
     // With notifications the look-up would come after a minute; now it comes as soon as ten look-ups per second allow.
-    let begun = Instant::now();
-    while usher.engine.watched_invoices() > 0 {
-        usher.clock.turn(Duration::from_millis(100));
-        tokio::time::sleep(Duration::from_millis(2)).await;
-        assert!(begun.elapsed() < PATIENCE, "not all are found");
-    }
+    usher.until(Duration::from_millis(100), "not all are found", async || usher.engine.watched_invoices() == 0).await;
     assert!(wallet.look_ups() >= 20);
     for stream in streams {
         assert_eq!(statuses(&usher, stream, 1).await, ["paid"]);
@@ -138,7 +127,7 @@ async fn all_invoices_are_looked_up_after_a_reconnection() {
 async fn restart_requests_the_invoice_again_and_shows_one() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
-    let wallet = Arc::new(FakeWallet::default());
+    let wallet = Arc::new(FakeLightning::default());
     wallet.hang(true);
     let usher = Running::start_paying(store.clone(), &wallet, options(), NOW, 1).await;
     let stream = usher.engine.payments().request(payment(None, 600), None).await.unwrap();
@@ -165,7 +154,7 @@ async fn restart_requests_the_invoice_again_and_shows_one() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn hanging_payments_do_not_delay_invoices() {
     let dir = tempfile::tempdir().unwrap();
-    let wallet = Arc::new(FakeWallet::default());
+    let wallet = Arc::new(FakeLightning::default());
     wallet.hang_pays(true);
     let mut usher = Running::start_paying(open(dir.path()), &wallet, options(), NOW, 1).await;
     for n in 0..100 {
@@ -181,7 +170,7 @@ async fn hanging_payments_do_not_delay_invoices() {
 async fn queued_payments_are_sent_in_time_or_not_at_all() {
     for (wait, waiting, status, outcome) in [(90, 8, "paid", None), (300, 0, "error", Some("not_paid"))] {
         let dir = tempfile::tempdir().unwrap();
-        let wallet = Arc::new(FakeWallet::default());
+        let wallet = Arc::new(FakeLightning::default());
         wallet.hang_pays(true);
         let usher = Running::start_paying(open(dir.path()), &wallet, options(), NOW, 1).await;
         let mut streams = Vec::new();
@@ -194,12 +183,7 @@ async fn queued_payments_are_sent_in_time_or_not_at_all() {
         until("they are looked up", || usher.engine.open_streams() == 1 + waiting).await;
         assert_eq!(wallet.sent().len(), 32);
         wallet.hang_pays(false);
-        let begun = Instant::now();
-        while usher.engine.open_streams() > 1 {
-            tokio::time::sleep(Duration::from_millis(50)).await;
-            usher.clock.turn(Duration::from_secs(1));
-            assert!(begun.elapsed() < PATIENCE, "they do not end");
-        }
+        usher.until(Duration::from_secs(1), "they do not end", async || usher.engine.open_streams() <= 1).await;
         for stream in &streams[..32] {
             assert_eq!(statuses(&usher, *stream, 1).await, ["paid"]);
         }
@@ -219,7 +203,7 @@ async fn payments_accepted_while_offline_are_sent_after_a_restart() {
     for round in 0..10 {
         let dir = tempfile::tempdir().unwrap();
         let store = open(dir.path());
-        let wallet = Arc::new(FakeWallet::default());
+        let wallet = Arc::new(FakeLightning::default());
         wallet.be_away(true);
         let usher = Running::start_paying(store.clone(), &wallet, options(), NOW, 1).await;
         let mut streams = Vec::new();
@@ -253,7 +237,7 @@ async fn payments_accepted_while_offline_are_sent_after_a_restart() {
 async fn restart_never_sends_a_payment_twice() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
-    let wallet = Arc::new(FakeWallet::default());
+    let wallet = Arc::new(FakeLightning::default());
     wallet.hang(true);
     let bill = bill(0);
     let usher = Running::start_paying(store.clone(), &wallet, options(), NOW, 1).await;
@@ -287,7 +271,7 @@ async fn restart_never_sends_a_payment_twice() {
 async fn ended_payments_free_their_slots_and_late_money_is_reported() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
-    let wallet = Arc::new(FakeWallet::default());
+    let wallet = Arc::new(FakeLightning::default());
     let options = EngineOptions { max_open_streams: 2, ..options() };
     let usher = Running::start_paying(store.clone(), &wallet, options.clone(), NOW, 1).await;
     let mut streams = Vec::new();
@@ -314,13 +298,7 @@ async fn ended_payments_free_their_slots_and_late_money_is_reported() {
     usher.engine.payments().request(payment(None, 600), None).await.unwrap();
     wallet.settle(0);
     wallet.tell(LightningNotification::Reconnected).await;
-    let begun = Instant::now();
-    while usher.engine.events().read(streams[0], 0, 10).await.unwrap().events.len() < 2 {
-        usher.clock.turn(Duration::from_secs(1));
-        tokio::time::sleep(Duration::from_millis(2)).await;
-        assert!(begun.elapsed() < PATIENCE, "it is not found");
-    }
-    assert_eq!(statuses(&usher, streams[0], 2).await, ["timeout", "paid"]);
+    assert_eq!(usher.passing(Duration::from_secs(1), statuses(&usher, streams[0], 2)).await, ["timeout", "paid"]);
     assert_eq!(statuses(&usher, third, 0).await, [""; 0]);
     usher.stop().await;
 }
@@ -328,7 +306,7 @@ async fn ended_payments_free_their_slots_and_late_money_is_reported() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn ended_payments_in_memory_are_limited() {
     let dir = tempfile::tempdir().unwrap();
-    let wallet = Arc::new(FakeWallet::default());
+    let wallet = Arc::new(FakeLightning::default());
     let options = EngineOptions { max_open_streams: 2, ..options() };
     let usher = Running::start_paying(open(dir.path()), &wallet, options, NOW, 1).await;
     let mut ended = Vec::new();
@@ -350,12 +328,7 @@ async fn ended_payments_in_memory_are_limited() {
     wallet.settle(0);
     wallet.settle(1);
     wallet.tell(LightningNotification::Reconnected).await;
-    let begun = Instant::now();
-    while usher.engine.watched_invoices() > 2 {
-        usher.clock.turn(Duration::from_secs(1));
-        tokio::time::sleep(Duration::from_millis(2)).await;
-        assert!(begun.elapsed() < PATIENCE, "it is not found");
-    }
+    usher.until(Duration::from_secs(1), "it is not found", async || usher.engine.watched_invoices() <= 2).await;
     assert_eq!(statuses(&usher, ended[0], 2).await, ["timeout", "paid"]);
     // Those two are over now and free their slots.
     let now = usher_engine::ports::Clock::now(&*usher.clock).secs();
@@ -368,7 +341,7 @@ async fn ended_payments_in_memory_are_limited() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn charge_waits_for_a_payment_slot_and_is_requested_once() {
     let dir = tempfile::tempdir().unwrap();
-    let wallet = Arc::new(FakeWallet::default());
+    let wallet = Arc::new(FakeLightning::default());
     let options = EngineOptions { max_open_streams: 2, ..options() };
     let mut usher = Running::start_paying(open(dir.path()), &wallet, options, NOW, 1).await;
     subscribe(&mut usher, true, NOW.secs() + 300).await;
@@ -390,22 +363,16 @@ async fn charge_waits_for_a_payment_slot_and_is_requested_once() {
 
     wallet.settle(0);
     wallet.tell(LightningNotification::Reconnected).await;
-    let begun = Instant::now();
-    while wallet.made().len() < 4 {
-        usher.clock.turn(Duration::from_secs(1));
-        tokio::time::sleep(Duration::from_millis(2)).await;
-        assert!(begun.elapsed() < PATIENCE, "the charge is given up");
-    }
+    usher.until(Duration::from_secs(1), "the charge is given up", async || wallet.made().len() >= 4).await;
     pass(&usher, 200).await;
     assert_eq!(wallet.made().len(), 4, "once");
     wallet.settle(3);
     wallet.tell(LightningNotification::Reconnected).await;
-    let begun = Instant::now();
-    while usher.engine.subscriptions().view("s").await.unwrap().payments_made == 0 {
-        usher.clock.turn(Duration::from_secs(1));
-        tokio::time::sleep(Duration::from_millis(2)).await;
-        assert!(begun.elapsed() < PATIENCE, "it is paid");
-    }
+    usher
+        .until(Duration::from_secs(1), "it is paid", async || {
+            usher.engine.subscriptions().view("s").await.unwrap().payments_made != 0
+        })
+        .await;
     usher.stop().await;
 }
 
@@ -413,7 +380,7 @@ async fn charge_waits_for_a_payment_slot_and_is_requested_once() {
 async fn late_money_is_reported_however_long_look_ups_failed() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
-    let wallet = Arc::new(FakeWallet::default());
+    let wallet = Arc::new(FakeLightning::default());
     let usher = Running::start_paying(store.clone(), &wallet, options(), NOW, 1).await;
     let mut streams = Vec::new();
     for n in 1..=2 {
@@ -430,12 +397,9 @@ async fn late_money_is_reported_however_long_look_ups_failed() {
 
     wallet.settle(0);
     let usher = Running::start_paying(open(dir.path()), &wallet, options(), NOW.plus(3 * DAY), 2).await;
-    let begun = Instant::now();
-    while usher.engine.watched_invoices() > 0 {
-        usher.clock.turn(Duration::from_secs(1));
-        tokio::time::sleep(Duration::from_millis(2)).await;
-        assert!(begun.elapsed() < PATIENCE, "both are forgotten in the end");
-    }
+    usher
+        .until(Duration::from_secs(1), "both are forgotten in the end", async || usher.engine.watched_invoices() == 0)
+        .await;
     assert_eq!(statuses(&usher, streams[0], 1).await, ["timeout", "paid"]);
     assert_eq!(statuses(&usher, streams[1], 1).await, ["timeout"]);
     usher.stop().await;
@@ -444,7 +408,7 @@ async fn late_money_is_reported_however_long_look_ups_failed() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn silent_backend_delays_nobody_and_the_app_gets_an_error() {
     let dir = tempfile::tempdir().unwrap();
-    let wallet = Arc::new(FakeWallet::default());
+    let wallet = Arc::new(FakeLightning::default());
     wallet.hang(true);
     let options = EngineOptions { max_open_streams: 100_000, ..options() };
     let usher = Running::start_paying(open(dir.path()), &wallet, options, NOW, 1).await;
@@ -454,14 +418,8 @@ async fn silent_backend_delays_nobody_and_the_app_gets_an_error() {
         streams.push(usher.engine.payments().request(payment(None, 600), None).await.unwrap());
     }
     // Those that were turned away are tried again until it is too late; those in line too.
-    let begun = Instant::now();
     for stream in streams {
-        while usher.engine.events().read(stream, 0, 10).await.unwrap().events.is_empty() {
-            usher.clock.turn(Duration::from_secs(1));
-            tokio::time::sleep(Duration::from_millis(1)).await;
-            assert!(begun.elapsed() < 2 * PATIENCE, "it does not end");
-        }
-        assert_eq!(statuses(&usher, stream, 1).await, ["error"]);
+        assert_eq!(usher.passing(Duration::from_secs(1), statuses(&usher, stream, 1)).await, ["error"]);
     }
     assert_eq!(usher.engine.open_streams(), 1);
     usher.stop().await;

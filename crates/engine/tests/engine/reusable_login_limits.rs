@@ -2,10 +2,8 @@
 
 use crate::common;
 
-use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use common::failing::Failing;
 use common::paying::until;
 use common::reusable::{
     approved, challenge_for, events, named, page_secret, poster, request, scan, sign, state, visit, wallet_url,
@@ -13,6 +11,7 @@ use common::reusable::{
 use common::{NOW, Running, approval, handshake, open, options, token, user};
 use usher_engine::operations::LoginState;
 use usher_engine::ports::{Clock as _, Store as _};
+use usher_engine::testing::FaultyStore;
 use usher_engine::{
     EngineOptions, LoginPageError, LoginRequest, LoginStarted, LoginVisit, NoRoom, ProveError, ScanLimit, StreamId,
     VisitError, Visitor,
@@ -71,8 +70,7 @@ async fn open_logins_are_bounded() {
 /// Logins that browsers begin on the page count as scans of the URL, with whatever the user has proven the key.
 #[tokio::test]
 async fn logins_on_the_page_are_limited() {
-    let dir = tempfile::tempdir().unwrap();
-    let mut usher = Running::start(open(dir.path())).await;
+    let mut usher = Running::new().await;
     let poster = poster(&usher).await;
     let prove = async |usher: &Running, n: u8| {
         let visit = visit(usher, &poster).await;
@@ -176,11 +174,7 @@ async fn logins_that_ended_unused_leave_nothing() {
     }
     usher.clock.turn(MINUTE * 11);
     for id in &ended {
-        let begun = Instant::now();
-        while store.operation(*id).await.unwrap().is_some() {
-            assert!(begun.elapsed() < Duration::from_secs(30), "it is still there");
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
+        usher.until(Duration::ZERO, "it is still there", async || store.operation(*id).await.unwrap().is_none()).await;
     }
     usher.stop().await;
 }
@@ -190,8 +184,8 @@ async fn logins_that_ended_unused_leave_nothing() {
 async fn rows_that_a_crash_leaves_of_unused_logins_are_removed() {
     let dir = tempfile::tempdir().unwrap();
     let sqlite = open(dir.path());
-    let store = Failing::on(sqlite.clone());
-    store.keeps_eventless.store(true, Ordering::SeqCst);
+    let store = FaultyStore::on(sqlite.clone());
+    store.fail(&["remove_without_events"], usize::MAX);
     let usher = Running::start_with(store.clone(), sqlite.clone(), None, options(), NOW, 1).await;
     let poster = poster(&usher).await;
     let visit = visit(&usher, &poster).await;
@@ -200,19 +194,16 @@ async fn rows_that_a_crash_leaves_of_unused_logins_are_removed() {
     usher.stop().await;
     assert!(store.operation(visit.login).await.unwrap().is_some());
     let usher = Running::start_with(store.clone(), sqlite, None, options(), NOW.plus(MINUTE * 61), 2).await;
-    let begun = Instant::now();
-    while store.operation(visit.login).await.unwrap().is_some() {
-        assert!(begun.elapsed() < Duration::from_secs(30), "it is still there");
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+    usher
+        .until(Duration::ZERO, "it is still there", async || store.operation(visit.login).await.unwrap().is_none())
+        .await;
     usher.stop().await;
 }
 
 /// Their events are those of the reusable login: an hour after its end a login leaves nothing behind.
 #[tokio::test]
 async fn rows_of_logins_that_have_ended_are_removed() {
-    let dir = tempfile::tempdir().unwrap();
-    let mut usher = Running::start(open(dir.path())).await;
+    let mut usher = Running::new().await;
     let poster = poster(&usher).await;
     let used = visit(&usher, &poster).await;
     let url = wallet_url(&usher, &used).await;
@@ -233,8 +224,7 @@ async fn rows_of_logins_that_have_ended_are_removed() {
 
 #[tokio::test]
 async fn browser_that_comes_again_gets_the_login_it_has() {
-    let dir = tempfile::tempdir().unwrap();
-    let mut usher = Running::start(open(dir.path())).await;
+    let mut usher = Running::new().await;
     let (poster, other) = (poster(&usher).await, usher.engine.logins().start(request("door"), None).await.unwrap());
     let first = visit(&usher, &poster).await;
     let (browser, time_left) = first.new_browser.clone().unwrap();

@@ -3,10 +3,8 @@
 use crate::common;
 
 use std::collections::HashMap;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use common::failing::Failing;
 use common::paying::until;
 use common::reusable::{
     approved, challenge_for, ended, events, key, named, page_secret, poster, refusal, request, scan, sign, state,
@@ -15,6 +13,7 @@ use common::reusable::{
 use common::{NOW, Running, approval, challenge, handshake, open, options, token, user};
 use serde_json::json;
 use usher_engine::operations::LoginState;
+use usher_engine::testing::{COMMITS, CREATIONS, FaultyStore};
 use usher_engine::{
     EngineMetrics, EngineOptions, KeyHandshakeRequest, LoginPageError, LoginRequest, LoginVisit, OpenedLogin,
     PageRules, ProveError, StartError, VisitError, Visitor,
@@ -24,8 +23,7 @@ const MINUTE: Duration = Duration::from_secs(60);
 
 #[tokio::test]
 async fn users_interleave_and_each_has_an_outcome() {
-    let dir = tempfile::tempdir().unwrap();
-    let mut usher = Running::start(open(dir.path())).await;
+    let mut usher = Running::new().await;
     let poster = poster(&usher).await;
     assert_eq!(token(&poster.url), "poster");
     let first = scan(&mut usher, 1, 1).await;
@@ -70,8 +68,7 @@ async fn users_interleave_and_each_has_an_outcome() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn many_users_at_once_each_have_one_outcome() {
     const USERS: u8 = 120;
-    let dir = tempfile::tempdir().unwrap();
-    let mut usher = Running::start(open(dir.path())).await;
+    let mut usher = Running::new().await;
     let poster = poster(&usher).await;
     for n in 1..=USERS {
         usher.receive(n, &user(n), handshake("poster", &[])).await;
@@ -182,22 +179,22 @@ async fn logins_continue_after_a_restart_with_the_settings_of_then() {
 async fn nothing_is_lost_or_told_twice_when_the_service_dies_after_a_commit() {
     let dir = tempfile::tempdir().unwrap();
     let sqlite = open(dir.path());
-    let store = Failing::on(sqlite.clone());
+    let store = FaultyStore::on(sqlite.clone());
     let first = Running::start_with(store.clone(), sqlite.clone(), None, options(), NOW, 1).await;
     let login = poster(&first).await;
-    store.hold_all.store(true, Ordering::SeqCst);
+    store.hold_results(COMMITS);
     first.receive(1, &user(1), handshake("poster", &[])).await;
-    until("the scan is committed", || store.held.load(Ordering::SeqCst) == 1).await;
+    store.held(1).await;
 
-    let store = Failing::on(sqlite.clone());
+    let store = FaultyStore::on(sqlite.clone());
     let mut second = Running::start_with(store.clone(), sqlite.clone(), None, options(), NOW, 2).await;
     // The wallet's handshake again, as a relay may deliver it.
     second.receive(1, &user(1), handshake("poster", &[])).await;
     let asked = challenge_for(&mut second, 1).await;
     assert_eq!(events(&second, login.stream_id, 1).await, [named(1)]);
-    store.hold_all.store(true, Ordering::SeqCst);
+    store.hold_results(COMMITS);
     second.receive(2, &user(1), approval(&asked)).await;
-    until("the approval is committed", || store.held.load(Ordering::SeqCst) == 1).await;
+    store.held(1).await;
 
     let third = Running::start_at(sqlite, options(), NOW, 3).await;
     third.receive(2, &user(1), approval(&asked)).await;
@@ -212,10 +209,7 @@ async fn nothing_is_lost_or_told_twice_when_the_service_dies_after_a_commit() {
 /// The store fails before the commit: everything is tried again.
 #[tokio::test]
 async fn failures_of_the_store_lose_nothing() {
-    let dir = tempfile::tempdir().unwrap();
-    let sqlite = open(dir.path());
-    let store = Failing::on(sqlite.clone());
-    let mut usher = Running::start_with(store.clone(), sqlite, None, options(), NOW, 1).await;
+    let (mut usher, store) = Running::faulty().await;
     let login = poster(&usher).await;
     let clock = usher.clock.clone();
     let pauses = tokio::spawn(async move {
@@ -224,9 +218,9 @@ async fn failures_of_the_store_lose_nothing() {
             tokio::time::sleep(Duration::from_millis(2)).await;
         }
     });
-    store.failures.store(3, Ordering::SeqCst);
+    store.fail(COMMITS, 3);
     let asked = scan(&mut usher, 1, 1).await;
-    store.failures.store(3, Ordering::SeqCst);
+    store.fail(COMMITS, 3);
     usher.receive(2, &user(1), approval(&asked)).await;
     assert_eq!(events(&usher, login.stream_id, 2).await, [named(1), approved(1)]);
     pauses.abort();
@@ -235,17 +229,13 @@ async fn failures_of_the_store_lose_nothing() {
 
 /// Waits for the end of a login: whether it has a page then.
 async fn until_over(usher: &Running, visit: &LoginVisit, is_left: bool) {
-    let begun = std::time::Instant::now();
-    while state(usher, visit).await != is_left.then_some(LoginState::Expired) {
-        assert!(begun.elapsed() < Duration::from_secs(30), "{:?}", state(usher, visit).await);
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+    let end = is_left.then_some(LoginState::Expired);
+    usher.until(Duration::ZERO, "the end", async || state(usher, visit).await == end).await;
 }
 
 #[tokio::test]
 async fn closed_login_ends_what_is_under_way_silently() {
-    let dir = tempfile::tempdir().unwrap();
-    let mut usher = Running::start(open(dir.path())).await;
+    let mut usher = Running::new().await;
     let old = poster(&usher).await;
     let asked = scan(&mut usher, 1, 1).await;
     let (idle, scanned) = (visit(&usher, &old).await, visit(&usher, &old).await);
@@ -325,19 +315,16 @@ async fn user_who_scans_again_has_the_outcome_of_the_last_scan() {
 /// The scan is committed, and the page's request comes before anybody has learned of it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn user_who_begins_twice_at_the_same_moment_has_one_outcome() {
-    let dir = tempfile::tempdir().unwrap();
-    let sqlite = open(dir.path());
-    let store = Failing::on(sqlite.clone());
-    let usher = Running::start_with(store.clone(), sqlite, None, options(), NOW, 1).await;
+    let (usher, store) = Running::faulty().await;
     let poster = poster(&usher).await;
     let seen = visit(&usher, &poster).await;
     let proof = sign(&usher, &seen, 1).await;
-    store.hold.store(true, Ordering::SeqCst);
+    store.hold_results(CREATIONS);
     usher.receive(1, &user(1), handshake("poster", &[])).await;
-    until("the scan is committed", || store.held.load(Ordering::SeqCst) == 1).await;
+    store.held(1).await;
     let browser = seen.new_browser.as_ref().map(|(browser, _)| browser.as_str());
     usher.engine.logins().prove(seen.login, &seen.page_secret, browser, &proof, Visitor::Loopback).await.unwrap();
-    store.hold.store(false, Ordering::SeqCst);
+    store.work();
     until("no login is open", || usher.engine.open_streams() == 2).await;
     usher.clock.turn(Duration::from_secs(900));
     tokio::time::sleep(Duration::from_millis(50)).await;
@@ -350,14 +337,11 @@ async fn user_who_begins_twice_at_the_same_moment_has_one_outcome() {
 /// A browser disconnects while its request is being committed: what is in the store is known to the service, too.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn browser_that_disconnects_leaves_nothing_half_done() {
-    let dir = tempfile::tempdir().unwrap();
-    let sqlite = open(dir.path());
-    let store = Failing::on(sqlite.clone());
-    let usher = Running::start_with(store.clone(), sqlite, None, options(), NOW, 1).await;
+    let (usher, store) = Running::faulty().await;
     let poster = poster(&usher).await;
     let seen = visit(&usher, &poster).await;
     let proof = sign(&usher, &seen, 1).await;
-    store.hold_all.store(true, Ordering::SeqCst);
+    store.hold_results(COMMITS);
     let (engine, at, secret) = (usher.engine.clone(), poster.stream_id, page_secret(&poster));
     let comes = tokio::spawn(async move { engine.logins().visit(at, &secret, &[], Visitor::Loopback).await.map(drop) });
     let engine = usher.engine.clone();
@@ -365,11 +349,11 @@ async fn browser_that_disconnects_leaves_nothing_half_done() {
         let browser = seen.new_browser.as_ref().map(|(browser, _)| browser.as_str());
         engine.logins().prove(seen.login, &seen.page_secret, browser, &proof, Visitor::Loopback).await
     });
-    until("both are committed", || store.held.load(Ordering::SeqCst) == 2).await;
+    store.held(2).await;
     comes.abort();
     proves.abort();
     assert!(comes.await.unwrap_err().is_cancelled() && proves.await.unwrap_err().is_cancelled());
-    store.hold_all.store(false, Ordering::SeqCst);
+    store.work();
     // The reserved stream, the poster and the new login; the other is over.
     until("both are known", || usher.engine.open_streams() == 3).await;
     assert_eq!(events(&usher, poster.stream_id, 2).await.len(), 2);
@@ -382,8 +366,7 @@ async fn browser_that_disconnects_leaves_nothing_half_done() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn users_who_begin_twice_within_milliseconds_have_one_outcome_each() {
     const USERS: u8 = 60;
-    let dir = tempfile::tempdir().unwrap();
-    let usher = Running::start(open(dir.path())).await;
+    let usher = Running::new().await;
     let poster = poster(&usher).await;
     let mut proving = Vec::new();
     for n in 1..=USERS {
@@ -415,10 +398,7 @@ async fn users_who_begin_twice_within_milliseconds_have_one_outcome_each() {
 /// The URL is closed while a reply is about to be committed: what the app cannot learn of has not happened.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nobody_is_approved_after_the_close() {
-    let dir = tempfile::tempdir().unwrap();
-    let sqlite = open(dir.path());
-    let store = Failing::on(sqlite.clone());
-    let mut usher = Running::start_with(store.clone(), sqlite, None, options(), NOW, 1).await;
+    let (mut usher, store) = Running::faulty().await;
     let poster = poster(&usher).await;
     let (scanned, signing, declining) =
         (visit(&usher, &poster).await, visit(&usher, &poster).await, visit(&usher, &poster).await);
@@ -430,7 +410,7 @@ async fn nobody_is_approved_after_the_close() {
     events(&usher, poster.stream_id, 2).await;
     let proof = sign(&usher, &signing, 3).await;
 
-    store.hold_look_ups.store(true, Ordering::SeqCst);
+    store.hold(&["operation_with_key"]);
     usher.receive(4, &user(1), approval(&asked[0])).await;
     let (engine, signs) = (usher.engine.clone(), signing.clone());
     let signing = tokio::spawn(async move {
@@ -442,13 +422,13 @@ async fn nobody_is_approved_after_the_close() {
         let browser = declines.new_browser.as_ref().map(|(browser, _)| browser.as_str());
         engine.logins().decline(declines.login, &declines.page_secret, browser).await.map(drop)
     });
-    until("all three are about to be committed", || store.held.load(Ordering::SeqCst) == 3).await;
+    store.held(3).await;
     usher.engine.handshakes().close(poster.stream_id).await.unwrap();
-    store.hold_look_ups.store(false, Ordering::SeqCst);
-    let (signed, declined) = (signing.await.unwrap(), declining.await.unwrap());
-    let is_over = |refused: &LoginPageError| matches!(refused, LoginPageError::Over | LoginPageError::NotFound);
-    assert!(matches!(&signed, Err(ProveError::Page(refused)) if is_over(refused)), "{signed:?}");
-    assert!(declined.as_ref().is_err_and(is_over), "{declined:?}");
+    store.work();
+    for answered in [signing, declining] {
+        let answered = answered.await.unwrap();
+        assert!(matches!(answered, Err(LoginPageError::Over | LoginPageError::NotFound)), "{answered:?}");
+    }
     until("all logins are over", || usher.engine.open_streams() == 1).await;
     assert_eq!(state(&usher, &scanned).await, Some(LoginState::Expired));
     let page = usher.engine.events().read(poster.stream_id, 0, 10).await.unwrap();

@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use crate::common::paying::{DAY, pass, until};
-use crate::common::tickets::{MINT, a_moment, token};
-use crate::common::{NOW, user};
+use crate::common::{NOW, a_moment, user};
 use crate::tickets::{SECOND, Service, keyed, ours};
 use serde_json::json;
 use usher_engine::ports::{IdempotencyKey, TicketError, Token, TokenFault};
+use usher_engine::testing::{MINT, token};
 use usher_engine::{StartError, StreamId, TicketCallError};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -3,18 +3,14 @@
 use crate::common;
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use common::failing::Failing;
-use common::paying::{
-    DAY, PATIENCE, announced, next_message, pass, payment, request_id, says, statuses, subscribe, until,
-};
-use common::{FakeWallet, NOW, Running, open, options, user};
+use common::paying::{DAY, announced, next_message, pass, payment, request_id, says, statuses, subscribe, until};
+use common::{FakeLightning, NOW, Running, open, options, user};
 use serde_json::json;
 use usher_engine::operations::SubscriptionState;
 use usher_engine::ports::{Clock as _, Inbound, LightningNotification, Via};
-use usher_engine::request_body::MillisatsWord;
+use usher_engine::testing::{COMMITS, FaultyStore};
 use usher_engine::{EngineOptions, RecurringPaymentRequest, SinglePaymentRequest, StreamId, SubscriptionFilter};
 use usher_protocol::EventId;
 use usher_protocol::calendar::Calendar;
@@ -24,9 +20,7 @@ use usher_protocol::message::{
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn concurrent_payments_of_one_subscription_are_all_counted() {
-    let dir = tempfile::tempdir().unwrap();
-    let wallet = Arc::new(FakeWallet::default());
-    let mut usher = Running::start_paying(open(dir.path()), &wallet, options(), NOW, 1).await;
+    let (mut usher, wallet) = Running::paying().await;
     subscribe(&mut usher, false, NOW.secs()).await;
     let mut streams = Vec::new();
     for _ in 0..40 {
@@ -48,7 +42,7 @@ async fn concurrent_payments_of_one_subscription_are_all_counted() {
 async fn failed_charge_is_retried_across_restarts_and_delays_no_later_date() {
     const HOUR: Duration = Duration::from_secs(3600);
     let dir = tempfile::tempdir().unwrap();
-    let wallet = Arc::new(FakeWallet::default());
+    let wallet = Arc::new(FakeLightning::default());
     let mut usher = Running::start_paying(open(dir.path()), &wallet, options(), NOW, 1).await;
     subscribe(&mut usher, true, NOW.secs()).await;
     let mut now = NOW;
@@ -100,7 +94,7 @@ async fn failed_charge_is_retried_across_restarts_and_delays_no_later_date() {
 async fn many_charges_due_at_once_delay_nobody_and_are_requested_once() {
     const MANY: usize = 1_500;
     let dir = tempfile::tempdir().unwrap();
-    let wallet = Arc::new(FakeWallet::default());
+    let wallet = Arc::new(FakeLightning::default());
     let options = EngineOptions { max_open_streams: 100_000, ..options() };
     let mut usher = Running::start_paying(open(dir.path()), &wallet, options.clone(), NOW, 1).await;
     let due = NOW.plus(DAY / 2).secs();
@@ -186,9 +180,7 @@ async fn many_charges_due_at_once_delay_nobody_and_are_requested_once() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn closed_subscription_sends_no_more_requests() {
-    let dir = tempfile::tempdir().unwrap();
-    let wallet = Arc::new(FakeWallet::default());
-    let mut usher = Running::start_paying(open(dir.path()), &wallet, options(), NOW, 1).await;
+    let (mut usher, wallet) = Running::paying().await;
     subscribe(&mut usher, true, NOW.secs()).await;
     next_message(&mut usher, "invoice", &[]).await;
     usher.clock.turn(Duration::from_secs(21));
@@ -206,12 +198,11 @@ async fn closed_subscription_sends_no_more_requests() {
     // A payment by a wallet that pays anyway is accepted.
     wallet.settle(0);
     wallet.tell(LightningNotification::Reconnected).await;
-    let begun = Instant::now();
-    while usher.engine.subscriptions().view("s").await.unwrap().payments_made == 0 {
-        usher.clock.turn(Duration::from_secs(1));
-        tokio::time::sleep(Duration::from_millis(2)).await;
-        assert!(begun.elapsed() < PATIENCE, "it is not counted");
-    }
+    usher
+        .until(Duration::from_secs(1), "it is not counted", async || {
+            usher.engine.subscriptions().view("s").await.unwrap().payments_made != 0
+        })
+        .await;
     assert_eq!(announced(&usher, 2).await[1]["status"], "paid");
     usher.stop().await;
 }
@@ -220,7 +211,7 @@ async fn closed_subscription_sends_no_more_requests() {
 async fn expired_messages_are_not_looked_up_again() {
     let dir = tempfile::tempdir().unwrap();
     let sqlite = open(dir.path());
-    let store = Failing::on(sqlite.clone());
+    let store = FaultyStore::on(sqlite.clone());
     let mut usher = Running::start_with(store.clone(), sqlite.clone(), None, options(), NOW, 1).await;
     subscribe(&mut usher, false, NOW.secs()).await;
     // The close is repeated to the wallet for ten minutes; the subscription can be read for a month.
@@ -236,7 +227,7 @@ async fn expired_messages_are_not_looked_up_again() {
             while turns < 25 {
                 usher.clock.turn(Duration::from_secs(30));
                 tokio::time::sleep(Duration::from_millis(5)).await;
-                let now = store.outbox_reads.load(Ordering::SeqCst);
+                let now = store.calls(&["outbox"]);
                 turns = if now == reads && now > 0 { turns + 1 } else { 0 };
                 reads = now;
             }
@@ -248,28 +239,18 @@ async fn expired_messages_are_not_looked_up_again() {
 
 #[tokio::test]
 async fn subscription_closed_when_due_is_not_charged() {
-    let dir = tempfile::tempdir().unwrap();
-    let sqlite = open(dir.path());
-    let store = Failing::on(sqlite.clone());
-    let wallet = Arc::new(FakeWallet::default());
-    let mut usher = Running::start_paying_on(store.clone(), sqlite, &wallet).await;
+    let (mut usher, store, wallet) = Running::faulty_paying().await;
     subscribe(&mut usher, true, NOW.secs() + 100).await;
     while usher.messages.try_recv().is_ok() {}
     // Both wait for the store, and are one step when it works again.
     wallet.hang(true);
-    store.failures.store(usize::MAX, Ordering::SeqCst);
+    store.fail(COMMITS, usize::MAX);
     usher.clock.turn(Duration::from_secs(100));
     let close = CloseSubscription { subscription_id: "s".to_owned(), reason: None, by_service: false };
     usher.receive(2, &user(1), WalletMessage::CloseSubscription(close)).await;
     tokio::time::sleep(Duration::from_millis(100)).await;
-    store.failures.store(0, Ordering::SeqCst);
-    let closed = async {
-        while usher.engine.events().read(StreamId::SUBSCRIPTIONS, 0, 10).await.unwrap().events.is_empty() {
-            usher.clock.turn(Duration::from_secs(1));
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    };
-    tokio::time::timeout(Duration::from_secs(20), closed).await.expect("it is not closed");
+    store.fail(COMMITS, 0);
+    usher.passing(Duration::from_secs(1), usher.events(StreamId::SUBSCRIPTIONS, 1)).await;
     wallet.hang(false);
     for _ in 0..60 {
         usher.clock.turn(Duration::from_secs(5));
@@ -283,11 +264,7 @@ async fn subscription_closed_when_due_is_not_charged() {
 async fn subscribers_relays_are_kept_for_years() {
     use usher_engine::ports::Store as _;
 
-    let dir = tempfile::tempdir().unwrap();
-    let sqlite = open(dir.path());
-    let store = Failing::on(sqlite.clone());
-    let wallet = Arc::new(FakeWallet::default());
-    let mut usher = Running::start_paying_on(store.clone(), sqlite, &wallet).await;
+    let (mut usher, store, _) = Running::faulty_paying().await;
     for n in [1, 2] {
         let started =
             usher.engine.handshakes().start(usher_engine::KeyHandshakeRequest::default(), None).await.unwrap();
@@ -296,10 +273,10 @@ async fn subscribers_relays_are_kept_for_years() {
     }
     subscribe(&mut usher, true, NOW.secs() + 5 * 365 * 24 * 3600).await;
     for _ in 0..5 {
-        let before = store.relay_renewals.load(Ordering::SeqCst);
+        let before = store.calls(&["keep_user_relays"]);
         usher.clock.turn(300 * DAY);
         // Once a day the cleanup marks the relays of subscribers as in use.
-        while store.relay_renewals.load(Ordering::SeqCst) == before {
+        while store.calls(&["keep_user_relays"]) == before {
             usher.clock.turn(Duration::from_secs(3600));
             tokio::time::sleep(Duration::from_millis(5)).await;
         }

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use common::paying::{statuses, until};
-use common::tickets::{MINT, OTHER_MINT, a_moment, token};
-use common::{FakeTickets, FakeWallet, NOW, Running, data, open, user};
+use common::{FakeLightning, FakeTicketWallet, NOW, Running, a_moment, data, open, user};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use usher_engine::ports::{Clock as _, IdempotencyKey, TicketError, Token, TokenFault};
+use usher_engine::testing::{MINT, OTHER_MINT, token};
 use usher_engine::{
     BurnTicket, IdempotentRequest, MintTicket, RenderedResponse, RequestTicket, SinglePaymentRequest, StartError,
     StreamId, TicketCallError, WithdrawTicket,
@@ -22,16 +22,16 @@ use usher_protocol::message::{self, Addressed, CashuResponse, CashuStatus, Walle
 pub(crate) struct Service {
     pub(crate) usher: Running,
     pub(crate) store: Arc<usher_store::SqliteStore>,
-    pub(crate) tickets: Arc<FakeTickets>,
-    lightning: Option<Arc<FakeWallet>>,
+    pub(crate) tickets: Arc<FakeTicketWallet>,
+    lightning: Option<Arc<FakeLightning>>,
     starts: u64,
     dir: TempDir,
 }
 
 impl Service {
-    pub(crate) async fn start(lightning: Option<Arc<FakeWallet>>) -> Self {
+    pub(crate) async fn start(lightning: Option<Arc<FakeLightning>>) -> Self {
         let dir = tempfile::tempdir().unwrap();
-        let (store, tickets) = (open(dir.path()), Arc::new(FakeTickets::default()));
+        let (store, tickets) = (open(dir.path()), Arc::new(FakeTicketWallet::default()));
         let usher = Running::start_ticketing(store.clone(), &tickets, lightning.as_ref(), NOW, 1).await;
         Self { usher, store, tickets, lightning, starts: 1, dir }
     }
@@ -271,7 +271,7 @@ async fn the_same_request_gets_the_same_token_also_after_a_kill() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_quote_is_paid_once_whatever_happens() {
-    let lightning = Arc::new(FakeWallet::default());
+    let lightning = Arc::new(FakeLightning::default());
     let service = Service::start(Some(lightning.clone())).await;
     service.tickets.charge(5_000, &lightning);
     // The payment is under way when the process ends.
@@ -292,7 +292,7 @@ async fn a_quote_is_paid_once_whatever_happens() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_quote_that_cannot_be_paid_gives_no_token() {
-    let lightning = Arc::new(FakeWallet::default());
+    let lightning = Arc::new(FakeLightning::default());
     let service = Service::start(None).await;
     service.tickets.charge(5_000, &lightning);
     let refused = service.usher.engine.tickets().mint(mint(MINT), keyed(1)).await;
@@ -358,7 +358,7 @@ async fn tickets_are_burnt_into_the_balance_and_taken_out_of_it() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_mint_that_hangs_holds_up_neither_another_mint_nor_a_payment() {
-    let lightning = Arc::new(FakeWallet::default());
+    let lightning = Arc::new(FakeLightning::default());
     let mut service = Service::start(Some(lightning.clone())).await;
     service.tickets.hang(Some((MINT, false)));
     for n in 0..100 {

@@ -1,16 +1,12 @@
 //! Payments while the wallet service, a relay or our service is away for a moment: made once, and reported.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use async_trait::async_trait;
 use nostr::Timestamp;
-use parking_lot::Mutex;
 use serde_json::json;
-use usher_engine::ports::{
-    Finds, Lightning as _, LightningError, OutgoingStatus, SettingStore, SignedPayment, StoreError,
-};
+use usher_engine::ports::{Finds, Lightning as _, LightningError, OutgoingStatus, SignedPayment};
+use usher_engine::testing::MemoryStore;
 use usher_faults::lightning::{Conduct, FaultyNwcService, LookupLie, Memory};
 use usher_faults::proxy::BreakableProxy;
 use usher_protocol::bolt11::Invoice;
@@ -32,24 +28,6 @@ async fn signed(fixture: &Fixture, bill: &Invoice, secs: u64) -> SignedPayment {
 /// How often the invoice was paid, and how many different requests for it the service received.
 fn paid_and_asked(fixture: &Fixture, bill: &Invoice) -> (u32, u64) {
     (fixture.network.executed(bill.payment_hash()), fixture.service.metrics().calls(Method::PayInvoice))
-}
-
-#[derive(Default)]
-struct Kept(Mutex<HashMap<String, String>>);
-
-#[async_trait]
-impl SettingStore for Kept {
-    async fn setting(&self, name: &str) -> Result<Option<String>, StoreError> {
-        Ok(self.0.lock().get(name).cloned())
-    }
-
-    async fn set_setting(&self, name: &str, value: Option<&str>) -> Result<(), StoreError> {
-        match value {
-            Some(value) => self.0.lock().insert(name.to_owned(), value.to_owned()),
-            None => self.0.lock().remove(name),
-        };
-        Ok(())
-    }
 }
 
 #[tokio::test]
@@ -272,7 +250,7 @@ async fn until_void(payment: &SignedPayment) {
 #[tokio::test]
 async fn the_reliability_of_look_ups_is_learned_and_stored() {
     let fixture = Fixture::set().await;
-    let kept = Arc::new(Kept::default());
+    let kept = Arc::new(MemoryStore::new());
     let client = BackendHandle::start_keeping(&fixture.service.url(), &kept);
     client.until(true).await;
     let never = fixture.bill(1_000);
@@ -306,7 +284,7 @@ async fn the_reliability_of_look_ups_is_learned_and_stored() {
     });
     client.pay(&fixture.bill(4_000), within(60)).await.unwrap();
     until_worth(&worth, &client, Finds::Nothing).await;
-    assert!(kept.0.lock().is_empty());
+    assert!(kept.settings().is_empty());
 }
 
 async fn until_worth(worth: &impl AsyncFn(&BackendHandle) -> Finds, client: &BackendHandle, expected: Finds) {

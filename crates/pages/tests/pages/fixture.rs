@@ -13,12 +13,9 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tower::ServiceExt as _;
 use usher_engine::ports::AgeVerifier;
-use usher_engine::testing::{ManualClock, RecordingMessenger, SeededRandomness};
-use usher_engine::{
-    Engine, EngineOptions, EngineParts, PageRules, PaymentRules, UnixMillis, VerificationSessionStarted,
-};
+use usher_engine::testing::{self, ManualClock, RecordingMessenger, SeededRandomness};
+use usher_engine::{Engine, EngineOptions, EngineParts, PageRules, UnixMillis, VerificationSessionStarted};
 use usher_pages::PagesOptions;
-use usher_protocol::bolt11::Network;
 use usher_protocol::{Keys, SecretKey};
 use usher_remote_signer::{NostrRemoteSigner, RemoteSignerOptions};
 use usher_store::{SqliteOptions, SqliteStore};
@@ -66,28 +63,14 @@ impl Pages {
             stop.clone(),
         );
         let options = EngineOptions {
-            main_key: Keys::new(SecretKey::from_slice(&[1; 32]).unwrap()).public_key(),
-            subkey: None,
-            subkey_proof: None,
-            url_scheme: "nostr+walletconnect".to_owned(),
-            handshake_ttl: Duration::from_secs(600),
-            challenge_ttl: Duration::from_secs(300),
             max_open_streams: 100,
             retention: Duration::from_secs(86_400),
-            ticket_send_ttl: Duration::from_secs(168 * 3600),
-            payments: PaymentRules {
-                network: Network::Regtest,
-                max_amount: 1_000,
-                retry_after: Vec::new(),
-                look_ups_per_second: 10,
-                spending: usher_engine::SpendingRules::default(),
-            },
-            verification: usher_engine::VerificationRules::default(),
             pages: PageRules {
                 url: URL.to_owned(),
                 return_urls: vec!["https://app.example/done".parse().unwrap()],
                 key: [3; 32],
             },
+            ..testing::options(Keys::new(SecretKey::from_slice(&[1; 32]).unwrap()).public_key())
         };
         let parts = EngineParts {
             store: store.clone(),

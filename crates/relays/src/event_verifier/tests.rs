@@ -1,5 +1,6 @@
 use nostr::JsonUtil as _;
 use usher_engine::UnixMillis;
+use usher_engine::testing::ManualClock;
 use usher_protocol::Keys;
 use usher_protocol::message::KeyHandshake;
 
@@ -7,27 +8,6 @@ use super::*;
 
 /// 2026-01-01.
 const NOW: u64 = 1_767_225_600;
-
-#[derive(Debug)]
-struct Stopped;
-
-impl Clock for Stopped {
-    fn now(&self) -> UnixMillis {
-        UnixMillis::from_secs(NOW)
-    }
-
-    fn monotonic(&self) -> std::time::Duration {
-        std::time::Duration::ZERO
-    }
-
-    fn sleep<'a, 'b>(&'a self, _: std::time::Duration) -> std::pin::Pin<Box<dyn Future<Output = ()> + Send + 'b>>
-    where
-        'a: 'b,
-        Self: 'b,
-    {
-        Box::pin(std::future::pending())
-    }
-}
 
 struct LookupContext {
     service: Keys,
@@ -52,7 +32,12 @@ impl LookupContext {
         let options = RelayOptions::new(identity, Vec::new());
         let metrics = Arc::new(Metrics::default());
         let conversation_keys = Arc::new(ConversationKeys::new(service.clone(), 10));
-        let event_verifier = EventVerifier::new(&options, Arc::new(Stopped), conversation_keys, Arc::clone(&metrics));
+        let event_verifier = EventVerifier::new(
+            &options,
+            Arc::new(ManualClock::at(UnixMillis::from_secs(NOW))),
+            conversation_keys,
+            Arc::clone(&metrics),
+        );
         Self { service, main, wallet: Keys::generate(), metrics, event_verifier }
     }
 

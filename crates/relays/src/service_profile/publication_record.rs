@@ -112,9 +112,9 @@ impl ConfiguredProfile {
 #[cfg(test)]
 mod tests {
     use nostr::{EventBuilder, Keys, Kind};
+    use usher_engine::testing::MemoryStore;
 
     use super::*;
-    use crate::test_settings::Settings;
 
     #[test]
     fn only_configuration_changes_override_the_profile() {
@@ -136,7 +136,7 @@ mod tests {
 
     #[tokio::test]
     async fn damaged_record_or_one_of_another_key_is_ignored() {
-        let (settings, keys) = (Settings::default(), Keys::generate());
+        let (settings, keys) = (MemoryStore::new(), Keys::generate());
         let event = EventBuilder::new(Kind::Metadata, "{}").sign_with_keys(&keys).unwrap();
         let (here, gone) =
             (RelayAddress::parse("wss://a.example").unwrap(), RelayAddress::parse("wss://b.example").unwrap());

@@ -1,10 +1,9 @@
 //! The service under test: a pool, its directory, and settings that survive a restart.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use async_trait::async_trait;
 use futures_util::{FutureExt as _, SinkExt as _, StreamExt as _};
 use nostr::{Event, EventBuilder, JsonUtil as _, Kind, Tag, Timestamp};
 use parking_lot::Mutex;
@@ -14,60 +13,21 @@ use tokio::time::timeout;
 use tokio_tungstenite::tungstenite::Message;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use usher_engine::UnixMillis;
-use usher_engine::ports::{
-    Clock, Directory as _, Inbound, LookUpError, Profile, SettingStore, StoreError, SystemClock,
-};
-use usher_engine::testing::ManualClock;
+use usher_engine::ports::{Clock, Directory as _, Inbound, LookUpError, Profile, SettingStore, SystemClock};
+use usher_engine::testing::{FaultyStore, ManualClock, MemoryStore};
 use usher_protocol::{Keys, PublicKey};
 use usher_relays::{
     DirectoryOptions, Identity, ProfileDirectory, RelayAddress, RelayManager, RelayOptions, RelayPool, ServiceRelays,
 };
 
-/// Long enough on the slowest machine; no test waits for it to pass.
-pub(crate) const DEADLINE: Duration = Duration::from_secs(60);
-
-/// Settings that survive a restart, or fail.
-#[derive(Default)]
-pub(crate) struct Settings {
-    values: Mutex<BTreeMap<String, String>>,
-    pub(crate) broken: std::sync::atomic::AtomicBool,
-}
-
-impl Settings {
-    fn check(&self) -> Result<(), StoreError> {
-        if self.broken.load(std::sync::atomic::Ordering::SeqCst) { Err(StoreError::Closed) } else { Ok(()) }
-    }
-
-    pub(crate) fn get(&self, name: &str) -> Option<String> {
-        self.values.lock().get(name).cloned()
-    }
-}
-
-#[async_trait]
-impl SettingStore for Settings {
-    async fn setting(&self, name: &str) -> Result<Option<String>, StoreError> {
-        self.check()?;
-        Ok(self.get(name))
-    }
-
-    async fn set_setting(&self, name: &str, value: Option<&str>) -> Result<(), StoreError> {
-        self.check()?;
-        let mut values = self.values.lock();
-        match value {
-            Some(value) => values.insert(name.to_owned(), value.to_owned()),
-            None => values.remove(name),
-        };
-        Ok(())
-    }
-}
+pub(crate) use crate::common::{DEADLINE, Wallet, eventually, now};
 
 /// How a service is started.
 pub(crate) struct Plan {
     pub(crate) keys: Keys,
     pub(crate) relays: RelayOptions,
     pub(crate) directory: DirectoryOptions,
-    pub(crate) settings: Arc<Settings>,
+    pub(crate) settings: Arc<FaultyStore<MemoryStore>>,
 }
 
 impl Plan {
@@ -88,7 +48,12 @@ impl Plan {
             profile_waits_for_domain: Duration::from_secs(30),
             ..DirectoryOptions::default()
         };
-        Self { keys, relays: options, directory, settings: Arc::default() }
+        Self { keys, relays: options, directory, settings: FaultyStore::on(Arc::default()) }
+    }
+
+    /// What the service has stored under this name.
+    pub(crate) fn setting(&self, name: &str) -> Option<String> {
+        self.settings.setting(name).now_or_never().unwrap().unwrap()
     }
 
     /// The same service with other relays configured.
@@ -103,7 +68,7 @@ impl Plan {
         let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
         let clock = Arc::new(ManualClock::at(SystemClock.now()));
         let (sender, inbox) = mpsc::channel(1024);
-        let settings: Arc<dyn SettingStore> = Arc::<Settings>::clone(&self.settings);
+        let settings: Arc<dyn SettingStore> = self.settings.clone();
         let roster = ServiceRelays::load(&*settings, &self.relays.relays).await.unwrap();
         let mut options = self.relays.clone();
         options.relays = roster.relays();
@@ -170,20 +135,6 @@ impl World {
         self.tasks.close();
         timeout(DEADLINE, self.tasks.wait()).await.expect("every task ends");
     }
-}
-
-pub(crate) fn now() -> UnixMillis {
-    SystemClock.now()
-}
-
-/// Waits for a condition that nothing notifies of.
-pub(crate) async fn eventually(what: &str, mut is_true: impl FnMut() -> bool) {
-    let waiting = async {
-        while !is_true() {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    };
-    timeout(DEADLINE, waiting).await.unwrap_or_else(|_| panic!("never {what}"));
 }
 
 /// An event of `keys`, dated so many seconds ago.

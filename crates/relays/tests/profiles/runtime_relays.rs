@@ -1,78 +1,26 @@
 //! Relays added and removed while the service runs.
 
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use futures_util::{SinkExt as _, StreamExt as _};
-use nostr::{Event, JsonUtil as _};
-use serde_json::{Value, json};
-use tokio::sync::oneshot;
+use serde_json::json;
 use tokio::time::timeout;
-use tokio_tungstenite::tungstenite::Message;
-use tokio_util::task::AbortOnDropHandle;
 use usher_engine::ports::{
     Messenger as _, OutgoingMessage, RelayChangeError, RelayControl as _, RelayLinkState, RelayOrigin,
 };
 use usher_faults::relay::{Quirks, QuirkyRelay};
+use usher_protocol::kind;
 use usher_protocol::message::WalletMessage;
-use usher_protocol::{Keys, PublicKey, envelope, kind};
 use usher_relays::MAX_RELAYS;
 
-use crate::fixture::{DEADLINE, Plan, World, now};
-
-/// A wallet at one relay that approves every challenge.
-struct Wallet {
-    key: PublicKey,
-    _task: AbortOnDropHandle<()>,
-}
-
-impl Wallet {
-    async fn at(url: &str) -> Self {
-        let keys = Keys::generate();
-        let key = keys.public_key();
-        let (ready, is_ready) = oneshot::channel();
-        let task = tokio::spawn(approve(url.to_owned(), keys, ready));
-        timeout(DEADLINE, is_ready).await.expect("in time").expect("connected");
-        Self { key, _task: AbortOnDropHandle::new(task) }
-    }
-}
-
-async fn approve(url: String, keys: Keys, ready: oneshot::Sender<()>) {
-    let (mut socket, _) = tokio_tungstenite::connect_async(url.as_str()).await.expect("the relay is there");
-    let filter = json!({"#p": [keys.public_key().to_hex()], "kinds": [kind::AUTH_CHALLENGE]});
-    socket.send(Message::text(json!(["REQ", "w", filter]).to_string())).await.expect("takes it");
-    let mut ready = Some(ready);
-    while let Some(Ok(message)) = socket.next().await {
-        let Ok(frame) = serde_json::from_str::<Value>(message.to_text().unwrap_or_default()) else { continue };
-        if frame[0] == "EOSE"
-            && let Some(ready) = ready.take()
-        {
-            let _ = ready.send(());
-        }
-        if frame[0] == "EVENT" {
-            let event = Event::from_json(frame[2].to_string()).expect("an event");
-            let conversation = envelope::conversation_key(&keys, &event.pubkey).expect("a key");
-            let asked: Value =
-                serde_json::from_str(&envelope::open(&conversation, &event).expect("for us")).expect("JSON");
-            let status = json!({"status": "approved", "granted_permissions": [], "session_token": null});
-            let text = json!({"challenge": asked["challenge"], "subkey_proof": null, "status": status}).to_string();
-            let answer =
-                envelope::seal(&keys, &conversation, &[event.pubkey], None, kind::AUTH_RESPONSE, &text, now().secs());
-            let answer = answer.expect("sealed").as_json();
-            if socket.send(Message::text(format!("[\"EVENT\",{answer}]"))).await.is_err() {
-                return;
-            }
-        }
-    }
-}
+use crate::fixture::{DEADLINE, Plan, Wallet, World, now};
 
 fn ask(world: &World, wallet: &Wallet, challenge: &str) {
     let ids = world.pool.send(&OutgoingMessage {
         kind: kind::AUTH_CHALLENGE,
         content: json!({"challenge": challenge}).to_string(),
-        recipients: vec![wallet.key],
-        participants: vec![wallet.key],
+        recipients: vec![wallet.key()],
+        participants: vec![wallet.key()],
         relays: Vec::new(),
         until: now().plus(Duration::from_secs(60)),
         made_at: now(),
@@ -101,7 +49,7 @@ fn urls(world: &World) -> Vec<String> {
 async fn open_challenge_is_sent_to_an_added_relay() {
     let (first, second) = (relay().await, relay().await);
     let mut world = World::at(&[first.url()]).await;
-    let wallet = Wallet::at(second.url()).await;
+    let wallet = Wallet::connect(&[second.url()]).await;
     ask(&world, &wallet, "open");
     first.wait_for(DEADLINE, |metrics| metrics.events_of(27_000) == 1).await.unwrap();
     let info = world.manager.add(second.url()).await.unwrap();
@@ -116,7 +64,7 @@ async fn open_challenge_is_sent_to_an_added_relay() {
 async fn relays_can_be_replaced_during_open_operations() {
     let (first, second) = (relay().await, relay().await);
     let mut world = World::at(&[first.url()]).await;
-    let wallets = [Wallet::at(first.url()).await, Wallet::at(second.url()).await];
+    let wallets = [Wallet::connect(&[first.url()]).await, Wallet::connect(&[second.url()]).await];
     // Requested before: the wallet at the second relay cannot be reached yet.
     for number in 0..50 {
         ask(&world, &wallets[1], &format!("early {number}"));
@@ -159,7 +107,7 @@ async fn changes_survive_a_restart_and_later_configurations() {
     assert_eq!(urls(&world), [second.url(), third.url()]);
     let origins: Vec<_> = world.manager.relays().iter().map(|info| info.origin).collect();
     assert_eq!(origins, [RelayOrigin::Configured, RelayOrigin::Added]);
-    let wallet = Wallet::at(third.url()).await;
+    let wallet = Wallet::connect(&[third.url()]).await;
     world.subscribed_at(third.url()).await;
     ask(&world, &wallet, "after");
     assert_eq!(answered(&mut world).await, "after");
@@ -170,7 +118,7 @@ async fn changes_survive_a_restart_and_later_configurations() {
     assert_eq!(urls(&world), [fourth.url(), third.url()], "the second is not configured any more, the fourth is");
     world.manager.add(first.url()).await.unwrap();
     world.manager.remove(third.url()).await.unwrap();
-    assert_eq!(plan.settings.get("relays"), None, "no difference is left");
+    assert_eq!(plan.setting("relays"), None, "no difference is left");
     world.stop().await;
 }
 
@@ -222,12 +170,12 @@ async fn change_that_cannot_be_stored_has_no_effect() {
     let plan = Plan::new(&[first.url()]);
     let world = plan.start().await;
     world.subscribed_at(first.url()).await;
-    plan.settings.broken.store(true, Ordering::SeqCst);
+    plan.settings.fail(&["setting", "set_setting"], usize::MAX);
     assert!(matches!(world.manager.add(second.url()).await, Err(RelayChangeError::Store(_))));
     assert!(matches!(world.manager.remove(first.url()).await, Err(RelayChangeError::Store(_))));
     assert_eq!(urls(&world), [first.url()]);
     assert_eq!(second.metrics().connections, 0);
-    plan.settings.broken.store(false, Ordering::SeqCst);
+    plan.settings.work();
     world.manager.add(second.url()).await.unwrap();
     assert_eq!(urls(&world), [first.url(), second.url()]);
     world.stop().await;

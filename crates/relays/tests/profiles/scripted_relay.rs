@@ -1,15 +1,14 @@
 //! A relay that sends what the test scripts.
 
-use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use futures_util::{SinkExt as _, StreamExt as _};
 use nostr::{Event, JsonUtil as _};
 use serde_json::Value;
-use tokio::net::TcpListener;
+use tokio::net::TcpStream;
 use tokio_tungstenite::tungstenite::Message;
-use tokio_util::task::AbortOnDropHandle;
+use usher_test_tools::TcpServer;
 
 /// The script for a request for events of a kind, without the envelope.
 type Script = Arc<dyn Fn(&str) -> Vec<String> + Send + Sync>;
@@ -18,38 +17,15 @@ type Script = Arc<dyn Fn(&str) -> Vec<String> + Send + Sync>;
 pub(crate) struct Liar {
     pub(crate) url: String,
     pub(crate) asked: Arc<AtomicUsize>,
-    _task: AbortOnDropHandle<()>,
+    _server: TcpServer,
 }
 
 impl Liar {
     pub(crate) async fn start(script: impl Fn(&str) -> Vec<String> + Send + Sync + 'static) -> Self {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
-        let url = format!("ws://{}", listener.local_addr().unwrap());
         let (asked, script): (_, Script) = (Arc::<AtomicUsize>::default(), Arc::new(script));
         let counting = Arc::clone(&asked);
-        let task = tokio::spawn(async move {
-            while let Ok((stream, _)) = listener.accept().await {
-                let (script, asked) = (Arc::clone(&script), Arc::clone(&counting));
-                tokio::spawn(async move {
-                    let Ok(mut socket) = tokio_tungstenite::accept_async(stream).await else { return };
-                    while let Some(Ok(message)) = socket.next().await {
-                        let Ok(frame) = serde_json::from_str::<Value>(message.to_text().unwrap_or_default()) else {
-                            continue;
-                        };
-                        let (Some("REQ"), Some(id)) = (frame[0].as_str(), frame[1].as_str()) else { continue };
-                        if id != "usher" {
-                            asked.fetch_add(1, Ordering::SeqCst);
-                        }
-                        for said in script(id) {
-                            if socket.send(Message::text(said)).await.is_err() {
-                                return;
-                            }
-                        }
-                    }
-                });
-            }
-        });
-        Self { url, asked, _task: AbortOnDropHandle::new(task) }
+        let server = TcpServer::start(move |stream| answer(stream, Arc::clone(&script), Arc::clone(&counting))).await;
+        Self { url: format!("ws://{}", server.address()), asked, _server: server }
     }
 
     /// A relay that sends these events, whatever is requested.
@@ -63,6 +39,22 @@ impl Liar {
 
     pub(crate) fn asked(&self) -> usize {
         self.asked.load(Ordering::SeqCst)
+    }
+}
+
+async fn answer(stream: TcpStream, script: Script, asked: Arc<AtomicUsize>) {
+    let Ok(mut socket) = tokio_tungstenite::accept_async(stream).await else { return };
+    while let Some(Ok(message)) = socket.next().await {
+        let Ok(frame) = serde_json::from_str::<Value>(message.to_text().unwrap_or_default()) else { continue };
+        let (Some("REQ"), Some(id)) = (frame[0].as_str(), frame[1].as_str()) else { continue };
+        if id != "usher" {
+            asked.fetch_add(1, Ordering::SeqCst);
+        }
+        for said in script(id) {
+            if socket.send(Message::text(said)).await.is_err() {
+                return;
+            }
+        }
     }
 }
 

@@ -1,16 +1,13 @@
 //! A web server that sends what the test scripts, with and without TLS.
 
-use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
-use rustls::{ClientConfig, RootCertStore, ServerConfig};
+use rustls::ClientConfig;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
-use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
-use tokio_util::task::AbortOnDropHandle;
+use usher_test_tools::{TcpServer, self_signed, trusting};
 
 /// The response, piece by piece, with a pause after each.
 pub(crate) type Said = Vec<(Vec<u8>, Duration)>;
@@ -22,7 +19,7 @@ pub(crate) struct Web {
     pub(crate) port: u16,
     /// The requested paths, in order; an empty one for each connection without a request.
     pub(crate) asked: Arc<Mutex<Vec<String>>>,
-    _task: AbortOnDropHandle<()>,
+    _server: TcpServer,
 }
 
 impl Web {
@@ -33,47 +30,27 @@ impl Web {
 
     /// Speaks HTTPS; also returns what a client needs to trust it.
     pub(crate) async fn secure(script: impl Fn(&str) -> Said + Send + Sync + 'static) -> (Self, Arc<ClientConfig>) {
-        let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
-        let certificate = made.cert.der().clone();
-        let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(made.signing_key.serialize_der()));
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let server = ServerConfig::builder_with_provider(Arc::clone(&provider))
-            .with_safe_default_protocol_versions()
-            .unwrap()
-            .with_no_client_auth()
-            .with_single_cert(vec![certificate.clone()], key)
-            .unwrap();
-        let mut roots = RootCertStore::empty();
-        roots.add(certificate).unwrap();
-        let client = ClientConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
-            .unwrap()
-            .with_root_certificates(roots)
-            .with_no_client_auth();
-        let acceptor = TlsAcceptor::from(Arc::new(server));
-        (Self::start(Some(acceptor), Arc::new(script)).await, Arc::new(client))
+        let (acceptor, certificate) = self_signed("localhost");
+        (Self::start(Some(acceptor), Arc::new(script)).await, trusting(certificate))
     }
 
     async fn start(tls: Option<TlsAcceptor>, script: Script) -> Self {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
-        let port = listener.local_addr().unwrap().port();
         let asked = Arc::<Mutex<Vec<String>>>::default();
         let noting = Arc::clone(&asked);
-        let task = tokio::spawn(async move {
-            while let Ok((stream, _)) = listener.accept().await {
-                let (tls, script, asked) = (tls.clone(), Arc::clone(&script), Arc::clone(&noting));
-                tokio::spawn(async move {
-                    match tls {
-                        None => serve(stream, &script, &asked).await,
-                        Some(tls) => match tls.accept(stream).await {
-                            Ok(stream) => serve(stream, &script, &asked).await,
-                            Err(_) => asked.lock().push(String::new()),
-                        },
-                    }
-                });
+        let server = TcpServer::start(move |stream| {
+            let (tls, script, asked) = (tls.clone(), Arc::clone(&script), Arc::clone(&noting));
+            async move {
+                match tls {
+                    None => serve(stream, &script, &asked).await,
+                    Some(tls) => match tls.accept(stream).await {
+                        Ok(stream) => serve(stream, &script, &asked).await,
+                        Err(_) => asked.lock().push(String::new()),
+                    },
+                }
             }
         });
-        Self { port, asked, _task: AbortOnDropHandle::new(task) }
+        let server = server.await;
+        Self { port: server.port(), asked, _server: server }
     }
 
     /// The number of requests.

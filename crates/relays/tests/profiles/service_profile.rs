@@ -1,6 +1,5 @@
 //! The service's own profile and relay list.
 
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -54,7 +53,7 @@ async fn profile_is_published_once_per_relay() {
     let second = QuirkyRelay::start_on(port, Quirks::default()).await.unwrap();
     second.wait_for(DEADLINE, has_both).await.unwrap();
     let noted = || {
-        let record: Value = serde_json::from_str(&plan.settings.get("profile").unwrap()).unwrap();
+        let record: Value = serde_json::from_str(&plan.setting("profile").unwrap()).unwrap();
         record["accepted"].as_object().is_some_and(|accepted| {
             accepted.len() == 2 && accepted.values().all(|ids| ids.as_array().is_some_and(|ids| ids.len() == 2))
         })
@@ -130,7 +129,7 @@ async fn profile_published_at_run_time_is_kept() {
     let world = plan.start().await;
     published(&world, "usher").await;
     // The service knows its profile before the relay has it.
-    let noted = || plan.settings.get("profile").is_some_and(|record| record.contains("\"accepted\":{\"ws"));
+    let noted = || plan.setting("profile").is_some_and(|record| record.contains("\"accepted\":{\"ws"));
     eventually("noted", noted).await;
     assert_eq!(world.profile(&plan.keys.public_key()).await.unwrap().unwrap().name.as_deref(), Some("usher"));
     let change = ProfileChange {
@@ -181,10 +180,10 @@ async fn an_invalid_profile_is_not_published() {
     let plan = Plan::new(&[relay.url()]);
     let world = plan.start().await;
     world.subscribed_at(relay.url()).await;
-    plan.settings.broken.store(true, Ordering::SeqCst);
+    plan.settings.fail(&["setting", "set_setting"], usize::MAX);
     assert!(matches!(world.directory.publish_profile(good.clone()).await, Err(PublishError::Store(_))));
     assert_eq!(world.directory.own_profile(), None);
-    plan.settings.broken.store(false, Ordering::SeqCst);
+    plan.settings.work();
     world.directory.publish_profile(good).await.unwrap();
     relay.wait_for(DEADLINE, has_both).await.unwrap();
     world.stop().await;

@@ -6,11 +6,10 @@ use std::time::Duration;
 
 use futures_util::{SinkExt as _, StreamExt as _};
 use tokio::io::AsyncWriteExt as _;
-use tokio::net::TcpListener;
-use tokio::task::JoinHandle;
 use tokio_tungstenite::tungstenite::Message;
 use usher_engine::ports::Messenger as _;
 use usher_protocol::Keys;
+use usher_test_tools::TcpServer;
 
 use crate::fixture::{Service, eventually};
 
@@ -19,35 +18,30 @@ use crate::fixture::{Service, eventually};
 struct Hostile {
     url: String,
     sent: Arc<AtomicU64>,
-    connections: Arc<AtomicU64>,
-    task: JoinHandle<()>,
+    server: TcpServer,
 }
 
 impl Hostile {
     /// First `head`, then `tail` endlessly.
     async fn start(head: Vec<u8>, tail: Vec<u8>) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let url = format!("ws://{}", listener.local_addr().unwrap());
-        let (sent, connections) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
-        let metrics = (Arc::clone(&sent), Arc::clone(&connections));
+        let sent = Arc::new(AtomicU64::new(0));
+        let counting = Arc::clone(&sent);
         let chunk = tail.repeat((64 * 1024 / tail.len()).max(1));
-        let task = tokio::spawn(async move {
-            while let Ok((stream, _)) = listener.accept().await {
-                metrics.1.fetch_add(1, Ordering::Relaxed);
-                let Ok(mut socket) = tokio_tungstenite::accept_async(stream).await else { continue };
+        let server = TcpServer::start(move |stream| {
+            let (head, chunk, sent) = (head.clone(), chunk.clone(), Arc::clone(&counting));
+            async move {
+                let Ok(mut socket) = tokio_tungstenite::accept_async(stream).await else { return };
                 let _ = socket.next().await;
                 let _ = socket.send(Message::text(r#"["EOSE","usher"]"#)).await;
                 let mut stream = socket.into_inner();
-                let (head, chunk, sent) = (head.clone(), chunk.clone(), Arc::clone(&metrics.0));
-                tokio::spawn(async move {
-                    let _ = stream.write_all(&head).await;
-                    while stream.write_all(&chunk).await.is_ok() {
-                        sent.fetch_add(chunk.len() as u64, Ordering::Relaxed);
-                    }
-                });
+                let _ = stream.write_all(&head).await;
+                while stream.write_all(&chunk).await.is_ok() {
+                    sent.fetch_add(chunk.len() as u64, Ordering::Relaxed);
+                }
             }
-        });
-        Self { url, sent, connections, task }
+        })
+        .await;
+        Self { url: format!("ws://{}", server.address()), sent, server }
     }
 }
 
@@ -125,9 +119,8 @@ async fn flooding_user_relay_is_disconnected() {
         assert!(sent < 128 * 1024 * 1024, "{name}: {sent} bytes were taken");
         // And it is not connected to for a long time.
         tokio::time::sleep(Duration::from_millis(300)).await;
-        assert_eq!(hostile.connections.load(Ordering::Relaxed), 1, "{name}");
+        assert_eq!(hostile.server.connections(), 1, "{name}");
         service.stop().await;
-        hostile.task.abort();
     }
 }
 
@@ -143,28 +136,23 @@ async fn service_relay_that_sends_only_frames_is_disconnected() {
         });
         eventually(name, || format!("{:?}", service.status_of(&hostile.url).state).contains("floods us")).await;
         service.stop().await;
-        hostile.task.abort();
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn endless_message_ends_the_connection() {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let url = format!("ws://{}", listener.local_addr().unwrap());
-    let task = tokio::spawn(async move {
-        while let Ok((stream, _)) = listener.accept().await {
-            let Ok(mut socket) = tokio_tungstenite::accept_async(stream).await else { continue };
-            let _ = socket.next().await;
-            let mut stream = socket.into_inner();
-            tokio::spawn(async move {
-                let _ = stream.write_all(&frame(0x01, b"[")).await;
-                // Always new bytes, and a response to each of our pings.
-                while stream.write_all(&[frame(0x00, b" "), frame(0x8a, b"")].concat()).await.is_ok() {
-                    tokio::time::sleep(Duration::from_millis(50)).await;
-                }
-            });
+    let server = TcpServer::start(|stream| async move {
+        let Ok(mut socket) = tokio_tungstenite::accept_async(stream).await else { return };
+        let _ = socket.next().await;
+        let mut stream = socket.into_inner();
+        let _ = stream.write_all(&frame(0x01, b"[")).await;
+        // Always new bytes, and a response to each of our pings.
+        while stream.write_all(&[frame(0x00, b" "), frame(0x8a, b"")].concat()).await.is_ok() {
+            tokio::time::sleep(Duration::from_millis(50)).await;
         }
-    });
+    })
+    .await;
+    let url = format!("ws://{}", server.address());
     let service = Service::start_with(&[], |options| {
         options.allow_private = true;
         options.connection.message_within = Duration::from_secs(1);
@@ -172,7 +160,6 @@ async fn endless_message_ends_the_connection() {
     service.pool.send(&letter_to(&service, &url));
     eventually("left", || format!("{:?}", service.status_of(&url).state).contains("took too long to arrive")).await;
     service.stop().await;
-    task.abort();
 }
 
 /// Prints what each flood costs the service, as a share of one core, with as many hostile relays as there may be.

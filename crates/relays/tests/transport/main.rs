@@ -2,6 +2,8 @@
 #![allow(clippy::disallowed_methods, clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 mod authentication;
+#[path = "../common/mod.rs"]
+mod common;
 mod exactly_once;
 mod expensive_relays;
 mod fixture;

@@ -3,55 +3,35 @@
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 
-use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
-use rustls::{ClientConfig, RootCertStore, ServerConfig};
+use rustls::ClientConfig;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::{TcpListener, TcpStream};
-use tokio_rustls::TlsAcceptor;
+use tokio::net::TcpStream;
 use usher_faults::relay::{Quirks, QuirkyRelay};
+use usher_test_tools::{TcpServer, self_signed, trusting};
 
 use crate::fixture::{Service, Wallet, eventually};
 
 /// The URL of a relay behind TLS for `name`, and the configuration of a client that trusts its certificate.
-async fn behind_tls(relay: &QuirkyRelay, name: &str) -> (String, Arc<ClientConfig>) {
-    let made = rcgen::generate_simple_self_signed([name.to_owned()]).unwrap();
-    let certificate = made.cert.der().clone();
-    let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(made.signing_key.serialize_der()));
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let server = ServerConfig::builder_with_provider(Arc::clone(&provider))
-        .with_safe_default_protocol_versions()
-        .unwrap()
-        .with_no_client_auth()
-        .with_single_cert(vec![certificate.clone()], key)
-        .unwrap();
-    let mut roots = RootCertStore::empty();
-    roots.add(certificate).unwrap();
-    let client = ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .unwrap()
-        .with_root_certificates(roots)
-        .with_no_client_auth();
-
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
-    let port = listener.local_addr().unwrap().port();
-    let (acceptor, target) = (TlsAcceptor::from(Arc::new(server)), relay.port());
-    tokio::spawn(async move {
-        while let Ok((stream, _)) = listener.accept().await {
-            let acceptor = acceptor.clone();
-            tokio::spawn(async move {
-                let Ok(mut inside) = acceptor.accept(stream).await else { return };
-                let mut outside = TcpStream::connect((Ipv4Addr::LOCALHOST, target)).await.unwrap();
-                let _ = tokio::io::copy_bidirectional(&mut inside, &mut outside).await;
-            });
+async fn behind_tls(relay: &QuirkyRelay, name: &str) -> (TcpServer, String, Arc<ClientConfig>) {
+    let (acceptor, certificate) = self_signed(name);
+    let target = relay.port();
+    let server = TcpServer::start(move |stream| {
+        let acceptor = acceptor.clone();
+        async move {
+            let Ok(mut inside) = acceptor.accept(stream).await else { return };
+            let mut outside = TcpStream::connect((Ipv4Addr::LOCALHOST, target)).await.unwrap();
+            let _ = tokio::io::copy_bidirectional(&mut inside, &mut outside).await;
         }
-    });
-    (format!("wss://localhost:{port}"), Arc::new(client))
+    })
+    .await;
+    let url = format!("wss://localhost:{}", server.port());
+    (server, url, trusting(certificate))
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn login_over_tls() {
     let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();
-    let (url, trusting) = behind_tls(&relay, "localhost").await;
+    let (_tls, url, trusting) = behind_tls(&relay, "localhost").await;
     let mut service = Service::start_with(&[&url], |options| options.tls = Some(trusting));
     let wallet = Wallet::connect(&[relay.url()]).await;
     service.subscribed_at(&url).await;
@@ -64,7 +44,7 @@ async fn login_over_tls() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_untrusted_certificate_is_refused() {
     let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();
-    let (url, _) = behind_tls(&relay, "localhost").await;
+    let (_tls, url, _) = behind_tls(&relay, "localhost").await;
     // With the public certificate authorities, as in production.
     let service = Service::start(&[&url]);
     eventually("refused", || format!("{:?}", service.status_of(&url).state).contains("certificate")).await;
@@ -75,7 +55,7 @@ async fn an_untrusted_certificate_is_refused() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_certificate_of_another_name_is_refused() {
     let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();
-    let (url, trusting) = behind_tls(&relay, "relay.example").await;
+    let (_tls, url, trusting) = behind_tls(&relay, "relay.example").await;
     let service = Service::start_with(&[&url], |options| options.tls = Some(trusting));
     eventually("refused", || format!("{:?}", service.status_of(&url).state).contains("certificate")).await;
     assert_eq!(relay.metrics().handshakes, 0);
@@ -84,34 +64,22 @@ async fn a_certificate_of_another_name_is_refused() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn one_tls_record_per_byte_ends_the_connection() {
-    let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
-    let certificate = made.cert.der().clone();
-    let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(made.signing_key.serialize_der()));
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let builder = ServerConfig::builder_with_provider(Arc::clone(&provider));
-    let server = builder.with_safe_default_protocol_versions().unwrap().with_no_client_auth();
-    let server = server.with_single_cert(vec![certificate.clone()], key).unwrap();
-    let mut roots = RootCertStore::empty();
-    roots.add(certificate).unwrap();
-    let client = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
-    let client = Arc::new(client.with_root_certificates(roots).with_no_client_auth());
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
-    let url = format!("wss://localhost:{}", listener.local_addr().unwrap().port());
-    let acceptor = TlsAcceptor::from(Arc::new(server));
-    tokio::spawn(async move {
-        while let Ok((stream, _)) = listener.accept().await {
-            let Ok(inside) = acceptor.accept(stream).await else { continue };
-            let Ok(socket) = tokio_tungstenite::accept_async(inside).await else { continue };
+    let (acceptor, certificate) = self_signed("localhost");
+    let server = TcpServer::start(move |stream| {
+        let acceptor = acceptor.clone();
+        async move {
+            let Ok(inside) = acceptor.accept(stream).await else { return };
+            let Ok(socket) = tokio_tungstenite::accept_async(inside).await else { return };
             let mut stream = socket.into_inner();
-            tokio::spawn(async move {
-                // A message of 400 KB that arrives byte by byte.
-                let _ = stream.write_all(&[0x81, 127, 0, 0, 0, 0, 0, 6, 0x1a, 0x80]).await;
-                while stream.write_all(b" ").await.is_ok() && stream.flush().await.is_ok() {}
-            });
+            // A message of 400 KB that arrives byte by byte.
+            let _ = stream.write_all(&[0x81, 127, 0, 0, 0, 0, 0, 6, 0x1a, 0x80]).await;
+            while stream.write_all(b" ").await.is_ok() && stream.flush().await.is_ok() {}
         }
-    });
+    })
+    .await;
+    let url = format!("wss://localhost:{}", server.port());
     let service = Service::start_with(&[], |options| {
-        options.tls = Some(client);
+        options.tls = Some(trusting(certificate));
         options.allow_private = true;
     });
     let mut message = service.message(&usher_protocol::Keys::generate().public_key(), "x");
@@ -122,21 +90,15 @@ async fn one_tls_record_per_byte_ends_the_connection() {
 }
 
 /// A server that responds to each connection with these bytes, repeating the last part, with a pause before each.
-async fn answering(first: &'static str, again: &'static str, pause: std::time::Duration) -> String {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
-    let url = format!("ws://{}", listener.local_addr().unwrap());
-    tokio::spawn(async move {
-        while let Ok((mut stream, _)) = listener.accept().await {
-            tokio::spawn(async move {
-                let _ = stream.read(&mut [0; 4096]).await;
-                let _ = stream.write_all(first.as_bytes()).await;
-                while stream.write_all(again.as_bytes()).await.is_ok() {
-                    tokio::time::sleep(pause).await;
-                }
-            });
+async fn answering(first: &'static str, again: &'static str, pause: std::time::Duration) -> TcpServer {
+    TcpServer::start(move |mut stream| async move {
+        let _ = stream.read(&mut [0; 4096]).await;
+        let _ = stream.write_all(first.as_bytes()).await;
+        while stream.write_all(again.as_bytes()).await.is_ok() {
+            tokio::time::sleep(pause).await;
         }
-    });
-    url
+    })
+    .await
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -156,7 +118,8 @@ async fn endless_handshakes_are_ended() {
         ("redirects", "", "HTTP/1.1 301 Moved\r\nLocation: /\r\nContent-Length: 0\r\n\r\n", fast),
         ("a body", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", "1\r\na\r\n", fast),
     ] {
-        let url = answering(first, again, pause).await;
+        let server = answering(first, again, pause).await;
+        let url = format!("ws://{}", server.address());
         let service = Service::start_with(&[&url], |options| {
             options.connection.handshake = std::time::Duration::from_secs(2);
         });
@@ -173,15 +136,13 @@ async fn endless_handshakes_are_ended() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn unrequested_compression_ends_the_connection() {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
-    let url = format!("ws://{}", listener.local_addr().unwrap());
-    tokio::spawn(async move {
-        while let Ok((stream, _)) = listener.accept().await {
-            let Ok(socket) = tokio_tungstenite::accept_async(stream).await else { continue };
-            // A text frame with the bit for compression.
-            let _ = socket.into_inner().write_all(&[0xc1, 0x02, 0x03, 0x00]).await;
-        }
-    });
+    let server = TcpServer::start(|stream| async move {
+        let Ok(socket) = tokio_tungstenite::accept_async(stream).await else { return };
+        // A text frame with the bit for compression.
+        let _ = socket.into_inner().write_all(&[0xc1, 0x02, 0x03, 0x00]).await;
+    })
+    .await;
+    let url = format!("ws://{}", server.address());
     let service = Service::start(&[&url]);
     eventually("left twice", || service.pool.metrics().disconnects >= 2).await;
     assert_eq!(service.pool.metrics().received, 0);
@@ -191,15 +152,16 @@ async fn unrequested_compression_ends_the_connection() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn redirects_are_not_followed() {
     let elsewhere = QuirkyRelay::start(Quirks::default()).await.unwrap();
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
-    let url = format!("ws://{}", listener.local_addr().unwrap());
     let answer = format!("HTTP/1.1 302 Found\r\nLocation: {}\r\nContent-Length: 0\r\n\r\n", elsewhere.url());
-    tokio::spawn(async move {
-        while let Ok((mut stream, _)) = listener.accept().await {
+    let server = TcpServer::start(move |mut stream| {
+        let answer = answer.clone();
+        async move {
             let _ = stream.read(&mut [0; 4096]).await;
             let _ = stream.write_all(answer.as_bytes()).await;
         }
-    });
+    })
+    .await;
+    let url = format!("ws://{}", server.address());
     let service = Service::start(&[&url]);
     eventually("refused twice", || service.pool.metrics().disconnects >= 2).await;
     assert!(format!("{:?}", service.status_of(&url).state).contains("302"));

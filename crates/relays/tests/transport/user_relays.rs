@@ -3,13 +3,12 @@
 use std::time::Duration;
 
 use futures_util::{SinkExt as _, StreamExt as _};
-use tokio::net::TcpListener;
-use tokio::task::JoinHandle;
 use tokio_tungstenite::tungstenite::{Bytes, Message};
 use usher_engine::ports::{Messenger as _, OutgoingMessage};
 use usher_faults::relay::{Flood, Junk, JunkEvents, Quirks, QuirkyRelay};
 use usher_protocol::{Keys, PublicKey};
 use usher_relays::Origin;
+use usher_test_tools::TcpServer;
 
 use crate::fixture::{DEADLINE, Service, Wallet, address, approval, eventually, now};
 
@@ -140,24 +139,19 @@ async fn user_relays_are_limited_per_user_and_in_total() {
 }
 
 /// A relay on another network address of this machine that accepts every subscription and sends nothing else.
-async fn silent_relay(ip: &str) -> (u16, JoinHandle<()>) {
-    let listener = TcpListener::bind((ip, 0)).await.unwrap();
-    let port = listener.local_addr().unwrap().port();
-    let accepting = tokio::spawn(async move {
-        while let Ok((stream, _)) = listener.accept().await {
-            tokio::spawn(async move {
-                let Ok(mut socket) = tokio_tungstenite::accept_async(stream).await else { return };
-                while let Some(Ok(_)) = socket.next().await {}
-            });
-        }
-    });
-    (port, accepting)
+async fn silent_relay(ip: &str) -> TcpServer {
+    TcpServer::start_at((ip, 0), |stream| async move {
+        let Ok(mut socket) = tokio_tungstenite::accept_async(stream).await else { return };
+        while let Some(Ok(_)) = socket.next().await {}
+    })
+    .await
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn invented_relays_do_not_displace_a_real_users_relay() {
     let theirs = QuirkyRelay::start(Quirks::default()).await.unwrap();
-    let (port, accepting) = silent_relay("127.0.0.2").await;
+    let silent = silent_relay("127.0.0.2").await;
+    let port = silent.port();
     let mut service = Service::start_with(&[], |options| options.allow_private = true);
     let wallet = Keys::generate();
     service.pool.send(&message(&service, &wallet.public_key(), "honest", &[theirs.url()]));
@@ -175,13 +169,13 @@ async fn invented_relays_do_not_displace_a_real_users_relay() {
     assert_eq!(theirs.metrics().connections, 1);
     assert_eq!(service.pool.metrics().user_relays_refused, 72);
     service.stop().await;
-    accepting.abort();
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn thousand_invented_users_do_not_displace_a_waiting_users_relay() {
     // On every address of this machine: as many hosts as one likes.
-    let (port, accepting) = silent_relay("0.0.0.0").await;
+    let silent = silent_relay("0.0.0.0").await;
+    let port = silent.port();
     let theirs = QuirkyRelay::start(Quirks::default()).await.unwrap();
     let later = QuirkyRelay::start(Quirks::default()).await.unwrap();
     let mut service = Service::start_with(&[], |options| options.allow_private = true);
@@ -216,12 +210,12 @@ async fn thousand_invented_users_do_not_displace_a_waiting_users_relay() {
         assert_eq!(relay.metrics().connections, 1);
     }
     service.stop().await;
-    accepting.abort();
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn names_of_one_network_address_count_as_one_host() {
-    let (port, accepting) = silent_relay("127.0.0.2").await;
+    let silent = silent_relay("127.0.0.2").await;
+    let port = silent.port();
     let service = Service::start_with(&[], |options| {
         options.allow_private = true;
         options.user_relays_per_host = 2;
@@ -236,7 +230,6 @@ async fn names_of_one_network_address_count_as_one_host() {
     }
     assert!(open(&service).len() <= 2, "{:?}", open(&service));
     service.stop().await;
-    accepting.abort();
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -280,24 +273,21 @@ async fn flooding_user_relay_is_closed_but_a_service_relay_is_not() {
 }
 
 /// A relay that sends nothing but pings.
-async fn pinging_relay() -> (String, JoinHandle<()>) {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let url = format!("ws://{}", listener.local_addr().unwrap());
-    let pinging = tokio::spawn(async move {
-        while let Ok((stream, _)) = listener.accept().await {
-            let Ok(socket) = tokio_tungstenite::accept_async(stream).await else { continue };
-            let (mut sink, mut stream) = socket.split();
-            let ping = async { while sink.feed(Message::Ping(Bytes::new())).await.is_ok() {} };
-            let read = async { while let Some(Ok(_)) = stream.next().await {} };
-            tokio::select! { () = ping => {}, () = read => {} }
-        }
-    });
-    (url, pinging)
+async fn pinging_relay() -> TcpServer {
+    TcpServer::start(|stream| async move {
+        let Ok(socket) = tokio_tungstenite::accept_async(stream).await else { return };
+        let (mut sink, mut stream) = socket.split();
+        let ping = async { while sink.feed(Message::Ping(Bytes::new())).await.is_ok() {} };
+        let read = async { while let Some(Ok(_)) = stream.next().await {} };
+        tokio::select! { () = ping => {}, () = read => {} }
+    })
+    .await
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn user_relay_that_floods_pings_is_closed() {
-    let (url, pinging) = pinging_relay().await;
+    let pinging = pinging_relay().await;
+    let url = format!("ws://{}", pinging.address());
     let service = Service::start_with(&[], |options| {
         options.allow_private = true;
         options.limits.user_relay_useless = 100;
@@ -306,7 +296,6 @@ async fn user_relay_that_floods_pings_is_closed() {
     service.pool.send(&message(&service, &Keys::generate().public_key(), "x", &[&url]));
     eventually("left", || format!("{:?}", service.status_of(&url).state).contains("floods us")).await;
     service.stop().await;
-    pinging.abort();
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -5,50 +5,43 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use tokio::io::AsyncReadExt as _;
-use tokio::net::TcpListener;
 use tokio::time::sleep;
 use usher_engine::ports::RemoteSignerError;
 use usher_sandbox::relay::EmbeddedRelay;
-use usher_test_tools::NdkSigner;
+use usher_test_tools::{NdkSigner, TcpServer};
 
 use crate::fixture::{App, assert_signed};
 
 const KEY: &str = "b889ff5b1513b641e2a139f661a661364979c5beee91842f8f0ef42ab558e9d4";
 
-/// A server that is no relay. Counts the connections that it has had, and those that are open.
+/// A server that is no relay. Counts the connections that are open.
 struct Victim {
-    port: u16,
-    had: Arc<AtomicUsize>,
+    server: TcpServer,
     open: Arc<AtomicUsize>,
 }
 
 impl Victim {
     /// `closes`: whether it closes every connection at once; otherwise it never replies.
     async fn start(closes: bool) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let victim = Self { port: listener.local_addr().unwrap().port(), had: Arc::default(), open: Arc::default() };
-        let (had, open) = (Arc::clone(&victim.had), Arc::clone(&victim.open));
-        #[allow(clippy::disallowed_methods, reason = "it ends with the test's runtime")]
-        tokio::spawn(async move {
-            while let Ok((mut stream, _)) = listener.accept().await {
-                had.fetch_add(1, Ordering::Relaxed);
-                if closes {
-                    continue;
-                }
-                open.fetch_add(1, Ordering::Relaxed);
-                let open = Arc::clone(&open);
-                tokio::spawn(async move {
+        let open = Arc::<AtomicUsize>::default();
+        let counting = Arc::clone(&open);
+        let server = TcpServer::start(move |mut stream| {
+            let open = Arc::clone(&counting);
+            async move {
+                if !closes {
+                    open.fetch_add(1, Ordering::Relaxed);
                     while stream.read(&mut [0; 1024]).await.is_ok_and(|read| read > 0) {}
                     open.fetch_sub(1, Ordering::Relaxed);
-                });
+                }
             }
         });
-        victim
+        Self { server: server.await, open }
     }
 
     /// The address of a signer with three paths of it.
     fn bunker_url(&self, host: &str, n: usize) -> String {
-        let relays: String = (0..3).map(|path| format!("relay=ws://{host}:{}/{n}/{path}&", self.port)).collect();
+        let relays: String =
+            (0..3).map(|path| format!("relay=ws://{host}:{}/{n}/{path}&", self.server.port())).collect();
         format!("bunker://{KEY}?{relays}secret=s")
     }
 }
@@ -63,7 +56,7 @@ async fn many_addresses_that_name_one_host_connect_to_it_now_and_then() {
         sleep(Duration::from_millis(20)).await;
     }
     sleep(Duration::from_secs(3)).await;
-    let had = victim.had.load(Ordering::Relaxed);
+    let had = victim.server.connections();
     // 32, and one more every two seconds; on a slow machine the test takes longer.
     assert!((8..60).contains(&had), "{had} connections");
     assert!(app.signers.connections() <= 8, "{}", app.signers.connections());

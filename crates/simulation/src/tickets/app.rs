@@ -12,7 +12,7 @@ use usher_engine::ports::{
     MintTerms, Minted, ReceiveTerms, TicketError, TicketJobId, TicketStore as _, TicketWallet as _, Token,
     WithdrawTerms,
 };
-use usher_store::conformance::Model;
+use usher_engine::testing::{InterceptedStore, MemoryStore};
 use usher_tickets::{CashuWallet, TicketOptions};
 
 use super::disk::Disk;
@@ -153,7 +153,7 @@ fn shown(outcome: &Outcome) -> String {
 }
 
 /// One life of the process.
-pub(super) async fn live(world: &Arc<World>, store: &Arc<Model>) -> Result<Lived, String> {
+pub(super) async fn live(world: &Arc<World>, store: &Arc<MemoryStore>) -> Result<Lived, String> {
     tokio::select! {
         biased;
         () = world.killed.notified() => Ok(Lived::Killed),
@@ -161,10 +161,10 @@ pub(super) async fn live(world: &Arc<World>, store: &Arc<Model>) -> Result<Lived
     }
 }
 
-async fn drive(world: &Arc<World>, store: &Arc<Model>) -> Result<Lived, String> {
+async fn drive(world: &Arc<World>, store: &Arc<MemoryStore>) -> Result<Lived, String> {
     let tls = usher_http_client::tls_config(Vec::new()).map_err(|error| error.to_string())?;
     let options = TicketOptions { transport: Some(Arc::new(Network(Arc::clone(world)))), ..TicketOptions::new(tls) };
-    let disk = Arc::new(Disk { world: Arc::clone(world), inner: Arc::clone(store) });
+    let disk = Arc::new(InterceptedStore::new(Arc::clone(store), Disk(Arc::clone(world))));
     let clock = Arc::new(WallClock(Arc::clone(&world.time)));
     let wallet = CashuWallet::new(&[7; 32], disk, clock, options).map_err(|error| error.to_string())?;
     let wallet = Arc::new(wallet);
@@ -318,7 +318,7 @@ async fn repeat_all(world: &Arc<World>, wallet: &CashuWallet) {
 }
 
 /// Compares the books of the mint, of the wallet and of the app, when all is quiet.
-async fn check_books(world: &Arc<World>, wallet: &CashuWallet, store: &Arc<Model>) -> Result<(), String> {
+async fn check_books(world: &Arc<World>, wallet: &CashuWallet, store: &Arc<MemoryStore>) -> Result<(), String> {
     let open = wallet.unfinished_jobs();
     let requests = world.state.lock().app.requests.clone();
     for (number, request) in requests.iter().enumerate().filter(|(_, request)| request.outcome.is_none()) {

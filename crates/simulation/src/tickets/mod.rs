@@ -23,7 +23,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use tokio::runtime::Builder;
 use tokio::sync::Notify;
-use usher_store::conformance::Model;
+use usher_engine::testing::MemoryStore;
 
 use self::app::{App, Lived};
 use self::mint::Mint;
@@ -134,7 +134,7 @@ pub fn run(seed: u64) -> Result<TicketReport, String> {
     };
     let world = Arc::new(World { time, state: Mutex::new(state), killed: Notify::new() });
     // What outlives the process.
-    let store = Arc::new(Model::new());
+    let store = Arc::new(MemoryStore::new());
     loop {
         let runtime = Builder::new_current_thread().enable_time().start_paused(true).build();
         let runtime = runtime.map_err(|error| error.to_string())?;

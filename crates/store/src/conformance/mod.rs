@@ -4,8 +4,8 @@
 //! usher_store::store_conformance!(my_subject); // my_subject: async fn() -> impl Subject
 //! ```
 //!
-//! [`Model`] is the same behaviour in memory, as simple as possible: it passes the suite as well, and random histories
-//! are compared with it.
+//! [`MemoryStore`](usher_engine::testing::MemoryStore) is the same behaviour in memory, as simple as possible: it passes
+//! the suite as well, and random histories are compared with it.
 
 // Tests, compiled as a library so that another engine's crate can run them.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, clippy::missing_panics_doc)]
@@ -18,7 +18,6 @@ pub mod durability;
 pub mod events;
 pub mod idempotency_records;
 pub mod listing;
-mod model;
 pub mod open_operations;
 pub mod openid_records;
 pub mod operations;
@@ -40,7 +39,6 @@ pub use builders::{
     accepted, commit_conflicts, commit_done, create, event, given_up, id, idempotency_key, inbound, key, message,
     new_record, proof, proof_id, public_key, refused, step, ticket_job, ticket_step,
 };
-pub use model::Model;
 pub use snapshot::{Snapshot, Subjects};
 
 /// Everything that a store keeps.

@@ -2,31 +2,20 @@
 
 use crate::common;
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use common::{LONG, NOW, Server, empty, event, no_answer, post, read_request, stream_id};
-use rustls::ServerConfig;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio_rustls::TlsAcceptor;
 use url::Url;
 use usher_engine::ports::{Posted, WebhookSender as _};
+use usher_test_tools::self_signed;
 use usher_webhooks::{HttpWebhookSender, WebhookOptions};
 
 /// An endpoint with a certificate of its own for `name`; the certificate as PEM.
 async fn server_named(name: &str) -> (Server, String) {
-    let made = rcgen::generate_simple_self_signed(vec![name.to_owned()]).unwrap();
-    let key = rustls::pki_types::PrivateKeyDer::Pkcs8(made.signing_key.serialize_der().into());
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let config = ServerConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .unwrap()
-        .with_no_client_auth()
-        .with_single_cert(vec![made.cert.der().clone()], key)
-        .unwrap();
-    let acceptor = TlsAcceptor::from(Arc::new(config));
+    let (acceptor, certificate) = self_signed(name);
     let mut server = Server::start(move |stream| {
         let acceptor = acceptor.clone();
         async move {
@@ -38,7 +27,7 @@ async fn server_named(name: &str) -> (Server, String) {
     })
     .await;
     server.url.set_scheme("https").unwrap();
-    let pem = format!("-----BEGIN CERTIFICATE-----\n{}\n-----END CERTIFICATE-----\n", STANDARD.encode(made.cert.der()));
+    let pem = format!("-----BEGIN CERTIFICATE-----\n{}\n-----END CERTIFICATE-----\n", STANDARD.encode(certificate));
     (server, pem)
 }
 

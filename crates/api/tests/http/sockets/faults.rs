@@ -10,8 +10,7 @@ use tokio_tungstenite::tungstenite::protocol::frame::Frame;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::{Data, OpCode};
 
 use super::client::Client;
-use crate::app::{PATIENCE, TestApp, key};
-use crate::faulty_store::Mode;
+use crate::app::{PATIENCE, REQUESTS, TestApp, key};
 
 #[tokio::test]
 async fn invalid_commands_get_errors_and_the_socket_stays_open() {
@@ -152,22 +151,22 @@ async fn store_failure_is_reported_and_the_socket_stays_open() {
     app.scan(&token, key(1)).await;
     client.event(&stream).await;
 
-    app.store.set(Mode::Fail);
+    app.store.fail(REQUESTS, usize::MAX);
     let unknown = "01934b1c-8a34-7f3e-a1a5-0c6b1f0e9d11";
     let refused = client.ask("subscribe", json!({ "stream_id": unknown })).await;
     assert_eq!((&refused["error"]["code"], &refused["retry_after"]), (&json!("storage_unavailable"), &json!(5)));
     assert!(!refused.to_string().contains("s3cret"));
     let refused = client.ask("request", json!({ "method": "POST", "path": "/key-handshake" })).await;
     assert_eq!(refused["error"]["code"], "storage_unavailable");
-    app.store.set(Mode::Work);
+    app.store.work();
     app.scan(&token, key(2)).await;
     assert_eq!(client.event(&stream).await.0, 1);
 
     // A panic is a fault of one call.
-    app.store.set(Mode::Panic);
+    app.store.panic(REQUESTS);
     let refused = client.ask("request", json!({ "method": "GET", "path": format!("/events/{unknown}") })).await;
     assert_eq!(refused["error"]["code"], "internal_error");
-    app.store.set(Mode::Work);
+    app.store.work();
     client.done("ping", json!({})).await;
     drop(client);
     app.stop().await;

@@ -11,8 +11,7 @@ use reqwest::StatusCode;
 use serde_json::{Value, json};
 
 use super::client::Client;
-use crate::app::{TestApp, eventually, key, within};
-use crate::faulty_store::Mode;
+use crate::app::{REQUESTS, TestApp, eventually, key};
 
 fn get(path: &str) -> Value {
     json!({ "method": "GET", "path": path })
@@ -200,13 +199,13 @@ async fn requests_and_watches_count_towards_the_rate_limit() {
 async fn request_continues_after_a_disconnect() {
     let app = TestApp::start().await;
     let before = app.engine.open_streams();
-    app.store.set(Mode::StandStill);
-    let asked = app.store.asked();
+    app.store.hold(REQUESTS);
+    let asked = app.store.calls(REQUESTS);
     let mut client = Client::open(&app).await;
     client.say(json!({ "id": "1", "cmd": "request", "params": { "method": "POST", "path": "/key-handshake" } })).await;
-    within(app.store.asked_more_than(asked)).await;
+    app.store.called_more_than(REQUESTS, asked).await;
     drop(client);
-    app.store.set(Mode::Work);
+    app.store.work();
     eventually(|| (app.engine.open_streams() == before + 1).then_some(())).await;
     app.stop().await;
 }

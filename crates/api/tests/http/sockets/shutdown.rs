@@ -7,8 +7,7 @@ use serde_json::json;
 use tokio_tungstenite::tungstenite::Message;
 
 use super::client::Client;
-use crate::app::{TestApp, within};
-use crate::faulty_store::Mode;
+use crate::app::{REQUESTS, TestApp};
 
 #[tokio::test]
 async fn shutdown_notifies_clients_and_finishes_running_requests() {
@@ -22,10 +21,10 @@ async fn shutdown_notifies_clients_and_finishes_running_requests() {
     polling.say(json!({ "id": "p", "cmd": "request", "params": poll })).await;
     polling.done("ping", json!({})).await;
     let mut calling = Client::open(&app).await;
-    app.store.set(Mode::StandStill);
-    let asked = app.store.asked();
+    app.store.hold(REQUESTS);
+    let asked = app.store.calls(REQUESTS);
     calling.say(json!({ "id": "c", "cmd": "request", "params": { "method": "POST", "path": "/key-handshake" } })).await;
-    within(app.store.asked_more_than(asked)).await;
+    app.store.called_more_than(REQUESTS, asked).await;
 
     app.stop.cancel();
     assert_eq!(idle.end().await, 1001);
@@ -33,7 +32,7 @@ async fn shutdown_notifies_clients_and_finishes_running_requests() {
     assert_eq!(polling.hear().await["data"], json!({ "events": [], "next": 0, "done": false }));
     assert_eq!(polling.end().await, 1001);
     assert!(!app.server.is_finished(), "a call runs");
-    app.store.set(Mode::Work);
+    app.store.work();
     assert_eq!(calling.hear().await["type"], "success");
     assert_eq!(calling.end().await, 1001);
     drop((idle, stranger, polling, calling));
@@ -46,15 +45,15 @@ async fn unfinished_requests_are_aborted_after_the_grace_period() {
     builder.serve.grace = Duration::from_millis(200);
     let app = builder.start().await;
     let mut calling = Client::open(&app).await;
-    app.store.set(Mode::StandStill);
-    let asked = app.store.asked();
+    app.store.hold(REQUESTS);
+    let asked = app.store.calls(REQUESTS);
     calling.say(json!({ "id": "c", "cmd": "request", "params": { "method": "POST", "path": "/key-handshake" } })).await;
-    within(app.store.asked_more_than(asked)).await;
+    app.store.called_more_than(REQUESTS, asked).await;
     app.stop.cancel();
     assert_eq!(calling.hear_or_end().await, Err(None));
     let _ = calling.stream.send(Message::Ping(Vec::new().into())).await;
     // The change continues, and the task tracker waits for it.
-    app.store.set(Mode::Work);
+    app.store.work();
     drop(calling);
     app.stop().await;
 }

@@ -1,11 +1,10 @@
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use super::*;
 use crate::event::{EventType, NewEvent};
 use crate::kernel::age_check_queue::AgeCheckQueue;
 use crate::kernel::event_feed::EventFeed;
-use crate::kernel::fixtures::{Around, MemoryDeliveries, MemoryStore, NOW, stream};
+use crate::kernel::fixtures::{Around, NOW, stream};
 use crate::kernel::invoice_watcher::InvoiceWatcher;
 use crate::kernel::lightning_queue::LightningQueue;
 use crate::kernel::outbox::Outbox;
@@ -15,14 +14,11 @@ use crate::kernel::timers::Alarm;
 use crate::kernel::webhook_dispatcher::WebhookDispatcher;
 use crate::operations::{FollowUp, KeyHandshake};
 use crate::ports::Head;
-use crate::testing::RecordingMessenger;
+use crate::testing::{COMMITS, RecordingMessenger};
 
 /// A committer on a store in memory, with all the parts that act on commits.
-pub(crate) fn committer(
-    around: &Around,
-    store: &Arc<MemoryStore>,
-) -> (Arc<Committer>, Arc<LightningQueue>, Arc<TicketQueue>) {
-    let core = around.core(store);
+pub(crate) fn committer(around: &Around) -> (Arc<Committer>, Arc<LightningQueue>, Arc<TicketQueue>) {
+    let core = around.core();
     let watcher = Arc::new(InvoiceWatcher::new(core.clone(), None, Arc::default(), 10));
     let lightning = Arc::new(LightningQueue::new(core.clone(), None, Arc::default()).0);
     let tickets = TicketQueue::new(core.clone(), None, Arc::default());
@@ -36,7 +32,7 @@ pub(crate) fn committer(
         tickets: tickets.clone(),
         age_checks: Arc::new(AgeCheckQueue::new(core.clone(), None)),
         signers: Arc::new(SignerQueue::new(core.clone(), None)),
-        webhooks: Arc::new(WebhookDispatcher::new(core.clone(), Arc::new(MemoryDeliveries::default()), None).0),
+        webhooks: Arc::new(WebhookDispatcher::new(core.clone(), around.store.clone(), None).0),
         observers: Vec::new(),
     };
     (Arc::new(Committer::new(core, Arc::new(NoFollowUps), after_commit)), lightning, tickets)
@@ -75,8 +71,8 @@ async fn start(committer: &Committer, n: u8, token: &str) -> Result<Option<Confl
 
 #[tokio::test]
 async fn new_operation_is_indexed_with_its_timer() {
-    let (around, store) = (Around::new(), Arc::new(MemoryStore::default()));
-    let (committer, ..) = committer(&around, &store);
+    let around = Around::new();
+    let (committer, ..) = committer(&around);
     assert!(start(&committer, 1, "token").await.unwrap().is_none());
     assert_eq!(around.index.find(CorrelationKey::token("token")), Some(stream(1)));
     assert_eq!(around.index.get(stream(1)).unwrap().revision, 1);
@@ -86,11 +82,11 @@ async fn new_operation_is_indexed_with_its_timer() {
 
 #[tokio::test]
 async fn failed_commit_leaves_nothing_in_the_index() {
-    let (around, store) = (Around::new(), Arc::new(MemoryStore::default()));
-    let (committer, ..) = committer(&around, &store);
+    let around = Around::new();
+    let (committer, ..) = committer(&around);
     start(&committer, 1, "token").await.unwrap();
     assert_eq!(start(&committer, 2, "token").await.unwrap(), Some(Conflict::Correlation(stream(1))));
-    store.failures.store(1, Ordering::SeqCst);
+    around.store.fail(COMMITS, 1);
     assert!(start(&committer, 3, "other").await.is_err());
     assert_eq!(around.index.all(), 1);
     assert!(around.index.get(stream(1)).is_some());
@@ -100,8 +96,8 @@ async fn failed_commit_leaves_nothing_in_the_index() {
 
 #[tokio::test]
 async fn finished_operation_leaves_the_index_but_stays_readable() {
-    let (around, store) = (Around::new(), Arc::new(MemoryStore::default()));
-    let (committer, ..) = committer(&around, &store);
+    let around = Around::new();
+    let (committer, ..) = committer(&around);
     start(&committer, 1, "token").await.unwrap();
     let effects = vec![Effect::Emit(event()), Effect::Finish];
     let change = Change::step(stream(1), 1, handshake("token"), effects);
@@ -115,8 +111,8 @@ async fn finished_operation_leaves_the_index_but_stays_readable() {
 
 #[tokio::test]
 async fn index_keeps_the_later_of_two_commits() {
-    let (around, store) = (Around::new(), Arc::new(MemoryStore::default()));
-    let (committer, ..) = committer(&around, &store);
+    let around = Around::new();
+    let (committer, ..) = committer(&around);
     around.open(stream(1));
     let step = |expires_at| {
         let handshake = KeyHandshake::single_use("token".to_owned(), false, expires_at);

@@ -1,41 +1,33 @@
-use std::sync::atomic::Ordering;
-
-use usher_protocol::message::Preimage;
-
 use super::*;
-use crate::kernel::fixtures::{Around, ScriptedBackend, stream, within};
-use crate::ports::Settlement;
+use crate::kernel::fixtures::{Around, stream, within};
+use crate::testing::{FakeLightning, preimage};
 
 const SECOND: Duration = Duration::from_secs(1);
 
-fn watcher(around: &Around, backend: &Arc<ScriptedBackend>) -> Arc<InvoiceWatcher> {
+fn watcher(around: &Around, backend: &Arc<FakeLightning>) -> Arc<InvoiceWatcher> {
     let backend = Arc::clone(backend) as Arc<dyn Lightning>;
-    let watcher = Arc::new(InvoiceWatcher::new(around.empty_core(), Some(backend), Arc::default(), 10));
+    let watcher = Arc::new(InvoiceWatcher::new(around.core(), Some(backend), Arc::default(), 10));
     around.tasks.spawn(Arc::clone(&watcher).run());
     watcher
 }
 
-fn preimage() -> Preimage {
-    Preimage::from_bytes([7; 32])
-}
-
 fn watch(around: &Around, watcher: &InvoiceWatcher, n: u8) {
     around.open(stream(n));
-    watcher.watch(stream(n), preimage().payment_hash(), true);
+    watcher.watch(stream(n), preimage(0).payment_hash(), true);
 }
 
 #[tokio::test]
 async fn due_invoice_is_looked_up_and_only_settlement_is_reported() {
-    let (mut around, backend) = (Around::new(), ScriptedBackend::new());
+    let mut around = Around::new();
+    let backend = around.lightning();
     let watcher = watcher(&around, &backend);
     watch(&around, &watcher, 1);
     assert_eq!(around.alarms_after(4 * SECOND).await, []);
     assert_eq!(around.alarms_after(SECOND).await, [(stream(1), Alarm::LookUp)]);
     watcher.due(stream(1));
-    within("it is looked up", || (backend.made("look_up_invoice") == 1).then_some(())).await;
+    within("it is looked up", || (backend.look_ups() == 1).then_some(())).await;
     // It is open: nothing is reported, and it is looked up again.
-    *backend.status.lock() =
-        InvoiceStatus::Settled(Settlement { amount: Some(1), skimmed_fee: 0, preimage: Some(preimage()) });
+    backend.settle(0);
     within("its timer is set", || watcher.watched.lock().by_stream[&stream(1)].at.map(|_| ())).await;
     assert_eq!(around.alarms_after(5 * SECOND).await, [(stream(1), Alarm::LookUp)]);
     watcher.due(stream(1));
@@ -47,15 +39,17 @@ async fn due_invoice_is_looked_up_and_only_settlement_is_reported() {
 
 #[tokio::test]
 async fn request_during_a_look_up_triggers_another_at_once() {
-    let (around, backend) = (Around::new(), ScriptedBackend::gated());
+    let around = Around::new();
+    let backend = around.lightning();
+    backend.stall(true);
     let watcher = watcher(&around, &backend);
     watch(&around, &watcher, 1);
     watcher.look_up_soon(stream(1));
     assert_eq!(around.alarms_after(Duration::ZERO).await, [(stream(1), Alarm::LookUp)]);
     watcher.due(stream(1));
-    within("it is looked up", || (backend.made("look_up_invoice") == 1).then_some(())).await;
+    within("it is looked up", || (backend.look_ups() == 1).then_some(())).await;
     watcher.look_up_soon(stream(1));
-    backend.gate.add_permits(1);
+    backend.stall(false);
     within("its timer is set", || watcher.watched.lock().by_stream[&stream(1)].at.map(|_| ())).await;
     assert_eq!(around.alarms_after(Duration::ZERO).await, [(stream(1), Alarm::LookUp)]);
     around.stop().await;
@@ -63,9 +57,10 @@ async fn request_during_a_look_up_triggers_another_at_once() {
 
 #[tokio::test]
 async fn look_up_is_repeated_after_a_panic() {
-    let (around, backend) = (Around::new(), ScriptedBackend::new());
+    let around = Around::new();
+    let backend = around.lightning();
     let watcher = watcher(&around, &backend);
-    backend.panics.store(true, Ordering::SeqCst);
+    backend.panic(u32::MAX);
     watch(&around, &watcher, 1);
     around.alarms_after(5 * SECOND).await;
     watcher.due(stream(1));
@@ -76,18 +71,19 @@ async fn look_up_is_repeated_after_a_panic() {
 
 #[tokio::test]
 async fn unwatched_invoice_has_no_timer_and_is_not_counted() {
-    let (around, backend) = (Around::new(), ScriptedBackend::new());
+    let around = Around::new();
+    let backend = around.lightning();
     let watcher = watcher(&around, &backend);
     watch(&around, &watcher, 1);
     watch(&around, &watcher, 2);
-    watcher.watch_again(stream(3), preimage().payment_hash(), true);
+    watcher.watch_again(stream(3), preimage(0).payment_hash(), true);
     assert_eq!((watcher.count(), watcher.open_count()), (3, 2));
     watcher.unwatch(stream(1));
     watcher.unwatch(stream(3));
     assert_eq!((watcher.count(), watcher.open_count()), (1, 1));
     assert_eq!(around.alarms_after(60 * SECOND).await, [(stream(2), Alarm::LookUp)]);
     // One whose operation is not in the index is not watched: it has just finished.
-    watcher.watch(stream(4), preimage().payment_hash(), true);
+    watcher.watch(stream(4), preimage(0).payment_hash(), true);
     assert_eq!(watcher.count(), 1);
     around.stop().await;
 }

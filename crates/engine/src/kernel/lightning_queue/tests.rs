@@ -1,15 +1,14 @@
-use std::sync::atomic::Ordering;
-
-use usher_protocol::message::{PaymentHash, Preimage};
+use usher_protocol::message::PaymentHash;
 
 use super::*;
-use crate::kernel::fixtures::{Around, NOW, ScriptedBackend, stream, within};
+use crate::kernel::fixtures::{Around, NOW, stream, within};
 use crate::operations::fixtures::invoice;
 use crate::ports::SignedPayment;
+use crate::testing::{FakeLightning, preimage};
 
-fn queue(around: &Around, backend: Option<&Arc<ScriptedBackend>>) -> Arc<LightningQueue> {
+fn queue(around: &Around, backend: Option<&Arc<FakeLightning>>) -> Arc<LightningQueue> {
     let backend = backend.map(|backend| Arc::clone(backend) as Arc<dyn Lightning>);
-    let (queue, calls) = LightningQueue::new(around.empty_core(), backend, Arc::default());
+    let (queue, calls) = LightningQueue::new(around.core(), backend, Arc::default());
     let queue = Arc::new(queue);
     around.tasks.spawn(Arc::clone(&queue).run(calls));
     queue
@@ -20,18 +19,19 @@ fn look_up() -> LightningRequest {
 }
 
 fn prepare() -> LightningRequest {
-    let invoice = invoice(5_000, Preimage::from_bytes([1; 32]), 3600);
+    let invoice = invoice(5_000, preimage(0), 3600);
     LightningRequest::PreparePayment { invoice, until: NOW.secs() + 60 }
 }
 
 fn pay(again: bool) -> LightningRequest {
     let payment = SignedPayment { request: "signed".to_owned(), until: NOW.secs() + 60 };
-    LightningRequest::Pay { invoice: invoice(5_000, Preimage::from_bytes([1; 32]), 3600), payment, attempt: 1, again }
+    LightningRequest::Pay { invoice: invoice(5_000, preimage(0), 3600), payment, attempt: 1, again }
 }
 
 #[tokio::test]
 async fn request_is_not_repeated_until_its_reply_is_processed() {
-    let (mut around, backend) = (Around::new(), ScriptedBackend::new());
+    let mut around = Around::new();
+    let backend = around.lightning();
     let queue = queue(&around, Some(&backend));
     around.open(stream(1));
     queue.put(stream(1), look_up(), false);
@@ -39,17 +39,18 @@ async fn request_is_not_repeated_until_its_reply_is_processed() {
     let (id, input) = around.input().await;
     assert!(matches!(input, Input::InvoiceStatus(Ok(_))), "{input:?}");
     queue.put(stream(1), look_up(), false);
-    assert_eq!(backend.made("look_up_invoice"), 1);
+    assert_eq!(backend.look_ups(), 1);
     queue.processed(id, &input);
     queue.put(stream(1), look_up(), false);
     around.input().await;
-    assert_eq!(backend.made("look_up_invoice"), 2);
+    assert_eq!(backend.look_ups(), 2);
     around.stop().await;
 }
 
 #[tokio::test]
 async fn payment_keeps_its_permit_until_sent_or_abandoned() {
-    let (mut around, backend) = (Around::new(), ScriptedBackend::new());
+    let mut around = Around::new();
+    let backend = around.lightning();
     let queue = queue(&around, Some(&backend));
     let all = u8::try_from(CONCURRENT_PAYMENTS).unwrap() + 2;
     for n in 0..all {
@@ -60,17 +61,17 @@ async fn payment_keeps_its_permit_until_sent_or_abandoned() {
     for _ in 0..CONCURRENT_PAYMENTS {
         replies.push(around.input().await);
     }
-    assert_eq!(backend.made("prepare_payment"), CONCURRENT_PAYMENTS);
+    assert_eq!(backend.prepared() as usize, CONCURRENT_PAYMENTS);
     // The first is sent: it has the permit until the reply.
     let (sent, _) = replies.remove(0);
     queue.put(sent, pay(false), false);
     let (id, input) = around.input().await;
     assert!(id != sent || matches!(input, Input::PaymentSent { .. }), "{input:?}");
-    within("another is prepared", || (backend.made("prepare_payment") == CONCURRENT_PAYMENTS + 1).then_some(())).await;
+    within("another is prepared", || (backend.prepared() as usize == CONCURRENT_PAYMENTS + 1).then_some(())).await;
     // The second is not sent.
     let (given_up, input) = replies.remove(0);
     queue.processed(given_up, &input);
-    within("another is prepared", || (backend.made("prepare_payment") == CONCURRENT_PAYMENTS + 2).then_some(())).await;
+    within("another is prepared", || (backend.prepared() as usize == CONCURRENT_PAYMENTS + 2).then_some(())).await;
     around.stop().await;
 }
 
@@ -97,14 +98,15 @@ async fn without_a_backend_only_unsent_requests_are_refused() {
 
 #[tokio::test]
 async fn panicking_request_is_unknown_and_ended_operations_make_none() {
-    let (mut around, backend) = (Around::new(), ScriptedBackend::new());
+    let mut around = Around::new();
+    let backend = around.lightning();
     let queue = queue(&around, Some(&backend));
-    backend.panics.store(true, Ordering::SeqCst);
+    backend.panic(u32::MAX);
     around.open(stream(2));
     queue.put(stream(1), look_up(), false);
     queue.put(stream(2), look_up(), false);
     let (id, input) = around.input().await;
     assert!(matches!(input, Input::InvoiceStatus(Err(LightningError::Unknown(_)))), "{input:?}");
-    assert_eq!((id, backend.made("look_up_invoice")), (stream(2), 1));
+    assert_eq!((id, backend.look_ups()), (stream(2), 1));
     around.stop().await;
 }

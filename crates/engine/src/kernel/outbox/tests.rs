@@ -1,27 +1,25 @@
-use std::sync::atomic::Ordering;
-
 use tokio::sync::mpsc::UnboundedReceiver;
 
 use super::*;
-use crate::kernel::fixtures::{Around, MemoryStore, NOW, ScriptedBackend, key, stream, within};
-use crate::ports::Lightning;
-use crate::testing::{Always, RecordingMessenger};
+use crate::kernel::fixtures::{Around, NOW, key, stream, within};
+use crate::ports::{Commit, Lightning, OutboxChange, Revision, Store as _, UserRelays};
+use crate::testing::{Always, RecordingMessenger, commit};
 
 const SECOND: Duration = Duration::from_secs(1);
 
 type Sent = UnboundedReceiver<(OutgoingMessage, Vec<EventId>)>;
 
-fn outbox(around: &Around, store: &Arc<MemoryStore>) -> (Arc<Outbox>, Sent) {
-    let (outbox, jobs, sent) = outbox_at_rest(around, store);
+fn outbox(around: &Around) -> (Arc<Outbox>, Sent) {
+    let (outbox, jobs, sent) = outbox_at_rest(around);
     around.tasks.spawn(Arc::clone(&outbox).run(jobs));
     (outbox, sent)
 }
 
 /// One whose task does not run yet.
-fn outbox_at_rest(around: &Around, store: &Arc<MemoryStore>) -> (Arc<Outbox>, mpsc::Receiver<SendJob>, Sent) {
+fn outbox_at_rest(around: &Around) -> (Arc<Outbox>, mpsc::Receiver<SendJob>, Sent) {
     let (messenger, sent) = RecordingMessenger::new(&["wss://ours"]);
-    let core = Core { randomness: Arc::new(Always(127)), ..around.core(store) };
-    let backend = ScriptedBackend::new() as Arc<dyn Lightning>;
+    let core = Core { randomness: Arc::new(Always(127)), ..around.core() };
+    let backend = around.lightning() as Arc<dyn Lightning>;
     let watcher = InvoiceWatcher::new(core.clone(), Some(backend), Arc::default(), 10);
     let (outbox, jobs) = Outbox::new(core, Arc::new(messenger), Arc::new(watcher));
     (Arc::new(outbox), jobs, sent)
@@ -41,12 +39,19 @@ fn message() -> OutboxMessage {
 }
 
 /// An operation whose message is to be sent again after a second.
-fn open(around: &Around, store: &MemoryStore, n: u8) {
+async fn open(around: &Around, n: u8) {
     around.open(stream(n));
     let at = around.timers.after(SECOND);
     around.index.update(stream(n), |open| (open.resend_at, open.attempts) = (Some(at), 1));
     around.timers.set(at, stream(n), Alarm::Resend);
-    store.set_outbox(stream(n), vec![message()]);
+    let outbox = OutboxChange::Replace(vec![message()]);
+    around.store.commit(Commit { outbox, ..commit(stream(n), Revision::New, NOW) }).await.unwrap();
+}
+
+/// User 1 names a relay.
+async fn set_relay(around: &Around, relay: &str) {
+    let user_relays = vec![UserRelays { main_key: key(1), relays: vec![relay.to_owned()] }];
+    around.store.commit(Commit { user_relays, ..commit(stream(100), Revision::New, NOW) }).await.unwrap();
 }
 
 async fn next(sent: &mut Sent) -> (OutgoingMessage, Vec<EventId>) {
@@ -55,10 +60,10 @@ async fn next(sent: &mut Sent) -> (OutgoingMessage, Vec<EventId>) {
 
 #[tokio::test]
 async fn message_is_resent_to_the_users_relays_until_it_expires() {
-    let (around, store) = (Around::new(), Arc::new(MemoryStore::default()));
-    store.set_relays(key(1), &["wss://theirs"]);
-    let (outbox, mut sent) = outbox(&around, &store);
-    open(&around, &store, 1);
+    let around = Around::new();
+    set_relay(&around, "wss://theirs").await;
+    let (outbox, mut sent) = outbox(&around);
+    open(&around, 1).await;
     outbox.send(stream(1), vec![message()]);
     let (first, events) = next(&mut sent).await;
     assert_eq!(first.relays, ["wss://theirs"]);
@@ -85,18 +90,18 @@ async fn message_is_resent_to_the_users_relays_until_it_expires() {
         }
     }
     assert_eq!(sendings, 3, "at once, and after 1 and 37 seconds");
-    assert_eq!(store.relay_reads.load(Ordering::SeqCst), 1, "relays are read once");
+    assert_eq!(around.store.calls(&["user_relays"]), 1, "relays are read once");
     around.stop().await;
 }
 
 #[tokio::test]
 async fn changed_user_relays_are_reloaded() {
-    let (around, store) = (Around::new(), Arc::new(MemoryStore::default()));
-    let (outbox, mut sent) = outbox(&around, &store);
-    open(&around, &store, 1);
+    let around = Around::new();
+    let (outbox, mut sent) = outbox(&around);
+    open(&around, 1).await;
     outbox.send(stream(1), vec![message()]);
     assert!(next(&mut sent).await.0.relays.is_empty());
-    store.set_relays(key(1), &["wss://theirs"]);
+    set_relay(&around, "wss://theirs").await;
     outbox.forget_user(&key(1));
     outbox.send(stream(1), vec![message()]);
     assert_eq!(next(&mut sent).await.0.relays, ["wss://theirs"]);
@@ -105,9 +110,9 @@ async fn changed_user_relays_are_reloaded() {
 
 #[tokio::test]
 async fn messages_of_finished_operations_are_not_sent() {
-    let (around, store) = (Around::new(), Arc::new(MemoryStore::default()));
-    let (outbox, mut sent) = outbox(&around, &store);
-    open(&around, &store, 1);
+    let around = Around::new();
+    let (outbox, mut sent) = outbox(&around);
+    open(&around, 1).await;
     around.index.update(stream(1), |open| open.resend_at = None);
     outbox.send(stream(1), vec![message()]);
     within("the queue is empty", || (outbox.queue.capacity() == QUEUE).then_some(())).await;
@@ -121,9 +126,9 @@ async fn messages_of_finished_operations_are_not_sent() {
 /// It was never sent: that the wallet was heard meanwhile is no reason to wait.
 #[tokio::test]
 async fn message_for_which_the_queue_has_no_room_is_sent_soon() {
-    let (around, store) = (Around::new(), Arc::new(MemoryStore::default()));
-    let (outbox, jobs, mut sent) = outbox_at_rest(&around, &store);
-    open(&around, &store, 1);
+    let around = Around::new();
+    let (outbox, jobs, mut sent) = outbox_at_rest(&around);
+    open(&around, 1).await;
     (0..QUEUE).for_each(|_| outbox.send(stream(2), Vec::new()));
     outbox.send(stream(1), vec![message()]);
     let soon = around.index.get(stream(1)).unwrap();

@@ -1,51 +1,40 @@
-use std::sync::atomic::{AtomicBool, Ordering};
-
-use async_trait::async_trait;
-
 use super::*;
-use crate::event::Event;
-use crate::kernel::fixtures::{Around, MemoryDeliveries, stream, within};
-use crate::testing::Always;
+use crate::OperationOutcome;
+use crate::event::{EventType, NewEvent};
+use crate::kernel::fixtures::{Around, NOW, stream, within};
+use crate::ports::{Commit, Revision, Store as _};
+use crate::testing::{Always, FakeApp, Reply, commit};
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// An app that accepts events, or refuses them, or makes the sender panic.
-#[derive(Default)]
-struct App {
-    got: Mutex<Vec<(StreamId, u64)>>,
-    refuses: AtomicBool,
-    panics: AtomicBool,
-}
-
-#[async_trait]
-impl WebhookSender for App {
-    async fn post(&self, stream: StreamId, event: &Event, _: UnixMillis) -> Posted {
-        assert!(!self.panics.swap(false, Ordering::SeqCst), "on purpose");
-        if self.refuses.load(Ordering::SeqCst) {
-            return Posted::Refused { http_status: Some(500), reason: "500".to_owned(), retry_after: None };
-        }
-        self.got.lock().push((stream, event.index));
-        Posted::Accepted { http_status: 200 }
-    }
-}
-
 struct Fixture {
     around: Around,
-    store: Arc<MemoryDeliveries>,
-    app: Arc<App>,
+    app: Arc<FakeApp>,
     webhooks: Arc<WebhookDispatcher>,
 }
 
 fn fixture() -> Fixture {
-    let (around, store, app) = (Around::new(), Arc::new(MemoryDeliveries::default()), Arc::new(App::default()));
-    let core = Core { randomness: Arc::new(Always(0)), ..around.empty_core() };
-    let (webhooks, due) = WebhookDispatcher::new(core, store.clone(), Some(app.clone()));
+    let (around, app) = (Around::new(), Arc::new(FakeApp::default()));
+    let core = Core { randomness: Arc::new(Always(0)), ..around.core() };
+    let (webhooks, due) = WebhookDispatcher::new(core, around.store.clone(), Some(app.clone()));
     let webhooks = Arc::new(webhooks);
     around.tasks.spawn(Arc::clone(&webhooks).run(due));
-    Fixture { around, store, app, webhooks }
+    Fixture { around, app, webhooks }
 }
 
 impl Fixture {
+    /// A stream has so many events that are not delivered yet.
+    async fn add(&self, stream: StreamId, events: usize) {
+        let event = NewEvent {
+            event_type: EventType::StatusUpdate,
+            at: NOW,
+            data: "{}".into(),
+            outcome: OperationOutcome::Completed,
+        };
+        let commit = Commit { events: vec![event; events], deliver: true, ..commit(stream, Revision::New, NOW) };
+        self.around.store.commit(commit).await.unwrap();
+    }
+
     /// Advances the clock and starts the deliveries that are due then; returns their streams.
     async fn pass(&self, by: Duration) -> Vec<StreamId> {
         let due: Vec<_> = self.around.alarms_after(by).await.into_iter().map(|(stream, _)| stream).collect();
@@ -54,27 +43,26 @@ impl Fixture {
     }
 
     async fn got(&self, wanted: &[(StreamId, u64)]) {
-        within("the app has the events", || (*self.app.got.lock() == wanted).then_some(())).await;
+        assert_eq!(self.app.accepts(wanted.len()).await, wanted);
     }
 
     async fn attempts(&self, stream: StreamId, index: u64, wanted: u32) {
-        let made = || self.store.get(stream, index).attempts == wanted;
-        within("the attempts are recorded", || made().then_some(())).await;
+        while self.around.store.delivery(stream, index).await.unwrap().unwrap().attempts < wanted {
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
     }
 }
 
 #[tokio::test]
 async fn events_are_posted_in_order_and_a_refusal_blocks_only_its_stream() {
     let fixture = fixture();
-    for index in 0..2 {
-        fixture.store.add(stream(1), index);
-    }
-    fixture.app.refuses.store(true, Ordering::SeqCst);
+    fixture.add(stream(1), 2).await;
+    fixture.app.set(|_| Reply::Refuse);
     fixture.webhooks.deliver_soon(stream(1));
     assert_eq!(fixture.pass(Duration::ZERO).await, [stream(1)]);
     fixture.attempts(stream(1), 0, 1).await;
-    fixture.app.refuses.store(false, Ordering::SeqCst);
-    fixture.store.add(stream(2), 0);
+    fixture.app.set(|_| Reply::Accept);
+    fixture.add(stream(2), 1).await;
     fixture.webhooks.deliver_soon(stream(2));
     assert_eq!(fixture.pass(Duration::ZERO).await, [stream(2)]);
     fixture.got(&[(stream(2), 0)]).await;
@@ -91,11 +79,12 @@ async fn events_are_posted_in_order_and_a_refusal_blocks_only_its_stream() {
 #[tokio::test]
 async fn stream_is_reloaded_after_a_panic() {
     let fixture = fixture();
-    fixture.store.add(stream(1), 0);
+    fixture.add(stream(1), 1).await;
     fixture.webhooks.load().await.unwrap();
-    fixture.app.panics.store(true, Ordering::SeqCst);
+    fixture.app.set(|_| Reply::Panic);
     assert_eq!(fixture.pass(Duration::ZERO).await, [stream(1)]);
     within("it is left to the store", || fixture.webhooks.streams.lock().has_more().then_some(())).await;
+    fixture.app.set(|_| Reply::Accept);
     fixture.webhooks.load().await.unwrap();
     assert_eq!(fixture.pass(Duration::ZERO).await, [stream(1)]);
     fixture.got(&[(stream(1), 0)]).await;

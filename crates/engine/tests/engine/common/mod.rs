@@ -9,34 +9,27 @@
     clippy::panic
 )]
 
-pub mod failing;
 pub mod paying;
 pub mod reusable;
-pub mod tickets;
-pub mod wallet;
 
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tempfile::TempDir;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use usher_engine::ports::{
-    Clock as _, DeliveryStore, Inbound, OutgoingMessage, Store, SystemClock, TicketWallet, Via, WebhookSender,
+    Clock as _, DeliveryStore, Inbound, OutgoingMessage, Store, TicketWallet, Via, WebhookSender,
 };
-use usher_engine::testing::{ManualClock, RecordingMessenger, SeededRandomness};
-use usher_engine::{
-    Engine, EngineOptions, EngineParts, EventPage, LightningBackend, PageRules, PaymentRules, SpendingRules, StreamId,
-    UnixMillis, VerificationRules,
-};
-use usher_protocol::bolt11::Network;
+use usher_engine::testing::{FaultyStore, ManualClock, RecordingMessenger, SeededRandomness, in_time};
+use usher_engine::{Engine, EngineOptions, EngineParts, Event, EventPage, LightningBackend, StreamId, UnixMillis};
 use usher_protocol::message::{AuthResponse, AuthStatus, KeyHandshake, WalletMessage};
-use usher_protocol::{EventId, Keys, SecretKey};
+use usher_protocol::{EventId, Keys};
 use usher_store::SqliteStore;
 
-pub use tickets::FakeTickets;
-pub use wallet::FakeWallet;
+pub use usher_engine::testing::{FakeLightning, FakeTicketWallet, user};
 
 pub const NOW: UnixMillis = UnixMillis(1_800_000_000_000);
 
@@ -47,33 +40,12 @@ pub struct Running {
     pub messages: mpsc::UnboundedReceiver<(OutgoingMessage, Vec<EventId>)>,
     tasks: TaskTracker,
     stop: CancellationToken,
-}
-
-pub fn user(n: u8) -> Keys {
-    Keys::new(SecretKey::from_slice(&[n; 32]).unwrap())
+    /// Where its store is, if nothing else needs that.
+    dir: Option<TempDir>,
 }
 
 pub fn options() -> EngineOptions {
-    EngineOptions {
-        main_key: user(200).public_key(),
-        subkey: None,
-        subkey_proof: None,
-        url_scheme: "nostr+walletconnect".to_owned(),
-        handshake_ttl: Duration::from_secs(600),
-        challenge_ttl: Duration::from_secs(300),
-        max_open_streams: 1000,
-        retention: Duration::from_secs(30 * 24 * 3600),
-        ticket_send_ttl: Duration::from_secs(168 * 3600),
-        payments: PaymentRules {
-            network: Network::Regtest,
-            max_amount: 100_000_000_000,
-            retry_after: vec![Duration::from_secs(24 * 3600), Duration::from_secs(72 * 3600)],
-            look_ups_per_second: 10,
-            spending: SpendingRules::default(),
-        },
-        verification: VerificationRules::default(),
-        pages: PageRules::default(),
-    }
+    usher_engine::testing::options(user(200).public_key())
 }
 
 pub fn open(dir: &Path) -> Arc<SqliteStore> {
@@ -81,6 +53,38 @@ pub fn open(dir: &Path) -> Arc<SqliteStore> {
 }
 
 impl Running {
+    /// On a store of its own.
+    pub async fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let usher = Self::start(open(dir.path())).await;
+        Self { dir: Some(dir), ..usher }
+    }
+
+    /// The same with a Lightning backend.
+    pub async fn paying() -> (Self, Arc<FakeLightning>) {
+        let (dir, wallet) = (tempfile::tempdir().unwrap(), Arc::new(FakeLightning::default()));
+        let usher = Self::start_paying(open(dir.path()), &wallet, options(), NOW, 1).await;
+        (Self { dir: Some(dir), ..usher }, wallet)
+    }
+
+    /// On a store of its own that may fail.
+    pub async fn faulty() -> (Self, Arc<FaultyStore<SqliteStore>>) {
+        let dir = tempfile::tempdir().unwrap();
+        let sqlite = open(dir.path());
+        let store = FaultyStore::on(sqlite.clone());
+        let usher = Self::start_with(store.clone(), sqlite, None, options(), NOW, 1).await;
+        (Self { dir: Some(dir), ..usher }, store)
+    }
+
+    /// The same with a Lightning backend.
+    pub async fn faulty_paying() -> (Self, Arc<FaultyStore<SqliteStore>>, Arc<FakeLightning>) {
+        let (dir, wallet) = (tempfile::tempdir().unwrap(), Arc::new(FakeLightning::default()));
+        let sqlite = open(dir.path());
+        let store = FaultyStore::on(sqlite.clone());
+        let usher = Self::start_paying_on(store.clone(), sqlite, &wallet).await;
+        (Self { dir: Some(dir), ..usher }, store, wallet)
+    }
+
     pub async fn start(store: Arc<SqliteStore>) -> Self {
         Self::start_at(store, options(), NOW, 1).await
     }
@@ -113,7 +117,7 @@ impl Running {
     /// With a Lightning wallet, whose time is the engine's.
     pub async fn start_paying(
         store: Arc<SqliteStore>,
-        wallet: &Arc<FakeWallet>,
+        wallet: &Arc<FakeLightning>,
         options: EngineOptions,
         now: UnixMillis,
         seed: u64,
@@ -122,15 +126,15 @@ impl Running {
     }
 
     /// With a store of operations that may fail, and a Lightning wallet.
-    pub async fn start_paying_on(store: Arc<dyn Store>, others: Arc<SqliteStore>, wallet: &Arc<FakeWallet>) -> Self {
+    pub async fn start_paying_on(store: Arc<dyn Store>, others: Arc<SqliteStore>, wallet: &Arc<FakeLightning>) -> Self {
         Self::run(store, others.clone(), others, None, Some(wallet), None, options(), NOW, 1).await
     }
 
     /// With a ticket wallet, and perhaps a Lightning wallet.
     pub async fn start_ticketing(
         store: Arc<SqliteStore>,
-        tickets: &Arc<FakeTickets>,
-        wallet: Option<&Arc<FakeWallet>>,
+        tickets: &Arc<FakeTicketWallet>,
+        wallet: Option<&Arc<FakeLightning>>,
         now: UnixMillis,
         seed: u64,
     ) -> Self {
@@ -143,8 +147,8 @@ impl Running {
         others: Arc<SqliteStore>,
         deliveries: Arc<dyn DeliveryStore>,
         webhook: Option<Arc<dyn WebhookSender>>,
-        wallet: Option<&Arc<FakeWallet>>,
-        tickets: Option<&Arc<FakeTickets>>,
+        wallet: Option<&Arc<FakeLightning>>,
+        tickets: Option<&Arc<FakeTicketWallet>>,
         options: EngineOptions,
         now: UnixMillis,
         seed: u64,
@@ -169,7 +173,7 @@ impl Running {
             remote_signer: None,
         };
         let engine = Engine::start(options, parts, &tasks, stop.clone()).await.unwrap();
-        Self { engine, clock, inbox, messages, tasks, stop }
+        Self { engine, clock, inbox, messages, tasks, stop, dir: None }
     }
 
     pub async fn stop(self) {
@@ -191,19 +195,58 @@ impl Running {
 
     /// The page from `after` on as soon as there is something new, in real time.
     pub async fn page(&self, stream: StreamId, after: u64) -> EventPage {
-        let deadline = SystemClock.now().plus(Duration::from_secs(20));
-        loop {
-            let page = self.engine.events().read(stream, after, 1000).await.unwrap();
-            if !page.events.is_empty() || page.done {
-                return page;
+        let reading = async {
+            loop {
+                let page = self.engine.events().read(stream, after, 1000).await.unwrap();
+                if !page.events.is_empty() || page.done {
+                    return page;
+                }
+                tokio::time::sleep(Duration::from_millis(2)).await;
             }
-            assert!(SystemClock.now() < deadline, "no event came");
-            tokio::time::sleep(Duration::from_millis(2)).await;
+        };
+        in_time("an event", reading).await
+    }
+
+    /// All events of a stream, as soon as there are so many.
+    pub async fn events(&self, stream: StreamId, count: usize) -> Vec<Event> {
+        let reading = async {
+            loop {
+                let page = self.engine.events().read(stream, 0, 1000).await.unwrap();
+                if page.events.len() >= count {
+                    return page.events;
+                }
+                tokio::time::sleep(Duration::from_millis(2)).await;
+            }
+        };
+        in_time("events", reading).await
+    }
+
+    /// Waits in real time until it holds, while the clock advances by `step` now and then.
+    pub async fn until(&self, step: Duration, what: &str, holds: impl AsyncFn() -> bool) {
+        let waiting = async {
+            while !holds().await {
+                tokio::time::sleep(Duration::from_millis(3)).await;
+            }
+        };
+        in_time(what, self.passing(step, waiting)).await;
+    }
+
+    /// What this gives, while the clock advances by `step` now and then.
+    pub async fn passing<T>(&self, step: Duration, awaited: impl Future<Output = T>) -> T {
+        let passing = async {
+            loop {
+                tokio::time::sleep(Duration::from_millis(3)).await;
+                self.clock.turn(step);
+            }
+        };
+        tokio::select! {
+            found = awaited => found,
+            () = passing => unreachable!(),
         }
     }
 
     pub async fn next_message(&mut self) -> (OutgoingMessage, Vec<EventId>) {
-        tokio::time::timeout(Duration::from_secs(20), self.messages.recv()).await.expect("no message came").unwrap()
+        in_time("a message", self.messages.recv()).await.unwrap()
     }
 }
 
@@ -229,6 +272,15 @@ pub fn approval(challenge: &str) -> WalletMessage {
     })
 }
 
+pub fn data_of(event: &Event) -> serde_json::Value {
+    serde_json::from_str(&event.data).unwrap()
+}
+
 pub fn data(page: &EventPage, n: usize) -> serde_json::Value {
-    serde_json::from_str(&page.events[n].data).unwrap()
+    data_of(&page.events[n])
+}
+
+/// Waits in real time for something that tasks of the engine do, turning no clock.
+pub async fn a_moment() {
+    tokio::time::sleep(Duration::from_millis(50)).await;
 }

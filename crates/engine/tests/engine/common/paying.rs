@@ -1,22 +1,18 @@
 //! Helpers that act as the app and the user's wallet in payments and subscriptions.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::Value;
-use usher_engine::request_body::MillisatsWord;
+use usher_engine::testing::{in_time, invoice};
 use usher_engine::{PayInvoiceRequest, RecurringPaymentRequest, SinglePaymentRequest, StreamId};
 use usher_protocol::calendar::Calendar;
 use usher_protocol::message::{
     Currency, PaymentResponse, PaymentStatus, Recurrence, RecurringResponse, RecurringStatus, WalletMessage,
 };
 
-use super::wallet::invoice;
-use super::{NOW, Running, data, user};
+use super::{NOW, Running, data_of, user};
 
 pub const DAY: Duration = Duration::from_secs(24 * 3600);
-
-/// The longest that something may take that takes a moment.
-pub const PATIENCE: Duration = Duration::from_secs(30);
 
 pub fn payment(subscription_id: Option<&str>, ttl: u64) -> SinglePaymentRequest {
     SinglePaymentRequest {
@@ -48,11 +44,12 @@ pub fn bill(n: usize) -> PayInvoiceRequest {
 
 /// Waits in real time until it holds.
 pub async fn until(what: &str, mut holds: impl FnMut() -> bool) {
-    let deadline = Instant::now() + PATIENCE;
-    while !holds() {
-        assert!(Instant::now() < deadline, "never: {what}");
-        tokio::time::sleep(Duration::from_millis(2)).await;
-    }
+    let waiting = async {
+        while !holds() {
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+    };
+    in_time(what, waiting).await;
 }
 
 /// Advances the clock by so many seconds, one after the other.
@@ -65,24 +62,13 @@ pub async fn pass(usher: &Running, secs: u64) {
 
 /// The statuses of a stream's events, once there are as many as wanted.
 pub async fn statuses(usher: &Running, stream: StreamId, wanted: usize) -> Vec<String> {
-    let deadline = Instant::now() + PATIENCE;
-    loop {
-        let page = usher.engine.events().read(stream, 0, 1000).await.unwrap();
-        let told: Vec<_> =
-            (0..page.events.len()).map(|n| data(&page, n)["status"].as_str().unwrap_or_default().to_owned()).collect();
-        if told.len() >= wanted {
-            return told;
-        }
-        assert!(Instant::now() < deadline, "{told:?}");
-        tokio::time::sleep(Duration::from_millis(2)).await;
-    }
+    let events = usher.events(stream, wanted).await;
+    events.iter().map(|event| data_of(event)["status"].as_str().unwrap_or_default().to_owned()).collect()
 }
 
 /// The data of the events on the reserved stream, once there are as many as wanted.
 pub async fn announced(usher: &Running, wanted: usize) -> Vec<Value> {
-    statuses(usher, StreamId::SUBSCRIPTIONS, wanted).await;
-    let page = usher.engine.events().read(StreamId::SUBSCRIPTIONS, 0, 1000).await.unwrap();
-    (0..page.events.len()).map(|n| data(&page, n)).collect()
+    usher.events(StreamId::SUBSCRIPTIONS, wanted).await.iter().map(data_of).collect()
 }
 
 /// The next message of this kind; repeated messages in between are skipped.

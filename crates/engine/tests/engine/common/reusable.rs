@@ -1,14 +1,12 @@
 //! Reusable logins, and the users and browsers that come to them.
 
-use std::time::Duration;
-
 use nostr::{EventBuilder, JsonUtil as _, Kind, Tag, Timestamp};
 use serde_json::{Value, json};
 use usher_engine::operations::LoginState;
 use usher_engine::{LoginRequest, LoginStarted, LoginVisit, OpenedLogin, StreamId, Visitor};
 use usher_protocol::message::{AuthResponse, AuthStatus, WalletMessage};
 
-use super::{Running, challenge, handshake, user};
+use super::{Running, challenge, data_of, handshake, user};
 
 pub fn request(static_token: &str) -> LoginRequest {
     LoginRequest { static_token: Some(static_token.to_owned()), return_url: None }
@@ -48,16 +46,8 @@ pub async fn challenge_for(usher: &mut Running, n: u8) -> String {
 
 /// All events of a stream, as soon as there are so many.
 pub async fn events(usher: &Running, stream: StreamId, count: usize) -> Vec<(String, Value)> {
-    let begun = std::time::Instant::now();
-    loop {
-        let page = usher.engine.events().read(stream, 0, 1000).await.unwrap();
-        if page.events.len() >= count {
-            let data = |text: &str| serde_json::from_str(text).unwrap();
-            return page.events.iter().map(|event| (event.event_type.as_str().to_owned(), data(&event.data))).collect();
-        }
-        assert!(begun.elapsed() < super::paying::PATIENCE, "{} of {count}", page.events.len());
-        tokio::time::sleep(Duration::from_millis(2)).await;
-    }
+    let events = usher.events(stream, count).await;
+    events.iter().map(|event| (event.event_type.as_str().to_owned(), data_of(event))).collect()
 }
 
 pub fn named(n: u8) -> (String, Value) {

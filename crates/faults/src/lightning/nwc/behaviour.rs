@@ -3,8 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
-use usher_protocol::bolt11::Network;
-
 use usher_sandbox::lightning::nwc::Capabilities;
 use usher_sandbox::lightning::{Encryptions, ErrorCode, Method};
 
@@ -33,8 +31,6 @@ pub struct Behaviour {
     pub conducts: BTreeMap<Method, Conduct>,
     /// How it handles the next calls of a method, one after the other, before [`Self::conducts`] applies.
     pub next: BTreeMap<Method, VecDeque<Conduct>>,
-    /// The network that it claims to be on. It is always on regtest.
-    pub network: Network,
     /// How the invoices it makes differ from the request.
     pub invoices: Option<InvoiceLie>,
     /// How its look-ups are not true.
@@ -59,7 +55,6 @@ impl Default for Behaviour {
             latency: Duration::ZERO,
             conducts: BTreeMap::new(),
             next: BTreeMap::new(),
-            network: Network::Regtest,
             invoices: None,
             lookups: None,
             pays: None,

@@ -1,7 +1,7 @@
 //! False results of requests.
 
 use serde_json::{Value, json};
-use usher_protocol::bolt11::{Invoice, Network};
+use usher_protocol::bolt11::Invoice;
 use usher_protocol::message::Preimage;
 use usher_sandbox::lightning::nwc::{MakeParams, Refusal, transaction_json};
 use usher_sandbox::lightning::{Account, Direction, ErrorCode, MakeError, State, Transaction};
@@ -58,16 +58,6 @@ pub(super) fn look_up(truth: Value, lie: LookupLie) -> Result<Value, Refusal> {
 pub(super) fn with_wrong_preimage(mut receipt: Value) -> Value {
     set(&mut receipt, "preimage", unrelated_preimage().to_hex().into());
     receipt
-}
-
-/// What `get_info` returns for a wallet that claims to be on this network.
-pub(super) fn info(mut truth: Value, network: Network) -> Value {
-    let name = match network {
-        Network::Bitcoin => "mainnet",
-        Network::Testnet | Network::Signet | Network::Regtest => network.as_str(),
-    };
-    set(&mut truth, "network", name.into());
-    truth
 }
 
 /// A transaction that claims to be settled now, with an unrelated preimage unless it really is.

@@ -108,7 +108,6 @@ impl FaultyHandler {
                     (Method::PayInvoice, _, Some(PayLie::WrongPreimage)) => {
                         Ok(false_results::with_wrong_preimage(truth))
                     }
-                    (Method::GetInfo, _, _) => Ok(false_results::info(truth, behaviour.network)),
                     _ => Ok(truth),
                 })))
             }

@@ -1,9 +1,7 @@
 //! A wallet whose messages a test writes. They are injected at a relay ([`QuirkyRelay::inject`]), so they can be anything.
 
-use std::time::{Duration, Instant};
-
 use serde_json::{Value, json};
-use usher_faults::relay::QuirkyRelay;
+use usher_faults::relay::{QuirkyRelay, RelayMetrics};
 use usher_protocol::handshake_url::HandshakeUrl;
 use usher_protocol::message::AuthChallenge;
 use usher_protocol::subkey::{Permission, SubkeyProof};
@@ -77,8 +75,9 @@ impl HandmadeWallet {
 
     /// As [`challenged`](Self::challenged), for a challenge that is not one of `known`.
     pub(crate) async fn challenged_again(&self, relay: &QuirkyRelay, known: &[&str]) -> (AuthChallenge, Event) {
-        let deadline = Instant::now() + LONG;
         loop {
+            let challenges = |metrics: &RelayMetrics| metrics.events_of(kind::AUTH_CHALLENGE);
+            let before = challenges(&relay.metrics());
             let mut seen = relay.seen();
             seen.reverse();
             let found = seen.into_iter().find_map(|event| {
@@ -88,8 +87,7 @@ impl HandmadeWallet {
             if let Some(found) = found {
                 return found;
             }
-            assert!(Instant::now() < deadline, "no challenge came");
-            tokio::time::sleep(Duration::from_millis(20)).await;
+            relay.wait_for(LONG, |metrics| challenges(metrics) > before).await.expect("no challenge came");
         }
     }
 

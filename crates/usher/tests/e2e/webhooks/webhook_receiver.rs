@@ -2,16 +2,16 @@
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
 use serde_json::Value;
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::{TcpListener, TcpStream};
-use tokio::task::JoinSet;
-use tokio::time::Instant;
+use tokio::io::AsyncWriteExt as _;
+use tokio::net::TcpStream;
+use tokio::sync::Notify;
+use tokio::time::{Instant, timeout};
+use usher_test_tools::{Request, TcpServer, read_request};
 
 use crate::harness::LONG;
 
@@ -75,14 +75,15 @@ type Rule = dyn Fn(&Post, usize) -> Reply + Send + Sync;
 
 struct Shared {
     posts: Mutex<Vec<Post>>,
+    /// Notified of every change of the posts.
+    posted: Notify,
     rule: Box<Rule>,
 }
 
 /// The app; dropping it closes everything.
 pub(super) struct App {
-    address: SocketAddr,
+    server: TcpServer,
     shared: Arc<Shared>,
-    _tasks: JoinSet<()>,
 }
 
 impl App {
@@ -93,29 +94,21 @@ impl App {
 
     /// Listens on this port.
     pub(super) async fn start_at(port: u16, rule: impl Fn(&Post, usize) -> Reply + Send + Sync + 'static) -> Self {
-        let listener = TcpListener::bind(("127.0.0.1", port)).await.expect("a port");
-        let address = listener.local_addr().unwrap();
-        let shared = Arc::new(Shared { posts: Mutex::default(), rule: Box::new(rule) });
-        let mut tasks = JoinSet::new();
-        let accepting = Arc::clone(&shared);
-        tasks.spawn(async move {
-            let mut connections = JoinSet::new();
-            loop {
-                let (socket, _) = listener.accept().await.expect("a connection");
+        let shared = Arc::new(Shared { posts: Mutex::default(), posted: Notify::new(), rule: Box::new(rule) });
+        let serving = Arc::clone(&shared);
+        let server = TcpServer::start_at(("127.0.0.1", port), move |socket| {
+            let shared = Arc::clone(&serving);
+            async move {
                 let _ = socket.set_nodelay(true);
-                let shared = Arc::clone(&accepting);
-                connections.spawn(async move {
-                    // An error is the service's end: it was killed, or had enough.
-                    let _ = shared.converse(socket).await;
-                });
-                while connections.try_join_next().is_some() {}
+                // An error is the service's end: it was killed, or had enough.
+                let _ = shared.converse(socket).await;
             }
         });
-        Self { address, shared, _tasks: tasks }
+        Self { server: server.await, shared }
     }
 
     pub(super) fn url(&self) -> String {
-        format!("http://{}/hook", self.address)
+        format!("http://{}/hook", self.server.address())
     }
 
     pub(super) fn posts(&self) -> Vec<Post> {
@@ -148,11 +141,16 @@ impl App {
 
     /// Waits until this is so.
     pub(super) async fn until(&self, what: &str, so: impl Fn(&Self) -> bool) {
-        let deadline = Instant::now() + 2 * LONG;
-        while !so(self) {
-            assert!(Instant::now() < deadline, "waited in vain for {what}");
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
+        let waiting = async {
+            loop {
+                let posted = self.shared.posted.notified();
+                if so(self) {
+                    return;
+                }
+                posted.await;
+            }
+        };
+        timeout(2 * LONG, waiting).await.unwrap_or_else(|_| panic!("waited in vain for {what}"));
     }
 
     /// Whatever was repeated, and however the service ended in between: within a stream each post is of the event before
@@ -178,9 +176,11 @@ impl App {
 
 impl Shared {
     async fn converse(&self, mut socket: TcpStream) -> std::io::Result<()> {
-        let mut buffer = Vec::new();
-        loop {
-            let Some(post) = read(&mut socket, &mut buffer).await? else { return Ok(()) };
+        while let Some(request) = read_request(&mut socket).await {
+            assert!(request.line.starts_with("POST "), "{}", request.line);
+            let path = request.path().to_owned();
+            let Request { headers, body, .. } = request;
+            let post = Post { path, headers, body, at: Instant::now(), accepted: false };
             let reply = {
                 let mut posts = self.posts.lock();
                 let before = posts.iter().filter(|one| one.body == post.body).count();
@@ -188,6 +188,7 @@ impl Shared {
                 posts.push(Post { accepted: reply.accepts() && !matches!(reply, Reply::Slow(_)), ..post.clone() });
                 reply
             };
+            self.posted.notify_waiters();
             match reply {
                 Reply::Ok => answer(&mut socket, 200, "").await?,
                 Reply::Slow(pause) => {
@@ -196,6 +197,7 @@ impl Shared {
                     let mut posts = self.posts.lock();
                     let this = posts.iter_mut().rev().find(|one| one.body == post.body && one.at == post.at);
                     this.expect("it was kept").accepted = true;
+                    self.posted.notify_waiters();
                 }
                 Reply::Status(status, headers) => answer(&mut socket, status, headers).await?,
                 Reply::Close => return Ok(()),
@@ -212,38 +214,13 @@ impl Shared {
                 Reply::Hang => std::future::pending().await,
             }
         }
+        Ok(())
     }
 }
 
 async fn answer(socket: &mut TcpStream, status: u16, headers: &str) -> std::io::Result<()> {
     let length = if status == 204 { "" } else { "Content-Length: 0\r\n" };
     socket.write_all(format!("HTTP/1.1 {status} Whatever\r\n{length}{headers}\r\n").as_bytes()).await
-}
-
-/// Reads a request; `None` at the end of the connection.
-async fn read(socket: &mut TcpStream, buffer: &mut Vec<u8>) -> std::io::Result<Option<Post>> {
-    loop {
-        if let Some(end) = buffer.windows(4).position(|window| window == b"\r\n\r\n") {
-            let head = String::from_utf8(buffer[..end].to_vec()).expect("text");
-            let mut lines = head.split("\r\n");
-            let request = lines.next().unwrap();
-            let path = request.strip_prefix("POST ").and_then(|rest| rest.strip_suffix(" HTTP/1.1"));
-            let path = path.unwrap_or_else(|| panic!("no POST: {request}")).to_owned();
-            let headers: HashMap<_, _> = lines
-                .map(|line| line.split_once(": ").expect("a header"))
-                .map(|(name, value)| (name.to_ascii_lowercase(), value.to_owned()))
-                .collect();
-            let length: usize = headers["content-length"].parse().unwrap();
-            if buffer.len() >= end + 4 + length {
-                let body = buffer[end + 4..end + 4 + length].to_vec();
-                buffer.drain(..end + 4 + length);
-                return Ok(Some(Post { path, headers, body, at: Instant::now(), accepted: false }));
-            }
-        }
-        if socket.read_buf(buffer).await? == 0 {
-            return Ok(None);
-        }
-    }
 }
 
 /// Lower-case hex.

@@ -2,21 +2,20 @@
 
 #![allow(dead_code, unreachable_pub, clippy::disallowed_methods, clippy::panic, clippy::unwrap_used)]
 
-use std::collections::HashMap;
 use std::future::Future;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use secrecy::SecretString;
-use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::io::AsyncWriteExt as _;
+use tokio::net::TcpStream;
 use tokio::sync::mpsc;
-use tokio::task::{JoinHandle, JoinSet};
 use url::Url;
 use usher_engine::event::{Event, EventType};
 use usher_engine::ports::{Posted, WebhookSender as _};
 use usher_engine::{StreamId, UnixMillis};
+use usher_test_tools::TcpServer;
+pub use usher_test_tools::{Request, read_request};
 use usher_webhooks::{HttpWebhookSender, WebhookOptions};
 
 /// Longer than anything here takes, also on a loaded machine.
@@ -25,20 +24,10 @@ pub const LONG: Duration = Duration::from_secs(60);
 /// When the tests' attempts happen: Sun, 06 Nov 1994 08:49:37 GMT.
 pub const NOW: UnixMillis = UnixMillis::from_secs(784_111_777);
 
-/// A request as it came over the wire.
-#[derive(Clone, Debug)]
-pub struct Request {
-    pub line: String,
-    /// Names in lower case; a header that comes twice is an error.
-    pub headers: HashMap<String, String>,
-    pub body: Vec<u8>,
-}
-
-/// A server for as long as it lives.
+/// An endpoint for as long as it lives.
 pub struct Server {
     pub url: Url,
-    connections: Arc<AtomicUsize>,
-    task: JoinHandle<()>,
+    server: TcpServer,
 }
 
 impl Server {
@@ -48,19 +37,9 @@ impl Server {
         F: Fn(TcpStream) -> Fut + Send + 'static,
         Fut: Future<Output = ()> + Send + 'static,
     {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let url = Url::parse(&format!("http://{}/hook", listener.local_addr().unwrap())).unwrap();
-        let connections = Arc::new(AtomicUsize::new(0));
-        let counter = Arc::clone(&connections);
-        let task = tokio::spawn(async move {
-            let mut running = JoinSet::new();
-            loop {
-                let (stream, _) = listener.accept().await.unwrap();
-                counter.fetch_add(1, Ordering::SeqCst);
-                running.spawn(behave(stream));
-            }
-        });
-        Self { url, connections, task }
+        let server = TcpServer::start(behave).await;
+        let url = Url::parse(&format!("http://{}/hook", server.address())).unwrap();
+        Self { url, server }
     }
 
     /// Answers every request with these bytes, on the same connection, and passes the requests on.
@@ -93,44 +72,8 @@ impl Server {
 
     /// Connections made so far.
     pub fn connections(&self) -> usize {
-        self.connections.load(Ordering::SeqCst)
+        self.server.connections()
     }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        self.task.abort();
-    }
-}
-
-/// Reads a request with a `Content-Length`; None when the connection ends.
-pub async fn read_request(stream: &mut (impl AsyncRead + AsyncWrite + Unpin)) -> Option<Request> {
-    let mut bytes = Vec::new();
-    let end = loop {
-        if let Some(at) = bytes.windows(4).position(|four| four == b"\r\n\r\n") {
-            break at;
-        }
-        if stream.read_buf(&mut bytes).await.ok()? == 0 {
-            return None;
-        }
-    };
-    let head = String::from_utf8(bytes[..end].to_vec()).unwrap();
-    let mut lines = head.split("\r\n");
-    let line = lines.next().unwrap().to_owned();
-    let mut headers = HashMap::new();
-    for header in lines {
-        let (name, value) = header.split_once(": ").unwrap();
-        assert!(headers.insert(name.to_lowercase(), value.to_owned()).is_none(), "{name} comes twice");
-    }
-    let length: usize = headers["content-length"].parse().unwrap();
-    let mut body = bytes[end + 4..].to_vec();
-    while body.len() < length {
-        if stream.read_buf(&mut body).await.ok()? == 0 {
-            return None;
-        }
-    }
-    assert_eq!(body.len(), length, "more than one request at once");
-    Some(Request { line, headers, body })
 }
 
 /// An answer with this status line and these headers, and no body.

@@ -2,20 +2,24 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::Duration;
 
 use async_trait::async_trait;
 use parking_lot::Mutex;
-use usher_engine::ports::{
+use tokio::sync::watch;
+
+use super::{FakeLightning, invoice};
+use crate::UnixMillis;
+use crate::ports::{
     MintTerms, Minted, ReceiveTerms, StoreError, TicketBalance, TicketError, TicketJobId, TicketWallet, Token,
     TokenFault, TokenInfo, TokenState, WithdrawTerms,
 };
 
-use super::FakeWallet;
-use super::NOW;
-use super::wallet::invoice;
+/// When its invoices are made.
+const NOW: UnixMillis = UnixMillis(1_800_000_000_000);
 
+/// A mint.
 pub const MINT: &str = "https://mint.example";
+/// Another mint.
 pub const OTHER_MINT: &str = "https://other.example";
 
 /// Tokens read `<mint>|<unit>|<amount>|<anything>`.
@@ -23,9 +27,12 @@ pub fn token(mint: &str, unit: &str, amount: u64, name: &str) -> Token {
     Token(format!("{mint}|{unit}|{amount}|{name}"))
 }
 
+/// A wallet with balances at mints that exist only here.
 #[derive(Default)]
-pub struct FakeTickets {
+pub struct FakeTicketWallet {
     books: Mutex<Books>,
+    /// The mint whose calls wait.
+    held: watch::Sender<Option<String>>,
 }
 
 #[derive(Default)]
@@ -40,14 +47,25 @@ struct Books {
     hangs: Option<(String, bool)>,
     away: bool,
     /// What a token costs in millisats, and who can pay it.
-    quote: Option<(u64, Arc<FakeWallet>)>,
+    quote: Option<(u64, Arc<FakeLightning>)>,
     checks: usize,
+    panics: bool,
 }
 
-impl FakeTickets {
+impl FakeTicketWallet {
     /// From now on calls to this mint get no reply, though their jobs are `done`; or all calls get one.
     pub fn hang(&self, hangs: Option<(&str, bool)>) {
         self.books.lock().hangs = hangs.map(|(mint, done)| (mint.to_owned(), done));
+    }
+
+    /// From now on calls to this mint wait until it is another one, or none.
+    pub fn hold(&self, mint: Option<&str>) {
+        self.held.send_replace(mint.map(str::to_owned));
+    }
+
+    /// From now on calls panic, or do not.
+    pub fn panic(&self, panics: bool) {
+        self.books.lock().panics = panics;
     }
 
     /// From now on no mint can be reached, or all can.
@@ -56,7 +74,7 @@ impl FakeTickets {
     }
 
     /// From now on a token costs so many millisats.
-    pub fn charge(&self, millisats: u64, payer: &Arc<FakeWallet>) {
+    pub fn charge(&self, millisats: u64, payer: &Arc<FakeLightning>) {
         self.books.lock().quote = Some((millisats, Arc::clone(payer)));
     }
 
@@ -70,14 +88,17 @@ impl FakeTickets {
         self.books.lock().spent.remove(&token.0);
     }
 
+    /// How many tokens were minted.
     pub fn minted(&self) -> usize {
         self.books.lock().minted
     }
 
+    /// What it holds.
     pub fn balance(&self) -> u64 {
         self.books.lock().balance
     }
 
+    /// How often the state of a token was checked.
     pub fn checks(&self) -> usize {
         self.books.lock().checks
     }
@@ -98,6 +119,7 @@ impl FakeTickets {
         let hangs = {
             let mut books = self.books.lock();
             books.calls.push((kind, id));
+            assert!(!books.panics, "as if the adapter had a bug");
             books.hangs.clone().filter(|(hanging, _)| hanging == mint)
         };
         if hangs.as_ref().is_none_or(|(_, done)| *done) {
@@ -124,7 +146,13 @@ impl FakeTickets {
         if hangs.is_some() {
             std::future::pending::<()>().await;
         }
+        self.may_return(mint).await;
         self.books.lock().jobs[&id].1.clone().map_err(TicketError::Token)
+    }
+
+    async fn may_return(&self, mint: &str) {
+        // The sender lives as long as `self`, so waiting cannot fail.
+        let _ = self.held.subscribe().wait_for(|held| held.as_deref() != Some(mint)).await;
     }
 
     fn check(&self, terms: &ReceiveTerms) -> Result<TokenInfo, TokenFault> {
@@ -143,7 +171,7 @@ impl FakeTickets {
 }
 
 #[async_trait]
-impl TicketWallet for FakeTickets {
+impl TicketWallet for FakeTicketWallet {
     fn read_token(&self, token: &Token) -> Result<TokenInfo, TokenFault> {
         let parts: Vec<_> = token.0.split('|').collect();
         let [mint, unit, amount, _] = parts[..] else { return Err(TokenFault::Malformed) };
@@ -219,6 +247,9 @@ impl TicketWallet for FakeTickets {
         if hangs {
             std::future::pending::<()>().await;
         }
+        if let Ok(info) = self.read_token(token) {
+            self.may_return(&info.mint_url).await;
+        }
         let books = self.books.lock();
         if books.away {
             return Err(TicketError::Unreachable("connection refused".to_owned()));
@@ -230,9 +261,4 @@ impl TicketWallet for FakeTickets {
         let amount = self.books.lock().balance;
         Ok(vec![TicketBalance { mint_url: MINT.to_owned(), unit: "multi".to_owned(), amount, set_aside: 0 }])
     }
-}
-
-/// Waits in real time for something that tasks of the engine do, turning no clock.
-pub async fn a_moment() {
-    tokio::time::sleep(Duration::from_millis(50)).await;
 }

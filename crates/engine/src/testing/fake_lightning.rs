@@ -1,4 +1,4 @@
-//! A scripted Lightning wallet that uses the clock of the test.
+//! A Lightning backend that does what a test says, on the clock of the test.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -8,21 +8,21 @@ use async_trait::async_trait;
 use lightning_invoice::{Currency, InvoiceBuilder, PaymentSecret};
 use nostr::hashes::{Hash as _, sha256};
 use parking_lot::Mutex;
-use tokio::sync::mpsc;
-use usher_engine::ports::{
-    Clock as _, Finds, InvoiceStatus, Lightning, LightningError, LightningInfo, LightningNotification,
-    LightningNotifications, LightningStatus, OutgoingStatus, PaidInvoice, Settlement, SignedPayment, WantedInvoice,
-};
-use usher_engine::testing::ManualClock;
+use tokio::sync::{mpsc, watch};
 use usher_protocol::bolt11::Invoice;
 use usher_protocol::message::{PaymentHash, Preimage};
 
-use super::user;
+use super::{ManualClock, user};
+use crate::ports::{
+    Clock as _, Finds, InvoiceStatus, Lightning, LightningError, LightningInfo, LightningNotification,
+    LightningNotifications, LightningStatus, OutgoingStatus, PaidInvoice, Settlement, SignedPayment, WantedInvoice,
+};
 
-/// Keeps its records over restarts of the engine.
+/// A backend that keeps its records over restarts of the engine.
 #[derive(Default)]
-pub struct FakeWallet {
+pub struct FakeLightning {
     books: Mutex<Books>,
+    stalls: watch::Sender<bool>,
 }
 
 #[derive(Default)]
@@ -46,7 +46,7 @@ struct Books {
 }
 
 /// The preimage of the `n`th invoice.
-fn preimage(n: usize) -> Preimage {
+pub fn preimage(n: usize) -> Preimage {
     let mut bytes = [0; 32];
     bytes[..8].copy_from_slice(&(n as u64 + 1).to_be_bytes());
     Preimage::from_bytes(bytes)
@@ -57,12 +57,17 @@ fn preimage_of(hash: PaymentHash) -> Preimage {
     (0..100).map(preimage).find(|preimage| preimage.payment_hash() == hash).unwrap()
 }
 
-/// The `n`th invoice of a node, made at this time.
+/// The `n`th invoice of a node on regtest, made at this Unix time, for so many millisats and seconds.
 pub fn invoice(node: u8, n: usize, amount: u64, now: u64, expiry: u64) -> Invoice {
+    invoice_on(Currency::Regtest, node, preimage(n), amount, now, expiry)
+}
+
+/// An invoice of a node, made at this Unix time.
+pub fn invoice_on(network: Currency, node: u8, preimage: Preimage, amount: u64, now: u64, expiry: u64) -> Invoice {
     let key = user(node).secret_key().clone();
-    InvoiceBuilder::new(Currency::Regtest)
+    InvoiceBuilder::new(network)
         .description("test".to_owned())
-        .payment_hash(sha256::Hash::from_byte_array(*preimage(n).payment_hash().as_bytes()))
+        .payment_hash(sha256::Hash::from_byte_array(*preimage.payment_hash().as_bytes()))
         .payment_secret(PaymentSecret([9; 32]))
         .duration_since_epoch(Duration::from_secs(now))
         .min_final_cltv_expiry_delta(18)
@@ -75,7 +80,7 @@ pub fn invoice(node: u8, n: usize, amount: u64, now: u64, expiry: u64) -> Invoic
         .unwrap()
 }
 
-impl FakeWallet {
+impl FakeLightning {
     /// An engine begins with it.
     pub fn begin(&self, clock: Arc<ManualClock>) -> LightningNotifications {
         let (notifications, heard) = mpsc::channel(16);
@@ -88,6 +93,11 @@ impl FakeWallet {
     /// From now on it does not reply, or replies again.
     pub fn hang(&self, hangs: bool) {
         self.books.lock().hangs = hangs;
+    }
+
+    /// From now on it replies later, or now.
+    pub fn stall(&self, stalls: bool) {
+        self.stalls.send_replace(stalls);
     }
 
     /// From now on it gives out no invoice with this description, or gives out all.
@@ -150,14 +160,7 @@ impl FakeWallet {
 
     /// Somebody pays the `n`th invoice, without a notification.
     pub fn settle(&self, n: usize) {
-        let mut books = self.books.lock();
-        let hash = books.made[n].payment_hash();
-        books.settled.insert(hash, preimage(n));
-    }
-
-    /// The preimage of the `n`th invoice.
-    pub fn preimage(&self, n: usize) -> Preimage {
-        preimage(n)
+        self.books.lock().settled.insert(preimage(n).payment_hash(), preimage(n));
     }
 
     /// Sends the engine a notification.
@@ -186,12 +189,14 @@ impl FakeWallet {
         if self.books.lock().hangs {
             std::future::pending::<()>().await;
         }
+        // The sender lives as long as `self`, so waiting cannot fail.
+        let _ = self.stalls.subscribe().wait_for(|stalls| !stalls).await;
         answer
     }
 }
 
 #[async_trait]
-impl Lightning for FakeWallet {
+impl Lightning for FakeLightning {
     async fn make_invoice(&self, wanted: &WantedInvoice) -> Result<Invoice, LightningError> {
         self.maybe_panic();
         let made = {
@@ -211,10 +216,10 @@ impl Lightning for FakeWallet {
     }
 
     async fn look_up_invoice(&self, hash: PaymentHash) -> Result<InvoiceStatus, LightningError> {
+        *self.books.lock().look_ups.entry(hash).or_default() += 1;
         self.maybe_panic();
         let status = {
-            let mut books = self.books.lock();
-            *books.look_ups.entry(hash).or_default() += 1;
+            let books = self.books.lock();
             books.settled.get(&hash).map_or(InvoiceStatus::Open, |preimage| {
                 InvoiceStatus::Settled(Settlement { amount: None, skimmed_fee: 0, preimage: Some(*preimage) })
             })
@@ -267,10 +272,14 @@ impl Lightning for FakeWallet {
     }
 
     async fn info(&self) -> Result<LightningInfo, LightningError> {
+        if self.books.lock().away {
+            return Err(LightningError::NotSent);
+        }
         self.answer(Ok(LightningInfo { alias: None, network: None, balance: None, methods: Vec::new() })).await
     }
 
     fn status(&self) -> LightningStatus {
-        LightningStatus { connected: true, sends_notifications: self.books.lock().tells }
+        let books = self.books.lock();
+        LightningStatus { connected: !books.away, sends_notifications: books.tells }
     }
 }

@@ -1,4 +1,7 @@
-//! The same behaviour in memory, as simple as possible.
+//! The storage ports in memory, as simple as possible. The conformance suite of `usher-store` runs on it as well.
+
+// The rows of a store that only tests have.
+#![allow(clippy::missing_panics_doc)]
 
 mod deliveries;
 mod idempotency_records;
@@ -8,23 +11,23 @@ mod tickets;
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
-use async_trait::async_trait;
-use parking_lot::Mutex;
-use usher_engine::event::Event;
-use usher_engine::ports::{
+use crate::event::Event;
+use crate::ports::{
     AllCommitted, Commit, Conflict, CorrelationKey, Delivery, DeliveryStatus, Head, IdempotencyKey, IdempotencyRecord,
     Kept, OpenOperation, OperationKind, OutboxChange, OutboxMessage, Revision, SignerSession, State, Store, StoreError,
     StoredOperation, UserSigner,
 };
-use usher_engine::{StreamId, UnixMillis};
+use crate::{StreamId, UnixMillis};
+use async_trait::async_trait;
+use parking_lot::Mutex;
 use usher_protocol::message::PaymentHash;
 use usher_protocol::{EventId, PublicKey};
 
 use self::openid_records::OpenIdRows;
 use self::tickets::Tickets;
 
-/// A store in memory.
-pub struct Model {
+/// Everything that a store keeps, in memory.
+pub struct MemoryStore {
     rows: Mutex<Rows>,
 }
 
@@ -55,7 +58,7 @@ struct Operation {
     outbox: Vec<OutboxMessage>,
 }
 
-impl Default for Model {
+impl Default for MemoryStore {
     fn default() -> Self {
         Self::new()
     }
@@ -84,7 +87,7 @@ impl Operation {
     }
 }
 
-impl Model {
+impl MemoryStore {
     /// An empty one: only the reserved stream is there.
     pub fn new() -> Self {
         let mut reserved = Operation::new(OperationKind::Subscriptions);
@@ -92,6 +95,11 @@ impl Model {
         reserved.stored.revision = 1;
         let rows = Rows { operations: BTreeMap::from([(StreamId::SUBSCRIPTIONS, reserved)]), ..Rows::default() };
         Self { rows: Mutex::new(rows) }
+    }
+
+    /// All settings.
+    pub fn settings(&self) -> HashMap<String, String> {
+        self.rows.lock().settings.clone()
     }
 }
 
@@ -247,7 +255,7 @@ fn oldest<T: Ord>(rows: impl Iterator<Item = (UnixMillis, T)>, before: UnixMilli
 }
 
 #[async_trait]
-impl Store for Model {
+impl Store for MemoryStore {
     async fn commit_all(&self, commits: Vec<Commit>) -> Result<AllCommitted, StoreError> {
         let mut rows = self.rows.lock();
         for (index, commit) in commits.iter().enumerate() {

@@ -1,15 +1,15 @@
-//! The model's records of the OpenID Connect provider.
+//! The memory store's records of the OpenID Connect provider.
 
 use std::collections::BTreeMap;
 
-use async_trait::async_trait;
-use usher_engine::UnixMillis;
-use usher_engine::ports::{
+use crate::UnixMillis;
+use crate::ports::{
     NewOpenIdConsent, OldOpenIdRecord, OpenIdConsent, OpenIdExcess, OpenIdQuota, OpenIdRecord, OpenIdRecordId,
     OpenIdStep, OpenIdStore, OpenIdUse, StoreError,
 };
+use async_trait::async_trait;
 
-use super::{Model, oldest};
+use super::{MemoryStore, oldest};
 
 #[derive(Default)]
 pub(super) struct OpenIdRows {
@@ -47,7 +47,7 @@ impl OpenIdRows {
 }
 
 #[async_trait]
-impl OpenIdStore for Model {
+impl OpenIdStore for MemoryStore {
     async fn add_openid_records(&self, records: Vec<OpenIdRecord>) -> Result<(), StoreError> {
         self.rows.lock().openid.add(records);
         Ok(())

@@ -1,12 +1,12 @@
-//! The model's idempotency records and settings.
+//! The memory store's idempotency records and settings.
 
-use async_trait::async_trait;
-use usher_engine::UnixMillis;
-use usher_engine::ports::{
+use crate::UnixMillis;
+use crate::ports::{
     IdempotencyKey, IdempotencyRecord, IdempotencyStore, NewIdempotencyRecord, SettingStore, StoreError,
 };
+use async_trait::async_trait;
 
-use super::{Model, Rows, oldest};
+use super::{MemoryStore, Rows, oldest};
 
 impl Rows {
     /// Whether there is a record of the request that may not be replaced.
@@ -16,7 +16,7 @@ impl Rows {
 }
 
 #[async_trait]
-impl IdempotencyStore for Model {
+impl IdempotencyStore for MemoryStore {
     async fn idempotency_record(&self, key: &IdempotencyKey) -> Result<Option<IdempotencyRecord>, StoreError> {
         Ok(self.rows.lock().idempotency_records.get(key).cloned())
     }
@@ -41,7 +41,7 @@ impl IdempotencyStore for Model {
 }
 
 #[async_trait]
-impl SettingStore for Model {
+impl SettingStore for MemoryStore {
     async fn setting(&self, name: &str) -> Result<Option<String>, StoreError> {
         Ok(self.rows.lock().settings.get(name).cloned())
     }

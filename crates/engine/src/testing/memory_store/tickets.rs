@@ -1,15 +1,15 @@
-//! The model's records of the ticket wallet.
+//! The memory store's records of the ticket wallet.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use async_trait::async_trait;
-use usher_engine::UnixMillis;
-use usher_engine::ports::{
+use crate::UnixMillis;
+use crate::ports::{
     ProofId, StoreError, StoredProof, StoredTicketJob, TicketBalance, TicketCommit, TicketCommitted, TicketConflict,
     TicketJobId, TicketStore,
 };
+use async_trait::async_trait;
 
-use super::{Model, oldest};
+use super::{MemoryStore, oldest};
 
 /// The rows of the ticket wallet.
 #[derive(Default)]
@@ -99,7 +99,7 @@ impl Tickets {
 }
 
 #[async_trait]
-impl TicketStore for Model {
+impl TicketStore for MemoryStore {
     async fn commit_tickets(&self, commit: TicketCommit) -> Result<TicketCommitted, StoreError> {
         let tickets = &mut self.rows.lock().tickets;
         Ok(match tickets.conflict(&commit)? {

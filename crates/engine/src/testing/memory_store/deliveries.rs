@@ -1,15 +1,15 @@
-//! The model's deliveries.
+//! The memory store's deliveries.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use async_trait::async_trait;
-use usher_engine::ports::{
+use crate::ports::{
     Delivery, DeliveryAttempt, DeliveryCounts, DeliveryStatus, DeliveryStore, NewIdempotencyRecord, Retried, StoreError,
 };
-use usher_engine::{StreamId, UnixMillis};
+use crate::{StreamId, UnixMillis};
+use async_trait::async_trait;
 
-use super::{Model, Rows, oldest};
+use super::{MemoryStore, Rows, oldest};
 
 impl Rows {
     /// Deliveries with this status in order of stream and index.
@@ -29,7 +29,7 @@ impl Rows {
 }
 
 #[async_trait]
-impl DeliveryStore for Model {
+impl DeliveryStore for MemoryStore {
     async fn next_delivery(&self, queue: StreamId) -> Result<Option<Delivery>, StoreError> {
         Ok(self.rows.lock().first_pending(queue).cloned())
     }

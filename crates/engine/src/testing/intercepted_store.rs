@@ -1,0 +1,171 @@
+//! A store with something between it and its callers, which sees every call before it begins.
+
+use std::pin::Pin;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use usher_protocol::PublicKey;
+
+use crate::event::Event;
+use crate::ports::{
+    AllCommitted, Commit, CorrelationKey, Delivery, DeliveryAttempt, DeliveryCounts, DeliveryStatus, DeliveryStore,
+    IdempotencyKey, IdempotencyRecord, IdempotencyStore, NewIdempotencyRecord, OpenOperation, OperationKind,
+    OutboxMessage, ProofId, Retried, Revision, SettingStore, SignerSession, Store, StoreError, StoredOperation,
+    StoredProof, StoredTicketJob, TicketBalance, TicketCommit, TicketCommitted, TicketJobId, TicketStore,
+};
+use crate::{StreamId, UnixMillis};
+
+/// What a call of a store is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StoreCall {
+    /// The port's method; `create` instead of `commit_all` if an operation is created.
+    pub method: &'static str,
+    /// Whether it may write.
+    pub writes: bool,
+}
+
+/// What a call does, which has not begun.
+pub type Run<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;
+
+/// What stands between a store and its callers.
+pub trait Interceptor: Send + Sync {
+    /// Runs a call, or does not.
+    fn around<T: Send>(&self, call: StoreCall, run: Run<'_, T>) -> impl Future<Output = Result<T, StoreError>> + Send;
+
+    /// Runs a transaction of operations, or does not.
+    fn commit_all(
+        &self,
+        commits: &[Commit],
+        run: Run<'_, AllCommitted>,
+    ) -> impl Future<Output = Result<AllCommitted, StoreError>> + Send {
+        let creates = commits.iter().any(|commit| commit.expected == Revision::New);
+        self.around(StoreCall { method: if creates { "create" } else { "commit_all" }, writes: true }, run)
+    }
+
+    /// Records an attempt to deliver an event, or does not.
+    fn record_attempt(
+        &self,
+        _attempt: &DeliveryAttempt,
+        run: Run<'_, bool>,
+    ) -> impl Future<Output = Result<bool, StoreError>> + Send {
+        self.around(StoreCall { method: "record_attempt", writes: true }, run)
+    }
+}
+
+/// A store behind an interceptor.
+pub struct InterceptedStore<S: ?Sized, I> {
+    store: Arc<S>,
+    interceptor: I,
+}
+
+impl<S: ?Sized, I> InterceptedStore<S, I> {
+    /// This store behind this interceptor.
+    pub const fn new(store: Arc<S>, interceptor: I) -> Self {
+        Self { store, interceptor }
+    }
+}
+
+impl<S: ?Sized, I> std::ops::Deref for InterceptedStore<S, I> {
+    type Target = I;
+
+    fn deref(&self) -> &I {
+        &self.interceptor
+    }
+}
+
+/// Implements a port by its methods: in brackets those that the interceptor knows, and of the others whether they read or
+/// write.
+macro_rules! intercepted {
+    (
+        $port:ident {
+            $([$own:ident($own_argument:ident: $own_type:ty) -> $own_result:ty])*
+            $($access:ident $method:ident($($argument:ident: $type:ty),*) -> $result:ty;)*
+        }
+    ) => {
+        #[async_trait]
+        impl<S: $port + ?Sized, I: Interceptor> $port for InterceptedStore<S, I> {
+            $(
+                async fn $own(&self, $own_argument: $own_type) -> Result<$own_result, StoreError> {
+                    let run = self.store.$own($own_argument.clone());
+                    self.interceptor.$own(&$own_argument, run).await
+                }
+            )*
+            $(
+                async fn $method(&self, $($argument: $type),*) -> Result<$result, StoreError> {
+                    let call = StoreCall { method: stringify!($method), writes: intercepted!($access) };
+                    self.interceptor.around(call, self.store.$method($($argument),*)).await
+                }
+            )*
+        }
+    };
+    (read) => { false };
+    (write) => { true };
+}
+
+intercepted! {
+    Store {
+        [commit_all(commits: Vec<Commit>) -> AllCommitted]
+        read operation(id: StreamId) -> Option<StoredOperation>;
+        read operation_with_key(key: CorrelationKey) -> Option<(StreamId, StoredOperation)>;
+        read events(stream: StreamId, after: u64, limit: usize) -> Vec<Event>;
+        read outbox(operation: StreamId) -> Vec<OutboxMessage>;
+        read open_operations(after: Option<StreamId>, limit: usize) -> Vec<OpenOperation>;
+        read subscriptions(after: Option<StreamId>, limit: usize) -> Vec<(StreamId, StoredOperation)>;
+        read user_relays(main_key: &PublicKey) -> Vec<String>;
+        read user_signer(main_key: &PublicKey) -> Option<SignerSession>;
+        write forget_user_signer(main_key: &PublicKey) -> bool;
+        write remove_finished(finished_before: UnixMillis, limit: usize) -> usize;
+        write remove_without_events(ids: Vec<StreamId>) -> ();
+        write remove_eventless(kind: OperationKind, finished_before: UnixMillis, limit: usize) -> usize;
+        write remove_events(stream: StreamId, before: UnixMillis, limit: usize) -> usize;
+        write keep_user_relays(users: &[PublicKey], at: UnixMillis) -> ();
+        write forget_user_relays(before: UnixMillis, limit: usize) -> usize;
+        write forget_inbound(before: UnixMillis, limit: usize) -> usize;
+        write forget_kept_keys(before: UnixMillis, limit: usize) -> usize;
+    }
+}
+
+intercepted! {
+    DeliveryStore {
+        [record_attempt(attempt: DeliveryAttempt) -> bool]
+        read next_delivery(queue: StreamId) -> Option<Delivery>;
+        read pending_queues(after: Option<StreamId>, limit: usize) -> Vec<(StreamId, UnixMillis)>;
+        write set_aside_delivery(queue: StreamId, at: UnixMillis) -> Option<(StreamId, u64)>;
+        read deliveries(status: DeliveryStatus, after: Option<(StreamId, u64)>, limit: usize) -> Vec<Delivery>;
+        read delivery(stream: StreamId, index: u64) -> Option<Delivery>;
+        write retry_delivery(stream: StreamId, index: u64, at: UnixMillis, record: Option<NewIdempotencyRecord>) -> Retried;
+        read count_deliveries() -> DeliveryCounts;
+        write forget_deliveries(before: UnixMillis, limit: usize) -> usize;
+    }
+}
+
+intercepted! {
+    IdempotencyStore {
+        read idempotency_record(key: &IdempotencyKey) -> Option<IdempotencyRecord>;
+        write add_idempotency_record(new: NewIdempotencyRecord) -> bool;
+        write remove_idempotency_records(before: UnixMillis, limit: usize) -> usize;
+    }
+}
+
+intercepted! {
+    SettingStore {
+        read setting(name: &str) -> Option<String>;
+        write set_setting(name: &str, value: Option<&str>) -> ();
+    }
+}
+
+intercepted! {
+    TicketStore {
+        write commit_tickets(commit: TicketCommit) -> TicketCommitted;
+        read ticket_job(id: TicketJobId) -> Option<StoredTicketJob>;
+        read unfinished_ticket_jobs(after: Option<TicketJobId>, limit: usize) -> Vec<TicketJobId>;
+        read proof_claim(proof: ProofId) -> Option<TicketJobId>;
+        read ticket_counter(mint_url: &str, keyset: &str) -> u32;
+        read free_proofs(mint_url: &str, unit: &str, limit: usize) -> Vec<StoredProof>;
+        read proofs(ids: &[ProofId]) -> Vec<StoredProof>;
+        read ticket_balances() -> Vec<TicketBalance>;
+        read set_aside_proofs(after: Option<ProofId>, limit: usize) -> Vec<StoredProof>;
+        write return_set_aside(ids: &[ProofId]) -> usize;
+        write remove_ticket_jobs(before: UnixMillis, limit: usize) -> usize;
+    }
+}

@@ -1,0 +1,101 @@
+//! A server that does with each connection what a test says, and certificates for it.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::{ClientConfig, RootCertStore, ServerConfig};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinSet;
+use tokio_rustls::TlsAcceptor;
+
+/// A server for as long as it lives: then its connections end, too.
+pub struct TcpServer {
+    address: SocketAddr,
+    connections: Arc<AtomicUsize>,
+    _tasks: JoinSet<()>,
+}
+
+impl TcpServer {
+    /// Serves each connection to a free port of 127.0.0.1 in a task of its own.
+    ///
+    /// # Panics
+    /// When there is no free port.
+    pub async fn start<F>(serve: impl Fn(TcpStream) -> F + Send + 'static) -> Self
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        Self::start_at(("127.0.0.1", 0), serve).await
+    }
+
+    /// The same at another address.
+    ///
+    /// # Panics
+    /// When that is in use.
+    pub async fn start_at<F>(address: (&str, u16), serve: impl Fn(TcpStream) -> F + Send + 'static) -> Self
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        let listener = TcpListener::bind(address).await.expect("the port is free");
+        let address = listener.local_addr().unwrap();
+        let (connections, mut tasks) = (Arc::<AtomicUsize>::default(), JoinSet::new());
+        let accepted = Arc::clone(&connections);
+        tasks.spawn(async move {
+            let mut open = JoinSet::new();
+            while let Ok((stream, _)) = listener.accept().await {
+                accepted.fetch_add(1, Ordering::SeqCst);
+                open.spawn(serve(stream));
+                while open.try_join_next().is_some() {}
+            }
+        });
+        Self { address, connections, _tasks: tasks }
+    }
+
+    /// Its address.
+    pub const fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Its port.
+    pub const fn port(&self) -> u16 {
+        self.address.port()
+    }
+
+    /// How many connections it has accepted.
+    pub fn connections(&self) -> usize {
+        self.connections.load(Ordering::SeqCst)
+    }
+}
+
+/// What a server needs that has this name and its own certificate: what accepts connections, and the certificate.
+///
+/// # Panics
+/// When this is no name.
+pub fn self_signed(name: &str) -> (TlsAcceptor, CertificateDer<'static>) {
+    let made = rcgen::generate_simple_self_signed([name.to_owned()]).unwrap();
+    let certificate = made.cert.der().clone();
+    let key = PrivateKeyDer::Pkcs8(made.signing_key.serialize_der().into());
+    let config = ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(vec![certificate.clone()], key)
+        .unwrap();
+    (TlsAcceptor::from(Arc::new(config)), certificate)
+}
+
+/// The configuration of a client that trusts this certificate only.
+///
+/// # Panics
+/// When it is no certificate.
+pub fn trusting(certificate: CertificateDer<'static>) -> Arc<ClientConfig> {
+    let mut roots = RootCertStore::empty();
+    roots.add(certificate).unwrap();
+    let config = ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    Arc::new(config)
+}
