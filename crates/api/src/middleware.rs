@@ -215,7 +215,7 @@ fn authenticates_later(headers: &HeaderMap) -> bool {
 }
 
 /// Whether the request asks for a WebSocket, whether or not it does so correctly.
-fn is_upgrade(headers: &HeaderMap) -> bool {
+pub(crate) fn is_upgrade(headers: &HeaderMap) -> bool {
     header_list::contains(headers, UPGRADE, b"websocket")
 }
 
