@@ -107,9 +107,8 @@ impl Context {
     /// Checks the head of the request. The body of an unauthenticated request is not read.
     fn check(&self, request: &mut Request) -> Result<(), Problem> {
         let pre_authenticated = request.extensions().get::<PreAuthenticated>().is_some();
-        if !pre_authenticated && !host_header::is_valid(request.version(), request.headers()) {
-            let detail = "the request must name its host in one `Host` header (RFC 9112 section 3.2)";
-            return Err(Problem::new(ErrorCode::MalformedRequest, detail));
+        if !pre_authenticated {
+            host_header::check(request.version(), request.headers())?;
         }
         match self.policy {
             AuthPolicy::Public => Ok(()),
@@ -215,7 +214,7 @@ fn authenticates_later(headers: &HeaderMap) -> bool {
 }
 
 /// Whether the request asks for a WebSocket, whether or not it does so correctly.
-pub(crate) fn is_upgrade(headers: &HeaderMap) -> bool {
+fn is_upgrade(headers: &HeaderMap) -> bool {
     header_list::contains(headers, UPGRADE, b"websocket")
 }
 

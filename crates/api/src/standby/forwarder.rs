@@ -9,7 +9,7 @@ use axum::extract::{Request, State};
 use axum::response::{IntoResponse as _, Response};
 use futures_util::{StreamExt as _, stream};
 use http::header::{CONNECTION, EXPECT, TE, TRAILER, TRANSFER_ENCODING, UPGRADE, VIA};
-use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri, Version};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, Version};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::{TokioExecutor, TokioIo};
@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 use super::StandbyParts;
 use crate::connection_lease::ConnectionLease;
 use crate::forwarded_request::{ForwardingKey, USHER_FORWARDED};
-use crate::middleware::is_upgrade;
+use crate::header_list;
 use crate::peer::Peer;
 use crate::problem::{ErrorCode, Problem};
 
@@ -28,6 +28,9 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// How long a connection to it is kept without a request; shorter than [`ServeOptions::idle_timeout`](crate::ServeOptions).
 const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// After how long a WebSocket counts as one that has sent the token: the active instance closes others before.
+const SOCKET_LASTS: Duration = Duration::from_secs(15);
 
 /// Seconds after which to repeat a request: a take-over takes a few.
 const RETRY_SECONDS: u64 = 1;
@@ -76,7 +79,7 @@ impl Forwarder {
             return Err(none("no instance of this service is active at the moment"));
         };
         let lease = request.extensions().get::<ConnectionLease>().cloned();
-        let client_side = is_upgrade(request.headers()).then(|| hyper::upgrade::on(&mut request));
+        let client_side = is_upgrade(&request).then(|| hyper::upgrade::on(&mut request));
         self.rewrite(&mut request, &address)?;
         let mut response = tokio::select! {
             response = self.client.request(request) => response.map_err(|error| {
@@ -87,24 +90,27 @@ impl Forwarder {
                 return Err(none("another instance became active; whether the request took effect is unknown"));
             }
         };
-        let is_upgraded = response.status() == StatusCode::SWITCHING_PROTOCOLS;
-        remove_hop_by_hop(response.headers_mut(), is_upgraded);
-        if is_upgraded {
+        let upgrade = response.headers().get(UPGRADE).cloned();
+        remove_hop_by_hop(response.headers_mut(), upgrade);
+        if response.status() == StatusCode::SWITCHING_PROTOCOLS {
             let Some(client_side) = client_side else { return Err(none("the active instance has upgraded unasked")) };
             let active_side = hyper::upgrade::on(&mut response);
-            // The active instance closes one that does not send the token in time.
-            lease.iter().for_each(ConnectionLease::authenticate);
             let end = self.end(active);
             tokio::spawn(async move {
                 let (Ok(client_side), Ok(active_side)) = tokio::join!(client_side, active_side) else { return };
                 let (mut client_side, mut active_side) = (TokioIo::new(client_side), TokioIo::new(active_side));
                 let cut = lease.as_ref().map(ConnectionLease::cut).unwrap_or_default();
+                let lasting = async {
+                    tokio::time::sleep(SOCKET_LASTS).await;
+                    lease.iter().for_each(ConnectionLease::authenticate);
+                    std::future::pending().await
+                };
                 tokio::select! {
                     _ = tokio::io::copy_bidirectional(&mut client_side, &mut active_side) => {}
                     () = end => {}
                     () = cut.cancelled() => {}
+                    () = lasting => {}
                 }
-                drop(lease);
             });
             return Ok(response.map(|_| Body::empty()));
         }
@@ -129,17 +135,20 @@ impl Forwarder {
     /// Makes the request one to the active instance.
     fn rewrite(&self, request: &mut Request, address: &str) -> Result<(), Problem> {
         let client = request.extensions().get::<Peer>().map_or(IpAddr::from([0, 0, 0, 0]), |Peer(client)| *client);
-        let target = request.uri().path_and_query().map_or("/", |target| target.as_str());
+        let target = request.uri().path_and_query().map_or("*", |target| target.as_str());
+        if !target.starts_with('/') || request.method() == Method::CONNECT {
+            return Err(Problem::new(ErrorCode::RouteNotFound, "the target of the request is no path"));
+        }
         let uri: Uri = format!("http://{address}{target}").parse().map_err(|error| {
             tracing::error!(%address, %error, "the address of the active instance cannot be used");
             none("the address of the active instance cannot be used")
         })?;
         let forwarded = self.key.header_value(client, request);
+        let upgrade = is_upgrade(request).then(|| request.headers().get(UPGRADE).cloned()).flatten();
         *request.uri_mut() = uri;
         *request.version_mut() = Version::HTTP_11;
-        let upgrades = is_upgrade(request.headers());
         let headers = request.headers_mut();
-        remove_hop_by_hop(headers, upgrades);
+        remove_hop_by_hop(headers, upgrade);
         headers.remove(USHER_FORWARDED);
         if let Some(forwarded) = forwarded {
             headers.insert(USHER_FORWARDED, forwarded);
@@ -185,9 +194,14 @@ fn none(detail: &'static str) -> Problem {
     Problem::new(ErrorCode::NoActiveInstance, detail).retry_after(RETRY_SECONDS)
 }
 
-/// Removes what concerns one connection only; of an upgrade, `Connection` and `Upgrade` stay.
-fn remove_hop_by_hop(headers: &mut HeaderMap, is_upgrade: bool) {
-    let upgrade = is_upgrade.then(|| headers.get(UPGRADE).cloned()).flatten();
+/// Whether the request asks for another protocol as HTTP/1.1 wants it.
+fn is_upgrade(request: &Request) -> bool {
+    let asks = header_list::contains(request.headers(), CONNECTION, b"upgrade");
+    request.version() == Version::HTTP_11 && asks && request.headers().contains_key(UPGRADE)
+}
+
+/// Removes what concerns one connection only, but for this `Upgrade`.
+fn remove_hop_by_hop(headers: &mut HeaderMap, upgrade: Option<HeaderValue>) {
     let named: Vec<HeaderName> = headers
         .get_all(CONNECTION)
         .iter()
@@ -220,7 +234,7 @@ mod tests {
         ] {
             headers.insert(name, HeaderValue::from_static(value));
         }
-        remove_hop_by_hop(&mut headers, false);
+        remove_hop_by_hop(&mut headers, None);
         let mut left: Vec<_> = headers.keys().map(HeaderName::as_str).collect();
         left.sort_unstable();
         assert_eq!(left, ["authorization", "host"]);
@@ -228,7 +242,7 @@ mod tests {
         let mut handshake = HeaderMap::new();
         handshake.insert(CONNECTION, HeaderValue::from_static("keep-alive, Upgrade"));
         handshake.insert(UPGRADE, HeaderValue::from_static("websocket"));
-        remove_hop_by_hop(&mut handshake, true);
+        remove_hop_by_hop(&mut handshake, Some(HeaderValue::from_static("websocket")));
         assert_eq!(
             (&handshake[CONNECTION], &handshake[UPGRADE]),
             (&"upgrade".parse().unwrap(), &"websocket".parse().unwrap())

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use axum::Router;
 use axum::extract::{Request, State};
 use axum::middleware::{Next, from_fn_with_state};
-use axum::response::Response;
+use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
@@ -21,6 +21,7 @@ use crate::connection_lease::ConnectionLease;
 use crate::connection_table::ConnectionTable;
 use crate::endpoints::check_health;
 use crate::forwarded_request::ForwardingKey;
+use crate::host_header;
 use crate::middleware::finish_response;
 use crate::request_id::{RequestId, X_REQUEST_ID};
 use crate::server::{ServeOptions, Served, serve_router};
@@ -52,8 +53,8 @@ pub async fn serve_standby(
 ) {
     let forwarder = Forwarder::new(&parts, stop.clone());
     let router = Router::new()
-        .route("/health", get(check_health))
-        .route("/health/ready", get(readiness::readiness))
+        .route("/health", get(check_health).fallback(forwarder::forward))
+        .route("/health/ready", get(readiness::readiness).fallback(forwarder::forward))
         .fallback(forwarder::forward)
         .layer(from_fn_with_state(parts, complete))
         .with_state(forwarder);
@@ -73,7 +74,10 @@ async fn complete(State(parts): State<StandbyParts>, mut request: Request, next:
     {
         lease.authenticate();
     }
-    let mut response = next.run(request).await;
+    let mut response = match host_header::check(request.version(), request.headers()) {
+        Ok(()) => next.run(request).await,
+        Err(problem) => problem.into_response(),
+    };
     if response.extensions_mut().remove::<Forwarded>().is_none() {
         finish_response(&mut response, &request_id);
     }

@@ -17,6 +17,7 @@ use usher_engine::Visitor;
 use usher_engine::ports::OsRandomness;
 
 use crate::app::{Builder, TOKEN, TestApp, key, within};
+use crate::raw_client::Raw;
 use crate::sockets::client::Client;
 
 const SECRET: [u8; 32] = [7; 32];
@@ -177,6 +178,30 @@ async fn clients_cannot_pretend_to_be_forwarded() {
             let request = app.http.get(format!("http://{address}/pages/who")).header("usher-forwarded", value);
             assert_eq!(request.send().await.unwrap().text().await.unwrap(), "Loopback", "{address} {value}");
         }
+    }
+    standby.stop().await;
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn odd_requests_are_answered_as_by_the_active_instance() {
+    let (app, standby) = behind_standby().await;
+    let token = format!("Authorization: Bearer {TOKEN}\r\n");
+    let handshake =
+        "Upgrade: websocket\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n";
+    for (line, headers, status) in [
+        ("GET /version HTTP/1.1", token.clone(), 400),
+        ("GET /version HTTP/1.1", format!("Host: a\r\nHost: b\r\n{token}"), 400),
+        ("OPTIONS * HTTP/1.1", format!("Host: a\r\n{token}"), 404),
+        ("POST /health HTTP/1.1", format!("Host: a\r\nContent-Length: 0\r\n{token}"), 405),
+        ("GET /ws HTTP/1.1", format!("Host: a\r\n{handshake}{token}"), 426),
+        ("GET /ws HTTP/1.0", format!("Host: a\r\nConnection: Upgrade\r\n{handshake}{token}"), 426),
+        ("GET /ws HTTP/1.1", format!("Host: a\r\nConnection: Upgrade\r\n{handshake}{token}"), 101),
+    ] {
+        let mut raw = Raw::connect(&app).await;
+        raw.send(&format!("{line}\r\n{headers}\r\n")).await;
+        let head = raw.until("\r\n\r\n").await.unwrap();
+        assert_eq!(head.split(' ').nth(1), Some(status.to_string().as_str()), "{line} {headers}");
     }
     standby.stop().await;
     app.stop().await;
