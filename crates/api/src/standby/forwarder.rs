@@ -10,13 +10,16 @@ use axum::response::{IntoResponse as _, Response};
 use futures_util::{StreamExt as _, stream};
 use http::header::{CONNECTION, EXPECT, TE, TRAILER, TRANSFER_ENCODING, UPGRADE, VIA};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, Version};
+use http_body::Body as _;
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
 use super::StandbyParts;
+use crate::body::BodyError;
 use crate::connection_lease::ConnectionLease;
 use crate::forwarded_request::{ForwardingKey, USHER_FORWARDED};
 use crate::header_list;
@@ -53,17 +56,19 @@ pub(super) struct Forwarded;
 pub(super) struct Forwarder {
     client: Client<HttpConnector, Body>,
     key: ForwardingKey,
+    body_bytes: usize,
     active: watch::Receiver<Option<Arc<str>>>,
+    tasks: TaskTracker,
     stop: CancellationToken,
 }
 
 impl Forwarder {
-    pub(super) fn new(parts: &StandbyParts, stop: CancellationToken) -> Self {
+    pub(super) fn new(parts: &StandbyParts, tasks: TaskTracker, stop: CancellationToken) -> Self {
         let mut connector = HttpConnector::new();
         connector.set_connect_timeout(Some(CONNECT_TIMEOUT));
         connector.set_nodelay(true);
         let client = Client::builder(TokioExecutor::new()).pool_idle_timeout(IDLE_TIMEOUT).build(connector);
-        Self { client, key: parts.key.clone(), active: parts.active.clone(), stop }
+        Self { client, key: parts.key.clone(), body_bytes: parts.body_bytes, active: parts.active.clone(), tasks, stop }
     }
 
     /// Forwards a request, and returns what the active instance answers.
@@ -73,6 +78,11 @@ impl Forwarder {
     pub(super) async fn send(&self, mut request: Request) -> Result<Response, Problem> {
         if self.key.client(&request).is_some() {
             return Err(none("the instance to which the request was forwarded is not active either"));
+        }
+        // Refused here: the active instance would answer and close while the body is still being sent, which can lose the
+        // answer.
+        if request.body().size_hint().lower() > u64::try_from(self.body_bytes).unwrap_or(u64::MAX) {
+            return Err(BodyError::TooLarge { limit: self.body_bytes }.into());
         }
         let mut active = self.active.clone();
         let Some(address) = active.borrow_and_update().clone() else {
@@ -96,7 +106,7 @@ impl Forwarder {
             let Some(client_side) = client_side else { return Err(none("the active instance has upgraded unasked")) };
             let active_side = hyper::upgrade::on(&mut response);
             let end = self.end(active);
-            tokio::spawn(async move {
+            self.tasks.spawn(async move {
                 let (Ok(client_side), Ok(active_side)) = tokio::join!(client_side, active_side) else { return };
                 let (mut client_side, mut active_side) = (TokioIo::new(client_side), TokioIo::new(active_side));
                 let cut = lease.as_ref().map(ConnectionLease::cut).unwrap_or_default();

@@ -34,6 +34,8 @@ pub struct StandbyParts {
     pub tokens: ApiTokens,
     /// Proves to the active instance that it is an instance that forwards.
     pub key: ForwardingKey,
+    /// Largest request body, in bytes ([`Limits::body_bytes`](crate::Limits)).
+    pub body_bytes: usize,
     /// `host:port` of the active instance, as far as it is known.
     pub active: watch::Receiver<Option<Arc<str>>>,
     /// Makes request ids.
@@ -51,7 +53,7 @@ pub async fn serve_standby(
     tasks: TaskTracker,
     stop: CancellationToken,
 ) {
-    let forwarder = Forwarder::new(&parts, stop.clone());
+    let forwarder = Forwarder::new(&parts, tasks.clone(), stop.clone());
     let router = Router::new()
         .route("/health", get(check_health).fallback(forwarder::forward))
         .route("/health/ready", get(readiness::readiness).fallback(forwarder::forward))

@@ -37,6 +37,7 @@ impl Standby {
         let parts = StandbyParts {
             tokens: ApiTokens::new(&TOKEN.into(), None),
             key: ForwardingKey::new(SECRET),
+            body_bytes: 256 * 1024,
             active: receiver,
             randomness: Arc::new(OsRandomness),
         };
