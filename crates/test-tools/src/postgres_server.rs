@@ -29,7 +29,7 @@ const SETTINGS: &[&str] = &[
     "fsync=on",
     "max_wal_size=128MB",
     "autovacuum_naptime=5s",
-    "log_min_messages=fatal",
+    "log_min_messages=panic",
     "logging_collector=off",
 ];
 

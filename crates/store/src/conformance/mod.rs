@@ -68,7 +68,7 @@ pub fn run<S: Subject, T: Future<Output = ()>>(make: impl Future<Output = S>, te
 pub fn run_all(tests: &[(&str, fn())]) {
     let (next, failed) = (std::sync::atomic::AtomicUsize::new(0), parking_lot::Mutex::new(Vec::new()));
     std::thread::scope(|scope| {
-        for _ in 0..4 {
+        for _ in 0..8 {
             scope.spawn(|| {
                 while let Some((name, test)) = tests.get(next.fetch_add(1, std::sync::atomic::Ordering::Relaxed)) {
                     if std::panic::catch_unwind(test).is_err() {
