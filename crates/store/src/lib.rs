@@ -7,11 +7,13 @@
 mod codec;
 #[cfg(feature = "conformance")]
 pub mod conformance;
+mod database;
 mod metrics;
 mod panic_signal;
 mod postgres;
 mod sqlite;
 
+pub use database::Database;
 pub use metrics::{HistogramValues, StoreMetrics};
 pub use postgres::{
     Acquired, HeldLease, Lease, LeaseHolder, LeaseRequest, PostgresFailure, PostgresOpenError, PostgresOptions,
