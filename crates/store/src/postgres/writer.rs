@@ -111,7 +111,7 @@ impl Writer {
     /// Writes until it is closed (or every sender is gone) and the queue is empty.
     pub(super) async fn run(mut self, mut queue: mpsc::Receiver<Message>) {
         let mut messages = Vec::with_capacity(self.max_batch);
-        while queue.recv_many(&mut messages, self.max_batch).await > 0 {
+        while self.receive(&mut queue, &mut messages).await > 0 {
             let (mut shared, mut decisions) = (Vec::with_capacity(messages.len()), Vec::new());
             for message in messages.drain(..) {
                 match message {
@@ -127,6 +127,22 @@ impl Writer {
         }
         if let Some(writing) = self.writing.take() {
             writing.session.close().await;
+        }
+    }
+
+    /// Waits for jobs. Until the outcome of a commit is known it tries to connect in the meantime: reads wait for that.
+    async fn receive(&mut self, queue: &mut mpsc::Receiver<Message>, messages: &mut Vec<Message>) -> usize {
+        loop {
+            let received = queue.recv_many(messages, self.max_batch);
+            if *self.certainty.borrow() != Certainty::Doubtful {
+                return received.await;
+            }
+            if let Ok(received) = tokio::time::timeout(LONGEST_PAUSE, received).await {
+                return received;
+            }
+            if let Err(PostgresFailure::NotActive) = self.connect().await {
+                self.certainty.send_replace(Certainty::Over);
+            }
         }
     }
 
@@ -163,10 +179,7 @@ impl Writer {
         let own = writes.len();
         let statements = jobs.iter().filter_map(statements_of).flatten();
         let queries: Vec<_> = writes.iter().chain(statements).collect();
-        // Conflicts change nothing.
-        if queries.is_empty() {
-            return Ok(Outcome::Committed(Vec::new()));
-        }
+        // Also when all of them are conflicts: who is not the owner any more does not know.
         let outcome = self.transact(&queries, jobs.len()).await?;
         Ok(match outcome {
             Outcome::Committed(answers) => Outcome::Committed(answers.into_iter().skip(own).collect()),
@@ -182,10 +195,7 @@ impl Writer {
     async fn attempt_decision(&mut self, job: &mut dyn DecisionJob) -> Result<(), PostgresFailure> {
         let read = self.read(job.reads()).await?;
         let writes = job.decide(read)?;
-        if !writes.is_empty() {
-            self.transact(&writes.iter().collect::<Vec<_>>(), 1).await?;
-        }
-        Ok(())
+        self.transact(&writes.iter().collect::<Vec<_>>(), 1).await.map(drop)
     }
 
     async fn read(&mut self, queries: &[Query]) -> Result<Vec<Answer>, PostgresFailure> {
@@ -209,7 +219,10 @@ impl Writer {
     }
 
     async fn transact_once(&mut self, queries: &[&Query]) -> Result<Outcome, PostgresFailure> {
-        let (epoch, group) = (self.epoch, self.writing().await.map(|_| ()).map(|()| self.group.saturating_add(1))?);
+        let epoch = self.epoch;
+        // Connecting says which group was the last one.
+        self.writing().await?;
+        let group = self.group.saturating_add(1);
         self.group = group;
         let writing = self.writing().await?;
         let begin = Query::new("check the lease", BEGIN_WRITE, params![epoch, writing.number, group]);
