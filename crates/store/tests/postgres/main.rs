@@ -3,6 +3,7 @@
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)] // a test's helpers too
 
 mod encryption;
+mod group_commit;
 mod lease;
 mod lost_answers;
 mod proxy;
