@@ -2,6 +2,7 @@
 
 use std::io::Read as _;
 use std::net::TcpStream;
+use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Output, Stdio};
@@ -43,28 +44,46 @@ pub struct PostgresServer {
     running: Option<(Child, ChildStdin)>,
     /// For [`shared`](Self::shared), which nobody drops.
     removes_folder: bool,
+    has_tls: bool,
 }
 
 impl PostgresServer {
     /// Makes a server, and starts it.
     pub fn start() -> Self {
-        Self::make(false)
+        let mut server = Self::make(false);
+        server.restart();
+        server
+    }
+
+    /// A server that can also be connected to by TLS, with this certificate and key in PEM.
+    pub fn start_with_tls(certificate: &str, key: &str) -> Self {
+        let mut server = Self::make(false);
+        for (name, pem) in [("server.crt", certificate), ("server.key", key)] {
+            let path = server.folder().join("data").join(name);
+            std::fs::write(&path, pem).unwrap();
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
+            give_away(&path);
+        }
+        server.has_tls = true;
+        server.restart();
+        server
     }
 
     /// One server for all tests of this process.
     pub fn shared() -> &'static Self {
         static SHARED: OnceLock<PostgresServer> = OnceLock::new();
-        SHARED.get_or_init(|| Self::make(true))
+        SHARED.get_or_init(|| {
+            let mut server = Self::make(true);
+            server.restart();
+            server
+        })
     }
 
     fn make(removes_folder: bool) -> Self {
         let folder = tempfile::Builder::new().prefix("usher-postgres-").tempdir().unwrap();
         let password = folder.path().join("password");
         std::fs::write(&password, PASSWORD).unwrap();
-        // PostgreSQL refuses root: everything belongs to its own user then.
-        if is_root() {
-            succeed(Command::new("chown").arg("-R").arg("postgres").arg(folder.path()));
-        }
+        give_away(folder.path());
         succeed(
             program("initdb")
                 .arg("--pgdata")
@@ -74,9 +93,7 @@ impl PostgresServer {
                 .args(["--auth=scram-sha-256", "--encoding=UTF8", "--locale=C", "--no-sync"]),
         );
         let port = usher_loopback_port::free().unwrap();
-        let mut server = Self { folder, port, running: None, removes_folder };
-        server.restart();
-        server
+        Self { folder, port, running: None, removes_folder, has_tls: false }
     }
 
     /// Starts it, after it was [stopped](Self::stop).
@@ -85,6 +102,9 @@ impl PostgresServer {
         server.arg("-D").arg(self.folder.path().join("data")).args(["-p", &self.port.to_string()]);
         for setting in SETTINGS {
             server.args(["-c", setting]);
+        }
+        if self.has_tls {
+            server.args(["-c", "ssl=on"]);
         }
         let mut keeper = Command::new("sh");
         let script = if self.removes_folder { format!("{KEEPER}; rm -rf \"$0\"") } else { KEEPER.to_owned() };
@@ -187,6 +207,13 @@ fn program(name: &str) -> Command {
     // The folder of the tests may be closed to that user.
     command.current_dir("/").stdin(Stdio::null());
     command
+}
+
+/// PostgreSQL refuses root: everything belongs to its own user then.
+fn give_away(path: &Path) {
+    if is_root() {
+        succeed(Command::new("chown").arg("-R").arg("postgres").arg(path));
+    }
 }
 
 fn newest_of_debian() -> Option<PathBuf> {

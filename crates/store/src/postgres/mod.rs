@@ -9,7 +9,7 @@
 //! | `lease` | which of several instances may write |
 //! | `job`, `writer`, `readers` | what waits for a connection, and what becomes of it |
 //! | `commit` | steps of operations, decided in memory |
-//! | `read`, `deliveries`, `idempotency_records`, `openid_records`, `settings`, `tickets`, `ticket_commit`, `retention` | the statements |
+//! | `read`, `deliveries`, `idempotency_records`, `openid_records`, `settings`, `tickets`, `retention` | the statements |
 //! | `failure` | errors |
 
 mod columns;
@@ -31,7 +31,6 @@ mod schema;
 mod session;
 mod settings;
 mod text;
-mod ticket_commit;
 mod tickets;
 mod tls;
 mod writer;

@@ -67,7 +67,7 @@ mod tests {
             Box::pin(async move {
                 begun.lock().push(number);
                 // Some are ready at once.
-                if number % 3 > 0 {
+                if !number.is_multiple_of(3) {
                     tokio::task::yield_now().await;
                     assert_eq!(begun.lock().len(), 100);
                 }

@@ -39,7 +39,7 @@ pub(super) const MIGRATIONS: &[Migration] = &[
 const OLDEST: i32 = 140_000;
 
 /// Only one instance at a time makes the base; the number is arbitrary.
-const BASE_LOCK: i64 = 0x7573_6865_72;
+const BASE_LOCK: i64 = 0x0075_7368_6572;
 
 /// Checks that the server can be used, and makes the base unless it is there.
 ///

@@ -119,29 +119,40 @@ impl Session {
         self.in_time(during, self.client()?.batch_execute(sql)).await
     }
 
-    /// Sends a whole transaction at once, from BEGIN to COMMIT: one round trip, however many statements it has.
+    /// Sends a whole transaction at once, from BEGIN to COMMIT, and queries that run after it: one round trip, however many
+    /// statements there are. Returns the answers of the transaction's statements, and those of the queries unless one failed.
     ///
     /// # Errors
     /// [`TransactionFailure`]: that of the first statement that failed, if one did.
-    pub(super) async fn transact(&self, queries: &[&Query]) -> Result<Vec<Answer>, TransactionFailure> {
-        let statements = self.prepare(queries).await.map_err(TransactionFailure::RolledBack)?;
+    pub(super) async fn transact(
+        &self,
+        queries: &[&Query],
+        afterwards: &[&Query],
+    ) -> Result<(Vec<Answer>, Option<Vec<Answer>>), TransactionFailure> {
+        let all: Vec<_> = queries.iter().chain(afterwards).copied().collect();
+        let prepared = self.prepare(&all).await.map_err(TransactionFailure::RolledBack)?;
         let client = self.client().map_err(TransactionFailure::RolledBack)?;
         let answers = self.patiently("commit a transaction", async {
-            let mut pipeline = Pipeline::new(queries.len().saturating_add(2));
+            let mut pipeline = Pipeline::new(all.len().saturating_add(2));
             let mut is_sent = pipeline.send(simple(client, "begin a transaction", "BEGIN")).await.is_none();
-            for (query, statement) in queries.iter().zip(&statements) {
-                is_sent &= pipeline.send(execute(client, query, statement)).await.is_none();
+            let mut requests = all.iter().zip(&prepared).map(|(query, statement)| execute(client, query, statement));
+            for request in requests.by_ref().take(queries.len()) {
+                is_sent &= pipeline.send(request).await.is_none();
             }
             // A statement that could not be sent leaves the others without it.
             let end = if is_sent { "COMMIT" } else { "ROLLBACK" };
             pipeline.send(simple(client, "commit a transaction", end)).await;
+            for request in requests {
+                pipeline.send(request).await;
+            }
             (is_sent, pipeline.results().await)
         });
         let (is_sent, answers) = answers.await.map_err(TransactionFailure::Unknown)?;
         // After a failed statement, COMMIT rolls back. So only a transaction of which no statement was refused may have been
         // committed when its end is not known.
-        let mut results = Vec::with_capacity(answers.len());
-        for answer in answers {
+        let mut answers = answers.into_iter();
+        let mut results = Vec::with_capacity(queries.len().saturating_add(2));
+        for answer in answers.by_ref().take(queries.len().saturating_add(2)) {
             match answer {
                 Ok(answer) => results.push(answer),
                 Err(failure @ PostgresFailure::Lost { .. }) if is_sent => {
@@ -151,7 +162,7 @@ impl Session {
             }
         }
         results.pop();
-        Ok(results.into_iter().skip(1).collect())
+        Ok((results.into_iter().skip(1).collect(), answers.collect::<Result<_, _>>().ok()))
     }
 
     /// The statements, prepared: most are already.

@@ -1,9 +1,10 @@
-//! The single writer: waiting commits share one transaction, and two round trips.
+//! The single writer: waiting commits share one transaction, and one round trip.
 //!
 //! A commit takes as long as the way to the database, and its disk. While one group is under way the next commits gather in the
 //! queue. Of a group, everything that its commits depend on is read at once; then they are decided in memory, one after the
-//! other; then one transaction writes what has changed, in one round trip from BEGIN to COMMIT. That the reads are outside of the
-//! transaction is no danger: nobody else writes. The first statement of the transaction makes sure of it, in the database.
+//! other; then one transaction writes what has changed, in one round trip from BEGIN to COMMIT. What the next group depends on is
+//! read in the same round trip, behind the COMMIT: under load each group takes one. That the reads are outside of the transaction
+//! is no danger: nobody else writes. The first statement of the transaction makes sure of it, in the database.
 //!
 //! # When the answer to COMMIT is lost
 //!
@@ -51,6 +52,31 @@ pub(super) enum Certainty {
 struct Writing {
     session: Session,
     number: i64,
+}
+
+/// Jobs that were waiting at the same time.
+#[derive(Default)]
+struct Group {
+    /// They share a transaction.
+    shared: Vec<Job>,
+    /// What their commits depend on, if it has been read.
+    read: Option<Vec<Answer>>,
+    /// Each has a transaction of its own, after that one.
+    decisions: Vec<Box<dyn DecisionJob>>,
+}
+
+impl Group {
+    fn is_empty(&self) -> bool {
+        self.shared.is_empty() && self.decisions.is_empty()
+    }
+
+    fn add(&mut self, message: Message, queue: &mut mpsc::Receiver<Message>) {
+        match message {
+            Message::Run(Job::Decision(job)) => self.decisions.push(job),
+            Message::Run(job) => self.shared.push(job),
+            Message::Close => queue.close(),
+        }
+    }
 }
 
 /// See the module.
@@ -111,16 +137,18 @@ impl Writer {
     /// Writes until it is closed (or every sender is gone) and the queue is empty.
     pub(super) async fn run(mut self, mut queue: mpsc::Receiver<Message>) {
         let mut messages = Vec::with_capacity(self.max_batch);
-        while queue.recv_many(&mut messages, self.max_batch).await > 0 {
-            let (mut shared, mut decisions) = (Vec::with_capacity(messages.len()), Vec::new());
-            for message in messages.drain(..) {
-                match message {
-                    Message::Run(Job::Decision(job)) => decisions.push(job),
-                    Message::Run(job) => shared.push(job),
-                    Message::Close => queue.close(),
+        let mut next = Group::default();
+        loop {
+            if next.is_empty() {
+                if self.receive(&mut queue, &mut messages).await == 0 {
+                    break;
                 }
+                messages.drain(..).for_each(|message| next.add(message, &mut queue));
             }
-            self.commit(shared).await;
+            let Group { shared, read, decisions } = std::mem::take(&mut next);
+            // What is read for the next group must not be changed by a decision before it.
+            let ahead = decisions.is_empty().then_some(&mut queue);
+            next = self.commit(shared, read, ahead).await;
             for job in decisions {
                 self.decide(job).await;
             }
@@ -130,14 +158,40 @@ impl Writer {
         }
     }
 
-    /// Commits a group and sends each caller its result. A job that fails does not affect the others: each is tried for itself.
-    async fn commit(&mut self, mut jobs: Vec<Job>) {
-        match self.attempt(&mut jobs).await {
+    /// Waits for jobs. Until the outcome of a commit is known it tries to connect in the meantime: reads wait for that.
+    async fn receive(&mut self, queue: &mut mpsc::Receiver<Message>, messages: &mut Vec<Message>) -> usize {
+        loop {
+            let received = queue.recv_many(messages, self.max_batch);
+            if *self.certainty.borrow() != Certainty::Doubtful {
+                return received.await;
+            }
+            if let Ok(received) = tokio::time::timeout(LONGEST_PAUSE, received).await {
+                return received;
+            }
+            if let Err(PostgresFailure::NotActive) = self.connect().await {
+                self.certainty.send_replace(Certainty::Over);
+            }
+        }
+    }
+
+    /// Commits jobs that share a transaction, and sends each caller its result. A job that fails does not affect the others: each
+    /// is tried for itself. Returns the group that was taken from `queue` in the meantime.
+    async fn commit(
+        &mut self,
+        mut jobs: Vec<Job>,
+        read: Option<Vec<Answer>>,
+        queue: Option<&mut mpsc::Receiver<Message>>,
+    ) -> Group {
+        let mut next = Group::default();
+        if jobs.is_empty() {
+            return next;
+        }
+        match self.attempt(&mut jobs, read, queue, &mut next).await {
             Ok(outcome) => settle(jobs, outcome),
             Err(failure) if failure.concerns_one() && jobs.len() > 1 => {
                 for job in jobs {
                     let mut alone = vec![job];
-                    match self.attempt(&mut alone).await {
+                    match self.attempt(&mut alone, None, None, &mut Group::default()).await {
                         Ok(outcome) => settle(alone, outcome),
                         Err(failure) => fail(alone, &failure),
                     }
@@ -145,14 +199,25 @@ impl Writer {
             }
             Err(failure) => fail(jobs, &failure),
         }
+        next
     }
 
-    async fn attempt(&mut self, jobs: &mut [Job]) -> Result<Outcome, PostgresFailure> {
-        let commits: Vec<_> = jobs.iter().filter_map(commits_of).flatten().collect();
+    /// One transaction. What has come into `queue` until it is sent becomes the `next` group, and what that depends on is read in
+    /// the same round trip, after the COMMIT.
+    async fn attempt(
+        &mut self,
+        jobs: &mut [Job],
+        read: Option<Vec<Answer>>,
+        queue: Option<&mut mpsc::Receiver<Message>>,
+        next: &mut Group,
+    ) -> Result<Outcome, PostgresFailure> {
         let mut writes = Vec::new();
-        if jobs.iter().any(|job| matches!(job, Job::Commit(_))) {
-            let reads = Plan::reads(&commits);
-            let mut plan = Plan::new(self.read(&reads).await?)?;
+        if let Some(reads) = reads(jobs) {
+            let read = match read {
+                Some(read) => read,
+                None => self.read(&reads).await?,
+            };
+            let mut plan = Plan::new(read)?;
             for job in jobs.iter_mut() {
                 if let Job::Commit(job) = job {
                     job.result = Some(plan.apply(&job.commits));
@@ -160,14 +225,19 @@ impl Writer {
             }
             writes = plan.writes();
         }
+        if let Some(queue) = queue {
+            for _ in 0..self.max_batch {
+                let Ok(message) = queue.try_recv() else { break };
+                next.add(message, queue);
+            }
+        }
+        let ahead = reads(&next.shared).unwrap_or_default();
         let own = writes.len();
         let statements = jobs.iter().filter_map(statements_of).flatten();
         let queries: Vec<_> = writes.iter().chain(statements).collect();
-        // Conflicts change nothing.
-        if queries.is_empty() {
-            return Ok(Outcome::Committed(Vec::new()));
-        }
-        let outcome = self.transact(&queries, jobs.len()).await?;
+        // Also when all of them are conflicts: who is not the owner any more does not know.
+        let (outcome, read) = self.transact(&queries, &ahead, jobs.len()).await?;
+        next.read = read;
         Ok(match outcome {
             Outcome::Committed(answers) => Outcome::Committed(answers.into_iter().skip(own).collect()),
             Outcome::CommittedUnseen => Outcome::CommittedUnseen,
@@ -182,10 +252,7 @@ impl Writer {
     async fn attempt_decision(&mut self, job: &mut dyn DecisionJob) -> Result<(), PostgresFailure> {
         let read = self.read(job.reads()).await?;
         let writes = job.decide(read)?;
-        if !writes.is_empty() {
-            self.transact(&writes.iter().collect::<Vec<_>>(), 1).await?;
-        }
-        Ok(())
+        self.transact(&writes.iter().collect::<Vec<_>>(), &[], 1).await.map(drop)
     }
 
     async fn read(&mut self, queries: &[Query]) -> Result<Vec<Answer>, PostgresFailure> {
@@ -197,10 +264,15 @@ impl Writer {
         read
     }
 
-    /// One transaction; `jobs` share it.
-    async fn transact(&mut self, queries: &[&Query], jobs: usize) -> Result<Outcome, PostgresFailure> {
+    /// One transaction that `jobs` share, and what is read after it, if nothing came in between.
+    async fn transact(
+        &mut self,
+        queries: &[&Query],
+        ahead: &[Query],
+        jobs: usize,
+    ) -> Result<(Outcome, Option<Vec<Answer>>), PostgresFailure> {
         let started = Instant::now();
-        let outcome = self.transact_once(queries).await;
+        let outcome = self.transact_once(queries, ahead).await;
         match &outcome {
             Ok(_) => self.metrics.committed(jobs, started.elapsed()),
             Err(_) => self.metrics.failed(),
@@ -208,21 +280,31 @@ impl Writer {
         outcome
     }
 
-    async fn transact_once(&mut self, queries: &[&Query]) -> Result<Outcome, PostgresFailure> {
-        let (epoch, group) = (self.epoch, self.writing().await.map(|_| ()).map(|()| self.group.saturating_add(1))?);
+    async fn transact_once(
+        &mut self,
+        queries: &[&Query],
+        ahead: &[Query],
+    ) -> Result<(Outcome, Option<Vec<Answer>>), PostgresFailure> {
+        let epoch = self.epoch;
+        // Connecting says which group was the last one.
+        self.writing().await?;
+        let group = self.group.saturating_add(1);
         self.group = group;
         let writing = self.writing().await?;
         let begin = Query::new("check the lease", BEGIN_WRITE, params![epoch, writing.number, group]);
         let all: Vec<_> = std::iter::once(&begin).chain(queries.iter().copied()).collect();
-        match writing.session.transact(&all).await {
-            Ok(answers) => Ok(Outcome::Committed(answers.into_iter().skip(1).collect())),
+        match writing.session.transact(&all, &ahead.iter().collect::<Vec<_>>()).await {
+            Ok((answers, read)) => {
+                let read = read.filter(|_| !ahead.is_empty());
+                Ok((Outcome::Committed(answers.into_iter().skip(1).collect()), read))
+            }
             Err(TransactionFailure::RolledBack(failure)) => {
                 if failure.ends_connection() {
                     self.writing = None;
                 }
                 Err(failure)
             }
-            Err(TransactionFailure::Unknown(failure)) => self.find_out(group, failure).await,
+            Err(TransactionFailure::Unknown(failure)) => Ok((self.find_out(group, failure).await?, None)),
         }
     }
 
@@ -266,11 +348,15 @@ impl Writer {
     }
 }
 
-fn commits_of(job: &Job) -> Option<&[usher_engine::ports::Commit]> {
-    match job {
+/// What the commits among these jobs depend on; `None` if there are none.
+fn reads(jobs: &[Job]) -> Option<Vec<Query>> {
+    let commits = jobs.iter().filter_map(|job| match job {
         Job::Commit(job) => Some(&job.commits),
         Job::Statements(_) | Job::Decision(_) => None,
-    }
+    });
+    let mut commits = commits.peekable();
+    commits.peek()?;
+    Some(Plan::reads(&commits.flatten().collect::<Vec<_>>()))
 }
 
 fn statements_of(job: &Job) -> Option<&[Query]> {

@@ -210,7 +210,7 @@ impl Writes {
             let second = |change: &&Change| if is_new { i64::from(change.kind) } else { codec::integer(change.stored) };
             let mut columns = vec![
                 list(rows.iter().map(|(id, _)| id.as_bytes())),
-                list(changes().map(|change| second(change))),
+                list(changes().map(second)),
                 list(changes().map(|change| &*change.state)),
                 list(changes().map(|change| codec::integer(change.revision))),
                 list(changes().map(|change| codec::integer(change.next_index))),

@@ -1,27 +1,21 @@
 //! The ticket wallet's records: jobs, claims, proofs and counters.
 
+mod commit;
+mod rows;
+
 use async_trait::async_trait;
-use serde::Deserialize;
 use tokio_postgres::Row;
 use usher_engine::UnixMillis;
 use usher_engine::ports::{
-    ProofId, State, StoreError, StoredProof, StoredTicketJob, TicketBalance, TicketCommit, TicketCommitted,
-    TicketJobId, TicketStore,
+    ProofId, StoreError, StoredProof, StoredTicketJob, TicketBalance, TicketCommit, TicketCommitted, TicketJobId,
+    TicketStore,
 };
 
+use self::rows::{COUNTER, JOB, MAYBE_OF_KEYSET, counter, job, of_keyset};
 use super::failure::PostgresFailure;
-use super::query::{Answer, Param, list, params};
-use super::{PostgresStore, columns, retention, ticket_commit};
+use super::query::{list, params};
+use super::{PostgresStore, columns, retention};
 use crate::codec;
-
-pub(super) const JOB: &str = "SELECT revision, state, finished_at FROM ticket_jobs WHERE id = $1";
-
-pub(super) const COUNTER: &str = "SELECT next FROM ticket_counters WHERE mint_url = $1 AND keyset = $2";
-
-/// Proofs that may be of a keyset, unless its counter is stored. Looks at all proofs of the mint: only for a keyset's first use.
-pub(super) const MAYBE_OF_KEYSET: &str = "SELECT proof FROM ticket_proofs
-    WHERE mint_url = $1 AND strpos(proof, $3) > 0
-        AND NOT EXISTS (SELECT 1 FROM ticket_counters WHERE mint_url = $1 AND keyset = $2)";
 
 const FREE: &str = "SELECT id, mint_url, unit, amount, proof FROM ticket_proofs
     WHERE job IS NULL AND NOT set_aside AND mint_url = $1 AND unit = $2 ORDER BY amount, id LIMIT $3 OFFSET $4";
@@ -38,8 +32,8 @@ const BALANCES: &str = "SELECT mint_url, unit,
 #[async_trait]
 impl TicketStore for PostgresStore {
     async fn commit_tickets(&self, commit: TicketCommit) -> Result<TicketCommitted, StoreError> {
-        let reads = ticket_commit::reads(&commit);
-        self.queue.decision(reads, move |read| ticket_commit::decide(&read, &commit)).await
+        let reads = commit::reads(&commit);
+        self.queue.decision(reads, move |read| commit::decide(&read, &commit)).await
     }
 
     async fn ticket_job(&self, id: TicketJobId) -> Result<Option<StoredTicketJob>, StoreError> {
@@ -105,44 +99,6 @@ impl TicketStore for PostgresStore {
         let bounds = retention::bounds(before, limit);
         self.change("remove finished jobs of the ticket wallet", retention::TICKET_JOBS, bounds).await
     }
-}
-
-/// The job in a row of [`JOB`].
-pub(super) fn job(row: &Row, id: TicketJobId) -> Result<StoredTicketJob, PostgresFailure> {
-    let revision = columns::int(row, 0)?;
-    codec::check_revision(revision)?;
-    Ok(StoredTicketJob {
-        id,
-        revision,
-        state: State(columns::text(row, 1)?),
-        finished_at: columns::optional_time(row, 2)?,
-    })
-}
-
-/// The parameters of [`MAYBE_OF_KEYSET`].
-pub(super) fn of_keyset(mint_url: &str, keyset: &str) -> Vec<Param> {
-    // In JSON an unusual text may be written in another way; then all proofs of the mint are looked at.
-    let written = if keyset.bytes().all(|byte| byte.is_ascii_alphanumeric()) { keyset } else { "" };
-    params![mint_url, keyset, written]
-}
-
-/// The next unused counter, from the answers to [`COUNTER`] and [`MAYBE_OF_KEYSET`].
-pub(super) fn counter(stored: &Answer, proofs: &Answer, keyset: &str) -> Result<u32, PostgresFailure> {
-    #[derive(Deserialize)]
-    struct Proof {
-        id: String,
-    }
-    if let Some(row) = stored.rows.first() {
-        return columns::int(row, 0);
-    }
-    for row in &proofs.rows {
-        let proof = columns::text(row, 0).ok().and_then(|proof| serde_json::from_str::<Proof>(&proof).ok());
-        if proof.is_some_and(|proof| proof.id == keyset) {
-            // Its row is lost, or its key is damaged: from 0 on the same secrets would be used again.
-            return Err(PostgresFailure::Unreadable("the counter of a keyset of which proofs are stored"));
-        }
-    }
-    Ok(0)
 }
 
 fn proof(row: &Row) -> Result<StoredProof, PostgresFailure> {

@@ -4,10 +4,10 @@ use std::collections::{HashMap, HashSet};
 
 use usher_engine::ports::{ProofId, StoredProof, TicketCommit, TicketCommitted, TicketConflict, TicketJobId};
 
-use super::columns;
-use super::failure::PostgresFailure;
-use super::query::{Answer, Query, list, params};
-use super::tickets::{self, COUNTER, JOB, MAYBE_OF_KEYSET};
+use super::super::columns;
+use super::super::failure::PostgresFailure;
+use super::super::query::{Answer, Param, Query, list, params};
+use super::rows::{self, COUNTER, JOB, MAYBE_OF_KEYSET};
 use crate::codec;
 
 const CLAIMS: &str = "SELECT proof, job FROM ticket_claims WHERE proof = ANY($1::bytea[])";
@@ -26,7 +26,7 @@ pub(super) fn reads(commit: &TicketCommit) -> Vec<Query> {
     if let Some(advance) = &commit.counter {
         let (mint_url, keyset) = (&*advance.mint_url, &*advance.keyset);
         queries.push(Query::new(DURING, COUNTER, params![mint_url, keyset]));
-        queries.push(Query::new(DURING, MAYBE_OF_KEYSET, tickets::of_keyset(mint_url, keyset)));
+        queries.push(Query::new(DURING, MAYBE_OF_KEYSET, rows::of_keyset(mint_url, keyset)));
     }
     queries
 }
@@ -50,12 +50,12 @@ fn conflict(read: &[Answer], commit: &TicketCommit) -> Result<Option<TicketConfl
         return Err(PostgresFailure::Unreadable("what a step depends on"));
     };
     // A row that is there and cannot be read is an error, never a missing one.
-    let stored = job.rows.first().map(|row| tickets::job(row, commit.job)).transpose()?;
+    let stored = job.rows.first().map(|row| rows::job(row, commit.job)).transpose()?;
     if stored.map_or(0, |job| job.revision) != commit.expected {
         return Ok(Some(TicketConflict::Revision));
     }
     if let (Some(advance), [stored, proofs]) = (&commit.counter, counter)
-        && (tickets::counter(stored, proofs, &advance.keyset)? != advance.from || advance.to < advance.from)
+        && (rows::counter(stored, proofs, &advance.keyset)? != advance.from || advance.to < advance.from)
     {
         return Ok(Some(TicketConflict::Counter));
     }
@@ -135,7 +135,7 @@ fn writes(commit: &TicketCommit) -> Vec<Query> {
     writes
 }
 
-fn of_proofs(ids: &[ProofId], job: [u8; 32]) -> Vec<super::query::Param> {
+fn of_proofs(ids: &[ProofId], job: [u8; 32]) -> Vec<Param> {
     params![list(ids.iter().map(|id| id.0)), job, codec::limit(ids.len())]
 }
 
