@@ -24,6 +24,7 @@ const TEMPORARY: ReadonlySet<string> = new Set([
   "overloaded",
   "storage_unavailable",
   "no_relay_connected",
+  "no_active_instance",
   "deadline_exceeded",
   "mint_timeout",
 ]);

@@ -5,9 +5,19 @@ use std::net::Ipv6Addr;
 use http::header::HOST;
 use http::{HeaderMap, Version};
 
-/// Whether a request names its host as it must: once (HTTP/1.0 may leave it out), and in the right form. Otherwise a
+use crate::problem::{ErrorCode, Problem};
+
+/// Passes when a request names its host as it must: once (HTTP/1.0 may leave it out), and in the right form. Otherwise a
 /// proxy before us may have understood another host.
-pub(crate) fn is_valid(version: Version, headers: &HeaderMap) -> bool {
+///
+/// # Errors
+/// `malformed_request`.
+pub(crate) fn check(version: Version, headers: &HeaderMap) -> Result<(), Problem> {
+    let detail = "the request must name its host in one `Host` header (RFC 9112 section 3.2)";
+    is_valid(version, headers).then_some(()).ok_or_else(|| Problem::new(ErrorCode::MalformedRequest, detail))
+}
+
+fn is_valid(version: Version, headers: &HeaderMap) -> bool {
     let mut hosts = headers.get_all(HOST).iter();
     match (hosts.next(), hosts.next()) {
         (None, _) => version < Version::HTTP_11,

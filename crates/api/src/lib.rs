@@ -4,6 +4,7 @@
 //! section of the OpenAPI document ([`openapi`]), which is made from the same lines as the routes. The middleware around
 //! every endpoint does what all requests have in common: request id, authentication, rate and time limits, the shape of
 //! errors. [`serve`] accepts connections, limits them, and stops without cutting off a response.
+//! While another instance is active, [`serve_standby`] forwards to it.
 
 mod auth;
 mod body;
@@ -11,6 +12,7 @@ mod connection_lease;
 mod connection_table;
 mod endpoint_group;
 mod endpoints;
+mod forwarded_request;
 mod header_list;
 mod host_header;
 mod idempotency;
@@ -30,6 +32,7 @@ mod request_log;
 mod router;
 mod server;
 mod service_status;
+mod standby;
 mod state;
 mod surface;
 mod tasks;
@@ -37,12 +40,14 @@ mod unauthenticated_limits;
 mod visitor;
 
 pub use auth::ApiTokens;
+pub use forwarded_request::ForwardingKey;
 pub use problem::ErrorCode;
 pub use router::openapi;
 pub use server::{ServeOptions, serve};
 pub use service_status::{
     Family, Measure, MintReadiness, Readiness, RelaysReadiness, Sample, ServiceStatus, WalletReadiness,
 };
+pub use standby::{StandbyParts, serve_standby};
 pub use state::{ApiParts, ApiState, DocsAccess, Limits};
 pub use surface::Surface;
 pub use visitor::TrustedProxies;

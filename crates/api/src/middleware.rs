@@ -103,9 +103,8 @@ impl Context {
     /// Checks the head of the request. The body of an unauthenticated request is not read.
     fn check(&self, request: &mut Request) -> Result<(), Problem> {
         let pre_authenticated = request.extensions().get::<PreAuthenticated>().is_some();
-        if !pre_authenticated && !host_header::is_valid(request.version(), request.headers()) {
-            let detail = "the request must name its host in one `Host` header (RFC 9112 section 3.2)";
-            return Err(Problem::new(ErrorCode::MalformedRequest, detail));
+        if !pre_authenticated {
+            host_header::check(request.version(), request.headers())?;
         }
         match self.policy {
             AuthPolicy::Public => Ok(()),

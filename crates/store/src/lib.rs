@@ -1,13 +1,22 @@
-//! SQLite behind the engine's [`Store`](usher_engine::ports::Store) port.
+//! SQLite and PostgreSQL behind the engine's [`Store`](usher_engine::ports::Store) port.
 //!
-//! [`SqliteStore`] is the embedded default: one file, nothing to install. What every store must do, whatever its
+//! [`SqliteStore`] is the embedded default: one file, nothing to install. [`PostgresStore`] is for an instance that shares a
+//! database with others, of which one is active: the one that holds the [`Lease`]. What every store must do, whatever its
 //! engine, is written as tests in `conformance` (feature `conformance`).
 
+mod codec;
 #[cfg(feature = "conformance")]
 pub mod conformance;
+mod database;
+mod metrics;
+mod panic_signal;
+mod postgres;
 mod sqlite;
 
-pub use sqlite::{
-    DamagedRow, DatabaseInspection, HistogramValues, Integrity, OpenError, SqliteFailure, SqliteOptions, SqliteStore,
-    StoreMetrics,
+pub use database::Database;
+pub use metrics::{HistogramValues, StoreMetrics};
+pub use postgres::{
+    Acquired, HeldLease, Lease, LeaseHolder, LeaseRequest, PostgresFailure, PostgresOpenError, PostgresOptions,
+    PostgresStore,
 };
+pub use sqlite::{DamagedRow, DatabaseInspection, Integrity, OpenError, SqliteFailure, SqliteOptions, SqliteStore};

@@ -1,16 +1,16 @@
-//! Random histories: SQLite returns the same results as the model, in any order of calls and across restarts.
+//! Random histories: every engine returns the same results as the model, in any order of calls and across restarts.
 
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)] // a test's helpers too
 
+mod subjects;
+
 use std::future::poll_fn;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::task::Poll;
 
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
-use tempfile::TempDir;
 use usher_engine::event::{EventType, NewEvent};
 use usher_engine::ports::{
     Commit, Committed, CorrelationKey, CounterAdvance, DeliveryAttempt, DeliveryStatus, NewIdempotencyRecord,
@@ -21,10 +21,9 @@ use usher_engine::testing::MemoryStore;
 use usher_engine::{StreamId, UnixMillis};
 use usher_protocol::message::PaymentHash;
 use usher_store::conformance::{
-    FullStore, Snapshot, Subjects, id, idempotency_key, inbound, key, message, new_record, proof, proof_id, public_key,
-    refused, ticket_job, ticket_step,
+    FullStore, Snapshot, Subject, Subjects, id, idempotency_key, inbound, key, message, new_record, proof, proof_id,
+    public_key, refused, ticket_job, ticket_step,
 };
-use usher_store::{SqliteOptions, SqliteStore};
 
 type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
@@ -358,11 +357,9 @@ async fn observe(store: &dyn FullStore) -> Snapshot {
     Snapshot::of(store, &about).await
 }
 
-async fn replay(history: Vec<Action>) -> Result<(), TestCaseError> {
-    let directory = TempDir::new().unwrap();
-    let open = || SqliteStore::open(&directory.path().join("usher.db"), SqliteOptions::default()).unwrap();
+async fn replay(mut subject: impl Subject, history: Vec<Action>) -> Result<(), TestCaseError> {
     let model = MemoryStore::new();
-    let mut store = Arc::new(open());
+    let mut store = subject.store();
     for action in history {
         match action {
             Action::Commits(drafts) => {
@@ -398,22 +395,40 @@ async fn replay(history: Vec<Action>) -> Result<(), TestCaseError> {
                 prop_assert_eq!(change.clone().make(&*store).await, change.make(&model).await);
             }
             Action::Reopen => {
-                store.close().await;
-                store = Arc::new(open());
+                subject.reopen().await;
+                store = subject.store();
             }
         }
         prop_assert_eq!(observe(&*store).await, observe(&model).await);
     }
-    store.close().await;
     Ok(())
 }
 
+fn run<S: Subject>(make: impl Future<Output = S>, history: Vec<Action>) -> Result<(), TestCaseError> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async { replay(make.await, history).await })
+}
+
+/// How many histories, of up to 24 actions each.
+fn histories(cases: u32) -> ProptestConfig {
+    ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 32, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(histories(32))]
 
     #[test]
-    fn results_match_the_model(history in vec(action(), 1..24)) {
-        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-        runtime.block_on(replay(history))?;
+    fn sqlite_results_match_the_model(history in vec(action(), 1..24)) {
+        run(subjects::sqlite(), history)?;
+    }
+}
+
+proptest! {
+    // Each makes a database.
+    #![proptest_config(histories(12))]
+
+    #[test]
+    fn postgres_results_match_the_model(history in vec(action(), 1..24)) {
+        run(subjects::postgres(), history)?;
     }
 }

@@ -8,6 +8,7 @@
 //! | `extension` | a browser extension that holds a Nostr key, of npm `nostr-tools` | from npm, into `target/tools/nostr-tools` |
 //! | `oidc_provider` | an OpenID Connect provider, npm `oidc-provider` | from npm, into `target/tools/oidc-provider` |
 //! | `remote_signer` | a remote signer (NIP-46), npm `@nostr-dev-kit/ndk` | from npm, into `target/tools/remote-signer` |
+//! | `postgres_server` | a PostgreSQL server | from Debian |
 //! | `relying_party` | apps that log users in, with npm `openid-client` and with PyPI `Authlib` | from npm, into `target/tools/openid-client`; from PyPI, into `target/tools/py` |
 //!
 //! The `usher` binary does not link this crate. Everything here panics when a program is missing or fails: only tests use it.
@@ -23,6 +24,7 @@ mod chromium;
 mod extension;
 mod http_request;
 mod oidc_provider;
+mod postgres_server;
 mod relying_party;
 mod remote_signer;
 pub mod soak;
@@ -33,6 +35,7 @@ use std::path::PathBuf;
 pub use chromium::Browser;
 pub use http_request::{Request, read_request};
 pub use oidc_provider::OidcProvider;
+pub use postgres_server::PostgresServer;
 pub use relying_party::{Library, RelyingParty};
 pub use remote_signer::NdkSigner;
 pub use tcp_server::{TcpServer, self_signed, trusting};

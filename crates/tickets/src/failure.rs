@@ -117,6 +117,7 @@ impl From<Refusal> for TicketError {
                 StoreError::Unreadable(what) => StoreError::Unreadable(what),
                 StoreError::Unexpected(what) => StoreError::Unexpected(what),
                 StoreError::DamagedEvent { index } => StoreError::DamagedEvent { index: *index },
+                StoreError::NotActive => StoreError::NotActive,
                 StoreError::Closed => StoreError::Closed,
                 StoreError::Failed(source) => StoreError::Failed(source.to_string().into()),
             }),

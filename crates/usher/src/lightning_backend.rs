@@ -7,7 +7,7 @@ use secrecy::ExposeSecret as _;
 use usher_engine::LightningBackend;
 use usher_engine::ports::{Clock, LightningNotifications};
 use usher_lightning::nwc::{NwcBackend, NwcOptions, Settings};
-use usher_store::SqliteStore;
+use usher_store::Database;
 
 use crate::config::Config;
 use crate::config::setting::LnBackend;
@@ -41,7 +41,7 @@ impl EmbeddedNode {
 pub(crate) async fn start(
     config: &Config,
     data_dir: &Path,
-    store: &Arc<SqliteStore>,
+    store: &Arc<dyn Database>,
     clock: &Arc<dyn Clock>,
     tasks: &TaskGroup,
 ) -> Result<(EmbeddedNode, Option<Started>), Failure> {
@@ -54,7 +54,7 @@ pub(crate) async fn start(
 
 fn start_nwc(
     config: &Config,
-    store: &Arc<SqliteStore>,
+    store: &Arc<dyn Database>,
     clock: &Arc<dyn Clock>,
     tasks: &TaskGroup,
 ) -> Result<Started, Failure> {
@@ -73,7 +73,7 @@ fn start_nwc(
 async fn start_embedded(
     config: &Config,
     data_dir: &Path,
-    store: &Arc<SqliteStore>,
+    store: &Arc<dyn Database>,
     clock: &Arc<dyn Clock>,
 ) -> Result<(EmbeddedNode, Option<Started>), Failure> {
     use usher_embedded_lightning::EmbeddedLightning;
@@ -93,7 +93,7 @@ async fn start_embedded(
 pub(crate) fn embedded_options(
     config: &Config,
     folder: std::path::PathBuf,
-    store: &Arc<SqliteStore>,
+    store: &Arc<dyn Database>,
 ) -> Result<usher_embedded_lightning::Options, Failure> {
     use usher_embedded_lightning::{ChainSource, LiquidityProvider, Options};
 
@@ -136,7 +136,7 @@ pub(crate) fn embedded_options(
 async fn start_embedded(
     _config: &Config,
     _data_dir: &Path,
-    _store: &Arc<SqliteStore>,
+    _store: &Arc<dyn Database>,
     _clock: &Arc<dyn Clock>,
 ) -> Result<(EmbeddedNode, Option<Started>), Failure> {
     Err(Failure::said("this program was built without the Cargo feature embedded-lightning"))

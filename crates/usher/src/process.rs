@@ -82,3 +82,21 @@ pub fn log_panics() {
         tracing::error!(place, panic = panic.payload_as_str(), %backtrace, "a task panicked: this is a bug");
     }));
 }
+
+/// Ends everything that this process does and starts the same program anew in its place, with the same arguments.
+pub fn start_over() -> ! {
+    #[cfg(unix)]
+    {
+        use std::os::unix::process::CommandExt as _;
+
+        let mut arguments = std::env::args_os();
+        // Also when the file has been replaced by another version since.
+        let mut command = std::process::Command::new("/proc/self/exe");
+        if let Some(name) = arguments.next() {
+            command.arg0(name);
+        }
+        let error = command.args(arguments).exec();
+        tracing::error!(%error, "the program cannot be started anew: the process ends");
+    }
+    std::process::exit(1)
+}

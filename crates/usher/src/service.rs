@@ -10,20 +10,21 @@ use tokio::sync::mpsc;
 use usher_age_verifiers::{OidcOptions, OidcVerifier, RemoteOptions, RemoteVerifier};
 use usher_api::{ApiParts, ApiState, ApiTokens, DocsAccess, ServeOptions, Surface};
 use usher_engine::ports::{AgeVerifier, Clock, OsRandomness, Randomness, RemoteSigner, SystemClock, WebhookSender};
-use usher_engine::{Engine, EngineParts};
+use usher_engine::{Engine, EngineParts, LightningBackend};
 use usher_openid_provider::{OpenIdParts, OpenIdProvider};
 use usher_protocol::jwt::JwtIssuer;
 use usher_relays::{
     DirectoryOptions, Identity, ProfileDirectory, RelayManager, RelayOptions, RelayPool, ServiceRelays,
 };
 use usher_remote_signer::{NostrRemoteSigner, RemoteSignerOptions};
-use usher_store::{OpenError, SqliteOptions, SqliteStore};
+use usher_store::Database;
 use usher_tickets::CashuWallet;
 use usher_webhooks::{HttpWebhookSender, WebhookOptions};
 
 use crate::config::Config;
 use crate::config::setting::VerificationProvider;
 use crate::failure::Failure;
+use crate::instance::{GatedLightning, GatedMessenger, GatedWebhook, LeaseGate};
 use crate::lightning_backend::{self, EmbeddedNode};
 use crate::openid::{self, EngineLogins};
 use crate::profile_directory;
@@ -47,7 +48,7 @@ pub struct Service {
     http: TaskGroup,
     operations: TaskGroup,
     relays: TaskGroup,
-    store: Arc<SqliteStore>,
+    store: Arc<dyn Database>,
     tickets: Arc<CashuWallet>,
     tokens: ApiTokens,
     webhook: Option<Arc<HttpWebhookSender>>,
@@ -63,11 +64,12 @@ impl Service {
         config: &Config,
         data_dir: &Path,
         docs: DocsAccess,
-        store: Arc<SqliteStore>,
-        listener: TcpListener,
+        store: Arc<dyn Database>,
+        listeners: Listeners,
+        gate: LeaseGate,
     ) -> Result<Self, Failure> {
+        let Listeners { api: listener, pages: pages_listener } = listeners;
         let address = listener.local_addr()?;
-        let pages_listener = listen_for_pages(config).await?;
         let pages_address = pages_listener.as_ref().map(TcpListener::local_addr).transpose()?;
         let pages_url = pages_url(config, pages_address.unwrap_or(address));
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
@@ -83,14 +85,20 @@ impl Service {
 
         let (node, lightning) = lightning_backend::start(config, data_dir, &store, &clock, &relays).await?;
         let (lightning, lightning_notifications) = lightning.unzip();
+        let lightning = lightning.map(|backend| LightningBackend {
+            adapter: Arc::new(GatedLightning { backend: backend.adapter, gate: gate.clone() }),
+            ..backend
+        });
         let webhook = receiver(config)?;
         let tickets = Arc::new(ticket_wallet::open(config, &identity.keys, store.clone(), Arc::clone(&clock))?);
         let parts = EngineParts {
             store: store.clone(),
             idempotency: store.clone(),
             deliveries: store.clone(),
-            webhook: webhook.clone().map(|webhook| webhook as Arc<dyn WebhookSender>),
-            messenger: pool.clone(),
+            webhook: webhook
+                .clone()
+                .map(|webhook| Arc::new(GatedWebhook { webhook, gate: gate.clone() }) as Arc<dyn WebhookSender>),
+            messenger: Arc::new(GatedMessenger { messenger: pool.clone(), gate }),
             clock: Arc::clone(&clock),
             randomness: Arc::clone(&randomness),
             inbox,
@@ -167,7 +175,7 @@ impl Service {
             pages,
         });
         let serve = |listener, surface| {
-            let options = ServeOptions { surface, ..serve_options(config) };
+            let options = ServeOptions { surface, ..serve_options(config, &identity) };
             http.tasks.spawn(usher_api::serve(listener, state.clone(), options, http.tasks.clone(), http.stop.clone()));
         };
         match pages_listener {
@@ -231,12 +239,31 @@ impl Service {
     }
 }
 
-/// Takes the configured address and port.
-///
-/// # Errors
-/// When it cannot be had; the message says which.
-pub async fn listen(config: &Config) -> Result<TcpListener, Failure> {
-    bind(SocketAddr::new(config.info.listen_address, config.info.port())).await
+/// Where the service is reached.
+pub struct Listeners {
+    /// For the API, and the pages unless they have one of their own.
+    pub api: TcpListener,
+    /// For the pages alone.
+    pub pages: Option<TcpListener>,
+}
+
+impl Listeners {
+    /// Takes the configured addresses and ports.
+    ///
+    /// # Errors
+    /// When one cannot be had; the message says which.
+    pub async fn bind(config: &Config) -> Result<Self, Failure> {
+        let api = bind(SocketAddr::new(config.info.listen_address, config.info.port())).await?;
+        Self::beside(api, config).await
+    }
+
+    /// The configured listener of the pages beside this one for the API.
+    ///
+    /// # Errors
+    /// As [`bind`](Self::bind).
+    pub async fn beside(api: TcpListener, config: &Config) -> Result<Self, Failure> {
+        Ok(Self { api, pages: listen_for_pages(config).await? })
+    }
 }
 
 /// Takes the port of the pages, if they have one of their own.
@@ -255,26 +282,6 @@ async fn bind(address: SocketAddr) -> Result<TcpListener, Failure> {
         };
         Failure::said(format!("cannot listen on {address}: {error}{hint}"))
     })
-}
-
-/// Opens the database and takes it for this process. Comes before anything else is written into the data directory: another
-/// process may be using it.
-///
-/// # Errors
-/// When another process has it, or it cannot be used.
-pub fn open_store(config: &Config, data_dir: &Path) -> Result<Arc<SqliteStore>, Failure> {
-    let path = data_dir.join(config.database.path.as_str());
-    match SqliteStore::open(&path, SqliteOptions::default()) {
-        Ok(store) => Ok(Arc::new(store)),
-        Err(error @ OpenError::InUse { .. }) => {
-            Err(Failure::said(format!("{error}; is another usher running on {}?", data_dir.display())))
-        }
-        // A restart finds the same file.
-        Err(error @ (OpenError::Newer { .. } | OpenError::Foreign { .. } | OpenError::Incomplete { .. })) => {
-            Err(Failure::refused(error))
-        }
-        Err(error) => Err(error.into()),
-    }
 }
 
 /// Makes the data directory when it is not there; only its owner may look into it.

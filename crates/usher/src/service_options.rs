@@ -7,7 +7,7 @@ use std::time::Duration;
 use secrecy::{ExposeSecret as _, SecretString};
 use sha2::{Digest as _, Sha256};
 use tokio_util::sync::CancellationToken;
-use usher_api::{ApiTokens, Limits, ServeOptions, TrustedProxies};
+use usher_api::{ApiTokens, ForwardingKey, Limits, ServeOptions, TrustedProxies};
 use usher_engine::ports::MintAuthToken;
 use usher_engine::{EngineOptions, PageRules, PaymentRules, SpendingRules, VerificationRules};
 use usher_pages::PagesOptions;
@@ -123,7 +123,7 @@ pub(crate) fn limits(config: &Config) -> Limits {
     }
 }
 
-pub(crate) fn serve_options(config: &Config) -> ServeOptions {
+pub(crate) fn serve_options(config: &Config, identity: &Identity) -> ServeOptions {
     let connections = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
     let limits = &config.limits;
     ServeOptions {
@@ -132,8 +132,14 @@ pub(crate) fn serve_options(config: &Config) -> ServeOptions {
         max_unauthenticated: connections(limits.max_unauthenticated_connections.get()),
         max_unauthenticated_per_address: connections(limits.max_unauthenticated_per_address.get()),
         trusted_proxies: TrustedProxies::new(config.pages.trusted_proxies.networks().iter().copied()),
+        forwarding: config.database.url.is_some().then(|| forwarding_key(identity)),
         ..ServeOptions::default()
     }
+}
+
+/// What the instances of a service know each other by.
+pub(crate) fn forwarding_key(identity: &Identity) -> ForwardingKey {
+    ForwardingKey::new(derived_key(identity, "usher: requests that a standby forwards"))
 }
 
 pub(crate) fn count(number: u64) -> usize {

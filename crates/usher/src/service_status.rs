@@ -12,7 +12,7 @@ use usher_api::{Family, Measure, MintReadiness, Readiness, RelaysReadiness, Samp
 use usher_engine::ports::{DeliveryStatus, NodeState, OperationKind, Table, TicketWallet as _};
 use usher_engine::{Engine, EngineMetrics, ScanLimit, ScanMetrics};
 use usher_relays::{MetricsSnapshot, Origin, Refusal, RelayPool};
-use usher_store::{HistogramValues, SqliteStore, StoreMetrics};
+use usher_store::{Database, HistogramValues, StoreMetrics};
 use usher_tickets::{CashuWallet, MintStatus};
 
 use crate::process;
@@ -28,7 +28,7 @@ pub(crate) struct Parts {
     /// Runs the operations.
     pub(crate) engine: Arc<Engine>,
     /// Keeps them.
-    pub(crate) store: Arc<SqliteStore>,
+    pub(crate) store: Arc<dyn Database>,
     /// Connects to relays.
     pub(crate) relays: Arc<RelayPool>,
     /// Holds tickets.

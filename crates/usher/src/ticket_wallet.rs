@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use usher_engine::ports::Clock;
 use usher_protocol::Keys;
-use usher_store::SqliteStore;
+use usher_store::Database;
 use usher_tickets::{CashuWallet, TicketOptions};
 
 use crate::config::Config;
@@ -21,7 +21,7 @@ const WAIT: Duration = Duration::from_secs(20);
 pub(crate) fn open(
     config: &Config,
     keys: &Keys,
-    store: Arc<SqliteStore>,
+    store: Arc<dyn Database>,
     clock: Arc<dyn Clock>,
 ) -> Result<CashuWallet, Failure> {
     let tls = usher_http_client::tls_config(Vec::new())?;

@@ -248,7 +248,7 @@ export interface components {
          * @description The `code` of an error: stable, for programs to branch on.
          * @enum {string}
          */
-        ErrorCode: "malformed_json" | "malformed_request" | "jwt_invalid" | "jwt_expired" | "unauthorized" | "route_not_found" | "stream_not_found" | "events_removed" | "delivery_not_found" | "profile_not_found" | "session_not_found" | "subscription_not_found" | "relay_not_found" | "channel_not_found" | "consent_not_found" | "signing_key_not_found" | "remote_signer_not_found" | "method_not_allowed" | "body_timeout" | "idempotency_key_reused" | "token_already_spent" | "token_pending" | "session_decided" | "session_expired" | "login_code_invalid" | "login_code_redeemed" | "login_code_expired" | "body_too_large" | "unsupported_media_type" | "invalid_request" | "upgrade_required" | "rate_limited" | "budget_exhausted" | "internal_error" | "overloaded" | "storage_unavailable" | "no_relay_connected" | "wallet_not_configured" | "verification_not_configured" | "oidc_not_configured" | "wallet_error" | "wallet_timeout" | "mint_error" | "mint_timeout" | "deadline_exceeded";
+        ErrorCode: "malformed_json" | "malformed_request" | "jwt_invalid" | "jwt_expired" | "unauthorized" | "route_not_found" | "stream_not_found" | "events_removed" | "delivery_not_found" | "profile_not_found" | "session_not_found" | "subscription_not_found" | "relay_not_found" | "channel_not_found" | "consent_not_found" | "signing_key_not_found" | "remote_signer_not_found" | "method_not_allowed" | "body_timeout" | "idempotency_key_reused" | "token_already_spent" | "token_pending" | "session_decided" | "session_expired" | "login_code_invalid" | "login_code_redeemed" | "login_code_expired" | "body_too_large" | "unsupported_media_type" | "invalid_request" | "upgrade_required" | "rate_limited" | "budget_exhausted" | "internal_error" | "overloaded" | "storage_unavailable" | "no_relay_connected" | "no_active_instance" | "wallet_not_configured" | "verification_not_configured" | "oidc_not_configured" | "wallet_error" | "wallet_timeout" | "mint_error" | "mint_timeout" | "deadline_exceeded";
         /**
          * @description An event of a stream; it never changes once it has been read.
          */
@@ -1012,6 +1012,8 @@ export interface components {
          * @description Whether the service, and each of its parts, can work.
          */
         Ready: {
+            /** @description `active`, or `standby` when another instance is active and has answered: see "Two instances" in docs/operations.md. */
+            instance: string;
             /** @description Whether the service can work. */
             ready: boolean;
             /** @description The operator's relays: one connected relay is enough. */

@@ -14,7 +14,7 @@ mod verification;
 
 use crate::endpoint_group::EndpointGroup;
 
-pub(crate) use operate::{OpenApiSource, own_name};
+pub(crate) use operate::{OpenApiSource, check_health, own_name};
 
 /// All groups, in the order in which an app needs them.
 pub(crate) fn groups() -> [EndpointGroup; 8] {

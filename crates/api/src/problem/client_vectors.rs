@@ -24,6 +24,7 @@ fn is_temporary(code: ErrorCode) -> bool {
             | ErrorCode::Overloaded
             | ErrorCode::StorageUnavailable
             | ErrorCode::NoRelayConnected
+            | ErrorCode::NoActiveInstance
             | ErrorCode::DeadlineExceeded
             | ErrorCode::MintTimeout
     )
@@ -38,6 +39,7 @@ fn problem(code: ErrorCode) -> Problem {
         ErrorCode::EventsRemoved => Problem::new(code, "earlier events were removed")
             .with_members(Map::from_iter([("first".to_owned(), json!(17))])),
         ErrorCode::RateLimited => Problem::new(code, "too many requests").retry_after(1),
+        ErrorCode::NoActiveInstance => Problem::new(code, "no instance is active").retry_after(1),
         ErrorCode::BudgetExhausted => Problem::new(code, "the budget is spent").retry_after(7200),
         ErrorCode::Overloaded => Problem::overloaded("too many open streams"),
         ErrorCode::StorageUnavailable | ErrorCode::NoRelayConnected | ErrorCode::DeadlineExceeded => {

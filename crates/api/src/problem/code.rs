@@ -83,6 +83,9 @@ pub enum ErrorCode {
     StorageUnavailable,
     /// No relay is connected, and the request needs one; retry after `Retry-After`.
     NoRelayConnected,
+    /// No instance of the service is active, or another one became it while the request ran: it may have taken effect. Retry
+    /// after `Retry-After`.
+    NoActiveInstance,
     /// The service has no Lightning backend (`wallet.ln_backend` is `none`), or no node of its own (it is not `embedded`), and
     /// the request needs one.
     WalletNotConfigured,
@@ -104,7 +107,7 @@ pub enum ErrorCode {
 
 impl ErrorCode {
     /// Every code.
-    pub const ALL: [Self; 45] = [
+    pub const ALL: [Self; 46] = [
         Self::MalformedJson,
         Self::MalformedRequest,
         Self::JwtInvalid,
@@ -142,6 +145,7 @@ impl ErrorCode {
         Self::Overloaded,
         Self::StorageUnavailable,
         Self::NoRelayConnected,
+        Self::NoActiveInstance,
         Self::WalletNotConfigured,
         Self::VerificationNotConfigured,
         Self::OidcNotConfigured,
@@ -192,6 +196,7 @@ impl ErrorCode {
             Self::Overloaded => "overloaded",
             Self::StorageUnavailable => "storage_unavailable",
             Self::NoRelayConnected => "no_relay_connected",
+            Self::NoActiveInstance => "no_active_instance",
             Self::WalletNotConfigured => "wallet_not_configured",
             Self::VerificationNotConfigured => "verification_not_configured",
             Self::OidcNotConfigured => "oidc_not_configured",
@@ -243,6 +248,7 @@ impl ErrorCode {
             Self::Overloaded
             | Self::StorageUnavailable
             | Self::NoRelayConnected
+            | Self::NoActiveInstance
             | Self::WalletNotConfigured
             | Self::VerificationNotConfigured
             | Self::OidcNotConfigured
@@ -290,6 +296,7 @@ impl ErrorCode {
             Self::Overloaded => "The service is full",
             Self::StorageUnavailable => "The database is unavailable",
             Self::NoRelayConnected => "No relay is connected",
+            Self::NoActiveInstance => "No instance is active",
             Self::WalletNotConfigured => "No Lightning backend is configured",
             Self::VerificationNotConfigured => "No mint of proofs of age is configured",
             Self::OidcNotConfigured => "No OpenID Connect client is configured",

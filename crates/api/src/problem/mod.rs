@@ -326,6 +326,7 @@ impl From<StoreError> for Problem {
             StoreError::Unexpected(_) => {
                 "the service has a defect; nothing is known of the operation. The log has details under this request id"
             }
+            StoreError::NotActive => "this instance is not the active one; nothing was stored",
             StoreError::Failed(_) | StoreError::Closed => {
                 "the database is failing; the operation may or may not have been stored"
             }

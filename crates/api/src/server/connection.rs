@@ -19,6 +19,7 @@ use tower::Service as _;
 use super::options::ServeOptions;
 use crate::connection_lease::ConnectionLease;
 use crate::connection_table::ConnectionPermit;
+use crate::forwarded_request::ForwardingKey;
 use crate::peer::Peer;
 
 /// Largest buffer for reading and for writing, each, of one connection.
@@ -31,6 +32,7 @@ pub(super) struct Connections {
     http: http1::Builder,
     first_request_timeout: Duration,
     write_timeout: Duration,
+    forwarding: Option<ForwardingKey>,
     stop: CancellationToken,
 }
 
@@ -47,6 +49,7 @@ impl Connections {
             http,
             first_request_timeout: options.first_request_timeout,
             write_timeout: options.write_timeout,
+            forwarding: options.forwarding.clone(),
             stop,
         }
     }
@@ -71,12 +74,18 @@ impl Connections {
         let has_requested = Arc::new(AtomicBool::new(false));
         let service = {
             let (router, has_requested) = (self.router.clone(), Arc::clone(&has_requested));
+            let forwarding = self.forwarding.clone();
             let lease = ConnectionLease::new(self.api.clone(), cut.clone(), place, open);
             service_fn(move |request: Request<Incoming>| {
                 has_requested.store(true, Ordering::Relaxed);
                 let mut request = request.map(Body::new);
                 request.extensions_mut().insert(lease.clone());
-                if let Some(peer) = peer {
+                let client = forwarding.as_ref().and_then(|key| key.client(&request));
+                if client.is_some() {
+                    // Of another instance, which limits the connections of its clients.
+                    lease.authenticate();
+                }
+                if let Some(peer) = client.or(peer) {
                     request.extensions_mut().insert(peer);
                 }
                 router.clone().call(request)

@@ -4,10 +4,12 @@ mod connection;
 mod options;
 mod refusal;
 
+use std::borrow::Borrow;
 use std::io;
 use std::net::IpAddr;
 use std::time::Duration;
 
+use axum::Router;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -17,6 +19,7 @@ use connection::Connections;
 pub use options::ServeOptions;
 use refusal::Refusals;
 
+use crate::connection_table::ConnectionTable;
 use crate::{ApiState, router};
 
 /// The interval between two log lines about evicted connections.
@@ -37,18 +40,41 @@ pub async fn serve(
     tasks: TaskTracker,
     stop: CancellationToken,
 ) {
+    let served = Served {
+        table: state.connections.clone(),
+        api: router::api(state.clone()),
+        router: router::router(state, options.surface, options.trusted_proxies.clone()),
+    };
+    serve_router(listener, served, options, tasks, stop).await;
+}
+
+/// What connections reach.
+pub(crate) struct Served {
+    /// By HTTP.
+    pub(crate) router: Router,
+    /// By WebSockets.
+    pub(crate) api: Router,
+    /// Which are open.
+    pub(crate) table: ConnectionTable,
+}
+
+/// As [`serve`].
+pub(crate) async fn serve_router(
+    listener: impl Borrow<TcpListener>,
+    Served { router, api, table }: Served,
+    options: ServeOptions,
+    tasks: TaskTracker,
+    stop: CancellationToken,
+) {
     let bounds = options.bounds();
-    let table = state.connections.clone();
     // One token per connection, including those that have become WebSockets.
     let open = TaskTracker::new();
     let cut = CancellationToken::new();
     let refusals = Refusals::new(tasks.clone());
-    let api = router::api(state.clone());
-    let router = router::router(state, options.surface, options.trusted_proxies.clone());
     let connections = Connections::new(router, api, &options, stop.clone());
 
     let (mut full, mut evicted_line_at) = (false, None);
-    while let Some((stream, peer)) = accept(&listener, &stop).await {
+    while let Some((stream, peer)) = accept(listener.borrow(), &stop).await {
         let close = cut.child_token();
         match table.enter(Some(peer), close.clone(), bounds) {
             Some((place, evicted)) => {

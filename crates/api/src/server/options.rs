@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use crate::TrustedProxies;
 use crate::connection_table::Bounds;
 use crate::surface::Surface;
+use crate::{ForwardingKey, TrustedProxies};
 
 /// How connections are treated.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct ServeOptions {
     /// What is served.
     pub surface: Surface,
@@ -30,6 +30,8 @@ pub struct ServeOptions {
     pub header_bytes: usize,
     /// Proxies that are believed when they say who opens a page.
     pub trusted_proxies: TrustedProxies,
+    /// What other instances of this service forward is believed to come from whom they say.
+    pub forwarding: Option<ForwardingKey>,
     /// How long a stop waits for running requests; then their connections are cut.
     pub grace: Duration,
 }
@@ -48,6 +50,7 @@ impl Default for ServeOptions {
             write_timeout: Duration::from_secs(30),
             header_bytes: 32 * 1024,
             trusted_proxies: TrustedProxies::default(),
+            forwarding: None,
             grace: Duration::from_secs(15),
         }
     }

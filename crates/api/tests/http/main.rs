@@ -27,6 +27,7 @@ mod readiness_and_metrics;
 mod server_sent_events;
 mod shutdown;
 mod sockets;
+mod standby;
 mod tickets;
 mod unauthenticated;
 mod verification;

@@ -255,13 +255,13 @@ mod tests {
     const MINUTE: Duration = Duration::from_secs(60);
 
     /// A worker for the inputs of an engine with one handshake, which expires in a minute.
-    async fn worker(around: &Around, tasks: &Tasks) -> mpsc::Sender<Job> {
+    async fn worker(around: &Around, core: Core) -> mpsc::Sender<Job> {
         let (committer, lightning, tickets) = committer(around);
         let handshake = Operation::KeyHandshake(KeyHandshake::single_use("token".to_owned(), false, NOW.plus(MINUTE)));
         let change = Change::start(stream(1), handshake, Vec::new());
         committer.commit(change, NOW, Cause::Request(None)).await.unwrap();
         let workers = Arc::new(Workers {
-            core: Core { tasks: tasks.clone(), ..around.core() },
+            core: core.clone(),
             committer,
             lightning,
             tickets,
@@ -279,7 +279,7 @@ mod tests {
     #[tokio::test]
     async fn input_is_kept_until_the_store_recovers() {
         let around = Around::new();
-        let inputs = worker(&around, &around.tasks).await;
+        let inputs = worker(&around, around.core()).await;
         around.clock.turn(MINUTE);
         let commits = around.store.calls(COMMITS);
         around.store.fail(COMMITS, 3);
@@ -296,15 +296,15 @@ mod tests {
 
     #[tokio::test]
     async fn defect_of_the_program_is_no_damage() {
-        let (around, store) = (Around::new(), Arc::new(MemoryStore::default()));
-        let core = around.core(&store);
-        let inputs = worker(&around, &store, core.clone()).await;
+        let around = Around::new();
+        let core = around.core();
+        let inputs = worker(&around, core.clone()).await;
         around.clock.turn(MINUTE);
-        store.has_defect.store(true, Ordering::SeqCst);
+        around.store.find_defects(COMMITS);
         inputs.send(timer()).await.unwrap();
         within("the step fails", || (core.metrics.values().step_defects == 1).then_some(())).await;
         assert_eq!((core.damage.rows(), core.metrics.values().store_failures), (Vec::new(), 0));
-        store.has_defect.store(false, Ordering::SeqCst);
+        around.store.work();
         inputs.send(timer()).await.unwrap();
         within("the handshake expires", || around.index.get(stream(1)).is_none().then_some(())).await;
         around.tasks.set_inbox_drained();
@@ -314,7 +314,7 @@ mod tests {
     #[tokio::test]
     async fn early_timer_is_set_again() {
         let around = Around::new();
-        let inputs = worker(&around, &around.tasks).await;
+        let inputs = worker(&around, around.core()).await;
         around.timers.cancel(around.timers.after(MINUTE), stream(1), Alarm::Wake);
         inputs.send(timer()).await.unwrap();
         within("the input is taken", || (inputs.capacity() == 8).then_some(())).await;
@@ -326,7 +326,7 @@ mod tests {
     #[tokio::test]
     async fn operation_times_out_in_time_although_the_clock_was_set_back() {
         let around = Around::new();
-        let inputs = worker(&around, &around.tasks).await;
+        let inputs = worker(&around, around.core()).await;
         around.clock.turn_back(60 * MINUTE);
         assert_eq!(around.alarms_after(MINUTE).await, [(stream(1), Alarm::Wake)]);
         inputs.send(timer()).await.unwrap();
@@ -340,7 +340,7 @@ mod tests {
         let around = Around::new();
         let (tracker, stop) = (TaskTracker::new(), CancellationToken::new());
         let tasks = Tasks::new(tracker.clone(), stop.clone());
-        let inputs = worker(&around, &tasks).await;
+        let inputs = worker(&around, Core { tasks: tasks.clone(), ..around.core() }).await;
         stop.cancel();
         around.clock.turn(MINUTE);
         inputs.send(timer()).await.unwrap();

@@ -333,6 +333,9 @@ pub enum StoreError {
         /// Its index.
         index: u64,
     },
+    /// Another instance is the active one, or none is: nothing was changed, and nothing will be.
+    #[error("this instance is not the active one")]
+    NotActive,
     /// The store has been shut down.
     #[error("the store is closed")]
     Closed,

@@ -30,6 +30,8 @@ struct State {
     /// So many of these calls fail before one succeeds.
     fails: (Methods, usize),
     panics: Methods,
+    /// These calls find a defect of the program.
+    defective: Methods,
     /// These calls do not begin, after the first so many.
     held: (Methods, usize),
     /// These calls do not return.
@@ -67,6 +69,11 @@ impl StoreFaults {
     /// The next so many of these calls fail.
     pub fn fail(&self, methods: Methods, times: usize) {
         self.set(|state| state.fails = (methods, times));
+    }
+
+    /// From now on these calls find a defect of the program.
+    pub fn find_defects(&self, methods: Methods) {
+        self.set(|state| state.defective = methods);
     }
 
     /// From now on these calls panic.
@@ -135,14 +142,18 @@ impl Interceptor for StoreFaults {
         if !passes {
             self.wait_while(|state| state.held.0.contains(&method)).await;
         }
-        let (mut fails, mut panics) = (false, false);
+        let (mut fails, mut panics, mut is_defective) = (false, false, false);
         self.set(|state| {
             fails = take(&mut state.fails, method);
             panics = state.panics.contains(&method);
+            is_defective = state.defective.contains(&method);
         });
         assert!(!panics, "a bug with s3cret");
         if fails {
             return Err(StoreError::Failed("the disk is full of s3cret".into()));
+        }
+        if is_defective {
+            return Err(StoreError::Unexpected("a test"));
         }
         let result = run.await;
         self.wait_while(|state| state.held_results.contains(&method)).await;

@@ -13,8 +13,8 @@ use usher_engine::operations::LoginState;
 use usher_engine::ports::{DeliveryStatus, Table};
 use usher_engine::testing::FakeApp;
 use usher_engine::{
-    AuthenticateKey, EventsError, KeyHandshakeRequest, LoginPageError, LoginRequest, OpenedLogin, StreamId,
-    SubscriptionFilter, Visitor,
+    AuthenticateKey, EventsError, KeyHandshakeRequest, LoginRequest, OpenedLogin, StreamId, SubscriptionFilter,
+    VisitError, Visitor,
 };
 
 /// Damages rows while the store is open, as no code of this project would.

@@ -425,10 +425,10 @@ async fn nobody_is_approved_after_the_close() {
     store.held(3).await;
     usher.engine.handshakes().close(poster.stream_id).await.unwrap();
     store.work();
-    for answered in [signing, declining] {
-        let answered = answered.await.unwrap();
-        assert!(matches!(answered, Err(LoginPageError::Over | LoginPageError::NotFound)), "{answered:?}");
-    }
+    let (signed, declined) = (signing.await.unwrap(), declining.await.unwrap());
+    let is_over = |refused: &LoginPageError| matches!(refused, LoginPageError::Over | LoginPageError::NotFound);
+    assert!(matches!(&signed, Err(ProveError::Page(refused)) if is_over(refused)), "{signed:?}");
+    assert!(declined.as_ref().is_err_and(is_over), "{declined:?}");
     until("all logins are over", || usher.engine.open_streams() == 1).await;
     assert_eq!(state(&usher, &scanned).await, Some(LoginState::Expired));
     let page = usher.engine.events().read(poster.stream_id, 0, 10).await.unwrap();

@@ -10,6 +10,7 @@ use common::{FakeLightning, NOW, Running, open, options, user};
 use serde_json::json;
 use usher_engine::operations::SubscriptionState;
 use usher_engine::ports::{Clock as _, Inbound, LightningNotification, Via};
+use usher_engine::request_body::MillisatsWord;
 use usher_engine::testing::{COMMITS, FaultyStore};
 use usher_engine::{EngineOptions, RecurringPaymentRequest, SinglePaymentRequest, StreamId, SubscriptionFilter};
 use usher_protocol::EventId;

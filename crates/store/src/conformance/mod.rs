@@ -62,6 +62,24 @@ pub fn run<S: Subject, T: Future<Output = ()>>(make: impl Future<Output = S>, te
     runtime.block_on(async { test(make.await).await });
 }
 
+/// Runs all tests, a few at a time, and fails with the names of those that failed.
+pub fn run_all(tests: &[(&str, fn())]) {
+    let (next, failed) = (std::sync::atomic::AtomicUsize::new(0), parking_lot::Mutex::new(Vec::new()));
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| {
+                while let Some((name, test)) = tests.get(next.fetch_add(1, std::sync::atomic::Ordering::Relaxed)) {
+                    if std::panic::catch_unwind(test).is_err() {
+                        failed.lock().push(*name);
+                    }
+                }
+            });
+        }
+    });
+    let failed = failed.into_inner();
+    assert!(failed.is_empty(), "{} of {} tests failed: {failed:#?}", failed.len(), tests.len());
+}
+
 /// Runs beside the test; its owner awaits it.
 #[allow(clippy::disallowed_methods)] // the runtime is the test's own
 fn task<T: Send + 'static>(future: impl Future<Output = T> + Send + 'static) -> tokio::task::JoinHandle<T> {
@@ -91,7 +109,14 @@ async fn race<T: Send + 'static>(
 #[macro_export]
 macro_rules! store_conformance {
     ($make_store:path) => {
-        $crate::store_conformance! { @modules $make_store;
+        $crate::store_conformance! { @list modules $make_store }
+    };
+    // The same as one test with this name: for an engine whose server is slow to start.
+    ($name:ident, $make_store:path) => {
+        $crate::store_conformance! { @list $name $make_store }
+    };
+    (@list $form:ident $make_store:path) => {
+        $crate::store_conformance! { @$form $make_store;
             operations {
                 new_operation_is_read_back
                 steps_replace_the_state
@@ -251,5 +276,14 @@ macro_rules! store_conformance {
                 }
             )+
         })+
+    };
+    (@$name:ident $make_store:path; $($room:ident { $($test:ident)+ })+) => {
+        #[test]
+        fn $name() {
+            $crate::conformance::run_all(&[$($((
+                concat!(stringify!($room), "::", stringify!($test)),
+                || $crate::conformance::run($make_store(), $crate::conformance::$room::$test),
+            )),+),+]);
+        }
     };
 }

@@ -2,8 +2,6 @@
 //!
 //! Conditions come first so that a conflict has nothing to undo, and does not disturb the commits beside it.
 
-use std::time::Duration;
-
 use rusqlite::{CachedStatement, Connection, OptionalExtension as _, params};
 use usher_engine::ports::{
     AllCommitted, Commit, Conflict, CorrelationKey, Head, Kept, OutboxChange, OutboxMessage, Revision, UserRelays,
@@ -12,10 +10,10 @@ use usher_engine::ports::{
 use usher_engine::{StreamId, UnixMillis};
 use usher_protocol::{EventId, PublicKey};
 
-use super::codec;
 use super::deliveries;
 use super::failure::{During as _, SqliteFailure};
 use super::idempotency_records;
+use crate::codec;
 
 /// Applies all of `commits`, or says what one of them conflicts with and changes nothing.
 pub(crate) fn apply(connection: &Connection, commits: &[Commit]) -> Result<AllCommitted, SqliteFailure> {
@@ -332,7 +330,7 @@ fn record_inbound(connection: &Connection, commit: &Commit, inbound: &EventId) -
 }
 
 fn remember_relays(connection: &Connection, commit: &Commit, relays: &UserRelays) -> Result<(), SqliteFailure> {
-    let addresses = serde_json::Value::from(relays.relays.as_slice()).to_string();
+    let addresses = codec::write_relays(&relays.relays);
     prepare(
         connection,
         "INSERT INTO user_relays (main_key, relays, at) VALUES (?1, ?2, ?3)
@@ -371,13 +369,10 @@ pub(crate) fn forget_signer(connection: &Connection, user: &PublicKey) -> Result
         .map(|changed| changed > 0)
 }
 
-/// Relays that are in use are noted to be so once a day: a row is written then, and no more often.
-const NOTED_EVERY: Duration = Duration::from_secs(24 * 3600);
-
 /// The user's relays are in use; nothing happens when there are none.
 pub(crate) fn keep_relays(connection: &Connection, user: &PublicKey, at: UnixMillis) -> Result<(), SqliteFailure> {
     prepare(connection, "UPDATE user_relays SET at = ?2 WHERE main_key = ?1 AND at < ?3")?
-        .execute(params![user.as_bytes(), codec::time(at), codec::time(at.minus(NOTED_EVERY))])
+        .execute(params![user.as_bytes(), codec::time(at), codec::time(at.minus(codec::RELAYS_NOTED_EVERY))])
         .during("note that a user's relays are in use")
         .map(|_| ())
 }

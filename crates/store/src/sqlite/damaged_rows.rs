@@ -6,7 +6,8 @@ use usher_engine::StreamId;
 use usher_engine::ports::{OpenIdRecordId, TicketJobId};
 
 use super::failure::{During as _, SqliteFailure};
-use super::{codec, deliveries, idempotency_records, openid_records, read, tickets};
+use super::{deliveries, idempotency_records, openid_records, read, tickets};
+use crate::codec;
 
 const DURING: &str = "look for damaged rows";
 
@@ -162,7 +163,8 @@ const CHECKS: [Check; 15] = [
             row.get::<_, [u8; 32]>(3).during(DURING)?;
             row.get::<_, Option<String>>(2).during(DURING)?;
             times(row, &[1])?;
-            read::relays(&row.get::<_, String>(0).during(DURING)?).map(drop)
+            codec::relays(&row.get::<_, String>(0).during(DURING)?)?;
+            Ok(())
         },
     },
     Check {

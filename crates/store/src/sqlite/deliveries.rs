@@ -10,7 +10,8 @@ use usher_engine::ports::{
 use usher_engine::{StreamId, UnixMillis};
 
 use super::failure::{During as _, SqliteFailure};
-use super::{SqliteStore, codec, idempotency_records, read, retention};
+use super::{SqliteStore, idempotency_records, read, retention};
+use crate::codec;
 
 #[async_trait]
 impl DeliveryStore for SqliteStore {

@@ -5,6 +5,8 @@ use std::sync::Arc;
 use rusqlite::Error;
 use usher_engine::ports::StoreError;
 
+use crate::codec::Unreadable;
+
 /// Why SQLite could not do it: the source inside [`StoreError::Failed`].
 ///
 /// Names statements and columns, never values: rows hold secrets. It can be cloned since one failed `COMMIT` is the
@@ -59,6 +61,12 @@ impl SqliteFailure {
     /// Checks that a write changed exactly one row.
     pub(crate) fn unless_one(during: &'static str, changed: usize) -> Result<(), Self> {
         if changed == 1 { Ok(()) } else { Err(Self::RowCount { during, changed }) }
+    }
+}
+
+impl From<Unreadable> for SqliteFailure {
+    fn from(Unreadable(what): Unreadable) -> Self {
+        Self::Unreadable(what)
     }
 }
 

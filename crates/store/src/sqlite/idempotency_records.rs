@@ -6,7 +6,8 @@ use usher_engine::UnixMillis;
 use usher_engine::ports::{IdempotencyKey, IdempotencyRecord, IdempotencyStore, NewIdempotencyRecord, StoreError};
 
 use super::failure::{During as _, SqliteFailure};
-use super::{SqliteStore, codec, retention};
+use super::{SqliteStore, retention};
+use crate::codec;
 
 #[async_trait]
 impl IdempotencyStore for SqliteStore {

@@ -5,14 +5,12 @@
 //! | `file` | the lock and the permissions of the database file |
 //! | `open`, `open_error` | connections and their settings, and why a database is refused |
 //! | `schema` | migrations |
-//! | `job`, `writer`, `readers`, `panic_signal` | the threads, their jobs, and the signal that one has panicked |
+//! | `job`, `writer`, `readers` | the threads and their jobs |
 //! | `inspect` | looking at a database without changing it |
 //! | `apply_commit`, `read`, `deliveries`, `idempotency_records`, `openid_records`, `settings`, `tickets`, `retention`, `damage` | the statements |
-//! | `metrics`, `disk_space` | the writer's metrics, and whether there is enough disk space |
-//! | `codec` | values in columns |
+//! | `disk_space` | whether there is enough disk space |
 
 mod apply_commit;
-mod codec;
 mod damaged_rows;
 mod deliveries;
 mod disk_space;
@@ -21,11 +19,11 @@ mod file;
 mod idempotency_records;
 mod inspect;
 mod job;
-mod metrics;
 mod open;
 mod open_error;
 mod openid_records;
-mod panic_signal;
+#[cfg(test)]
+mod panics;
 mod read;
 mod readers;
 mod retention;
@@ -51,16 +49,16 @@ use usher_engine::ports::{
 use usher_engine::{StreamId, UnixMillis};
 use usher_protocol::PublicKey;
 
+use crate::metrics::{Metrics, StoreMetrics};
+use crate::panic_signal::PanicSignal;
+
 use self::file::DatabaseFile;
 use self::job::Message;
-use self::metrics::Metrics;
-use self::panic_signal::PanicSignal;
 use self::readers::{ReaderQueues, Readers};
 
 pub use self::damaged_rows::DamagedRow;
 pub use self::failure::SqliteFailure;
 pub use self::inspect::{DatabaseInspection, Integrity};
-pub use self::metrics::{HistogramValues, StoreMetrics};
 pub use self::open_error::OpenError;
 
 /// Longest queue that can be asked for.

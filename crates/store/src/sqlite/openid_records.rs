@@ -9,7 +9,8 @@ use usher_engine::ports::{
 };
 
 use super::failure::{During as _, SqliteFailure};
-use super::{SqliteStore, codec, retention};
+use super::{SqliteStore, retention};
+use crate::codec;
 
 #[async_trait]
 impl OpenIdStore for SqliteStore {

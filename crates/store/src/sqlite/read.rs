@@ -1,9 +1,7 @@
 //! The queries of the readers.
 
-use std::sync::Arc;
-
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
-use usher_engine::event::{Event, EventType};
+use usher_engine::event::Event;
 use usher_engine::ports::{
     CorrelationKey, OpenOperation, OperationKind, OutboxMessage, SignerSession, State, StoreError, StoredOperation,
 };
@@ -11,8 +9,8 @@ use usher_engine::{StreamId, UnixMillis};
 use usher_protocol::PublicKey;
 use usher_protocol::message::PaymentHash;
 
-use super::codec;
 use super::failure::{During as _, SqliteFailure};
+use crate::codec;
 
 /// See [`Store::operation`](usher_engine::ports::Store::operation).
 pub(crate) fn operation(connection: &Connection, id: StreamId) -> Result<Option<StoredOperation>, SqliteFailure> {
@@ -24,7 +22,7 @@ pub(crate) fn operation(connection: &Connection, id: StreamId) -> Result<Option<
         .during(DURING)?
         .query_row([id.as_bytes()], |row| {
             // A commit needs the keys: that they are damaged is to be known before it takes others along.
-            let keys = row.get::<_, Vec<u8>>(6).during(DURING).and_then(|keys| codec::read_correlations(&keys));
+            let keys = row.get::<_, Vec<u8>>(6).during(DURING).and_then(|keys| Ok(codec::read_correlations(&keys)?));
             Ok(keys.and_then(|_| stored(row, DURING)))
         })
         .optional()
@@ -83,7 +81,7 @@ pub(crate) fn subscriptions(
 /// The operation in a row that begins with its kind, state, revision, next index, end and whether it is done.
 pub(crate) fn stored(row: &Row<'_>, during: &'static str) -> Result<StoredOperation, SqliteFailure> {
     let stored = StoredOperation {
-        kind: kind_of(row.get(0).during(during)?)?,
+        kind: codec::kind(row.get(0).during(during)?)?,
         state: State(row.get(1).during(during)?),
         revision: row.get(2).during(during)?,
         next_index: row.get(3).during(during)?,
@@ -132,17 +130,8 @@ pub(crate) fn first_index(connection: &Connection, stream: StreamId) -> Result<O
 /// The event in a row that begins with its index, type, time and data.
 pub(crate) fn event(row: &Row<'_>, during: &'static str) -> Result<Event, SqliteFailure> {
     let event_type = row.get_ref(1).during(during)?.as_str().map_err(|_| SqliteFailure::Unreadable("an event type"))?;
-    let data: Arc<str> = row.get(3).during(during)?;
-    // It is copied into responses and webhooks without being parsed again.
-    if !data.starts_with('{') || !codec::is_json(&data) {
-        return Err(SqliteFailure::Unreadable("an event's data"));
-    }
-    Ok(Event {
-        index: row.get(0).during(during)?,
-        event_type: EventType::from_wire(event_type).ok_or(SqliteFailure::Unreadable("an event type"))?,
-        timestamp: row.get(2).map(|at| UnixMillis(at).secs()).during(during)?,
-        data,
-    })
+    let (index, at, data) = (row.get(0).during(during)?, row.get(2).during(during)?, row.get(3).during(during)?);
+    Ok(codec::event(index, event_type, UnixMillis(at), data)?)
 }
 
 /// See [`Store::outbox`](usher_engine::ports::Store::outbox).
@@ -240,7 +229,7 @@ pub(crate) fn user_relays(connection: &Connection, main_key: &PublicKey) -> Resu
         .query_row([main_key.as_bytes()], |row| row.get::<_, String>(0))
         .optional()
         .during(DURING)?;
-    stored.map_or_else(|| Ok(Vec::new()), |json| relays(&json))
+    Ok(stored.map_or_else(|| Ok(Vec::new()), |json| codec::relays(&json))?)
 }
 
 /// See [`Store::user_signer`](usher_engine::ports::Store::user_signer).
@@ -256,15 +245,6 @@ pub(crate) fn user_signer(
         .optional()
         .during(DURING)?;
     Ok(stored.flatten().map(SignerSession))
-}
-
-/// The addresses in a column.
-pub(crate) fn relays(json: &str) -> Result<Vec<String>, SqliteFailure> {
-    serde_json::from_str(json).map_err(|_| SqliteFailure::Unreadable("a user's relays"))
-}
-
-fn kind_of(code: u8) -> Result<OperationKind, SqliteFailure> {
-    OperationKind::from_code(code).ok_or(SqliteFailure::Unreadable("an operation's kind"))
 }
 
 #[cfg(test)]

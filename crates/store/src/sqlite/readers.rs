@@ -11,7 +11,7 @@ use rusqlite::Connection;
 use tokio::sync::mpsc;
 
 use super::job::Message;
-use super::panic_signal::PanicSignal;
+use crate::panic_signal::PanicSignal;
 
 /// Most queries that share one snapshot. Longer would keep the log from being checkpointed.
 const MAX_BATCH: usize = 64;

@@ -5,7 +5,8 @@ use usher_engine::ports::OperationKind;
 use usher_engine::{StreamId, UnixMillis};
 
 use super::failure::{During as _, SqliteFailure};
-use super::{codec, read};
+use super::read;
+use crate::codec;
 
 /// What [`remove_finished`] removes. A row with an impossible time is damaged, and stays.
 const FINISHED: &str = "SELECT id FROM operations INDEXED BY operations_finished

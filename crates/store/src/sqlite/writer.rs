@@ -10,7 +10,7 @@ use tokio::sync::mpsc;
 
 use super::failure::{During as _, SqliteFailure};
 use super::job::{Job, Message};
-use super::metrics::Metrics;
+use crate::metrics::Metrics;
 
 /// Writes until it is closed (or every sender is gone) and the queue is empty.
 pub(crate) fn run(connection: &Connection, queue: &mut mpsc::Receiver<Message>, max_batch: usize, metrics: &Metrics) {

@@ -1,23 +1,35 @@
 //! `usher serve`
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
-use usher_api::DocsAccess;
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+use usher_api::{DocsAccess, Limits, StandbyParts};
+use usher_engine::ports::OsRandomness;
+use usher_store::PostgresStore;
 
 use super::environment::{load_in_time, source};
 use super::reload::Reloader;
 use crate::config::setting::LogFilter;
 use crate::config::{Config, Source, report};
-use crate::failure::Failure;
+use crate::database::{SharedDatabase, open_sqlite, refusal};
+use crate::failure::{Failure, chain};
+use crate::instance::{ActiveLease, BecameActive, Forwarding, LeaseGate, stand_by};
 use crate::logging::{self, Output};
-use crate::service::{Service, listen, make_data_dir, open_store};
+use crate::service::{Listeners, Service, identity, make_data_dir};
+use crate::service_options::{forwarding_key, serve_options, tokens};
 use crate::signals::{Hangups, Signals};
 use crate::{notify, process, version};
 
 /// How long a stop may take in all. Container runtimes kill after ten seconds by default; what was acknowledged is on
 /// disk whether or not we get to the end of it.
 const STOP_WITHIN: Duration = Duration::from_secs(9);
+
+/// How long a standby may take to stop.
+const STANDBY_STOPS_WITHIN: Duration = Duration::from_secs(3);
 
 /// Runs the service until a signal.
 ///
@@ -53,18 +65,19 @@ async fn serve(config: &Config, source: &Source, mut reloader: Reloader) -> Resu
     let mut signals = Signals::listen()?;
     // Before the start, which takes a while: one that comes meanwhile is served after it.
     let mut hangups = Hangups::listen()?;
-    let starting = async {
-        let listener = listen(config).await?;
-        let store = open_store(config, &source.data_dir)?;
-        Service::start(config, &source.data_dir, DocsAccess::WithToken, store, listener).await
-    };
-    let service = tokio::select! {
-        started = starting => started.map_err(with_doctor)?,
+    let stop_waiting = CancellationToken::new();
+    let mut starting = std::pin::pin!(start(config, source, &stop_waiting));
+    let started = tokio::select! {
+        started = &mut starting => started.map_err(with_doctor)?,
         signal = signals.next() => {
             tracing::info!(signal, "asked to stop while starting");
+            // A standby finishes what it forwards; all else is dropped.
+            stop_waiting.cancel();
+            let _ = tokio::time::timeout(STANDBY_STOPS_WITHIN, starting).await;
             return Ok(());
         }
     };
+    let Some(Started { service, lease }) = started else { return Ok(()) };
     tracing::info!(
         version = version::VERSION,
         commit = version::COMMIT,
@@ -82,13 +95,72 @@ async fn serve(config: &Config, source: &Source, mut reloader: Reloader) -> Resu
                 notify::stopping();
                 // Whatever comes of it: the next start goes on where this one ends.
                 let _ = stop(service, &mut signals).await;
+                hand_over(lease).await;
                 return Err(Failure::said("a part of the service failed; see the log and restart".to_owned()));
             }
         }
     };
     tracing::info!(signal, "stopping");
     notify::stopping();
-    stop(service, &mut signals).await
+    let stopped = stop(service, &mut signals).await;
+    hand_over(lease).await;
+    stopped
+}
+
+/// The service, and the lease under which it runs if it shares its database.
+struct Started {
+    service: Service,
+    lease: Option<ActiveLease>,
+}
+
+/// Starts the service; with a shared database only when this instance is the active one. `None` when it was asked to stop
+/// before.
+async fn start(config: &Config, source: &Source, stop_waiting: &CancellationToken) -> Result<Option<Started>, Failure> {
+    let listeners = Listeners::bind(config).await?;
+    let (data_dir, docs) = (&source.data_dir, DocsAccess::WithToken);
+    let Some(database) = SharedDatabase::configured(config, listeners.api.local_addr()?)? else {
+        let store = open_sqlite(config, data_dir)?;
+        let service = Service::start(config, data_dir, docs, store, listeners, LeaseGate::default()).await?;
+        return Ok(Some(Started { service, lease: None }));
+    };
+    let identity = identity(config)?;
+    let port_of_pages = listeners.pages.as_ref().map(TcpListener::local_addr).transpose()?;
+    let forwarding = Forwarding {
+        listener: &listeners.api,
+        pages: listeners.pages.as_ref().zip(port_of_pages.map(|address| address.port())),
+        parts: StandbyParts {
+            tokens: tokens(config),
+            key: forwarding_key(&identity),
+            body_bytes: Limits::default().body_bytes,
+            active: watch::channel(None).1,
+            randomness: Arc::new(OsRandomness),
+        },
+        options: serve_options(config, &identity),
+    };
+    // A standby is what this process can be: a supervisor need not wait for more.
+    notify::ready();
+    let lease = match stand_by(&database, forwarding, stop_waiting).await? {
+        BecameActive::Active(lease) => lease,
+        BecameActive::Stopped => return Ok(None),
+    };
+    let started = async {
+        let store = PostgresStore::open(&database.options, lease.epoch()).await;
+        let store = store.map_err(|error| refusal(&error).unwrap_or_else(|| Failure::said(chain(&error))))?;
+        Service::start(config, data_dir, docs, Arc::new(store), listeners, lease.gate()).await
+    };
+    match started.await {
+        Ok(service) => Ok(Some(Started { service, lease: Some(lease) })),
+        Err(failure) => {
+            lease.hand_over().await;
+            Err(failure)
+        }
+    }
+}
+
+async fn hand_over(lease: Option<ActiveLease>) {
+    if let Some(lease) = lease {
+        lease.hand_over().await;
+    }
 }
 
 /// Stops a service within a bound; a second signal cuts it short.

@@ -5,15 +5,15 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use usher_engine::ports::{MintAuthToken, SystemClock, TicketBalance, TicketStore as _};
+use usher_engine::ports::{MintAuthToken, SystemClock, TicketBalance};
 use usher_protocol::mint_url;
-use usher_store::{OpenError, SqliteOptions, SqliteStore};
 use usher_tickets::{RestoredTickets, SecretsOf, SetAsideCheck};
 
 use super::environment::{load_in_time, source};
 use crate::cli::TicketsCommand;
 use crate::config::setting::LogFormat;
 use crate::config::{Config, Source, report};
+use crate::database::CommandDatabase;
 use crate::failure::Failure;
 use crate::logging::{self, Output};
 use crate::output::{tell, write};
@@ -52,9 +52,9 @@ pub fn run(command: &TicketsCommand, data_dir: Option<PathBuf>) -> Result<(), Fa
 }
 
 async fn balances(config: &Config, source: &Source) -> Result<String, Failure> {
-    let store = open_existing(config, source)?;
-    let balances = store.ticket_balances().await;
-    store.close().await;
+    let database = open_existing(config, source).await?;
+    let balances = database.store.ticket_balances().await;
+    database.close().await;
     let balances = balances?;
     if balances.is_empty() {
         tell("usher: the ticket wallet is empty");
@@ -69,11 +69,12 @@ async fn balances(config: &Config, source: &Source) -> Result<String, Failure> {
 }
 
 async fn check(config: &Config, source: &Source) -> Result<String, Failure> {
-    let store = open_existing(config, source)?;
-    let wallet = ticket_wallet::open(config, &identity(config)?.keys, Arc::clone(&store), Arc::new(SystemClock))?;
+    let database = open_existing(config, source).await?;
+    let wallet =
+        ticket_wallet::open(config, &identity(config)?.keys, Arc::clone(&database.store), Arc::new(SystemClock))?;
     let checked = wallet.check_set_aside().await;
     wallet.close().await;
-    store.close().await;
+    database.close().await;
     let SetAsideCheck { returned, set_aside, not_asked } = checked?;
     for TicketBalance { mint_url, unit, amount, .. } in &returned {
         tell(&format!("usher: {amount} {unit} {mint_url} are unspent: they are back in the balance"));
@@ -103,11 +104,12 @@ async fn restore(
     let mint = address(mint)?;
     let auth = token_file.map(mint_token).transpose()?;
     make_data_dir(&source.data_dir)?;
-    let store = open_store(config, source)?;
-    let wallet = ticket_wallet::open(config, &identity(config)?.keys, Arc::clone(&store), Arc::new(SystemClock))?;
+    let database = open(config, source).await?;
+    let wallet =
+        ticket_wallet::open(config, &identity(config)?.keys, Arc::clone(&database.store), Arc::new(SystemClock))?;
     let restored = wallet.restore(&mint, secrets, auth.as_ref()).await;
     wallet.close().await;
-    store.close().await;
+    database.close().await;
     let restored = restored?;
     let mut balances = Vec::new();
     for RestoredTickets { unit, amount, pending, .. } in restored {
@@ -144,24 +146,22 @@ fn mint_token(path: &Path) -> Result<MintAuthToken, Failure> {
 }
 
 /// The database, for this process alone.
-fn open_store(config: &Config, source: &Source) -> Result<Arc<SqliteStore>, Failure> {
-    let path = source.data_dir.join(config.database.path.as_str());
-    match SqliteStore::open(&path, SqliteOptions::default()) {
-        Ok(store) => Ok(Arc::new(store)),
-        Err(error @ OpenError::InUse { .. }) => Err(Failure::said(format!(
+async fn open(config: &Config, source: &Source) -> Result<CommandDatabase, Failure> {
+    CommandDatabase::open(config, &source.data_dir).await.map_err(|failure| match failure {
+        Failure::Other(error) => Failure::said(format!(
             "{error}; stop the service first (while it runs, GET /cashu/balances shows the balances)"
-        ))),
-        Err(error) => Err(error.into()),
-    }
+        )),
+        failure => failure,
+    })
 }
 
 /// The database, if there is one.
-fn open_existing(config: &Config, source: &Source) -> Result<Arc<SqliteStore>, Failure> {
+async fn open_existing(config: &Config, source: &Source) -> Result<CommandDatabase, Failure> {
     let path = source.data_dir.join(config.database.path.as_str());
-    if !path.exists() {
+    if config.database.url.is_none() && !path.exists() {
         return Err(Failure::said(format!("there is no database at {}", path.display())));
     }
-    open_store(config, source)
+    open(config, source).await
 }
 
 /// Amount, unit and mint, of those that have an amount.

@@ -15,7 +15,8 @@ use super::keys::{self, Config};
 use super::layer::Layer;
 use super::reader::Reader;
 use super::setting::{
-    ApiToken, DatabaseUrl, LnBackend, Nip05, NwcUrl, PrivateKey, ProfileName, Text, VerificationProvider, WebUrl, Whole,
+    ApiToken, DatabaseUrl, HostPort, LnBackend, Nip05, NwcUrl, PrivateKey, ProfileName, Text, VerificationProvider,
+    WebUrl, Whole,
 };
 
 /// Seconds in a day.
@@ -32,7 +33,19 @@ pub fn together(reader: &Reader<'_>, now: UnixMillis, errors: &mut Vec<ConfigErr
         errors.push(ConfigError { origin, what: format!("{name} {what}") });
     };
     if reader.peek::<Option<DatabaseUrl>>("database.url").flatten().is_some() {
-        note("database.url", "is set, but this version supports SQLite only; use database.path".to_owned());
+        if reader.peek("wallet.ln_backend") == Some(LnBackend::Embedded) {
+            let what = "cannot be embedded together with database.url: an old copy of a channel's state loses money, and the \
+                        node's library cannot yet write under the lease of the active instance; use nwc";
+            note("wallet.ln_backend", what.to_owned());
+        }
+        let address = reader.peek::<IpAddr>("info.listen_address");
+        let is_unset =
+            reader.peek::<Option<HostPort>>("database.instance_address").is_some_and(|given| given.is_none());
+        if is_unset && address.is_some_and(|address| address.is_unspecified()) {
+            let what = "is required together with database.url while info.listen_address is every address of the machine: \
+                        other instances must know where to reach this one";
+            note("database.instance_address", what.to_owned());
+        }
     }
     let tokens = [
         ("auth.auth_token", reader.peek::<ApiToken>("auth.auth_token")),

@@ -4,9 +4,9 @@ use std::net::IpAddr;
 
 use super::key::Key;
 use super::setting::{
-    ApiToken, DatabaseUrl, EmailDomain, HostName, Hours, LnBackend, LogFilter, LogFormat, Mnemonic, Nip05, NodeAddress,
-    NwcUrl, OpenIdClients, Port, PrivateKey, ProfileName, ProxyNetworks, Relays, ReturnUrls, Scheme, Secret, Text,
-    Unit, VerificationProvider, WebUrl, WebhookSecret, WebhookUrl, Whole,
+    ApiToken, DatabaseUrl, EmailDomain, HostName, HostPort, Hours, LnBackend, LogFilter, LogFormat, Mnemonic, Nip05,
+    NodeAddress, NwcUrl, OpenIdClients, Port, PrivateKey, ProfileName, ProxyNetworks, Relays, ReturnUrls, Scheme,
+    Secret, Text, Unit, VerificationProvider, WebUrl, WebhookSecret, WebhookUrl, Whole,
 };
 use super::table::configuration;
 use usher_protocol::bolt11::Network;
@@ -55,8 +55,19 @@ configuration! {
     ["database"] database: Database {
         /// The SQLite file. A relative path starts at the data directory.
         path: Text = "\"usher.db\"";
-        /// URL of a PostgreSQL database. This version supports SQLite only and refuses to start with it.
+        /// A PostgreSQL database (14 or newer) in place of the SQLite file: `postgres://user:password@host/name`. Several
+        /// instances with the same database are one service: one is active, the others forward to it and take over when it
+        /// fails. The connection is encrypted and the server's certificate verified, unless the URL ends with
+        /// `?sslmode=disable`. Not together with `wallet.ln_backend = "embedded"`.
         url: Option<DatabaseUrl>;
+        /// A PEM file with certificates that the connection to PostgreSQL trusts beside the public authorities'.
+        trusted_certificates: Option<Text>;
+        /// `host:port` at which the other instances reach this one, over a private network: their requests are not encrypted.
+        /// By default `info.listen_address` and the port.
+        instance_address: Option<HostPort>;
+        /// How long after its last contact with PostgreSQL an instance stays the active one, and how long the others wait at
+        /// most to take over from one that has failed.
+        lease_seconds: Whole<2, 60> = "5";
     }
 
     /// The Lightning backend, which creates and pays invoices.

@@ -35,6 +35,7 @@ impl IntoResponse for NotReady {
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Ready, example = json!({
     "ready": true,
+    "instance": "active",
     "relays": { "ready": true, "connected": 2, "total": 3 },
     "store": { "ready": true, "damaged_rows": 0, "damaged": [] },
     "wallet": { "ready": true, "backend": "none", "warnings": [] },
@@ -46,6 +47,8 @@ impl IntoResponse for NotReady {
 pub(crate) struct Ready {
     /// Whether the service can work.
     ready: bool,
+    /// `active`, or `standby` when another instance is active and has answered: see "Two instances" in docs/operations.md.
+    instance: &'static str,
     /// The operator's relays: one connected relay is enough.
     relays: Relays,
     /// The database: it was read and written for this response.
@@ -149,6 +152,7 @@ impl From<Readiness> for Ready {
         let connected = relays.connected > 0;
         Self {
             ready: connected && store,
+            instance: "active",
             relays: Relays { ready: connected, connected: relays.connected, total: relays.total },
             store: Store { ready: store, damaged_rows, damaged },
             wallet: Wallet { ready: wallet.connected, backend: wallet.backend, warnings: wallet.warnings },
@@ -169,6 +173,7 @@ impl From<Readiness> for Ready {
         (status = 200, description = "The service is ready.", body = Ready),
         (status = 503, description = "`storage_unavailable`: The database does not read or write.\n\n\
             `no_relay_connected`: No relay is connected, so no wallet can be reached.\n\n\
+            `no_active_instance`: This instance is a standby, and none is active.\n\n\
             The body also has the members of the 200 response."),
     ),
 )]

@@ -27,6 +27,7 @@ use crate::ApiState;
 use crate::auth::AuthPolicy;
 use crate::endpoint_group::EndpointGroup;
 
+pub(crate) use check_health::check_health;
 pub(crate) use get_openapi_document::OpenApiSource;
 
 /// The service's own name alone, for the listener of the pages.

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use serde_json::Value;
+use usher_engine::request_body::MillisatsWord;
 use usher_engine::testing::{in_time, invoice};
 use usher_engine::{PayInvoiceRequest, RecurringPaymentRequest, SinglePaymentRequest, StreamId};
 use usher_protocol::calendar::Calendar;

@@ -7,9 +7,9 @@ use usher_engine::ports::{
     CounterAdvance, ProofId, StoredProof, TicketCommit, TicketCommitted, TicketConflict, TicketJobId,
 };
 
-use super::super::codec;
 use super::super::failure::{During as _, SqliteFailure};
 use super::read;
+use crate::codec;
 
 /// Applies the step, or says what it conflicts with and changes nothing.
 pub(super) fn apply(connection: &Connection, commit: &TicketCommit) -> Result<TicketCommitted, SqliteFailure> {

@@ -4,8 +4,8 @@ use rusqlite::{Connection, OptionalExtension as _, Row, Rows, params};
 use usher_engine::UnixMillis;
 use usher_engine::ports::{ProofId, State, StoredProof, StoredTicketJob, TicketBalance, TicketJobId};
 
-use super::super::codec;
 use super::super::failure::{During as _, SqliteFailure};
+use crate::codec;
 
 /// What a row holds of a job: `revision`, `state` and `finished_at`, in this order from the first column on.
 pub(crate) fn stored_job(
@@ -198,7 +198,7 @@ pub(in crate::sqlite) fn balances(connection: &Connection) -> Result<Vec<TicketB
 fn balance(row: &Row<'_>, during: &'static str) -> Result<TicketBalance, SqliteFailure> {
     let sum = |high, low| {
         let (high, low): (u64, u64) = (row.get(high).during(during)?, row.get(low).during(during)?);
-        Ok(u64::try_from((u128::from(high) << 32) + u128::from(low)).unwrap_or(u64::MAX))
+        Ok::<_, SqliteFailure>(u64::try_from((u128::from(high) << 32) + u128::from(low)).unwrap_or(u64::MAX))
     };
     Ok(TicketBalance {
         mint_url: row.get(0).during(during)?,

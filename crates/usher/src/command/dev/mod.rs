@@ -40,11 +40,13 @@ use crate::cli::DevCommand;
 use crate::command::serve::stop;
 use crate::config::setting::LogFilter;
 use crate::config::{Config, Loaded, Source, load, report};
+use crate::database::open_sqlite;
 use crate::failure::Failure;
+use crate::instance::LeaseGate;
 use crate::logging::{self, Output};
 use crate::output::{tell, write};
 use crate::process;
-use crate::service::{Service, open_store};
+use crate::service::{Listeners, Service};
 use crate::signals::Signals;
 
 /// What is logged when `RUST_LOG` asks for nothing. The embedded relay calls it an error when a wallet hangs up.
@@ -92,7 +94,7 @@ async fn develop(command: &DevCommand, folder: &Folder) -> Result<(), Failure> {
         Some(config) => config,
         None => return Err(Failure::Configuration(report::problems(&given))),
     };
-    let store = open_store(own, folder.path())?;
+    let store = open_sqlite(own, folder.path())?;
     let port = command.port.or_else(|| given.is_set("info.listen_port").then(|| own.info.port()));
     tell_ignored(&given);
     let network = if command.embedded { Some(DevNetwork::start().await?) } else { None };
@@ -140,7 +142,8 @@ async fn develop(command: &DevCommand, folder: &Folder) -> Result<(), Failure> {
     process::log_panics();
 
     let (docs, listener) = (DocsAccess::WithTokenOrLocal, listen(port).await?);
-    let service = Service::start(config, folder.path(), docs, store, listener).await?;
+    let listeners = Listeners::beside(listener, config).await?;
+    let service = Service::start(config, folder.path(), docs, store, listeners, LeaseGate::default()).await?;
     let request =
         KeyHandshakeRequest { static_token: Some(STATIC_TOKEN.to_owned()), no_request: None, return_url: None };
     let handshake = service.engine().handshakes().start(request, None).await?;

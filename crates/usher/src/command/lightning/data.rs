@@ -15,7 +15,7 @@ pub(super) enum Decision {
 #[cfg(feature = "embedded-lightning")]
 pub(super) async fn run(decision: Decision, config: &Config, source: &Source, yes: bool) -> Result<(), Failure> {
     let folder = source.data_dir.join("lightning");
-    let store = crate::service::open_store(config, &source.data_dir)?;
+    let store: std::sync::Arc<dyn usher_store::Database> = crate::database::open_sqlite(config, &source.data_dir)?;
     let outcome = match decision {
         Decision::Abandon => abandon(&*store, &folder, yes).await,
         Decision::Adopt => match crate::lightning_backend::embedded_options(config, folder, &store) {

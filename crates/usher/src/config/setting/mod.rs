@@ -18,7 +18,7 @@ pub use basic::{EmailDomain, Nip05, ProfileName, Text, Unit, Whole};
 pub use choice::{LnBackend, LogFormat, VerificationProvider};
 pub use hours::Hours;
 pub use log_filter::{FilterError, LogFilter, parse_filter};
-pub use node_address::{HostName, NodeAddress, Port};
+pub use node_address::{HostName, HostPort, NodeAddress, Port};
 pub use nostr::{PrivateKey, Relays, Scheme};
 pub use nwc::NwcUrl;
 pub use openid_clients::OpenIdClients;

@@ -105,6 +105,39 @@ fn is_node_address(text: &str) -> bool {
     id.len() == 66 && id.parse::<PublicKey>().is_ok() && host_fits && port.parse::<u16>().is_ok_and(|port| port != 0)
 }
 
+/// A host and a port.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HostPort(String);
+
+impl HostPort {
+    /// As `host:port`; an IPv6 address is in brackets.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl Setting for HostPort {
+    fn shape() -> String {
+        "a host name or IP address and a port, such as 10.0.0.5:3000".to_owned()
+    }
+    const EXAMPLE: &'static str = "\"10.0.0.5:3000\"";
+
+    fn read(given: &Given) -> Result<Self, String> {
+        let text = text::<Self>(given)?;
+        let (host, port) = text.rsplit_once(':').ok_or_else(unfit::<Self>)?;
+        let is_host = match host.strip_prefix('[').and_then(|host| host.strip_suffix(']')) {
+            Some(address) => address.parse::<Ipv6Addr>().is_ok(),
+            None => !host.contains(':') && is_host(host),
+        };
+        let is_port = port.parse::<u16>().is_ok_and(|number| number != 0 && number.to_string() == port);
+        if is_host && is_port { Ok(Self(text.to_owned())) } else { Err(unfit::<Self>()) }
+    }
+
+    fn show(&self) -> String {
+        quoted(&self.0)
+    }
+}
+
 fn is_host(text: &str) -> bool {
     let labels_fit = || text.split('.').all(|label| !label.is_empty() && label.bytes().all(is_host_byte));
     text.parse::<IpAddr>().is_ok() || (text.len() <= MAX_HOST && labels_fit())

@@ -30,6 +30,7 @@ final class Failures {
             "overloaded",
             "storage_unavailable",
             "no_relay_connected",
+            "no_active_instance",
             "deadline_exceeded",
             "mint_timeout");
 

@@ -252,6 +252,7 @@ public final class Decoders {
     public static Ready ready(JsonObject json) {
         return new Ready(
                 json.flag("ready"),
+                json.string("instance"),
                 json.object("relays", Decoders::readyRelays),
                 json.object("store", Decoders::readyStore),
                 json.object("wallet", Decoders::readyWallet),

@@ -1,14 +1,23 @@
-//! How values are written into columns and read back.
+//! How values are written into columns and read back, whichever engine keeps them.
+
+use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::value::RawValue;
-use usher_engine::ports::CorrelationKey;
+use usher_engine::event::{Event, EventType};
+use usher_engine::ports::{CorrelationKey, OperationKind};
 use usher_engine::{StreamId, UnixMillis};
 use usher_protocol::PublicKey;
 
-use super::failure::SqliteFailure;
+/// Stored data that cannot be interpreted: what it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Unreadable(pub(crate) &'static str);
 
 /// The latest plausible time, in Unix milliseconds: the end of the year 9999. A later one is damage.
 pub(crate) const LATEST_TIME: u64 = 253_402_300_799_999;
+
+/// Relays that are in use are noted to be so once a day: a row is written then, and no more often.
+pub(crate) const RELAYS_NOTED_EVERY: Duration = Duration::from_secs(24 * 3600);
 
 /// The largest revision, or number of events, that is believed.
 const LARGEST_NUMBER: u64 = 1 << 48;
@@ -16,7 +25,7 @@ const LARGEST_NUMBER: u64 = 1 << 48;
 /// Most events of one commit: a worker hands at most 256 inputs to one step, of few events each.
 const EVENTS_PER_COMMIT: u64 = 1024;
 
-/// A number for a column. SQLite's integers end at 2^63-1: a larger time (292 million years) becomes that, and no
+/// A number for a column. Integers of databases end at 2^63-1: a larger time (292 million years) becomes that, and no
 /// revision, index or row count ever gets there.
 pub(crate) fn integer(value: u64) -> i64 {
     i64::try_from(value).unwrap_or(i64::MAX)
@@ -33,12 +42,8 @@ pub(crate) fn amount(value: u64) -> Option<i64> {
 }
 
 /// Checks the revision of a job of the ticket wallet.
-pub(crate) fn check_revision(revision: u64) -> Result<(), SqliteFailure> {
-    if is_plausible_revision(revision) {
-        Ok(())
-    } else {
-        Err(SqliteFailure::Unreadable("the revision of a job of the ticket wallet"))
-    }
+pub(crate) fn check_revision(revision: u64) -> Result<(), Unreadable> {
+    if is_plausible_revision(revision) { Ok(()) } else { Err(Unreadable("the revision of a job of the ticket wallet")) }
 }
 
 fn is_plausible_revision(revision: u64) -> bool {
@@ -46,11 +51,11 @@ fn is_plausible_revision(revision: u64) -> bool {
 }
 
 /// Checks that an operation of this revision can have this many events.
-pub(crate) fn check_numbers(revision: u64, next_index: u64) -> Result<(), SqliteFailure> {
+pub(crate) fn check_numbers(revision: u64, next_index: u64) -> Result<(), Unreadable> {
     if is_plausible_revision(revision) && next_index <= revision.saturating_mul(EVENTS_PER_COMMIT) {
         Ok(())
     } else {
-        Err(SqliteFailure::Unreadable("an operation's revision and number of events"))
+        Err(Unreadable("an operation's revision and number of events"))
     }
 }
 
@@ -81,10 +86,10 @@ pub(crate) fn write_public_keys(keys: &[PublicKey]) -> Vec<u8> {
 }
 
 /// What [`write_public_keys`] wrote.
-pub(crate) fn read_public_keys(bytes: &[u8]) -> Result<Vec<PublicKey>, SqliteFailure> {
+pub(crate) fn read_public_keys(bytes: &[u8]) -> Result<Vec<PublicKey>, Unreadable> {
     let (keys, rest) = bytes.as_chunks::<32>();
     if !rest.is_empty() {
-        return Err(SqliteFailure::Unreadable("public keys of an outgoing message"));
+        return Err(Unreadable("public keys of an outgoing message"));
     }
     Ok(keys.iter().map(|key| PublicKey::from_byte_array(*key)).collect())
 }
@@ -95,10 +100,35 @@ pub(crate) fn write_correlations(keys: &[CorrelationKey]) -> Vec<u8> {
 }
 
 /// What [`write_correlations`] wrote.
-pub(crate) fn read_correlations(bytes: &[u8]) -> Result<Vec<CorrelationKey>, SqliteFailure> {
+pub(crate) fn read_correlations(bytes: &[u8]) -> Result<Vec<CorrelationKey>, Unreadable> {
     let (keys, rest) = bytes.as_chunks::<16>();
     if !rest.is_empty() {
-        return Err(SqliteFailure::Unreadable("correlation keys of an operation"));
+        return Err(Unreadable("correlation keys of an operation"));
     }
     Ok(keys.iter().map(|key| CorrelationKey::from_bytes(*key)).collect())
+}
+
+/// An event as it is stored.
+pub(crate) fn event(index: u64, event_type: &str, at: UnixMillis, data: Arc<str>) -> Result<Event, Unreadable> {
+    // It is copied into responses and webhooks without being parsed again.
+    if !data.starts_with('{') || !is_json(&data) {
+        return Err(Unreadable("an event's data"));
+    }
+    let event_type = EventType::from_wire(event_type).ok_or(Unreadable("an event type"))?;
+    Ok(Event { index, event_type, timestamp: at.secs(), data })
+}
+
+/// The kind of an operation.
+pub(crate) fn kind(code: u8) -> Result<OperationKind, Unreadable> {
+    OperationKind::from_code(code).ok_or(Unreadable("an operation's kind"))
+}
+
+/// The addresses in a column.
+pub(crate) fn relays(json: &str) -> Result<Vec<String>, Unreadable> {
+    serde_json::from_str(json).map_err(|_| Unreadable("a user's relays"))
+}
+
+/// Addresses for a column.
+pub(crate) fn write_relays(relays: &[String]) -> String {
+    serde_json::Value::from(relays).to_string()
 }

@@ -1,0 +1,93 @@
+//! Requests that another instance of this service forwards: from which client they come.
+
+use std::net::IpAddr;
+
+use axum::extract::Request;
+use hmac::digest::KeyInit;
+use hmac::{Hmac, Mac as _};
+use http::{HeaderName, HeaderValue};
+use sha2::Sha256;
+
+use crate::peer::Peer;
+
+/// The header of a forwarded request: the client's address, a space, and a MAC in hex that proves that an instance of this
+/// service wrote it. It is taken out of what clients send.
+pub(crate) const USHER_FORWARDED: HeaderName = HeaderName::from_static("usher-forwarded");
+
+/// A secret that all instances of one service share, and nobody else has.
+#[derive(Clone)]
+pub struct ForwardingKey(Hmac<Sha256>);
+
+impl ForwardingKey {
+    /// This secret.
+    pub fn new(secret: [u8; 32]) -> Self {
+        // Filled with zeros to a block, as HMAC does.
+        let mut block = [0; 64];
+        block[..32].copy_from_slice(&secret);
+        Self(KeyInit::new(block.as_slice().into()))
+    }
+
+    /// The value of [`USHER_FORWARDED`] for a request of this client; `None` never happens, for it is visible ASCII.
+    pub(crate) fn header_value(&self, client: IpAddr, request: &Request) -> Option<HeaderValue> {
+        let client = client.to_string();
+        let mac = hex::encode(self.mac(&client, request).finalize().into_bytes());
+        HeaderValue::from_str(&format!("{client} {mac}")).ok()
+    }
+
+    /// The client of a request that another instance has forwarded; `None` when none has.
+    pub(crate) fn client(&self, request: &Request) -> Option<Peer> {
+        let (client, mac) = request.headers().get(USHER_FORWARDED)?.to_str().ok()?.split_once(' ')?;
+        self.mac(client, request).verify_slice(&hex::decode(mac).ok()?).ok()?;
+        client.parse().ok().map(Peer)
+    }
+
+    /// Over the address, the method and the target, so that it is good for no other request.
+    fn mac(&self, client: &str, request: &Request) -> Hmac<Sha256> {
+        let mut mac = self.0.clone();
+        let target = request.uri().path_and_query().map_or("/", |target| target.as_str());
+        for part in [client, "\n", request.method().as_str(), "\n", target] {
+            mac.update(part.as_bytes());
+        }
+        mac
+    }
+}
+
+impl std::fmt::Debug for ForwardingKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("ForwardingKey(…)")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::body::Body;
+
+    use super::*;
+
+    fn forwarded(key: &ForwardingKey, client: &str, method: &str, target: &str) -> Request {
+        let mut request = Request::builder().method(method).uri(target).body(Body::empty()).unwrap();
+        let value = key.header_value(client.parse().unwrap(), &request).unwrap();
+        request.headers_mut().insert(USHER_FORWARDED, value);
+        request
+    }
+
+    #[test]
+    fn client_is_believed_only_with_the_key_and_for_this_request() {
+        let (key, other) = (ForwardingKey::new([7; 32]), ForwardingKey::new([8; 32]));
+        for client in ["198.51.100.7", "2001:db8::7"] {
+            let request = forwarded(&key, client, "GET", "/pages/x?y=1");
+            assert_eq!(key.client(&request).map(|Peer(address)| address.to_string()).as_deref(), Some(client));
+            assert!(other.client(&request).is_none());
+            for (method, target) in [("POST", "/pages/x?y=1"), ("GET", "/pages/x"), ("GET", "/pages/x?y=2")] {
+                let mut replayed = forwarded(&key, client, method, target);
+                replayed.headers_mut().insert(USHER_FORWARDED, request.headers()[USHER_FORWARDED].clone());
+                assert!(key.client(&replayed).is_none(), "{method} {target}");
+            }
+        }
+        for value in ["", " ", "198.51.100.7", "198.51.100.7 ", "198.51.100.7 00", "198.51.100.7 zz"] {
+            let mut request = forwarded(&key, "198.51.100.7", "GET", "/");
+            request.headers_mut().insert(USHER_FORWARDED, HeaderValue::from_static(value));
+            assert!(key.client(&request).is_none(), "{value:?}");
+        }
+    }
+}

@@ -1,0 +1,261 @@
+//! Forwards a request to the active instance, and its response back.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::response::{IntoResponse as _, Response};
+use futures_util::{StreamExt as _, stream};
+use http::header::{CONNECTION, EXPECT, TE, TRAILER, TRANSFER_ENCODING, UPGRADE, VIA};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, Version};
+use http_body::Body as _;
+use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use super::StandbyParts;
+use crate::body::BodyError;
+use crate::connection_lease::ConnectionLease;
+use crate::forwarded_request::{ForwardingKey, USHER_FORWARDED};
+use crate::header_list;
+use crate::peer::Peer;
+use crate::problem::{ErrorCode, Problem};
+
+/// How long the active instance may take to accept a connection: it is in the same network.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// How long a connection to it is kept without a request; shorter than [`ServeOptions::idle_timeout`](crate::ServeOptions).
+const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// After how long a WebSocket counts as one that has sent the token: the active instance closes others before.
+const SOCKET_LASTS: Duration = Duration::from_secs(15);
+
+/// Seconds after which to repeat a request: a take-over takes a few.
+const RETRY_SECONDS: u64 = 1;
+
+/// Headers of one connection only (RFC 9110 section 7.6.1), beside those that `Connection` names.
+const HOP_BY_HOP: [HeaderName; 7] =
+    [CONNECTION, EXPECT, TE, TRAILER, TRANSFER_ENCODING, UPGRADE, HeaderName::from_static("keep-alive")];
+
+/// A response is not whole.
+#[derive(Debug, thiserror::Error)]
+#[error("another instance became active, or this one stops")]
+struct BrokenOff;
+
+/// Marks a response of the active instance. A response extension.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Forwarded;
+
+/// Reaches the active instance. Cheap to clone.
+#[derive(Clone)]
+pub(super) struct Forwarder {
+    client: Client<HttpConnector, Body>,
+    key: ForwardingKey,
+    body_bytes: usize,
+    active: watch::Receiver<Option<Arc<str>>>,
+    tasks: TaskTracker,
+    stop: CancellationToken,
+}
+
+impl Forwarder {
+    pub(super) fn new(parts: &StandbyParts, tasks: TaskTracker, stop: CancellationToken) -> Self {
+        let mut connector = HttpConnector::new();
+        connector.set_connect_timeout(Some(CONNECT_TIMEOUT));
+        connector.set_nodelay(true);
+        let client = Client::builder(TokioExecutor::new()).pool_idle_timeout(IDLE_TIMEOUT).build(connector);
+        Self { client, key: parts.key.clone(), body_bytes: parts.body_bytes, active: parts.active.clone(), tasks, stop }
+    }
+
+    /// Forwards a request, and returns what the active instance answers.
+    ///
+    /// # Errors
+    /// `no_active_instance` when none is active, or another one is before it has answered.
+    pub(super) async fn send(&self, mut request: Request) -> Result<Response, Problem> {
+        if self.key.client(&request).is_some() {
+            return Err(none("the instance to which the request was forwarded is not active either"));
+        }
+        // Refused here: the active instance would answer and close while the body is still being sent, which can lose the
+        // answer.
+        if request.body().size_hint().lower() > u64::try_from(self.body_bytes).unwrap_or(u64::MAX) {
+            return Err(BodyError::TooLarge { limit: self.body_bytes }.into());
+        }
+        let mut active = self.active.clone();
+        let Some(address) = active.borrow_and_update().clone() else {
+            return Err(none("no instance of this service is active at the moment"));
+        };
+        let lease = request.extensions().get::<ConnectionLease>().cloned();
+        let client_side = is_upgrade(&request).then(|| hyper::upgrade::on(&mut request));
+        self.rewrite(&mut request, &address)?;
+        let mut response = tokio::select! {
+            response = self.client.request(request) => response.map_err(|error| {
+                tracing::debug!(%address, error = &error as &dyn std::error::Error, "a request was not forwarded");
+                unreachable()
+            })?,
+            () = changed(&mut active) => {
+                return Err(none("another instance became active; whether the request took effect is unknown"));
+            }
+        };
+        let upgrade = response.headers().get(UPGRADE).cloned();
+        remove_hop_by_hop(response.headers_mut(), upgrade);
+        if response.status() == StatusCode::SWITCHING_PROTOCOLS {
+            let Some(client_side) = client_side else { return Err(none("the active instance has upgraded unasked")) };
+            let active_side = hyper::upgrade::on(&mut response);
+            let end = self.end(active);
+            self.tasks.spawn(async move {
+                let (Ok(client_side), Ok(active_side)) = tokio::join!(client_side, active_side) else { return };
+                let (mut client_side, mut active_side) = (TokioIo::new(client_side), TokioIo::new(active_side));
+                let cut = lease.as_ref().map(ConnectionLease::cut).unwrap_or_default();
+                let lasting = async {
+                    tokio::time::sleep(SOCKET_LASTS).await;
+                    lease.iter().for_each(ConnectionLease::authenticate);
+                    std::future::pending().await
+                };
+                tokio::select! {
+                    _ = tokio::io::copy_bidirectional(&mut client_side, &mut active_side) => {}
+                    () = end => {}
+                    () = cut.cancelled() => {}
+                    () = lasting => {}
+                }
+            });
+            return Ok(response.map(|_| Body::empty()));
+        }
+        let end = self.end(active);
+        let mut response = response.map(|body| until(end, Body::new(body)));
+        response.extensions_mut().insert(Forwarded);
+        Ok(response)
+    }
+
+    /// Returns when what has begun to flow must end: another instance is active, and the former one may never end it; or
+    /// this one stops.
+    fn end(&self, mut active: watch::Receiver<Option<Arc<str>>>) -> impl Future<Output = ()> + Send + use<> {
+        let stop = self.stop.child_token();
+        async move {
+            tokio::select! {
+                () = changed(&mut active) => {}
+                () = stop.cancelled() => {}
+            }
+        }
+    }
+
+    /// Makes the request one to the active instance.
+    fn rewrite(&self, request: &mut Request, address: &str) -> Result<(), Problem> {
+        let client = request.extensions().get::<Peer>().map_or(IpAddr::from([0, 0, 0, 0]), |Peer(client)| *client);
+        let target = request.uri().path_and_query().map_or("*", |target| target.as_str());
+        if !target.starts_with('/') || request.method() == Method::CONNECT {
+            return Err(Problem::new(ErrorCode::RouteNotFound, "the target of the request is no path"));
+        }
+        let uri: Uri = format!("http://{address}{target}").parse().map_err(|error| {
+            tracing::error!(%address, %error, "the address of the active instance cannot be used");
+            none("the address of the active instance cannot be used")
+        })?;
+        let forwarded = self.key.header_value(client, request);
+        let upgrade = is_upgrade(request).then(|| request.headers().get(UPGRADE).cloned()).flatten();
+        *request.uri_mut() = uri;
+        *request.version_mut() = Version::HTTP_11;
+        let headers = request.headers_mut();
+        remove_hop_by_hop(headers, upgrade);
+        headers.remove(USHER_FORWARDED);
+        if let Some(forwarded) = forwarded {
+            headers.insert(USHER_FORWARDED, forwarded);
+        }
+        headers.append(VIA, HeaderValue::from_static("1.1 usher"));
+        Ok(())
+    }
+}
+
+/// Any request that is not answered here.
+pub(super) async fn forward(State(forwarder): State<Forwarder>, request: Request) -> Response {
+    match forwarder.send(request).await {
+        Ok(response) => response,
+        Err(problem) => problem.into_response(),
+    }
+}
+
+/// A body that breaks off at `end`.
+fn until(end: impl Future<Output = ()> + Send + 'static, body: Body) -> Body {
+    let (broken_off, is_broken_off) = tokio::sync::oneshot::channel();
+    let body = body.into_data_stream().take_until(async move {
+        end.await;
+        let _ = broken_off.send(axum::Error::new(BrokenOff));
+    });
+    let end = stream::once(is_broken_off).filter_map(|broken_off| async { broken_off.ok().map(Err) });
+    Body::from_stream(body.chain(end))
+}
+
+/// Returns when the active instance is another one, or none.
+async fn changed(active: &mut watch::Receiver<Option<Arc<str>>>) {
+    if active.changed().await.is_err() {
+        // It never changes again.
+        std::future::pending::<()>().await;
+    }
+}
+
+/// The active instance does not answer.
+pub(super) fn unreachable() -> Problem {
+    none("the active instance cannot be reached; whether the request took effect is unknown")
+}
+
+fn none(detail: &'static str) -> Problem {
+    Problem::new(ErrorCode::NoActiveInstance, detail).retry_after(RETRY_SECONDS)
+}
+
+/// Whether the request asks for another protocol as HTTP/1.1 wants it.
+fn is_upgrade(request: &Request) -> bool {
+    let asks = header_list::contains(request.headers(), CONNECTION, b"upgrade");
+    request.version() == Version::HTTP_11 && asks && request.headers().contains_key(UPGRADE)
+}
+
+/// Removes what concerns one connection only, but for this `Upgrade`.
+fn remove_hop_by_hop(headers: &mut HeaderMap, upgrade: Option<HeaderValue>) {
+    let named: Vec<HeaderName> = headers
+        .get_all(CONNECTION)
+        .iter()
+        .flat_map(|value| value.as_bytes().split(|byte| *byte == b','))
+        .filter_map(|name| HeaderName::from_bytes(name.trim_ascii()).ok())
+        .collect();
+    for name in named.iter().chain(&HOP_BY_HOP) {
+        headers.remove(name);
+    }
+    if let Some(upgrade) = upgrade {
+        headers.insert(CONNECTION, HeaderValue::from_static("upgrade"));
+        headers.insert(UPGRADE, upgrade);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headers_of_one_connection_are_not_forwarded() {
+        let mut headers = HeaderMap::new();
+        for (name, value) in [
+            ("connection", "close, X-Private"),
+            ("keep-alive", "timeout=5"),
+            ("x-private", "1"),
+            ("te", "trailers"),
+            ("authorization", "Bearer x"),
+            ("host", "usher.example"),
+        ] {
+            headers.insert(name, HeaderValue::from_static(value));
+        }
+        remove_hop_by_hop(&mut headers, None);
+        let mut left: Vec<_> = headers.keys().map(HeaderName::as_str).collect();
+        left.sort_unstable();
+        assert_eq!(left, ["authorization", "host"]);
+
+        let mut handshake = HeaderMap::new();
+        handshake.insert(CONNECTION, HeaderValue::from_static("keep-alive, Upgrade"));
+        handshake.insert(UPGRADE, HeaderValue::from_static("websocket"));
+        remove_hop_by_hop(&mut handshake, Some(HeaderValue::from_static("websocket")));
+        assert_eq!(
+            (&handshake[CONNECTION], &handshake[UPGRADE]),
+            (&"upgrade".parse().unwrap(), &"websocket".parse().unwrap())
+        );
+    }
+}

@@ -1,0 +1,87 @@
+//! What an instance serves while another one is active: it forwards every request to that one.
+
+mod forwarder;
+mod readiness;
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::{Request, State};
+use axum::middleware::{Next, from_fn_with_state};
+use axum::response::{IntoResponse as _, Response};
+use axum::routing::get;
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use usher_engine::ports::Randomness;
+
+use crate::auth::ApiTokens;
+use crate::connection_lease::ConnectionLease;
+use crate::connection_table::ConnectionTable;
+use crate::endpoints::check_health;
+use crate::forwarded_request::ForwardingKey;
+use crate::host_header;
+use crate::middleware::finish_response;
+use crate::request_id::{RequestId, X_REQUEST_ID};
+use crate::server::{ServeOptions, Served, serve_router};
+use forwarder::{Forwarded, Forwarder};
+
+/// What a standby needs.
+#[derive(Clone)]
+pub struct StandbyParts {
+    /// Clients that send one of them keep their connections when there are too many.
+    pub tokens: ApiTokens,
+    /// Proves to the active instance that it is an instance that forwards.
+    pub key: ForwardingKey,
+    /// Largest request body, in bytes ([`Limits::body_bytes`](crate::Limits)).
+    pub body_bytes: usize,
+    /// `host:port` of the active instance, as far as it is known.
+    pub active: watch::Receiver<Option<Arc<str>>>,
+    /// Makes request ids.
+    pub randomness: Arc<dyn Randomness>,
+}
+
+/// Forwards what arrives on `listener` to the active instance until `stop` is cancelled; returns when every connection has
+/// ended.
+///
+/// Only `GET /health` and `GET /health/ready` are answered here.
+pub async fn serve_standby(
+    listener: &TcpListener,
+    parts: StandbyParts,
+    options: ServeOptions,
+    tasks: TaskTracker,
+    stop: CancellationToken,
+) {
+    let forwarder = Forwarder::new(&parts, tasks.clone(), stop.clone());
+    let router = Router::new()
+        .route("/health", get(check_health).fallback(forwarder::forward))
+        .route("/health/ready", get(readiness::readiness).fallback(forwarder::forward))
+        .fallback(forwarder::forward)
+        .layer(from_fn_with_state(parts, complete))
+        .with_state(forwarder);
+    let served = Served { api: router.clone(), router, table: ConnectionTable::default() };
+    serve_router(listener, served, options, tasks, stop).await;
+}
+
+/// What every request has in common: its id, and that a client with the token keeps its connection.
+async fn complete(State(parts): State<StandbyParts>, mut request: Request, next: Next) -> Response {
+    let request_id = RequestId::of(request.headers(), parts.randomness.as_ref());
+    // The active instance uses the same.
+    if let Some(value) = request_id.to_header() {
+        request.headers_mut().insert(X_REQUEST_ID, value);
+    }
+    if parts.tokens.authorize(request.headers()).is_ok()
+        && let Some(lease) = request.extensions().get::<ConnectionLease>()
+    {
+        lease.authenticate();
+    }
+    let mut response = match host_header::check(request.version(), request.headers()) {
+        Ok(()) => next.run(request).await,
+        Err(problem) => problem.into_response(),
+    };
+    if response.extensions_mut().remove::<Forwarded>().is_none() {
+        finish_response(&mut response, &request_id);
+    }
+    response
+}

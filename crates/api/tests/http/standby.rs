@@ -1,0 +1,209 @@
+//! A standby: it forwards to the active instance.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::routing::get;
+use axum::{Extension, Router};
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use usher_api::{ApiTokens, ForwardingKey, ServeOptions, StandbyParts, serve_standby};
+use usher_engine::Visitor;
+use usher_engine::ports::OsRandomness;
+
+use crate::app::{Builder, TOKEN, TestApp, key, within};
+use crate::raw_client::Raw;
+use crate::sockets::client::Client;
+
+const SECRET: [u8; 32] = [7; 32];
+
+struct Standby {
+    active: watch::Sender<Option<Arc<str>>>,
+    stop: CancellationToken,
+    serving: JoinHandle<()>,
+}
+
+impl Standby {
+    /// Starts one with this active instance.
+    async fn start(active: Option<SocketAddr>) -> (Self, SocketAddr) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let (active, receiver) = watch::channel(active.map(|address| address.to_string().into()));
+        let parts = StandbyParts {
+            tokens: ApiTokens::new(&TOKEN.into(), None),
+            key: ForwardingKey::new(SECRET),
+            body_bytes: 256 * 1024,
+            active: receiver,
+            randomness: Arc::new(OsRandomness),
+        };
+        let stop = CancellationToken::new();
+        let stopped = stop.clone();
+        let serving = tokio::spawn(async move {
+            serve_standby(&listener, parts, ServeOptions::default(), TaskTracker::new(), stopped).await;
+        });
+        (Self { active, stop, serving }, address)
+    }
+
+    async fn stop(self) {
+        self.stop.cancel();
+        within(self.serving).await.unwrap();
+    }
+}
+
+/// An active instance that is reached through a standby.
+async fn behind_standby() -> (TestApp, Standby) {
+    let serve = ServeOptions { forwarding: Some(ForwardingKey::new(SECRET)), ..ServeOptions::default() };
+    let mut app = Builder { serve, ..TestApp::builder() }.start().await;
+    let (standby, address) = Standby::start(Some(app.address)).await;
+    app.address = address;
+    (app, standby)
+}
+
+#[tokio::test]
+async fn calls_events_and_sockets_work_through_a_standby() {
+    let (app, standby) = behind_standby().await;
+    let started = app.post("/key-handshake").header("idempotency-key", "once").json(&json!({})).send().await.unwrap();
+    assert_eq!((started.status().as_u16(), &started.headers()["x-request-id"]), (200, &"test".parse().unwrap()));
+    let started: Value = started.json().await.unwrap();
+    let again = app.post("/key-handshake").header("idempotency-key", "once").json(&json!({})).send().await.unwrap();
+    assert_eq!(again.json::<Value>().await.unwrap(), started);
+    let stream = started["stream_id"].as_str().unwrap().to_owned();
+    let token = started["url"].as_str().unwrap().split("token=").nth(1).unwrap().split('&').next().unwrap().to_owned();
+
+    let mut socket = Client::open(&app).await;
+    socket.subscribe(&stream, 0).await;
+    let mut without_token = Client::open_as_stranger(&app).await;
+    without_token.done("auth", json!({ "token": TOKEN })).await;
+    let mut live = app.get(&format!("/events/{stream}")).header("accept", "text/event-stream").send().await.unwrap();
+    let poll = app.get(&format!("/events/{stream}?wait=30")).send();
+    let (poll, ()) = tokio::join!(poll, app.scan(&token, key(9)));
+    assert_eq!(poll.unwrap().json::<Value>().await.unwrap()["events"][0]["type"], "KeyHandshake");
+    assert_eq!(socket.event(&stream).await.1["main_key"], key(9).to_hex());
+    let mut text = String::new();
+    while !text.contains("event: KeyHandshake") {
+        text.push_str(std::str::from_utf8(&within(live.chunk()).await.unwrap().unwrap()).unwrap());
+    }
+
+    let (status, body) = (app.http.get(app.url("/events/x")).send().await.unwrap().status(), "");
+    assert_eq!((status.as_u16(), body), (401, ""), "the token is checked by the active instance");
+    let large = app.post("/key-handshake").body("x".repeat(300 * 1024)).header("content-type", "application/json");
+    assert_eq!(large.send().await.unwrap().status(), 413);
+    let ready: Value = app.get("/health/ready").send().await.unwrap().json().await.unwrap();
+    assert_eq!(
+        (&ready["ready"], &ready["instance"], &ready["relays"]["total"]),
+        (&json!(true), &json!("standby"), &json!(3))
+    );
+    assert_eq!(app.http.get(app.url("/health")).send().await.unwrap().text().await.unwrap(), "OK");
+    assert_eq!(
+        app.http.get(app.url("/openapi.json")).send().await.unwrap().status(),
+        401,
+        "whoever is local to the standby is not local to the active instance"
+    );
+    drop(live);
+    standby.stop().await;
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn without_an_active_instance_there_is_a_clear_error() {
+    let (standby, address) = Standby::start(None).await;
+    let http = reqwest::Client::new();
+    let refused = async |path: &str| {
+        let response = http.get(format!("http://{address}{path}")).bearer_auth(TOKEN).send().await.unwrap();
+        assert_eq!(
+            (response.status().as_u16(), &response.headers()["retry-after"]),
+            (503, &"1".parse().unwrap()),
+            "{path}"
+        );
+        assert_eq!(response.headers()["content-type"], "application/problem+json");
+        let problem: Value = response.json().await.unwrap();
+        assert_eq!(problem["code"], "no_active_instance", "{path}");
+    };
+    refused("/events/x").await;
+    refused("/health/ready").await;
+    assert_eq!(http.get(format!("http://{address}/health")).send().await.unwrap().status(), 200);
+
+    // Nobody listens there.
+    let gone = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
+    standby.active.send_replace(Some(gone.to_string().into()));
+    refused("/events/x").await;
+    // A standby, which took the request for one of its own.
+    standby.active.send_replace(Some(address.to_string().into()));
+    refused("/events/x").await;
+    standby.stop().await;
+}
+
+#[tokio::test]
+async fn what_waits_for_a_former_active_instance_ends_when_another_becomes_active() {
+    let (app, standby) = behind_standby().await;
+    let (stream, _) = app.handshake(json!({})).await;
+    let mut socket = Client::open(&app).await;
+    socket.subscribe(&stream, 0).await;
+    let mut live = app.get(&format!("/events/{stream}")).header("accept", "text/event-stream").send().await.unwrap();
+    let poll = tokio::spawn(app.get(&format!("/events/{stream}?wait=60")).send());
+    within(async {
+        while !app.get("/metrics").send().await.unwrap().text().await.unwrap().contains("usher_http_long_polls 1") {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    })
+    .await;
+
+    standby.active.send_replace(None);
+    let poll = within(poll).await.unwrap().unwrap();
+    assert_eq!(poll.status(), 503);
+    assert_eq!(poll.json::<Value>().await.unwrap()["code"], "no_active_instance");
+    let mut cut = Ok(Some(Default::default()));
+    while let Ok(Some(_)) = cut {
+        cut = within(live.chunk()).await;
+    }
+    assert!(cut.is_err(), "a response that is not whole does not look whole");
+    assert!(socket.hear_or_end().await.is_err());
+    standby.stop().await;
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn clients_cannot_pretend_to_be_forwarded() {
+    let who = |Extension(visitor): Extension<Visitor>| async move { format!("{visitor:?}") };
+    let serve = ServeOptions { forwarding: Some(ForwardingKey::new(SECRET)), ..ServeOptions::default() };
+    let pages = Router::new().route("/pages/who", get(who));
+    let app = Builder { serve, pages, ..TestApp::builder() }.start().await;
+    let (standby, address) = Standby::start(Some(app.address)).await;
+    for address in [app.address, address] {
+        for value in ["203.0.113.9", "203.0.113.9 00", &format!("203.0.113.9 {}", "0".repeat(64))] {
+            let request = app.http.get(format!("http://{address}/pages/who")).header("usher-forwarded", value);
+            assert_eq!(request.send().await.unwrap().text().await.unwrap(), "Loopback", "{address} {value}");
+        }
+    }
+    standby.stop().await;
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn odd_requests_are_answered_as_by_the_active_instance() {
+    let (app, standby) = behind_standby().await;
+    let token = format!("Authorization: Bearer {TOKEN}\r\n");
+    let handshake =
+        "Upgrade: websocket\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n";
+    for (line, headers, status) in [
+        ("GET /version HTTP/1.1", token.clone(), 400),
+        ("GET /version HTTP/1.1", format!("Host: a\r\nHost: b\r\n{token}"), 400),
+        ("OPTIONS * HTTP/1.1", format!("Host: a\r\n{token}"), 404),
+        ("POST /health HTTP/1.1", format!("Host: a\r\nContent-Length: 0\r\n{token}"), 405),
+        ("GET /ws HTTP/1.1", format!("Host: a\r\n{handshake}{token}"), 426),
+        ("GET /ws HTTP/1.0", format!("Host: a\r\nConnection: Upgrade\r\n{handshake}{token}"), 426),
+        ("GET /ws HTTP/1.1", format!("Host: a\r\nConnection: Upgrade\r\n{handshake}{token}"), 101),
+    ] {
+        let mut raw = Raw::connect(&app).await;
+        raw.send(&format!("{line}\r\n{headers}\r\n")).await;
+        let head = raw.until("\r\n\r\n").await.unwrap();
+        assert_eq!(head.split(' ').nth(1), Some(status.to_string().as_str()), "{line} {headers}");
+    }
+    standby.stop().await;
+    app.stop().await;
+}

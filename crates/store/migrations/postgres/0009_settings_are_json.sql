@@ -1,0 +1,1 @@
+-- Nothing to change: no version that stored bare words in settings used PostgreSQL.

@@ -1,0 +1,1 @@
+-- Nothing to change: no version that derived the secrets of tickets for the keyset alone used PostgreSQL.

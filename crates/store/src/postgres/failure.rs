@@ -1,0 +1,161 @@
+//! Failures of PostgreSQL, and the errors of the port that they become.
+
+use tokio_postgres::error::{DbError, Severity, SqlState};
+use usher_engine::ports::StoreError;
+
+use crate::codec::Unreadable;
+
+/// Raised by `begin_write`: another instance holds the lease, or nobody.
+const NOT_ACTIVE: &str = "UL001";
+
+/// Raised by `expect_rows`.
+const ROW_COUNT: &str = "UL002";
+
+/// Why PostgreSQL could not do it: the source inside [`StoreError::Failed`].
+///
+/// Names statements and columns, never values or the address that it was connected to: rows hold secrets, and so does a URL. It
+/// can be cloned since one failed `COMMIT` is the failure of every commit that shared it.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum PostgresFailure {
+    /// PostgreSQL returned an error; nothing was changed.
+    #[error("could not {during}: {}{message} (SQLSTATE {code})", explained(code))]
+    Refused {
+        /// What was being done.
+        during: &'static str,
+        /// PostgreSQL's code.
+        code: String,
+        /// PostgreSQL's message, without the details that can contain values.
+        message: String,
+    },
+    /// There is no connection, and none can be made.
+    #[error("cannot connect to the database: {0}")]
+    Connect(String),
+    /// The connection was lost, or there was no answer in time. Nothing was changed.
+    #[error("could not {during}: the connection to the database was lost: {reason}")]
+    Lost {
+        /// What was being done.
+        during: &'static str,
+        /// What is known of it.
+        reason: String,
+    },
+    /// The connection was lost during a commit, and it cannot be found out whether that has happened, or what its result was.
+    #[error("the connection to the database was lost during a commit, which may or may not have happened")]
+    OutcomeUnknown,
+    /// A conditional write changed another number of rows than the one it had just looked at.
+    #[error("could not {during}: another number of rows changed than should have")]
+    RowCount {
+        /// What was being done.
+        during: &'static str,
+    },
+    /// This instance does not hold the lease any more; nothing was changed.
+    #[error("this instance does not hold the lease")]
+    NotActive,
+    /// Stored data cannot be interpreted.
+    #[error("cannot read {0}")]
+    Unreadable(&'static str),
+}
+
+/// What an operator should know of the frequent ones.
+fn explained(code: &str) -> &'static str {
+    match code {
+        "53100" => "the database's disk is full: ",
+        "53200" => "the database is out of memory: ",
+        "53300" => "the database has too many connections: ",
+        "55P03" => "a lock was not free in time: ",
+        "57014" => "it took too long: ",
+        "25006" => "the database is read-only, as a replica is: ",
+        "57P01" | "57P02" => "the database is shutting down: ",
+        "57P03" => "the database is starting or recovering: ",
+        _ => "",
+    }
+}
+
+impl PostgresFailure {
+    /// What `error` means when it comes while doing this.
+    pub(super) fn new(during: &'static str, error: &tokio_postgres::Error) -> Self {
+        match error.as_db_error() {
+            Some(error) => Self::refused(during, error),
+            None => Self::Lost { during, reason: without_secrets(error) },
+        }
+    }
+
+    fn refused(during: &'static str, error: &DbError) -> Self {
+        match error.code().code() {
+            NOT_ACTIVE => Self::NotActive,
+            ROW_COUNT => Self::RowCount { during },
+            _ if is_fatal(error) => Self::Lost { during, reason: error.message().to_owned() },
+            code => Self::Refused { during, code: code.to_owned(), message: error.message().to_owned() },
+        }
+    }
+
+    /// What `error` means when no connection could be made.
+    pub(super) fn connect(error: &tokio_postgres::Error) -> Self {
+        Self::Connect(match error.as_db_error() {
+            Some(error) => {
+                format!("{}{} (SQLSTATE {})", explained(error.code().code()), error.message(), error.code().code())
+            }
+            None => without_secrets(error),
+        })
+    }
+
+    /// Whether a commit that met this has definitely not happened, and others that shared its transaction may well succeed.
+    pub(super) fn concerns_one(&self) -> bool {
+        match self {
+            Self::Refused { code, .. } => {
+                // Of resources, of an operator's intervention, of the system, of locks, of a read-only replica.
+                let class = code.get(..2).unwrap_or_default();
+                !matches!(class, "53" | "57" | "58" | "55" | "25" | "40" | "42" | "XX")
+            }
+            Self::RowCount { .. } | Self::Unreadable(_) => true,
+            Self::Connect(_) | Self::Lost { .. } | Self::OutcomeUnknown | Self::NotActive => false,
+        }
+    }
+
+    /// Whether the connection is of no use any more.
+    pub(super) fn ends_connection(&self) -> bool {
+        match self {
+            Self::Lost { .. } | Self::Connect(_) | Self::OutcomeUnknown => true,
+            // A primary that has become a replica: another one may be there instead.
+            Self::Refused { code, .. } => code == SqlState::READ_ONLY_SQL_TRANSACTION.code(),
+            Self::RowCount { .. } | Self::NotActive | Self::Unreadable(_) => false,
+        }
+    }
+}
+
+/// Whether the server ends the connection with this error: what it was doing may have happened.
+fn is_fatal(error: &DbError) -> bool {
+    matches!(error.parsed_severity(), Some(Severity::Fatal | Severity::Panic))
+        || matches!(error.severity(), "FATAL" | "PANIC")
+}
+
+/// The error and its causes. Those of the library name neither a password nor a parameter's value.
+fn without_secrets(error: &tokio_postgres::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = std::error::Error::source(error);
+    while let Some(cause) = source {
+        text = format!("{text}: {cause}");
+        source = cause.source();
+    }
+    text
+}
+
+impl From<Unreadable> for PostgresFailure {
+    fn from(Unreadable(what): Unreadable) -> Self {
+        Self::Unreadable(what)
+    }
+}
+
+impl From<PostgresFailure> for StoreError {
+    fn from(failure: PostgresFailure) -> Self {
+        match failure {
+            PostgresFailure::Unreadable(what) => Self::Unreadable(what),
+            // Trying again would find the same.
+            PostgresFailure::RowCount { during } => Self::Unreadable(during),
+            PostgresFailure::NotActive => Self::NotActive,
+            failure @ (PostgresFailure::Refused { .. }
+            | PostgresFailure::Connect(_)
+            | PostgresFailure::Lost { .. }
+            | PostgresFailure::OutcomeUnknown) => Self::Failed(Box::new(failure)),
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! Work for the writer, and how its result is returned.
+
+use tokio::sync::{mpsc, oneshot};
+use usher_engine::ports::{AllCommitted, Commit, StoreError};
+
+use super::failure::PostgresFailure;
+use super::query::{Answer, Query};
+
+/// What travels to the writer.
+pub(super) enum Message {
+    /// Do this.
+    Run(Job),
+    /// Accept no more jobs, do the queued ones, and end.
+    Close,
+}
+
+/// A piece of work, whose caller may be waiting for the result. It can be tried again after a rollback.
+pub(super) enum Job {
+    /// Steps of operations: they share their reads and their writes with others.
+    Commit(CommitJob),
+    /// Statements that need no decision: they share a transaction with others.
+    Statements(StatementsJob),
+    /// Reads, a decision and writes: a transaction of its own.
+    Decision(Box<dyn DecisionJob>),
+}
+
+/// See [`Job::Commit`].
+pub(super) struct CommitJob {
+    pub(super) commits: Vec<Commit>,
+    /// Set when it is decided.
+    pub(super) result: Option<Result<AllCommitted, PostgresFailure>>,
+    pub(super) answer: oneshot::Sender<Result<AllCommitted, StoreError>>,
+}
+
+/// See [`Job::Statements`].
+pub(super) struct StatementsJob {
+    pub(super) queries: Vec<Query>,
+    pub(super) answer: oneshot::Sender<Result<Vec<Answer>, StoreError>>,
+    /// The caller does not look at the results: it is enough that the statements were committed.
+    pub(super) is_blind: bool,
+}
+
+/// See [`Job::Decision`].
+pub(super) trait DecisionJob: Send {
+    /// What is read first.
+    fn reads(&self) -> &[Query];
+
+    /// Decides what is written, and keeps the result.
+    fn decide(&mut self, read: Vec<Answer>) -> Result<Vec<Query>, PostgresFailure>;
+
+    /// Sends the result, or the failure, to the caller.
+    fn settle(self: Box<Self>, outcome: Result<(), PostgresFailure>);
+}
+
+/// What became of a transaction.
+pub(super) enum Outcome {
+    /// It was committed, with these answers.
+    Committed(Vec<Answer>),
+    /// It was committed; the answers were lost with the connection.
+    CommittedUnseen,
+}
+
+struct Decision<W, T> {
+    reads: Vec<Query>,
+    decide: W,
+    result: Option<T>,
+    answer: oneshot::Sender<Result<T, StoreError>>,
+}
+
+impl<W, T> DecisionJob for Decision<W, T>
+where
+    W: FnMut(Vec<Answer>) -> Result<(T, Vec<Query>), PostgresFailure> + Send,
+    T: Send,
+{
+    fn reads(&self) -> &[Query] {
+        &self.reads
+    }
+
+    fn decide(&mut self, read: Vec<Answer>) -> Result<Vec<Query>, PostgresFailure> {
+        let (result, writes) = (self.decide)(read)?;
+        self.result = Some(result);
+        Ok(writes)
+    }
+
+    fn settle(self: Box<Self>, outcome: Result<(), PostgresFailure>) {
+        let answer = match outcome {
+            Ok(()) => self.result.ok_or(StoreError::Closed),
+            Err(failure) => Err(failure.into()),
+        };
+        // The caller may be gone: the work is done anyway.
+        drop(self.answer.send(answer));
+    }
+}
+
+impl Job {
+    /// Sends the failure to the caller.
+    pub(super) fn fail(self, failure: &PostgresFailure) {
+        match self {
+            Self::Commit(job) => drop(job.answer.send(Err(failure.clone().into()))),
+            Self::Statements(job) => drop(job.answer.send(Err(failure.clone().into()))),
+            Self::Decision(job) => job.settle(Err(failure.clone())),
+        }
+    }
+}
+
+/// The writer's queue. Once something is queued it is done, even when the returned future is dropped.
+#[derive(Clone)]
+pub(super) struct WriterQueue(pub(super) mpsc::Sender<Message>);
+
+impl WriterQueue {
+    pub(super) async fn commit(&self, commits: Vec<Commit>) -> Result<AllCommitted, StoreError> {
+        let (answer, result) = oneshot::channel();
+        self.send(Job::Commit(CommitJob { commits, result: None, answer })).await?;
+        result.await.map_err(|_| StoreError::Closed)?
+    }
+
+    /// Statements whose results the caller looks at.
+    pub(super) async fn statements(&self, queries: Vec<Query>) -> Result<Vec<Answer>, StoreError> {
+        self.run_statements(queries, false).await
+    }
+
+    /// Statements of which it is enough to know that they were committed.
+    pub(super) async fn blind(&self, queries: Vec<Query>) -> Result<(), StoreError> {
+        self.run_statements(queries, true).await.map(drop)
+    }
+
+    async fn run_statements(&self, queries: Vec<Query>, is_blind: bool) -> Result<Vec<Answer>, StoreError> {
+        let (answer, result) = oneshot::channel();
+        self.send(Job::Statements(StatementsJob { queries, answer, is_blind })).await?;
+        result.await.map_err(|_| StoreError::Closed)?
+    }
+
+    /// Reads, then writes what `decide` makes of the answers.
+    pub(super) async fn decision<T: Send + 'static>(
+        &self,
+        reads: Vec<Query>,
+        decide: impl FnMut(Vec<Answer>) -> Result<(T, Vec<Query>), PostgresFailure> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let (answer, result) = oneshot::channel();
+        self.send(Job::Decision(Box::new(Decision { reads, decide, result: None, answer }))).await?;
+        result.await.map_err(|_| StoreError::Closed)?
+    }
+
+    async fn send(&self, job: Job) -> Result<(), StoreError> {
+        self.0.send(Message::Run(job)).await.map_err(|_| StoreError::Closed)
+    }
+}

@@ -1,0 +1,81 @@
+//! Requests that are sent one after the other without waiting for the responses.
+
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::task::Poll;
+
+/// A request and its response.
+pub(super) type Request<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// Requests that are under way: one round trip serves them all.
+///
+/// The library sends a request when its future is polled for the first time. So this polls each once, in order. (`join_all`
+/// promises no order for many futures.)
+pub(super) struct Pipeline<'a, T> {
+    waiting: Vec<(Request<'a, T>, Option<T>)>,
+}
+
+impl<'a, T> Pipeline<'a, T> {
+    pub(super) fn new(capacity: usize) -> Self {
+        Self { waiting: Vec::with_capacity(capacity) }
+    }
+
+    /// Sends a request. Returns its result if there is one at once: it failed before it was sent.
+    pub(super) async fn send(&mut self, mut request: Request<'a, T>) -> Option<&T> {
+        let polled = poll_fn(|context| Poll::Ready(request.as_mut().poll(context))).await;
+        let result = match polled {
+            Poll::Ready(result) => Some(result),
+            Poll::Pending => None,
+        };
+        self.waiting.push((request, result));
+        self.waiting.last().and_then(|(_, result)| result.as_ref())
+    }
+
+    /// The results, in the order of the requests.
+    pub(super) async fn results(self) -> Vec<T> {
+        let mut results = Vec::with_capacity(self.waiting.len());
+        for (request, result) in self.waiting {
+            results.push(match result {
+                Some(result) => result,
+                None => request.await,
+            });
+        }
+        results
+    }
+}
+
+/// Sends all requests in this order, and returns their results in this order.
+pub(super) async fn run<T>(requests: Vec<Request<'_, T>>) -> Vec<T> {
+    let mut pipeline = Pipeline::new(requests.len());
+    for request in requests {
+        pipeline.send(request).await;
+    }
+    pipeline.results().await
+}
+
+#[cfg(test)]
+mod tests {
+    use parking_lot::Mutex;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn requests_begin_in_order_before_the_first_ends() {
+        let begun = Mutex::new(Vec::new());
+        let request = |number: usize| {
+            let begun = &begun;
+            Box::pin(async move {
+                begun.lock().push(number);
+                // Some are ready at once.
+                if !number.is_multiple_of(3) {
+                    tokio::task::yield_now().await;
+                    assert_eq!(begun.lock().len(), 100);
+                }
+                number
+            }) as Request<'_, usize>
+        };
+        let expected: Vec<_> = (0..100).collect();
+        assert_eq!(run((0..100).map(request).collect()).await, expected);
+        assert_eq!(*begun.lock(), expected);
+    }
+}

@@ -1,0 +1,157 @@
+//! The schema: what brings a database to it, and whose database it is.
+
+use super::failure::PostgresFailure;
+use super::open_error::PostgresOpenError;
+use super::query::{Query, params};
+use super::session::Session;
+
+/// One step of the schema's history. Numbers mean the same change as in SQLite's folder.
+pub(super) struct Migration {
+    pub(super) version: u32,
+    pub(super) sql: &'static str,
+}
+
+/// What is there before the first migration: the lease, and the list of migrations.
+const BASE: &str = include_str!("../../migrations/postgres/0000_base.sql");
+
+/// Every migration, in order.
+pub(super) const MIGRATIONS: &[Migration] = &[
+    Migration { version: 1, sql: include_str!("../../migrations/postgres/0001_operations.sql") },
+    Migration { version: 2, sql: include_str!("../../migrations/postgres/0002_deliveries.sql") },
+    Migration { version: 3, sql: include_str!("../../migrations/postgres/0003_answers.sql") },
+    Migration { version: 4, sql: include_str!("../../migrations/postgres/0004_settings.sql") },
+    Migration { version: 5, sql: include_str!("../../migrations/postgres/0005_payments.sql") },
+    Migration { version: 6, sql: include_str!("../../migrations/postgres/0006_clocks.sql") },
+    Migration { version: 7, sql: include_str!("../../migrations/postgres/0007_kept_keys.sql") },
+    Migration { version: 8, sql: include_str!("../../migrations/postgres/0008_repeated_messages.sql") },
+    Migration { version: 9, sql: include_str!("../../migrations/postgres/0009_settings_are_json.sql") },
+    Migration { version: 10, sql: include_str!("../../migrations/postgres/0010_delivery_queues.sql") },
+    Migration { version: 11, sql: include_str!("../../migrations/postgres/0011_tickets.sql") },
+    Migration { version: 12, sql: include_str!("../../migrations/postgres/0012_openid.sql") },
+    Migration { version: 13, sql: include_str!("../../migrations/postgres/0013_user_signers.sql") },
+    Migration { version: 14, sql: include_str!("../../migrations/postgres/0014_ticket_secrets_per_mint.sql") },
+    Migration { version: 15, sql: include_str!("../../migrations/postgres/0015_openid_bounds.sql") },
+    Migration { version: 16, sql: include_str!("../../migrations/postgres/0016_set_aside_tickets.sql") },
+    Migration { version: 17, sql: include_str!("../../migrations/postgres/0017_eventless_operations.sql") },
+];
+
+/// The oldest version of PostgreSQL that is tested.
+const OLDEST: i32 = 140_000;
+
+/// Only one instance at a time makes the base; the number is arbitrary.
+const BASE_LOCK: i64 = 0x0075_7368_6572;
+
+/// Checks that the server can be used, and makes the base unless it is there.
+///
+/// # Errors
+/// [`PostgresOpenError`].
+pub(super) async fn prepare(session: &Session) -> Result<(), PostgresOpenError> {
+    const SERVER: &str = "SELECT current_setting('server_version_num')::int, current_setting('server_encoding')";
+    let server = session.one(&Query::new("look at the server", SERVER, params![])).await?;
+    for row in &server.rows {
+        let version = super::columns::get(row, 0)?;
+        let encoding: String = super::columns::get(row, 1)?;
+        if version < OLDEST {
+            return Err(PostgresOpenError::TooOld { version });
+        }
+        if encoding != "UTF8" {
+            return Err(PostgresOpenError::Encoding { encoding });
+        }
+    }
+    if !has_base(session).await? {
+        make_base(session).await?;
+    }
+    Ok(())
+}
+
+/// Looked for in the schema where tables would be made, and not in others on the path.
+async fn has_base(session: &Session) -> Result<bool, PostgresOpenError> {
+    const TABLES: &str = "SELECT count(*) FILTER (WHERE c.relname IN ('lease', 'migrations')), count(*)
+        FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
+        WHERE n.nspname = current_schema() AND c.relkind IN ('r', 'p', 'v', 'm', 'f')";
+    let tables = session.one(&Query::new("look at the schema", TABLES, params![])).await?;
+    let Some(row) = tables.rows.first() else { return Ok(false) };
+    match (super::columns::get::<i64>(row, 0)?, super::columns::get::<i64>(row, 1)?) {
+        (2, _) => Ok(true),
+        (0, 0) => Ok(false),
+        _ => Err(PostgresOpenError::Foreign),
+    }
+}
+
+async fn make_base(session: &Session) -> Result<(), PostgresOpenError> {
+    let script = format!("BEGIN; SELECT pg_advisory_xact_lock({BASE_LOCK}); {BASE} COMMIT;");
+    let made = session.script("make the first tables", &script).await;
+    if made.is_err() {
+        session.script("roll back", "ROLLBACK").await?;
+        // Another instance may have been faster.
+        if has_base(session).await? {
+            return Ok(());
+        }
+    }
+    Ok(made?)
+}
+
+/// The version the database is at; 0 before the first migration.
+async fn version(session: &Session) -> Result<u32, PostgresFailure> {
+    const VERSION: &str = "SELECT coalesce(max(version), 0) FROM migrations";
+    let found = session.one(&Query::new("read the schema's version", VERSION, params![])).await?;
+    found.rows.first().map_or(Ok(0), |row| super::columns::int(row, 0))
+}
+
+/// Applies the missing migrations, each in its own transaction with the check of the lease: `begin` is its statement.
+///
+/// # Errors
+/// [`PostgresOpenError::Newer`], [`PostgresOpenError::Migration`], and what the database says.
+pub(super) async fn migrate(session: &Session, begin: &str, migrations: &[Migration]) -> Result<(), PostgresOpenError> {
+    let from = version(session).await?;
+    let known = migrations.last().map_or(0, |migration| migration.version);
+    if from > known {
+        return Err(PostgresOpenError::Newer { found: from, known });
+    }
+    for Migration { version, sql } in migrations.iter().filter(|migration| migration.version > from) {
+        // On big tables a migration takes its time.
+        let script = format!(
+            "BEGIN; SET LOCAL statement_timeout = 0; {begin}; {sql}
+             INSERT INTO migrations VALUES ({version}, clock_timestamp()); COMMIT;"
+        );
+        if let Err(source) = session.script("apply a migration", &script).await {
+            // An error here means that the connection is lost, and with it the transaction.
+            drop(session.script("roll back", "ROLLBACK").await);
+            return Err(PostgresOpenError::Migration { version: *version, source });
+        }
+        tracing::info!(version, "database schema migrated");
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::path::Path;
+
+    use super::*;
+
+    fn files(folder: &str) -> BTreeSet<String> {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("migrations").join(folder);
+        let entries = std::fs::read_dir(folder).unwrap();
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+    }
+
+    #[test]
+    fn migrations_have_the_numbers_of_sqlites() {
+        let mut expected = files("sqlite");
+        expected.insert("0000_base.sql".to_owned());
+        assert_eq!(files("postgres"), expected);
+        let versions: Vec<_> = MIGRATIONS.iter().map(|migration| migration.version).collect();
+        assert_eq!(versions, (1..=u32::try_from(expected.len() - 1).unwrap()).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn every_migration_file_is_listed() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("migrations/postgres");
+        for (name, migration) in files("postgres").iter().skip(1).zip(MIGRATIONS) {
+            assert!(name.starts_with(&format!("{:04}_", migration.version)), "{name}");
+            assert_eq!(std::fs::read_to_string(folder.join(name)).unwrap(), migration.sql);
+        }
+    }
+}

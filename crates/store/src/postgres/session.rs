@@ -1,0 +1,258 @@
+//! One connection to the database, with its prepared statements.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use futures_util::TryStreamExt as _;
+use parking_lot::Mutex;
+use tokio::task::JoinHandle;
+use tokio_postgres::types::ToSql;
+use tokio_postgres::{Client, Statement};
+
+use super::failure::PostgresFailure;
+use super::options::Address;
+use super::pipeline::{self, Pipeline, Request};
+use super::query::{Answer, Query};
+
+/// How long the goodbye to a server may take.
+const GOODBYE: Duration = Duration::from_secs(1);
+
+/// What is set for each connection, whatever the defaults of the server, the database and the user are.
+///
+/// Like SQLite's `INDEXED BY`, `enable_seqscan = off` is against plans that read a whole table because the statistics are from
+/// when it was small. Without `jit = off` the cost that this adds would make the server compile each such plan.
+const SETTINGS: &str = "
+    SET default_transaction_isolation = 'read committed';
+    SET default_transaction_deferrable = off;
+    SET enable_seqscan = off;
+    SET jit = off;
+    SET tcp_keepalives_idle = 5;
+    SET tcp_keepalives_interval = 2;
+    SET tcp_keepalives_count = 3;
+    SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off';";
+
+/// A connection.
+pub(super) struct Session {
+    /// None only while being closed.
+    client: Option<Client>,
+    statements: Mutex<HashMap<&'static str, Statement>>,
+    /// How long to wait for answers.
+    patience: Duration,
+    /// Reads and writes the socket; ends when the client is gone.
+    connection: JoinHandle<()>,
+}
+
+/// Why a transaction failed.
+pub(super) enum TransactionFailure {
+    /// It was rolled back.
+    RolledBack(PostgresFailure),
+    /// It was committed or rolled back.
+    Unknown(PostgresFailure),
+}
+
+impl Session {
+    /// Connects.
+    ///
+    /// # Errors
+    /// [`PostgresFailure::Connect`], and what the first statements meet.
+    pub(super) async fn connect(address: &Address) -> Result<Self, PostgresFailure> {
+        let connecting = address.config.connect(address.tls.clone());
+        // The library's own limit is for the socket, not for what a server says or does not say afterwards.
+        let (client, connection) = tokio::time::timeout(address.timeout, connecting)
+            .await
+            .map_err(|_| PostgresFailure::Connect("no answer in time".to_owned()))?
+            .map_err(|error| PostgresFailure::connect(&error))?;
+        #[expect(clippy::disallowed_methods, reason = "the session owns the task, and ends it")]
+        let connection = tokio::spawn(async move {
+            // What it met, the requests that wait are told.
+            drop(connection.await);
+        });
+        let patience = address.timeout.saturating_add(address.timeout / 2);
+        let session = Self { client: Some(client), statements: Mutex::default(), patience, connection };
+        let limit = address.timeout.as_millis().max(1);
+        let settings = format!(
+            "SET statement_timeout = {limit}; SET lock_timeout = {}; SET idle_in_transaction_session_timeout = {limit};
+             {SETTINGS}",
+            (limit / 2).max(1)
+        );
+        session.in_time("configure a connection", session.client()?.batch_execute(&settings)).await?;
+        Ok(session)
+    }
+
+    /// Whether it is known to be lost.
+    pub(super) fn is_closed(&self) -> bool {
+        self.client.as_ref().is_none_or(Client::is_closed)
+    }
+
+    /// Says goodbye to the server.
+    pub(super) async fn close(mut self) {
+        self.client = None;
+        // An error means that it takes too long; then it is aborted.
+        drop(tokio::time::timeout(GOODBYE, &mut self.connection).await);
+    }
+
+    /// Sends all statements at once, each a transaction of its own.
+    ///
+    /// # Errors
+    /// The failure of the first one that fails.
+    pub(super) async fn run(&self, queries: &[&Query]) -> Result<Vec<Answer>, PostgresFailure> {
+        let statements = self.prepare(queries).await?;
+        let client = self.client()?;
+        let requests = queries.iter().zip(&statements).map(|(query, statement)| execute(client, query, statement));
+        self.patiently("wait for the database", pipeline::run(requests.collect())).await?.into_iter().collect()
+    }
+
+    /// Sends one statement.
+    ///
+    /// # Errors
+    /// [`PostgresFailure`].
+    pub(super) async fn one(&self, query: &Query) -> Result<Answer, PostgresFailure> {
+        let answers = self.run(&[query]).await?;
+        Ok(answers.into_iter().next().unwrap_or_default())
+    }
+
+    /// Runs statements that need no result, of any number, outside or inside of a transaction.
+    ///
+    /// # Errors
+    /// [`PostgresFailure`].
+    pub(super) async fn script(&self, during: &'static str, sql: &str) -> Result<(), PostgresFailure> {
+        self.in_time(during, self.client()?.batch_execute(sql)).await
+    }
+
+    /// Sends a whole transaction at once, from BEGIN to COMMIT, and queries that run after it: one round trip, however many
+    /// statements there are. Returns the answers of the transaction's statements, and those of the queries unless one failed.
+    ///
+    /// # Errors
+    /// [`TransactionFailure`]: that of the first statement that failed, if one did.
+    pub(super) async fn transact(
+        &self,
+        queries: &[&Query],
+        afterwards: &[&Query],
+    ) -> Result<(Vec<Answer>, Option<Vec<Answer>>), TransactionFailure> {
+        let all: Vec<_> = queries.iter().chain(afterwards).copied().collect();
+        let prepared = self.prepare(&all).await.map_err(TransactionFailure::RolledBack)?;
+        let client = self.client().map_err(TransactionFailure::RolledBack)?;
+        let answers = self.patiently("commit a transaction", async {
+            let mut pipeline = Pipeline::new(all.len().saturating_add(2));
+            let mut is_sent = pipeline.send(simple(client, "begin a transaction", "BEGIN")).await.is_none();
+            let mut requests = all.iter().zip(&prepared).map(|(query, statement)| execute(client, query, statement));
+            for request in requests.by_ref().take(queries.len()) {
+                is_sent &= pipeline.send(request).await.is_none();
+            }
+            // A statement that could not be sent leaves the others without it.
+            let end = if is_sent { "COMMIT" } else { "ROLLBACK" };
+            pipeline.send(simple(client, "commit a transaction", end)).await;
+            for request in requests {
+                pipeline.send(request).await;
+            }
+            (is_sent, pipeline.results().await)
+        });
+        let (is_sent, answers) = answers.await.map_err(TransactionFailure::Unknown)?;
+        // After a failed statement, COMMIT rolls back. So only a transaction of which no statement was refused may have been
+        // committed when its end is not known.
+        let mut answers = answers.into_iter();
+        let mut results = Vec::with_capacity(queries.len().saturating_add(2));
+        for answer in answers.by_ref().take(queries.len().saturating_add(2)) {
+            match answer {
+                Ok(answer) => results.push(answer),
+                Err(failure @ PostgresFailure::Lost { .. }) if is_sent => {
+                    return Err(TransactionFailure::Unknown(failure));
+                }
+                Err(failure) => return Err(TransactionFailure::RolledBack(failure)),
+            }
+        }
+        results.pop();
+        Ok((results.into_iter().skip(1).collect(), answers.collect::<Result<_, _>>().ok()))
+    }
+
+    /// The statements, prepared: most are already.
+    async fn prepare(&self, queries: &[&Query]) -> Result<Vec<Statement>, PostgresFailure> {
+        let client = self.client()?;
+        let mut new: Vec<&Query> = Vec::new();
+        {
+            let known = self.statements.lock();
+            for query in queries {
+                if !known.contains_key(query.sql) && !new.iter().any(|other| other.sql == query.sql) {
+                    new.push(query);
+                }
+            }
+        }
+        if !new.is_empty() {
+            let requests = new.iter().map(|query| {
+                Box::pin(async move {
+                    let prepared = client.prepare(query.sql).await;
+                    prepared.map_err(|error| PostgresFailure::new(query.during, &error))
+                }) as Request<'_, _>
+            });
+            let prepared = self.patiently("prepare a statement", pipeline::run(requests.collect())).await?;
+            for (query, statement) in new.into_iter().zip(prepared) {
+                self.statements.lock().insert(query.sql, statement?);
+            }
+        }
+        let known = self.statements.lock();
+        let statement = |query: &&Query| {
+            known.get(query.sql).cloned().ok_or(PostgresFailure::Lost {
+                during: query.during,
+                reason: "its statement is not prepared".to_owned(),
+            })
+        };
+        queries.iter().map(statement).collect()
+    }
+
+    fn client(&self) -> Result<&Client, PostgresFailure> {
+        self.client.as_ref().ok_or_else(|| PostgresFailure::Connect("the connection is closed".to_owned()))
+    }
+
+    async fn in_time<T>(
+        &self,
+        during: &'static str,
+        request: impl Future<Output = Result<T, tokio_postgres::Error>>,
+    ) -> Result<T, PostgresFailure> {
+        self.patiently(during, request).await?.map_err(|error| PostgresFailure::new(during, &error))
+    }
+
+    /// Gives the connection up when there is no answer: what it says later must not be taken for the answer to anything else.
+    async fn patiently<T>(&self, during: &'static str, answer: impl Future<Output = T>) -> Result<T, PostgresFailure> {
+        tokio::time::timeout(self.patience, answer).await.map_err(|_| {
+            self.connection.abort();
+            PostgresFailure::Lost { during, reason: "no answer in time".to_owned() }
+        })
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        self.connection.abort();
+    }
+}
+
+fn execute<'a>(
+    client: &'a Client,
+    query: &'a Query,
+    statement: &'a Statement,
+) -> Request<'a, Result<Answer, PostgresFailure>> {
+    Box::pin(async move {
+        let fetched = async {
+            let params = query.params.iter().map(|param| param as &(dyn ToSql + Sync));
+            let mut stream = std::pin::pin!(client.query_raw(statement, params).await?);
+            let mut rows = Vec::new();
+            while let Some(row) = stream.try_next().await? {
+                rows.push(row);
+            }
+            let changed = stream.rows_affected().unwrap_or_default();
+            Ok(Answer { rows, changed: usize::try_from(changed).unwrap_or(usize::MAX) })
+        };
+        fetched.await.map_err(|error| PostgresFailure::new(query.during, &error))
+    })
+}
+
+fn simple<'a>(
+    client: &'a Client,
+    during: &'static str,
+    sql: &'static str,
+) -> Request<'a, Result<Answer, PostgresFailure>> {
+    Box::pin(async move {
+        let done = client.batch_execute(sql).await;
+        done.map(|()| Answer::default()).map_err(|error| PostgresFailure::new(during, &error))
+    })
+}

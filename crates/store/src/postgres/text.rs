@@ -1,0 +1,71 @@
+//! Texts in PostgreSQL, which cannot hold U+0000.
+//!
+//! Nearly everything that is stored is JSON, which never contains this character as it is. But the ports promise that any text
+//! comes back unchanged: U+0000 is written as [`MARK`] and `0`, and the mark itself as [`MARK`] and `1`.
+
+use std::borrow::Cow;
+
+use crate::codec::Unreadable;
+
+/// No character: it is reserved for programs, and appears in no text of people.
+const MARK: char = '\u{FFFF}';
+
+/// The text for a column.
+pub(super) fn encode(text: &str) -> Cow<'_, str> {
+    if !text.contains(['\0', MARK]) {
+        return Cow::Borrowed(text);
+    }
+    let mut encoded = String::with_capacity(text.len().saturating_add(8));
+    for character in text.chars() {
+        match character {
+            '\0' => encoded.extend([MARK, '0']),
+            MARK => encoded.extend([MARK, '1']),
+            other => encoded.push(other),
+        }
+    }
+    Cow::Owned(encoded)
+}
+
+/// What [`encode`] was given.
+pub(super) fn decode(stored: String) -> Result<String, Unreadable> {
+    if !stored.contains(MARK) {
+        return Ok(stored);
+    }
+    let mut text = String::with_capacity(stored.len());
+    let mut characters = stored.chars();
+    while let Some(character) = characters.next() {
+        text.push(match character {
+            MARK => match characters.next() {
+                Some('0') => '\0',
+                Some('1') => MARK,
+                _ => return Err(Unreadable("a text")),
+            },
+            other => other,
+        });
+    }
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn texts_round_trip_without_zeros(text in "[\0\u{FFFF}01a\u{1F511}]{0,12}") {
+            let stored = encode(&text).into_owned();
+            prop_assert!(!stored.contains('\0'));
+            prop_assert_eq!(decode(stored), Ok(text));
+        }
+    }
+
+    #[test]
+    fn ordinary_text_is_stored_as_it_is() {
+        assert!(matches!(encode(r#"{"a":"\u0000ü"}"#), Cow::Borrowed(_)));
+        for damaged in ["\u{FFFF}", "a\u{FFFF}2"] {
+            assert_eq!(decode(damaged.to_owned()), Err(Unreadable("a text")));
+        }
+    }
+}

@@ -1,0 +1,398 @@
+//! The single writer: waiting commits share one transaction, and one round trip.
+//!
+//! A commit takes as long as the way to the database, and its disk. While one group is under way the next commits gather in the
+//! queue. Of a group, everything that its commits depend on is read at once; then they are decided in memory, one after the
+//! other; then one transaction writes what has changed, in one round trip from BEGIN to COMMIT. What the next group depends on is
+//! read in the same round trip, behind the COMMIT: under load each group takes one. That the reads are outside of the transaction
+//! is no danger: nobody else writes. The first statement of the transaction makes sure of it, in the database.
+//!
+//! # When the answer to COMMIT is lost
+//!
+//! The transaction may have been committed, may still be under way, or may not even have arrived. A new connection raises the
+//! *session* in the row of the lease, which waits for a transaction that is under way (it has locked the row), and makes the
+//! database refuse one that arrives later. The row also says which group was written last: so the outcome is certain. Until it
+//! is, nothing else is written, and reads wait.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tokio::sync::{mpsc, watch};
+
+use super::commit::Plan;
+use super::failure::PostgresFailure;
+use super::job::{DecisionJob, Job, Message, Outcome};
+use super::options::Address;
+use super::query::{Answer, Query, params};
+use super::session::{Session, TransactionFailure};
+use super::{columns, lease};
+use crate::metrics::Metrics;
+
+/// The first pause between attempts to find out the outcome of a commit; each is twice as long as the one before.
+const FIRST_PAUSE: Duration = Duration::from_millis(20);
+const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+
+/// The check of the lease, which also says which group of commits this is.
+pub(super) const BEGIN_WRITE: &str = "SELECT begin_write($1, $2, $3)";
+
+const NEW_SESSION: &str = "UPDATE lease SET session = session + 1 WHERE epoch = $1 AND expires_at > clock_timestamp()
+    RETURNING session, written";
+
+/// Whether reads show the outcome of every commit that was answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Certainty {
+    /// They do.
+    Certain,
+    /// The outcome of a commit is being found out.
+    Doubtful,
+    /// It was in doubt when the lease ended.
+    Over,
+}
+
+/// A connection that may write, and the number under which it does.
+struct Writing {
+    session: Session,
+    number: i64,
+}
+
+/// Jobs that were waiting at the same time.
+#[derive(Default)]
+struct Group {
+    /// They share a transaction.
+    shared: Vec<Job>,
+    /// What their commits depend on, if it has been read.
+    read: Option<Vec<Answer>>,
+    /// Each has a transaction of its own, after that one.
+    decisions: Vec<Box<dyn DecisionJob>>,
+}
+
+impl Group {
+    fn is_empty(&self) -> bool {
+        self.shared.is_empty() && self.decisions.is_empty()
+    }
+
+    fn add(&mut self, message: Message, queue: &mut mpsc::Receiver<Message>) {
+        match message {
+            Message::Run(Job::Decision(job)) => self.decisions.push(job),
+            Message::Run(job) => self.shared.push(job),
+            Message::Close => queue.close(),
+        }
+    }
+}
+
+/// See the module.
+pub(super) struct Writer {
+    address: Address,
+    epoch: i64,
+    writing: Option<Writing>,
+    /// Of the last group of commits.
+    group: i64,
+    max_batch: usize,
+    outcome_timeout: Duration,
+    metrics: Arc<Metrics>,
+    certainty: watch::Sender<Certainty>,
+}
+
+impl Writer {
+    /// A writer under this epoch, that is not connected yet.
+    pub(super) fn new(
+        address: Address,
+        epoch: u64,
+        max_batch: usize,
+        outcome_timeout: Duration,
+        metrics: Arc<Metrics>,
+    ) -> Self {
+        let certainty = watch::Sender::new(Certainty::Certain);
+        let epoch = lease::number(epoch);
+        Self { address, epoch, writing: None, group: 0, max_batch, outcome_timeout, metrics, certainty }
+    }
+
+    /// Tells whether reads can be trusted.
+    pub(super) fn certainty(&self) -> watch::Receiver<Certainty> {
+        self.certainty.subscribe()
+    }
+
+    /// Connects, with a session of its own.
+    ///
+    /// # Errors
+    /// [`PostgresFailure::NotActive`], [`PostgresFailure::Connect`] and the like.
+    pub(super) async fn connect(&mut self) -> Result<(), PostgresFailure> {
+        self.writing = None;
+        let session = Session::connect(&self.address).await?;
+        let renewed = session.one(&Query::new("begin to write", NEW_SESSION, params![self.epoch])).await?;
+        let row = renewed.rows.first().ok_or(PostgresFailure::NotActive)?;
+        let (number, written) = (columns::int(row, 0)?, columns::int(row, 1)?);
+        self.group = written;
+        self.writing = Some(Writing { session, number });
+        self.certainty.send_replace(Certainty::Certain);
+        Ok(())
+    }
+
+    /// The connection, and the statement that begins a transaction in a script.
+    pub(super) fn script(&self) -> Option<(&Session, String)> {
+        let writing = self.writing.as_ref()?;
+        let begin = format!("SELECT begin_write({}, {}, {})", self.epoch, writing.number, self.group);
+        Some((&writing.session, begin))
+    }
+
+    /// Writes until it is closed (or every sender is gone) and the queue is empty.
+    pub(super) async fn run(mut self, mut queue: mpsc::Receiver<Message>) {
+        let mut messages = Vec::with_capacity(self.max_batch);
+        let mut next = Group::default();
+        loop {
+            if next.is_empty() {
+                if self.receive(&mut queue, &mut messages).await == 0 {
+                    break;
+                }
+                messages.drain(..).for_each(|message| next.add(message, &mut queue));
+            }
+            let Group { shared, read, decisions } = std::mem::take(&mut next);
+            // What is read for the next group must not be changed by a decision before it.
+            let ahead = decisions.is_empty().then_some(&mut queue);
+            next = self.commit(shared, read, ahead).await;
+            for job in decisions {
+                self.decide(job).await;
+            }
+        }
+        if let Some(writing) = self.writing.take() {
+            writing.session.close().await;
+        }
+    }
+
+    /// Waits for jobs. Until the outcome of a commit is known it tries to connect in the meantime: reads wait for that.
+    async fn receive(&mut self, queue: &mut mpsc::Receiver<Message>, messages: &mut Vec<Message>) -> usize {
+        loop {
+            let received = queue.recv_many(messages, self.max_batch);
+            if *self.certainty.borrow() != Certainty::Doubtful {
+                return received.await;
+            }
+            if let Ok(received) = tokio::time::timeout(LONGEST_PAUSE, received).await {
+                return received;
+            }
+            if let Err(PostgresFailure::NotActive) = self.connect().await {
+                self.certainty.send_replace(Certainty::Over);
+            }
+        }
+    }
+
+    /// Commits jobs that share a transaction, and sends each caller its result. A job that fails does not affect the others: each
+    /// is tried for itself. Returns the group that was taken from `queue` in the meantime.
+    async fn commit(
+        &mut self,
+        mut jobs: Vec<Job>,
+        read: Option<Vec<Answer>>,
+        queue: Option<&mut mpsc::Receiver<Message>>,
+    ) -> Group {
+        let mut next = Group::default();
+        if jobs.is_empty() {
+            return next;
+        }
+        match self.attempt(&mut jobs, read, queue, &mut next).await {
+            Ok(outcome) => settle(jobs, outcome),
+            Err(failure) if failure.concerns_one() && jobs.len() > 1 => {
+                for job in jobs {
+                    let mut alone = vec![job];
+                    match self.attempt(&mut alone, None, None, &mut Group::default()).await {
+                        Ok(outcome) => settle(alone, outcome),
+                        Err(failure) => fail(alone, &failure),
+                    }
+                }
+            }
+            Err(failure) => fail(jobs, &failure),
+        }
+        next
+    }
+
+    /// One transaction. What has come into `queue` until it is sent becomes the `next` group, and what that depends on is read in
+    /// the same round trip, after the COMMIT.
+    async fn attempt(
+        &mut self,
+        jobs: &mut [Job],
+        read: Option<Vec<Answer>>,
+        queue: Option<&mut mpsc::Receiver<Message>>,
+        next: &mut Group,
+    ) -> Result<Outcome, PostgresFailure> {
+        let mut writes = Vec::new();
+        if let Some(reads) = reads(jobs) {
+            let read = match read {
+                Some(read) => read,
+                None => self.read(&reads).await?,
+            };
+            let mut plan = Plan::new(read)?;
+            for job in jobs.iter_mut() {
+                if let Job::Commit(job) = job {
+                    job.result = Some(plan.apply(&job.commits));
+                }
+            }
+            writes = plan.writes();
+        }
+        if let Some(queue) = queue {
+            for _ in 0..self.max_batch {
+                let Ok(message) = queue.try_recv() else { break };
+                next.add(message, queue);
+            }
+        }
+        let ahead = reads(&next.shared).unwrap_or_default();
+        let own = writes.len();
+        let statements = jobs.iter().filter_map(statements_of).flatten();
+        let queries: Vec<_> = writes.iter().chain(statements).collect();
+        // Also when all of them are conflicts: who is not the owner any more does not know.
+        let (outcome, read) = self.transact(&queries, &ahead, jobs.len()).await?;
+        next.read = read;
+        Ok(match outcome {
+            Outcome::Committed(answers) => Outcome::Committed(answers.into_iter().skip(own).collect()),
+            Outcome::CommittedUnseen => Outcome::CommittedUnseen,
+        })
+    }
+
+    async fn decide(&mut self, mut job: Box<dyn DecisionJob>) {
+        let written = self.attempt_decision(&mut *job).await;
+        job.settle(written);
+    }
+
+    async fn attempt_decision(&mut self, job: &mut dyn DecisionJob) -> Result<(), PostgresFailure> {
+        let read = self.read(job.reads()).await?;
+        let writes = job.decide(read)?;
+        self.transact(&writes.iter().collect::<Vec<_>>(), &[], 1).await.map(drop)
+    }
+
+    async fn read(&mut self, queries: &[Query]) -> Result<Vec<Answer>, PostgresFailure> {
+        let writing = self.writing().await?;
+        let read = writing.session.run(&queries.iter().collect::<Vec<_>>()).await;
+        if read.as_ref().is_err_and(PostgresFailure::ends_connection) {
+            self.writing = None;
+        }
+        read
+    }
+
+    /// One transaction that `jobs` share, and what is read after it, if nothing came in between.
+    async fn transact(
+        &mut self,
+        queries: &[&Query],
+        ahead: &[Query],
+        jobs: usize,
+    ) -> Result<(Outcome, Option<Vec<Answer>>), PostgresFailure> {
+        let started = Instant::now();
+        let outcome = self.transact_once(queries, ahead).await;
+        match &outcome {
+            Ok(_) => self.metrics.committed(jobs, started.elapsed()),
+            Err(_) => self.metrics.failed(),
+        }
+        outcome
+    }
+
+    async fn transact_once(
+        &mut self,
+        queries: &[&Query],
+        ahead: &[Query],
+    ) -> Result<(Outcome, Option<Vec<Answer>>), PostgresFailure> {
+        let epoch = self.epoch;
+        // Connecting says which group was the last one.
+        self.writing().await?;
+        let group = self.group.saturating_add(1);
+        self.group = group;
+        let writing = self.writing().await?;
+        let begin = Query::new("check the lease", BEGIN_WRITE, params![epoch, writing.number, group]);
+        let all: Vec<_> = std::iter::once(&begin).chain(queries.iter().copied()).collect();
+        match writing.session.transact(&all, &ahead.iter().collect::<Vec<_>>()).await {
+            Ok((answers, read)) => {
+                let read = read.filter(|_| !ahead.is_empty());
+                Ok((Outcome::Committed(answers.into_iter().skip(1).collect()), read))
+            }
+            Err(TransactionFailure::RolledBack(failure)) => {
+                if failure.ends_connection() {
+                    self.writing = None;
+                }
+                Err(failure)
+            }
+            Err(TransactionFailure::Unknown(failure)) => Ok((self.find_out(group, failure).await?, None)),
+        }
+    }
+
+    /// See the module.
+    async fn find_out(&mut self, group: i64, lost: PostgresFailure) -> Result<Outcome, PostgresFailure> {
+        self.certainty.send_replace(Certainty::Doubtful);
+        self.writing = None;
+        tracing::warn!(
+            error = &lost as &dyn std::error::Error,
+            "a commit has no answer; finding out what became of it"
+        );
+        let deadline = Instant::now() + self.outcome_timeout;
+        let mut pause = FIRST_PAUSE;
+        loop {
+            match self.connect().await {
+                Ok(()) if self.group == group => {
+                    tracing::warn!("the commit without an answer had happened");
+                    return Ok(Outcome::CommittedUnseen);
+                }
+                Ok(()) => {
+                    tracing::warn!("the commit without an answer had not happened");
+                    return Err(lost);
+                }
+                Err(PostgresFailure::NotActive) => {
+                    self.certainty.send_replace(Certainty::Over);
+                    return Err(PostgresFailure::OutcomeUnknown);
+                }
+                // Readers wait until a later attempt succeeds.
+                Err(_) if Instant::now() >= deadline => return Err(PostgresFailure::OutcomeUnknown),
+                Err(_) => tokio::time::sleep(pause).await,
+            }
+            pause = (pause * 2).min(LONGEST_PAUSE);
+        }
+    }
+
+    async fn writing(&mut self) -> Result<&Writing, PostgresFailure> {
+        if self.writing.as_ref().is_none_or(|writing| writing.session.is_closed()) {
+            self.connect().await?;
+        }
+        self.writing.as_ref().ok_or(PostgresFailure::NotActive)
+    }
+}
+
+/// What the commits among these jobs depend on; `None` if there are none.
+fn reads(jobs: &[Job]) -> Option<Vec<Query>> {
+    let commits = jobs.iter().filter_map(|job| match job {
+        Job::Commit(job) => Some(&job.commits),
+        Job::Statements(_) | Job::Decision(_) => None,
+    });
+    let mut commits = commits.peekable();
+    commits.peek()?;
+    Some(Plan::reads(&commits.flatten().collect::<Vec<_>>()))
+}
+
+fn statements_of(job: &Job) -> Option<&[Query]> {
+    match job {
+        Job::Statements(job) => Some(&job.queries),
+        Job::Commit(_) | Job::Decision(_) => None,
+    }
+}
+
+fn fail(jobs: Vec<Job>, failure: &PostgresFailure) {
+    for job in jobs {
+        job.fail(failure);
+    }
+}
+
+/// Callers may be gone: the work is done anyway.
+fn settle(jobs: Vec<Job>, outcome: Outcome) {
+    let mut answers = match outcome {
+        Outcome::Committed(answers) => Some(answers.into_iter()),
+        Outcome::CommittedUnseen => None,
+    };
+    for job in jobs {
+        match job {
+            Job::Commit(job) => {
+                let result = job.result.unwrap_or(Err(PostgresFailure::NotActive));
+                drop(job.answer.send(result.map_err(Into::into)));
+            }
+            Job::Statements(job) => {
+                let result = match &mut answers {
+                    Some(answers) => Ok(answers.by_ref().take(job.queries.len()).collect()),
+                    None if job.is_blind => Ok(Vec::new()),
+                    None => Err(PostgresFailure::OutcomeUnknown),
+                };
+                drop(job.answer.send(result.map_err(Into::into)));
+            }
+            Job::Decision(job) => job.settle(Ok(())),
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! What only PostgreSQL can get wrong: the lease, lost connections, the server's refusals.
+
+#![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)] // a test's helpers too
+
+mod encryption;
+mod group_commit;
+mod lease;
+mod lost_answers;
+mod proxy;
+mod refusals;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use usher_store::{Acquired, HeldLease, Lease, LeaseRequest, PostgresOptions, PostgresStore};
+use usher_test_tools::PostgresServer;
+
+/// A database of its own.
+struct Place {
+    server: &'static PostgresServer,
+    database: String,
+}
+
+impl Place {
+    async fn new() -> Self {
+        tokio::task::spawn_blocking(|| {
+            let server = PostgresServer::shared();
+            Self { server, database: server.database() }
+        })
+        .await
+        .unwrap()
+    }
+
+    /// With a short time-out.
+    fn options(&self) -> PostgresOptions {
+        self.options_by(self.server.port())
+    }
+
+    fn options_by(&self, port: u16) -> PostgresOptions {
+        PostgresOptions {
+            readers: 1,
+            timeout: Duration::from_secs(2),
+            outcome_timeout: Duration::from_secs(10),
+            ..PostgresOptions::new(self.server.url_by(port, &self.database).into())
+        }
+    }
+
+    /// A lease for long, and a store.
+    async fn open(&self, options: &PostgresOptions) -> (HeldLease, Arc<PostgresStore>) {
+        let lease = Lease::connect(&self.options()).await.unwrap();
+        let held = acquire(&lease, Duration::from_secs(600)).await;
+        (held, Arc::new(PostgresStore::open(options, held.epoch).await.unwrap()))
+    }
+
+    /// What an administrator is told.
+    async fn psql(&self, sql: &'static str) -> String {
+        let (server, database) = (self.server, self.database.clone());
+        tokio::task::spawn_blocking(move || server.psql(&database, sql)).await.unwrap()
+    }
+}
+
+async fn acquire(lease: &Lease, lasts: Duration) -> HeldLease {
+    match lease.acquire(&request("one", lasts)).await.unwrap() {
+        Acquired::Held(held) => held,
+        Acquired::Taken(holder) => panic!("{holder:?}"),
+    }
+}
+
+fn request(owner: &str, lasts: Duration) -> LeaseRequest {
+    LeaseRequest { owner: owner.to_owned(), address: format!("http://{owner}"), lasts }
+}
+
+/// An error and all that caused it.
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        text = format!("{text}: {cause}");
+        source = cause.source();
+    }
+    text
+}

@@ -1,0 +1,69 @@
+//! Stores under test: each in a new file or database.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use tempfile::TempDir;
+use usher_store::conformance::{FullStore, Subject};
+use usher_store::{Acquired, Lease, LeaseRequest, PostgresOptions, PostgresStore, SqliteOptions, SqliteStore};
+use usher_test_tools::PostgresServer;
+
+struct InFile {
+    directory: TempDir,
+    store: Arc<SqliteStore>,
+}
+
+fn open(directory: &TempDir) -> Arc<SqliteStore> {
+    Arc::new(SqliteStore::open(&directory.path().join("usher.db"), SqliteOptions::default()).unwrap())
+}
+
+/// In a file.
+pub(crate) async fn sqlite() -> impl Subject {
+    let directory = TempDir::new().unwrap();
+    let store = open(&directory);
+    InFile { directory, store }
+}
+
+#[async_trait]
+impl Subject for InFile {
+    fn store(&self) -> Arc<dyn FullStore> {
+        Arc::clone(&self.store) as Arc<dyn FullStore>
+    }
+
+    async fn reopen(&mut self) {
+        self.store.close().await;
+        self.store = open(&self.directory);
+    }
+}
+
+struct InDatabase {
+    options: PostgresOptions,
+    epoch: u64,
+    store: Arc<PostgresStore>,
+}
+
+/// In a database of a server that ends with this process.
+pub(crate) async fn postgres() -> impl Subject {
+    let server = tokio::task::spawn_blocking(PostgresServer::shared).await.unwrap();
+    let database = tokio::task::spawn_blocking(|| server.database()).await.unwrap();
+    let options = PostgresOptions { readers: 2, ..PostgresOptions::new(server.url(&database).into()) };
+    let lease = Lease::connect(&options).await.unwrap();
+    let lasts = Duration::from_secs(3600);
+    let request = LeaseRequest { owner: "test".to_owned(), address: "nowhere".to_owned(), lasts };
+    let Acquired::Held(held) = lease.acquire(&request).await.unwrap() else { panic!("nobody else has it") };
+    let store = Arc::new(PostgresStore::open(&options, held.epoch).await.unwrap());
+    InDatabase { options, epoch: held.epoch, store }
+}
+
+#[async_trait]
+impl Subject for InDatabase {
+    fn store(&self) -> Arc<dyn FullStore> {
+        Arc::clone(&self.store) as Arc<dyn FullStore>
+    }
+
+    async fn reopen(&mut self) {
+        self.store.close().await;
+        self.store = Arc::new(PostgresStore::open(&self.options, self.epoch).await.unwrap());
+    }
+}

@@ -1,0 +1,135 @@
+//! The database that the configuration names.
+
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject as _;
+use usher_store::{
+    Acquired, Database, Lease, LeaseHolder, LeaseRequest, OpenError, PostgresOpenError, PostgresOptions, PostgresStore,
+    SqliteOptions, SqliteStore,
+};
+
+use crate::config::Config;
+use crate::failure::{Failure, chain};
+use crate::instance::{ActiveLease, OnLoss};
+
+/// Opens the SQLite file and takes it for this process. Comes before anything else is written into the data directory: another
+/// process may be using it.
+///
+/// # Errors
+/// When another process has it, or it cannot be used.
+pub fn open_sqlite(config: &Config, data_dir: &Path) -> Result<Arc<SqliteStore>, Failure> {
+    let path = data_dir.join(config.database.path.as_str());
+    match SqliteStore::open(&path, SqliteOptions::default()) {
+        Ok(store) => Ok(Arc::new(store)),
+        Err(error @ OpenError::InUse { .. }) => {
+            Err(Failure::said(format!("{error}; is another usher running on {}?", data_dir.display())))
+        }
+        // A restart finds the same file.
+        Err(error @ (OpenError::Newer { .. } | OpenError::Foreign { .. } | OpenError::Incomplete { .. })) => {
+            Err(Failure::refused(error))
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// A PostgreSQL database, and how this instance shares it.
+#[derive(Clone, Debug)]
+pub struct SharedDatabase {
+    /// How to connect.
+    pub options: PostgresOptions,
+    /// What this instance asks for when it wants to be the active one.
+    pub request: LeaseRequest,
+}
+
+impl SharedDatabase {
+    /// The configured one, for an instance that listens at this address; `None` when the database is a SQLite file.
+    ///
+    /// # Errors
+    /// When the file with certificates cannot be read.
+    pub fn configured(config: &Config, listens_at: SocketAddr) -> Result<Option<Self>, Failure> {
+        let database = &config.database;
+        let Some(url) = &database.url else { return Ok(None) };
+        let mut options = PostgresOptions::new(url.secret().clone());
+        if let Some(path) = &database.trusted_certificates {
+            options.trusted = certificates(Path::new(path.as_str()))?;
+        }
+        let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
+        let address = database.instance_address.as_ref().map(|address| address.as_str().to_owned());
+        let request = LeaseRequest {
+            owner: format!("{host}, process {}", std::process::id()),
+            address: address.unwrap_or_else(|| listens_at.to_string()),
+            lasts: Duration::from_secs(database.lease_seconds.get()),
+        };
+        Ok(Some(Self { options, request }))
+    }
+}
+
+fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, Failure> {
+    let unusable = |reason: String| {
+        Failure::said(format!("database.trusted_certificates cannot be used: {}: {reason}", path.display()))
+    };
+    let found = CertificateDer::pem_file_iter(path).map_err(|error| unusable(error.to_string()))?;
+    let found: Vec<_> = found.collect::<Result<_, _>>().map_err(|error| unusable(error.to_string()))?;
+    if found.is_empty() { Err(unusable("it has no certificate".to_owned())) } else { Ok(found) }
+}
+
+/// What the failure to open a PostgreSQL database means; `None` when it may pass by itself.
+pub fn refusal(error: &PostgresOpenError) -> Option<Failure> {
+    match error {
+        PostgresOpenError::Unusable(_) | PostgresOpenError::Migration { .. } => None,
+        PostgresOpenError::Url(_)
+        | PostgresOpenError::Certificate(_)
+        | PostgresOpenError::TooOld { .. }
+        | PostgresOpenError::Encoding { .. }
+        | PostgresOpenError::Foreign
+        | PostgresOpenError::Newer { .. } => Some(Failure::refused(chain(error))),
+    }
+}
+
+/// The database for a command, which uses it while no service does.
+pub struct CommandDatabase {
+    /// The database.
+    pub store: Arc<dyn Database>,
+    lease: Option<ActiveLease>,
+}
+
+impl CommandDatabase {
+    /// Opens it for this process alone.
+    ///
+    /// # Errors
+    /// When a service or another command uses it, or it cannot be used.
+    pub async fn open(config: &Config, data_dir: &Path) -> Result<Self, Failure> {
+        let listens_at = SocketAddr::new(config.info.listen_address, config.info.port());
+        let Some(SharedDatabase { options, request }) = SharedDatabase::configured(config, listens_at)? else {
+            return Ok(Self { store: open_sqlite(config, data_dir)?, lease: None });
+        };
+        let unusable = |error: &PostgresOpenError| refusal(error).unwrap_or_else(|| Failure::said(chain(error)));
+        let lease = Arc::new(Lease::connect(&options).await.map_err(|error| unusable(&error))?);
+        let held = match lease.acquire(&request).await? {
+            Acquired::Held(held) => held,
+            Acquired::Taken(LeaseHolder { owner, .. }) => {
+                return Err(Failure::said(format!("the database is in use by {owner}; is another usher running?")));
+            }
+        };
+        let lease = ActiveLease::keep(lease, held, request.lasts, OnLoss::Exit)?;
+        match PostgresStore::open(&options, lease.epoch()).await {
+            Ok(store) => Ok(Self { store: Arc::new(store), lease: Some(lease) }),
+            Err(error) => {
+                lease.hand_over().await;
+                Err(unusable(&error))
+            }
+        }
+    }
+
+    /// Closes it, so that others can use it.
+    pub async fn close(self) {
+        self.store.close().await;
+        if let Some(lease) = self.lease {
+            lease.hand_over().await;
+        }
+    }
+}

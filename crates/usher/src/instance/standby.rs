@@ -1,0 +1,157 @@
+//! Waits until this instance may be the active one.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use usher_api::{ServeOptions, StandbyParts, serve_standby};
+use usher_store::{Acquired, Lease, LeaseHolder, PostgresOpenError};
+
+use super::active_lease::{ActiveLease, OnLoss};
+use crate::database::{SharedDatabase, refusal};
+use crate::failure::{Failure, chain};
+
+/// The interval between two looks at the lease: the delay of a take-over beyond the lease itself.
+const LOOK_EVERY: Duration = Duration::from_millis(250);
+
+/// How long requests that are being forwarded may take to end when this instance becomes active or stops.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// What came of waiting.
+pub enum BecameActive {
+    /// This instance is the active one.
+    Active(ActiveLease),
+    /// It was asked to stop before.
+    Stopped,
+}
+
+/// What is served while this instance waits.
+pub struct Forwarding<'a> {
+    /// Where the API is asked for.
+    pub listener: &'a TcpListener,
+    /// Where the pages are asked for, if apart, and at which port of the active instance they are.
+    pub pages: Option<(&'a TcpListener, u16)>,
+    /// What the forwarding needs; its `active` is replaced.
+    pub parts: StandbyParts,
+    /// How connections are treated.
+    pub options: ServeOptions,
+}
+
+/// Serves as a standby until this instance is the active one or `stop` is cancelled.
+///
+/// # Errors
+/// When the database can never be used as it is.
+pub async fn stand_by(
+    database: &SharedDatabase,
+    forwarding: Forwarding<'_>,
+    stop: &CancellationToken,
+) -> Result<BecameActive, Failure> {
+    let (active, receiver) = watch::channel(None);
+    let (pages_active, pages_receiver) = watch::channel(None);
+    let (tasks, stop_serving) = (TaskTracker::new(), CancellationToken::new());
+    let Forwarding { listener, pages, parts, options } = forwarding;
+    let options = ServeOptions { grace: GRACE, ..options };
+    let serve = |listener, active| {
+        let parts = StandbyParts { active, ..parts.clone() };
+        serve_standby(listener, parts, options.clone(), tasks.clone(), stop_serving.clone())
+    };
+    let serving = async {
+        match pages {
+            Some((pages, _)) => drop(tokio::join!(serve(listener, receiver), serve(pages, pages_receiver))),
+            None => serve(listener, receiver).await,
+        }
+    };
+    let port_of_pages = pages.map(|(_, port)| port);
+    let show = |holder: Option<&LeaseHolder>| {
+        set(&active, holder.map(|holder| holder.address.clone()));
+        set(&pages_active, holder.and_then(|holder| on_port(&holder.address, port_of_pages?)));
+    };
+    let waiting = async {
+        let became = wait(database, &show, stop).await;
+        show(None);
+        stop_serving.cancel();
+        became
+    };
+    let (became, ()) = tokio::join!(waiting, serving);
+    became
+}
+
+/// Asks for the lease until this instance has it.
+async fn wait(
+    database: &SharedDatabase,
+    show: impl Fn(Option<&LeaseHolder>),
+    stop: &CancellationToken,
+) -> Result<BecameActive, Failure> {
+    let mut lease: Option<Arc<Lease>> = None;
+    let mut known: Option<LeaseHolder> = None;
+    let mut is_failing = false;
+    loop {
+        let asked = async {
+            let connected = match &lease {
+                Some(lease) => Arc::clone(lease),
+                None => Arc::new(Lease::connect(&database.options).await?),
+            };
+            let acquired = connected.acquire(&database.request).await;
+            lease = Some(Arc::clone(&connected));
+            Ok::<_, PostgresOpenError>((connected, acquired))
+        };
+        let asked = tokio::select! {
+            asked = asked => asked,
+            () = stop.cancelled() => return Ok(BecameActive::Stopped),
+        };
+        let failed = match asked {
+            Ok((lease, Ok(Acquired::Held(held)))) => {
+                let active = ActiveLease::keep(lease, held, database.request.lasts, OnLoss::StartOver)?;
+                tracing::info!(epoch = held.epoch, "this instance is the active one");
+                return Ok(BecameActive::Active(active));
+            }
+            Ok((_, Ok(Acquired::Taken(holder)))) => {
+                if known.as_ref().is_none_or(|known| known.epoch != holder.epoch) {
+                    tracing::info!(
+                        active = %holder.owner,
+                        address = %holder.address,
+                        epoch = holder.epoch,
+                        "this instance is a standby: it forwards to the active one"
+                    );
+                }
+                show(Some(&holder));
+                known = Some(holder);
+                None
+            }
+            Ok((_, Err(error))) => Some(chain(&error)),
+            Err(error) => match refusal(&error) {
+                Some(refused) => return Err(refused),
+                None => Some(chain(&error)),
+            },
+        };
+        match &failed {
+            // The active instance may still reach the database: what is known of it stays.
+            Some(error) if !is_failing => tracing::warn!(%error, "the database cannot be used; trying again"),
+            None if is_failing => tracing::info!("the database can be used again"),
+            Some(_) | None => {}
+        }
+        is_failing = failed.is_some();
+        tokio::select! {
+            () = tokio::time::sleep(LOOK_EVERY) => {}
+            () = stop.cancelled() => return Ok(BecameActive::Stopped),
+        }
+    }
+}
+
+fn set(active: &watch::Sender<Option<Arc<str>>>, address: Option<String>) {
+    active.send_if_modified(|known| {
+        let is_new = known.as_deref() != address.as_deref();
+        if is_new {
+            *known = address.map(Into::into);
+        }
+        is_new
+    });
+}
+
+/// The same host with this port.
+fn on_port(address: &str, port: u16) -> Option<String> {
+    address.rsplit_once(':').map(|(host, _)| format!("{host}:{port}"))
+}
