@@ -17,4 +17,5 @@ const tests = readdirSync(new URL("../test", import.meta.url)).filter((name) => 
 run(...prettier, "--check", ...formatted);
 run("scripts/generate-types.mjs", "--check");
 run("scripts/build.mjs");
-run("--test", "--test-reporter=spec", ...tests.map((name) => `test/${name}`));
+// They wait for services more than they compute.
+run("--test", `--test-concurrency=${tests.length}`, "--test-reporter=spec", ...tests.map((name) => `test/${name}`));

@@ -41,15 +41,15 @@ export async function until(condition, what) {
 }
 
 /**
- * A port that nobody listens on, below the range of outgoing connections: one of that range may be gone while the service
- * starts again.
+ * A port that nobody listens on. It is below the range of outgoing connections, since one of that range may be gone while
+ * the service starts again, and below the ports that the Rust tests and `usher dev` reserve (crates/loopback-port).
  */
 export async function freePort() {
   for (let attempt = 1; ; attempt++) {
     const server = createServer();
     try {
       await new Promise((resolve, reject) => {
-        server.once("error", reject).listen(20_000 + Math.floor(Math.random() * 12_000), "127.0.0.1", resolve);
+        server.once("error", reject).listen(10_000 + Math.floor(Math.random() * 10_000), "127.0.0.1", resolve);
       });
     } catch (taken) {
       if (attempt === 100) throw taken;

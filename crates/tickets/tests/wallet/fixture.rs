@@ -15,7 +15,7 @@ use usher_store::{SqliteOptions, SqliteStore};
 use usher_tickets::{CashuWallet, TicketOptions};
 
 /// Long enough for a busy machine.
-pub(crate) const LONG: Duration = Duration::from_secs(60);
+pub(crate) const LONG: Duration = Duration::from_secs(180);
 
 pub(crate) const KEY: [u8; 32] = [42; 32];
 

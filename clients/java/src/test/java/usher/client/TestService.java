@@ -151,13 +151,14 @@ final class TestService implements AutoCloseable {
     }
 
     /**
-     * A port that nobody listens on, below the range of outgoing connections: one of that range may be gone while the
-     * program that held it starts again.
+     * A port that nobody listens on. It is below the range of outgoing connections, since one of that range may be gone
+     * while the program that held it starts again, and below the ports that the Rust tests and {@code usher dev} reserve
+     * (crates/loopback-port).
      */
     static int freePort() throws IOException {
         RandomGenerator random = RandomGenerator.getDefault();
         for (int attempt = 1; ; attempt++) {
-            int port = random.nextInt(20_000, 32_000);
+            int port = random.nextInt(10_000, 20_000);
             try (ServerSocket socket = new ServerSocket(port, 1, InetAddress.getLoopbackAddress())) {
                 return socket.getLocalPort();
             } catch (IOException taken) {
