@@ -118,7 +118,7 @@ async fn transaction_under_way_delays_a_take_over() {
     lease.renew(held.epoch, Duration::from_secs(1)).await.unwrap().unwrap();
     let (server, database) = (place.server, place.database.clone());
     let slow = tokio::task::spawn_blocking(move || {
-        let begin = "BEGIN; SELECT begin_write(epoch, session, written) FROM lease; SELECT pg_sleep(2)";
+        let begin = "BEGIN; SELECT begin_write(epoch, session, 0) FROM lease; SELECT pg_sleep(2)";
         server.psql(&database, &format!("{begin}; INSERT INTO settings VALUES ('slow', '1'); COMMIT"));
     });
     tokio::time::sleep(Duration::from_millis(1_200)).await;
