@@ -302,9 +302,9 @@ impl Writer {
         let epoch = self.epoch;
         // Connecting says which group was the last one.
         self.writing().await?;
+        let writing = self.writing.as_ref().ok_or(PostgresFailure::NotActive)?;
         let group = self.group.saturating_add(1);
         self.group = group;
-        let writing = self.writing().await?;
         let begin = Query::new("check the lease", BEGIN_WRITE, params![epoch, writing.number, group]);
         let all: Vec<_> = std::iter::once(&begin).chain(queries.iter().copied()).collect();
         match writing.session.transact(&all, &ahead.iter().collect::<Vec<_>>()).await {
