@@ -30,7 +30,7 @@ const SETTINGS: &[&str] = &[
     "fsync=on",
     "max_wal_size=128MB",
     "autovacuum_naptime=5s",
-    "log_min_messages=panic",
+    "log_min_messages=fatal",
     "logging_collector=off",
 ];
 
@@ -109,7 +109,9 @@ impl PostgresServer {
         let mut keeper = Command::new("sh");
         let script = if self.removes_folder { format!("{KEEPER}; rm -rf \"$0\"") } else { KEEPER.to_owned() };
         keeper.arg("-c").arg(script).arg(self.folder.path()).arg(server.get_program()).args(server.get_args());
-        keeper.current_dir(self.folder.path()).stdin(Stdio::piped()).stdout(Stdio::null());
+        // No output that is open after the test's end.
+        let log = std::fs::File::create(self.log()).unwrap();
+        keeper.current_dir(self.folder.path()).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(log);
         let mut child = keeper.spawn().unwrap();
         let input = child.stdin.take().unwrap();
         self.running = Some((child, input));
@@ -165,13 +167,18 @@ impl PostgresServer {
         String::from_utf8(succeed(&mut psql).stdout).unwrap().trim_end().to_owned()
     }
 
+    fn log(&self) -> PathBuf {
+        self.folder.path().join("log")
+    }
+
     fn wait_until_ready(&mut self) {
         let deadline = Instant::now() + PATIENCE;
         loop {
             if let Some((child, _)) = &mut self.running
                 && let Some(status) = child.try_wait().unwrap()
             {
-                panic!("the PostgreSQL server ended: {status}, signal {:?}", status.signal());
+                let log = std::fs::read_to_string(self.log()).unwrap();
+                panic!("the PostgreSQL server ended: {status}, signal {:?}: {log}", status.signal());
             }
             if TcpStream::connect(("127.0.0.1", self.port)).is_ok() && self.answers() {
                 return;

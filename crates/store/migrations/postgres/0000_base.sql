@@ -16,21 +16,31 @@ CREATE TABLE lease (
     address    text        NOT NULL,
     expires_at timestamptz NOT NULL,
     -- Goes up with every connection that writes: what is still on its way from an earlier one is refused.
-    session    bigint      NOT NULL,
-    -- The last group of commits of this epoch. It tells whether a COMMIT without an answer has happened.
-    written    bigint      NOT NULL
+    session    bigint      NOT NULL
 );
 
-INSERT INTO lease VALUES (1, '', 0, '', '-infinity', 0, 0);
+INSERT INTO lease VALUES (1, '', 0, '', '-infinity', 0);
+
+-- The last groups of commits of an epoch. They tell whether a COMMIT without an answer has happened. Rows of a table, and no
+-- counter in the row of the lease: while a backup is made, all versions of a row are kept, and each update looks at them.
+CREATE TABLE written (
+    epoch  bigint NOT NULL,
+    number bigint NOT NULL,
+    PRIMARY KEY (epoch, number)
+);
 
 -- The first statement of every transaction that writes. The lock on the row lasts until the transaction ends: nobody can take
 -- the lease over in between.
-CREATE FUNCTION begin_write(of_epoch bigint, of_session bigint, number bigint) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION begin_write(of_epoch bigint, of_session bigint, of_number bigint) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
-    UPDATE lease SET written = number
-    WHERE epoch = of_epoch AND session = of_session AND expires_at > clock_timestamp();
+    PERFORM 1 FROM lease
+    WHERE epoch = of_epoch AND session = of_session AND expires_at > clock_timestamp() FOR SHARE;
     IF NOT FOUND THEN
         RAISE EXCEPTION 'this instance does not hold the lease' USING ERRCODE = 'UL001';
+    END IF;
+    INSERT INTO written VALUES (of_epoch, of_number);
+    IF of_number % 1000 = 0 THEN
+        DELETE FROM written WHERE epoch < of_epoch OR (epoch = of_epoch AND number < of_number);
     END IF;
 END
 $$;

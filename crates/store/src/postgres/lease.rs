@@ -69,8 +69,11 @@ pub struct LeaseHolder {
     pub remaining: Duration,
 }
 
+/// How often the lease is asked for when it ends just while it is looked who holds it.
+const ATTEMPTS: u32 = 5;
+
 const ACQUIRE: &str = "UPDATE lease
-    SET owner = $1, address = $2, epoch = epoch + 1, session = 0, written = 0,
+    SET owner = $1, address = $2, epoch = epoch + 1, session = 0,
         expires_at = clock_timestamp() + $3::bigint * interval '1 millisecond'
     WHERE expires_at <= clock_timestamp() RETURNING epoch";
 
@@ -102,7 +105,7 @@ impl Lease {
     /// [`StoreError::Failed`]: there was no answer. The lease may have been taken; it expires then.
     pub async fn acquire(&self, request: &LeaseRequest) -> Result<Acquired, StoreError> {
         let LeaseRequest { owner, address, lasts } = request;
-        loop {
+        for _ in 0..ATTEMPTS {
             let certain_until = Instant::now() + *lasts;
             let acquire = params![owner.as_str(), address.as_str(), millis(*lasts)];
             let taken = self.ask(Query::new("acquire the lease", ACQUIRE, acquire)).await?;
@@ -115,6 +118,7 @@ impl Lease {
                 return Ok(Acquired::Taken(holder));
             }
         }
+        Err(StoreError::Unreadable("the lease"))
     }
 
     /// Holds the lease for `lasts` from now on; `None` if it has expired or another instance has it.

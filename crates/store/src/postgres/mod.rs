@@ -91,10 +91,7 @@ impl PostgresStore {
         let (for_writer, timeout) = (address.clone(), options.outcome_timeout);
         let mut writer = Writer::new(for_writer, epoch, max_batch, timeout, Arc::clone(&metrics));
         writer.connect().await?;
-        if let Some((session, begin)) = writer.script() {
-            schema::prepare(session).await?;
-            schema::migrate(session, &begin, schema::MIGRATIONS).await?;
-        }
+        writer.migrate(schema::MIGRATIONS).await?;
         let readers = Readers::new(address, options.readers, capacity, writer.certainty(), timeout);
         let panic_signal = PanicSignal::new();
         let guard = panic_signal.guard();

@@ -98,29 +98,39 @@ async fn version(session: &Session) -> Result<u32, PostgresFailure> {
     found.rows.first().map_or(Ok(0), |row| super::columns::int(row, 0))
 }
 
-/// Applies the missing migrations, each in its own transaction with the check of the lease: `begin` is its statement.
+/// Those of these migrations that the database does not have yet.
 ///
 /// # Errors
-/// [`PostgresOpenError::Newer`], [`PostgresOpenError::Migration`], and what the database says.
-pub(super) async fn migrate(session: &Session, begin: &str, migrations: &[Migration]) -> Result<(), PostgresOpenError> {
-    let from = version(session).await?;
+/// [`PostgresOpenError::Newer`], and what the database says.
+pub(super) async fn missing<'m>(
+    session: &Session,
+    migrations: &'m [Migration],
+) -> Result<impl Iterator<Item = &'m Migration>, PostgresOpenError> {
+    let found = version(session).await?;
     let known = migrations.last().map_or(0, |migration| migration.version);
-    if from > known {
-        return Err(PostgresOpenError::Newer { found: from, known });
+    if found > known {
+        return Err(PostgresOpenError::Newer { found, known });
     }
-    for Migration { version, sql } in migrations.iter().filter(|migration| migration.version > from) {
-        // On big tables a migration takes its time.
-        let script = format!(
-            "BEGIN; SET LOCAL statement_timeout = 0; {begin}; {sql}
-             INSERT INTO migrations VALUES ({version}, clock_timestamp()); COMMIT;"
-        );
-        if let Err(source) = session.script("apply a migration", &script).await {
-            // An error here means that the connection is lost, and with it the transaction.
-            drop(session.script("roll back", "ROLLBACK").await);
-            return Err(PostgresOpenError::Migration { version: *version, source });
-        }
-        tracing::info!(version, "database schema migrated");
+    Ok(migrations.iter().filter(move |migration| migration.version > found))
+}
+
+/// Makes a migration in a transaction of its own, which `begin` begins with the check of the lease.
+///
+/// # Errors
+/// [`PostgresOpenError::Migration`].
+pub(super) async fn apply(session: &Session, begin: &str, migration: &Migration) -> Result<(), PostgresOpenError> {
+    let Migration { version, sql } = migration;
+    // On big tables a migration takes its time.
+    let script = format!(
+        "BEGIN; SET LOCAL statement_timeout = 0; {begin}; {sql}
+         INSERT INTO migrations VALUES ({version}, clock_timestamp()); COMMIT;"
+    );
+    if let Err(source) = session.script("apply a migration", &script).await {
+        // An error here means that the connection is lost, and with it the transaction.
+        drop(session.script("roll back", "ROLLBACK").await);
+        return Err(PostgresOpenError::Migration { version: *version, source });
     }
+    tracing::info!(version, "database schema migrated");
     Ok(())
 }
 

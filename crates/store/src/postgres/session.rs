@@ -71,9 +71,11 @@ impl Session {
         let session = Self { client: Some(client), statements: Mutex::default(), patience, connection };
         let limit = address.timeout.as_millis().max(1);
         let settings = format!(
-            "SET statement_timeout = {limit}; SET lock_timeout = {}; SET idle_in_transaction_session_timeout = {limit};
+            "SET statement_timeout = {limit}; SET lock_timeout = {}; SET idle_in_transaction_session_timeout = {};
              {SETTINGS}",
-            (limit / 2).max(1)
+            (limit / 2).max(1),
+            // A transaction is sent in one piece. One of which only a part arrives keeps others from taking the lease.
+            (limit / 5).max(500),
         );
         session.in_time("configure a connection", session.client()?.batch_execute(&settings)).await?;
         Ok(session)

@@ -10,7 +10,8 @@
 //!
 //! The transaction may have been committed, may still be under way, or may not even have arrived. A new connection raises the
 //! *session* in the row of the lease, which waits for a transaction that is under way (it has locked the row), and makes the
-//! database refuse one that arrives later. The row also says which group was written last: so the outcome is certain. Until it
+//! database refuse one that arrives later. Each
+//! transaction has also written the number of its group: so the outcome is certain. Until it
 //! is, nothing else is written, and reads wait.
 
 use std::sync::Arc;
@@ -21,8 +22,10 @@ use tokio::sync::{mpsc, watch};
 use super::commit::Plan;
 use super::failure::PostgresFailure;
 use super::job::{DecisionJob, Job, Message, Outcome};
+use super::open_error::PostgresOpenError;
 use super::options::Address;
 use super::query::{Answer, Query, params};
+use super::schema::{self, Migration};
 use super::session::{Session, TransactionFailure};
 use super::{columns, lease};
 use crate::metrics::Metrics;
@@ -34,8 +37,11 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 /// The check of the lease, which also says which group of commits this is.
 pub(super) const BEGIN_WRITE: &str = "SELECT begin_write($1, $2, $3)";
 
-const NEW_SESSION: &str = "UPDATE lease SET session = session + 1 WHERE epoch = $1 AND expires_at > clock_timestamp()
-    RETURNING session, written";
+const NEW_SESSION: &str =
+    "UPDATE lease SET session = session + 1 WHERE epoch = $1 AND expires_at > clock_timestamp() RETURNING session";
+
+/// A statement of its own, after that one has waited: it sees what was committed in the meantime.
+const LAST_WRITTEN: &str = "SELECT coalesce(max(number), 0) FROM written WHERE epoch = $1";
 
 /// Whether reads show the outcome of every commit that was answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -119,19 +125,27 @@ impl Writer {
         self.writing = None;
         let session = Session::connect(&self.address).await?;
         let renewed = session.one(&Query::new("begin to write", NEW_SESSION, params![self.epoch])).await?;
-        let row = renewed.rows.first().ok_or(PostgresFailure::NotActive)?;
-        let (number, written) = (columns::int(row, 0)?, columns::int(row, 1)?);
-        self.group = written;
+        let number = columns::int(renewed.rows.first().ok_or(PostgresFailure::NotActive)?, 0)?;
+        let last = session.one(&Query::new("begin to write", LAST_WRITTEN, params![self.epoch])).await?;
+        self.group = last.rows.first().map_or(Ok(0), |row| columns::int(row, 0))?;
         self.writing = Some(Writing { session, number });
         self.certainty.send_replace(Certainty::Certain);
         Ok(())
     }
 
-    /// The connection, and the statement that begins a transaction in a script.
-    pub(super) fn script(&self) -> Option<(&Session, String)> {
-        let writing = self.writing.as_ref()?;
-        let begin = format!("SELECT begin_write({}, {}, {})", self.epoch, writing.number, self.group);
-        Some((&writing.session, begin))
+    /// Makes the missing migrations.
+    ///
+    /// # Errors
+    /// [`PostgresOpenError`].
+    pub(super) async fn migrate(&mut self, migrations: &[Migration]) -> Result<(), PostgresOpenError> {
+        let writing = self.writing.as_ref().ok_or(PostgresFailure::NotActive)?;
+        schema::prepare(&writing.session).await?;
+        for migration in schema::missing(&writing.session, migrations).await? {
+            self.group = self.group.saturating_add(1);
+            let begin = format!("SELECT begin_write({}, {}, {})", self.epoch, writing.number, self.group);
+            schema::apply(&writing.session, &begin, migration).await?;
+        }
+        Ok(())
     }
 
     /// Writes until it is closed (or every sender is gone) and the queue is empty.
@@ -288,9 +302,9 @@ impl Writer {
         let epoch = self.epoch;
         // Connecting says which group was the last one.
         self.writing().await?;
+        let writing = self.writing.as_ref().ok_or(PostgresFailure::NotActive)?;
         let group = self.group.saturating_add(1);
         self.group = group;
-        let writing = self.writing().await?;
         let begin = Query::new("check the lease", BEGIN_WRITE, params![epoch, writing.number, group]);
         let all: Vec<_> = std::iter::once(&begin).chain(queries.iter().copied()).collect();
         match writing.session.transact(&all, &ahead.iter().collect::<Vec<_>>()).await {

@@ -118,7 +118,7 @@ async fn transaction_under_way_delays_a_take_over() {
     lease.renew(held.epoch, Duration::from_secs(1)).await.unwrap().unwrap();
     let (server, database) = (place.server, place.database.clone());
     let slow = tokio::task::spawn_blocking(move || {
-        let begin = "BEGIN; SELECT begin_write(epoch, session, written) FROM lease; SELECT pg_sleep(2)";
+        let begin = "BEGIN; SELECT begin_write(epoch, session, 0) FROM lease; SELECT pg_sleep(2)";
         server.psql(&database, &format!("{begin}; INSERT INTO settings VALUES ('slow', '1'); COMMIT"));
     });
     tokio::time::sleep(Duration::from_millis(1_200)).await;
@@ -139,4 +139,36 @@ async fn last_opened_store_of_an_epoch_is_the_one_that_writes() {
     let second = Arc::new(PostgresStore::open(&place.options(), held.epoch).await.unwrap());
     writes_nothing(&first).await;
     commit_done(&*second, step(id(1), 1)).await;
+}
+
+/// Both need the row of the lease: a busy store must not lose it.
+#[tokio::test(flavor = "multi_thread")]
+async fn commits_do_not_delay_renewals() {
+    let place = Place::new().await;
+    let (held, store) = place.open(&place.options()).await;
+    let lease = Lease::connect(&place.options()).await.unwrap();
+    let end = Instant::now() + Duration::from_secs(3);
+    let mut writers = tokio::task::JoinSet::new();
+    for writer in 0..32 {
+        let store = Arc::clone(&store);
+        writers.spawn(async move {
+            let mut number = writer * 100_000;
+            while Instant::now() < end {
+                number += 1;
+                commit_done(&*store, create(id(number))).await;
+            }
+            number % 100_000
+        });
+    }
+    let (mut slowest, mut renewals) = (Duration::ZERO, 0);
+    while Instant::now() < end {
+        let began = Instant::now();
+        assert!(lease.renew(held.epoch, LONG).await.unwrap().is_some());
+        slowest = slowest.max(began.elapsed());
+        renewals += 1;
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    let commits: u64 = writers.join_all().await.into_iter().sum();
+    assert!(slowest < Duration::from_secs(1), "{slowest:?}");
+    assert!(renewals > 10 && commits > 100, "{renewals} renewals, {commits} commits");
 }

@@ -2,6 +2,7 @@
 
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)] // a test's helpers too
 
+mod damage;
 mod encryption;
 mod group_commit;
 mod lease;

@@ -24,6 +24,9 @@ pub(super) fn apply(rows: &mut Rows, writes: &mut Writes, commits: &[Commit]) ->
             Err(conflict) => return Ok(AllCommitted::Conflict(conflict)),
         }
     }
+    for (commit, before) in commits.iter().zip(&before).filter(|(commit, _)| commit.finished) {
+        check_finish(rows, commit, before)?;
+    }
     let heads = commits.iter().zip(before).map(|(commit, before)| write(rows, writes, commit, before)).collect();
     Ok(AllCommitted::Done(heads))
 }
@@ -61,9 +64,6 @@ fn look(rows: &Rows, commit: &Commit, earlier: &[Commit]) -> Result<Result<Opera
         |inbound| rows.inbound.contains(inbound) || earlier.iter().any(|other| other.inbound.contains(inbound));
     if commit.inbound.iter().any(is_seen) {
         return Ok(Err(Conflict::InboundSeen));
-    }
-    if commit.finished {
-        check_finish(rows, commit, &before)?;
     }
     Ok(Ok(before))
 }
