@@ -16,6 +16,7 @@ mod doctor;
 #[cfg(feature = "embedded-lightning")]
 mod embedded_lightning;
 mod harness;
+mod instances;
 mod limits;
 mod login;
 mod logs;

@@ -7,7 +7,7 @@ mod listen_command;
 mod receiver_behaviour;
 mod reconfiguration;
 mod signatures;
-mod webhook_receiver;
+pub(crate) mod webhook_receiver;
 
 use serde_json::{Value, json};
 use usher_faults::relay::{Quirks, QuirkyRelay};

@@ -53,9 +53,12 @@ impl Builder {
     }
 
     /// Starts it and waits until it answers.
-    pub(crate) async fn start(mut self) -> TestUsher {
-        let token = format!("token-{}", Keys::generate().public_key().to_hex());
-        self.variables.insert("SERVICE__AUTH__AUTH_TOKEN".to_owned(), token.clone());
+    pub(crate) async fn start(self) -> TestUsher {
+        self.start_with_token(&format!("token-{}", Keys::generate().public_key().to_hex())).await
+    }
+
+    async fn start_with_token(mut self, token: &str) -> TestUsher {
+        self.variables.insert("SERVICE__AUTH__AUTH_TOKEN".to_owned(), token.to_owned());
         self.variables.insert("SERVICE__NOSTR__PRIVATE_KEY".to_owned(), self.keys.secret_key().to_secret_hex());
         let folder = tempfile::Builder::new().prefix("usher-e2e-").tempdir().expect("a folder");
         let mut usher = TestUsher {
@@ -63,12 +66,12 @@ impl Builder {
             variables: self.variables,
             port: 0,
             child: None,
-            api: Api::new(0, &token),
+            api: Api::new(0, token),
             keys: self.keys,
         };
         for _ in 0..5 {
             usher.port = usher_loopback_port::free().unwrap();
-            usher.api = Api::new(usher.port, &token);
+            usher.api = Api::new(usher.port, token);
             usher.spawn();
             match usher.ready().await {
                 Ok(()) => return usher,
@@ -125,6 +128,17 @@ impl TestUsher {
             Some(point) => self.variables.insert("FAILPOINTS".to_owned(), format!("{point}=return")),
             None => self.variables.remove("FAILPOINTS"),
         };
+    }
+
+    /// Starts another one beside it, with the same settings and a data directory and port of its own.
+    pub(crate) async fn start_beside(&self) -> Self {
+        let builder = Builder { variables: self.variables.clone(), keys: self.keys.clone() };
+        builder.start_with_token(&self.variables["SERVICE__AUTH__AUTH_TOKEN"]).await
+    }
+
+    /// Whether it was started and not ended by the test.
+    pub(crate) const fn runs(&self) -> bool {
+        self.child.is_some()
     }
 
     /// Ends it as a power cut would: SIGKILL.

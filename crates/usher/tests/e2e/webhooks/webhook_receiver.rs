@@ -17,7 +17,7 @@ use crate::harness::LONG;
 
 /// What the app does with a post.
 #[derive(Clone, Debug)]
-pub(super) enum Reply {
+pub(crate) enum Reply {
     /// Takes it.
     Ok,
     /// Takes it, after a while.
@@ -43,29 +43,29 @@ impl Reply {
 
 /// A post as it came.
 #[derive(Clone, Debug)]
-pub(super) struct Post {
-    pub(super) path: String,
+pub(crate) struct Post {
+    pub(crate) path: String,
     /// Names in lower case.
-    pub(super) headers: HashMap<String, String>,
-    pub(super) body: Vec<u8>,
-    pub(super) at: Instant,
-    pub(super) accepted: bool,
+    pub(crate) headers: HashMap<String, String>,
+    pub(crate) body: Vec<u8>,
+    pub(crate) at: Instant,
+    pub(crate) accepted: bool,
 }
 
 impl Post {
-    pub(super) fn json(&self) -> Value {
+    pub(crate) fn json(&self) -> Value {
         serde_json::from_slice(&self.body).expect("JSON")
     }
 
-    pub(super) fn stream(&self) -> String {
+    pub(crate) fn stream(&self) -> String {
         self.json()["stream_id"].as_str().expect("a stream").to_owned()
     }
 
-    pub(super) fn index(&self) -> u64 {
+    pub(crate) fn index(&self) -> u64 {
         self.json()["index"].as_u64().expect("an index")
     }
 
-    pub(super) fn header(&self, name: &str) -> &str {
+    pub(crate) fn header(&self, name: &str) -> &str {
         self.headers.get(name).map_or("", String::as_str)
     }
 }
@@ -81,19 +81,19 @@ struct Shared {
 }
 
 /// The app; dropping it closes everything.
-pub(super) struct App {
+pub(crate) struct App {
     server: TcpServer,
     shared: Arc<Shared>,
 }
 
 impl App {
     /// Listens on a free port.
-    pub(super) async fn start(rule: impl Fn(&Post, usize) -> Reply + Send + Sync + 'static) -> Self {
+    pub(crate) async fn start(rule: impl Fn(&Post, usize) -> Reply + Send + Sync + 'static) -> Self {
         Self::start_at(0, rule).await
     }
 
     /// Listens on this port.
-    pub(super) async fn start_at(port: u16, rule: impl Fn(&Post, usize) -> Reply + Send + Sync + 'static) -> Self {
+    pub(crate) async fn start_at(port: u16, rule: impl Fn(&Post, usize) -> Reply + Send + Sync + 'static) -> Self {
         let shared = Arc::new(Shared { posts: Mutex::default(), posted: Notify::new(), rule: Box::new(rule) });
         let serving = Arc::clone(&shared);
         let server = TcpServer::start_at(("127.0.0.1", port), move |socket| {
@@ -107,21 +107,21 @@ impl App {
         Self { server: server.await, shared }
     }
 
-    pub(super) fn url(&self) -> String {
+    pub(crate) fn url(&self) -> String {
         format!("http://{}/hook", self.server.address())
     }
 
-    pub(super) fn posts(&self) -> Vec<Post> {
+    pub(crate) fn posts(&self) -> Vec<Post> {
         self.shared.posts.lock().clone()
     }
 
     /// All posts of this stream.
-    pub(super) fn posts_of(&self, stream: &str) -> Vec<Post> {
+    pub(crate) fn posts_of(&self, stream: &str) -> Vec<Post> {
         self.posts().into_iter().filter(|post| post.stream() == stream).collect()
     }
 
     /// The bodies of this stream that were taken, each once, as one that goes by `X-Service-Event-Id` has them.
-    pub(super) fn accepted(&self, stream: &str) -> Vec<Value> {
+    pub(crate) fn accepted(&self, stream: &str) -> Vec<Value> {
         let mut seen = Vec::new();
         let mut bodies = Vec::new();
         for post in self.posts_of(stream).into_iter().filter(|post| post.accepted) {
@@ -135,12 +135,12 @@ impl App {
     }
 
     /// Waits until this many events of the stream were taken.
-    pub(super) async fn takes(&self, stream: &str, count: usize) {
+    pub(crate) async fn takes(&self, stream: &str, count: usize) {
         self.until(&format!("{count} events of {stream}"), |app| app.accepted(stream).len() >= count).await;
     }
 
     /// Waits until this is so.
-    pub(super) async fn until(&self, what: &str, so: impl Fn(&Self) -> bool) {
+    pub(crate) async fn until(&self, what: &str, so: impl Fn(&Self) -> bool) {
         let waiting = async {
             loop {
                 let posted = self.shared.posted.notified();
@@ -155,7 +155,7 @@ impl App {
 
     /// Whatever was repeated, and however the service ended in between: within a stream each post is of the event before
     /// or the next one, and a repetition says the same.
-    pub(super) fn assert_order(&self) {
+    pub(crate) fn assert_order(&self) {
         let mut last: HashMap<String, Post> = HashMap::new();
         for post in self.posts() {
             let (stream, index) = (post.stream(), post.index());
@@ -224,7 +224,7 @@ async fn answer(socket: &mut TcpStream, status: u16, headers: &str) -> std::io::
 }
 
 /// Lower-case hex.
-pub(super) fn hex(bytes: &[u8]) -> String {
+pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().fold(String::new(), |mut out, byte| {
         let _ = write!(out, "{byte:02x}");
         out

@@ -1,0 +1,342 @@
+//! Several instances that share a PostgreSQL database: whatever happens to one, nothing is lost, nothing happens twice, and
+//! another one goes on.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
+use usher_faults::proxy::BreakableProxy;
+use usher_faults::relay::{Quirks, QuirkyRelay};
+use usher_test_tools::PostgresServer;
+
+use crate::harness::{Api, CallError, Event, HandmadeWallet, LONG, TestUsher};
+use crate::webhooks::webhook_receiver::{App, Reply};
+
+/// How long a lease lasts here, in seconds.
+const LEASE: u64 = 2;
+
+/// Instances of one service, the relay of its users, and the app.
+struct Cluster {
+    server: PostgresServer,
+    relay: Arc<QuirkyRelay>,
+    app: App,
+    instances: Vec<TestUsher>,
+}
+
+impl Cluster {
+    /// Starts so many instances one after the other: the first is the active one.
+    async fn start(count: usize) -> Self {
+        let server = PostgresServer::start();
+        let database = server.database();
+        let url = server.url(&database);
+        Self::start_with(server, &url, count, |_, _| Reply::Ok).await
+    }
+
+    async fn start_with(
+        server: PostgresServer,
+        url: &str,
+        count: usize,
+        reply: impl Fn(&crate::webhooks::webhook_receiver::Post, usize) -> Reply + Send + Sync + 'static,
+    ) -> Self {
+        let relay = Arc::new(QuirkyRelay::start(Quirks::default()).await.unwrap());
+        let app = App::start(reply).await;
+        let builder = TestUsher::builder()
+            .relays(&[relay.url()])
+            .set("WEBHOOK__URL", app.url())
+            .set("DATABASE__URL", url)
+            .set("DATABASE__LEASE_SECONDS", LEASE);
+        let mut cluster = Self { server, relay, app, instances: vec![builder.start().await] };
+        cluster.until_active(0).await;
+        for _ in 1..count {
+            let another = cluster.instances[0].start_beside().await;
+            cluster.instances.push(another);
+        }
+        cluster
+    }
+
+    fn client(&self) -> Client {
+        Client(self.instances.iter().map(TestUsher::api).collect())
+    }
+
+    /// What this instance says that it is.
+    async fn role(&self, instance: usize) -> Option<String> {
+        match self.instances[instance].api().get("/health/ready").await {
+            Ok(ready) | Err(CallError::Status(503, ready)) => ready["instance"].as_str().map(str::to_owned),
+            Err(_) => None,
+        }
+    }
+
+    /// The instance that is active now, in time.
+    async fn active(&self) -> usize {
+        let deadline = Instant::now() + LONG;
+        loop {
+            for instance in 0..self.instances.len() {
+                if self.instances[instance].runs() && self.role(instance).await.as_deref() == Some("active") {
+                    return instance;
+                }
+            }
+            assert!(Instant::now() < deadline, "no instance becomes active");
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    }
+
+    async fn until_active(&self, instance: usize) {
+        self.until_role(instance, "active").await;
+    }
+
+    async fn until_role(&self, instance: usize, role: &str) {
+        let deadline = Instant::now() + LONG;
+        while self.role(instance).await.as_deref() != Some(role) {
+            assert!(Instant::now() < deadline, "instance {instance} never is {role}");
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    }
+
+    fn signal(&self, instance: usize, signal: Signal) {
+        let pid = Pid::from_raw(self.instances[instance].pid().cast_signed()).unwrap();
+        kill_process(pid, signal).unwrap();
+    }
+
+    /// Every acknowledged handshake has its event, and the app has all events once accepted and in order.
+    async fn check(&self, handshakes: &[(String, Event)]) {
+        let client = self.client();
+        for (stream, event) in handshakes {
+            assert_eq!(&client.events(stream, 1).await[..1], std::slice::from_ref(event), "{stream}");
+        }
+        let deadline = Instant::now() + LONG;
+        for (stream, event) in handshakes {
+            while self.app.accepted(stream).is_empty() {
+                assert!(Instant::now() < deadline, "the app never gets the event of {stream}");
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+            assert_eq!(self.app.accepted(stream)[0]["data"], event.data, "{stream}");
+        }
+        self.app.assert_order();
+    }
+}
+
+/// A client that asks any of the instances, and the next one when that fails.
+#[derive(Clone)]
+struct Client(Vec<Api>);
+
+impl Client {
+    /// What the first instance says that can answer.
+    async fn ask<T>(&self, mut call: impl AsyncFnMut(&Api) -> Result<T, CallError>) -> T {
+        let deadline = Instant::now() + LONG;
+        loop {
+            for api in &self.0 {
+                match call(api).await {
+                    Ok(answer) => return answer,
+                    Err(CallError::Network(_)) => {}
+                    Err(CallError::Status(503, problem)) => {
+                        let passes = ["no_active_instance", "storage_unavailable", "overloaded"];
+                        assert!(passes.iter().any(|code| problem["code"] == *code), "{problem}");
+                    }
+                    Err(error) => panic!("{error:?}"),
+                }
+            }
+            assert!(Instant::now() < deadline, "no instance answers");
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    }
+
+    /// Starts a handshake once, however often it must be asked for.
+    async fn handshake(&self, key: &str) -> (String, String) {
+        let started = self.ask(async |api| api.post_once("/key-handshake", key, &json!({})).await).await.0;
+        let text = |name: &str| started[name].as_str().unwrap().to_owned();
+        (text("stream_id"), text("url"))
+    }
+
+    /// At least so many events, which may still be to come for a moment.
+    async fn events(&self, stream: &str, count: usize) -> Vec<Event> {
+        let deadline = Instant::now() + LONG;
+        loop {
+            let events = self.ask(async |api| Ok(api.try_events(stream, 0, 1).await?.events)).await;
+            if events.len() >= count {
+                return events;
+            }
+            assert!(Instant::now() < deadline, "{stream} has no event");
+        }
+    }
+
+    /// A user opens a handshake, again and again until the service has noticed.
+    async fn scan(&self, relay: &QuirkyRelay, (stream, url): &(String, String)) -> Event {
+        let wallet = HandmadeWallet::new();
+        let deadline = Instant::now() + LONG;
+        loop {
+            relay.inject(wallet.handshake(&url.parse().unwrap()));
+            let events = self.ask(async |api| Ok(api.try_events(stream, 0, 1).await?.events)).await;
+            if let Some(event) = events.into_iter().next() {
+                return event;
+            }
+            assert!(Instant::now() < deadline, "{stream} has no event");
+        }
+    }
+}
+
+/// Handshakes that are started and scanned one after the other until the load is stopped.
+struct Load {
+    stop: Arc<AtomicBool>,
+    done: Arc<Mutex<Vec<(String, Event)>>>,
+    workers: Vec<tokio::task::JoinHandle<()>>,
+}
+
+impl Load {
+    fn start(cluster: &Cluster, workers: usize) -> Self {
+        let (stop, done) = (Arc::new(AtomicBool::new(false)), Arc::<Mutex<Vec<_>>>::default());
+        let workers = (0..workers).map(|worker| {
+            let (stop, done) = (Arc::clone(&stop), Arc::clone(&done));
+            let relay = Arc::clone(&cluster.relay);
+            let mut client = cluster.client();
+            let count = client.0.len();
+            client.0.rotate_left(worker % count);
+            tokio::spawn(async move {
+                for number in 0.. {
+                    if stop.load(Ordering::Relaxed) {
+                        break;
+                    }
+                    let handshake = client.handshake(&format!("worker-{worker}-{number}")).await;
+                    let event = client.scan(&relay, &handshake).await;
+                    done.lock().push((handshake.0, event));
+                }
+            })
+        });
+        let workers = workers.collect();
+        Self { stop, done, workers }
+    }
+
+    /// Returns when so many more have been done.
+    async fn goes_on(&self, more: usize) {
+        let (deadline, before) = (Instant::now() + LONG, self.done.lock().len());
+        while self.done.lock().len() < before + more {
+            assert!(Instant::now() < deadline, "work does not go on");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+
+    async fn stop(self) -> Vec<(String, Event)> {
+        self.stop.store(true, Ordering::Relaxed);
+        for worker in self.workers {
+            worker.await.unwrap();
+        }
+        let done = self.done.lock().clone();
+        let mut streams: Vec<_> = done.iter().map(|(stream, _)| stream).collect();
+        streams.sort_unstable();
+        streams.dedup();
+        assert_eq!(streams.len(), done.len(), "each request started an operation of its own");
+        done
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn another_instance_takes_over_from_a_killed_one() {
+    let mut cluster = Cluster::start(3).await;
+    let load = Load::start(&cluster, 4);
+    for _ in 0..3 {
+        load.goes_on(5).await;
+        let active = cluster.active().await;
+        cluster.instances[active].kill();
+        load.goes_on(5).await;
+        cluster.instances[active].spawn();
+        cluster.instances[active].ready().await.unwrap();
+    }
+    let done = load.stop().await;
+    cluster.check(&done).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn instances_are_restarted_one_after_the_other_under_load() {
+    let mut cluster = Cluster::start(2).await;
+    let load = Load::start(&cluster, 4);
+    for instance in [0, 1, 0, 1] {
+        load.goes_on(5).await;
+        let status = cluster.instances[instance].stop().await;
+        assert!(status.success(), "{}", cluster.instances[instance].log());
+        cluster.instances[instance].spawn();
+        cluster.instances[instance].ready().await.unwrap();
+        cluster.active().await;
+    }
+    let done = load.stop().await;
+    cluster.check(&done).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_paused_instance_does_nothing_more_when_it_goes_on() {
+    // The first post of the event hangs: it is under way when the instance is paused.
+    let server = PostgresServer::start();
+    let url = server.url(&server.database());
+    let reply = |_: &_, before| if before == 0 { Reply::Hang } else { Reply::Ok };
+    let cluster = Cluster::start_with(server, &url, 2, reply).await;
+    let client = cluster.client();
+    let handshake = client.handshake("before").await;
+    let event = client.scan(&cluster.relay, &handshake).await;
+    cluster.app.until("the event is posted", |app| !app.posts().is_empty()).await;
+
+    cluster.signal(0, Signal::STOP);
+    let second = Client(vec![cluster.instances[1].api()]);
+    let another = second.handshake("meanwhile").await;
+    second.events(&handshake.0, 1).await;
+    cluster.until_active(1).await;
+    cluster.signal(0, Signal::CONT);
+    cluster.until_role(0, "standby").await;
+    assert!(cluster.instances[0].log().contains("starts over as a standby"));
+
+    let scanned = Client(vec![cluster.instances[0].api()]).scan(&cluster.relay, &another).await;
+    cluster.check(&[(handshake.0.clone(), event), (another.0, scanned)]).await;
+    assert_eq!(
+        cluster.app.posts_of(&handshake.0).len(),
+        2,
+        "the one that hung, and one by the instance that took over"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_instance_that_is_cut_off_from_the_database_makes_room() {
+    let server = PostgresServer::start();
+    let proxy = BreakableProxy::start(format!("127.0.0.1:{}", server.port())).await.unwrap();
+    let database = server.database();
+    let (direct, by_proxy) = (server.url(&database), server.url_by(proxy.address().port(), &database));
+    let mut cluster = Cluster::start_with(server, &by_proxy, 1, |_, _| Reply::Ok).await;
+    cluster.instances[0].set("DATABASE__URL", &direct);
+    let second = cluster.instances[0].start_beside().await;
+    cluster.instances.push(second);
+    let load = Load::start(&cluster, 2);
+    for _ in 0..2 {
+        load.goes_on(3).await;
+        let active = cluster.active().await;
+        if active == 0 {
+            proxy.cut();
+        } else {
+            cluster.instances[1].stop().await;
+        }
+        load.goes_on(3).await;
+        proxy.restore();
+        if active == 1 {
+            cluster.instances[1].spawn();
+            cluster.instances[1].ready().await.unwrap();
+        }
+        cluster.until_role(active, "standby").await;
+    }
+    let done = load.stop().await;
+    cluster.check(&done).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn work_goes_on_when_the_database_is_back() {
+    let mut cluster = Cluster::start(2).await;
+    let load = Load::start(&cluster, 2);
+    for away in [Duration::ZERO, Duration::from_secs(LEASE + 1)] {
+        load.goes_on(3).await;
+        cluster.server.stop();
+        tokio::time::sleep(away).await;
+        cluster.server.restart();
+        load.goes_on(3).await;
+    }
+    let done = load.stop().await;
+    cluster.check(&done).await;
+    let up: Value = cluster.client().ask(async |api| api.get("/version").await).await;
+    assert!(up["version"].is_string());
+}
