@@ -24,7 +24,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 USHER = os.environ["USHER_BINARY"]
-PATIENCE = 90
+TIMEOUT = 90
 LONGEST = 100
 
 
@@ -46,7 +46,7 @@ class Program:
     def wait_for(self, pattern):
         find = lambda: re.search(pattern, self.printed, re.MULTILINE)
         with self.news:
-            assert self.news.wait_for(find, PATIENCE), f"{pattern} is not in: {self.printed}"
+            assert self.news.wait_for(find, TIMEOUT), f"{pattern} is not in: {self.printed}"
             return find().group(1)
 
     def stop(self):
@@ -61,7 +61,7 @@ class Browser:
         self.address, self.token, self.cookies = url.removeprefix("http://"), token, {}
 
     def visit(self, method, path, **headers):
-        connection = http.client.HTTPConnection(self.address, timeout=PATIENCE)
+        connection = http.client.HTTPConnection(self.address, timeout=TIMEOUT)
         cookie = "; ".join(f"{name}={value}" for name, value in self.cookies.items())
         connection.request(method, path, headers={"Cookie": cookie, **headers})
         response = connection.getresponse()
@@ -93,7 +93,7 @@ class LoginPage:
 
     def leads_to(self):
         """The path at which the app gets the browser back."""
-        end = time.monotonic() + PATIENCE
+        end = time.monotonic() + TIMEOUT
         while not (found := re.search('content="0;url=([^"]*)"', self.body)):
             assert time.monotonic() < end, self.body
             time.sleep(0.1)
@@ -137,7 +137,7 @@ def check_oidc(url, token, wallet):
     opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
 
     def visit(address, form=None):
-        with opener.open(address, form and urllib.parse.urlencode(form).encode(), timeout=PATIENCE) as response:
+        with opener.open(address, form and urllib.parse.urlencode(form).encode(), timeout=TIMEOUT) as response:
             body = response.read().decode()
             assert token not in body + str(response.headers), "the token reached a browser"
             return response.url, body
@@ -151,7 +151,7 @@ def check_oidc(url, token, wallet):
     page, body = visit(f"{url}/login")
     wallet("open", found('href="(nostr[^"]*)"', body))
     wallet("approve")
-    end = time.monotonic() + PATIENCE
+    end = time.monotonic() + TIMEOUT
     leads_on = 'content="0;url=([^"]*)"'
     while not re.search(leads_on, body):
         assert time.monotonic() < end, body
@@ -204,7 +204,7 @@ def main():
 
             def wallet(*arguments):
                 command = [USHER, "wallet", "--wallet", f"{folder}/wallet.json", *arguments]
-                done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=PATIENCE)
+                done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=TIMEOUT)
                 assert done.returncode == 0, done.stdout
                 return done.stdout
 

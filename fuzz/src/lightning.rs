@@ -5,7 +5,7 @@
 //! (`crates/lightning/tests/nwc/fuzz_targets.rs`) drive the same functions, so that they run without cargo-fuzz, too. Apart from
 //! `lib.rs`, which the tests of the protocol crate take in, and that crate knows nothing of Lightning backends.
 
-use usher_engine::ports::{InvoiceStatus, LightningError, OutgoingStatus};
+use usher_engine::ports::{InvoiceStatus, LightningError, OutgoingPaymentStatus};
 use usher_lightning::nwc::{Announcement, ConnectionUri, Notification, Response};
 use usher_protocol::message::{PaymentHash, Preimage};
 
@@ -47,7 +47,7 @@ pub fn nwc_response(bytes: &[u8]) {
         settlement.preimage.iter().for_each(|preimage| says(text, &preimage.to_hex()));
     }
     let shown = paid.iter().chain(match &payment {
-        Ok(OutgoingStatus::Paid(paid)) => Some(paid),
+        Ok(OutgoingPaymentStatus::Paid(paid)) => Some(paid),
         _ => None,
     });
     let debug = format!("{answer:?} {answer:#?}");

@@ -8,7 +8,7 @@ import { basename, join } from "node:path";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { Usher } from "../dist/esm/index.js";
-import { freePort, PATIENCE, run, Service, until } from "./support/service.mjs";
+import { freePort, TIMEOUT, run, Service, until } from "./support/service.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const examples = fileURLToPath(new URL("../../../examples", import.meta.url));
@@ -165,7 +165,7 @@ test("ticket-gate: tickets are minted, sent, scanned and burned once", async () 
     sold.stream_id,
     "one ticket for one order",
   );
-  const arrived = usher.operation(sold.stream_id).result({ timeout: PATIENCE });
+  const arrived = usher.operation(sold.stream_id).result({ timeout: TIMEOUT });
   await service.wallet("requests");
   assert.equal((await arrived).data.status, "success");
   // The gate counts a second scan within a minute as the first one: the user shows the ticket as text.

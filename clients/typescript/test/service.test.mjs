@@ -11,10 +11,10 @@ import {
   UsherError,
   verifyJwtLocally,
 } from "../dist/esm/index.js";
-import { PATIENCE, Service, until } from "./support/service.mjs";
+import { TIMEOUT, Service, until } from "./support/service.mjs";
 
 const SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
-const within = { timeout: PATIENCE };
+const within = { timeout: TIMEOUT };
 const posted = [];
 let service;
 let usher;

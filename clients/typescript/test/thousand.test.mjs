@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { WebSocket } from "ws";
 import { OperationError, Usher } from "../dist/esm/index.js";
-import { PATIENCE, Service } from "./support/service.mjs";
+import { TIMEOUT, Service } from "./support/service.mjs";
 
 const MANY = 1000;
 let service;
@@ -37,7 +37,7 @@ for (const transport of ["websocket", "feed"]) {
     const results = [];
     for (let started = 0; started < MANY; started += 50) {
       const batch = await Promise.all(Array.from({ length: 50 }, () => usher.keyHandshake()));
-      results.push(...batch.map((operation) => operation.result({ timeout: 2 * PATIENCE }).catch((error) => error)));
+      results.push(...batch.map((operation) => operation.result({ timeout: 2 * TIMEOUT }).catch((error) => error)));
     }
     for (const error of await Promise.all(results)) {
       assert.ok(error instanceof OperationError, String(error));

@@ -21,7 +21,7 @@ pub use public_ranges::is_public;
 
 /// Who supplied an address, and so how far it is trusted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Trust {
+pub enum AddressSource {
     /// The operator: any address is allowed.
     Operator,
     /// A user: the address must be on the public Internet.
@@ -47,21 +47,21 @@ pub enum GuardError {
 
 /// Resolves `host` and returns the addresses that may be connected to, IPv6 and IPv4 in turn, at most 16.
 ///
-/// With [`Trust::User`], addresses that are not [public](is_public) are left out, and the number of concurrent look-ups is
-/// limited, however slowly their name servers respond.
+/// With [`AddressSource::User`], addresses that are not [public](is_public) are left out, and the number of concurrent look-ups
+/// is limited, however slowly their name servers respond.
 ///
 /// # Errors
 /// [`GuardError`].
 pub async fn resolve(
     host: Host<&str>,
     port: u16,
-    trust: Trust,
+    source: AddressSource,
     limit: Duration,
 ) -> Result<Vec<SocketAddr>, GuardError> {
-    resolve_bounded(host, port, trust, None, limit).await
+    resolve_bounded(host, port, source, None, limit).await
 }
 
-/// Resolves `host` as [`resolve`] does; with [`Trust::Operator`], too, only as many look-ups run at once as `operators`
+/// Resolves `host` as [`resolve`] does; with [`AddressSource::Operator`], too, only as many look-ups run at once as `operators`
 /// permits. A look-up keeps its permit until the system's resolver returns, even when nobody waits for it any more.
 ///
 /// # Errors
@@ -69,28 +69,29 @@ pub async fn resolve(
 pub async fn resolve_bounded(
     host: Host<&str>,
     port: u16,
-    trust: Trust,
+    source: AddressSource,
     operators: Option<Arc<Semaphore>>,
     limit: Duration,
 ) -> Result<Vec<SocketAddr>, GuardError> {
-    let permits = match trust {
-        Trust::User => Some(Arc::clone(&name_lookup::OF_USERS)),
-        Trust::Operator => operators,
+    let permits = match source {
+        AddressSource::User => Some(Arc::clone(&name_lookup::OF_USERS)),
+        AddressSource::Operator => operators,
     };
     let found: Vec<IpAddr> = match host {
         Host::Ipv4(ip) => vec![IpAddr::V4(ip)],
         Host::Ipv6(ip) => vec![IpAddr::V6(ip)],
         Host::Domain(name) => name_lookup::look_up(name, permits, limit).await?,
     };
-    admit(found, port, trust)
+    admit(found, port, source)
 }
 
 /// The addresses found for a name that may be connected to.
-fn admit(found: Vec<IpAddr>, port: u16, trust: Trust) -> Result<Vec<SocketAddr>, GuardError> {
+fn admit(found: Vec<IpAddr>, port: u16, source: AddressSource) -> Result<Vec<SocketAddr>, GuardError> {
     if found.is_empty() {
         return Err(GuardError::NoAddress);
     }
-    let allowed: Vec<IpAddr> = found.into_iter().filter(|ip| trust == Trust::Operator || is_public(*ip)).collect();
+    let allowed: Vec<IpAddr> =
+        found.into_iter().filter(|ip| source == AddressSource::Operator || is_public(*ip)).collect();
     if allowed.is_empty() {
         return Err(GuardError::NotPublic);
     }
@@ -121,14 +122,14 @@ mod tests {
     async fn user_hosts_never_resolve_to_loopback() {
         for host in ["127.0.0.1", "[::1]", "0x7f.1", "2130706433", "localhost", "[::ffff:127.0.0.1]", "0.0.0.0"] {
             let parsed = url::Url::parse(&format!("ws://{host}/")).unwrap();
-            let refused = resolve(parsed.host().unwrap(), 443, Trust::User, LIMIT).await;
+            let refused = resolve(parsed.host().unwrap(), 443, AddressSource::User, LIMIT).await;
             assert!(matches!(refused, Err(GuardError::NotPublic)), "{host}: {refused:?}");
         }
     }
 
     #[tokio::test]
     async fn operator_hosts_may_resolve_to_loopback() {
-        let found = resolve(Host::Domain("localhost"), 7777, Trust::Operator, LIMIT).await.unwrap();
+        let found = resolve(Host::Domain("localhost"), 7777, AddressSource::Operator, LIMIT).await.unwrap();
         assert!(found.iter().all(|address| address.ip().is_loopback() && address.port() == 7777));
         assert!(!found.is_empty());
     }
@@ -137,11 +138,11 @@ mod tests {
     fn private_addresses_are_filtered_out_for_users() {
         let ip = |text: &str| text.parse::<IpAddr>().unwrap();
         let found = || ["127.0.0.1", "8.8.8.8", "::1", "10.0.0.1", "::ffff:192.168.0.1", "fe80::1"].map(ip).to_vec();
-        assert_eq!(admit(found(), 443, Trust::User).unwrap(), [SocketAddr::new(ip("8.8.8.8"), 443)]);
-        assert_eq!(admit(found(), 443, Trust::Operator).unwrap().len(), 6);
+        assert_eq!(admit(found(), 443, AddressSource::User).unwrap(), [SocketAddr::new(ip("8.8.8.8"), 443)]);
+        assert_eq!(admit(found(), 443, AddressSource::Operator).unwrap().len(), 6);
         let private = found().into_iter().filter(|ip| !is_public(*ip)).collect();
-        assert!(matches!(admit(private, 443, Trust::User), Err(GuardError::NotPublic)));
-        assert!(matches!(admit(Vec::new(), 443, Trust::Operator), Err(GuardError::NoAddress)));
+        assert!(matches!(admit(private, 443, AddressSource::User), Err(GuardError::NotPublic)));
+        assert!(matches!(admit(Vec::new(), 443, AddressSource::Operator), Err(GuardError::NoAddress)));
     }
 
     #[test]

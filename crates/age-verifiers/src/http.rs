@@ -5,7 +5,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::header::{ACCEPT, CONTENT_TYPE, USER_AGENT};
 use http::{HeaderMap, Method, Request, Response};
-use usher_address_guard::Trust;
+use usher_address_guard::AddressSource;
 use usher_engine::ports::AgeVerifierError;
 use usher_http_client::{Client, ClientOptions, Error, Pool};
 
@@ -23,7 +23,7 @@ impl Http {
     pub(crate) fn new(tls: rustls::ClientConfig) -> Self {
         Self(Client::new(ClientOptions {
             tls,
-            trust: Trust::Operator,
+            source: AddressSource::Operator,
             https_only: false,
             timeout: WITHIN,
             connect_timeout: WITHIN,

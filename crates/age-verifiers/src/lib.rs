@@ -3,7 +3,7 @@
 //! | module | is |
 //! | --- | --- |
 //! | `oidc` | an OpenID Connect provider whose claims tell the age |
-//! | `remote` | an external verification service, by a contract of ours |
+//! | `verification_service` | an external verification service, by a contract of ours |
 //! | `age_claims` | what claims say of an age |
 //! | `http` | requests, bounded in time and size |
 //!
@@ -12,7 +12,7 @@
 mod age_claims;
 mod http;
 mod oidc;
-mod remote;
+mod verification_service;
 
 pub use oidc::{OidcOptions, OidcVerifier};
-pub use remote::{RemoteOptions, RemoteVerifier};
+pub use verification_service::{VerificationServiceClient, VerificationServiceOptions};

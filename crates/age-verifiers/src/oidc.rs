@@ -28,7 +28,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use url::Url;
 use usher_engine::ports::{
-    AgeCheckMemo, AgeCheckResult, AgeVerifier, AgeVerifierError, BegunAgeCheck, Clock, NewAgeCheck,
+    AgeCheckResult, AgeVerifier, AgeVerifierError, BegunAgeCheck, Clock, NewAgeCheck, PendingAgeCheck,
 };
 
 use crate::age_claims::AgeClaim;
@@ -87,7 +87,7 @@ pub struct OidcVerifier {
 
 /// What is kept of a check.
 #[derive(Serialize, Deserialize)]
-struct Memo {
+struct PendingCheck {
     nonce: Nonce,
     verifier: PkceCodeVerifier,
     return_url: String,
@@ -173,9 +173,9 @@ impl OidcVerifier {
         &self,
         metadata: &CoreProviderMetadata,
         code: String,
-        memo: &Memo,
+        pending: &PendingCheck,
     ) -> Result<Option<CoreTokenResponse>, AgeVerifierError> {
-        let return_url = RedirectUrl::new(memo.return_url.clone()).map_err(|_| invalid("our own address"))?;
+        let return_url = RedirectUrl::new(pending.return_url.clone()).map_err(|_| invalid("our own address"))?;
         let client =
             CoreClient::from_provider_metadata(metadata.clone(), self.client_id.clone(), self.client_secret.clone())
                 .set_redirect_uri(return_url)
@@ -183,7 +183,7 @@ impl OidcVerifier {
         let request = client
             .exchange_code(AuthorizationCode::new(code))
             .map_err(|_| invalid("discovery: it has no token endpoint"))?
-            .set_pkce_verifier(PkceCodeVerifier::new(memo.verifier.secret().clone()));
+            .set_pkce_verifier(PkceCodeVerifier::new(pending.verifier.secret().clone()));
         match request.request_async(&self.client()).await {
             Ok(tokens) => Ok(Some(tokens)),
             Err(openidconnect::RequestTokenError::Request(error)) => Err(error),
@@ -323,13 +323,18 @@ impl AgeVerifier for OidcVerifier {
             .set_pkce_challenge(challenge)
             .add_extra_param("claims", wanted)
             .url();
-        let memo = Memo { nonce, verifier, return_url: check.return_url.clone(), minimum_age: check.minimum_age };
-        let memo = serde_json::to_string(&memo).map_err(|_| invalid("our own memo"))?;
-        Ok(BegunAgeCheck { url: url.into(), memo: AgeCheckMemo(memo) })
+        let pending =
+            PendingCheck { nonce, verifier, return_url: check.return_url.clone(), minimum_age: check.minimum_age };
+        let pending = serde_json::to_string(&pending).map_err(|_| invalid("our own pending check"))?;
+        Ok(BegunAgeCheck { url: url.into(), pending: PendingAgeCheck(pending) })
     }
 
-    async fn result(&self, memo: &AgeCheckMemo, returned: Option<&str>) -> Result<AgeCheckResult, AgeVerifierError> {
-        let memo: Memo = serde_json::from_str(&memo.0)
+    async fn result(
+        &self,
+        pending: &PendingAgeCheck,
+        returned: Option<&str>,
+    ) -> Result<AgeCheckResult, AgeVerifierError> {
+        let pending: PendingCheck = serde_json::from_str(&pending.0)
             .map_err(|_| AgeVerifierError::Mismatch("the check was begun with another provider"))?;
         let Some(returned) = returned.map(Returned::read) else { return Ok(AgeCheckResult::Pending) };
         if returned.issuer.is_some_and(|issuer| issuer != self.issuer.as_str()) {
@@ -342,18 +347,18 @@ impl AgeVerifier for OidcVerifier {
             (None, None) => Err(AgeVerifierError::Mismatch("there is no code")),
             (None, Some(code)) => {
                 let metadata = self.metadata(false).await?;
-                let Some(tokens) = self.exchange(&metadata, code, &memo).await? else {
+                let Some(tokens) = self.exchange(&metadata, code, &pending).await? else {
                     return Ok(self.tells_no_age());
                 };
                 let id_token = tokens.id_token().ok_or_else(|| invalid("there is no ID token"))?;
                 let access_token = tokens.access_token();
-                let claims = self.verified(Arc::clone(&metadata), id_token, access_token, &memo.nonce).await?;
+                let claims = self.verified(Arc::clone(&metadata), id_token, access_token, &pending.nonce).await?;
                 let today = self.now().date_naive();
-                let mut is = self.claim.is_old_enough(&claims, memo.minimum_age, today);
+                let mut is = self.claim.is_old_enough(&claims, pending.minimum_age, today);
                 if is.is_none()
                     && let Some(more) = self.userinfo(&metadata, access_token, claims.get("sub")).await?
                 {
-                    is = self.claim.is_old_enough(&more, memo.minimum_age, today);
+                    is = self.claim.is_old_enough(&more, pending.minimum_age, today);
                 }
                 Ok(match is {
                     Some(true) => AgeCheckResult::Passed,

@@ -8,7 +8,7 @@ use hmac::{Hmac, Mac as _};
 use http::{HeaderName, HeaderValue};
 use sha2::Sha256;
 
-use crate::peer::Peer;
+use crate::peer_address::Peer;
 
 /// The header of a forwarded request: the client's address, a space, and a MAC in hex that proves that an instance of this
 /// service wrote it. It is taken out of what clients send.

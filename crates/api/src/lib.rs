@@ -7,26 +7,28 @@
 //! While another instance is active, [`serve_standby`] forwards to it.
 
 mod auth;
+mod auth_failure_throttle;
 mod body;
+mod client_network;
 mod connection_lease;
 mod connection_table;
 mod endpoint_group;
 mod endpoints;
 mod forwarded_request;
+mod global_rate_limit;
 mod header_list;
 mod host_header;
 mod idempotency;
 mod idempotency_queue;
-mod loopback;
+mod local_request;
 mod metrics;
 mod middleware;
 mod openapi;
 mod paging;
 mod path_parameter;
-mod peer;
+mod peer_address;
 mod problem;
 mod query;
-mod rate_limit;
 mod request_id;
 mod request_log;
 mod router;
@@ -36,10 +38,9 @@ mod standby;
 mod state;
 mod surface;
 mod tasks;
-mod unauthenticated_limits;
-mod visitor;
 
 pub use auth::ApiTokens;
+pub use client_network::TrustedProxies;
 pub use forwarded_request::ForwardingKey;
 pub use problem::ErrorCode;
 pub use router::openapi;
@@ -50,4 +51,3 @@ pub use service_status::{
 pub use standby::{StandbyParts, serve_standby};
 pub use state::{ApiParts, ApiState, DocsAccess, Limits};
 pub use surface::Surface;
-pub use visitor::TrustedProxies;

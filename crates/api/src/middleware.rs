@@ -19,14 +19,14 @@ use tracing::Instrument as _;
 
 use crate::ApiState;
 use crate::auth::{self, AuthPolicy, Authorization};
+use crate::auth_failure_throttle::Summary;
 use crate::connection_lease::ConnectionLease;
-use crate::peer::Peer;
+use crate::peer_address::Peer;
 use crate::problem::{ErrorCode, Problem};
 use crate::request_id::{RequestId, X_REQUEST_ID};
 use crate::request_log::{self, CompletedRequest};
 use crate::state::DocsAccess;
-use crate::unauthenticated_limits::Summary;
-use crate::{header_list, host_header, loopback};
+use crate::{header_list, host_header, local_request};
 
 /// Marks a request that arrived over a WebSocket whose client has sent the token. A request extension, which no client
 /// can set.
@@ -109,7 +109,7 @@ impl Context {
         match self.policy {
             AuthPolicy::Public => Ok(()),
             AuthPolicy::WebSocket if authenticates_later(request.headers()) => Ok(()),
-            AuthPolicy::Docs if self.state.docs == DocsAccess::WithTokenOrLocal && loopback::is_local(request) => {
+            AuthPolicy::Docs if self.state.docs == DocsAccess::WithTokenOrLocal && local_request::is_local(request) => {
                 Ok(())
             }
             AuthPolicy::Token | AuthPolicy::WebSocket | AuthPolicy::Docs => {
@@ -179,7 +179,7 @@ fn end_when_revoked(authorization: &Authorization, response: Response) -> Respon
 
 /// Delays the response to a wrong token: the more wrong tokens came from this address, the longer.
 pub(crate) async fn delay_wrong_token(state: &ApiState, peer: Option<IpAddr>) {
-    let delay = state.unauthenticated_limits.wrong_token(peer, Instant::now());
+    let delay = state.auth_failure_throttle.wrong_token(peer, Instant::now());
     if !delay.is_zero() {
         tokio::select! {
             () = state.stop.cancelled() => {}
@@ -190,7 +190,7 @@ pub(crate) async fn delay_wrong_token(state: &ApiState, peer: Option<IpAddr>) {
 
 /// Whether a request without a valid token may have a line in the log. Logs a summary once a minute.
 pub(crate) fn may_log_unauthenticated(state: &ApiState, peer: Option<IpAddr>) -> bool {
-    let (allowed, summary) = state.unauthenticated_limits.line(Instant::now());
+    let (allowed, summary) = state.auth_failure_throttle.line(Instant::now());
     if let Some(Summary { wrong_tokens, unlogged }) = summary {
         let peer = peer.map(tracing::field::display);
         tracing::warn!(peer, wrong_tokens, unlogged, "requests without a valid token; the last came from this peer");

@@ -10,7 +10,7 @@ use usher_engine::ports::Randomness;
 pub(crate) const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// Longest id accepted from a client: enough for every usual form (UUID, ULID, trace id), too little to fill the log.
-const LONGEST: usize = 128;
+const MAX_ID_CHARS: usize = 128;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct RequestId(Arc<str>);
@@ -21,7 +21,7 @@ impl RequestId {
     pub(crate) fn of(headers: &HeaderMap, randomness: &dyn Randomness) -> Self {
         let given = headers.get(X_REQUEST_ID).and_then(|value| value.to_str().ok());
         match given {
-            Some(id) if (1..=LONGEST).contains(&id.len()) && id.bytes().all(is_of_id) => Self(id.into()),
+            Some(id) if (1..=MAX_ID_CHARS).contains(&id.len()) && id.bytes().all(is_of_id) => Self(id.into()),
             _ => Self::random(randomness),
         }
     }

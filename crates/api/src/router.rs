@@ -11,13 +11,13 @@ use tower::ServiceExt as _;
 use utoipa::openapi::OpenApi;
 
 use crate::auth::AuthPolicy;
+use crate::client_network;
 use crate::endpoints::{self, OpenApiSource};
 use crate::idempotency::idempotency;
 use crate::middleware::{self, Context};
 use crate::openapi::document;
 use crate::problem::{ErrorCode, Problem};
 use crate::surface::Surface;
-use crate::visitor;
 use crate::{ApiState, TrustedProxies};
 
 /// The OpenAPI 3.1 document of the API; the committed one is `docs/openapi.json`.
@@ -36,14 +36,14 @@ pub(crate) fn router(state: ApiState, surface: Surface, trusted_proxies: Trusted
 
 /// The pages for users' browsers, under the same middleware as the API.
 fn pages(state: ApiState, trusted_proxies: TrustedProxies) -> Router {
-    let pages = state.pages.clone().layer(from_fn_with_state(trusted_proxies, visitor::identify));
+    let pages = state.pages.clone().layer(from_fn_with_state(trusted_proxies, client_network::identify));
     pages.layer(from_fn_with_state(Context { state, policy: AuthPolicy::Public }, middleware::handle))
 }
 
 /// The pages and the service's own name, for a listener that is reached from the internet.
 fn public(state: ApiState, trusted_proxies: TrustedProxies) -> Router {
     let all_pages = state.pages.clone();
-    let pages = all_pages.clone().layer(from_fn_with_state(trusted_proxies, visitor::identify));
+    let pages = all_pages.clone().layer(from_fn_with_state(trusted_proxies, client_network::identify));
     let context = Context { state: state.clone(), policy: AuthPolicy::Public };
     let name = endpoints::own_name().with_state(state).method_not_allowed_fallback(method_not_allowed);
     name.merge(pages)

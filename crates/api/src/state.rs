@@ -13,13 +13,13 @@ use usher_engine::ports::{Clock, Directory, OpenIdControl, Randomness, RelayCont
 use usher_protocol::jwt::JwtIssuer;
 
 use crate::auth::ApiTokens;
+use crate::auth_failure_throttle::AuthFailureThrottle;
 use crate::connection_table::ConnectionTable;
+use crate::global_rate_limit::GlobalRateLimit;
 use crate::idempotency_queue::IdempotencyQueue;
 use crate::metrics::HttpMetrics;
 use crate::problem::Problem;
-use crate::rate_limit::RateLimit;
 use crate::service_status::ServiceStatus;
-use crate::unauthenticated_limits::UnauthenticatedLimits;
 
 /// The limits of the API (`limits.*` in the configuration).
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -144,7 +144,7 @@ pub struct Shared {
     pub(crate) jwt: JwtIssuer,
     pub(crate) limits: Limits,
     pub(crate) docs: DocsAccess,
-    pub(crate) rate: Option<RateLimit>,
+    pub(crate) rate: Option<GlobalRateLimit>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) randomness: Arc<dyn Randomness>,
     pub(crate) tasks: TaskTracker,
@@ -156,7 +156,7 @@ pub struct Shared {
     pub(crate) status: Arc<dyn ServiceStatus>,
     pub(crate) metrics: HttpMetrics,
     pub(crate) connections: ConnectionTable,
-    pub(crate) unauthenticated_limits: UnauthenticatedLimits,
+    pub(crate) auth_failure_throttle: AuthFailureThrottle,
     pub(crate) changes: Arc<Semaphore>,
     long_polls: Arc<Semaphore>,
     event_streams: Arc<Semaphore>,
@@ -195,7 +195,7 @@ impl ApiState {
             commit,
             jwt,
             docs,
-            rate: limits.requests_per_second.map(RateLimit::new),
+            rate: limits.requests_per_second.map(GlobalRateLimit::new),
             clock,
             randomness,
             tasks,
@@ -207,7 +207,7 @@ impl ApiState {
             status,
             metrics: HttpMetrics::new(),
             connections: ConnectionTable::default(),
-            unauthenticated_limits: UnauthenticatedLimits::default(),
+            auth_failure_throttle: AuthFailureThrottle::default(),
             changes: places(limits.max_changes),
             long_polls: places(limits.max_long_polls),
             event_streams: places(limits.max_event_streams),
@@ -219,12 +219,12 @@ impl ApiState {
         }))
     }
 
-    pub(crate) fn waiting(&self) -> Waiting {
+    pub(crate) fn long_lived_connections(&self) -> LongLivedConnections {
         let taken = |places: &Semaphore, most: usize| {
             most.min(Semaphore::MAX_PERMITS).saturating_sub(places.available_permits())
         };
         let limits = &self.limits;
-        Waiting {
+        LongLivedConnections {
             long_polls: taken(&self.long_polls, limits.max_long_polls),
             event_streams: taken(&self.event_streams, limits.max_event_streams),
             websockets: taken(&self.websockets, limits.max_websockets),
@@ -251,7 +251,7 @@ impl ApiState {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Waiting {
+pub(crate) struct LongLivedConnections {
     pub(crate) long_polls: usize,
     pub(crate) event_streams: usize,
     pub(crate) websockets: usize,

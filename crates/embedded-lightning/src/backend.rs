@@ -12,8 +12,8 @@ use tokio::runtime::Runtime;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 use usher_engine::ports::{
-    Clock, InvoiceStatus, Lightning, LightningError, LightningInfo, LightningNotification, LightningNotifications,
-    LightningStatus, OutgoingStatus, PaidInvoice, SignedPayment, WantedInvoice,
+    Clock, CompletedPayment, InvoiceStatus, Lightning, LightningError, LightningInfo, LightningNotification,
+    LightningNotifications, LightningStatus, OutgoingPaymentStatus, SignedPayment, WantedInvoice,
 };
 use usher_protocol::bolt11::Invoice;
 use usher_protocol::message::PaymentHash;
@@ -21,11 +21,11 @@ use usher_protocol::message::PaymentHash;
 use crate::generation::Generation;
 use crate::invoices::blocking;
 use crate::liquidity::sendable;
-use crate::node::{LONGEST_PAUSE, SHORTEST_PAUSE, StartError, build, check_owner, draft, start, until_chain};
+use crate::node::{MAX_PAUSE, MIN_PAUSE, StartError, build, check_owner, draft, start, until_chain};
+use crate::node_context::NodeContext;
 use crate::options::Options;
 use crate::panic_flag::PanicGuard;
 use crate::payments::{Sent, prepare};
-use crate::shared_node::SharedNode;
 use crate::store::Store;
 use crate::{cleanup, connections, events, funding, overview};
 
@@ -36,7 +36,7 @@ const THREADS: usize = 4;
 const NOTIFICATIONS: usize = 1024;
 
 /// How long to wait for a channel that can be used before a payment is reported as not sent.
-const REACH: Duration = Duration::from_secs(5);
+const CHANNEL_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// How long a call may take that asks the liquidity provider: a connection and two requests of five seconds each.
 pub(crate) const PROVIDER_TIME: Duration = Duration::from_secs(20);
@@ -46,7 +46,7 @@ const PAYMENT_TIME: Duration = Duration::from_secs(60);
 
 /// A Lightning node inside the service.
 pub struct EmbeddedLightning {
-    pub(crate) inner: Arc<SharedNode>,
+    pub(crate) inner: Arc<NodeContext>,
     /// The node's threads; taken when it stops.
     runtime: Mutex<Option<Runtime>>,
     pub(crate) handle: tokio::runtime::Handle,
@@ -70,7 +70,7 @@ impl Drop for EmbeddedLightning {
 
 /// Stops the node on a thread of its own, because that blocks, and only then ends the runtime, which the node needs for
 /// it. Lets go of the folder. The receiver gets a value at the end.
-fn shut_down(inner: &Arc<SharedNode>, runtime: Runtime) -> oneshot::Receiver<()> {
+fn shut_down(inner: &Arc<NodeContext>, runtime: Runtime) -> oneshot::Receiver<()> {
     let (stopped, wait) = oneshot::channel();
     let inner = Arc::clone(inner);
     std::thread::spawn(move || {
@@ -147,14 +147,14 @@ impl EmbeddedLightning {
 /// Runs the node as soon as its chain source answers, on the node's runtime.
 async fn run(
     options: Arc<Options>,
-    inner: Arc<SharedNode>,
+    inner: Arc<NodeContext>,
     notifications: mpsc::Sender<LightningNotification>,
     stop: CancellationToken,
 ) {
     let runtime = tokio::runtime::Handle::current();
     let provider = options.provider.clone();
     let seen = inner.node().status().current_best_block.height;
-    let mut pause = SHORTEST_PAUSE;
+    let mut pause = MIN_PAUSE;
     let node = loop {
         if !until_chain(&options, seen, &stop).await {
             return;
@@ -181,7 +181,7 @@ async fn run(
             () = stop.cancelled() => return,
             () = tokio::time::sleep(pause) => {}
         }
-        pause = (pause * 2).min(LONGEST_PAUSE);
+        pause = (pause * 2).min(MAX_PAUSE);
     };
     *inner.node.write() = Arc::clone(&node);
     if stop.is_cancelled() || !start(&node, &stop).await {
@@ -203,7 +203,7 @@ async fn open(
     clock: Arc<dyn Clock>,
     guard: PanicGuard,
     runtime: &tokio::runtime::Handle,
-) -> Result<SharedNode, StartError> {
+) -> Result<NodeContext, StartError> {
     let broke = |error| StartError::Threads(std::io::Error::other(error));
     let opening = Arc::clone(options);
     let opened = runtime.spawn_blocking(move || open_store(&opening)).await.map_err(broke)?;
@@ -218,7 +218,7 @@ async fn open(
     };
     let (node, closes_alone) = drafted.inspect_err(|_| store.close())?;
     generation.begin().await.inspect_err(|_| store.close())?;
-    Ok(SharedNode {
+    Ok(NodeContext {
         node: RwLock::new(Arc::new(node)),
         guard,
         store,
@@ -269,7 +269,7 @@ impl Lightning for EmbeddedLightning {
                 tokio::time::sleep(Duration::from_millis(100)).await;
             }
         };
-        tokio::time::timeout(REACH, ready).await.map_err(|_| LightningError::NotSent)?;
+        tokio::time::timeout(CHANNEL_TIMEOUT, ready).await.map_err(|_| LightningError::NotSent)?;
         prepare(invoice, until, self.inner.max_fee_percent)
     }
 
@@ -278,13 +278,13 @@ impl Lightning for EmbeddedLightning {
         invoice: &Invoice,
         payment: &SignedPayment,
         again: bool,
-    ) -> Result<PaidInvoice, LightningError> {
+    ) -> Result<CompletedPayment, LightningError> {
         let hash = invoice.payment_hash();
         let mut outcomes = self.inner.outcomes.subscribe();
         if !self.inner.is_running() {
             let known = blocking(&self.inner, &self.handle, move |inner| inner.look_up_payment(hash)).await?;
             return Err(match known {
-                OutgoingStatus::Unknown(_) if !again => LightningError::NotSent,
+                OutgoingPaymentStatus::Unknown(_) if !again => LightningError::NotSent,
                 _ => LightningError::Unknown("the Lightning node does not run".to_owned()),
             });
         }
@@ -315,7 +315,7 @@ impl Lightning for EmbeddedLightning {
         &self,
         hash: PaymentHash,
         _asked: Option<&SignedPayment>,
-    ) -> Result<OutgoingStatus, LightningError> {
+    ) -> Result<OutgoingPaymentStatus, LightningError> {
         blocking(&self.inner, &self.handle, move |inner| inner.look_up_payment(hash)).await
     }
 

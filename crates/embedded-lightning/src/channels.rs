@@ -16,13 +16,13 @@ use usher_engine::ports::{
 
 use crate::funding;
 use crate::node::CLOSING_RESERVE;
+use crate::node_context::NodeContext;
 use crate::node_records::Opening;
-use crate::shared_node::SharedNode;
 
 /// How long the invoice lives, in seconds, that is made to learn a price and that nobody gets.
 const PRICE_INVOICE: u32 = 60;
 
-impl SharedNode {
+impl NodeContext {
     /// The channels. Blocks.
     pub(crate) fn channels(&self) -> Vec<Channel> {
         let peers = self.node().list_peers();

@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 use usher_protocol::message::PaymentHash;
 
 use crate::invoices::ACCEPTED_AFTER_EXPIRY;
-use crate::shared_node::SharedNode;
+use crate::node_context::NodeContext;
 
 /// How long payments are kept after they have ended and their invoices have expired: longer than anybody asks for them.
 const RETENTION: u64 = 90 * 24 * 3600;
@@ -25,7 +25,7 @@ const RETENTION: u64 = 90 * 24 * 3600;
 const INTERVAL: Duration = Duration::from_secs(600);
 
 /// Removes records until `stop`.
-pub(crate) async fn run(inner: Arc<SharedNode>, stop: CancellationToken) {
+pub(crate) async fn run(inner: Arc<NodeContext>, stop: CancellationToken) {
     let mut due = tokio::time::interval(INTERVAL);
     loop {
         tokio::select! {
@@ -37,7 +37,7 @@ pub(crate) async fn run(inner: Arc<SharedNode>, stop: CancellationToken) {
     }
 }
 
-impl SharedNode {
+impl NodeContext {
     /// Removes everything that is due. Blocks.
     fn clean_up(&self, stop: &CancellationToken) {
         let now = self.now();

@@ -11,20 +11,20 @@ use tokio_util::sync::CancellationToken;
 use crate::options::LiquidityProvider;
 
 /// How long to wait after a connection was found to be lost, at first.
-const SHORTEST_PAUSE: Duration = Duration::from_secs(1);
+const MIN_PAUSE: Duration = Duration::from_secs(1);
 
 /// How long to wait at most, while a peer cannot be reached.
-const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+const MAX_PAUSE: Duration = Duration::from_secs(60);
 
 /// Connects to the provider and to the peers of channels whenever they are not connected, until `stop`.
 pub(crate) async fn keep(node: Arc<Node>, provider: Option<LiquidityProvider>, stop: CancellationToken) {
-    let mut pause = SHORTEST_PAUSE;
+    let mut pause = MIN_PAUSE;
     loop {
         let (connecting, provider) = (Arc::clone(&node), provider.clone());
         let reached = tokio::task::spawn_blocking(move || connect_all(&connecting, provider.as_ref())).await;
         pause = match reached {
-            Ok(true) => SHORTEST_PAUSE,
-            Ok(false) => (pause * 2).min(LONGEST_PAUSE),
+            Ok(true) => MIN_PAUSE,
+            Ok(false) => (pause * 2).min(MAX_PAUSE),
             // The library broke; there is nothing to connect to.
             Err(_) => return,
         };

@@ -7,15 +7,15 @@ use ldk_node::Event;
 use ldk_node::lightning::events::{ClosureReason, PaymentFailureReason};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
-use usher_engine::ports::{LightningNotification, PaidInvoice};
+use usher_engine::ports::{CompletedPayment, LightningNotification};
 use usher_protocol::message::{PaymentHash, Preimage};
 
+use crate::node_context::NodeContext;
 use crate::node_records::Closure;
-use crate::shared_node::SharedNode;
 
 /// Processes events until `stop`.
 pub(crate) async fn run(
-    inner: Arc<SharedNode>,
+    inner: Arc<NodeContext>,
     notifications: mpsc::Sender<LightningNotification>,
     stop: CancellationToken,
 ) {
@@ -44,7 +44,7 @@ pub(crate) async fn run(
 }
 
 /// A kill may lose the event that a channel is funded: one that can be used is.
-fn record_usable_channels(inner: &SharedNode) -> std::io::Result<()> {
+fn record_usable_channels(inner: &NodeContext) -> std::io::Result<()> {
     let channels = inner.node().list_channels();
     channels
         .iter()
@@ -53,12 +53,12 @@ fn record_usable_channels(inner: &SharedNode) -> std::io::Result<()> {
 }
 
 /// Stores what an event says, and returns what the engine should know.
-fn record(inner: &SharedNode, event: Event) -> std::io::Result<Option<LightningNotification>> {
+fn record(inner: &NodeContext, event: Event) -> std::io::Result<Option<LightningNotification>> {
     let now = inner.now();
     match event {
         Event::PaymentSuccessful { payment_hash, payment_preimage: Some(preimage), fee_paid_msat, .. } => {
             let hash = PaymentHash::from_bytes(payment_hash.0);
-            let paid = PaidInvoice { preimage: Preimage::from_bytes(preimage.0), fees_paid: fee_paid_msat };
+            let paid = CompletedPayment { preimage: Preimage::from_bytes(preimage.0), fees_paid: fee_paid_msat };
             inner.store.payment_succeeded(hash, &paid, now)?;
             inner.outcomes.send_modify(|count| *count += 1);
             Ok(Some(LightningNotification::Sent(hash, paid)))

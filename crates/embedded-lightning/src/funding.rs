@@ -10,8 +10,8 @@ use ldk_node::bitcoin::consensus::encode::deserialize_partial;
 use ldk_node::bitcoin::{OutPoint, Transaction, Txid};
 use tokio_util::sync::CancellationToken;
 
+use crate::node_context::NodeContext;
 use crate::options::ChainAccess;
-use crate::shared_node::SharedNode;
 
 /// How often funding transactions that are in no block are published.
 const INTERVAL: Duration = Duration::from_secs(30);
@@ -21,7 +21,7 @@ const INTERVAL: Duration = Duration::from_secs(30);
 const START: [u8; 5] = [0, 0, 0, 0, 1];
 
 /// Publishes the funding transactions that are in no block, at once and then again and again, until `stop`.
-pub(crate) async fn publish(inner: Arc<SharedNode>, chain: Arc<dyn ChainAccess>, stop: CancellationToken) {
+pub(crate) async fn publish(inner: Arc<NodeContext>, chain: Arc<dyn ChainAccess>, stop: CancellationToken) {
     let mut due = tokio::time::interval(INTERVAL);
     let mut refusals: HashMap<Txid, String> = HashMap::new();
     loop {
@@ -55,7 +55,7 @@ pub(crate) async fn publish(inner: Arc<SharedNode>, chain: Arc<dyn ChainAccess>,
     }
 }
 
-impl SharedNode {
+impl NodeContext {
     /// The funding transactions that are in no block, of channels that this node opened. Blocks.
     ///
     /// They are taken from what is stored, and only with the channel's monitor: the peer has signed how the money returns then.

@@ -11,13 +11,13 @@ use usher_protocol::bolt11::Invoice;
 use usher_protocol::message::{PaymentHash, Preimage};
 
 use crate::liquidity::{Receivable, receivable};
-use crate::shared_node::{OLDEST_SYNC, SharedNode};
+use crate::node_context::{NodeContext, OLDEST_SYNC};
 
 /// How long after its expiry an invoice may still be paid: the library accepts a payment two hours after it, by the time
 /// of blocks, which may be hours behind.
 pub(crate) const ACCEPTED_AFTER_EXPIRY: u64 = 24 * 3600;
 
-impl SharedNode {
+impl NodeContext {
     /// Makes an invoice that can be paid now: over a channel there is, or over one that the provider opens for it. Blocks.
     pub(crate) fn make_invoice(&self, wanted: &WantedInvoice) -> Result<Invoice, LightningError> {
         self.check_sync()?;
@@ -162,9 +162,9 @@ fn definite(reason: &str) -> LightningError {
 
 /// Runs blocking work of the node on its own runtime.
 pub(crate) async fn blocking<T: Send + 'static>(
-    inner: &Arc<SharedNode>,
+    inner: &Arc<NodeContext>,
     runtime: &tokio::runtime::Handle,
-    work: impl FnOnce(&SharedNode) -> Result<T, LightningError> + Send + 'static,
+    work: impl FnOnce(&NodeContext) -> Result<T, LightningError> + Send + 'static,
 ) -> Result<T, LightningError> {
     let broke = || LightningError::Unknown("the Lightning node broke; restart the service".to_owned());
     if inner.is_broken() {

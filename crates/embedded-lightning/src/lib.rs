@@ -65,13 +65,13 @@ mod log_bridge;
 mod lost_data;
 mod management;
 mod node;
+mod node_context;
 mod node_records;
 mod options;
 mod overview;
 mod panic_flag;
 mod payments;
 mod records;
-mod shared_node;
 mod store;
 #[cfg(test)]
 mod testing;

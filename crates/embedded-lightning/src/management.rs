@@ -6,13 +6,13 @@ use async_trait::async_trait;
 use usher_engine::ports::{Channel, ChannelOpening, LightningNode, NodeError, NodeState, ReceivingCost, WantedChannel};
 
 use crate::backend::{EmbeddedLightning, PROVIDER_TIME};
-use crate::shared_node::SharedNode;
+use crate::node_context::NodeContext;
 
 impl EmbeddedLightning {
     /// Runs blocking work of the node on its own runtime.
     async fn manage<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&SharedNode) -> Result<T, NodeError> + Send + 'static,
+        work: impl FnOnce(&NodeContext) -> Result<T, NodeError> + Send + 'static,
     ) -> Result<T, NodeError> {
         let broke = || NodeError::Unavailable("it broke; restart the service".to_owned());
         if self.inner.is_broken() {
@@ -25,7 +25,7 @@ impl EmbeddedLightning {
     /// The same, only while the node runs.
     async fn manage_running<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&SharedNode) -> Result<T, NodeError> + Send + 'static,
+        work: impl FnOnce(&NodeContext) -> Result<T, NodeError> + Send + 'static,
     ) -> Result<T, NodeError> {
         if !self.inner.is_running() && !self.inner.is_broken() {
             let reason = "it waits for its chain source, or cannot write its data";

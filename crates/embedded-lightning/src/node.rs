@@ -16,10 +16,10 @@ use crate::options::{ChainSource, InvalidOption, Options};
 use crate::store::{OpenError, Store};
 
 /// The pause after the first attempt to start the node.
-pub(crate) const SHORTEST_PAUSE: Duration = Duration::from_secs(1);
+pub(crate) const MIN_PAUSE: Duration = Duration::from_secs(1);
 
 /// The longest pause between attempts.
-pub(crate) const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+pub(crate) const MAX_PAUSE: Duration = Duration::from_secs(60);
 
 /// The on-chain balance, in sats, with which the node can close a channel without its peer: publishing the closing
 /// transaction and claiming payments under way cost miner fees (the library's default).
@@ -236,7 +236,7 @@ fn builder(options: &Options, runtime: &tokio::runtime::Handle, closes_alone: bo
 /// a shorter chain for one in which the funding of its channels was undone, and closes them. `false`: the node stops.
 pub(crate) async fn until_chain(options: &Options, seen: u32, stop: &CancellationToken) -> bool {
     let Some(chain) = &options.chain_access else { return true };
-    let mut pause = SHORTEST_PAUSE;
+    let mut pause = MIN_PAUSE;
     loop {
         let problem = tokio::select! {
             () = stop.cancelled() => return false,
@@ -256,14 +256,14 @@ pub(crate) async fn until_chain(options: &Options, seen: u32, stop: &Cancellatio
             () = stop.cancelled() => return false,
             () = tokio::time::sleep(pause) => {}
         }
-        pause = (pause * 2).min(LONGEST_PAUSE);
+        pause = (pause * 2).min(MAX_PAUSE);
     }
 }
 
 /// Starts the node, and tries again while its chain source does not answer. `false`: it was stopped first, or cannot be
 /// started. Runs on the node's runtime.
 pub(crate) async fn start(node: &Arc<Node>, stop: &CancellationToken) -> bool {
-    let mut pause = SHORTEST_PAUSE;
+    let mut pause = MIN_PAUSE;
     loop {
         let starting = Arc::clone(node);
         match tokio::task::spawn_blocking(move || starting.start()).await {
@@ -280,6 +280,6 @@ pub(crate) async fn start(node: &Arc<Node>, stop: &CancellationToken) -> bool {
             () = stop.cancelled() => return false,
             () = tokio::time::sleep(pause) => {}
         }
-        pause = (pause * 2).min(LONGEST_PAUSE);
+        pause = (pause * 2).min(MAX_PAUSE);
     }
 }

@@ -12,7 +12,7 @@ use usher_engine::ports::{ChannelCounts, NodeState, NodeWarning};
 
 use crate::liquidity::sendable;
 use crate::node::CLOSING_RESERVE;
-use crate::shared_node::{OLDEST_SYNC, SharedNode};
+use crate::node_context::{NodeContext, OLDEST_SYNC};
 
 /// Below which part of the capacity, in percent, what can be received in one payment is little.
 const LITTLE_INBOUND: u64 = 20;
@@ -24,9 +24,9 @@ const WARN_OF_CLOSURE: u64 = 7 * 24 * 3600;
 const FUNDING_OUTPUTS: u8 = 8;
 
 /// How often it is looked whether there is something to warn of.
-const LOOK: Duration = Duration::from_secs(60);
+const POLL_INTERVAL: Duration = Duration::from_secs(60);
 
-impl SharedNode {
+impl NodeContext {
     /// The state of the node. Blocks.
     pub(crate) fn state(&self) -> std::io::Result<NodeState> {
         let (status, channels, balances) =
@@ -207,12 +207,12 @@ fn warnings(state: &NodeState, situation: &Situation) -> Vec<NodeWarning> {
 }
 
 /// Logs each warning when it begins to hold, until `stop`.
-pub(crate) async fn watch(inner: Arc<SharedNode>, stop: CancellationToken) {
+pub(crate) async fn watch(inner: Arc<NodeContext>, stop: CancellationToken) {
     let mut said: HashSet<&'static str> = HashSet::new();
     loop {
         tokio::select! {
             () = stop.cancelled() => return,
-            () = tokio::time::sleep(LOOK) => {}
+            () = tokio::time::sleep(POLL_INTERVAL) => {}
         }
         if inner.is_broken() {
             tracing::error!("the Lightning node broke and is off until the next start: restart the service");

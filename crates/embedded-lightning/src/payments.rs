@@ -7,13 +7,13 @@ use ldk_node::lightning::routing::router::RouteParametersConfig;
 use ldk_node::lightning_invoice::Bolt11Invoice;
 use ldk_node::payment::PaymentDirection;
 use serde::{Deserialize, Serialize};
-use usher_engine::ports::{Finds, LightningError, OutgoingStatus, PaidInvoice, SignedPayment};
+use usher_engine::ports::{CompletedPayment, LightningError, LookupCoverage, OutgoingPaymentStatus, SignedPayment};
 use usher_protocol::bolt11::Invoice;
 use usher_protocol::message::PaymentHash;
 use uuid::Uuid;
 
+use crate::node_context::NodeContext;
 use crate::records::SentState;
-use crate::shared_node::SharedNode;
 
 /// What a prepared payment says.
 #[derive(Serialize, Deserialize)]
@@ -24,12 +24,12 @@ struct Request {
     max_fee: u64,
 }
 
-/// What [`SharedNode::send`] found.
+/// What [`NodeContext::send`] found.
 pub(crate) enum Sent {
     /// The outcome is not known yet.
     UnderWay,
     /// It has ended before.
-    Ended(PaidInvoice),
+    Ended(CompletedPayment),
 }
 
 /// A request to pay `invoice`.
@@ -41,7 +41,7 @@ pub(crate) fn prepare(invoice: &Invoice, until: u64, max_fee_percent: u64) -> Re
     Ok(SignedPayment { request, until })
 }
 
-impl SharedNode {
+impl NodeContext {
     /// Hands a payment to the library, unless that was done before. Blocks.
     pub(crate) fn send(&self, invoice: &Invoice, payment: &SignedPayment, again: bool) -> Result<Sent, LightningError> {
         let hash = invoice.payment_hash();
@@ -109,7 +109,7 @@ impl SharedNode {
     }
 
     /// The outcome of a payment that was handed to the library; `None` while it is under way.
-    pub(crate) fn outcome(&self, hash: PaymentHash) -> Option<Result<PaidInvoice, LightningError>> {
+    pub(crate) fn outcome(&self, hash: PaymentHash) -> Option<Result<CompletedPayment, LightningError>> {
         match self.store.sent_payment(hash).ok()??.state {
             SentState::Sending => None,
             SentState::Paid(paid) => Some(Ok(paid)),
@@ -118,13 +118,13 @@ impl SharedNode {
     }
 
     /// The state of a payment by the service. Without a record it was never sent.
-    pub(crate) fn look_up_payment(&self, hash: PaymentHash) -> Result<OutgoingStatus, LightningError> {
+    pub(crate) fn look_up_payment(&self, hash: PaymentHash) -> Result<OutgoingPaymentStatus, LightningError> {
         let record = self.store.sent_payment(hash).map_err(|error| unknown(&error.to_string()))?;
         Ok(match record.map(|record| record.state) {
-            None => OutgoingStatus::Unknown(Finds::Unsettled),
-            Some(SentState::Sending) => OutgoingStatus::Pending,
-            Some(SentState::Paid(paid)) => OutgoingStatus::Paid(paid),
-            Some(SentState::Failed(_)) => OutgoingStatus::Failed,
+            None => OutgoingPaymentStatus::Unknown(LookupCoverage::InProgress),
+            Some(SentState::Sending) => OutgoingPaymentStatus::Pending,
+            Some(SentState::Paid(paid)) => OutgoingPaymentStatus::Paid(paid),
+            Some(SentState::Failed(_)) => OutgoingPaymentStatus::Failed,
         })
     }
 }

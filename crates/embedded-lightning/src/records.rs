@@ -3,7 +3,7 @@
 use std::io;
 
 use rusqlite::{OptionalExtension as _, Row, params};
-use usher_engine::ports::PaidInvoice;
+use usher_engine::ports::CompletedPayment;
 use usher_protocol::message::{PaymentHash, Preimage};
 
 use crate::store::Store;
@@ -25,7 +25,7 @@ pub(crate) enum SentState {
     /// The library has it, or is about to get it.
     Sending,
     /// It reached the payee.
-    Paid(PaidInvoice),
+    Paid(CompletedPayment),
     /// It failed for good.
     Failed(String),
 }
@@ -81,7 +81,7 @@ impl Store {
     }
 
     /// Records that a payment reached the payee. Nothing changes that afterwards.
-    pub(crate) fn payment_succeeded(&self, hash: PaymentHash, paid: &PaidInvoice, now: u64) -> io::Result<()> {
+    pub(crate) fn payment_succeeded(&self, hash: PaymentHash, paid: &CompletedPayment, now: u64) -> io::Result<()> {
         self.change(|connection| {
             connection
                 .prepare_cached(
@@ -209,7 +209,7 @@ impl Store {
 
 fn sent_payment(row: &Row<'_>) -> rusqlite::Result<SentPayment> {
     let state = match row.get::<_, String>("state")?.as_str() {
-        "paid" => SentState::Paid(PaidInvoice {
+        "paid" => SentState::Paid(CompletedPayment {
             preimage: Preimage::from_bytes(row.get("preimage")?),
             fees_paid: row.get("fees")?,
         }),
@@ -234,8 +234,8 @@ mod tests {
         (folder, store)
     }
 
-    fn paid() -> PaidInvoice {
-        PaidInvoice { preimage: Preimage::from_bytes([1; 32]), fees_paid: Some(3) }
+    fn paid() -> CompletedPayment {
+        CompletedPayment { preimage: Preimage::from_bytes([1; 32]), fees_paid: Some(3) }
     }
 
     #[test]

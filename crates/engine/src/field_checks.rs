@@ -17,7 +17,7 @@ use crate::{FieldErrors, UnixMillis};
 const PAYMENT_TTL: Duration = Duration::from_secs(300);
 
 /// The longest that a user may take to pay, or to make an invoice (docs/payments.md).
-const LONGEST_PAYMENT: Duration = Duration::from_secs(24 * 3600);
+const MAX_PAYMENT_TTL: Duration = Duration::from_secs(24 * 3600);
 
 /// A request with fields whose values are checked beyond their form.
 pub trait CheckedRequest: RequestBody + Clone {
@@ -62,7 +62,7 @@ impl FieldChecks {
         let expires_at = expiry(given, now);
         if expires_at <= now {
             errors.add(pointer, "must be in the future");
-        } else if expires_at > now.plus(LONGEST_PAYMENT) {
+        } else if expires_at > now.plus(MAX_PAYMENT_TTL) {
             errors.add(pointer, "must be within 24 hours");
         }
     }

@@ -4,6 +4,7 @@
 //! runs it: one step is one transaction of the [`Store`](ports::Store), and effects happen only after
 //! the commit. The interfaces that the engine needs are in [`ports`].
 
+mod client_network;
 mod engine;
 pub mod event;
 pub mod event_data;
@@ -25,8 +26,8 @@ pub mod testing;
 mod ticket;
 pub mod time;
 mod verification;
-mod visitor;
 
+pub use client_network::ClientNetwork;
 pub use engine::Engine;
 pub use engine::options::{EngineOptions, EngineParts};
 pub use event::{Event, EventPage, EventType};
@@ -50,7 +51,7 @@ pub use login::page_view::{
     AskError, LoginPageError, LoginPageWatch, LoginView, OpenedLogin, ProveError, ReusablePage, SignerView, VisitError,
 };
 pub use login::scan_limits::{ScanLimit, ScanMetrics};
-pub use login::start::{BrowserLogin, BrowserLoginStarted, LoginRequest, LoginStarted, LoginVisit};
+pub use login::start::{BrowserLogin, BrowserLoginStarted, ChildLogin, LoginRequest, LoginStarted};
 pub use operation_outcome::OperationOutcome;
 pub use page_rules::PageRules;
 pub use payment::Payments;
@@ -74,4 +75,3 @@ pub use verification::sessions::{
 };
 pub use verification::start::{VerificationRules, VerificationSessionStarted};
 pub use verification::token_request::RequestVerificationToken;
-pub use visitor::Visitor;

@@ -65,13 +65,13 @@ pub fn options(main_key: PublicKey) -> EngineOptions {
 }
 
 /// Longer than anything takes that a test waits for, also on a machine that is busy with something else.
-pub const PATIENCE: Duration = Duration::from_secs(60);
+pub const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// What this future gives, in time.
 pub async fn in_time<F: Future>(what: &str, future: F) -> F::Output {
-    match tokio::time::timeout(PATIENCE, future).await {
+    match tokio::time::timeout(TIMEOUT, future).await {
         Ok(output) => output,
-        Err(_) => panic!("not within {PATIENCE:?}: {what}"),
+        Err(_) => panic!("not within {TIMEOUT:?}: {what}"),
     }
 }
 

@@ -17,9 +17,9 @@ use tokio_util::task::TaskTracker;
 /// Chunks (of up to 64 KiB) under way in one direction of one connection.
 const CHUNKS: usize = 1_024;
 
-/// The state of the line.
+/// The state of the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Line {
+enum LinkState {
     Open,
     Cut,
     Swallowing,
@@ -27,7 +27,7 @@ enum Line {
 
 #[derive(Clone, Copy, Debug)]
 struct State {
-    line: Line,
+    link: LinkState,
     delay: Duration,
 }
 
@@ -50,7 +50,7 @@ impl BreakableProxy {
         let target: Arc<str> = Arc::from(target.into());
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         let address = listener.local_addr()?;
-        let state = watch::Sender::new(State { line: Line::Open, delay: Duration::ZERO });
+        let state = watch::Sender::new(State { link: LinkState::Open, delay: Duration::ZERO });
         let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
         let connections = Arc::new(AtomicU64::new(0));
         let accept = {
@@ -88,14 +88,14 @@ impl BreakableProxy {
 
     /// Closes every connection, and each new one at once, until [`restore`](Self::restore).
     pub fn cut(&self) {
-        self.set(|state| state.line = Line::Cut);
+        self.set(|state| state.link = LinkState::Cut);
     }
 
     /// Half-opens the line: connections stay and new ones are accepted, but every byte in either direction is lost.
     ///
     /// Connections that lost bytes are closed by [`restore`](Self::restore): they cannot continue.
     pub fn swallow(&self) {
-        self.set(|state| state.line = Line::Swallowing);
+        self.set(|state| state.link = LinkState::Swallowing);
     }
 
     /// Delays what passes in each direction from now on, without changing its order.
@@ -105,7 +105,7 @@ impl BreakableProxy {
 
     /// Forwards everything again, without delay.
     pub fn restore(&self) {
-        self.set(|state| *state = State { line: Line::Open, delay: Duration::ZERO });
+        self.set(|state| *state = State { link: LinkState::Open, delay: Duration::ZERO });
     }
 
     fn set(&self, change: impl FnOnce(&mut State)) {
@@ -128,18 +128,18 @@ impl Drop for BreakableProxy {
 
 /// Carries one connection until either side closes it or the line is cut.
 async fn carry(client: TcpStream, target: Arc<str>, mut state: watch::Receiver<State>) {
-    let opened_in = state.borrow().line;
+    let opened_in = state.borrow().link;
     let target = match opened_in {
-        Line::Cut => return,
-        Line::Open => match TcpStream::connect(&*target).await {
+        LinkState::Cut => return,
+        LinkState::Open => match TcpStream::connect(&*target).await {
             Ok(target) => Some(target),
             Err(_) => return,
         },
-        Line::Swallowing => None,
+        LinkState::Swallowing => None,
     };
     let Some(target) = target else {
         // Accepted and silent; the client's bytes pile up in the buffers of the system.
-        let _ = state.wait_for(|state| state.line != Line::Swallowing).await;
+        let _ = state.wait_for(|state| state.link != LinkState::Swallowing).await;
         drop(client);
         return;
     };
@@ -155,7 +155,7 @@ async fn carry(client: TcpStream, target: Arc<str>, mut state: watch::Receiver<S
     tokio::select! {
         // One direction may end (half-close) while the other still carries.
         _ = async { tokio::join!(forth, back) } => {}
-        _ = cut.wait_for(|state| state.line == Line::Cut) => {}
+        _ = cut.wait_for(|state| state.link == LinkState::Cut) => {}
         () = lossy.cancelled() => {}
     }
 }
@@ -182,23 +182,23 @@ async fn read(
                 if changed.is_err() {
                     return;
                 }
-                if lost && state.borrow().line == Line::Open {
+                if lost && state.borrow().link == LinkState::Open {
                     return lossy.cancel();
                 }
                 continue;
             }
         };
-        let State { line, delay } = *state.borrow();
-        match line {
-            Line::Cut => return,
-            Line::Swallowing => {
+        let State { link, delay } = *state.borrow();
+        match link {
+            LinkState::Cut => return,
+            LinkState::Swallowing => {
                 // The end of the stream is lost like anything else.
                 lost = true;
                 ended = count == 0;
             }
-            Line::Open if lost => return lossy.cancel(),
-            Line::Open if count == 0 => return,
-            Line::Open => {
+            LinkState::Open if lost => return lossy.cancel(),
+            LinkState::Open if count == 0 => return,
+            LinkState::Open => {
                 let chunk = buffer.get(..count).unwrap_or_default().to_vec();
                 if queue.send((Instant::now() + delay, chunk)).await.is_err() {
                     return;

@@ -8,7 +8,7 @@ use usher_faults::mint::{FalseResponse, Fault, FaultyMint, Garbage, MintRoute};
 use usher_mint::{Mint, MintOptions, QuotePayment};
 
 /// How long a response may take that comes.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// How long one is waited for that does not come.
 const SILENCE: Duration = Duration::from_millis(300);
@@ -30,7 +30,7 @@ impl Fixture {
 
     fn quote(&self) -> reqwest::RequestBuilder {
         let url = format!("{}/v1/mint/quote/bolt11", self.faulty.url());
-        self.http.post(url).timeout(PATIENCE).json(&json!({ "amount": 5, "unit": "sat" }))
+        self.http.post(url).timeout(TIMEOUT).json(&json!({ "amount": 5, "unit": "sat" }))
     }
 
     async fn acted(&self) -> usize {

@@ -7,7 +7,7 @@ use http::{Request, Response};
 use reqwest::redirect::Policy;
 use rustls::ClientConfig;
 use url::{Host, Url};
-use usher_address_guard::{GuardError, Trust, is_public};
+use usher_address_guard::{AddressSource, GuardError, is_public};
 
 use crate::Error;
 use crate::guarded_resolver::GuardedResolver;
@@ -18,7 +18,7 @@ pub struct ClientOptions {
     /// Which servers are trusted over TLS; see [`tls_config`](crate::tls_config).
     pub tls: ClientConfig,
     /// Who chose the hosts.
-    pub trust: Trust,
+    pub source: AddressSource,
     /// Whether `http://` is refused.
     pub https_only: bool,
     /// How long an exchange may take, from resolving the host to the end of the body.
@@ -42,18 +42,18 @@ pub struct Pool {
 #[derive(Clone, Debug)]
 pub struct Client {
     inner: Option<reqwest::Client>,
-    trust: Trust,
+    source: AddressSource,
 }
 
 impl Client {
     /// A client. Sends nothing and resolves nothing yet.
     pub fn new(options: ClientOptions) -> Self {
-        let ClientOptions { mut tls, trust, https_only, timeout, connect_timeout, pool } = options;
+        let ClientOptions { mut tls, source, https_only, timeout, connect_timeout, pool } = options;
         let pool = pool.unwrap_or(Pool { connections: 0, idle: Duration::ZERO });
         tls.alpn_protocols = vec![b"http/1.1".to_vec()];
         let built = reqwest::Client::builder()
             .use_preconfigured_tls(tls)
-            .dns_resolver(Arc::new(GuardedResolver::new(trust, connect_timeout)))
+            .dns_resolver(Arc::new(GuardedResolver::new(source, connect_timeout)))
             .https_only(https_only)
             .http1_only()
             .timeout(timeout)
@@ -69,7 +69,7 @@ impl Client {
             .no_deflate()
             .no_zstd()
             .build();
-        Self { inner: built.ok(), trust }
+        Self { inner: built.ok(), source }
     }
 
     /// Sends a request with an absolute URI once; returns when the head of the final response has arrived. Adds `Host`.
@@ -113,7 +113,7 @@ impl Client {
             Some(Host::Domain(_)) => return Ok(()),
             None => return Err(Error::Url),
         };
-        if self.trust == Trust::User && !is_public(ip) {
+        if self.source == AddressSource::User && !is_public(ip) {
             return Err(Error::Address(GuardError::NotPublic));
         }
         Ok(())
@@ -133,10 +133,10 @@ mod tests {
 
     const LONG: Duration = Duration::from_secs(60);
 
-    fn client(trust: Trust, timeout: Duration) -> Client {
+    fn client(source: AddressSource, timeout: Duration) -> Client {
         let tls = tls_config(Vec::new()).unwrap();
         let pool = Some(Pool { connections: 4, idle: LONG });
-        Client::new(ClientOptions { tls, trust, https_only: false, timeout, connect_timeout: timeout, pool })
+        Client::new(ClientOptions { tls, source, https_only: false, timeout, connect_timeout: timeout, pool })
     }
 
     fn get(url: &str) -> Request<Bytes> {
@@ -180,7 +180,7 @@ mod tests {
     async fn private_addresses_are_refused_however_they_are_written() {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
-        let client = client(Trust::User, LONG);
+        let client = client(AddressSource::User, LONG);
         for host in [
             "127.0.0.1",
             "127.1",
@@ -227,7 +227,7 @@ mod tests {
     #[tokio::test]
     async fn operators_addresses_may_be_private() {
         let (url, _) = server("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok", "").await;
-        let client = client(Trust::Operator, LONG);
+        let client = client(AddressSource::Operator, LONG);
         for host in ["127.0.0.1", "localhost", "0x7f.1"] {
             let response = client.fetch(get(&url.replace("127.0.0.1", host)), 2).await.unwrap();
             assert_eq!((response.status().as_u16(), response.body().as_slice()), (200, &b"ok"[..]), "{host}");
@@ -238,7 +238,7 @@ mod tests {
 
     #[tokio::test]
     async fn endless_responses_end_at_the_deadline_or_the_limit() {
-        let client = client(Trust::Operator, Duration::from_secs(2));
+        let client = client(AddressSource::Operator, Duration::from_secs(2));
         for again in ["HTTP/1.1 100 Continue\r\n\r\n", "HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n"] {
             let (url, _) = server("", again).await;
             let error = client.fetch(get(&url), 10).await.unwrap_err();
@@ -259,7 +259,7 @@ mod tests {
         drop(closed);
         let (garbage, _) = server("s3cret\r\n\r\n", "").await;
         let (broken, _) = server("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\ns3cret\r\n", "").await;
-        let client = client(Trust::Operator, LONG);
+        let client = client(AddressSource::Operator, LONG);
         for (url, sent) in
             [(nobody, false), ("http://s3cret.invalid/".to_owned(), false), (garbage, true), (broken, true)]
         {
@@ -283,7 +283,7 @@ mod tests {
             drop(stream);
             tokio::time::timeout(Duration::from_millis(200), listener.accept()).await.is_err()
         });
-        let client = client(Trust::Operator, LONG);
+        let client = client(AddressSource::Operator, LONG);
         client.fetch(get(&url), 0).await.unwrap();
         let error = client.fetch(get(&url), 0).await.unwrap_err();
         assert!(matches!(error, Error::Exchange(_)), "{error:?}");

@@ -4,7 +4,7 @@ use std::time::Duration;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use tokio::sync::Semaphore;
 use url::Host;
-use usher_address_guard::{Trust, resolve_bounded};
+use usher_address_guard::{AddressSource, resolve_bounded};
 
 /// Concurrent look-ups of names of the operator, per client: a silent name server does not hold up users' look-ups.
 const OPERATORS_AT_ONCE: usize = 8;
@@ -12,23 +12,23 @@ const OPERATORS_AT_ONCE: usize = 8;
 /// Gives the HTTP client the addresses that the [guard](usher_address_guard) allows; it connects to no other.
 #[derive(Clone)]
 pub(crate) struct GuardedResolver {
-    trust: Trust,
+    source: AddressSource,
     within: Duration,
     operators: Arc<Semaphore>,
 }
 
 impl GuardedResolver {
-    pub(crate) fn new(trust: Trust, within: Duration) -> Self {
-        Self { trust, within, operators: Arc::new(Semaphore::new(OPERATORS_AT_ONCE)) }
+    pub(crate) fn new(source: AddressSource, within: Duration) -> Self {
+        Self { source, within, operators: Arc::new(Semaphore::new(OPERATORS_AT_ONCE)) }
     }
 }
 
 impl Resolve for GuardedResolver {
     fn resolve(&self, name: Name) -> Resolving {
-        let Self { trust, within, operators } = self.clone();
+        let Self { source, within, operators } = self.clone();
         Box::pin(async move {
             // The HTTP client replaces port 0 by the URL's.
-            let found = resolve_bounded(Host::Domain(name.as_str()), 0, trust, Some(operators), within).await?;
+            let found = resolve_bounded(Host::Domain(name.as_str()), 0, source, Some(operators), within).await?;
             Ok(Box::new(found.into_iter()) as Addrs)
         })
     }

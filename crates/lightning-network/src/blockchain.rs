@@ -29,7 +29,7 @@ pub(crate) struct Unconfirmed {
 }
 
 /// The chain, from its genesis, and what the next block will confirm.
-pub(crate) struct Ledger {
+pub(crate) struct Blockchain {
     blocks: Vec<(BlockHash, Block)>,
     heights: HashMap<BlockHash, usize>,
     confirmed: HashSet<Txid>,
@@ -43,7 +43,7 @@ pub(crate) struct Ledger {
     pub(crate) takes_transactions: bool,
 }
 
-impl Ledger {
+impl Blockchain {
     pub(crate) fn new() -> Self {
         let genesis = genesis_block(Network::Regtest);
         let hash = genesis.block_hash();
@@ -221,24 +221,24 @@ mod tests {
 
     #[test]
     fn a_transaction_spends_a_coin_that_exists_and_only_one_reaches_a_block() {
-        let mut ledger = Ledger::new();
+        let mut blockchain = Blockchain::new();
         let script = ScriptBuf::new_p2wpkh(&WPubkeyHash::all_zeros());
-        let coin = ledger.fund(&Address::from_script(&script, Network::Regtest).unwrap(), Amount::from_sat(9));
-        ledger.mine().unwrap();
+        let coin = blockchain.fund(&Address::from_script(&script, Network::Regtest).unwrap(), Amount::from_sat(9));
+        blockchain.mine().unwrap();
 
         let (first, second) = (spend(coin, 1), spend(coin, 2));
         let child = spend(OutPoint::new(first.compute_txid(), 0), 3);
-        let refused = ledger.accept(child.clone()).unwrap_err().to_string();
+        let refused = blockchain.accept(child.clone()).unwrap_err().to_string();
         assert_eq!(refused, "bad-txns-inputs-missingorspent", "its parent does not exist");
 
-        ledger.accept(first.clone()).unwrap();
-        ledger.accept(second.clone()).unwrap();
-        assert!(ledger.unconfirmed_by_id(&first.compute_txid()).is_none(), "it was replaced");
-        ledger.mine().unwrap();
+        blockchain.accept(first.clone()).unwrap();
+        blockchain.accept(second.clone()).unwrap();
+        assert!(blockchain.unconfirmed_by_id(&first.compute_txid()).is_none(), "it was replaced");
+        blockchain.mine().unwrap();
         let third = spend(coin, 3);
-        assert!(ledger.accept(first).is_err() && ledger.accept(third.clone()).is_err());
-        assert!(ledger.accept(spend(OutPoint::new(third.compute_txid(), 0), 4)).is_err(), "its parent was refused");
-        assert!(ledger.find(&second.compute_txid()).is_some());
-        ledger.accept(child).unwrap();
+        assert!(blockchain.accept(first).is_err() && blockchain.accept(third.clone()).is_err());
+        assert!(blockchain.accept(spend(OutPoint::new(third.compute_txid(), 0), 4)).is_err(), "its parent was refused");
+        assert!(blockchain.find(&second.compute_txid()).is_some());
+        blockchain.accept(child).unwrap();
     }
 }

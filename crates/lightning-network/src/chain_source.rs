@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::task::AbortHandle;
 
-use crate::blockchain::Ledger;
+use crate::blockchain::Blockchain;
 use crate::esplora;
 
 /// 1 sat per virtual byte, in bitcoin per 1,000 virtual bytes.
@@ -39,7 +39,7 @@ pub struct RpcAccess {
 
 /// A private Bitcoin chain, behind the parts of bitcoind's RPC and of Esplora that Lightning nodes use.
 pub struct Chain {
-    ledger: Arc<Mutex<Ledger>>,
+    blockchain: Arc<Mutex<Blockchain>>,
     reachable: Arc<AtomicBool>,
     address: SocketAddr,
     server: AbortHandle,
@@ -64,16 +64,16 @@ impl Chain {
     pub async fn start() -> anyhow::Result<Self> {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let address = listener.local_addr()?;
-        let (ledger, reachable) = (Arc::new(Mutex::new(Ledger::new())), Arc::new(AtomicBool::new(true)));
+        let (blockchain, reachable) = (Arc::new(Mutex::new(Blockchain::new())), Arc::new(AtomicBool::new(true)));
         let router = esplora::router()
             .route("/", post(respond))
             .layer(middleware::from_fn_with_state(Arc::clone(&reachable), fail_if_unreachable))
-            .with_state(Arc::clone(&ledger));
+            .with_state(Arc::clone(&blockchain));
         #[expect(clippy::disallowed_methods, reason = "the server lives as long as the chain, which ends it")]
         let server = tokio::spawn(async move {
             let _ = axum::serve(listener, router).await;
         });
-        Ok(Self { ledger, reachable, address, server: server.abort_handle() })
+        Ok(Self { blockchain, reachable, address, server: server.abort_handle() })
     }
 
     /// How to reach it.
@@ -96,8 +96,8 @@ impl Chain {
     /// # Errors
     /// If a block cannot be made.
     pub fn mine(&self, blocks: usize) -> anyhow::Result<()> {
-        let mut ledger = self.ledger.lock();
-        (0..blocks).try_for_each(|_| ledger.mine())
+        let mut blockchain = self.blockchain.lock();
+        (0..blocks).try_for_each(|_| blockchain.mine())
     }
 
     /// Pays an address with a coin made of nothing, in a block of its own. The chain checks no signature: whoever knows the coin
@@ -106,25 +106,25 @@ impl Chain {
     /// # Errors
     /// If the block cannot be made.
     pub fn fund(&self, address: &Address, amount: Amount) -> anyhow::Result<OutPoint> {
-        let mut ledger = self.ledger.lock();
-        let coin = ledger.fund(address, amount);
-        ledger.mine()?;
+        let mut blockchain = self.blockchain.lock();
+        let coin = blockchain.fund(address, amount);
+        blockchain.mine()?;
         Ok(coin)
     }
 
     /// The height of the last block.
     pub fn height(&self) -> usize {
-        self.ledger.lock().height()
+        self.blockchain.lock().height()
     }
 
     /// How many transactions wait for a block.
     pub fn unconfirmed(&self) -> usize {
-        self.ledger.lock().unconfirmed().count()
+        self.blockchain.lock().unconfirmed().count()
     }
 
     /// Refuses transactions, as if all of them paid too little, or takes them again.
     pub fn set_takes_transactions(&self, takes: bool) {
-        self.ledger.lock().takes_transactions = takes;
+        self.blockchain.lock().takes_transactions = takes;
     }
 
     /// Lets every request fail, or succeed again.
@@ -141,8 +141,8 @@ async fn fail_if_unreachable(State(reachable): State<Arc<AtomicBool>>, request: 
     }
 }
 
-async fn respond(State(ledger): State<Arc<Mutex<Ledger>>>, Json(request): Json<Value>) -> Response {
-    let result = call(&mut ledger.lock(), &request["method"], &request["params"]);
+async fn respond(State(blockchain): State<Arc<Mutex<Blockchain>>>, Json(request): Json<Value>) -> Response {
+    let result = call(&mut blockchain.lock(), &request["method"], &request["params"]);
     let id = &request["id"];
     match result {
         Ok(result) => Json(json!({"result": result, "error": null, "id": id})).into_response(),
@@ -154,52 +154,53 @@ async fn respond(State(ledger): State<Arc<Mutex<Ledger>>>, Json(request): Json<V
     }
 }
 
-fn call(ledger: &mut Ledger, method: &Value, params: &Value) -> Result<Value, RpcError> {
+fn call(blockchain: &mut Blockchain, method: &Value, params: &Value) -> Result<Value, RpcError> {
     let not_found = || RpcError { code: -5, message: "not found".to_owned() };
     let text = |index: usize| params[index].as_str().unwrap_or_default();
     match method.as_str().unwrap_or_default() {
         "getblockchaininfo" => Ok(json!({
             "chain": "regtest",
-            "blocks": ledger.height(),
-            "bestblockhash": ledger.tip().to_string(),
+            "blocks": blockchain.height(),
+            "bestblockhash": blockchain.tip().to_string(),
         })),
         "getblockhash" => {
             let height = params[0].as_u64().and_then(|height| usize::try_from(height).ok());
-            let hash = height.and_then(|height| ledger.hash_at(height)).ok_or_else(not_found)?;
+            let hash = height.and_then(|height| blockchain.hash_at(height)).ok_or_else(not_found)?;
             Ok(json!(hash.to_string()))
         }
         "getblockheader" => {
             let hash = text(0).parse().map_err(|_| not_found())?;
-            header(ledger, &hash).ok_or_else(not_found)
+            header(blockchain, &hash).ok_or_else(not_found)
         }
         "getblock" => {
             let hash = text(0).parse().map_err(|_| not_found())?;
-            ledger.block(&hash).map(|(_, block)| json!(serialize_hex(block))).ok_or_else(not_found)
+            blockchain.block(&hash).map(|(_, block)| json!(serialize_hex(block))).ok_or_else(not_found)
         }
         "estimatesmartfee" => Ok(json!({"feerate": FEE_RATE, "blocks": 1})),
         "getmempoolinfo" => Ok(json!({"mempoolminfee": FEE_RATE})),
         "getrawmempool" => {
-            Ok(ledger.unconfirmed().map(|(id, _)| Value::String(id.to_string())).collect::<Vec<_>>().into())
+            Ok(blockchain.unconfirmed().map(|(id, _)| Value::String(id.to_string())).collect::<Vec<_>>().into())
         }
         "getmempoolentry" => {
             let id: Txid = text(0).parse().map_err(|_| not_found())?;
-            let entry = ledger.unconfirmed_by_id(&id).ok_or_else(not_found)?;
+            let entry = blockchain.unconfirmed_by_id(&id).ok_or_else(not_found)?;
             Ok(json!({"time": entry.time, "height": entry.height}))
         }
         "getrawtransaction" => {
             let id: Txid = text(0).parse().map_err(|_| not_found())?;
-            let entry = ledger.unconfirmed_by_id(&id).ok_or_else(not_found)?;
+            let entry = blockchain.unconfirmed_by_id(&id).ok_or_else(not_found)?;
             Ok(json!(serialize_hex(&entry.transaction)))
         }
         "gettxout" => {
             let txid = text(0).parse().map_err(|_| not_found())?;
             let vout = params[1].as_u64().and_then(|vout| u32::try_from(vout).ok()).ok_or_else(not_found)?;
-            Ok(if ledger.is_unspent(&OutPoint { txid, vout }) { json!({}) } else { Value::Null })
+            Ok(if blockchain.is_unspent(&OutPoint { txid, vout }) { json!({}) } else { Value::Null })
         }
         "sendrawtransaction" => {
             let transaction =
                 deserialize_hex(text(0)).map_err(|error| RpcError { code: -22, message: error.to_string() })?;
-            let id = ledger.accept(transaction).map_err(|error| RpcError { code: -26, message: error.to_string() })?;
+            let id =
+                blockchain.accept(transaction).map_err(|error| RpcError { code: -26, message: error.to_string() })?;
             Ok(json!(id.to_string()))
         }
         unknown => Err(RpcError { code: -32601, message: format!("method not found: {unknown}") }),
@@ -207,8 +208,8 @@ fn call(ledger: &mut Ledger, method: &Value, params: &Value) -> Result<Value, Rp
 }
 
 /// A header in the form of bitcoind. Each block of a private chain takes two attempts on average.
-fn header(ledger: &Ledger, hash: &BlockHash) -> Option<Value> {
-    let (height, block) = ledger.block(hash)?;
+fn header(blockchain: &Blockchain, hash: &BlockHash) -> Option<Value> {
+    let (height, block) = blockchain.block(hash)?;
     let header = block.header;
     let mut value = json!({
         "hash": hash.to_string(),

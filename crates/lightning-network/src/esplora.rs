@@ -14,20 +14,23 @@ use ldk_node::bitcoin::{BlockHash, MerkleBlock, OutPoint, Transaction, Txid};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
-use crate::blockchain::Ledger;
+use crate::blockchain::Blockchain;
 
 const BLOCKS: usize = 10;
 
 /// 1 sat per virtual byte, whenever the transaction is to be confirmed.
 const FEE_RATE: f64 = 1.0;
 
-type SharedLedger = State<Arc<Mutex<Ledger>>>;
+type SharedLedger = State<Arc<Mutex<Blockchain>>>;
 
-pub(crate) fn router() -> Router<Arc<Mutex<Ledger>>> {
+pub(crate) fn router() -> Router<Arc<Mutex<Blockchain>>> {
     Router::new()
         .route("/blocks", get(blocks))
-        .route("/blocks/tip/hash", get(async |State(ledger): SharedLedger| ledger.lock().tip().to_string()))
-        .route("/blocks/tip/height", get(async |State(ledger): SharedLedger| ledger.lock().height().to_string()))
+        .route("/blocks/tip/hash", get(async |State(blockchain): SharedLedger| blockchain.lock().tip().to_string()))
+        .route(
+            "/blocks/tip/height",
+            get(async |State(blockchain): SharedLedger| blockchain.lock().height().to_string()),
+        )
         .route("/block-height/{height}", get(block_hash))
         .route("/block/{hash}/header", get(block_header))
         .route("/block/{hash}/status", get(block_status))
@@ -55,15 +58,15 @@ fn not_found() -> Response {
     StatusCode::NOT_FOUND.into_response()
 }
 
-async fn blocks(State(ledger): SharedLedger) -> Response {
-    let ledger = ledger.lock();
-    let heights = (0..=ledger.height()).rev().take(BLOCKS);
-    Json(heights.filter_map(|height| block_info(&ledger, height)).collect::<Vec<_>>()).into_response()
+async fn blocks(State(blockchain): SharedLedger) -> Response {
+    let blockchain = blockchain.lock();
+    let heights = (0..=blockchain.height()).rev().take(BLOCKS);
+    Json(heights.filter_map(|height| block_info(&blockchain, height)).collect::<Vec<_>>()).into_response()
 }
 
-fn block_info(ledger: &Ledger, height: usize) -> Option<Value> {
-    let hash = ledger.hash_at(height)?;
-    let (_, block) = ledger.block(&hash)?;
+fn block_info(blockchain: &Blockchain, height: usize) -> Option<Value> {
+    let hash = blockchain.hash_at(height)?;
+    let (_, block) = blockchain.block(&hash)?;
     let header = block.header;
     Some(json!({
         "id": hash.to_string(),
@@ -82,99 +85,99 @@ fn block_info(ledger: &Ledger, height: usize) -> Option<Value> {
     }))
 }
 
-async fn block_hash(State(ledger): SharedLedger, Path(height): Path<usize>) -> Response {
-    found(ledger.lock().hash_at(height))
+async fn block_hash(State(blockchain): SharedLedger, Path(height): Path<usize>) -> Response {
+    found(blockchain.lock().hash_at(height))
 }
 
-async fn block_header(State(ledger): SharedLedger, Path(hash): Path<BlockHash>) -> Response {
-    found(ledger.lock().block(&hash).map(|(_, block)| serialize_hex(&block.header)))
+async fn block_header(State(blockchain): SharedLedger, Path(hash): Path<BlockHash>) -> Response {
+    found(blockchain.lock().block(&hash).map(|(_, block)| serialize_hex(&block.header)))
 }
 
-async fn block_status(State(ledger): SharedLedger, Path(hash): Path<BlockHash>) -> Response {
-    let ledger = ledger.lock();
-    let Some((height, _)) = ledger.block(&hash) else {
+async fn block_status(State(blockchain): SharedLedger, Path(hash): Path<BlockHash>) -> Response {
+    let blockchain = blockchain.lock();
+    let Some((height, _)) = blockchain.block(&hash) else {
         return Json(json!({"in_best_chain": false})).into_response();
     };
-    let next = ledger.hash_at(height + 1).map(|hash| hash.to_string());
+    let next = blockchain.hash_at(height + 1).map(|hash| hash.to_string());
     Json(json!({"in_best_chain": true, "height": height, "next_best": next})).into_response()
 }
 
-async fn broadcast(State(ledger): SharedLedger, transaction: String) -> Response {
+async fn broadcast(State(blockchain): SharedLedger, transaction: String) -> Response {
     let accepted = deserialize_hex::<Transaction>(transaction.trim())
         .map_err(anyhow::Error::from)
-        .and_then(|transaction| ledger.lock().accept(transaction));
+        .and_then(|transaction| blockchain.lock().accept(transaction));
     match accepted {
         Ok(id) => id.to_string().into_response(),
         Err(error) => (StatusCode::BAD_REQUEST, format!("sendrawtransaction RPC error: {error}")).into_response(),
     }
 }
 
-async fn transaction(State(ledger): SharedLedger, Path(id): Path<Txid>) -> Response {
-    let ledger = ledger.lock();
-    found_json(ledger.find(&id).map(|(height, transaction)| details(&ledger, height, transaction)))
+async fn transaction(State(blockchain): SharedLedger, Path(id): Path<Txid>) -> Response {
+    let blockchain = blockchain.lock();
+    found_json(blockchain.find(&id).map(|(height, transaction)| details(&blockchain, height, transaction)))
 }
 
-async fn raw_transaction(State(ledger): SharedLedger, Path(id): Path<Txid>) -> Response {
-    let ledger = ledger.lock();
-    let bytes = ledger.find(&id).map(|(_, transaction)| ldk_node::bitcoin::consensus::serialize(transaction));
+async fn raw_transaction(State(blockchain): SharedLedger, Path(id): Path<Txid>) -> Response {
+    let blockchain = blockchain.lock();
+    let bytes = blockchain.find(&id).map(|(_, transaction)| ldk_node::bitcoin::consensus::serialize(transaction));
     bytes.map_or_else(not_found, axum::response::IntoResponse::into_response)
 }
 
-async fn transaction_status(State(ledger): SharedLedger, Path(id): Path<Txid>) -> Response {
-    let ledger = ledger.lock();
-    found_json(ledger.find(&id).map(|(height, _)| status(&ledger, height)))
+async fn transaction_status(State(blockchain): SharedLedger, Path(id): Path<Txid>) -> Response {
+    let blockchain = blockchain.lock();
+    found_json(blockchain.find(&id).map(|(height, _)| status(&blockchain, height)))
 }
 
-async fn merkle_block(State(ledger): SharedLedger, Path(id): Path<Txid>) -> Response {
-    let ledger = ledger.lock();
-    let block = ledger.find(&id).and_then(|(height, _)| ledger.block(&ledger.hash_at(height?)?));
+async fn merkle_block(State(blockchain): SharedLedger, Path(id): Path<Txid>) -> Response {
+    let blockchain = blockchain.lock();
+    let block = blockchain.find(&id).and_then(|(height, _)| blockchain.block(&blockchain.hash_at(height?)?));
     found(block.map(|(_, block)| serialize_hex(&MerkleBlock::from_block_with_predicate(block, |other| *other == id))))
 }
 
-async fn output_status(State(ledger): SharedLedger, Path((txid, vout)): Path<(Txid, u32)>) -> Response {
-    let ledger = ledger.lock();
-    if ledger.find(&txid).is_none() {
+async fn output_status(State(blockchain): SharedLedger, Path((txid, vout)): Path<(Txid, u32)>) -> Response {
+    let blockchain = blockchain.lock();
+    if blockchain.find(&txid).is_none() {
         return not_found();
     }
     let outpoint = OutPoint { txid, vout };
-    let spender = ledger.transactions().find_map(|(height, transaction)| {
+    let spender = blockchain.transactions().find_map(|(height, transaction)| {
         let input = transaction.input.iter().position(|input| input.previous_output == outpoint)?;
         Some((height, transaction.compute_txid(), input))
     });
     let value = match spender {
         Some((height, id, input)) => {
-            json!({"spent": true, "txid": id.to_string(), "vin": input, "status": status(&ledger, height)})
+            json!({"spent": true, "txid": id.to_string(), "vin": input, "status": status(&blockchain, height)})
         }
         None => json!({"spent": false}),
     };
     Json(value).into_response()
 }
 
-async fn transactions_of_script(State(ledger): SharedLedger, Path(hash): Path<sha256::Hash>) -> Response {
-    let ledger = ledger.lock();
+async fn transactions_of_script(State(blockchain): SharedLedger, Path(hash): Path<sha256::Hash>) -> Response {
+    let blockchain = blockchain.lock();
     let is_script = |script: &ldk_node::bitcoin::Script| sha256::Hash::hash(script.as_bytes()) == hash;
     let spends = |input: &ldk_node::bitcoin::TxIn| {
-        let (_, spent) = ledger.find(&input.previous_output.txid)?;
+        let (_, spent) = blockchain.find(&input.previous_output.txid)?;
         spent.output.get(input.previous_output.vout as usize)
     };
-    let concerned = ledger.transactions().filter(|(_, transaction)| {
+    let concerned = blockchain.transactions().filter(|(_, transaction)| {
         transaction.output.iter().any(|output| is_script(&output.script_pubkey))
             || transaction.input.iter().filter_map(spends).any(|output| is_script(&output.script_pubkey))
     });
-    let list: Vec<_> = concerned.map(|(height, transaction)| details(&ledger, height, transaction)).collect();
+    let list: Vec<_> = concerned.map(|(height, transaction)| details(&blockchain, height, transaction)).collect();
     Json(list).into_response()
 }
 
-fn status(ledger: &Ledger, height: Option<usize>) -> Value {
-    let block = height.and_then(|height| Some((height, ledger.hash_at(height)?)));
+fn status(blockchain: &Blockchain, height: Option<usize>) -> Value {
+    let block = height.and_then(|height| Some((height, blockchain.hash_at(height)?)));
     let Some((height, hash)) = block else { return json!({"confirmed": false}) };
-    let time = ledger.block(&hash).map(|(_, block)| block.header.time);
+    let time = blockchain.block(&hash).map(|(_, block)| block.header.time);
     json!({"confirmed": true, "block_height": height, "block_hash": hash.to_string(), "block_time": time})
 }
 
-fn details(ledger: &Ledger, height: Option<usize>, transaction: &Transaction) -> Value {
+fn details(blockchain: &Blockchain, height: Option<usize>, transaction: &Transaction) -> Value {
     let inputs = transaction.input.iter().map(|input| {
-        let spent = ledger.find(&input.previous_output.txid);
+        let spent = blockchain.find(&input.previous_output.txid);
         let output = spent.and_then(|(_, spent)| spent.output.get(input.previous_output.vout as usize));
         json!({
             "txid": input.previous_output.txid.to_string(),
@@ -203,7 +206,7 @@ fn details(ledger: &Ledger, height: Option<usize>, transaction: &Transaction) ->
         "weight": transaction.weight().to_wu(),
         // Nodes pay no attention to the fees of others.
         "fee": 0,
-        "status": status(ledger, height),
+        "status": status(blockchain, height),
     })
 }
 

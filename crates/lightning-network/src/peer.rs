@@ -20,7 +20,7 @@ use tokio::task::AbortHandle;
 use crate::chain_source::RpcAccess;
 
 /// How long to wait for what a healthy network does at once.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A Lightning node that listens on a loopback port.
 pub struct Peer {
@@ -195,7 +195,7 @@ pub(crate) async fn until<T>(what: &str, mut value: impl FnMut() -> Option<T>) -
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
     };
-    tokio::time::timeout(PATIENCE, waiting).await.with_context(|| format!("no {what} within {PATIENCE:?}"))
+    tokio::time::timeout(TIMEOUT, waiting).await.with_context(|| format!("no {what} within {TIMEOUT:?}"))
 }
 
 fn start_node(

@@ -13,13 +13,13 @@ use usher_lightning_network::Network;
 async fn payer_and_provider_pay_each_other() {
     let network = Network::start().await.unwrap();
 
-    let bill = network.provider.invoice(5_000, 600).unwrap();
-    network.payer.pay(&bill).await.unwrap();
-    assert!(network.provider.is_paid(&bill));
+    let invoice = network.provider.invoice(5_000, 600).unwrap();
+    network.payer.pay(&invoice).await.unwrap();
+    assert!(network.provider.is_paid(&invoice));
 
-    let bill = network.payer.invoice(7_000, 600).unwrap();
-    network.provider.pay(&bill).await.unwrap();
-    assert!(network.payer.is_paid(&bill));
+    let invoice = network.payer.invoice(7_000, 600).unwrap();
+    network.provider.pay(&invoice).await.unwrap();
+    assert!(network.payer.is_paid(&invoice));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -51,10 +51,10 @@ async fn a_node_on_esplora_gets_money_opens_a_channel_and_closes_it() {
         node.list_channels().iter().any(|channel| channel.is_usable)
     })
     .await;
-    let bill = network.provider.invoice(5_000_000, 600).unwrap();
-    let sent = bill.clone();
+    let invoice = network.provider.invoice(5_000_000, 600).unwrap();
+    let sent = invoice.clone();
     blocking(&node, move |node| node.bolt11_payment().send(&sent, None).unwrap()).await;
-    eventually(async || network.provider.is_paid(&bill)).await;
+    eventually(async || network.provider.is_paid(&invoice)).await;
 
     let channel = node.list_channels().remove(0);
     blocking(&node, move |node| node.close_channel(&channel.user_channel_id, id).unwrap()).await;

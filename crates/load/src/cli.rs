@@ -13,7 +13,7 @@ use clap::{Args, Parser, ValueEnum};
 pub(crate) struct Cli {
     /// What to measure.
     #[arg(value_enum, default_value = "all")]
-    pub(crate) what: What,
+    pub(crate) what: Measurement,
     #[command(flatten)]
     pub(crate) options: Options,
     /// Prints JSON instead of Markdown.
@@ -35,7 +35,7 @@ pub(crate) struct Cli {
 
 /// What can be measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum What {
+pub(crate) enum Measurement {
     /// Everything below.
     All,
     /// Logins end to end.
@@ -56,7 +56,7 @@ pub(crate) enum What {
     Startup,
 }
 
-impl What {
+impl Measurement {
     /// Whether this includes `other`.
     pub(crate) fn includes(self, other: Self) -> bool {
         self == Self::All || self == other

@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 pub(crate) struct FirstEvents(Arc<Mutex<HashMap<String, Instant>>>);
 
 impl FirstEvents {
-    pub(crate) fn note(&self, stream: String, at: Instant) {
+    pub(crate) fn record(&self, stream: String, at: Instant) {
         self.0.lock().entry(stream).or_insert(at);
     }
 

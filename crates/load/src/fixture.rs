@@ -13,11 +13,11 @@ use crate::http::Connection;
 use crate::lightning::Lightning;
 use crate::process_usage::{Meter, Processes};
 use crate::relay::Relay;
-use crate::service::{Home, Service};
+use crate::service::{Instance, Service};
 use crate::wallet::{Identity, Wallet};
 
 /// How long the service may take to reach the relay.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// How often the first handshake is sent until the service receives it.
 const AGAIN: Duration = Duration::from_millis(250);
@@ -38,7 +38,7 @@ pub(crate) struct Fixture {
     pub(crate) relay: Relay,
     /// The service's wallet and the users' money, where payments are measured.
     pub(crate) lightning: Option<Lightning>,
-    pub(crate) home: Home,
+    pub(crate) instance: Instance,
     pub(crate) service: Service,
 }
 
@@ -78,10 +78,10 @@ impl Tool {
         lightning: Option<Lightning>,
         variables: &[(&'static str, &str)],
     ) -> Result<Fixture> {
-        let home = Home::new(&self.usher, &self.data, relay.url(), variables)?;
-        let service = home.start()?;
-        let fixture = Fixture { relay, lightning, home, service };
-        fixture.warm_up().await.with_context(|| format!("no handshake succeeds:\n{}", fixture.home.log_tail()))?;
+        let instance = Instance::new(&self.usher, &self.data, relay.url(), variables)?;
+        let service = instance.start()?;
+        let fixture = Fixture { relay, lightning, instance, service };
+        fixture.warm_up().await.with_context(|| format!("no handshake succeeds:\n{}", fixture.instance.log_tail()))?;
         Ok(fixture)
     }
 }
@@ -95,7 +95,7 @@ impl Fixture {
 
     /// A new user of the service.
     pub(crate) fn identity(&self) -> Result<Identity> {
-        Identity::new(self.home.keys().public_key())
+        Identity::new(self.instance.keys().public_key())
     }
 
     /// Completes one handshake: after it the service is known to listen on the relay.
@@ -103,9 +103,9 @@ impl Fixture {
         let identity = self.identity()?;
         let mut wallet = Wallet::connect(self.relay.address()?, &[]).await?;
         let mut app = Connection::open(self.service.address()).await?;
-        let (stream, url) = api::started(&app.call(&api::key_handshake(self.home.token())).await?)?;
+        let (stream, url) = api::started(&app.call(&api::key_handshake(self.instance.token())).await?)?;
         let token = url.parse::<HandshakeUrl>()?.token;
-        app.send(&api::wait_events(self.home.token(), &stream)).await?;
+        app.send(&api::wait_events(self.instance.token(), &stream)).await?;
         let heard = async {
             loop {
                 wallet.publish(&identity.handshake(token.clone(), self.relay.url())?).await?;
@@ -114,7 +114,7 @@ impl Fixture {
                 }
             }
         };
-        let page = timeout(PATIENCE, heard).await.context("the service does not hear the relay")??;
+        let page = timeout(TIMEOUT, heard).await.context("the service does not hear the relay")??;
         anyhow::ensure!(page.events.len() == 1, "not one event but {}", page.events.len());
         Ok(())
     }

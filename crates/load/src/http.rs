@@ -14,7 +14,7 @@ const MAX_ANSWER_BYTES: usize = 1 << 20;
 const NO_CONTENT: u16 = 204;
 
 /// Most headers of an answer.
-const MOST_HEADERS: usize = 32;
+const MAX_HEADERS: usize = 32;
 
 /// A connection that is kept open; one call at a time.
 pub(crate) struct Connection {
@@ -77,7 +77,7 @@ impl Connection {
 
 /// The status of an answer, and where its body begins and ends; `None` when not all of it is there.
 fn frame(received: &[u8]) -> Result<Option<(u16, usize, usize)>> {
-    let mut headers = [httparse::EMPTY_HEADER; MOST_HEADERS];
+    let mut headers = [httparse::EMPTY_HEADER; MAX_HEADERS];
     let mut head = httparse::Response::new(&mut headers);
     let httparse::Status::Complete(body) = head.parse(received).context("not an HTTP answer")? else {
         return Ok(None);

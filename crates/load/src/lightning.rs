@@ -16,7 +16,7 @@ use usher_protocol::message::Preimage;
 use usher_sandbox::lightning::{Fees, LightningNetwork, Method, NwcService};
 
 /// How long the wallet may take to reach the relay.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Questions on their way to the process.
 const ASKED: usize = 1024;
@@ -172,7 +172,7 @@ pub(crate) async fn run(relay: &str) -> Result<()> {
     network.set_fees(Fees::NONE);
     let users = network.open_account("users", u64::MAX / 2);
     let service = NwcService::start(&network.open_account("service", 0), &[relay]).await;
-    service.ready(PATIENCE).await?;
+    service.ready(TIMEOUT).await?;
     println!("{}", service.url());
     let mut queries = BufReader::new(tokio::io::stdin()).lines();
     while let Some(line) = queries.next_line().await? {

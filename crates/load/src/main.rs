@@ -28,7 +28,7 @@ use clap::Parser as _;
 use rustix::process::{Resource, getrlimit, setrlimit};
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::cli::{Cli, What};
+use crate::cli::{Cli, Measurement};
 use crate::fixture::Tool;
 use crate::machine::Machine;
 use crate::report::Report;
@@ -89,25 +89,25 @@ async fn measure(cli: &Cli) -> Result<Report> {
     Tool::say(&machine.line());
     let tool = Tool { options: cli.options.clone(), usher, mint, data };
     let mut rows = Vec::new();
-    if cli.what.includes(What::Logins) {
+    if cli.what.includes(Measurement::Logins) {
         rows.extend(measure::logins::measure(&tool).await?);
     }
-    if cli.what.includes(What::Starts) || cli.what.includes(What::Polls) {
+    if cli.what.includes(Measurement::Starts) || cli.what.includes(Measurement::Polls) {
         rows.extend(measure::calls::measure(&tool, cli.what).await?);
     }
-    if cli.what.includes(What::Events) {
+    if cli.what.includes(Measurement::Events) {
         rows.extend(measure::events::measure(&tool).await?);
     }
-    if cli.what.includes(What::Payments) {
+    if cli.what.includes(Measurement::Payments) {
         rows.extend(measure::payments::measure(&tool).await?);
     }
-    if cli.what.includes(What::Tickets) {
+    if cli.what.includes(Measurement::Tickets) {
         rows.extend(measure::tickets::measure(&tool).await?);
     }
-    if cli.what.includes(What::Memory) {
+    if cli.what.includes(Measurement::Memory) {
         rows.extend(measure::memory::measure(&tool).await?);
     }
-    if cli.what.includes(What::Startup) {
+    if cli.what.includes(Measurement::Startup) {
         rows.extend(measure::startup::measure(&tool).await?);
     }
     Ok(Report { machine, rows })

@@ -18,7 +18,7 @@ use crate::wallet::Wallet;
 const CONNECTIONS: usize = 64;
 
 /// No opening takes longer.
-const PATIENCE: Duration = Duration::from_secs(300);
+const TIMEOUT: Duration = Duration::from_secs(300);
 
 /// Which operation is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,7 +41,7 @@ pub(crate) struct Starts {
 
 impl Starts {
     pub(crate) fn new(fixture: &Fixture, what: Opened, count: usize) -> Self {
-        let token = fixture.home.token();
+        let token = fixture.instance.token();
         let requests = match what {
             Opened::Handshakes => vec![api::key_handshake(token)],
             Opened::Authentications => {
@@ -73,10 +73,10 @@ impl Script for Starts {
 /// Opens `count` streams; answers their ids, with the URLs of handshakes.
 pub(crate) async fn open(fixture: &Fixture, what: Opened, count: usize) -> Result<Vec<(String, String)>> {
     let script = Arc::new(Starts::new(fixture, what, count));
-    let bounds = Bounds { connections: CONNECTIONS, calls: count, time: PATIENCE };
+    let bounds = Bounds { connections: CONNECTIONS, calls: count, time: TIMEOUT };
     run_closed_loop(fixture.service.address(), bounds, Arc::clone(&script)).await?;
     let opened = std::mem::take(&mut *script.answers.lock());
-    ensure!(opened.len() == count, "{} of {count} streams were opened in {PATIENCE:?}", opened.len());
+    ensure!(opened.len() == count, "{} of {count} streams were opened in {TIMEOUT:?}", opened.len());
     Ok(opened)
 }
 
@@ -92,7 +92,7 @@ pub(crate) async fn finish(fixture: &Fixture, count: usize) -> Result<Vec<String
         finished.push(stream);
     }
     for stream in &finished {
-        let page = api::page(&app.call(&api::wait_events(fixture.home.token(), stream)).await?)?;
+        let page = api::page(&app.call(&api::wait_events(fixture.instance.token(), stream)).await?)?;
         ensure!(page.events.len() == 1, "a handshake was lost");
     }
     Ok(finished)

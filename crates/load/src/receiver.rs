@@ -74,7 +74,7 @@ impl World {
                 if self.hang_on.lock().contains(&id) {
                     std::future::pending::<()>().await;
                 }
-                self.first_events.note(id, at);
+                self.first_events.record(id, at);
                 stream.write_all(b"HTTP/1.1 204 No Content\r\n\r\n").await?;
             } else if stream.read_buf(&mut received).await? == 0 {
                 return Ok(());

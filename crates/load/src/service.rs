@@ -16,13 +16,13 @@ use usher_protocol::Keys;
 use crate::process_usage::resident_bytes;
 
 /// Longest wait for a start or a stop.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// How often a start is looked for.
-const LOOK_EVERY: Duration = Duration::from_micros(200);
+const POLL_INTERVAL: Duration = Duration::from_micros(200);
 
 /// What outlives a restart: the data directory, the key and the token.
-pub(crate) struct Home {
+pub(crate) struct Instance {
     program: PathBuf,
     folder: TempDir,
     keys: Keys,
@@ -39,7 +39,7 @@ pub(crate) struct Service {
     pub(crate) started_in: Duration,
 }
 
-impl Home {
+impl Instance {
     /// A new data directory in `parent` for a service that uses `relay` and has these variables, too.
     pub(crate) fn new(program: &Path, parent: &Path, relay: &str, variables: &[(&'static str, &str)]) -> Result<Self> {
         let folder = tempfile::Builder::new().prefix("usher-load-").tempdir_in(parent)?;
@@ -88,8 +88,8 @@ impl Home {
             if let Some(status) = service.child.try_wait()? {
                 bail!("the service ended ({status}):\n{}", self.log_tail());
             }
-            ensure!(begun.elapsed() < PATIENCE, "the service does not answer:\n{}", self.log_tail());
-            std::thread::sleep(LOOK_EVERY);
+            ensure!(begun.elapsed() < TIMEOUT, "the service does not answer:\n{}", self.log_tail());
+            std::thread::sleep(POLL_INTERVAL);
         }
         service.started_in = begun.elapsed();
         Ok(service)
@@ -138,7 +138,7 @@ impl Service {
         let begun = Instant::now();
         let pid = self.pid().and_then(|pid| i32::try_from(pid).ok()).and_then(Pid::from_raw);
         kill_process(pid.context("the service has ended")?, Signal::TERM)?;
-        tokio::time::timeout(PATIENCE, self.child.wait()).await.context("the service does not stop")??;
+        tokio::time::timeout(TIMEOUT, self.child.wait()).await.context("the service does not stop")??;
         Ok(begun.elapsed())
     }
 

@@ -18,13 +18,13 @@ const REQUIRED: u32 = 30_001;
 const FAILED: u32 = 30_002;
 
 #[derive(Clone)]
-pub(crate) struct Requirement {
+pub(crate) struct TokenPolicy {
     pub(crate) token: Arc<str>,
     /// Only for minting. Whoever holds tokens may swap and check them: users do not know the token.
     pub(crate) only_minting: bool,
 }
 
-impl Requirement {
+impl TokenPolicy {
     fn covers(&self, path: &str) -> bool {
         if self.only_minting { path.starts_with("/v1/mint/") } else { !is_public(path) }
     }
@@ -36,10 +36,10 @@ fn is_public(path: &str) -> bool {
 }
 
 /// Lets requests with the token through, and those that need none.
-pub(crate) async fn require_token(State(required): State<Requirement>, request: Request, next: Next) -> Response {
+pub(crate) async fn require_token(State(policy): State<TokenPolicy>, request: Request, next: Next) -> Response {
     let refusal = match request.headers().get(CLEAR_AUTH) {
-        _ if !required.covers(request.uri().path()) => None,
-        Some(given) if given.as_bytes() == required.token.as_bytes() => None,
+        _ if !policy.covers(request.uri().path()) => None,
+        Some(given) if given.as_bytes() == policy.token.as_bytes() => None,
         Some(_) => Some((FAILED, "Clear authentication failed")),
         None => Some((REQUIRED, "Endpoint requires clear authentication")),
     };

@@ -12,7 +12,7 @@ use cdk::nuts::{CurrencyUnit, MintQuoteState, PaymentMethod};
 use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Handle, Runtime};
 
-use crate::auth::Requirement;
+use crate::auth::TokenPolicy;
 use crate::options::{KeysetVersion, MintOptions, Rotation};
 use crate::payment::{QuoteBackend, received};
 use crate::{server, storage};
@@ -206,7 +206,7 @@ async fn start(options: MintOptions) -> anyhow::Result<(Arc<cdk::Mint>, SocketAd
     let required = options
         .auth_token
         .as_deref()
-        .map(|token| Requirement { token: token.into(), only_minting: options.auth_only_for_minting });
+        .map(|token| TokenPolicy { token: token.into(), only_minting: options.auth_only_for_minting });
     let routes = server::routes(Arc::clone(&mint), required).await?;
     Handle::current().spawn(server::serve(listener, routes));
     Ok((mint, address))

@@ -17,7 +17,7 @@ const START: Duration = Duration::from_secs(60);
 
 const COMMAND: Duration = Duration::from_secs(60);
 
-const LOOK: Duration = Duration::from_millis(20);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// A running nutshell mint with the unit `sat`, whose quotes are paid by themselves. Dropping it kills it; its folder
 /// stays, so that it can be started again.
@@ -81,7 +81,7 @@ impl NutshellMint {
                 let start = log.char_indices().rev().nth(2_000).map_or(0, |(index, _)| index);
                 bail!("nutshell does not start ({ended:?}):\n{}", log.get(start..).unwrap_or_default());
             }
-            tokio::time::sleep(LOOK).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
         }
         Ok(())
     }
@@ -157,7 +157,7 @@ impl NutshellWallet {
                 process.wait()?;
                 bail!("the wallet does not end: {arguments:?}");
             }
-            tokio::time::sleep(LOOK).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
         };
         let text = fs::read_to_string(&output)?;
         ensure!(status.success(), "{arguments:?} failed: {text}");

@@ -24,7 +24,7 @@ use crate::options::QuotePayment;
 /// For how many seconds a quote can be paid when the mint does not say.
 const USUAL_EXPIRY: u64 = 3_600;
 
-const LOOK: Duration = Duration::from_millis(100);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// The payment backend of one unit.
 pub(crate) struct QuoteBackend {
@@ -147,7 +147,7 @@ impl MintPayment for QuoteBackend {
         let (open, unit) = (Arc::clone(&self.open), self.unit.clone());
         let events = futures_util::stream::unfold((open, source), |(open, source)| async move {
             loop {
-                tokio::time::sleep(LOOK).await;
+                tokio::time::sleep(POLL_INTERVAL).await;
                 let paid = {
                     let mut open = open.lock();
                     let place = open.iter().position(|lookup| source.is_paid(&lookup.request));

@@ -11,15 +11,15 @@ use cdk_axum::cache::HttpCache;
 use tokio::net::TcpListener;
 use tokio::runtime::Handle;
 
-use crate::auth::{Requirement, require_token};
+use crate::auth::{TokenPolicy, require_token};
 
 /// The routes of a mint, behind the token if there is one. Responses are not cached (NUT-19).
-pub(crate) async fn routes(mint: Arc<cdk::Mint>, required: Option<Requirement>) -> anyhow::Result<Router> {
+pub(crate) async fn routes(mint: Arc<cdk::Mint>, policy: Option<TokenPolicy>) -> anyhow::Result<Router> {
     let cache = HttpCache::new(Duration::ZERO, Duration::ZERO, None);
     let routes = cdk_axum::create_mint_router_with_custom_cache(mint, cache, vec!["bolt11".to_owned()], false).await?;
     let routes = routes.layer(from_fn(run_to_its_end));
-    Ok(match required {
-        Some(required) => routes.layer(from_fn_with_state(required, require_token)),
+    Ok(match policy {
+        Some(policy) => routes.layer(from_fn_with_state(policy, require_token)),
         None => routes,
     })
 }

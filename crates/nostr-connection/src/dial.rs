@@ -15,7 +15,7 @@ use tokio_tungstenite::tungstenite::handshake::client::Response;
 use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 use url::{Host, Url};
 
-use crate::address_guard::{self, GuardError, Trust};
+use crate::address_guard::{self, AddressSource, GuardError};
 use crate::connection::Connection;
 use crate::dialer::{ByteStream, Dialer};
 use crate::read_meter::{Metered, ReadMeter};
@@ -60,7 +60,7 @@ pub enum DialError {
 #[derive(Clone, Copy, Debug)]
 pub struct DialOptions<'a> {
     /// Who supplied the URL.
-    pub trust: Trust,
+    pub source: AddressSource,
     /// Time limits, also of the connection.
     pub timing: &'a Timing,
     /// For `wss://`; `None` means the web's certificate authorities.
@@ -88,13 +88,13 @@ pub async fn open(
     options: &DialOptions<'_>,
     admit: impl FnOnce(IpAddr) -> bool,
 ) -> Result<(Connection, Response), DialError> {
-    let DialOptions { trust, timing, tls, max_message_bytes, dialer } = *options;
+    let DialOptions { source, timing, tls, max_message_bytes, dialer } = *options;
     let host = url.host().ok_or(DialError::NoHost)?;
     let stream: Box<dyn ByteStream> = match dialer {
         Some(dialer) => dialer.dial(url).await.map_err(DialError::Tcp)?,
         None => {
             let port = url.port_or_known_default().unwrap_or(443);
-            let candidates = address_guard::resolve(host.clone(), port, trust, timing.resolve).await?;
+            let candidates = address_guard::resolve(host.clone(), port, source, timing.resolve).await?;
             let (stream, peer) = connect(&candidates, timing).await?;
             if !admit(peer.ip()) {
                 return Err(DialError::NotAdmitted);

@@ -19,9 +19,9 @@ mod dialer;
 mod printable;
 mod read_meter;
 mod reconnection;
-mod relay_host;
 mod relay_message;
 mod session;
+mod site_limits;
 mod timing;
 mod tls;
 
@@ -32,11 +32,11 @@ pub use dialer::{ByteStream, Dialer};
 pub use printable::printable;
 pub use read_meter::Abuse;
 pub use reconnection::{Pause, Quality, Reconnection};
-pub use relay_host::{Openings, PLAINEST, network_of, plainness, site};
 pub use relay_message::{EventHead, Prefix, RelayMessage};
 pub use session::{
     EndReason, OnRefusal, Protocol, Received, Session, SessionOptions, SessionTiming, Step, Verdict, event_message,
 };
+pub use site_limits::{ConnectLimits, SIMPLEST_URL, network_of, site, url_simplicity};
 pub use timing::Timing;
 pub use tls::web_tls;
 pub use tokio_tungstenite::tungstenite::Utf8Bytes;

@@ -13,12 +13,13 @@ use axum::extract::{RawQuery, State};
 use axum::response::Response;
 use http::header::SET_COOKIE;
 use http::{HeaderMap, HeaderValue};
-use usher_engine::Visitor;
+use usher_engine::ClientNetwork;
 use usher_engine::ports::{
-    NewOpenIdConsent, OpenIdConsent, OpenIdRecord, OpenIdRecordId, OpenIdStep, OpenIdUse, StoreError,
+    NewOpenIdConsent, OpenIdConsent, OpenIdRecord, OpenIdRecordId, OpenIdStep, OpenIdStepResult, StoreError,
 };
 
 use crate::authorization_request::{AuthorizationRequest, Interaction, OAuthError};
+use crate::browser_session::Session;
 use crate::client::Client;
 use crate::logins::{BeginLogin, LoginError};
 use crate::page::PageError;
@@ -27,7 +28,6 @@ use crate::prefetch_guard;
 use crate::provider::{Provider, SharedProvider};
 use crate::records::{self, CODE_TTL, Content, Grant, INTERACTION_TTL, User};
 use crate::redirect;
-use crate::session::Session;
 
 const LOGIN_REQUIRED: OAuthError = OAuthError::new("login_required", "the user is not logged in");
 const CONSENT_REQUIRED: OAuthError = OAuthError::new("consent_required", "the user has not agreed yet");
@@ -37,12 +37,12 @@ const UNAVAILABLE: OAuthError = OAuthError::new("temporarily_unavailable", "too 
 pub(crate) async fn by_get(
     State(provider): State<SharedProvider>,
     RawQuery(query): RawQuery,
-    visitor: Option<Extension<Visitor>>,
+    network: Option<Extension<ClientNetwork>>,
     headers: HeaderMap,
 ) -> Response {
     let parameters = Parameters::parse(query.unwrap_or_default().as_bytes());
     // Without a server in front, as in tests, everybody is here.
-    let visitor = visitor.map_or(Visitor::Loopback, |Extension(visitor)| visitor);
+    let network = network.map_or(ClientNetwork::Loopback, |Extension(network)| network);
     // It is never closed.
     let turn = Arc::clone(&provider.beginning).acquire_owned().await.ok();
     // On a task of its own: a browser that disconnects would leave a login without its request, which nothing counts.
@@ -50,7 +50,7 @@ pub(crate) async fn by_get(
         let (provider, headers) = (Arc::clone(&provider), headers.clone());
         async move {
             let _turn = turn;
-            provider.authorize(&parameters, &headers, visitor).await
+            provider.authorize(&parameters, &headers, network).await
         }
     };
     match provider.tasks.spawn(work).await {
@@ -73,7 +73,7 @@ impl Provider {
         &self,
         parameters: &Parameters,
         headers: &HeaderMap,
-        visitor: Visitor,
+        network: ClientNetwork,
     ) -> Result<Response, PageError> {
         let client = parameters.get("client_id").map_err(|_| PageError::Request)?;
         let client = client.and_then(|id| self.clients.get(id)).ok_or(PageError::Client)?;
@@ -103,12 +103,12 @@ impl Provider {
         });
         match session {
             Some(session) => {
-                self.with_session(request, &interaction, session, &self.options.visitor_key.listed(visitor)).await
+                self.with_session(request, &interaction, session, &self.options.pseudonym_key.pseudonym(network)).await
             }
             None if interaction.silent || !prefetch_guard::is_seen(headers) => {
                 Ok(redirect::to(&self.address_with_error(&request, LOGIN_REQUIRED)))
             }
-            None => self.begin_login(client, request, expected, headers, visitor).await,
+            None => self.begin_login(client, request, expected, headers, network).await,
         }
     }
 
@@ -142,11 +142,11 @@ impl Provider {
         request: AuthorizationRequest,
         expected: Option<String>,
         headers: &HeaderMap,
-        visitor: Visitor,
+        network: ClientNetwork,
     ) -> Result<Response, PageError> {
         let secret = self.new_secret();
         let continue_url = format!("{}/oauth/login-return?request={}", self.options.issuer, secret.expose());
-        let login = BeginLogin { client_name: client.name.clone(), continue_url, visitor };
+        let login = BeginLogin { client_name: client.name.clone(), continue_url, network };
         let begun = match self.logins.begin(login, headers).await {
             Ok(begun) => begun,
             Err(LoginError::Busy) => return Ok(redirect::to(&self.address_with_error(&request, UNAVAILABLE))),
@@ -159,7 +159,7 @@ impl Provider {
         }
         let (login_id, page_url) = (begun.login_id.clone(), begun.page_url.clone());
         let content = Content::Login { request: request.clone(), login_id, page_url, expected };
-        let record = self.record(&secret, &content, INTERACTION_TTL, &self.options.visitor_key.listed(visitor));
+        let record = self.record(&secret, &content, INTERACTION_TTL, &self.options.pseudonym_key.pseudonym(network));
         if !self.add(record).await? {
             self.forget_logins(vec![begun.login_id]).await;
             return Ok(redirect::to(&self.address_with_error(&request, UNAVAILABLE)));
@@ -200,8 +200,10 @@ impl Provider {
         consent: Option<NewOpenIdConsent>,
     ) -> Result<(), PageError> {
         match self.use_once(id, Duration::ZERO, add, consent).await? {
-            OpenIdUse::Done => Ok(()),
-            OpenIdUse::UsedBefore | OpenIdUse::UsedJustNow | OpenIdUse::Unknown => Err(PageError::Over(None)),
+            OpenIdStepResult::Done => Ok(()),
+            OpenIdStepResult::Replayed | OpenIdStepResult::UsedJustNow | OpenIdStepResult::Unknown => {
+                Err(PageError::Ended(None))
+            }
         }
     }
 
@@ -212,7 +214,7 @@ impl Provider {
         grace: Duration,
         add: Vec<OpenIdRecord>,
         consent: Option<NewOpenIdConsent>,
-    ) -> Result<OpenIdUse, StoreError> {
+    ) -> Result<OpenIdStepResult, StoreError> {
         for record in &add {
             let coming = add.iter().filter(|other| other.quota == record.quota).map(|other| other.bytes).sum();
             // Where there is none, the user has what was made room for already: what is used here.

@@ -7,18 +7,18 @@
 
 use usher_engine::ports::{NewOpenIdConsent, OpenIdConsent, OpenIdQuota, OpenIdRecord, StoreError};
 
+use crate::address_pseudonym_key::LOOPBACK;
 use crate::provider::Provider;
 use crate::records::Content;
-use crate::visitor_key::LOOPBACK;
 
 const MEBIBYTE: u64 = 1024 * 1024;
 
 /// Most bytes of requests, with the logins that they wait for: about 3,700 usual ones.
-const MOST_REQUESTS: u64 = 16 * MEBIBYTE;
+const MAX_REQUESTS: u64 = 16 * MEBIBYTE;
 /// Most bytes of sessions and tokens: about 150,000.
-const MOST_GRANTS: u64 = 128 * MEBIBYTE;
+const MAX_GRANTS: u64 = 128 * MEBIBYTE;
 /// Most consents: about 40 MB.
-const MOST_CONSENTS: u64 = 100_000;
+const MAX_CONSENTS: u64 = 100_000;
 
 /// What those at one address may have: one part in so many.
 const SHARE: u64 = 8;
@@ -54,8 +54,8 @@ pub(crate) fn bounded(consent: OpenIdConsent, visitor: &str) -> NewOpenIdConsent
     NewOpenIdConsent {
         consent,
         visitor: visitor.to_owned(),
-        most_of_visitor: most(part(visitor, MOST_CONSENTS)),
-        most: most(MOST_CONSENTS),
+        most_of_visitor: most(part(visitor, MAX_CONSENTS)),
+        most: most(MAX_CONSENTS),
     }
 }
 
@@ -72,8 +72,8 @@ impl Provider {
     /// that disconnects could leave it undone afterwards. Returns whether there is room.
     pub(crate) async fn make_room(&self, quota: OpenIdQuota, visitor: &str, coming: u64) -> Result<bool, StoreError> {
         let (most, turn) = match quota {
-            OpenIdQuota::Requests => (MOST_REQUESTS, &self.making_room_for_requests),
-            OpenIdQuota::Grants => (MOST_GRANTS, &self.making_room_for_grants),
+            OpenIdQuota::Requests => (MAX_REQUESTS, &self.making_room_for_requests),
+            OpenIdQuota::Grants => (MAX_GRANTS, &self.making_room_for_grants),
         };
         // One at a time: two would remove twice as much.
         let _turn = turn.lock().await;

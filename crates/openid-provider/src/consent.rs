@@ -52,10 +52,10 @@ pub(crate) async fn decide(State(provider): State<SharedProvider>, headers: Head
 impl Provider {
     async fn question(&self, secret: &str, headers: &HeaderMap) -> Result<Question, PageError> {
         let Found { id, visitor, content, used, expired, .. } =
-            self.find(secret).await?.ok_or(PageError::Over(None))?;
-        let Content::Consent { request, session, user } = content else { return Err(PageError::Over(None)) };
+            self.find(secret).await?.ok_or(PageError::Ended(None))?;
+        let Content::Consent { request, session, user } = content else { return Err(PageError::Ended(None)) };
         if used || expired {
-            return Err(PageError::Over(Some(Box::new(request))));
+            return Err(PageError::Ended(Some(Box::new(request))));
         }
         match self.session(headers).await? {
             Some(current) if records::hex(current.id) == session => Ok(Question { id, visitor, request, user }),

@@ -11,12 +11,12 @@ use axum::response::Response;
 use http::HeaderMap;
 use subtle::ConstantTimeEq as _;
 
+use crate::browser_session::Session;
 use crate::client::Client;
 use crate::page::PageError;
 use crate::parameters::Parameters;
 use crate::provider::{Provider, SharedProvider};
 use crate::redirect;
-use crate::session::Session;
 
 struct LogoutRequest<'a> {
     client: Option<&'a Client>,

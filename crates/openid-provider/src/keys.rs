@@ -29,7 +29,7 @@ const RSA_BITS: usize = 2048;
 /// For how long a key is published after its rotation.
 const KEPT: Duration = Duration::from_secs(24 * 3600);
 /// Most keys that are published after their rotation: more rotations within a day end the oldest early.
-const MOST_RETIRED: usize = 16;
+const MAX_RETIRED: usize = 16;
 /// For how long a key signs.
 const LIFETIME: Duration = Duration::from_secs(90 * 24 * 3600);
 
@@ -126,7 +126,7 @@ impl SigningKeys {
         let now = self.clock.now();
         let mut stored: Vec<StoredKey> = self.keys.read().iter().map(|key| key.stored.clone()).collect();
         stored.retain(|key| key.retired_at.is_none_or(|at| now.since(UnixMillis(at)) < KEPT));
-        stored.truncate(MOST_RETIRED);
+        stored.truncate(MAX_RETIRED);
         for key in &mut stored {
             key.retired_at.get_or_insert(now.0);
         }

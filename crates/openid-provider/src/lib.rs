@@ -28,9 +28,11 @@
 //! A crash between two steps loses nothing: the next one finds what the last one stored. A response that is lost after its
 //! step cannot be repeated: the user or the client begins anew.
 
+mod address_pseudonym_key;
 mod authorization_request;
 mod authorize;
 mod bounds;
+mod browser_session;
 mod claims;
 mod cleanup;
 mod client;
@@ -50,15 +52,13 @@ mod provider;
 mod records;
 mod redirect;
 mod routes;
-mod session;
 mod texts;
 mod token;
 mod userinfo;
-mod visitor_key;
 
+pub use address_pseudonym_key::AddressPseudonymKey;
 pub use client::{Client, ClientError, ClientSecret, check_redirect_uri};
 pub use keys::{Algorithm, SigningKeys};
 pub use logins::{BeginLogin, LoginError, LoginOutcome, LoginStarted, Logins};
 pub use provider::{OpenIdOptions, OpenIdParts};
 pub use routes::OpenIdProvider;
-pub use visitor_key::VisitorKey;

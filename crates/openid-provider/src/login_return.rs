@@ -36,13 +36,13 @@ pub(crate) async fn show(
 impl Provider {
     async fn end_login(&self, secret: &str, headers: &HeaderMap) -> Result<Response, PageError> {
         let Some(Found { id, visitor, content, used, expired, .. }) = self.find(secret).await? else {
-            return Err(PageError::Over(None));
+            return Err(PageError::Ended(None));
         };
         let Content::Login { request, login_id, page_url, expected: wanted } = content else {
-            return Err(PageError::Over(None));
+            return Err(PageError::Ended(None));
         };
         if used || expired {
-            return Err(PageError::Over(Some(Box::new(request))));
+            return Err(PageError::Ended(Some(Box::new(request))));
         }
         let response = match self.logins.outcome(&login_id, headers).await? {
             LoginOutcome::OtherBrowser => return Err(PageError::OtherBrowser),

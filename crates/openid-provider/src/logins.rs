@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use http::HeaderMap;
-use usher_engine::{UnixMillis, Visitor};
+use usher_engine::{ClientNetwork, UnixMillis};
 use usher_protocol::PublicKey;
 
 /// Begins logins and knows their outcomes. A login is bound by a cookie to the browser that begins it: otherwise
@@ -31,7 +31,7 @@ pub struct BeginLogin {
     /// Where the login page leads at its end: an address of this service, with a query.
     pub continue_url: String,
     /// Whose browser it is, for the limits of logins that anybody can begin.
-    pub visitor: Visitor,
+    pub network: ClientNetwork,
 }
 
 /// A login that has begun.

@@ -41,7 +41,7 @@ pub(crate) enum PageError {
     Client,
     RedirectUri,
     /// The request is over, or never was. If it is known, the page leads on to its app.
-    Over(Option<Box<AuthorizationRequest>>),
+    Ended(Option<Box<AuthorizationRequest>>),
     /// Another browser has begun it.
     OtherBrowser,
     Unavailable(Box<dyn std::error::Error + Send + Sync>),
@@ -109,8 +109,8 @@ impl Provider {
             PageError::Request => (StatusCode::BAD_REQUEST, &texts.bad_request),
             PageError::Client => (StatusCode::BAD_REQUEST, &texts.unknown_client),
             PageError::RedirectUri => (StatusCode::BAD_REQUEST, &texts.wrong_redirect_uri),
-            PageError::Over(None) => (StatusCode::NOT_FOUND, &texts.over),
-            PageError::Over(Some(request)) => return self.over_page(texts, &request),
+            PageError::Ended(None) => (StatusCode::NOT_FOUND, &texts.over),
+            PageError::Ended(Some(request)) => return self.over_page(texts, &request),
             PageError::OtherBrowser => (StatusCode::FORBIDDEN, &texts.other_browser),
             PageError::Unavailable(error) => {
                 tracing::error!(error = &*error as &dyn std::error::Error, "an OpenID Connect login could not go on");

@@ -6,10 +6,10 @@ use tokio::sync::{Mutex, Semaphore};
 use tokio_util::task::TaskTracker;
 use usher_engine::ports::{Clock, Directory, OpenIdStore, Randomness};
 
+use crate::address_pseudonym_key::AddressPseudonymKey;
 use crate::client::Client;
 use crate::keys::SigningKeys;
 use crate::logins::Logins;
-use crate::visitor_key::VisitorKey;
 
 /// How the provider is reached and whom it serves.
 #[derive(Clone, Debug)]
@@ -24,7 +24,7 @@ pub struct OpenIdOptions {
     /// user agrees.
     pub session_ttl: Duration,
     /// Hides the addresses of visitors in the database.
-    pub visitor_key: VisitorKey,
+    pub pseudonym_key: AddressPseudonymKey,
 }
 
 /// What the provider uses.

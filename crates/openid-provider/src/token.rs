@@ -15,7 +15,7 @@ use http::header::{CACHE_CONTROL, CONTENT_TYPE, PRAGMA, WWW_AUTHENTICATE, X_CONT
 use http::{HeaderMap, HeaderValue, StatusCode};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
-use usher_engine::ports::{OpenIdKeyError, OpenIdUse, StoreError};
+use usher_engine::ports::{OpenIdKeyError, OpenIdStepResult, StoreError};
 
 use crate::authorization_request::OAuthError;
 use crate::client::Client;
@@ -179,13 +179,13 @@ impl Provider {
             record.grant = found.grant_id;
         }
         match self.use_once(found.id, grace, add, None).await? {
-            OpenIdUse::Done => Ok(response),
-            OpenIdUse::UsedJustNow => Err(USED_JUST_NOW.into()),
-            OpenIdUse::UsedBefore => {
+            OpenIdStepResult::Done => Ok(response),
+            OpenIdStepResult::UsedJustNow => Err(USED_JUST_NOW.into()),
+            OpenIdStepResult::Replayed => {
                 tracing::warn!(client = client.id, "a code or refresh token was used twice: its tokens are revoked");
                 Err(invalid.into())
             }
-            OpenIdUse::Unknown => Err(invalid.into()),
+            OpenIdStepResult::Unknown => Err(invalid.into()),
         }
     }
 }

@@ -12,7 +12,7 @@ use usher_engine::{AgeCheckError, AgeCheckReturned, AgeCheckStarted, BeginCheckE
 
 use crate::PagesState;
 use crate::age_verification;
-use crate::browser::{Visit, cookie, cookie_name, set_cookie, visit};
+use crate::browser::{FetchInitiator, cookie, cookie_name, fetch_initiator, set_cookie};
 use crate::keyed_page::{self, Address, Found, KeyedView as _};
 use crate::language::Language;
 use crate::page::{self, Next};
@@ -61,8 +61,8 @@ pub(crate) async fn end(
     method: Method,
     headers: HeaderMap,
 ) -> Response {
-    if visit(&method, &headers) == Visit::Nobody {
-        return page::no_visit();
+    if fetch_initiator(&method, &headers) == FetchInitiator::Nobody {
+        return page::not_shown();
     }
     let query = query.unwrap_or_default();
     let state = url::form_urlencoded::parse(query.as_bytes()).find(|(name, _)| name == "state");

@@ -9,14 +9,14 @@ use url::Url;
 use usher_engine::{ReusablePage, StreamId};
 
 /// Most cookies of logins that a browser keeps: the oldest go, so that requests do not grow without end.
-const MOST_LOGINS: usize = 20;
+const MAX_LOGINS: usize = 20;
 
 /// What the names of the cookies of logins begin with.
 const LOGIN: &str = "usher_login_";
 
 /// What loads a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Visit {
+pub(crate) enum FetchInitiator {
     /// A browser, for its user to see.
     User,
     /// The script of a page of this service, which loads its own page again.
@@ -28,15 +28,17 @@ pub(crate) enum Visit {
 }
 
 /// What loads a page (Fetch Metadata Request Headers, sections 2.1 and 2.3).
-pub(crate) fn visit(method: &Method, headers: &HeaderMap) -> Visit {
+pub(crate) fn fetch_initiator(method: &Method, headers: &HeaderMap) -> FetchInitiator {
     if method == Method::HEAD || is_prefetch(headers) {
-        return Visit::Nobody;
+        return FetchInitiator::Nobody;
     }
     match headers.get("sec-fetch-dest").map(http::HeaderValue::as_bytes) {
-        Some(b"document") => Visit::User,
-        Some(b"empty") if headers.get("sec-fetch-site").is_some_and(|site| site == "same-origin") => Visit::Script,
-        Some(_) => Visit::Nobody,
-        None => Visit::Unknown,
+        Some(b"document") => FetchInitiator::User,
+        Some(b"empty") if headers.get("sec-fetch-site").is_some_and(|site| site == "same-origin") => {
+            FetchInitiator::Script
+        }
+        Some(_) => FetchInitiator::Nobody,
+        None => FetchInitiator::Unknown,
     }
 }
 
@@ -83,7 +85,7 @@ pub(crate) fn surplus_cookies(public_url: &str, login: StreamId, headers: &Heade
     // Their ids are in the order in which the logins began.
     others.sort_unstable();
     others.dedup();
-    let too_many = (others.len() + 1).saturating_sub(MOST_LOGINS);
+    let too_many = (others.len() + 1).saturating_sub(MAX_LOGINS);
     others.into_iter().take(too_many).map(|name| set_cookie(public_url, name, "", 0)).collect()
 }
 
@@ -131,7 +133,7 @@ pub(crate) fn shown_logins(public_url: &str, headers: &HeaderMap) -> Vec<(Stream
     let shown = cookies(headers).filter_map(|(name, value)| Some((login(name)?, LoginCookie::read(value).browser)));
     let mut shown: Vec<_> = shown.collect();
     shown.sort_unstable_by_key(|(login, _)| std::cmp::Reverse(*login));
-    shown.truncate(MOST_LOGINS);
+    shown.truncate(MAX_LOGINS);
     shown
 }
 
@@ -172,21 +174,21 @@ mod tests {
 
     #[test]
     fn only_what_a_user_sees_is_a_visit() {
-        let visit_with = |name: &'static str, value: &'static str| {
+        let initiator_with = |name: &'static str, value: &'static str| {
             let headers =
                 HeaderMap::from_iter([(http::HeaderName::from_static(name), HeaderValue::from_static(value))]);
-            (visit(&Method::GET, &headers), visit(&Method::HEAD, &headers))
+            (fetch_initiator(&Method::GET, &headers), fetch_initiator(&Method::HEAD, &headers))
         };
         for (name, value, expected) in [
-            ("sec-fetch-dest", "document", Visit::User),
-            ("sec-fetch-dest", "iframe", Visit::Nobody),
-            ("sec-fetch-dest", "image", Visit::Nobody),
-            ("sec-fetch-dest", "empty", Visit::Nobody),
-            ("sec-purpose", "prefetch;prerender", Visit::Nobody),
-            ("purpose", "prefetch", Visit::Nobody),
-            ("user-agent", "link preview", Visit::Unknown),
+            ("sec-fetch-dest", "document", FetchInitiator::User),
+            ("sec-fetch-dest", "iframe", FetchInitiator::Nobody),
+            ("sec-fetch-dest", "image", FetchInitiator::Nobody),
+            ("sec-fetch-dest", "empty", FetchInitiator::Nobody),
+            ("sec-purpose", "prefetch;prerender", FetchInitiator::Nobody),
+            ("purpose", "prefetch", FetchInitiator::Nobody),
+            ("user-agent", "link preview", FetchInitiator::Unknown),
         ] {
-            assert_eq!(visit_with(name, value), (expected, Visit::Nobody), "{name}: {value}");
+            assert_eq!(initiator_with(name, value), (expected, FetchInitiator::Nobody), "{name}: {value}");
         }
     }
 
@@ -207,7 +209,7 @@ mod tests {
         assert!(set[1..].iter().all(|cookie| cookie.contains("=; Path=/; Max-Age=0;")), "{set:?}");
         assert_eq!(login_cookies("http://127.0.0.1:1", id(1), "x", Duration::ZERO, &headers).len(), 1);
         let shown = shown_logins(URL, &headers);
-        assert_eq!(shown.len(), MOST_LOGINS);
+        assert_eq!(shown.len(), MAX_LOGINS);
         assert_eq!((shown[0].clone(), shown[19].0), ((id(29), "x".to_owned()), id(10)));
         assert_eq!(shown_logins("http://127.0.0.1:1", &headers), []);
     }

@@ -98,12 +98,12 @@ fn show_handshake(pages: &PagesState, texts: &Texts, address: &str, view: &Hands
             status: match view.state {
                 HandshakeState::Waiting => texts.handshake.waiting,
                 HandshakeState::Completed => texts.handshake.completed,
-                HandshakeState::Over => texts.handshake.over,
+                HandshakeState::Ended => texts.handshake.over,
             },
             tone: match view.state {
                 HandshakeState::Waiting => "",
                 HandshakeState::Completed => "passed",
-                HandshakeState::Over => "failed",
+                HandshakeState::Ended => "failed",
             },
             state: word(view.state),
             live,
@@ -120,6 +120,6 @@ const fn word(state: HandshakeState) -> &'static str {
     match state {
         HandshakeState::Waiting => "waiting",
         HandshakeState::Completed => "completed",
-        HandshakeState::Over => "over",
+        HandshakeState::Ended => "over",
     }
 }

@@ -13,10 +13,12 @@ use axum::response::{AppendHeaders, IntoResponse as _, Response};
 use http::header::{REFERRER_POLICY, RETRY_AFTER, SET_COOKIE};
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use usher_engine::operations::LoginState;
-use usher_engine::{LoginPageError, LoginView, LoginVisit, NoRoom, OpenedLogin, ProveError, ReusablePage, VisitError};
+use usher_engine::{ChildLogin, LoginPageError, LoginView, NoRoom, OpenedLogin, ProveError, ReusablePage, VisitError};
 
 use crate::PagesState;
-use crate::browser::{LoginCookie, Visit, is_own_form, login_cookies, shown_logins, surplus_cookies, visit};
+use crate::browser::{
+    FetchInitiator, LoginCookie, fetch_initiator, is_own_form, login_cookies, shown_logins, surplus_cookies,
+};
 use crate::login_page_request::{AtLogin, other_type};
 use crate::page::{self, Next};
 use crate::qr::Qr;
@@ -78,13 +80,13 @@ const SCAN_EVERY: Duration = Duration::from_secs(2);
 /// `GET /login/{stream_id}/{secret}`
 pub(crate) async fn show(State(pages): State<PagesState>, at: AtLogin, method: Method, headers: HeaderMap) -> Response {
     // The page is for the browser whose user opens it, not for who looks at its address first.
-    let claims = match visit(&method, &headers) {
-        Visit::User => true,
+    let claims = match fetch_initiator(&method, &headers) {
+        FetchInitiator::User => true,
         // Without TLS no browser says that it shows the page.
-        Visit::Unknown => !pages.url.starts_with("https://"),
+        FetchInitiator::Unknown => !pages.url.starts_with("https://"),
         // The page that the browser has already.
-        Visit::Script => false,
-        Visit::Nobody => return page::no_visit(),
+        FetchInitiator::Script => false,
+        FetchInitiator::Nobody => return page::not_shown(),
     };
     open(&pages, &at, claims, &headers, |view| show_login(&pages, &at, view)).await
 }
@@ -124,7 +126,7 @@ async fn open(
             response.headers_mut().insert(REFERRER_POLICY, HeaderValue::from_static("same-origin"));
             response
         }
-        Ok(OpenedLogin::Elsewhere { start_again }) => at.elsewhere(pages, start_again.as_ref()),
+        Ok(OpenedLogin::OtherBrowser { start_again }) => at.elsewhere(pages, start_again.as_ref()),
         Ok(OpenedLogin::NotFound) => at.not_found(pages).await,
         Ok(OpenedLogin::Closed) => at.closed(),
         Err(error) => at.unavailable(&error),
@@ -133,8 +135,13 @@ async fn open(
 
 /// Leads a browser from the page of a reusable login to the page of its own login.
 async fn visit_reusable(pages: &PagesState, at: &AtLogin, headers: &HeaderMap) -> Response {
-    match pages.engine.logins().visit(at.login, &at.secret, &shown_logins(&pages.url, headers), at.visitor).await {
-        Ok(LoginVisit { login, page_secret, new_browser }) => {
+    match pages
+        .engine
+        .logins()
+        .open_child_login(at.login, &at.secret, &shown_logins(&pages.url, headers), at.network)
+        .await
+    {
+        Ok(ChildLogin { login, page_secret, new_browser }) => {
             let mut response = page::see_other(&at.page_of(pages, login, &page_secret));
             let cookies = match new_browser {
                 Some((browser, time_left)) => {
@@ -149,9 +156,9 @@ async fn visit_reusable(pages: &PagesState, at: &AtLogin, headers: &HeaderMap) -
         }
         Err(VisitError::NotFound) => at.not_found(pages).await,
         Err(VisitError::Closed) => at.closed(),
-        Err(VisitError::NoRoom(NoRoom { is_of_visitor, retry_after })) => {
+        Err(VisitError::NoRoom(NoRoom { is_of_network, retry_after })) => {
             let texts = &at.texts.login;
-            let (status, said) = if is_of_visitor {
+            let (status, said) = if is_of_network {
                 (StatusCode::TOO_MANY_REQUESTS, &texts.busy_network)
             } else {
                 (StatusCode::SERVICE_UNAVAILABLE, &texts.busy)
@@ -180,7 +187,7 @@ pub(crate) async fn events(State(pages): State<PagesState>, at: AtLogin) -> Resp
                 Ok(OpenedLogin::Page { view, .. }) => {
                     let is_final = !view.state.is_open();
                     // These have no events of their own.
-                    let scan = ((view.is_visit || view.client_name.is_some()) && !is_final).then_some(SCAN_EVERY);
+                    let scan = ((view.is_child_login || view.client_name.is_some()) && !is_final).then_some(SCAN_EVERY);
                     let check_after = view.signer.as_ref().map(|_| SIGNER_EVERY).or(scan);
                     Some(Shown { word: word(&view), is_final, check_after })
                 }
@@ -196,7 +203,7 @@ pub(crate) async fn prove(State(pages): State<PagesState>, at: AtLogin, headers:
     if let Some(refused) = other_type(&headers, "application/json") {
         return refused;
     }
-    match pages.engine.logins().prove(at.login, &at.secret, at.browser.as_deref(), &event, at.visitor).await {
+    match pages.engine.logins().prove(at.login, &at.secret, at.browser.as_deref(), &event, at.network).await {
         Ok(()) => (page::HEADERS, StatusCode::NO_CONTENT).into_response(),
         Err(error) => {
             let texts = &at.texts.login;
@@ -219,12 +226,12 @@ pub(crate) async fn prove(State(pages): State<PagesState>, at: AtLogin, headers:
 pub(crate) async fn decline(State(pages): State<PagesState>, at: AtLogin) -> Response {
     match pages.engine.logins().decline(at.login, &at.secret, at.browser.as_deref()).await {
         // Nothing may be left of it.
-        Ok(view) if view.is_visit => {
+        Ok(view) if view.is_child_login => {
             let _turn = pages.turn().await;
             show_login(&pages, &at, &view)
         }
         // The page shows the outcome, whichever it is.
-        Ok(_) | Err(LoginPageError::Over) => page::see_other(&at.address),
+        Ok(_) | Err(LoginPageError::Ended) => page::see_other(&at.address),
         Err(error) => at.refused(&pages, &error).await,
     }
 }

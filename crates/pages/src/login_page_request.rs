@@ -6,7 +6,7 @@ use http::header::CONTENT_TYPE;
 use http::request::Parts;
 use http::{HeaderMap, StatusCode};
 use usher_engine::ports::StoreError;
-use usher_engine::{LoginPageError, OpenedLogin, ReusablePage, StreamId, Visitor};
+use usher_engine::{ClientNetwork, LoginPageError, OpenedLogin, ReusablePage, StreamId};
 
 use crate::PagesState;
 use crate::browser::{LoginCookie, cookie, login_cookie_name};
@@ -29,7 +29,7 @@ pub(crate) struct AtLogin {
     pub(crate) browser: Option<String>,
     /// The page of a reusable login on which the browser says that it has begun this one.
     begun_at: Option<ReusablePage>,
-    pub(crate) visitor: Visitor,
+    pub(crate) network: ClientNetwork,
     pub(crate) texts: &'static Texts,
     base: String,
 }
@@ -55,8 +55,8 @@ impl FromRequestParts<PagesState> for AtLogin {
         let (browser, begun_at) = shown.map_or((None, None), |shown| (Some(shown.browser), shown.begun_at));
         let (address, base) = (pages.address(FOLDER, login, &secret), pages.base.clone());
         // Without a server in front, as in tests, everybody is here.
-        let visitor = parts.extensions.get().copied().unwrap_or(Visitor::Loopback);
-        Ok(Self { login, secret, address, browser, begun_at, visitor, texts, base })
+        let network = parts.extensions.get().copied().unwrap_or(ClientNetwork::Loopback);
+        Ok(Self { login, secret, address, browser, begun_at, network, texts, base })
     }
 }
 
@@ -106,14 +106,14 @@ impl AtLogin {
     pub(crate) async fn refused(&self, pages: &PagesState, error: &LoginPageError) -> Response {
         match error {
             LoginPageError::NotFound => self.not_found(pages).await,
-            LoginPageError::Elsewhere => {
+            LoginPageError::OtherBrowser => {
                 let browser = self.browser.as_deref();
                 match pages.engine.logins().open(self.login, &self.secret, browser, false).await {
-                    Ok(OpenedLogin::Elsewhere { start_again }) => self.elsewhere(pages, start_again.as_ref()),
+                    Ok(OpenedLogin::OtherBrowser { start_again }) => self.elsewhere(pages, start_again.as_ref()),
                     _ => self.elsewhere(pages, None),
                 }
             }
-            LoginPageError::Over | LoginPageError::Store(_) => {
+            LoginPageError::Ended | LoginPageError::Store(_) => {
                 let (status, said) = self.refusal(error);
                 self.message(status, said, Next::Nothing)
             }
@@ -131,8 +131,8 @@ impl AtLogin {
         let Self { login, texts, .. } = self;
         match error {
             LoginPageError::NotFound => (StatusCode::NOT_FOUND, &texts.login.not_found),
-            LoginPageError::Elsewhere => (StatusCode::FORBIDDEN, &texts.login.opened_elsewhere),
-            LoginPageError::Over => (StatusCode::CONFLICT, &texts.login.over),
+            LoginPageError::OtherBrowser => (StatusCode::FORBIDDEN, &texts.login.opened_elsewhere),
+            LoginPageError::Ended => (StatusCode::CONFLICT, &texts.login.over),
             LoginPageError::Store(error) => {
                 tracing::error!(%login, %error, "a login could not be stored");
                 (StatusCode::SERVICE_UNAVAILABLE, &texts.unavailable)

@@ -68,7 +68,7 @@ pub(crate) fn render(status: StatusCode, page: &impl Template) -> Response {
 
 /// The response to who only looks at an address: nothing begins, and a browser that loads the page in advance loads it anew when
 /// its user opens it.
-pub(crate) fn no_visit() -> Response {
+pub(crate) fn not_shown() -> Response {
     (HEADERS, StatusCode::SERVICE_UNAVAILABLE).into_response()
 }
 

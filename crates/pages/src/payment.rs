@@ -79,9 +79,9 @@ impl Status {
             (PaymentProgress::Asking, _) => Self::Waiting,
             (PaymentProgress::Closing, _) => Self::Closing,
             (PaymentProgress::Paid, _) => Self::Paid,
-            (PaymentProgress::Over, Some(OperationOutcome::Rejected)) => Self::Rejected,
-            (PaymentProgress::Over, Some(OperationOutcome::Timeout)) => Self::Expired,
-            (PaymentProgress::Over, _) => Self::Failed,
+            (PaymentProgress::Ended, Some(OperationOutcome::Rejected)) => Self::Rejected,
+            (PaymentProgress::Ended, Some(OperationOutcome::Timeout)) => Self::Expired,
+            (PaymentProgress::Ended, _) => Self::Failed,
         }
     }
 

@@ -91,11 +91,11 @@ pub(crate) async fn ask(State(pages): State<PagesState>, at: AtLogin, headers: H
     let mut fields = url::form_urlencoded::parse(form.as_bytes());
     let signer = fields.find(|(name, _)| name == "address").map(|(_, value)| value.into_owned());
     let (browser, texts) = (at.browser.as_deref(), &at.texts.login);
-    match pages.engine.logins().ask_signer(at.login, &at.secret, browser, signer.as_deref(), at.visitor).await {
+    match pages.engine.logins().ask_signer(at.login, &at.secret, browser, signer.as_deref(), at.network).await {
         // The part of the page that is about the signer.
         Ok(()) => page::see_other(&format!("{}#with-signer", at.address)),
         // The page shows the outcome.
-        Err(AskError::Page(LoginPageError::Over)) => page::see_other(&at.address),
+        Err(AskError::Page(LoginPageError::Ended)) => page::see_other(&at.address),
         Err(AskError::Page(error)) => at.refused(&pages, &error).await,
         Err(AskError::Address(_)) => {
             let refused = (signer.as_deref().unwrap_or_default(), &texts.signer_invalid);

@@ -29,7 +29,7 @@ pub(crate) enum Verdict {
     /// Received before, here or from another relay; or our own.
     Known,
     /// A genuine event for our main key that our subkey cannot read: its author does not know our subkey.
-    NotOurs { author: PublicKey, event: EventId },
+    SealedToMainKey { author: PublicKey, event: EventId },
     /// Useless.
     Refused(Refusal),
 }
@@ -141,7 +141,7 @@ impl EventVerifier {
         let Ok(text) = envelope::open(&conversation, event) else {
             if self.knows_only_our_main_key(event) {
                 self.metrics.refuse(Refusal::Undecryptable);
-                return Ok(Verdict::NotOurs { author: event.pubkey, event: event.id });
+                return Ok(Verdict::SealedToMainKey { author: event.pubkey, event: event.id });
             }
             return Err(Refusal::Undecryptable);
         };

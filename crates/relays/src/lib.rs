@@ -19,6 +19,7 @@
 //! Relays that users choose are untrusted input. The [address guard](usher_nostr_connection::address_guard) decides what
 //! may be connected to, `relays_in_use` how many, and `session` how much each connection may cost.
 
+mod added_relay_backlog;
 mod conversation_keys;
 mod event_verifier;
 mod handshake_sources;
@@ -34,7 +35,6 @@ mod proof_queue;
 mod publications;
 mod publisher;
 mod query;
-mod recent_sends;
 mod relay_address;
 mod relay_handle;
 mod relay_manager;
@@ -49,7 +49,7 @@ mod service_profile;
 mod service_relay_list;
 mod session;
 mod shared_state;
-mod subkey_proofs;
+mod subkey_proof_responder;
 
 pub use identity::Identity;
 pub use metrics::{MetricsSnapshot, Refusal};

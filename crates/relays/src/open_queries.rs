@@ -10,7 +10,7 @@ use tokio_tungstenite::tungstenite::Utf8Bytes;
 use crate::query::{Query, QueryQueue};
 
 /// Most queries open at a time. With the long-lived subscription these are 9; most relays allow 20, some 10.
-const MOST_OPEN: usize = 8;
+const MAX_OPEN: usize = 8;
 
 /// The ids of query subscriptions: this prefix and a number.
 const PREFIX: &str = "q";
@@ -30,7 +30,7 @@ pub(crate) struct OpenQueries {
 
 impl OpenQueries {
     pub(crate) fn new() -> Self {
-        Self { open: BTreeMap::new(), parked: Vec::new(), again: VecDeque::new(), most: MOST_OPEN, asked: 0 }
+        Self { open: BTreeMap::new(), parked: Vec::new(), again: VecDeque::new(), most: MAX_OPEN, asked: 0 }
     }
 
     /// Sends waiting queries as far as there is room, and gives up those that nobody waits for. Returns when to look
@@ -168,8 +168,8 @@ mod tests {
 
     #[test]
     fn concurrent_queries_are_limited_and_closed_when_complete() {
-        let mut relay = with(MOST_OPEN + 2);
-        assert_eq!(relay.tick().len(), MOST_OPEN);
+        let mut relay = with(MAX_OPEN + 2);
+        assert_eq!(relay.tick().len(), MAX_OPEN);
         assert!(relay.tick().is_empty());
         relay.open_queries.end_of_stored("q3", &mut relay.frames);
         assert_eq!(relay.tick(), ["CLOSEq3", "REQq8"]);
@@ -181,7 +181,7 @@ mod tests {
         assert!(relay.open_queries.has("q3") && !relay.open_queries.has("q9") && !relay.open_queries.has("usher"));
         drop(relay.open_queries);
         relay.waiting.clear();
-        assert_eq!(std::iter::from_fn(|| relay.replies.try_recv().ok()).count(), MOST_OPEN + 1, "all of them end");
+        assert_eq!(std::iter::from_fn(|| relay.replies.try_recv().ok()).count(), MAX_OPEN + 1, "all of them end");
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::json;
 use tokio::time::{Instant, timeout};
-use usher_nostr_connection::address_guard::Trust;
+use usher_nostr_connection::address_guard::AddressSource;
 use usher_nostr_connection::{Activity, DialOptions, Interest, RelayMessage, Timing, open, printable};
 use usher_protocol::PublicKey;
 
@@ -60,7 +60,7 @@ pub async fn probe(address: &RelayAddress, key: PublicKey, limit: Duration) -> R
 async fn ask(address: &RelayAddress, key: PublicKey) -> Result<Probed, ProbeError> {
     let started = Instant::now();
     let options = DialOptions {
-        trust: Trust::Operator,
+        source: AddressSource::Operator,
         timing: &Timing::default(),
         tls: None,
         max_message_bytes: MAX_MESSAGE_BYTES,

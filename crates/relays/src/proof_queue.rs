@@ -8,10 +8,10 @@ use tokio_tungstenite::tungstenite::Utf8Bytes;
 use usher_protocol::EventId;
 
 /// Most events that wait; the oldest is dropped first.
-const MOST: usize = 64;
+const MAX_EVENTS: usize = 64;
 
 /// Most sent events that are remembered as low-priority ones.
-const MOST_SENT: usize = 256;
+const MAX_SENT: usize = 256;
 
 /// Events that are sent only when nothing else waits for the relay, and not at all for a while after it limited our rate.
 #[derive(Debug, Default)]
@@ -34,7 +34,7 @@ impl ProofQueue {
             return 1;
         }
         inner.waiting.push_back((id, frame));
-        let full = inner.waiting.len() > MOST;
+        let full = inner.waiting.len() > MAX_EVENTS;
         if full {
             inner.waiting.pop_front();
         }
@@ -45,7 +45,7 @@ impl ProofQueue {
     pub(crate) fn pop(&self) -> Option<Utf8Bytes> {
         let mut inner = self.inner.lock();
         let (id, frame) = inner.waiting.pop_front()?;
-        if inner.sent.len() >= MOST_SENT {
+        if inner.sent.len() >= MAX_SENT {
             inner.sent.pop_front();
         }
         inner.sent.push_back(id);
@@ -97,7 +97,7 @@ mod tests {
     fn queue_is_bounded_and_can_pause() {
         let queue = ProofQueue::default();
         let dropped: u64 = (0..100).map(|number| queue.push(id(number), "x".into())).sum();
-        assert_eq!((dropped, queue.len()), (36, MOST));
+        assert_eq!((dropped, queue.len()), (36, MAX_EVENTS));
         assert!(queue.pop().is_some());
         assert!(queue.settle(&id(36)) && !queue.settle(&id(36)) && !queue.settle(&id(37)));
         assert_eq!(queue.refuse(Instant::now() + Duration::from_secs(3600)), 63);
@@ -108,6 +108,6 @@ mod tests {
             queue.push(id(number), "x".into());
             queue.pop();
         }
-        assert_eq!(queue.inner.lock().sent.len(), MOST_SENT);
+        assert_eq!(queue.inner.lock().sent.len(), MAX_SENT);
     }
 }

@@ -11,13 +11,13 @@ use tokio::time::Instant;
 use tokio_tungstenite::tungstenite::Utf8Bytes;
 
 /// Most queries that wait for one relay.
-const MOST_WAITING: usize = 64;
+const MAX_WAITING: usize = 64;
 
 /// Most events accepted for one query: relays have one of each kind, and some keep an old one or two.
-const MOST_EVENTS: u8 = 6;
+const MAX_EVENTS: u8 = 6;
 
 /// Largest event accepted, in bytes of JSON: a content of 64 KiB, partly escaped, and tags.
-pub(crate) const MOST_EVENT_BYTES: usize = 100 * 1024;
+pub(crate) const MAX_EVENT_BYTES: usize = 100 * 1024;
 
 /// A part of the result of a query.
 #[derive(Debug)]
@@ -53,7 +53,7 @@ impl Query {
         until: Instant,
         replies: mpsc::UnboundedSender<QueryReply>,
     ) -> Self {
-        Self { relay, author, kinds: kinds.to_vec(), until, replies, events_left: MOST_EVENTS, answered: false }
+        Self { relay, author, kinds: kinds.to_vec(), until, replies, events_left: MAX_EVENTS, answered: false }
     }
 
     /// Its `REQ` message. Has one filter per kind, because the limit applies to each filter.
@@ -78,7 +78,7 @@ impl Query {
     pub(crate) fn take(&mut self, event: &RawValue) -> bool {
         let Some(left) = self.events_left.checked_sub(1) else { return false };
         self.events_left = left;
-        if event.get().len() <= MOST_EVENT_BYTES {
+        if event.get().len() <= MAX_EVENT_BYTES {
             // Fails only when nobody waits any more.
             let _ = self.replies.send(QueryReply::Event(event.get().to_owned()));
         }
@@ -107,7 +107,7 @@ impl QueryQueue {
     /// Adds a query; when there are too many, it ends without a result.
     pub(crate) fn push(&self, query: Query) {
         let mut waiting = self.waiting.lock();
-        if waiting.len() < MOST_WAITING {
+        if waiting.len() < MAX_WAITING {
             waiting.push_back(query);
         }
     }

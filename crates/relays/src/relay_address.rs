@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use url::{Host, Url};
 use usher_nostr_connection::address_guard::is_public;
-use usher_nostr_connection::{plainness, site};
+use usher_nostr_connection::{site, url_simplicity};
 
 /// Longest address of a relay in bytes. Real ones have 20 to 60. The limit keeps handshake URLs scannable, and small what a
 /// user can make us store.
@@ -130,9 +130,9 @@ impl RelayAddress {
         site(&self.url)
     }
 
-    /// How plain the address is: see [`plainness`].
-    pub(crate) fn plainness(&self) -> u8 {
-        plainness(&self.url)
+    /// How simple the address is: see [`url_simplicity`].
+    pub(crate) fn url_simplicity(&self) -> u8 {
+        url_simplicity(&self.url)
     }
 
     /// The port to connect to.
@@ -247,11 +247,11 @@ mod tests {
         ] {
             assert_eq!(RelayAddress::parse(text).unwrap().site(), site);
         }
-        let plainness = |text: &str| RelayAddress::parse(text).unwrap().plainness();
-        assert_eq!(plainness("wss://r.example/"), 2);
-        assert_eq!(plainness("wss://r.example:443"), 2);
-        assert_eq!(plainness("wss://r.example:8443"), 1);
-        assert_eq!((plainness("wss://r.example/x"), plainness("wss://r.example/?x")), (0, 0));
+        let url_simplicity = |text: &str| RelayAddress::parse(text).unwrap().url_simplicity();
+        assert_eq!(url_simplicity("wss://r.example/"), 2);
+        assert_eq!(url_simplicity("wss://r.example:443"), 2);
+        assert_eq!(url_simplicity("wss://r.example:8443"), 1);
+        assert_eq!((url_simplicity("wss://r.example/x"), url_simplicity("wss://r.example/?x")), (0, 0));
     }
 
     proptest! {

@@ -14,7 +14,7 @@ use crate::relay_address::RelayAddress;
 use crate::relay_status::{Origin, RelayState, RelayStatus};
 use crate::send_queue::SendQueue;
 use usher_nostr_connection::EndReason;
-use usher_nostr_connection::address_guard::Trust;
+use usher_nostr_connection::address_guard::AddressSource;
 
 /// One relay in use: its queues, its state, and the means to end its task.
 #[derive(Debug)]
@@ -23,7 +23,7 @@ pub(crate) struct RelayHandle {
     /// By which the engine distinguishes our relays; `None` for a user's.
     pub(crate) name: Option<Arc<str>>,
     pub(crate) origin: Origin,
-    pub(crate) trust: Trust,
+    pub(crate) source: AddressSource,
     pub(crate) queue: SendQueue,
     pub(crate) low_priority: ProofQueue,
     pub(crate) queries: QueryQueue,
@@ -50,7 +50,11 @@ const WARN_AFTER: u32 = 3;
 
 impl RelayHandle {
     pub(crate) fn new(address: RelayAddress, origin: Origin, options: &RelayOptions, stop: &CancellationToken) -> Self {
-        let trust = if origin == Origin::Configured || options.allow_private { Trust::Operator } else { Trust::User };
+        let source = if origin == Origin::Configured || options.allow_private {
+            AddressSource::Operator
+        } else {
+            AddressSource::User
+        };
         let limits = &options.limits;
         let state = State {
             connection: RelayState::Connecting,
@@ -66,7 +70,7 @@ impl RelayHandle {
             name: (origin == Origin::Configured).then(|| address.as_str().into()),
             address,
             origin,
-            trust,
+            source,
             queue: SendQueue::new(limits.queue_events / part, limits.queue_bytes / part, options.timing.fresh_for),
             low_priority: ProofQueue::default(),
             queries: QueryQueue::default(),

@@ -21,7 +21,7 @@ pub const MAX_RELAYS: usize = usher_protocol::handshake_url::MAX_RELAYS;
 const WAIT: Duration = Duration::from_secs(2);
 
 /// How often the connection is checked meanwhile.
-const LOOK: Duration = Duration::from_millis(10);
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 /// Adds and removes relays. Each change is stored before it takes effect.
 pub struct RelayManager {
@@ -119,6 +119,6 @@ fn parse(url: &str) -> Result<RelayAddress, RelayChangeError> {
 /// Waits until the relay serves our subscription or could not be reached.
 async fn settled(handle: &RelayHandle) {
     while !handle.status().subscribed && !handle.is_down() {
-        sleep(LOOK).await;
+        sleep(POLL_INTERVAL).await;
     }
 }

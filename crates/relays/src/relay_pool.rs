@@ -13,9 +13,9 @@ use usher_engine::ports::{Clock, Inbound, Messenger, OutgoingMessage};
 use usher_protocol::envelope::{self, Contents};
 use usher_protocol::{Event, EventId, PublicKey};
 
+use crate::added_relay_backlog::AddedRelayBacklog;
 use crate::metrics::{MetricsSnapshot, add};
 use crate::options::RelayOptions;
-use crate::recent_sends::RecentSends;
 use crate::relay_address::RelayAddress;
 use crate::relay_handle::RelayHandle;
 use crate::relay_status::{Origin, RelayStatus};
@@ -29,7 +29,7 @@ const MAX_ADDRESSES_PER_MESSAGE: usize = 16;
 /// All relay connections, and the messages sent over them.
 pub struct RelayPool {
     pub(crate) shared: Arc<SharedState>,
-    recent: Arc<RecentSends>,
+    recent: Arc<AddedRelayBacklog>,
     tasks: TaskTracker,
     runtime: Handle,
 }
@@ -51,7 +51,7 @@ impl RelayPool {
     ) -> Arc<Self> {
         let relays = options.relays.clone();
         let shared = Arc::new(SharedState::new(options, inbox, clock, stop));
-        let recent = Arc::new(RecentSends::default());
+        let recent = Arc::new(AddedRelayBacklog::default());
         let pool = Arc::new(Self { shared, recent, tasks: tasks.clone(), runtime: Handle::current() });
         for relay in relays {
             pool.add(relay);
@@ -220,7 +220,7 @@ fn user_of(message: &OutgoingMessage) -> Option<PublicKey> {
 }
 
 /// Closes users' relays that are no longer needed, and drops stale events in the queues of relays that are down.
-async fn sweep(shared: Arc<SharedState>, recent: Arc<RecentSends>) {
+async fn sweep(shared: Arc<SharedState>, recent: Arc<AddedRelayBacklog>) {
     loop {
         tokio::select! {
             () = sleep(shared.options.timing.sweep) => {}

@@ -51,7 +51,7 @@ async fn connect_once(shared: &SharedState, handle: &RelayHandle) -> Option<(End
     };
     let RelayOptions { connection: timing, tls, dialer, .. } = &shared.options;
     let (tls, dialer) = (tls.as_ref(), dialer.as_deref());
-    let options = DialOptions { trust: handle.trust, timing, tls, max_message_bytes, dialer };
+    let options = DialOptions { source: handle.source, timing, tls, max_message_bytes, dialer };
     let connection = tokio::select! {
         dialled = dial(handle.address.url(), &options, |ip| shared.admit(handle, ip)) => match dialled {
             Ok(connection) => connection,

@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use lru::LruCache;
 use usher_engine::UnixMillis;
-use usher_nostr_connection::{Openings, network_of};
+use usher_nostr_connection::{ConnectLimits, network_of};
 use usher_protocol::PublicKey;
 
 use crate::relay_address::RelayAddress;
@@ -38,7 +38,7 @@ pub(crate) struct RelaysInUse {
     of_users: HashMap<RelayAddress, UserRelay>,
     /// The relays of each user, the one used last at the end.
     by_user: LruCache<PublicKey, Vec<RelayAddress>>,
-    openings: Openings,
+    connect_limits: ConnectLimits,
     bounds: Bounds,
     uses: u64,
 }
@@ -82,8 +82,8 @@ pub(crate) struct Used {
 
 impl RelaysInUse {
     pub(crate) fn new(bounds: Bounds) -> Self {
-        let (by_user, openings) = (cache(USERS), Openings::default());
-        Self { configured: Vec::new(), of_users: HashMap::new(), by_user, openings, bounds, uses: 0 }
+        let (by_user, connect_limits) = (cache(USERS), ConnectLimits::default());
+        Self { configured: Vec::new(), of_users: HashMap::new(), by_user, connect_limits, bounds, uses: 0 }
     }
 
     /// The operator's relays, in their order.
@@ -134,14 +134,14 @@ impl RelaysInUse {
         wanted.retain(|address| !self.is_configured(address) && distinct.insert(address.clone()));
         used.refused = wanted.len().saturating_sub(self.bounds.per_user) as u64;
         wanted.truncate(self.bounds.per_user);
-        self.note(user, &wanted);
+        self.record(user, &wanted);
         for (choice, address) in wanted.into_iter().enumerate() {
             self.uses += 1;
             if let Some(relay) = self.of_users.get_mut(&address) {
                 relay.until = relay.until.max(until);
                 relay.last_use = self.uses;
                 relay.choice = relay.choice.min(choice);
-                relay.note(user);
+                relay.record(user);
                 used.handles.push(Arc::clone(&relay.handle));
             } else if self.make_room(&address, choice, now, &mut used) {
                 let handle = open(address.clone());
@@ -182,7 +182,7 @@ impl RelaysInUse {
     }
 
     /// Notes that `user` uses these relays now, and closes those beyond the user's limit, the oldest first.
-    fn note(&mut self, user: PublicKey, wanted: &[RelayAddress]) {
+    fn record(&mut self, user: PublicKey, wanted: &[RelayAddress]) {
         if wanted.is_empty() {
             return;
         }
@@ -226,14 +226,15 @@ impl RelaysInUse {
         {
             return false;
         }
-        if !self.openings.has_one(address.url()) {
+        if !self.connect_limits.has_one(address.url()) {
             return false;
         }
         let victim = if of_site >= self.bounds.per_host {
             // Within a site a plainer address takes precedence: anybody can invent paths on a host that honest users
             // use too.
-            let plainer =
-                |(of, relay): &(&RelayAddress, &UserRelay)| relay.site == site && of.plainness() < address.plainness();
+            let plainer = |(of, relay): &(&RelayAddress, &UserRelay)| {
+                relay.site == site && of.url_simplicity() < address.url_simplicity()
+            };
             let oldest = || self.of_users.iter().filter(plainer).min_by_key(|(_, relay)| relay.last_use);
             self.least_missed(now, same).or_else(|| oldest().map(|(of, _)| of.clone()))
         } else if self.of_users.len() < self.bounds.in_all {
@@ -246,7 +247,7 @@ impl RelaysInUse {
             used.evicted += 1;
         }
         let room = victim.is_some() || (of_site < self.bounds.per_host && self.of_users.len() < self.bounds.in_all);
-        room && self.openings.take(address.url()).is_ok()
+        room && self.connect_limits.take(address.url()).is_ok()
     }
 
     /// Among the `considered` relays the one that is least missed: one on which no reply is awaited, else one that is
@@ -284,8 +285,9 @@ impl RelaysInUse {
         let weaker = |relay: &&UserRelay| share(relay) > fair || relay.choice > choice;
         let claims = self.of_users.values().filter(weaker);
         // Of one host's the least plain, then the youngest: others may have invented it to push an older one out.
-        let claim =
-            |relay: &&UserRelay| (share(relay), relay.choice, Reverse(relay.handle.address.plainness()), relay.opened);
+        let claim = |relay: &&UserRelay| {
+            (share(relay), relay.choice, Reverse(relay.handle.address.url_simplicity()), relay.opened)
+        };
         let weakest = claims.max_by_key(claim);
         weakest.map(|relay| relay.handle.address.clone())
     }
@@ -298,7 +300,7 @@ impl RelaysInUse {
 }
 
 impl UserRelay {
-    fn note(&mut self, user: PublicKey) {
+    fn record(&mut self, user: PublicKey) {
         if self.users.len() < USERS_OF_A_RELAY {
             self.users.insert(user);
         } else if !self.users.contains(&user) {

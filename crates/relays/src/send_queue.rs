@@ -15,7 +15,7 @@ const APART: Duration = Duration::from_millis(30);
 
 /// Most events of one user that are held back for that; others are sent at once. Eight devices and a main key are
 /// nine.
-const MOST_HELD: usize = 16;
+const MAX_HELD: usize = 16;
 
 /// Above this many users, those to whom nothing was sent recently are forgotten.
 const FORGET_AFTER: usize = 512;
@@ -200,7 +200,7 @@ impl Inner {
     fn must_be_held(&self, event: &Outgoing, now: Instant) -> bool {
         let Some(user) = &event.user else { return false };
         match self.held.get(user) {
-            Some(held) => held.len() < MOST_HELD,
+            Some(held) => held.len() < MAX_HELD,
             None => self.sent.get(user).is_some_and(|at| *at + APART > now),
         }
     }
@@ -355,10 +355,10 @@ mod tests {
         let now = Instant::now();
         let queue = SendQueue::new(200, 10_000, Duration::from_secs(60));
         (0..100).for_each(|number| _ = queue.push(to(1, number, now)));
-        assert_eq!(numbers(&queue, now).len(), 100 - MOST_HELD);
-        assert_eq!(queue.len(), MOST_HELD);
+        assert_eq!(numbers(&queue, now).len(), 100 - MAX_HELD);
+        assert_eq!(queue.len(), MAX_HELD);
         let dropped: u64 = (0..200).map(|number| queue.push(event(number, 10, now))).sum();
-        assert_eq!((dropped, queue.len()), (MOST_HELD as u64, 200));
+        assert_eq!((dropped, queue.len()), (MAX_HELD as u64, 200));
         queue.clear();
         let later = now + Duration::from_secs(1);
         (0..3).for_each(|number| _ = queue.push(to(2, number, later)));

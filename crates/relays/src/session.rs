@@ -157,7 +157,7 @@ impl<'a> RelaySession<'a> {
                         self.deliver(*message);
                         self.charge(MESSAGE_COST)?;
                     }
-                    Verdict::NotOurs { author, event } => {
+                    Verdict::SealedToMainKey { author, event } => {
                         shared.prove(author, event, self.handle);
                         self.charge(1.0)?;
                     }

@@ -21,7 +21,7 @@ use crate::relay_handle::RelayHandle;
 use crate::relay_status::Origin;
 use crate::relays_in_use::{Bounds, RelaysInUse};
 use crate::send_queue::Outgoing;
-use crate::subkey_proofs::{ProofWithheld, SubkeyProofs};
+use crate::subkey_proof_responder::{ProofLimited, SubkeyProofResponder};
 
 /// The state shared by all relays' tasks.
 pub(crate) struct SharedState {
@@ -35,7 +35,7 @@ pub(crate) struct SharedState {
     pub(crate) relays_in_use: Mutex<RelaysInUse>,
     /// Marked when a relay was connected, added or removed.
     pub(crate) changes: watch::Sender<()>,
-    proofs: Option<SubkeyProofs>,
+    proofs: Option<SubkeyProofResponder>,
 }
 
 impl SharedState {
@@ -49,7 +49,8 @@ impl SharedState {
         let limits = &options.limits;
         let conversation_keys =
             Arc::new(ConversationKeys::new(options.identity.keys.clone(), limits.conversation_keys));
-        let proofs = SubkeyProofs::new(&options.identity, limits, Arc::clone(&conversation_keys), Arc::clone(&metrics));
+        let proofs =
+            SubkeyProofResponder::new(&options.identity, limits, Arc::clone(&conversation_keys), Arc::clone(&metrics));
         let event_verifier =
             EventVerifier::new(&options, Arc::clone(&clock), Arc::clone(&conversation_keys), Arc::clone(&metrics));
         let relays_in_use = Mutex::new(RelaysInUse::new(Bounds {
@@ -79,8 +80,8 @@ impl SharedState {
         let answer = match proofs.answer(author, event, &over.address, over.origin, self.clock.now()) {
             Ok(answer) => outgoing(&answer, None),
             // The same event may arrive over a relay that is not flooded.
-            Err(ProofWithheld::ByRelay) => return self.event_verifier.forget(event),
-            Err(ProofWithheld::ByAuthor) => return,
+            Err(ProofLimited::PerRelay) => return self.event_verifier.forget(event),
+            Err(ProofLimited::PerAuthor) => return,
         };
         let configured = self.relays_in_use.lock().configured();
         let elsewhere = configured.iter().map(AsRef::as_ref).filter(|handle| !std::ptr::eq(*handle, over));

@@ -2,7 +2,7 @@
 
 use url::Url;
 use usher_engine::ports::InvalidSignerAddress;
-use usher_nostr_connection::address_guard::Trust;
+use usher_nostr_connection::address_guard::AddressSource;
 use usher_protocol::PublicKey;
 
 use crate::relay_url;
@@ -23,8 +23,8 @@ pub(crate) struct BunkerUrl {
 }
 
 impl BunkerUrl {
-    /// Parses an address that a user pasted; `trust` is that of its relays.
-    pub(crate) fn parse(text: &str, trust: Trust) -> Result<Self, InvalidSignerAddress> {
+    /// Parses an address that a user pasted; `source` is that of its relays.
+    pub(crate) fn parse(text: &str, source: AddressSource) -> Result<Self, InvalidSignerAddress> {
         let text = text.trim();
         if text.len() > MAX_BYTES {
             return Err(InvalidSignerAddress::Malformed);
@@ -38,7 +38,7 @@ impl BunkerUrl {
         for (name, value) in url.query_pairs() {
             match name.as_ref() {
                 "relay" => {
-                    let relay = relay_url::parse(&value, trust);
+                    let relay = relay_url::parse(&value, source);
                     relays.extend(relay.filter(|relay| relays.len() < MAX_RELAYS && !relays.contains(relay)));
                 }
                 "secret" => secret = value.into_owned(),
@@ -66,14 +66,14 @@ mod tests {
     #[test]
     fn addresses_of_signers_are_read() {
         let text = format!(" bunker://{KEY}?relay=wss%3A%2F%2Frelay.one&relay=wss://relay.two/x&secret=a%20b&x=y\n");
-        let url = BunkerUrl::parse(&text, Trust::User).unwrap();
+        let url = BunkerUrl::parse(&text, AddressSource::User).unwrap();
         assert_eq!(url.signer.to_hex(), KEY);
         assert_eq!(url.relays.iter().map(Url::as_str).collect::<Vec<_>>(), ["wss://relay.one/", "wss://relay.two/x"]);
         assert_eq!(url.secret, "a b");
-        let without = BunkerUrl::parse(&format!("bunker://{KEY}?relay=wss://relay.one"), Trust::User).unwrap();
+        let without = BunkerUrl::parse(&format!("bunker://{KEY}?relay=wss://relay.one"), AddressSource::User).unwrap();
         assert_eq!(without.secret, "");
         let many: String = (0..9).map(|n| format!("relay=wss://relay{n}.example&")).collect();
-        assert_eq!(BunkerUrl::parse(&format!("bunker://{KEY}?{many}"), Trust::User).unwrap().relays.len(), 3);
+        assert_eq!(BunkerUrl::parse(&format!("bunker://{KEY}?{many}"), AddressSource::User).unwrap().relays.len(), 3);
     }
 
     #[test]
@@ -89,11 +89,11 @@ mod tests {
             &format!("bunker://{KEY}?relay=wss://relay.one&secret=a%00b"),
             &long,
         ] {
-            let refused = BunkerUrl::parse(text, Trust::User).err();
+            let refused = BunkerUrl::parse(text, AddressSource::User).err();
             assert_eq!(refused, Some(InvalidSignerAddress::Malformed), "{text}");
         }
         for relay in ["", "relay=ws://127.0.0.1:7777", "relay=https://relay.one", "relay=wss://relay.one:22"] {
-            let refused = BunkerUrl::parse(&format!("bunker://{KEY}?{relay}"), Trust::User).err();
+            let refused = BunkerUrl::parse(&format!("bunker://{KEY}?{relay}"), AddressSource::User).err();
             assert_eq!(refused, Some(InvalidSignerAddress::NoRelay), "{relay}");
         }
     }
@@ -101,7 +101,7 @@ mod tests {
     proptest! {
         #[test]
         fn no_text_makes_it_panic(text in "(bunker://)?\\PC{0,80}") {
-            let _ = BunkerUrl::parse(&text, Trust::User);
+            let _ = BunkerUrl::parse(&text, AddressSource::User);
         }
     }
 }

@@ -32,7 +32,7 @@ use crate::stored_session::{Session, random_text};
 const RECEIVED: usize = 64;
 
 /// The longest pause between two copies of a request, in first pauses.
-const LONGEST_PAUSE: u32 = 8;
+const MAX_PAUSE: u32 = 8;
 
 /// A relay that is connected again gets the request at once if it is older than this.
 const RECENTLY: Duration = Duration::from_secs(1);
@@ -145,7 +145,7 @@ impl Pairing {
             return Ok(());
         };
         let relays: Vec<String> = serde_json::from_str::<Option<_>>(&relays).ok().flatten().unwrap_or_default();
-        if self.session.move_to(&relays, self.shared.user_trust()) {
+        if self.session.move_to(&relays, self.shared.user_source()) {
             self.join_relays();
             self.report_session()?;
         }
@@ -165,8 +165,7 @@ impl Pairing {
 
     async fn request(&mut self, method: &str, params: &[String]) -> Result<Outcome, RemoteSignerError> {
         let first = self.shared.options.repeat_first;
-        self.request_with_pauses(method, params, |copies| first * 2u32.saturating_pow(copies - 1).min(LONGEST_PAUSE))
-            .await
+        self.request_with_pauses(method, params, |copies| first * 2u32.saturating_pow(copies - 1).min(MAX_PAUSE)).await
     }
 
     /// Asks once, and waits for the reply.
@@ -247,10 +246,10 @@ impl Pairing {
     }
 
     fn join_relays(&mut self) {
-        for (url, trust) in self.session.relays(self.shared.user_trust()) {
+        for (url, source) in self.session.relays(self.shared.user_source()) {
             if !self.memberships.iter().any(|membership| membership.is_at(url)) {
                 let key = self.keys.public_key();
-                let Some(membership) = self.shared.join(url, trust, key, self.sender.clone()) else { continue };
+                let Some(membership) = self.shared.join(url, source, key, self.sender.clone()) else { continue };
                 if let Some(signer) = self.session.signer {
                     membership.expect(signer);
                 }

@@ -3,17 +3,17 @@
 use std::net::IpAddr;
 
 use url::{Host, Url};
-use usher_nostr_connection::address_guard::{Trust, is_public};
+use usher_nostr_connection::address_guard::{AddressSource, is_public};
 use usher_protocol::relay_url::is_relay_url;
 
 /// Longest address of a relay that a user or a signer names, in bytes.
 const MAX_USER_RELAY_BYTES: usize = 256;
 
 /// The relay's address, if it may be connected to. Names of users' relays are checked again when they are resolved.
-pub(crate) fn parse(text: &str, trust: Trust) -> Option<Url> {
+pub(crate) fn parse(text: &str, source: AddressSource) -> Option<Url> {
     let mut url = Url::parse(text).ok().filter(|_| is_relay_url(text))?;
     url.set_fragment(None);
-    if trust == Trust::Operator {
+    if source == AddressSource::Operator {
         return Some(url);
     }
     let ip = match url.host()? {
@@ -33,14 +33,14 @@ mod tests {
     #[test]
     fn users_relays_must_be_public() {
         for public in ["wss://relay.example", "ws://relay.example:7777/x", "wss://8.8.8.8"] {
-            assert!(parse(public, Trust::User).is_some(), "{public}");
+            assert!(parse(public, AddressSource::User).is_some(), "{public}");
         }
         let long = format!("wss://relay.example/{}", "x".repeat(300));
         for refused in
             ["ws://127.0.0.1", "ws://[::1]:7777", "ws://10.0.0.1", "wss://relay.example:22", "https://x.y", &long]
         {
-            assert!(parse(refused, Trust::User).is_none(), "{refused}");
+            assert!(parse(refused, AddressSource::User).is_none(), "{refused}");
         }
-        assert!(parse("ws://127.0.0.1:22", Trust::Operator).is_some());
+        assert!(parse("ws://127.0.0.1:22", AddressSource::Operator).is_some());
     }
 }

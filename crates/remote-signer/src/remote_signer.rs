@@ -11,7 +11,7 @@ use usher_engine::ports::{
     Clock, InvalidSignerAddress, Randomness, RemoteSigner, RemoteSignerError, SignedEvent, SignerProgress,
     SignerSession, SignerStage, WantedEvent,
 };
-use usher_nostr_connection::address_guard::Trust;
+use usher_nostr_connection::address_guard::AddressSource;
 use usher_protocol::SecretKey;
 
 use crate::bunker_url::BunkerUrl;
@@ -51,10 +51,10 @@ impl NostrRemoteSigner {
         stop: CancellationToken,
     ) -> Result<Self, StartError> {
         let cipher = SessionCipher::of(service_key).ok_or(StartError::Cipher)?;
-        let relays = options.relays.iter().filter_map(|relay| relay_url::parse(relay, Trust::Operator));
+        let relays = options.relays.iter().filter_map(|relay| relay_url::parse(relay, AddressSource::Operator));
         let relays = relays.take(MAX_RELAYS).collect();
-        let (own_relays, relays, openings) = (relays, Mutex::default(), Mutex::default());
-        let shared = Shared { options, cipher, clock, randomness, tasks, stop, own_relays, relays, openings };
+        let (own_relays, relays, connect_limits) = (relays, Mutex::default(), Mutex::default());
+        let shared = Shared { options, cipher, clock, randomness, tasks, stop, own_relays, relays, connect_limits };
         Ok(Self { shared: Arc::new(shared) })
     }
 
@@ -75,7 +75,7 @@ impl RemoteSigner for NostrRemoteSigner {
     }
 
     fn accept(&self, address: &str) -> Result<SignerSession, InvalidSignerAddress> {
-        let bunker = BunkerUrl::parse(address, self.shared.user_trust())?;
+        let bunker = BunkerUrl::parse(address, self.shared.user_source())?;
         let session = Session::with(bunker, self.shared.randomness.as_ref());
         self.shared.cipher.seal(&session).map_err(|_| InvalidSignerAddress::Malformed)
     }

@@ -6,7 +6,7 @@ use usher_engine::ports::{RemoteSignerError, WantedEvent};
 use usher_protocol::{PublicKey, envelope};
 
 /// How far a signer that sets the time itself may be from now, either way, in seconds.
-const CLOCKS_DIFFER: u64 = 60;
+const MAX_CLOCK_SKEW: u64 = 60;
 
 /// The text of the event that a signer is asked to sign, as of `created_at` (Unix seconds).
 pub(crate) fn unsigned(wanted: &WantedEvent, author: &PublicKey, created_at: u64) -> String {
@@ -28,7 +28,7 @@ pub(crate) fn check(
     let is_wanted = event.kind.as_u16() == wanted.kind
         && event.content == wanted.content
         && event.tags.iter().map(nostr::Tag::as_slice).eq(wanted.tags.iter().map(Vec::as_slice))
-        && (created_at == asked_at || created_at.abs_diff(now) <= CLOCKS_DIFFER);
+        && (created_at == asked_at || created_at.abs_diff(now) <= MAX_CLOCK_SKEW);
     if !is_wanted {
         return Err(RemoteSignerError::Invalid("another event"));
     }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use url::Url;
 use usher_engine::ports::{Randomness, RemoteSignerError, SignerStage};
-use usher_nostr_connection::address_guard::Trust;
+use usher_nostr_connection::address_guard::AddressSource;
 use usher_protocol::{Keys, PublicKey, SecretKey};
 
 use crate::bunker_url::BunkerUrl;
@@ -11,7 +11,7 @@ use crate::relay_url;
 
 /// After so many refusals in a row a session is of no more use: most signers refuse with the same words whether their user declines
 /// or they do not know us any more.
-const MOST_REFUSALS: u32 = 3;
+const MAX_REFUSALS: u32 = 3;
 
 /// What signers say that do not know us, in lower case.
 const UNKNOWN: [&str; 3] = ["unknown client", "unknown app", "not connected"];
@@ -74,7 +74,7 @@ impl Session {
     pub(crate) fn refused(&mut self, reason: &str) -> bool {
         self.refusals = self.refusals.saturating_add(1);
         let reason = reason.to_lowercase();
-        self.refusals < MOST_REFUSALS && !UNKNOWN.iter().any(|unknown| reason.contains(unknown))
+        self.refusals < MAX_REFUSALS && !UNKNOWN.iter().any(|unknown| reason.contains(unknown))
     }
 
     pub(crate) fn keys(&self) -> Result<Keys, RemoteSignerError> {
@@ -84,8 +84,8 @@ impl Session {
     pub(crate) const fn stage(&self) -> SignerStage {
         match (self.connected, self.from_user) {
             (true, _) => SignerStage::Connected,
-            (false, true) => SignerStage::Pasted,
-            (false, false) => SignerStage::Shown,
+            (false, true) => SignerStage::AwaitingBunker,
+            (false, false) => SignerStage::AwaitingScan,
         }
     }
 
@@ -95,15 +95,15 @@ impl Session {
     }
 
     /// Every relay over which the signer may be reached, and how far each is trusted.
-    pub(crate) fn relays(&self, user_trust: Trust) -> impl Iterator<Item = (&Url, Trust)> {
-        let first = if self.from_user { user_trust } else { Trust::Operator };
+    pub(crate) fn relays(&self, user_source: AddressSource) -> impl Iterator<Item = (&Url, AddressSource)> {
+        let first = if self.from_user { user_source } else { AddressSource::Operator };
         let began = self.relays.iter().map(move |url| (url, first));
-        began.chain(self.signer_relays.iter().map(move |url| (url, user_trust)))
+        began.chain(self.signer_relays.iter().map(move |url| (url, user_source)))
     }
 
     /// The signer has moved to these relays. It may still answer on the others. Whether there are new ones.
-    pub(crate) fn move_to(&mut self, relays: &[String], user_trust: Trust) -> bool {
-        let relays = relays.iter().filter_map(|relay| relay_url::parse(relay, user_trust));
+    pub(crate) fn move_to(&mut self, relays: &[String], user_source: AddressSource) -> bool {
+        let relays = relays.iter().filter_map(|relay| relay_url::parse(relay, user_source));
         let mut found: Vec<Url> = Vec::new();
         for relay in relays.filter(|relay| !self.relays.contains(relay)) {
             if found.len() < MAX_SIGNER_RELAYS && !found.contains(&relay) {

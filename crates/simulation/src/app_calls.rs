@@ -6,17 +6,17 @@ use sha2::{Digest as _, Sha256};
 use usher_engine::ports::{IdempotencyKey, StoreError};
 use usher_engine::request_body::MillisatsWord;
 use usher_engine::{
-    AuthenticateKey, Engine, IdempotentRequest, InvoiceContent, KeyHandshakeRequest, KeyHandshakeStarted, LoginRequest,
-    LoginStarted, OpenedLogin, PayInvoiceRequest, RecurringPaymentRequest, RenderedResponse, RequestInvoice,
-    SinglePaymentRequest, StartError, StreamId, VisitError, Visitor,
+    AuthenticateKey, ClientNetwork, Engine, IdempotentRequest, InvoiceContent, KeyHandshakeRequest,
+    KeyHandshakeStarted, LoginRequest, LoginStarted, OpenedLogin, PayInvoiceRequest, RecurringPaymentRequest,
+    RenderedResponse, RequestInvoice, SinglePaymentRequest, StartError, StreamId, VisitError,
 };
 use usher_protocol::PublicKey;
 use usher_protocol::calendar::Calendar;
 use usher_protocol::message::Recurrence;
 
 use crate::world::World;
-use crate::world::action::{Call, What};
-use crate::world::reusable_login::DOOR;
+use crate::world::action::{AppRequest, Call};
+use crate::world::reusable_login::STATIC_TOKEN;
 
 fn key(number: u64) -> IdempotencyKey {
     IdempotencyKey(Sha256::digest(number.to_be_bytes()).into())
@@ -34,15 +34,15 @@ fn once<T>(call: &Call, body: impl Fn(&T) -> String + Send + Sync + 'static) -> 
 /// Makes a request, and records its response in the world.
 pub async fn make(world: Arc<World>, engine: Arc<Engine>, call: Call) {
     let result = match &call.what {
-        What::Close { user, id } => {
+        AppRequest::Close { user, id } => {
             let key = user_key(&world, *user);
             let closed = engine.subscriptions().close(key, id, None).await;
             let mut state = world.lock();
             state.app.pending.remove(&call.number);
             match closed {
                 Ok(_) => {
-                    state.note(&format!("call {} is answered", call.number));
-                    let over = state.ledger.subscriptions.get(id).is_some_and(|book| book.over_at.is_some());
+                    state.log(&format!("call {} is answered", call.number));
+                    let over = state.invariants.subscriptions.get(id).is_some_and(|book| book.over_at.is_some());
                     if !over {
                         state.violation("acknowledged-exists", &format!("{id} is said to be closed, and is not"));
                     }
@@ -87,22 +87,22 @@ async fn start(world: &World, engine: &Engine, call: &Call) -> Result<(StreamId,
     let secs = world.time.wall().secs();
     let stream = |id: &StreamId| id.to_string();
     let started = match &call.what {
-        What::Handshake(_) => {
+        AppRequest::Handshake(_) => {
             let answer = |started: &KeyHandshakeStarted| format!("{} {}", started.stream_id, token(&started.url));
             let started = engine.handshakes().start(KeyHandshakeRequest::default(), once(call, answer)).await?;
             return Ok((started.stream_id, Some(token(&started.url))));
         }
-        What::Door { page, .. } => {
-            let request = LoginRequest { static_token: Some(DOOR.to_owned()), return_url: None };
-            let door = engine.logins().start(request, None).await?;
-            let url = if *page { own_url(engine, &door).await? } else { door.url };
-            return Ok((door.stream_id, Some(token(&url))));
+        AppRequest::ReusableLogin { page, .. } => {
+            let request = LoginRequest { static_token: Some(STATIC_TOKEN.to_owned()), return_url: None };
+            let started = engine.logins().start(request, None).await?;
+            let url = if *page { own_url(engine, &started).await? } else { started.url };
+            return Ok((started.stream_id, Some(token(&url))));
         }
-        What::Authenticate(user) => {
+        AppRequest::Authenticate(user) => {
             let request = AuthenticateKey { main_key: user_key(world, *user), subkeys: Vec::new() };
             engine.logins().authenticate(request, once(call, stream)).await?
         }
-        What::Payment { user, lives, subscription } => {
+        AppRequest::Payment { user, lives, subscription } => {
             let request = SinglePaymentRequest {
                 main_key: user_key(world, *user),
                 subkeys: Vec::new(),
@@ -116,7 +116,7 @@ async fn start(world: &World, engine: &Engine, call: &Call) -> Result<(StreamId,
             };
             engine.payments().request(request, once(call, stream)).await?
         }
-        What::Subscribe { user, first, yearly, charges } => {
+        AppRequest::Subscribe { user, first, yearly, charges } => {
             let calendar = if *yearly { Calendar::Yearly } else { Calendar::Minutely };
             let request = RecurringPaymentRequest {
                 main_key: user_key(world, *user),
@@ -137,7 +137,7 @@ async fn start(world: &World, engine: &Engine, call: &Call) -> Result<(StreamId,
             };
             engine.subscriptions().request(request, once(call, stream)).await?
         }
-        What::Invoice(user) => {
+        AppRequest::Invoice(user) => {
             let content = InvoiceContent {
                 amount: 5_000,
                 currency: MillisatsWord,
@@ -148,7 +148,7 @@ async fn start(world: &World, engine: &Engine, call: &Call) -> Result<(StreamId,
             let request = RequestInvoice { main_key: user_key(world, *user), subkeys: Vec::new(), content };
             engine.payments().request_invoice(request, once(call, stream)).await?
         }
-        What::PayTheirs(user, Some(invoice)) => {
+        AppRequest::PayTheirs(user, Some(invoice)) => {
             let request = PayInvoiceRequest {
                 main_key: Some(user_key(world, *user)),
                 subkeys: Vec::new(),
@@ -161,7 +161,7 @@ async fn start(world: &World, engine: &Engine, call: &Call) -> Result<(StreamId,
             };
             engine.payments().pay(request, once(call, stream)).await?
         }
-        What::PayOurs(Some(invoice)) => {
+        AppRequest::PayOurs(Some(invoice)) => {
             let request = PayInvoiceRequest {
                 main_key: None,
                 subkeys: Vec::new(),
@@ -174,20 +174,23 @@ async fn start(world: &World, engine: &Engine, call: &Call) -> Result<(StreamId,
             };
             engine.payments().pay(request, once(call, stream)).await?
         }
-        What::PayTheirs(_, None) | What::PayOurs(None) | What::Close { .. } => return Err(StartError::NoLightning),
+        AppRequest::PayTheirs(_, None) | AppRequest::PayOurs(None) | AppRequest::Close { .. } => {
+            return Err(StartError::NoLightning);
+        }
     };
     Ok((started, None))
 }
 
-/// The URL for a wallet on the page of a browser's own login at the door.
-async fn own_url(engine: &Engine, door: &LoginStarted) -> Result<String, StartError> {
-    let gone = || StartError::Store(StoreError::Unreadable("the page at the door"));
-    let secret = door.page_url.rsplit('/').next().unwrap_or_default();
-    let own =
-        engine.logins().visit(door.stream_id, secret, &[], Visitor::Loopback).await.map_err(|error| match error {
+/// The URL for a wallet on the page of a browser's own login at the reusable login.
+async fn own_url(engine: &Engine, started: &LoginStarted) -> Result<String, StartError> {
+    let gone = || StartError::Store(StoreError::Unreadable("the page at the reusable login"));
+    let secret = started.page_url.rsplit('/').next().unwrap_or_default();
+    let own = engine.logins().open_child_login(started.stream_id, secret, &[], ClientNetwork::Loopback).await.map_err(
+        |error| match error {
             VisitError::Store(error) => StartError::Store(error),
             _ => gone(),
-        })?;
+        },
+    )?;
     let browser = own.new_browser.as_ref().map(|(browser, _)| browser.as_str());
     match engine.logins().open(own.login, &own.page_secret, browser, false).await? {
         OpenedLogin::Page { view, .. } => Ok(view.wallet_url),
@@ -204,19 +207,19 @@ fn token(url: &str) -> String {
 pub async fn look(world: Arc<World>, engine: Arc<Engine>) {
     let stream = {
         let mut state = world.lock();
-        let streams: Vec<_> = state.ledger.streams.keys().copied().collect();
+        let streams: Vec<_> = state.invariants.streams.keys().copied().collect();
         let Some(first) = streams.first().copied() else { return };
         state.decisions.pick(&streams, first)
     };
-    let committed = |world: &World| world.lock().ledger.streams.get(&stream).map_or(0, |book| book.events.len());
+    let committed = |world: &World| world.lock().invariants.streams.get(&stream).map_or(0, |book| book.events.len());
     let page = engine.events().read(stream, 0, 1000).await;
     let after = committed(&world);
     let mut state = world.lock();
-    let label = state.ledger.label(stream);
+    let label = state.invariants.label(stream);
     let Ok(page) = page else {
-        return state.note(&format!("{label} could not be read"));
+        return state.log(&format!("{label} could not be read"));
     };
-    let Some(book) = state.ledger.streams.get(&stream) else { return };
+    let Some(book) = state.invariants.streams.get(&stream) else { return };
     // The first events of a stream that does not end are removed after their retention.
     let first = page.events.first().map_or(0, |event| usize::try_from(event.index).unwrap_or(usize::MAX));
     let same = book.events.iter().skip(first).zip(&page.events).all(|((committed, _), seen)| committed == seen);

@@ -8,7 +8,7 @@ use crate::seeded_decisions::Decisions;
 
 /// What a run is mostly about. Every kind has some of everything.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Theme {
+pub enum Workload {
     /// Everything now and then.
     Mixed,
     /// Many subscriptions that fall due, and are closed, at the same moments.
@@ -16,7 +16,7 @@ pub enum Theme {
     /// Payments by the service's own Lightning backend.
     Paying,
     /// Users who log in at a reusable login, several at once, and some of them twice.
-    Door,
+    ReusableLogin,
     /// The disk is full at times.
     Disk,
     /// The clocks are set, in both directions.
@@ -31,7 +31,7 @@ pub enum Theme {
 #[derive(Clone, Debug)]
 pub struct FaultPlan {
     /// What it is mostly about.
-    pub theme: Theme,
+    pub workload: Workload,
     /// For how long things happen and go wrong; after that all goes well again.
     pub trouble: Duration,
     /// How much longer it goes on after that.
@@ -89,7 +89,7 @@ impl FaultPlan {
     /// The plan of an outage: nothing else goes wrong, and all users behave as expected.
     pub fn of_outage(script: Script) -> Self {
         Self {
-            theme: Theme::Mixed,
+            workload: Workload::Mixed,
             trouble: Duration::from_millis(10 * MINUTE),
             recovery: Duration::from_millis(2 * HOUR),
             calls: 0,
@@ -118,20 +118,20 @@ impl FaultPlan {
 
     /// Whether users are unpredictable: they refuse, change their minds, or do not reply.
     pub fn is_troubled(&self) -> bool {
-        self.theme != Theme::Years && self.script.is_none()
+        self.workload != Workload::Years && self.script.is_none()
     }
 
     /// The plan of a seed.
     pub fn of(seed: u64, decisions: &mut Decisions) -> Self {
-        use Theme::{Clocks, Days, Disk, Door, Mixed, Paying, Subscriptions, Years};
+        use Workload::{Clocks, Days, Disk, Mixed, Paying, ReusableLogin, Subscriptions, Years};
         // Seeds in a row are of all kinds.
-        let themes = [Mixed, Subscriptions, Paying, Subscriptions, Paying, Disk, Clocks, Days, Door, Years];
-        let theme = usize::try_from(seed % 10).ok().and_then(|n| themes.get(n)).copied().unwrap_or(Mixed);
+        let workloads = [Mixed, Subscriptions, Paying, Subscriptions, Paying, Disk, Clocks, Days, ReusableLogin, Years];
+        let workload = usize::try_from(seed % 10).ok().and_then(|n| workloads.get(n)).copied().unwrap_or(Mixed);
         // Days and years take long.
-        let theme = if matches!(theme, Days | Years) && seed % 20 >= 10 { Mixed } else { theme };
-        let slow_disk = decisions.percent(40) || matches!(theme, Subscriptions | Door);
+        let workload = if matches!(workload, Days | Years) && seed % 20 >= 10 { Mixed } else { workload };
+        let slow_disk = decisions.percent(40) || matches!(workload, Subscriptions | ReusableLogin);
         let mut plan = Self {
-            theme,
+            workload,
             trouble: Duration::from_millis(decisions.number(10 * MINUTE..25 * MINUTE)),
             recovery: Duration::from_millis(3 * HOUR),
             calls: decisions.number(8..24),
@@ -156,9 +156,9 @@ impl FaultPlan {
             webhook: decisions.percent(80),
             script: None,
         };
-        match theme {
+        match workload {
             Mixed => {}
-            Subscriptions | Door => plan.calls += 12,
+            Subscriptions | ReusableLogin => plan.calls += 12,
             Paying => {
                 plan.node_outages += 1;
                 plan.kills += 1;

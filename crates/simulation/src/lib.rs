@@ -80,7 +80,7 @@ fn run_plan(seed: u64, plan: impl FnOnce(&mut Decisions) -> FaultPlan + Send + '
             seed,
             hash: state.history.hash(),
             history: state.history.lines().to_vec(),
-            violations: state.ledger.violations.clone(),
+            violations: state.invariants.violations.clone(),
         })
     };
     let thread = thread::Builder::new().name(format!("seed-{seed}")).stack_size(16 * 1024 * 1024).spawn(run);

@@ -10,7 +10,7 @@ pub struct Script {
     /// The request.
     pub operation: Operation,
     /// Who is away.
-    pub away: Away,
+    pub target: OutageTarget,
     /// What becomes of the process.
     pub process: Process,
 }
@@ -42,7 +42,7 @@ pub enum Operation {
 
 /// Who is away.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Away {
+pub enum OutageTarget {
     /// None.
     Nobody,
     /// The relay.
@@ -78,12 +78,19 @@ impl Script {
         };
         let operations =
             [Handshake, Authenticate, Payment, Subscribe, Charge, Close, Invoice, PayTheirs, PayOurs, PayRefused];
-        let aways = [Away::Nobody, Away::Relay, Away::RelayUntilRestart, Away::User, Away::Lightning, Away::Receiver];
+        let targets = [
+            OutageTarget::Nobody,
+            OutageTarget::Relay,
+            OutageTarget::RelayUntilRestart,
+            OutageTarget::User,
+            OutageTarget::Lightning,
+            OutageTarget::Receiver,
+        ];
         let processes = [Process::GoesOn, Process::Restarted, Process::Killed, Process::KilledTwice];
         let mut all = Vec::new();
         for operation in operations {
-            for away in aways {
-                all.extend(processes.map(|process| Self { operation, away, process }));
+            for target in targets {
+                all.extend(processes.map(|process| Self { operation, target, process }));
             }
         }
         all

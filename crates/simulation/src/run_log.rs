@@ -12,7 +12,7 @@ pub struct History {
 
 impl History {
     /// Records an entry `at` this many milliseconds after the start.
-    pub fn note(&mut self, at: u64, what: &str) {
+    pub fn log(&mut self, at: u64, what: &str) {
         (at, what).hash(&mut self.hasher);
         let mut line = String::new();
         let (secs, millis) = (at / 1000, at % 1000);

@@ -19,10 +19,10 @@ use crate::world::World;
 use crate::world::action::{Action, Task};
 
 /// How one life of the service ended.
-enum Ended {
+enum ProcessExit {
     Killed,
     Stopped(Option<Duration>),
-    Over,
+    Finished,
 }
 
 /// What outlives the process: the disk.
@@ -87,14 +87,14 @@ pub fn keep(world: &Arc<World>, randomness: &Arc<dyn Randomness>) -> Result<(), 
             world.time.end();
             ended
         })?;
-        if matches!(ended, Ended::Killed) {
+        if matches!(ended, ProcessExit::Killed) {
             disk.die()?;
         }
         drop(runtime);
         let down = match ended {
-            Ended::Over => return Ok(()),
-            Ended::Killed | Ended::Stopped(None) => None,
-            Ended::Stopped(given) => given,
+            ProcessExit::Finished => return Ok(()),
+            ProcessExit::Killed | ProcessExit::Stopped(None) => None,
+            ProcessExit::Stopped(given) => given,
         };
         rest(world, down);
     }
@@ -105,13 +105,13 @@ async fn live(
     world: &Arc<World>,
     store: Arc<dyn FullStore>,
     randomness: &Arc<dyn Randomness>,
-) -> Result<Ended, String> {
+) -> Result<ProcessExit, String> {
     let service = {
         let mut starting = std::pin::pin!(Service::start(world, store, Arc::clone(randomness)));
         loop {
             tokio::select! {
                 biased;
-                () = world.killed.notified() => return Ok(Ended::Killed),
+                () = world.killed.notified() => return Ok(ProcessExit::Killed),
                 started = &mut starting => break started?,
                 // The service does not run yet, so every task has to wait.
                 task = next_task(world) => if matches!(task, Task::End) {
@@ -126,21 +126,21 @@ async fn live(
         state.starts += 1;
         state.ask_again();
         let start = state.starts;
-        state.note(&format!("the service is up for the {start}. time"));
+        state.log(&format!("the service is up for the {start}. time"));
     }
     let calls = TaskTracker::new();
     loop {
         let task = tokio::select! {
             biased;
-            () = world.killed.notified() => return Ok(Ended::Killed),
+            () = world.killed.notified() => return Ok(ProcessExit::Killed),
             () = service.engine.failed() => {
                 world.lock().violation("no-panic", "a task of the engine has panicked");
-                return Ok(Ended::Killed);
+                return Ok(ProcessExit::Killed);
             }
             task = next_task(world) => task,
         };
         match task {
-            Task::Kill => return Ok(Ended::Killed),
+            Task::Kill => return Ok(ProcessExit::Killed),
             Task::Call(call) => {
                 calls.spawn(app_calls::make(Arc::clone(world), Arc::clone(&service.engine), call));
             }
@@ -150,7 +150,7 @@ async fn live(
             Task::End => {
                 let open = service.engine.open_streams();
                 world.lock().judge(open);
-                return Ok(Ended::Over);
+                return Ok(ProcessExit::Finished);
             }
             Task::Restart(down) => return Ok(stop(world, service, &calls, down).await),
         }
@@ -158,8 +158,8 @@ async fn live(
 }
 
 /// An orderly stop: running requests get their responses first.
-async fn stop(world: &Arc<World>, service: Service, calls: &TaskTracker, down: Option<Duration>) -> Ended {
-    world.lock().note("! stopped in order");
+async fn stop(world: &Arc<World>, service: Service, calls: &TaskTracker, down: Option<Duration>) -> ProcessExit {
+    world.lock().log("! stopped in order");
     world.lock().up = false;
     let mut stopping = std::pin::pin!(async {
         calls.close();
@@ -170,12 +170,12 @@ async fn stop(world: &Arc<World>, service: Service, calls: &TaskTracker, down: O
     loop {
         tokio::select! {
             biased;
-            () = world.killed.notified() => return Ended::Killed,
+            () = world.killed.notified() => return ProcessExit::Killed,
             in_time = &mut stopping => {
                 if !in_time {
                     world.lock().violation("stops-in-time", "an orderly stop took over a minute");
                 }
-                return Ended::Stopped(down);
+                return ProcessExit::Stopped(down);
             }
             task = next_task(world) => if matches!(task, Task::End) {
                 world.later(Duration::from_secs(100), Action::End);
@@ -220,8 +220,8 @@ fn rest(world: &World, down: Option<Duration>) {
     };
     let begin = state.now();
     let until = begin + u64::try_from(down.as_millis()).unwrap_or_default();
-    state.note(&format!("the service is down for {} s", down.as_secs()));
-    state.ledger.bad.push((begin.saturating_sub(5000), until + 5000));
+    state.log(&format!("the service is down for {} s", down.as_secs()));
+    state.invariants.bad.push((begin.saturating_sub(5000), until + 5000));
     while let Some(at) = state.next_at().filter(|at| *at <= until) {
         world.time.wait(at);
         if let Some(action) = state.next_due()

@@ -13,7 +13,7 @@ use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
 
 /// Longer than anything takes, on any machine.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A tab of a browser with cookies of its own; the browser ends with its last tab.
 pub struct Browser {
@@ -129,7 +129,7 @@ impl Browser {
 
     /// Waits until an expression is true, also on a page that is yet to come.
     pub async fn until(&mut self, expression: &str) {
-        let waited = tokio::time::timeout(PATIENCE, async {
+        let waited = tokio::time::timeout(TIMEOUT, async {
             // A page that is being left has no value.
             while self.try_evaluate(expression).await != Ok(Value::Bool(true)) {
                 tokio::time::sleep(Duration::from_millis(50)).await;
@@ -293,7 +293,7 @@ fn driven_at(target: &Value) -> Option<String> {
 }
 
 fn http_client() -> reqwest::Client {
-    reqwest::Client::builder().no_proxy().timeout(PATIENCE).build().unwrap()
+    reqwest::Client::builder().no_proxy().timeout(TIMEOUT).build().unwrap()
 }
 
 impl Drop for Process {
@@ -304,5 +304,5 @@ impl Drop for Process {
 }
 
 async fn within<F: Future>(future: F) -> F::Output {
-    tokio::time::timeout(PATIENCE, future).await.expect("the browser takes too long")
+    tokio::time::timeout(TIMEOUT, future).await.expect("the browser takes too long")
 }

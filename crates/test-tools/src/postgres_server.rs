@@ -19,7 +19,7 @@ const USER: &str = "usher";
 const PASSWORD: &str = "not-to-be-logged";
 
 /// How long the server may take to begin.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Small, since a test has little data and a machine runs many tests; but a commit is on disk.
 const SETTINGS: &[&str] = &[
@@ -172,7 +172,7 @@ impl PostgresServer {
     }
 
     fn wait_until_ready(&mut self) {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIMEOUT;
         loop {
             if let Some((child, _)) = &mut self.running
                 && let Some(status) = child.try_wait().unwrap()

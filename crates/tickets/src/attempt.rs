@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use usher_engine::ports::TicketConflict;
 
-use crate::core::Halt;
+use crate::core::AttemptError;
 use crate::mint_error::MintError;
 use crate::stored_job::{Job, Stage};
 
@@ -90,9 +90,9 @@ impl Pending {
 }
 
 /// A conflict that only somebody else's commit explains.
-pub(crate) fn stale(conflict: TicketConflict) -> Halt {
+pub(crate) fn stale(conflict: TicketConflict) -> AttemptError {
     tracing::debug!(?conflict, "a ticket job was changed by somebody else");
-    Halt::Stale
+    AttemptError::Stale
 }
 
 pub(crate) fn wrong(reason: &str) -> MintError {

@@ -16,13 +16,13 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::time::timeout;
-use usher_address_guard::{GuardError, Trust};
+use usher_address_guard::{AddressSource, GuardError};
 use usher_engine::ports::MintAuthToken;
 use usher_http_client::{Client, ClientOptions, Error, Pool};
 
 use crate::mint_address::MintAddress;
 use crate::mint_error::{MintError, Refusal};
-use crate::{BrokenOff, MintTransport, TicketOptions};
+use crate::{MintTransport, NoResponse, TicketOptions};
 
 /// Longest body that is read, in bytes: signatures for 500 outputs take about 250 KB.
 const MAX_BODY: usize = 1024 * 1024;
@@ -40,11 +40,11 @@ pub(crate) struct HttpClient {
 
 impl HttpClient {
     pub(crate) fn new(options: &TicketOptions) -> Self {
-        let trust = if options.allow_private { Trust::Operator } else { Trust::User };
+        let source = if options.allow_private { AddressSource::Operator } else { AddressSource::User };
         let within = options.request_timeout;
         let client = Client::new(ClientOptions {
             tls: options.tls.clone(),
-            trust,
+            source,
             https_only: !options.allow_private,
             timeout: within,
             connect_timeout: within / 2,
@@ -83,7 +83,9 @@ async fn carry(transport: &dyn MintTransport, request: Request<Bytes>) -> Result
             let status = StatusCode::from_u16(status);
             status.map(|status| (status, body)).map_err(|_| MintError::Invalid("its status is none".to_owned()))
         }
-        Err(BrokenOff { sent }) => Err(MintError::Unreachable { reason: "the connection broke off".to_owned(), sent }),
+        Err(NoResponse { maybe_sent }) => {
+            Err(MintError::Unreachable { reason: "the connection broke off".to_owned(), sent: maybe_sent })
+        }
     }
 }
 

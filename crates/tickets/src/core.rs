@@ -63,7 +63,7 @@ pub(crate) enum Start {
 }
 
 /// Why a job's task stops.
-pub(crate) enum Halt {
+pub(crate) enum AttemptError {
     /// The process ends, or a test pretends that it does.
     Stopped,
     /// The job was not started.
@@ -74,20 +74,20 @@ pub(crate) enum Halt {
     Stale,
 }
 
-impl From<MintError> for Halt {
+impl From<MintError> for AttemptError {
     fn from(error: MintError) -> Self {
         Self::Mint(error)
     }
 }
 
-impl From<StoreError> for Halt {
+impl From<StoreError> for AttemptError {
     fn from(error: StoreError) -> Self {
         tracing::warn!(%error, "the ticket wallet's records cannot be written or read");
         Self::Stale
     }
 }
 
-impl From<Refusal> for Halt {
+impl From<Refusal> for AttemptError {
     fn from(refusal: Refusal) -> Self {
         Self::Refused(refusal)
     }
@@ -100,20 +100,20 @@ macro_rules! edge {
             if action.as_deref() == Some("abort") {
                 std::process::abort();
             }
-            Err($crate::core::Halt::Stopped)
+            Err($crate::core::AttemptError::Stopped)
         });
     };
 }
 pub(crate) use edge;
 
-pub(crate) enum Got {
+pub(crate) enum JobResult {
     Ended(Ending),
     PaymentNeeded { invoice: String, expires_at: Option<UnixMillis> },
 }
 
 impl Core {
     /// Starts the job, or joins or repeats it, and waits for its result.
-    pub(crate) async fn submit(self: &Arc<Self>, id: TicketJobId, terms: Terms) -> Result<Got, TicketError> {
+    pub(crate) async fn submit(self: &Arc<Self>, id: TicketJobId, terms: Terms) -> Result<JobResult, TicketError> {
         let fingerprint = terms.fingerprint();
         let (waiter, joined) = loop {
             if let Some(entry) = self.jobs.get(id) {
@@ -188,7 +188,7 @@ impl Core {
         Ok(waiter)
     }
 
-    async fn wait(&self, mut waiter: Waiter, joined: bool) -> Result<Got, TicketError> {
+    async fn wait(&self, mut waiter: Waiter, joined: bool) -> Result<JobResult, TicketError> {
         let mut progress = waiter.entry().progress();
         let mut limit = self.options.wait;
         let waits_for_payment = matches!(*progress.borrow(), Progress::PaymentNeeded { .. });
@@ -206,7 +206,7 @@ impl Core {
                 Progress::Ended(ended) => return result(ended),
                 Progress::PaymentNeeded { invoice, expires_at } if !waits_for_payment => {
                     waiter.entry().expect(PAYMENT_TIME);
-                    return Ok(Got::PaymentNeeded { invoice, expires_at });
+                    return Ok(JobResult::PaymentNeeded { invoice, expires_at });
                 }
                 Progress::Stopped => return Err(TicketError::TimedOut),
                 Progress::Pending if !was_pending => {
@@ -229,7 +229,7 @@ impl Core {
                         Progress::Ended(ended) => result(ended),
                         Progress::PaymentNeeded { invoice, expires_at } => {
                             waiter.entry().expect(PAYMENT_TIME);
-                            Ok(Got::PaymentNeeded { invoice, expires_at })
+                            Ok(JobResult::PaymentNeeded { invoice, expires_at })
                         }
                         Progress::Working(Some(failure)) => Err(failure.of_unfinished_job()),
                         Progress::Pending => Err(TicketError::Pending),
@@ -360,10 +360,10 @@ pub(crate) async fn blocking<T: Send + 'static>(
     tokio::task::spawn_blocking(work).await.unwrap_or(Err(OutputError::Derivation))
 }
 
-fn result(ended: Result<Ending, Refusal>) -> Result<Got, TicketError> {
+fn result(ended: Result<Ending, Refusal>) -> Result<JobResult, TicketError> {
     match ended {
         Ok(Ending::Failed { failure, .. }) => Err(failure.into()),
-        Ok(ending) => Ok(Got::Ended(ending)),
+        Ok(ending) => Ok(JobResult::Ended(ending)),
         Err(refusal) => Err(refusal.into()),
     }
 }

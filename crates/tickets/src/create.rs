@@ -6,7 +6,7 @@ use cashu::{KeySetInfo, Keys};
 use usher_engine::ports::{CounterAdvance, MintAuthToken, ProofId, TicketConflict, TicketJobId, WithdrawTerms};
 
 use crate::attempt::stale;
-use crate::core::{Core, Halt, edge};
+use crate::core::{AttemptError, Core, edge};
 use crate::failure::{Failure, Refusal};
 use crate::keysets::FRESH;
 use crate::mint_address::normal_unit;
@@ -32,7 +32,12 @@ pub(crate) struct FirstStep {
 
 impl Core {
     /// Creates the job and commits its first step. `expected` is the stored revision: 0, or that of a failure.
-    pub(crate) async fn create(self: &Arc<Self>, entry: &Entry, terms: Terms, expected: u64) -> Result<Job, Halt> {
+    pub(crate) async fn create(
+        self: &Arc<Self>,
+        entry: &Entry,
+        terms: Terms,
+        expected: u64,
+    ) -> Result<Job, AttemptError> {
         let mint = self.mints.get(terms.mint_url())?;
         let terms = self.with_token(&mint, terms).await;
         let record = |kind, stage| Record { kind, fingerprint: terms.fingerprint(), stage };
@@ -79,7 +84,7 @@ impl Core {
         counter: Option<CounterAdvance>,
         claims: Vec<ProofId>,
         reserve: Vec<ProofId>,
-    ) -> Result<Result<Job, TicketConflict>, Halt> {
+    ) -> Result<Result<Job, TicketConflict>, AttemptError> {
         let mut commit = plain_commit(id, expected, self.now(), &record).map_err(Refusal::from)?;
         commit.counter = counter;
         commit.claims = claims;
@@ -97,7 +102,7 @@ impl Core {
         expected: u64,
         step: FirstStep,
         record: &(dyn Fn(Stage) -> Record + Sync),
-    ) -> Result<Result<Job, TicketConflict>, Halt> {
+    ) -> Result<Result<Job, TicketConflict>, AttemptError> {
         let stage = Stage::Swapping(Box::new(step.swapping));
         self.first(id, expected, record(stage), Some(step.counter), step.claims, step.reserve).await
     }
@@ -109,7 +114,7 @@ impl Core {
         terms: &WithdrawTerms,
         expected: u64,
         record: &(dyn Fn(Stage) -> Record + Sync),
-    ) -> Result<Job, Halt> {
+    ) -> Result<Job, AttemptError> {
         let unit = normal_unit(&terms.unit);
         mint.keysets.support().await.map_err(Refusal::from)?;
         for _ in 0..TRIES {
@@ -169,7 +174,7 @@ impl Core {
         terms: &crate::stored_job::RenewTerms,
         expected: u64,
         record: &(dyn Fn(Stage) -> Record + Sync),
-    ) -> Result<Job, Halt> {
+    ) -> Result<Job, AttemptError> {
         let (info, keys) = self.keyset_for_outputs(mint, &terms.unit).await?;
         let list = mint.keysets.list(self.clock.monotonic(), FRESH).await.map_err(Refusal::from)?;
         let fee = crate::keysets::fee(&list, &terms.proofs);
@@ -204,7 +209,12 @@ impl Core {
     }
 
     /// Whether the mint, asked now, names another keyset for new proofs of `unit` than the one that it has refused.
-    pub(crate) async fn has_other_keyset(&self, mint: &Mint, unit: &str, refused: cashu::Id) -> Result<bool, Halt> {
+    pub(crate) async fn has_other_keyset(
+        &self,
+        mint: &Mint,
+        unit: &str,
+        refused: cashu::Id,
+    ) -> Result<bool, AttemptError> {
         mint.keysets.forget();
         let info = mint.keysets.active(unit, self.clock.monotonic(), self.now().secs()).await?;
         Ok(info.id != refused)
@@ -230,7 +240,7 @@ impl Core {
         expected: u64,
         record: Record,
         claims: Vec<ProofId>,
-    ) -> Result<Result<Job, TicketConflict>, Halt> {
+    ) -> Result<Result<Job, TicketConflict>, AttemptError> {
         debug_assert!(matches!(record.stage, Stage::Ended(Ending::Token(_))));
         self.first(id, expected, record, None, claims, Vec::new()).await
     }

@@ -10,7 +10,7 @@ use usher_engine::UnixMillis;
 use usher_engine::ports::MintTerms;
 
 use crate::attempt::{Attempt, Attempts, stale, wrong};
-use crate::core::{Core, Halt, edge};
+use crate::core::{AttemptError, Core, edge};
 use crate::failure::{Failure, Refusal};
 use crate::mint_address::normal_unit;
 use crate::mint_error::MintError;
@@ -32,8 +32,8 @@ const OWN_PAYMENT: [Duration; 3] = [Duration::from_millis(200), Duration::from_m
 
 /// The pause between two looks at an unpaid quote: at first, and at most. Between the two it grows with the quote's age, so
 /// that many unpaid quotes do not add up to a load on the mint. Whoever asks for the job causes a look at once.
-const LOOK: Duration = Duration::from_secs(2);
-const LOOK_LATER: Duration = Duration::from_secs(5 * 60);
+const POLL_INTERVAL: Duration = Duration::from_secs(2);
+const LATER_POLL_INTERVAL: Duration = Duration::from_secs(5 * 60);
 
 /// The part of a quote's age after which it is looked at again.
 const LOOKS_PER_AGE: u32 = 8;
@@ -55,22 +55,22 @@ const PAID_PATIENCE: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
 impl Core {
     /// Asks for a quote and prepares the outputs. Nothing can be lost yet: an unpaid quote costs nobody anything.
-    pub(crate) async fn quote(&self, entry: &Entry, job: &Job, terms: &MintTerms) -> Result<Attempt, Halt> {
+    pub(crate) async fn quote(&self, entry: &Entry, job: &Job, terms: &MintTerms) -> Result<Attempt, AttemptError> {
         if !entry.is_awaited() {
             // After a restart, or when all have given up: undone. The same id starts it again.
             return self.fail(job, Failure::TimedOut, true).await;
         }
         match self.try_quote(job, terms).await {
             Ok(attempt) => Ok(attempt),
-            Err(Halt::Mint(error)) => self.fail(job, error.into(), true).await,
-            Err(Halt::Refused(Refusal::Failure(failure))) => self.fail(job, failure, true).await,
+            Err(AttemptError::Mint(error)) => self.fail(job, error.into(), true).await,
+            Err(AttemptError::Refused(Refusal::Failure(failure))) => self.fail(job, failure, true).await,
             Err(halt) => Err(halt),
         }
     }
 
-    async fn try_quote(&self, job: &Job, terms: &MintTerms) -> Result<Attempt, Halt> {
+    async fn try_quote(&self, job: &Job, terms: &MintTerms) -> Result<Attempt, AttemptError> {
         let mint = self.mints.get(&terms.mint_url)?;
-        let _slot = mint.slots.acquire().await.map_err(|_| Halt::Stopped)?;
+        let _slot = mint.slots.acquire().await.map_err(|_| AttemptError::Stopped)?;
         let unit = normal_unit(&terms.unit);
         let support = mint.keysets.support().await?;
         let (info, keys) = self.keyset_for_outputs(&mint, &unit).await?;
@@ -113,10 +113,10 @@ impl Core {
         job: &Job,
         minting: &Minting,
         attempts: &mut Attempts,
-    ) -> Result<Attempt, Halt> {
+    ) -> Result<Attempt, AttemptError> {
         let mint = self.mints.get(&minting.terms.mint_url)?;
         let auth = minting.terms.auth.as_ref();
-        let _slot = mint.slots.acquire().await.map_err(|_| Halt::Stopped)?;
+        let _slot = mint.slots.acquire().await.map_err(|_| AttemptError::Stopped)?;
         if minting.unpaid_seen || attempts.any {
             match self.state_of_quote(&mint, minting).await? {
                 Some(QuoteState::Unpaid) => return self.await_payment(entry, job, minting, attempts).await,
@@ -129,7 +129,7 @@ impl Core {
         }
         if !minting.terms.repeatable && !entry.is_awaited() && entry.is_expected() {
             // The caller pays the quote, and comes back.
-            return Ok(Attempt::Later(LOOK));
+            return Ok(Attempt::Later(POLL_INTERVAL));
         }
         attempts.any = true;
         let blinded = self.blinded(&minting.outputs).await?;
@@ -138,7 +138,7 @@ impl Core {
             Ok(signatures) => {
                 edge!("tickets-after-mint");
                 match self.finish_mint(entry, job, minting, &mint, signatures).await {
-                    Err(Halt::Mint(error)) => error,
+                    Err(AttemptError::Mint(error)) => error,
                     other => return other,
                 }
             }
@@ -196,7 +196,7 @@ impl Core {
         job: &Job,
         minting: &Minting,
         attempts: &mut Attempts,
-    ) -> Result<Attempt, Halt> {
+    ) -> Result<Attempt, AttemptError> {
         let now = self.now().secs();
         if is_past(minting, now) {
             return self.fail(job, Failure::Refused("its quote was not paid in time".to_owned()), true).await;
@@ -215,7 +215,7 @@ impl Core {
             entry.report(Progress::PaymentNeeded { invoice: minting.invoice.clone(), expires_at });
         }
         let age = Duration::from_secs(now.saturating_sub(minting.quoted_at));
-        Ok(Attempt::Later((age / LOOKS_PER_AGE).clamp(LOOK, LOOK_LATER)))
+        Ok(Attempt::Later((age / LOOKS_PER_AGE).clamp(POLL_INTERVAL, LATER_POLL_INTERVAL)))
     }
 
     /// The state of the quote; `None` when the mint no longer knows it, long after it could be paid. Before that a mint that
@@ -238,7 +238,7 @@ impl Core {
         minting: &Minting,
         mint: &Mint,
         issued: Option<&mut Attempts>,
-    ) -> Result<Attempt, Halt> {
+    ) -> Result<Attempt, AttemptError> {
         let auth = minting.terms.auth.as_ref();
         if let Some(signatures) = self.restore_outputs(mint, &minting.outputs, auth).await? {
             return self.finish_mint(entry, job, minting, mint, signatures).await;
@@ -259,7 +259,7 @@ impl Core {
         minting: &Minting,
         mint: &Mint,
         signatures: Vec<cashu::BlindSignature>,
-    ) -> Result<Attempt, Halt> {
+    ) -> Result<Attempt, AttemptError> {
         let proofs = self.unblinded(mint, &minting.outputs, signatures).await?;
         let proofs = proofs.into_iter().map(|(_, proof)| proof).collect();
         let unit = normal_unit(&minting.terms.unit);
@@ -271,7 +271,7 @@ impl Core {
 
     /// Prepares new outputs in the same job: the mint no longer signs with the keyset, or has signed the old outputs for
     /// another request. It has signed nothing for this one.
-    async fn mint_anew(&self, job: &Job, minting: &Minting, mint: &Mint) -> Result<Attempt, Halt> {
+    async fn mint_anew(&self, job: &Job, minting: &Minting, mint: &Mint) -> Result<Attempt, AttemptError> {
         let unit = normal_unit(&minting.terms.unit);
         let (info, keys) = self.keyset_for_outputs(mint, &unit).await.map_err(no_new_outputs)?;
         let _preparing = mint.preparing.lock().await;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use usher_engine::ports::ProofId;
 
 use crate::attempt::{Attempt, Attempts, stale};
-use crate::core::{Core, Halt, Start};
+use crate::core::{AttemptError, Core, Start};
 use crate::failure::{Failure, Refusal};
 use crate::mint_address::MintAddress;
 use crate::running_jobs::{Entry, Progress};
@@ -19,15 +19,15 @@ impl Core {
     pub(crate) async fn run(self: &Arc<Self>, entry: &Arc<Entry>, start: Start) {
         let ended = match self.run_to_end(entry, start).await {
             Ok(ending) => Ok(ending),
-            Err(Halt::Stopped) => return entry.report(Progress::Stopped),
-            Err(Halt::Refused(refusal)) => Err(refusal),
-            Err(Halt::Mint(error)) => Err(Refusal::Failure(error.into())),
-            Err(Halt::Stale) => Err(Refusal::Failure(Failure::TimedOut)),
+            Err(AttemptError::Stopped) => return entry.report(Progress::Stopped),
+            Err(AttemptError::Refused(refusal)) => Err(refusal),
+            Err(AttemptError::Mint(error)) => Err(Refusal::Failure(error.into())),
+            Err(AttemptError::Stale) => Err(Refusal::Failure(Failure::TimedOut)),
         };
         entry.report(Progress::Ended(ended));
     }
 
-    async fn run_to_end(self: &Arc<Self>, entry: &Arc<Entry>, start: Start) -> Result<Ending, Halt> {
+    async fn run_to_end(self: &Arc<Self>, entry: &Arc<Entry>, start: Start) -> Result<Ending, AttemptError> {
         let (mut job, mut attempts) = match start {
             Start::New { terms, expected } => (self.create(entry, terms, expected).await?, Attempts::NONE),
             Start::Stored(job) => {
@@ -42,7 +42,7 @@ impl Core {
                 return Ok(ending.clone());
             }
             if self.closing.is_cancelled() {
-                return Err(Halt::Stopped);
+                return Err(AttemptError::Stopped);
             }
             let halt = match self.attempt(entry, &job, &mut attempts).await {
                 Ok(Attempt::Changed(changed)) => {
@@ -70,11 +70,11 @@ impl Core {
                 }
                 Err(halt) => halt,
             };
-            let is_stale = matches!(halt, Halt::Stale);
+            let is_stale = matches!(halt, AttemptError::Stale);
             match halt {
-                Halt::Stopped | Halt::Refused(_) => return Err(halt),
-                Halt::Stale => {}
-                Halt::Mint(error) => {
+                AttemptError::Stopped | AttemptError::Refused(_) => return Err(halt),
+                AttemptError::Stale => {}
+                AttemptError::Mint(error) => {
                     tracing::debug!(job = ?job.id, %error, "an attempt of a ticket job failed");
                     // And its own again if that one is refused as well.
                     attempts.auth_refused ^= error.concerns_auth();
@@ -96,14 +96,14 @@ impl Core {
         entry: &Arc<Entry>,
         job: &Job,
         attempts: &mut Attempts,
-    ) -> Result<Attempt, Halt> {
+    ) -> Result<Attempt, AttemptError> {
         let renewed = if attempts.auth_refused { self.with_renewed_auth(entry, job).await } else { None };
         let job = renewed.as_ref().unwrap_or(job);
         match &job.record.stage {
             Stage::Intent(terms) => self.quote(entry, job, terms).await,
             Stage::Quoted(minting) => self.issue(entry, job, minting, attempts).await,
             Stage::Swapping(swapping) => self.swap_unless_pending(entry, job, swapping, attempts).await,
-            Stage::Ended(_) => Err(Halt::Stale),
+            Stage::Ended(_) => Err(AttemptError::Stale),
         }
     }
 
@@ -128,16 +128,16 @@ impl Core {
     }
 
     /// Waits, until somebody asks for the job or the wallet closes.
-    async fn pause(&self, entry: &Entry, pause: Duration) -> Result<(), Halt> {
+    async fn pause(&self, entry: &Entry, pause: Duration) -> Result<(), AttemptError> {
         tokio::select! {
             () = self.clock.sleep(pause) => Ok(()),
             () = entry.nudge.notified() => Ok(()),
-            () = self.closing.cancelled() => Err(Halt::Stopped),
+            () = self.closing.cancelled() => Err(AttemptError::Stopped),
         }
     }
 
     /// Ends the job as failed, and gives up what it holds.
-    pub(crate) async fn fail(&self, job: &Job, failure: Failure, again: bool) -> Result<Attempt, Halt> {
+    pub(crate) async fn fail(&self, job: &Job, failure: Failure, again: bool) -> Result<Attempt, AttemptError> {
         self.fail_with(job, failure, again, Vec::new()).await
     }
 
@@ -148,7 +148,7 @@ impl Core {
         failure: Failure,
         again: bool,
         set_aside: Vec<ProofId>,
-    ) -> Result<Attempt, Halt> {
+    ) -> Result<Attempt, AttemptError> {
         let record = Record { stage: Stage::Ended(Ending::Failed { failure, again }), ..(*job.record).clone() };
         let mut commit = plain_commit(job.id, job.revision, self.now(), &record)?;
         commit.release_claims = true;

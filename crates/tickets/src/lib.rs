@@ -128,5 +128,5 @@ pub use options::TicketOptions;
 pub use restore::{RestoreError, RestoredTickets, SecretsOf};
 pub use set_aside::SetAsideCheck;
 pub use token::read_token;
-pub use transport::{BrokenOff, MintTransport};
+pub use transport::{MintTransport, NoResponse};
 pub use wallet::{CashuWallet, InvalidKey, MintStatus};

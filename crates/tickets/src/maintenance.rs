@@ -8,7 +8,7 @@ use std::time::Duration;
 use cashu::{KeySetInfo, Proof};
 use usher_engine::ports::{TicketError, TicketJobId};
 
-use crate::core::{Core, Halt};
+use crate::core::{AttemptError, Core};
 use crate::create::MAX_INPUTS;
 use crate::failure::Refusal;
 use crate::keysets::{EXPIRY_NOTICE, FRESH, fee};
@@ -119,7 +119,7 @@ impl Core {
     }
 
     /// Makes few proofs of the smallest ones.
-    pub(crate) async fn consolidate(self: &Arc<Self>, mint: &Arc<Mint>, unit: &str) -> Result<(), Halt> {
+    pub(crate) async fn consolidate(self: &Arc<Self>, mint: &Arc<Mint>, unit: &str) -> Result<(), AttemptError> {
         let list = mint.keysets.list(self.clock.monotonic(), FRESH).await.map_err(Refusal::from)?;
         let stored = self.store.free_proofs(mint.address.as_str(), unit, MAX_INPUTS).await.map_err(Refusal::from)?;
         let proofs = stored.iter().map(own_proof::read).collect::<Result<Vec<_>, _>>().map_err(Refusal::from)?;

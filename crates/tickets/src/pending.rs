@@ -7,7 +7,7 @@ use std::time::Duration;
 use usher_engine::ports::TokenState;
 
 use crate::attempt::{Attempt, Attempts, LATE_EFFECTS, Pending, stale};
-use crate::core::{Core, Halt, edge};
+use crate::core::{AttemptError, Core, edge};
 use crate::failure::Failure;
 use crate::mint_error::MintError;
 use crate::running_jobs::{Entry, Progress};
@@ -24,7 +24,7 @@ impl Core {
         job: &Job,
         swapping: &Swapping,
         attempts: &mut Attempts,
-    ) -> Result<Attempt, Halt> {
+    ) -> Result<Attempt, AttemptError> {
         if !attempts.any {
             return self.swap(entry, job, swapping, attempts).await;
         }
@@ -36,7 +36,7 @@ impl Core {
         {
             // The mint may have its signatures all the same, or swap what it calls pending.
             pending.tried_at = now;
-            let _turn = mint.trying.acquire().await.map_err(|_| Halt::Stopped)?;
+            let _turn = mint.trying.acquire().await.map_err(|_| AttemptError::Stopped)?;
             return self.swap(entry, job, swapping, attempts).await;
         }
         match self.state(&mint, swapping.ys()?, swapping.auth.as_ref()).await {
@@ -57,8 +57,8 @@ impl Core {
                 self.swap(entry, job, swapping, attempts).await
             }
             // Nothing new is known.
-            Err(Halt::Mint(_) | Halt::Refused(_)) if attempts.pending.is_some() => Ok(Attempt::Pending),
-            Err(Halt::Refused(_)) => Err(MintError::TimedOut.into()),
+            Err(AttemptError::Mint(_) | AttemptError::Refused(_)) if attempts.pending.is_some() => Ok(Attempt::Pending),
+            Err(AttemptError::Refused(_)) => Err(MintError::TimedOut.into()),
             Err(halt) => Err(halt),
         }
     }
@@ -73,7 +73,12 @@ impl Core {
     }
 
     /// Stores whether the mint has refused each request of the job.
-    pub(crate) async fn store_refused(&self, job: &Job, swapping: &Swapping, refused: bool) -> Result<Attempt, Halt> {
+    pub(crate) async fn store_refused(
+        &self,
+        job: &Job,
+        swapping: &Swapping,
+        refused: bool,
+    ) -> Result<Attempt, AttemptError> {
         let stage = Stage::Swapping(Box::new(Swapping { refused, ..swapping.clone() }));
         let record = Record { stage, ..(*job.record).clone() };
         let commit = plain_commit(job.id, job.revision, self.now(), &record)?;

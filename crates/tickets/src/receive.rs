@@ -6,7 +6,7 @@ use cashu::{Keys, Proof};
 use usher_engine::ports::{ProofId, ReceiveTerms, TicketConflict, TicketJobId, TokenFault, TokenState};
 
 use crate::attempt::stale;
-use crate::core::{Core, Halt, edge};
+use crate::core::{AttemptError, Core, edge};
 use crate::create::{FirstStep, ids};
 use crate::failure::{Failure, Refusal};
 use crate::keysets::{FRESH, fee, is_any_expired};
@@ -39,7 +39,7 @@ impl Core {
         terms: &ReceiveTerms,
         expected: u64,
         record: &(dyn Fn(Stage) -> Record + Sync),
-    ) -> Result<Job, Halt> {
+    ) -> Result<Job, AttemptError> {
         let is_verify = record(Stage::Ended(Ending::Amount(0))).kind == Kind::Verify;
         let token = read_as_wanted(terms)?;
         let checked = self.check(entry, mint, &token).await?;
@@ -133,8 +133,8 @@ impl Core {
     }
 
     /// Checks a token against its mint's keysets, and the DLEQ proofs that it has.
-    async fn check(&self, entry: &Entry, mint: &Mint, token: &ReadToken) -> Result<Checked, Halt> {
-        let _slot = mint.slots.acquire().await.map_err(|_| Halt::Stopped)?;
+    async fn check(&self, entry: &Entry, mint: &Mint, token: &ReadToken) -> Result<Checked, AttemptError> {
+        let _slot = mint.slots.acquire().await.map_err(|_| AttemptError::Stopped)?;
         if !entry.is_awaited() {
             return Err(Refusal::Failure(Failure::TimedOut).into());
         }
@@ -161,7 +161,7 @@ impl Core {
         ys: Vec<cashu::PublicKey>,
         expected: u64,
         record: &(dyn Fn(Stage) -> Record + Sync),
-    ) -> Result<Job, Halt> {
+    ) -> Result<Job, AttemptError> {
         for claim in claims {
             // A job of ours may be swapping it.
             if let Some(other) = self.store.proof_claim(*claim).await.map_err(Refusal::from)? {

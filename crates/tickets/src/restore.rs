@@ -8,7 +8,7 @@ use usher_engine::ports::{CounterAdvance, MintAuthToken, StoreError, TicketError
 
 use crate::CashuWallet;
 use crate::attempt::wrong;
-use crate::core::{Core, Halt, blocking};
+use crate::core::{AttemptError, Core, blocking};
 use crate::failure::Refusal;
 use crate::keysets::FRESH;
 use crate::mint_address::{MintAddress, normal_unit};
@@ -83,26 +83,26 @@ pub enum RestoreError {
     Ticket(#[from] TicketError),
 }
 
-impl From<Halt> for RestoreError {
-    fn from(halt: Halt) -> Self {
+impl From<AttemptError> for RestoreError {
+    fn from(halt: AttemptError) -> Self {
         Self::Ticket(match halt {
-            Halt::Mint(error) => Refusal::from(error).into(),
-            Halt::Refused(refusal) => refusal.into(),
-            Halt::Stale => TicketError::Store(StoreError::Unreadable("the ticket wallet's records")),
-            Halt::Stopped => TicketError::TimedOut,
+            AttemptError::Mint(error) => Refusal::from(error).into(),
+            AttemptError::Refused(refusal) => refusal.into(),
+            AttemptError::Stale => TicketError::Store(StoreError::Unreadable("the ticket wallet's records")),
+            AttemptError::Stopped => TicketError::TimedOut,
         })
     }
 }
 
 impl From<MintError> for RestoreError {
     fn from(error: MintError) -> Self {
-        Halt::from(error).into()
+        AttemptError::from(error).into()
     }
 }
 
 impl From<Refusal> for RestoreError {
     fn from(refusal: Refusal) -> Self {
-        Halt::from(refusal).into()
+        AttemptError::from(refusal).into()
     }
 }
 

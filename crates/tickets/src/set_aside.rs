@@ -11,7 +11,7 @@ use usher_engine::ports::{ProofId, StoreError, StoredProof, TicketBalance};
 
 use crate::CashuWallet;
 use crate::attempt::Attempt;
-use crate::core::{Core, Halt, edge};
+use crate::core::{AttemptError, Core, edge};
 use crate::create::ids;
 use crate::failure::Failure;
 use crate::stored_job::{Job, Swapping};
@@ -44,7 +44,12 @@ impl CashuWallet {
 impl Core {
     /// The mint says that some of the wallet's own proofs are spent, though not by this job: they are set aside, the others
     /// become free again, and the job ends.
-    pub(crate) async fn set_aside(&self, job: &Job, swapping: &Swapping, spent: Vec<ProofId>) -> Result<Attempt, Halt> {
+    pub(crate) async fn set_aside(
+        &self,
+        job: &Job,
+        swapping: &Swapping,
+        spent: Vec<ProofId>,
+    ) -> Result<Attempt, AttemptError> {
         let inputs = ids(swapping)?;
         let amounts = inputs.iter().zip(&swapping.inputs).filter(|(id, _)| spent.contains(id));
         let amount = amounts.map(|(_, proof)| u64::from(proof.amount)).fold(0, u64::saturating_add);
@@ -100,7 +105,7 @@ impl Core {
     }
 
     /// Returns those of a mint's proofs that it calls unspent.
-    async fn return_unspent(&self, mint_url: &str, proofs: Vec<StoredProof>) -> Result<Vec<StoredProof>, Halt> {
+    async fn return_unspent(&self, mint_url: &str, proofs: Vec<StoredProof>) -> Result<Vec<StoredProof>, AttemptError> {
         let mint = self.mints.get(mint_url)?;
         let ys = proofs.iter().map(|proof| PublicKey::from_slice(&proof.id.0)).collect::<Result<Vec<_>, _>>();
         let ys = ys.map_err(|_| StoreError::Unreadable("the point of a proof of the ticket wallet"))?;

@@ -6,14 +6,14 @@ use cashu::{BlindSignature, BlindedMessage, Proof};
 use usher_engine::ports::MintAuthToken;
 
 use crate::attempt::wrong;
-use crate::core::{Core, Halt, blocking};
+use crate::core::{AttemptError, Core, blocking};
 use crate::keysets::FRESH;
 use crate::mints::Mint;
 use crate::outputs::{OutputError, Outputs};
 use crate::seed::Owner;
 
 impl Core {
-    pub(crate) async fn blinded(&self, outputs: &Outputs) -> Result<Vec<BlindedMessage>, Halt> {
+    pub(crate) async fn blinded(&self, outputs: &Outputs) -> Result<Vec<BlindedMessage>, AttemptError> {
         let outputs = outputs.clone();
         Ok(blocking(move || outputs.blinded()).await.map_err(|error| wrong(&error.to_string()))?)
     }
@@ -25,7 +25,7 @@ impl Core {
         mint: &Mint,
         outputs: &Outputs,
         auth: Option<&MintAuthToken>,
-    ) -> Result<Option<Vec<BlindSignature>>, Halt> {
+    ) -> Result<Option<Vec<BlindSignature>>, AttemptError> {
         let blinded = self.blinded(outputs).await?;
         let mut signed: HashMap<_, _> = mint
             .client
@@ -47,7 +47,7 @@ impl Core {
         mint: &Mint,
         outputs: &Outputs,
         signatures: Vec<BlindSignature>,
-    ) -> Result<Vec<(Owner, Proof)>, Halt> {
+    ) -> Result<Vec<(Owner, Proof)>, AttemptError> {
         let keys = match mint.keysets.known(outputs.keyset) {
             Some(keys) => keys,
             None => {

@@ -5,22 +5,22 @@ use std::sync::Arc;
 use cashu::PublicKey;
 use usher_engine::ports::{MintAuthToken, TokenState};
 
-use crate::core::{Core, Halt};
+use crate::core::{AttemptError, Core};
 use crate::failure::Refusal;
 use crate::mint_error::MintError;
 use crate::mints::Mint;
 use crate::states::together;
 
 impl Core {
-    /// The state of the proofs with these points, asked together with what others ask the same mint; [`Halt::Refused`]
+    /// The state of the proofs with these points, asked together with what others ask the same mint; [`AttemptError::Refused`]
     /// when too many wait.
     pub(crate) async fn state(
         self: &Arc<Self>,
         mint: &Arc<Mint>,
         ys: Vec<PublicKey>,
         auth: Option<&MintAuthToken>,
-    ) -> Result<TokenState, Halt> {
-        let (reply, must_send) = mint.states.ask(ys, auth.cloned()).map_err(Halt::Refused)?;
+    ) -> Result<TokenState, AttemptError> {
+        let (reply, must_send) = mint.states.ask(ys, auth.cloned()).map_err(AttemptError::Refused)?;
         if must_send {
             let (core, mint) = (Arc::clone(self), Arc::clone(mint));
             self.tasks.spawn(async move {
@@ -43,10 +43,10 @@ impl Core {
     ) -> Result<TokenState, Refusal> {
         match self.state(mint, ys, auth).await {
             Ok(state) => Ok(state),
-            Err(Halt::Refused(refusal)) => Err(refusal),
-            Err(Halt::Mint(error)) => Err(error.into()),
+            Err(AttemptError::Refused(refusal)) => Err(refusal),
+            Err(AttemptError::Mint(error)) => Err(error.into()),
             // Not reached: nothing is stored here.
-            Err(Halt::Stopped | Halt::Stale) => Err(MintError::TimedOut.into()),
+            Err(AttemptError::Stopped | AttemptError::Stale) => Err(MintError::TimedOut.into()),
         }
     }
 

@@ -166,7 +166,8 @@ pub(crate) enum Ending {
     /// With so much for the wallet.
     Amount(u64),
     /// Nobody could get the token any more: its proofs joined the balance.
-    Joined(u64),
+    #[serde(rename = "joined")]
+    AddedToBalance(u64),
     /// It failed; nothing was changed.
     Failed {
         failure: Failure,

@@ -6,7 +6,7 @@ use cashu::{BlindSignature, Proof};
 use usher_engine::ports::TokenState;
 
 use crate::attempt::{Attempt, Attempts, LATE_EFFECTS, stale, wrong};
-use crate::core::{Core, Halt, edge};
+use crate::core::{AttemptError, Core, edge};
 use crate::failure::{Failure, Refusal};
 use crate::mint_address::MintAddress;
 use crate::mint_error::MintError;
@@ -29,9 +29,9 @@ impl Core {
         job: &Job,
         swapping: &Swapping,
         attempts: &mut Attempts,
-    ) -> Result<Attempt, Halt> {
+    ) -> Result<Attempt, AttemptError> {
         let mint = self.mints.get(&swapping.mint_url)?;
-        let _slot = mint.slots.acquire().await.map_err(|_| Halt::Stopped)?;
+        let _slot = mint.slots.acquire().await.map_err(|_| AttemptError::Stopped)?;
         if attempts.any
             && let Some(signatures) = self.restored(&mint, &swapping.outputs, swapping).await?
         {
@@ -45,7 +45,7 @@ impl Core {
             Ok(signatures) => {
                 edge!("tickets-after-swap");
                 match self.finish_swap(entry, job, swapping, &mint, signatures).await {
-                    Err(Halt::Mint(error)) => error,
+                    Err(AttemptError::Mint(error)) => error,
                     other => return other,
                 }
             }
@@ -125,8 +125,8 @@ impl Core {
         swapping: &Swapping,
         mint: &Mint,
         failure: Failure,
-    ) -> Result<Attempt, Halt> {
-        let _slot = mint.slots.acquire().await.map_err(|_| Halt::Stopped)?;
+    ) -> Result<Attempt, AttemptError> {
+        let _slot = mint.slots.acquire().await.map_err(|_| AttemptError::Stopped)?;
         if let Some(signatures) = self.restored(mint, &swapping.outputs, swapping).await? {
             return self.finish_swap(entry, job, swapping, mint, signatures).await;
         }
@@ -144,13 +144,13 @@ impl Core {
         self.set_aside(job, swapping, spent).await
     }
 
-    async fn state_of_inputs(&self, mint: &Mint, swapping: &Swapping) -> Result<TokenState, Halt> {
+    async fn state_of_inputs(&self, mint: &Mint, swapping: &Swapping) -> Result<TokenState, AttemptError> {
         let states = mint.client.check_state(swapping.ys()?, swapping.auth.as_ref()).await?;
         Ok(together(states.iter().map(|state| state.state)))
     }
 
     /// Whether the mint says that an input is spent, or is being spent.
-    async fn is_any_spent(&self, mint: &Mint, swapping: &Swapping) -> Result<bool, Halt> {
+    async fn is_any_spent(&self, mint: &Mint, swapping: &Swapping) -> Result<bool, AttemptError> {
         Ok(self.state_of_inputs(mint, swapping).await? != TokenState::Unspent)
     }
 
@@ -163,7 +163,7 @@ impl Core {
         mint: &Mint,
         outputs: &Outputs,
         swapping: &Swapping,
-    ) -> Result<Option<Vec<BlindSignature>>, Halt> {
+    ) -> Result<Option<Vec<BlindSignature>>, AttemptError> {
         let signatures = self.restore_outputs(mint, outputs, swapping.auth.as_ref()).await?;
         if signatures.is_some() && !self.is_any_spent(mint, swapping).await? {
             return Ok(None);
@@ -178,7 +178,7 @@ impl Core {
         swapping: &Swapping,
         mint: &Mint,
         signatures: Vec<BlindSignature>,
-    ) -> Result<Attempt, Halt> {
+    ) -> Result<Attempt, AttemptError> {
         let proofs = self.unblinded(mint, &swapping.outputs, signatures).await?;
         let (mint_url, unit) = (&swapping.mint_url, &swapping.unit);
         let (handed_out, kept): (Vec<_>, Vec<_>) = proofs.into_iter().partition(|(owner, _)| *owner == Owner::Holder);
@@ -201,11 +201,11 @@ impl Core {
         unit: &str,
         proofs: Vec<Proof>,
         kept: &mut Vec<Proof>,
-    ) -> Result<Ending, Halt> {
+    ) -> Result<Ending, AttemptError> {
         if !job.repeatable() && !entry.promise() {
             let amount = token::sum(&proofs);
             kept.extend(proofs);
-            return Ok(Ending::Joined(amount));
+            return Ok(Ending::AddedToBalance(amount));
         }
         let token = token::write(mint_url, unit, proofs).map_err(|_| wrong("its address cannot be written"))?;
         Ok(Ending::Token(token))
@@ -222,7 +222,7 @@ impl Core {
         unit: &str,
         kept: &[Proof],
         own_inputs: bool,
-    ) -> Result<Attempt, Halt> {
+    ) -> Result<Attempt, AttemptError> {
         let record = Record { stage: Stage::Ended(ending), ..(*job.record).clone() };
         let mut commit = plain_commit(job.id, job.revision, self.now(), &record)?;
         commit.add = kept.iter().map(|proof| crate::own_proof::row(mint_url, unit, proof)).collect::<Result<_, _>>()?;
@@ -249,7 +249,7 @@ impl Core {
 
     /// Prepares new outputs in the same job: the mint no longer signs with the keyset, or has signed the old outputs for
     /// another request. It has signed nothing for this one, and the inputs are unspent.
-    async fn swap_anew(&self, job: &Job, swapping: &Swapping, mint: &Mint) -> Result<Attempt, Halt> {
+    async fn swap_anew(&self, job: &Job, swapping: &Swapping, mint: &Mint) -> Result<Attempt, AttemptError> {
         let list = mint.keysets.list(self.clock.monotonic(), crate::keysets::FRESH).await?;
         let rest = token::sum(&swapping.inputs).saturating_sub(crate::keysets::fee(&list, &swapping.inputs));
         let old = swapping.outputs.totals();
@@ -286,16 +286,16 @@ impl Core {
 }
 
 /// Why a job that needs new outputs waits: it goes on when the mint or the store is well again.
-pub(crate) fn no_new_outputs(refusal: Refusal) -> Halt {
+pub(crate) fn no_new_outputs(refusal: Refusal) -> AttemptError {
     match refusal {
         Refusal::Failure(failure) => wrong(&format!("no new outputs: {failure:?}")).into(),
         other => refusal_of_store(other),
     }
 }
 
-fn refusal_of_store(refusal: Refusal) -> Halt {
+fn refusal_of_store(refusal: Refusal) -> AttemptError {
     match refusal {
-        Refusal::Store(_) | Refusal::Overloaded => Halt::Stale,
-        other => Halt::Refused(other),
+        Refusal::Store(_) | Refusal::Overloaded => AttemptError::Stale,
+        other => AttemptError::Refused(other),
     }
 }

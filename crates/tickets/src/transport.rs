@@ -10,13 +10,13 @@ pub trait MintTransport: Send + Sync + fmt::Debug {
     /// Sends a request; returns the status and the body of the response.
     ///
     /// # Errors
-    /// [`BrokenOff`] when there is none.
-    async fn send(&self, method: &str, url: &str, body: &[u8]) -> Result<(u16, Vec<u8>), BrokenOff>;
+    /// [`NoResponse`] when there is none.
+    async fn send(&self, method: &str, url: &str, body: &[u8]) -> Result<(u16, Vec<u8>), NoResponse>;
 }
 
 /// There is no response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct BrokenOff {
+pub struct NoResponse {
     /// Whether the request may have been sent.
-    pub sent: bool,
+    pub maybe_sent: bool,
 }

@@ -12,7 +12,7 @@ use usher_engine::ports::{
 };
 
 use crate::TicketOptions;
-use crate::core::{Core, Got};
+use crate::core::{Core, JobResult};
 use crate::failure::Failure;
 use crate::mint_auth_tokens::MintTokens;
 use crate::mints::Mints;
@@ -119,7 +119,7 @@ impl CashuWallet {
         }
     }
 
-    async fn submit(&self, id: TicketJobId, terms: Terms) -> Result<Got, TicketError> {
+    async fn submit(&self, id: TicketJobId, terms: Terms) -> Result<JobResult, TicketError> {
         if self.core.closing.is_cancelled() {
             return Err(TicketError::Overloaded);
         }
@@ -146,23 +146,23 @@ impl TicketWallet for CashuWallet {
 
     async fn mint(&self, id: TicketJobId, terms: &MintTerms) -> Result<Minted, TicketError> {
         match self.submit(id, Terms::Mint(terms.clone())).await? {
-            Got::Ended(Ending::Token(token)) => Ok(Minted::Token(token)),
-            Got::Ended(_) => Err(TicketError::OtherJob),
-            Got::PaymentNeeded { invoice, expires_at } => Ok(Minted::PaymentNeeded { invoice, expires_at }),
+            JobResult::Ended(Ending::Token(token)) => Ok(Minted::Token(token)),
+            JobResult::Ended(_) => Err(TicketError::OtherJob),
+            JobResult::PaymentNeeded { invoice, expires_at } => Ok(Minted::PaymentNeeded { invoice, expires_at }),
         }
     }
 
     async fn redeem(&self, id: TicketJobId, terms: &ReceiveTerms) -> Result<u64, TicketError> {
         match self.submit(id, Terms::Redeem(terms.clone())).await? {
-            Got::Ended(Ending::Amount(amount)) => Ok(amount),
-            Got::Ended(_) | Got::PaymentNeeded { .. } => Err(TicketError::OtherJob),
+            JobResult::Ended(Ending::Amount(amount)) => Ok(amount),
+            JobResult::Ended(_) | JobResult::PaymentNeeded { .. } => Err(TicketError::OtherJob),
         }
     }
 
     async fn verify(&self, id: TicketJobId, terms: &ReceiveTerms) -> Result<Token, TicketError> {
         match self.submit(id, Terms::Verify(terms.clone())).await? {
-            Got::Ended(Ending::Token(token)) => Ok(token),
-            Got::Ended(_) | Got::PaymentNeeded { .. } => Err(TicketError::OtherJob),
+            JobResult::Ended(Ending::Token(token)) => Ok(token),
+            JobResult::Ended(_) | JobResult::PaymentNeeded { .. } => Err(TicketError::OtherJob),
         }
     }
 
@@ -176,8 +176,8 @@ impl TicketWallet for CashuWallet {
 
     async fn withdraw(&self, id: TicketJobId, terms: &WithdrawTerms) -> Result<Token, TicketError> {
         match self.submit(id, Terms::Withdraw(terms.clone())).await? {
-            Got::Ended(Ending::Token(token)) => Ok(token),
-            Got::Ended(_) | Got::PaymentNeeded { .. } => Err(TicketError::OtherJob),
+            JobResult::Ended(Ending::Token(token)) => Ok(token),
+            JobResult::Ended(_) | JobResult::PaymentNeeded { .. } => Err(TicketError::OtherJob),
         }
     }
 

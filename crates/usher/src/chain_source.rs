@@ -13,7 +13,7 @@ use usher_protocol::bolt11::Network;
 use crate::config::Config;
 
 /// How long a request may take.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The longest reply that is read, in bytes.
 const MAX_REPLY: usize = 64 * 1024;
@@ -44,7 +44,7 @@ impl ChainSource {
     /// # Errors
     /// If it names none.
     pub(crate) fn of(config: &Config) -> Result<Self, String> {
-        let client = Client::builder().timeout(PATIENCE).build().map_err(|error| error.to_string())?;
+        let client = Client::builder().timeout(TIMEOUT).build().map_err(|error| error.to_string())?;
         let secret = |secret: &crate::config::setting::Secret| secret.secret().clone();
         let kind = match (&config.embedded.chain_url, &config.bitcoind.host) {
             (Some(url), _) => Kind::Esplora {
@@ -249,7 +249,7 @@ mod tests {
     use usher_embedded_lightning::ChainAccess as _;
     use usher_lightning_network::Chain;
 
-    use super::{ChainSource, Client, Kind, MAX_REASON, PATIENCE, StatusCode, refusal};
+    use super::{ChainSource, Client, Kind, MAX_REASON, StatusCode, TIMEOUT, refusal};
 
     #[tokio::test]
     async fn transactions_are_published_and_refusals_have_their_reason() {
@@ -261,7 +261,7 @@ mod tests {
             user: rpc.user,
             password: rpc.password.into(),
         };
-        let client = Client::builder().timeout(PATIENCE).build().unwrap();
+        let client = Client::builder().timeout(TIMEOUT).build().unwrap();
         for kind in [esplora, bitcoind] {
             let source = ChainSource { client: client.clone(), kind };
             let transaction = spend(&chain).unwrap();

@@ -64,7 +64,7 @@ fn dispatch(cli: Cli) -> Result<(), Failure> {
         Command::Tickets(tickets) => command::tickets::run(&tickets, cli.data_dir),
         Command::Key(key) => command::key::run(key, cli.data_dir),
         Command::Config(config) => command::config::run(&config, cli.data_dir),
-        Command::Completions { shell } => command::shell_files::completions(shell),
-        Command::Man { folder } => command::shell_files::man(folder.as_deref()),
+        Command::Completions { shell } => command::completions_and_man::completions(shell),
+        Command::Man { folder } => command::completions_and_man::man(folder.as_deref()),
     }
 }

@@ -7,7 +7,9 @@ use async_trait::async_trait;
 use http::HeaderMap;
 use usher_engine::operations::LoginState;
 use usher_engine::{BrowserLogin, Engine, StartError, StreamId};
-use usher_openid_provider::{BeginLogin, LoginError, LoginOutcome, LoginStarted, Logins, OpenIdOptions, VisitorKey};
+use usher_openid_provider::{
+    AddressPseudonymKey, BeginLogin, LoginError, LoginOutcome, LoginStarted, Logins, OpenIdOptions,
+};
 use usher_pages::{cookie, login_cookie_name, login_cookies};
 
 use crate::config::Config;
@@ -16,7 +18,7 @@ use crate::config::Config;
 const LIFETIME: Duration = Duration::from_secs(3600);
 
 /// The provider's options; `None` when no client is configured.
-pub(crate) fn options(config: &Config, pages_url: &str, visitor_key: &[u8; 32]) -> Option<OpenIdOptions> {
+pub(crate) fn options(config: &Config, pages_url: &str, pseudonym_key: &[u8; 32]) -> Option<OpenIdOptions> {
     let provider = &config.openid_provider;
     let clients = provider.clients.as_ref()?;
     Some(OpenIdOptions {
@@ -24,7 +26,7 @@ pub(crate) fn options(config: &Config, pages_url: &str, visitor_key: &[u8; 32]) 
         clients: clients.clients().to_vec(),
         email_domain: provider.email_domain.as_ref().map(|domain| domain.as_str().to_ascii_lowercase()),
         session_ttl: Duration::from_secs(provider.session_hours.get() * 3600),
-        visitor_key: VisitorKey::new(visitor_key),
+        pseudonym_key: AddressPseudonymKey::new(pseudonym_key),
     })
 }
 
@@ -39,8 +41,8 @@ pub(crate) struct EngineLogins {
 #[async_trait]
 impl Logins for EngineLogins {
     async fn begin(&self, login: BeginLogin, headers: &HeaderMap) -> Result<LoginStarted, LoginError> {
-        let BeginLogin { client_name, continue_url, visitor } = login;
-        let started = self.engine.logins().start_in_browser(BrowserLogin { client_name, continue_url, visitor }).await;
+        let BeginLogin { client_name, continue_url, network } = login;
+        let started = self.engine.logins().start_in_browser(BrowserLogin { client_name, continue_url, network }).await;
         let started = started.map_err(|error| match error {
             StartError::TooManyOpen => LoginError::Busy,
             error => LoginError::Store(error.into()),

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
-use usher_age_verifiers::{OidcOptions, OidcVerifier, RemoteOptions, RemoteVerifier};
+use usher_age_verifiers::{OidcOptions, OidcVerifier, VerificationServiceClient, VerificationServiceOptions};
 use usher_api::{ApiParts, ApiState, ApiTokens, DocsAccess, ServeOptions, Surface};
 use usher_engine::ports::{AgeVerifier, Clock, OsRandomness, Randomness, RemoteSigner, SystemClock, WebhookSender};
 use usher_engine::{Engine, EngineParts, LightningBackend};
@@ -381,7 +381,8 @@ pub(crate) fn age_verifier(config: &Config, clock: &Arc<dyn Clock>) -> Result<Op
             let remote = &config.remote;
             let url = remote.url.as_ref().ok_or_else(|| unusable("verification.remote.url"))?;
             let api_key = remote.api_key.as_ref().map(|key| key.secret().clone());
-            let verifier = RemoteVerifier::new(&RemoteOptions { url: url.url().clone(), api_key }, tls()?);
+            let verifier =
+                VerificationServiceClient::new(&VerificationServiceOptions { url: url.url().clone(), api_key }, tls()?);
             Some(Arc::new(verifier.map_err(|_| unusable("verification.remote.api_key"))?))
         }
     })

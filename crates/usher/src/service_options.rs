@@ -15,7 +15,7 @@ use usher_protocol::mint_url;
 use usher_relays::Identity;
 
 use crate::config::Config;
-use crate::config::setting::Whole;
+use crate::config::setting::BoundedInteger;
 
 /// How long a stop waits for calls that run. Container runtimes kill after ten seconds; two are for what follows.
 pub(crate) const GRACE: Duration = Duration::from_secs(5);
@@ -51,7 +51,7 @@ pub(crate) fn engine_options(config: &Config, identity: &Identity, pages_url: &s
             retry_after: hours(config.subscriptions.retry_hours.get()),
             look_ups_per_second: config.wallet.lookups_per_second.get(),
             spending: SpendingRules {
-                daily_budget: config.wallet.daily_budget_millisats.map(Whole::get),
+                daily_budget: config.wallet.daily_budget_millisats.map(BoundedInteger::get),
                 max_fee_percent: config.wallet.max_fee_percent.get(),
             },
         },

@@ -1,6 +1,6 @@
 //! What the parts of the service say of themselves: the interface's port, answered by engine, store and relays.
 
-mod lightning_node;
+mod lightning_node_metrics;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use usher_tickets::{CashuWallet, MintStatus};
 use crate::process;
 
 /// How long the store may take: half of what those who probe usually wait.
-const PATIENCE: Duration = Duration::from_secs(5);
+const TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Most units that are a label of their own.
 const MAX_UNITS: usize = 20;
@@ -38,14 +38,14 @@ pub(crate) struct Parts {
 #[async_trait]
 impl ServiceStatus for Parts {
     async fn readiness(&self) -> Readiness {
-        let store = match tokio::time::timeout(PATIENCE, self.store.check()).await {
+        let store = match tokio::time::timeout(TIMEOUT, self.store.check()).await {
             Ok(Ok(())) => true,
             Ok(Err(error)) => {
                 warn!(error = ?error, "the database does not read or write");
                 false
             }
             Err(_elapsed) => {
-                warn!(seconds = PATIENCE.as_secs(), "the database does not answer");
+                warn!(seconds = TIMEOUT.as_secs(), "the database does not answer");
                 false
             }
         };
@@ -70,7 +70,7 @@ impl ServiceStatus for Parts {
             )
         }));
         families.extend(self.lightning());
-        families.extend(self.lightning_node_state().await.iter().flat_map(lightning_node::families));
+        families.extend(self.lightning_node_state().await.iter().flat_map(lightning_node_metrics::families));
         families.push(self.ticket_jobs());
         families.extend(self.ticket_balances().await);
         families.push(self.ticket_calls());
@@ -94,12 +94,12 @@ impl Parts {
     /// None unless the service runs the node itself.
     async fn lightning_node_state(&self) -> Option<NodeState> {
         let node = self.engine.lightning_node()?;
-        tokio::time::timeout(PATIENCE, node.state()).await.ok()?.ok()
+        tokio::time::timeout(TIMEOUT, node.state()).await.ok()?.ok()
     }
 
     /// None while the store does not answer, which is reported beside it.
     async fn mints(&self) -> Vec<MintReadiness> {
-        let mints = tokio::time::timeout(PATIENCE, self.tickets.mints()).await;
+        let mints = tokio::time::timeout(TIMEOUT, self.tickets.mints()).await;
         let mints = mints.ok().and_then(Result::ok).unwrap_or_default().into_iter();
         let readiness =
             |MintStatus { mint_url, unfinished_jobs, responds }| MintReadiness { mint_url, unfinished_jobs, responds };
@@ -154,7 +154,7 @@ impl Parts {
 
     /// The balances of all mints together, by unit; none while the store does not answer, or while there is no balance.
     async fn ticket_balances(&self) -> Option<Family> {
-        let balances = tokio::time::timeout(PATIENCE, self.tickets.balances()).await.ok()?.ok()?;
+        let balances = tokio::time::timeout(TIMEOUT, self.tickets.balances()).await.ok()?.ok()?;
         let mut by_unit: BTreeMap<&str, u64> = BTreeMap::new();
         for balance in &balances {
             // Mints make up units: only so many are labels.
@@ -181,7 +181,7 @@ impl Parts {
 
     /// Those waiting and those given up; none while the store does not answer.
     async fn deliveries(&self) -> Option<Family> {
-        let counts = tokio::time::timeout(PATIENCE, self.engine.webhooks().count()).await.ok()?.ok()?;
+        let counts = tokio::time::timeout(TIMEOUT, self.engine.webhooks().count()).await.ok()?.ok()?;
         Some(Family {
             name: "usher_webhook_deliveries",
             help: "Deliveries to the webhook that wait, and those that were given up and can be retried.",

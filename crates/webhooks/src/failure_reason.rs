@@ -8,7 +8,7 @@ use http::StatusCode;
 use usher_address_guard::GuardError;
 
 /// What TLS has to say may name what a certificate is for; no more than this is kept of it.
-const LONGEST_TLS_TEXT: usize = 200;
+const MAX_TLS_TEXT: usize = 200;
 
 pub(crate) fn of_status(status: StatusCode) -> String {
     let name = status.canonical_reason().map(|name| format!(" {name}")).unwrap_or_default();
@@ -60,7 +60,7 @@ fn of_io(error: &io::Error) -> Option<String> {
             return of_io(inner);
         }
         if let Some(tls) = wrapped.downcast_ref::<rustls::Error>() {
-            let text: String = tls.to_string().chars().filter(|c| !c.is_control()).take(LONGEST_TLS_TEXT).collect();
+            let text: String = tls.to_string().chars().filter(|c| !c.is_control()).take(MAX_TLS_TEXT).collect();
             return Some(format!("TLS: {text}"));
         }
     }

@@ -6,16 +6,16 @@
 //! The URL may hold credentials in its path, query or user part: nothing here prints more of it than its scheme, host
 //! and port. Bodies hold session tokens and preimages; neither they nor the receiver's responses are logged.
 
-mod error;
 mod failure_reason;
 mod message;
 mod options;
+mod options_error;
 mod probe;
 mod retry_after;
 mod sender;
 mod signing;
 
-pub use error::WebhookError;
 pub use options::WebhookOptions;
+pub use options_error::WebhookError;
 pub use probe::{ProbeError, probe};
 pub use sender::HttpWebhookSender;

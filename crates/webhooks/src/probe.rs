@@ -9,7 +9,7 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 use url::Url;
-use usher_address_guard::{GuardError, Trust, resolve};
+use usher_address_guard::{AddressSource, GuardError, resolve};
 use usher_http_client::tls_config;
 
 /// Why the receiver cannot be reached. Says nothing of the URL: it may be a secret.
@@ -46,7 +46,7 @@ async fn reach(url: &Url, limit: Duration) -> Result<(), ProbeError> {
     let (Some(host), Some(port)) = (url.host(), url.port_or_known_default()) else { return Err(ProbeError::Url) };
     let name = ServerName::try_from(host.to_string().trim_matches(['[', ']']).to_owned());
     let name = name.map_err(|_| ProbeError::Url)?;
-    let addresses = resolve(host, port, Trust::Operator, limit).await.map_err(|error| match error {
+    let addresses = resolve(host, port, AddressSource::Operator, limit).await.map_err(|error| match error {
         GuardError::Unresolved(error) => ProbeError::Unresolved(error),
         GuardError::TooSlow => ProbeError::TimedOut(limit),
         error => ProbeError::Connect(io::Error::other(error)),

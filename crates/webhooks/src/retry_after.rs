@@ -5,18 +5,18 @@ use std::time::{Duration, UNIX_EPOCH};
 use usher_engine::UnixMillis;
 
 /// No receiver holds a delivery back for longer: the whole schedule is three days.
-const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
+const MAX_RETRY_AFTER: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Reads a `Retry-After` value, in seconds or as an HTTP date; None when it is neither. A date that has passed is zero.
 pub(crate) fn parse(value: &[u8], now: UnixMillis) -> Option<Duration> {
     let text = std::str::from_utf8(value).ok()?.trim();
     if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
         // More digits than a u64 holds are a long time too.
-        return Some(text.parse().map_or(LONGEST, Duration::from_secs).min(LONGEST));
+        return Some(text.parse().map_or(MAX_RETRY_AFTER, Duration::from_secs).min(MAX_RETRY_AFTER));
     }
     let date = httpdate::parse_http_date(text).ok()?;
     let date = date.duration_since(UNIX_EPOCH).unwrap_or_default();
-    Some(date.saturating_sub(Duration::from_millis(now.0)).min(LONGEST))
+    Some(date.saturating_sub(Duration::from_millis(now.0)).min(MAX_RETRY_AFTER))
 }
 
 #[cfg(test)]

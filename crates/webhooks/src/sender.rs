@@ -17,7 +17,7 @@ use rustls::pki_types::pem::PemObject as _;
 use secrecy::SecretString;
 use tokio::time::timeout;
 use url::Url;
-use usher_address_guard::Trust;
+use usher_address_guard::AddressSource;
 use usher_engine::event::Event;
 use usher_engine::ports::{Posted, WebhookSender};
 use usher_engine::{StreamId, UnixMillis};
@@ -28,7 +28,7 @@ use crate::signing::Signer;
 use crate::{WebhookError, WebhookOptions, failure_reason, message, retry_after};
 
 /// How much of a response's body is read: a connection can be reused only after that.
-const LONGEST_BODY: usize = 16 * 1024;
+const MAX_BODY_BYTES: usize = 16 * 1024;
 
 /// How long the rest of a response is awaited: its head has the result, and the stream's next event waits.
 const PATIENCE_FOR_BODY: Duration = Duration::from_secs(1);
@@ -78,7 +78,7 @@ impl HttpWebhookSender {
         let options = ClientOptions {
             tls: tls_config(trusted).map_err(WebhookError::Tls)?,
             // The operator's choice, a literal address as any name is.
-            trust: Trust::Operator,
+            source: AddressSource::Operator,
             https_only: false,
             timeout,
             // Half of the deadline, shared by the host's addresses: one that swallows packets leaves time for the others.
@@ -170,7 +170,7 @@ async fn discard(mut response: Response) {
     let _ = timeout(PATIENCE_FOR_BODY, async {
         while let Ok(Some(chunk)) = response.chunk().await {
             read += chunk.len();
-            if read > LONGEST_BODY {
+            if read > MAX_BODY_BYTES {
                 break;
             }
         }

@@ -7,7 +7,7 @@ import { type Cursor, CursorTable, type Transport } from "./cursor.js";
 /** Streams that the service lets one connection watch. */
 export const MAX_STREAMS = 1000;
 /** Milliseconds until a connection must be authenticated; and until a ping must be answered. */
-const PATIENCE = 15_000;
+const TIMEOUT = 15_000;
 /** Milliseconds of silence after which the connection is tested. */
 const SILENCE = 30_000;
 /** Milliseconds that a connection without streams stays open: often the next operation follows. */
@@ -96,7 +96,7 @@ export class SocketConnection implements Transport {
   }
 
   async #connect(WebSocket: WebSocketConstructor): Promise<void> {
-    this.#expectWithin(PATIENCE);
+    this.#expectWithin(TIMEOUT);
     try {
       // Browsers cannot set headers, and an address may be logged: the token is the first message.
       const token = await this.#http.token();
@@ -201,7 +201,7 @@ export class SocketConnection implements Transport {
     clearTimeout(this.#timer);
     if (milliseconds !== undefined) return void (this.#timer = setTimeout(() => this.#end(), milliseconds));
     this.#timer = setTimeout(() => {
-      this.#expectWithin(PATIENCE);
+      this.#expectWithin(TIMEOUT);
       this.#send("ping");
     }, SILENCE);
   }

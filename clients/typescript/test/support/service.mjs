@@ -10,7 +10,7 @@ import { fileURLToPath } from "node:url";
 const BINARY = process.env.USHER_BINARY ?? fileURLToPath(new URL("../../../../target/debug/usher", import.meta.url));
 
 /** Milliseconds that a test waits for anything: a busy machine is slow. */
-export const PATIENCE = 60_000;
+export const TIMEOUT = 60_000;
 
 /** Runs a program to its end; returns what it printed. */
 export function run(command, args, options = {}) {
@@ -19,7 +19,7 @@ export function run(command, args, options = {}) {
     let [output, errors] = ["", ""];
     child.stdout.on("data", (data) => (output += data));
     child.stderr.on("data", (data) => (errors += data));
-    const timer = setTimeout(() => child.kill("SIGKILL"), 3 * PATIENCE);
+    const timer = setTimeout(() => child.kill("SIGKILL"), 3 * TIMEOUT);
     child.on("error", reject);
     child.on("close", (code) => {
       clearTimeout(timer);
@@ -31,7 +31,7 @@ export function run(command, args, options = {}) {
 
 /** Waits until `condition` returns something. */
 export async function until(condition, what) {
-  const end = Date.now() + PATIENCE;
+  const end = Date.now() + TIMEOUT;
   for (;;) {
     const value = await condition();
     if (value) return value;

@@ -103,7 +103,7 @@ impl Provider {
         let url: url::Url = begun.url.parse().unwrap();
         let nonce = url.query_pairs().find(|(name, _)| name == "nonce").unwrap().1.into_owned();
         self.say("/token", tokens(&nonce));
-        verifier.result(&begun.memo, Some("code=c&state=id.random")).await
+        verifier.result(&begun.pending, Some("code=c&state=id.random")).await
     }
 
     fn respond(&self, stream: TcpStream) {
@@ -296,7 +296,7 @@ async fn a_provider_that_changes_its_keys_is_asked_for_them() {
     provider.say("/jwks", Reply::Json(json!({ "keys": [jwk] })));
     let header = json!({ "alg": "RS256", "kid": "new" });
     provider.say("/token", tokens(&signed_by("stranger", &header, &provider.claims(&nonce))));
-    assert_eq!(verifier.result(&begun.memo, Some("code=c")).await, Ok(AgeCheckResult::Passed));
+    assert_eq!(verifier.result(&begun.pending, Some("code=c")).await, Ok(AgeCheckResult::Passed));
 }
 
 #[tokio::test]

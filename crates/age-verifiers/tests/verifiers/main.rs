@@ -3,4 +3,4 @@
 
 mod hostile_provider;
 mod oidc;
-mod remote;
+mod verification_service;

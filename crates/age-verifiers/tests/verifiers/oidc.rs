@@ -88,8 +88,8 @@ async fn the_age_of_a_providers_user_decides() {
             assert!(begun.url.contains(part), "{part}: {}", begun.url);
         }
         let query = visit(&provider, &begun.url, user).await;
-        assert_eq!(verifier.result(&begun.memo, Some(&query)).await, Ok(result), "{user}");
-        let again = verifier.result(&begun.memo, Some(&query)).await;
+        assert_eq!(verifier.result(&begun.pending, Some(&query)).await, Ok(result), "{user}");
+        let again = verifier.result(&begun.pending, Some(&query)).await;
         assert!(matches!(again, Err(AgeVerifierError::Mismatch(_))), "a code is good for once");
     }
 }
@@ -100,13 +100,13 @@ async fn a_response_that_belongs_to_another_check_is_refused() {
     let verifier = verifier(&provider, SECRET);
     let (mine, other) = (verifier.begin(&check()).await.unwrap(), verifier.begin(&check()).await.unwrap());
     let query = visit(&provider, &other.url, "adult").await;
-    let result = verifier.result(&mine.memo, Some(&query)).await;
+    let result = verifier.result(&mine.pending, Some(&query)).await;
     assert!(matches!(result, Err(AgeVerifierError::Mismatch(_))), "another verifier of PKCE: {result:?}");
     for query in ["", "error=server_error", "code=x&iss=https://other.example", "code=guess"] {
-        let result = verifier.result(&mine.memo, Some(query)).await;
+        let result = verifier.result(&mine.pending, Some(query)).await;
         assert!(matches!(result, Err(AgeVerifierError::Mismatch(_))), "{query}: {result:?}");
     }
-    let denied = verifier.result(&mine.memo, Some("error=access_denied")).await;
+    let denied = verifier.result(&mine.pending, Some("error=access_denied")).await;
     assert_eq!(denied, Ok(AgeCheckResult::Cancelled));
 }
 
@@ -116,5 +116,5 @@ async fn a_wrong_client_secret_gets_nothing() {
     let verifier = verifier(&provider, "another-secret-that-is-long-enough");
     let begun = verifier.begin(&check()).await.unwrap();
     let query = visit(&provider, &begun.url, "adult").await;
-    assert!(verifier.result(&begun.memo, Some(&query)).await.is_err());
+    assert!(verifier.result(&begun.pending, Some(&query)).await.is_err());
 }

@@ -8,7 +8,7 @@ use usher_engine::FieldError;
 pub(crate) const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
 /// Longest key, in characters.
-const LONGEST: usize = 255;
+const MAX_KEY_CHARS: usize = 255;
 
 /// The key of a request; `None` without the header. It is a string of structured fields (RFC 8941 section 3.3.3:
 /// `"8e03…"`), or bare; both mean the same key. An error does not quote it.
@@ -20,7 +20,7 @@ pub(super) fn read(headers: &HeaderMap) -> Result<Option<String>, FieldError> {
         return Err(wrong("is given more than once".to_owned()));
     }
     parse(value.as_bytes()).map(Some).ok_or_else(|| {
-        wrong(format!("must be 1 to {LONGEST} visible ASCII characters, as they are or in double quotes"))
+        wrong(format!("must be 1 to {MAX_KEY_CHARS} visible ASCII characters, as they are or in double quotes"))
     })
 }
 
@@ -29,7 +29,7 @@ fn parse(value: &[u8]) -> Option<String> {
         [b'"', quoted @ ..] => unquote(quoted.strip_suffix(b"\"")?)?,
         bare => String::from_utf8(bare.to_vec()).ok()?,
     };
-    let fits = (1..=LONGEST).contains(&key.len()) && key.bytes().all(|byte| byte.is_ascii_graphic());
+    let fits = (1..=MAX_KEY_CHARS).contains(&key.len()) && key.bytes().all(|byte| byte.is_ascii_graphic());
     fits.then_some(key)
 }
 

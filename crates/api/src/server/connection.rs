@@ -20,7 +20,7 @@ use super::options::ServeOptions;
 use crate::connection_lease::ConnectionLease;
 use crate::connection_table::ConnectionPermit;
 use crate::forwarded_request::ForwardingKey;
-use crate::peer::Peer;
+use crate::peer_address::Peer;
 
 /// Largest buffer for reading and for writing, each, of one connection.
 const BUFFER_BYTES: usize = 64 * 1024;

@@ -17,7 +17,7 @@ const AT_A_TIME: usize = 64;
 const DISCARDED: u64 = 64 * 1024;
 
 /// How long a client may take to accept the refusal.
-const PATIENCE: Duration = Duration::from_secs(1);
+const TIMEOUT: Duration = Duration::from_secs(1);
 
 pub(super) struct Refusals {
     places: Arc<Semaphore>,
@@ -40,7 +40,7 @@ impl Refusals {
                 stream.shutdown().await?;
                 tokio::io::copy(&mut stream.take(DISCARDED), &mut tokio::io::sink()).await
             };
-            let _ = tokio::time::timeout(PATIENCE, refused).await;
+            let _ = tokio::time::timeout(TIMEOUT, refused).await;
             drop(place);
         });
     }

@@ -23,7 +23,7 @@ use crate::body::BodyError;
 use crate::connection_lease::ConnectionLease;
 use crate::forwarded_request::{ForwardingKey, USHER_FORWARDED};
 use crate::header_list;
-use crate::peer::Peer;
+use crate::peer_address::Peer;
 use crate::problem::{ErrorCode, Problem};
 
 /// How long the active instance may take to accept a connection: it is in the same network.

@@ -44,7 +44,7 @@ pub const REQUESTS: Methods = &[
 ];
 
 /// Longer than anything here takes on a machine that is busy with something else.
-pub const PATIENCE: Duration = Duration::from_secs(60);
+pub const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// What the other parts of the service say of themselves here.
 pub struct PartsSay(pub Mutex<(Readiness, Vec<Family>)>);
@@ -203,7 +203,7 @@ impl Builder {
         let serving = usher_api::serve(listener, state, self.serve, tasks.clone(), stop.clone());
         TestApp {
             address,
-            http: reqwest::Client::builder().timeout(PATIENCE).build().unwrap(),
+            http: reqwest::Client::builder().timeout(TIMEOUT).build().unwrap(),
             engine,
             store,
             deliveries: Arc::clone(&sqlite) as _,
@@ -351,7 +351,7 @@ pub fn keys(number: u8) -> Keys {
 
 /// What `future` gives, in time.
 pub async fn within<F: Future>(future: F) -> F::Output {
-    tokio::time::timeout(PATIENCE, future).await.expect("it takes too long")
+    tokio::time::timeout(TIMEOUT, future).await.expect("it takes too long")
 }
 
 /// What `probe` finds at last.

@@ -13,7 +13,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use usher_api::{ApiTokens, ForwardingKey, ServeOptions, StandbyParts, serve_standby};
-use usher_engine::Visitor;
+use usher_engine::ClientNetwork;
 use usher_engine::ports::OsRandomness;
 
 use crate::app::{Builder, TOKEN, TestApp, key, within};
@@ -169,7 +169,7 @@ async fn what_waits_for_a_former_active_instance_ends_when_another_becomes_activ
 
 #[tokio::test]
 async fn clients_cannot_pretend_to_be_forwarded() {
-    let who = |Extension(visitor): Extension<Visitor>| async move { format!("{visitor:?}") };
+    let who = |Extension(visitor): Extension<ClientNetwork>| async move { format!("{visitor:?}") };
     let serve = ServeOptions { forwarding: Some(ForwardingKey::new(SECRET)), ..ServeOptions::default() };
     let pages = Router::new().route("/pages/who", get(who));
     let app = Builder { serve, pages, ..TestApp::builder() }.start().await;

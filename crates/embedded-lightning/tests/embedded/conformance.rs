@@ -38,38 +38,38 @@ impl LightningHarness for Harness {
         self.fixture.network.payer.pay(&bolt11(invoice)).await.unwrap();
     }
 
-    fn bill(&self, amount: u64) -> Invoice {
+    fn external_invoice(&self, amount: u64) -> Invoice {
         invoice(&self.fixture.network.payer.invoice(amount, 3600).unwrap())
     }
 
-    fn held_bill(&self, amount: u64) -> Invoice {
+    fn hold_invoice(&self, amount: u64) -> Invoice {
         let mut held = self.held.lock();
         let preimage = [u8::try_from(held.len()).unwrap() + 1; 32];
-        let bill = invoice(&self.fixture.network.payer.held_invoice(amount, preimage).unwrap());
-        assert_eq!(bill.payment_hash().as_bytes(), sha256::Hash::hash(&preimage).as_byte_array());
-        held.insert(bill.payment_hash(), preimage);
-        bill
+        let invoice = invoice(&self.fixture.network.payer.held_invoice(amount, preimage).unwrap());
+        assert_eq!(invoice.payment_hash().as_bytes(), sha256::Hash::hash(&preimage).as_byte_array());
+        held.insert(invoice.payment_hash(), preimage);
+        invoice
     }
 
-    async fn until_held(&self, bill: &Invoice) {
-        let hash = LibraryHash(*bill.payment_hash().as_bytes());
+    async fn until_hold_accepted(&self, invoice: &Invoice) {
+        let hash = LibraryHash(*invoice.payment_hash().as_bytes());
         self.fixture.network.payer.until_claimable(hash).await.unwrap();
     }
 
-    async fn release(&self, bill: &Invoice, arrives: bool) {
+    async fn release(&self, invoice: &Invoice, arrives: bool) {
         let payer = &self.fixture.network.payer;
-        let hash = LibraryHash(*bill.payment_hash().as_bytes());
-        let preimage = self.held.lock()[&bill.payment_hash()];
+        let hash = LibraryHash(*invoice.payment_hash().as_bytes());
+        let preimage = self.held.lock()[&invoice.payment_hash()];
         if arrives {
-            let amount = bill.amount().unwrap();
+            let amount = invoice.amount().unwrap();
             payer.node().bolt11_payment().claim_for_hash(hash, amount, PaymentPreimage(preimage)).unwrap();
         } else {
             payer.node().bolt11_payment().fail_for_hash(hash).unwrap();
         }
     }
 
-    fn times_paid(&self, bill: &Invoice) -> u32 {
-        u32::from(self.fixture.network.payer.is_paid(&bolt11(bill)))
+    fn times_paid(&self, invoice: &Invoice) -> u32 {
+        u32::from(self.fixture.network.payer.is_paid(&bolt11(invoice)))
     }
 }
 

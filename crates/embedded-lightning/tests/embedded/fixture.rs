@@ -12,7 +12,7 @@ use tempfile::TempDir;
 use usher_embedded_lightning::{ChainAccess, ChainSource, EmbeddedLightning, LiquidityProvider, Options, Tip};
 use usher_engine::ports::{
     InvoiceStatus, Lightning as _, LightningNode as _, LightningNotification, LightningNotifications, NodeState,
-    OutgoingStatus, SignedPayment, SystemClock, WantedInvoice,
+    OutgoingPaymentStatus, SignedPayment, SystemClock, WantedInvoice,
 };
 use usher_lightning_network::{Fees, Network, PaymentStatus, RpcAccess};
 use usher_protocol::bolt11::Invoice;
@@ -229,14 +229,14 @@ pub(crate) async fn until_state(fixture: &Fixture, what: &str, holds: impl Fn(&N
 /// Follows a payment until it has ended, and mines so many blocks a second meanwhile, in case its channel was closed.
 pub(crate) async fn follow(
     fixture: &Fixture,
-    bill: &Invoice,
+    invoice: &Invoice,
     payment: &SignedPayment,
     blocks_per_second: usize,
-) -> OutgoingStatus {
+) -> OutgoingPaymentStatus {
     for round in 0..200 {
         for _ in 0..10 {
-            let status = fixture.backend.look_up_payment(bill.payment_hash(), Some(payment)).await.unwrap();
-            if status != OutgoingStatus::Pending {
+            let status = fixture.backend.look_up_payment(invoice.payment_hash(), Some(payment)).await.unwrap();
+            if status != OutgoingPaymentStatus::Pending {
                 return status;
             }
             tokio::time::sleep(Duration::from_millis(100)).await;
@@ -245,7 +245,7 @@ pub(crate) async fn follow(
         let blocks = if round < 10 { blocks_per_second } else { 12 * blocks_per_second };
         fixture.network.mine(blocks).await.unwrap();
     }
-    OutgoingStatus::Pending
+    OutgoingPaymentStatus::Pending
 }
 
 /// Waits until a payer's payment has ended, while blocks come, and compares: the invoice is settled if and only if the payer

@@ -79,8 +79,8 @@ async fn no_invoice_without_somebody_who_opens_a_channel() {
     };
     assert!(reason.contains("no liquidity provider is configured"), "{reason}");
 
-    let bill = crate::fixture::invoice(&fixture.network.payer.invoice(1_000, 600).unwrap());
-    assert_eq!(alone.prepare_payment(&bill, u64::MAX).await, Err(LightningError::NotSent));
+    let invoice = crate::fixture::invoice(&fixture.network.payer.invoice(1_000, 600).unwrap());
+    assert_eq!(alone.prepare_payment(&invoice, u64::MAX).await, Err(LightningError::NotSent));
 }
 
 #[tokio::test(flavor = "multi_thread")]

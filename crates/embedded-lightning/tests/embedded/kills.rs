@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use usher_engine::ports::{Clock as _, Lightning as _, LightningStatus, OutgoingStatus, SignedPayment, SystemClock};
+use usher_engine::ports::{
+    Clock as _, Lightning as _, LightningStatus, OutgoingPaymentStatus, SignedPayment, SystemClock,
+};
 use usher_protocol::bolt11::Invoice;
 use usher_test_tools::soak;
 
@@ -50,37 +52,37 @@ async fn kill_and_check(fail_point: &str) {
     kill_and_check_in(&mut fixture, fail_point).await;
 }
 
-/// Pays a bill in another process that ends at `fail_point`; then starts the node here and follows the payment to its
+/// Pays an invoice in another process that ends at `fail_point`; then starts the node here and follows the payment to its
 /// end.
 async fn kill_and_check_in(fixture: &mut Fixture, fail_point: &str) {
-    let bill = invoice(&fixture.network.payer.invoice(AMOUNT, 3600).unwrap());
-    let payment = fixture.backend.prepare_payment(&bill, SystemClock.now().secs() + 3600).await.unwrap();
+    let invoice = invoice(&fixture.network.payer.invoice(AMOUNT, 3600).unwrap());
+    let payment = fixture.backend.prepare_payment(&invoice, SystemClock.now().secs() + 3600).await.unwrap();
     fixture.release_folder().await;
     let asked = [
-        ("USHER_TEST_BILL", bill.as_str().to_owned()),
+        ("USHER_TEST_BILL", invoice.as_str().to_owned()),
         ("USHER_TEST_PAYMENT", serde_json::to_string(&payment).unwrap()),
     ];
     child_process::run(fixture, "kills::in_another_process", fail_point, &asked).await;
     fixture.start_again().await;
     let backend = Arc::clone(&fixture.backend);
 
-    let status = follow(fixture, &bill, &payment, 6).await;
-    let paid = fixture.network.payer.is_paid(&bolt11(&bill));
+    let status = follow(fixture, &invoice, &payment, 6).await;
+    let paid = fixture.network.payer.is_paid(&bolt11(&invoice));
     match status {
-        OutgoingStatus::Paid(proof) => {
-            assert_eq!(proof.preimage.payment_hash(), bill.payment_hash());
+        OutgoingPaymentStatus::Paid(proof) => {
+            assert_eq!(proof.preimage.payment_hash(), invoice.payment_hash());
             assert!(paid, "{fail_point}: paid here and not there");
         }
-        OutgoingStatus::Failed => assert!(!paid, "{fail_point}: failed here and paid there"),
-        OutgoingStatus::Unknown(_) => {
+        OutgoingPaymentStatus::Failed => assert!(!paid, "{fail_point}: failed here and paid there"),
+        OutgoingPaymentStatus::Unknown(_) => {
             assert!(!paid, "{fail_point}: not known here and paid there");
             // It was never sent: the same request pays it now.
             if fixture.has_balance(AMOUNT * 2).await {
-                backend.pay(&bill, &payment, true).await.unwrap();
-                assert!(fixture.network.payer.is_paid(&bolt11(&bill)), "{fail_point}");
+                backend.pay(&invoice, &payment, true).await.unwrap();
+                assert!(fixture.network.payer.is_paid(&bolt11(&invoice)), "{fail_point}");
             }
         }
-        OutgoingStatus::Pending => panic!("{fail_point}: still under way"),
+        OutgoingPaymentStatus::Pending => panic!("{fail_point}: still under way"),
     }
     if !fixture.has_balance(AMOUNT * 2).await {
         // The kill closed the channel: the next round needs another.
@@ -93,7 +95,7 @@ async fn kill_and_check_in(fixture: &mut Fixture, fail_point: &str) {
 async fn in_another_process() {
     let Some((setup, fail_point)) = child_process::requested() else { return };
     let (backend, mut notifications) = setup.start().await;
-    let bill: Invoice = child_process::variable("USHER_TEST_BILL").parse().unwrap();
+    let invoice: Invoice = child_process::variable("USHER_TEST_BILL").parse().unwrap();
     let payment: SignedPayment = serde_json::from_str(&child_process::variable("USHER_TEST_PAYMENT")).unwrap();
     tokio::spawn(async move { while notifications.recv().await.is_some() {} });
     let channel = async {
@@ -103,7 +105,7 @@ async fn in_another_process() {
     };
     tokio::time::timeout(LONG, channel).await.unwrap();
     child_process::arm(&fail_point);
-    let paid = backend.pay(&bill, &payment, false).await;
+    let paid = backend.pay(&invoice, &payment, false).await;
     if fail_point.ends_with("(fail)") {
         // Nothing was paid in the dark: the node says that it is broken.
         assert!(paid.is_err(), "{paid:?}");

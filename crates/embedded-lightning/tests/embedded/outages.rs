@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use ldk_node::bitcoin::{Address, Amount};
 use ldk_node::lightning_types::payment::{PaymentHash as LibraryHash, PaymentPreimage};
-use usher_engine::ports::{Clock as _, Lightning as _, LightningNode as _, OutgoingStatus, SignedPayment, SystemClock};
+use usher_engine::ports::{
+    Clock as _, Lightning as _, LightningNode as _, OutgoingPaymentStatus, SignedPayment, SystemClock,
+};
 use usher_protocol::bolt11::Invoice;
 
 use crate::fixture::{Fixture, bolt11, follow, invoice, until, until_state};
@@ -14,23 +16,23 @@ const AMOUNT: u64 = 5_000_000;
 
 const PREIMAGE: [u8; 32] = [42; 32];
 
-/// Begins to pay a bill that the payee holds, and returns when the payment has arrived there.
+/// Begins to pay an invoice that the payee holds, and returns when the payment has arrived there.
 async fn begin(fixture: &Fixture) -> (Invoice, SignedPayment) {
-    let bill = invoice(&fixture.network.payer.held_invoice(AMOUNT, PREIMAGE).unwrap());
-    let payment = fixture.backend.prepare_payment(&bill, SystemClock.now().secs() + 3600).await.unwrap();
-    let (backend, paid_bill, request) = (Arc::clone(&fixture.backend), bill.clone(), payment.clone());
-    tokio::spawn(async move { backend.pay(&paid_bill, &request, false).await });
-    fixture.network.payer.until_claimable(hash(&bill)).await.unwrap();
-    (bill, payment)
+    let invoice = invoice(&fixture.network.payer.held_invoice(AMOUNT, PREIMAGE).unwrap());
+    let payment = fixture.backend.prepare_payment(&invoice, SystemClock.now().secs() + 3600).await.unwrap();
+    let (backend, paid_invoice, request) = (Arc::clone(&fixture.backend), invoice.clone(), payment.clone());
+    tokio::spawn(async move { backend.pay(&paid_invoice, &request, false).await });
+    fixture.network.payer.until_claimable(hash(&invoice)).await.unwrap();
+    (invoice, payment)
 }
 
-fn hash(bill: &Invoice) -> LibraryHash {
-    LibraryHash(*bill.payment_hash().as_bytes())
+fn hash(invoice: &Invoice) -> LibraryHash {
+    LibraryHash(*invoice.payment_hash().as_bytes())
 }
 
-fn claim(fixture: &Fixture, bill: &Invoice) {
+fn claim(fixture: &Fixture, invoice: &Invoice) {
     let payments = fixture.network.payer.node().bolt11_payment();
-    payments.claim_for_hash(hash(bill), AMOUNT, PaymentPreimage(PREIMAGE)).unwrap();
+    payments.claim_for_hash(hash(invoice), AMOUNT, PaymentPreimage(PREIMAGE)).unwrap();
 }
 
 /// The provider closes its channel to the node without asking it.
@@ -45,30 +47,30 @@ fn force_close(fixture: &Fixture) {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_payment_ends_although_the_peer_was_away() {
     let fixture = Fixture::start_funded().await;
-    let (bill, payment) = begin(&fixture).await;
+    let (invoice, payment) = begin(&fixture).await;
     let provider = fixture.network.provider.node();
     let payer = fixture.network.payer.id();
     let node = provider.list_peers().into_iter().find(|peer| peer.node_id != payer).unwrap().node_id;
     provider.disconnect(node).unwrap();
-    claim(&fixture, &bill);
+    claim(&fixture, &invoice);
 
-    let status = follow(&fixture, &bill, &payment, 0).await;
-    assert!(matches!(status, OutgoingStatus::Paid(_)), "{status:?}");
-    assert!(fixture.network.payer.is_paid(&bolt11(&bill)));
+    let status = follow(&fixture, &invoice, &payment, 0).await;
+    assert!(matches!(status, OutgoingPaymentStatus::Paid(_)), "{status:?}");
+    assert!(fixture.network.payer.is_paid(&bolt11(&invoice)));
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_payment_that_arrives_after_its_channel_was_closed_is_paid() {
     let fixture = Fixture::start_funded().await;
-    let (bill, payment) = begin(&fixture).await;
+    let (invoice, payment) = begin(&fixture).await;
     force_close(&fixture);
-    claim(&fixture, &bill);
-    until("a payment at the payee", || fixture.network.payer.is_paid(&bolt11(&bill))).await;
+    claim(&fixture, &invoice);
+    until("a payment at the payee", || fixture.network.payer.is_paid(&bolt11(&invoice))).await;
     tokio::time::sleep(Duration::from_secs(1)).await;
 
-    let status = follow(&fixture, &bill, &payment, 1).await;
+    let status = follow(&fixture, &invoice, &payment, 1).await;
     match status {
-        OutgoingStatus::Paid(paid) => assert_eq!(paid.preimage.as_bytes(), &PREIMAGE),
+        OutgoingPaymentStatus::Paid(paid) => assert_eq!(paid.preimage.as_bytes(), &PREIMAGE),
         other => panic!("{other:?}"),
     }
     let state = fixture.backend.state().await.unwrap();
@@ -79,14 +81,14 @@ async fn a_payment_that_arrives_after_its_channel_was_closed_is_paid() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_payment_that_fails_after_its_channel_was_closed_is_failed() {
     let fixture = Fixture::start_funded().await;
-    let (bill, payment) = begin(&fixture).await;
+    let (invoice, payment) = begin(&fixture).await;
     force_close(&fixture);
-    let status = fixture.backend.look_up_payment(bill.payment_hash(), Some(&payment)).await.unwrap();
-    assert_eq!(status, OutgoingStatus::Pending);
-    fixture.network.payer.node().bolt11_payment().fail_for_hash(hash(&bill)).unwrap();
+    let status = fixture.backend.look_up_payment(invoice.payment_hash(), Some(&payment)).await.unwrap();
+    assert_eq!(status, OutgoingPaymentStatus::Pending);
+    fixture.network.payer.node().bolt11_payment().fail_for_hash(hash(&invoice)).unwrap();
 
-    assert_eq!(follow(&fixture, &bill, &payment, 6).await, OutgoingStatus::Failed);
-    assert!(!fixture.network.payer.is_paid(&bolt11(&bill)));
+    assert_eq!(follow(&fixture, &invoice, &payment, 6).await, OutgoingPaymentStatus::Failed);
+    assert!(!fixture.network.payer.is_paid(&bolt11(&invoice)));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -129,7 +129,7 @@ impl Engine {
 
     /// The damaged rows of the store that were found since the start, and set aside; at most 1,000.
     pub fn damaged_rows(&self) -> Vec<DamagedRow> {
-        self.core.damage.rows()
+        self.core.damaged_rows.rows()
     }
 
     /// Whether a Lightning backend is configured.

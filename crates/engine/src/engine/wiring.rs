@@ -12,17 +12,16 @@ use super::options::{EngineOptions, EngineParts};
 use crate::field_checks::FieldChecks;
 use crate::kernel::admission::Admission;
 use crate::kernel::age_check_queue::AgeCheckQueue;
-use crate::kernel::alarms::Alarms;
 use crate::kernel::capacity::Capacity;
 use crate::kernel::cleanup::Cleanup;
-use crate::kernel::commit::{AfterCommit, Committer};
+use crate::kernel::commit::{Committer, EffectDispatcher};
 use crate::kernel::core::Core;
-use crate::kernel::damaged_rows::Damage;
+use crate::kernel::damaged_rows::DamagedRowReader;
 use crate::kernel::event_feed::EventFeed;
 use crate::kernel::idempotency::IdempotencyRecords;
 use crate::kernel::ids::Ids;
 use crate::kernel::inbox::Inbox;
-use crate::kernel::inputs::Inputs;
+use crate::kernel::input_queue::InputQueue;
 use crate::kernel::invoice_watcher::InvoiceWatcher;
 use crate::kernel::lightning_metrics::LightningMetrics;
 use crate::kernel::lightning_notifications::NotificationHandler;
@@ -36,14 +35,15 @@ use crate::kernel::starter::Starter;
 use crate::kernel::tasks::Tasks;
 use crate::kernel::ticket_metrics::TicketMetrics;
 use crate::kernel::ticket_queue::TicketQueue;
+use crate::kernel::timer_dispatcher::TimerDispatcher;
 use crate::kernel::timers::Timers;
 use crate::kernel::webhook_dispatcher::WebhookDispatcher;
 use crate::kernel::workers::Workers;
 use crate::login::Logins;
 use crate::login::browser_logins::BrowserLogins;
-use crate::login::follow_up::LoginFollowUps;
 use crate::login::handshake_urls::HandshakeUrls;
 use crate::login::key_handshake::Handshakes;
+use crate::login::linked_changes::LinkedLoginChanges;
 use crate::login::new_logins::NewLogins;
 use crate::login::reusable_logins::ReusableLogins;
 use crate::login::scan_limits::{ScanLimitParts, ScanLimits};
@@ -70,9 +70,9 @@ impl Engine {
         tasks: &TaskTracker,
         stop: CancellationToken,
     ) -> Result<Arc<Self>, StoreError> {
-        let (inputs, jobs) = Inputs::new();
+        let (inputs, jobs) = InputQueue::new();
         let core = Core {
-            damage: Arc::new(Damage::new(parts.store.clone())),
+            damaged_rows: Arc::new(DamagedRowReader::new(parts.store.clone())),
             store: parts.store,
             index: Arc::default(),
             timers: Arc::new(Timers::new(parts.clock.clone())),
@@ -126,8 +126,8 @@ impl Engine {
         let webhooks = Arc::new(webhooks);
         let committer = Arc::new(Committer::new(
             core.clone(),
-            Arc::new(LoginFollowUps { new: new_logins.clone(), open: reusable_logins.clone() }),
-            AfterCommit {
+            Arc::new(LinkedLoginChanges { new: new_logins.clone(), open: reusable_logins.clone() }),
+            EffectDispatcher {
                 core: core.clone(),
                 feed: feed.clone(),
                 outbox: outbox.clone(),
@@ -141,7 +141,8 @@ impl Engine {
             },
         ));
 
-        let idempotency = Arc::new(IdempotencyRecords::new(parts.idempotency, core.damage.clone(), core.clock.clone()));
+        let idempotency =
+            Arc::new(IdempotencyRecords::new(parts.idempotency, core.damaged_rows.clone(), core.clock.clone()));
         let capacity = Capacity::new(core.index.clone(), options.max_open_streams);
         let starter = Arc::new(Starter {
             core: core.clone(),
@@ -245,7 +246,7 @@ impl Engine {
             tickets: ticket_queue,
             capacity,
         });
-        let alarms = Alarms {
+        let timer_dispatcher = TimerDispatcher {
             timers: core.timers.clone(),
             inputs: core.inputs.clone(),
             outbox: outbox.clone(),
@@ -263,7 +264,7 @@ impl Engine {
             idempotency: idempotency.clone(),
             feed: feed.clone(),
             endless: reusable_handshakes,
-            chores: vec![login_tables, Arc::new(RelayKeeper { core: core.clone() })],
+            periodic_tasks: vec![login_tables, Arc::new(RelayKeeper { core: core.clone() })],
             retention: options.retention,
         };
         let engine = Arc::new(Self {
@@ -299,7 +300,7 @@ impl Engine {
         if let Some(reported) = parts.lightning_notifications {
             tasks.spawn_vital(notifications.run_notifications(reported));
         }
-        tasks.spawn_vital(alarms.run(restored.waiting));
+        tasks.spawn_vital(timer_dispatcher.run(restored.waiting));
         tasks.spawn_vital(cleanup.run());
         Ok(engine)
     }

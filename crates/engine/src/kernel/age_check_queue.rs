@@ -11,7 +11,7 @@ use tracing::debug;
 use crate::StreamId;
 use crate::kernel::core::Core;
 use crate::operations::Input;
-use crate::ports::{AgeCheckMemo, AgeCheckResult, AgeVerifier, AgeVerifierError};
+use crate::ports::{AgeCheckResult, AgeVerifier, AgeVerifierError, PendingAgeCheck};
 
 const CONCURRENT: usize = 32;
 
@@ -30,17 +30,17 @@ impl AgeCheckQueue {
     }
 
     /// Asks for a result; never waits. When too many requests run, nothing is asked: the operation asks again.
-    pub(crate) fn put(&self, id: StreamId, memo: AgeCheckMemo) {
+    pub(crate) fn put(&self, id: StreamId, pending: PendingAgeCheck) {
         let Some(verifier) = self.verifier.clone() else { return };
         let Ok(permit) = Arc::clone(&self.permits).try_acquire_owned() else { return };
         let (inputs, tasks) = (self.core.inputs.clone(), self.core.tasks.clone());
         self.core.tasks.spawn(async move {
-            let asked = within(verifier.result(&memo, None));
+            let asked = within(verifier.result(&pending, None));
             let Some(result) = tasks.unless_stopped(asked).await else { return };
             drop(permit);
             match result {
                 Ok(AgeCheckResult::Pending) => {}
-                Ok(result) => inputs.put(id, Input::AgeChecked { memo, result }).await,
+                Ok(result) => inputs.put(id, Input::AgeChecked { pending, result }).await,
                 Err(failure) => debug!(stream_id = %id, %failure, "the age verifier could not be asked"),
             }
         });

@@ -7,7 +7,7 @@ use tracing::warn;
 
 use super::event_feed::EventFeed;
 use super::idempotency::IdempotencyRecords;
-use super::observer::Chore;
+use super::observer::PeriodicTask;
 use super::open_set::OpenSet;
 use super::webhook_dispatcher::WebhookDispatcher;
 use crate::kernel::core::Core;
@@ -32,7 +32,7 @@ pub(crate) struct Cleanup {
     pub(crate) idempotency: Arc<IdempotencyRecords>,
     pub(crate) feed: Arc<EventFeed>,
     pub(crate) endless: Arc<OpenSet>,
-    pub(crate) chores: Vec<Arc<dyn Chore>>,
+    pub(crate) periodic_tasks: Vec<Arc<dyn PeriodicTask>>,
     pub(crate) retention: Duration,
 }
 
@@ -60,8 +60,8 @@ impl Cleanup {
         }
         remove("deliveries", || self.webhooks.remove_old(retained, BATCH)).await;
         remove("idempotency records", || self.idempotency.remove_old(BATCH)).await;
-        for chore in &self.chores {
-            chore.run(hour, now).await;
+        for periodic_task in &self.periodic_tasks {
+            periodic_task.run(hour, now).await;
         }
         remove("finished operations", || self.core.store.remove_finished(retained, BATCH)).await;
         self.feed.forget_finished();

@@ -1,9 +1,9 @@
 use std::sync::Arc;
 
-use super::damaged_rows::Damage;
+use super::damaged_rows::DamagedRowReader;
 use super::ids::Ids;
 use super::index::Index;
-use super::inputs::Inputs;
+use super::input_queue::InputQueue;
 use super::metrics::Metrics;
 use super::tasks::Tasks;
 use super::timers::Timers;
@@ -13,11 +13,11 @@ use crate::ports::{Clock, Randomness, Store};
 #[derive(Clone)]
 pub(crate) struct Core {
     pub(crate) store: Arc<dyn Store>,
-    pub(crate) damage: Arc<Damage>,
+    pub(crate) damaged_rows: Arc<DamagedRowReader>,
     pub(crate) index: Arc<Index>,
     pub(crate) timers: Arc<Timers>,
     pub(crate) metrics: Arc<Metrics>,
-    pub(crate) inputs: Inputs,
+    pub(crate) inputs: InputQueue,
     pub(crate) ids: Ids,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) randomness: Arc<dyn Randomness>,

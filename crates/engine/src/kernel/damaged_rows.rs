@@ -27,12 +27,12 @@ use crate::ports::{DamagedRow, InvoiceStatus, Store, StoreError, StoredOperation
 
 const MAX_ROWS: usize = 1000;
 
-pub(crate) struct Damage {
+pub(crate) struct DamagedRowReader {
     store: Arc<dyn Store>,
     rows: Mutex<BTreeSet<DamagedRow>>,
 }
 
-impl Damage {
+impl DamagedRowReader {
     pub(crate) fn new(store: Arc<dyn Store>) -> Self {
         Self { store, rows: Mutex::default() }
     }

@@ -10,10 +10,10 @@ use tokio_util::task::TaskTracker;
 use usher_protocol::PublicKey;
 
 use super::core::Core;
-use super::damaged_rows::Damage;
+use super::damaged_rows::DamagedRowReader;
 use super::ids::Ids;
 use super::index::Index;
-use super::inputs::{Inputs, Job};
+use super::input_queue::{InputQueue, Job};
 use super::tasks::Tasks;
 use super::timers::Timers;
 use crate::operations::Input;
@@ -40,7 +40,7 @@ pub(crate) struct Around {
     pub(crate) index: Arc<Index>,
     pub(crate) timers: Arc<Timers>,
     pub(crate) clock: Arc<ManualClock>,
-    pub(crate) inputs: Inputs,
+    pub(crate) inputs: InputQueue,
     jobs: Vec<mpsc::Receiver<Job>>,
     pub(crate) tasks: Tasks,
     tracker: TaskTracker,
@@ -49,7 +49,7 @@ pub(crate) struct Around {
 
 impl Around {
     pub(crate) fn new() -> Self {
-        let (inputs, jobs) = Inputs::new();
+        let (inputs, jobs) = InputQueue::new();
         let (tracker, stop) = (TaskTracker::new(), CancellationToken::new());
         let clock = Arc::new(ManualClock::at(NOW));
         Self {
@@ -70,7 +70,7 @@ impl Around {
         let store = Arc::clone(&self.store) as Arc<dyn Store>;
         let (clock, randomness) = (self.clock.clone(), Arc::new(SeededRandomness::new(1)));
         Core {
-            damage: Arc::new(Damage::new(store.clone())),
+            damaged_rows: Arc::new(DamagedRowReader::new(store.clone())),
             store,
             index: self.index.clone(),
             timers: self.timers.clone(),
@@ -115,7 +115,7 @@ impl Around {
         .await
     }
 
-    pub(crate) async fn alarms_after(&self, by: Duration) -> Vec<(StreamId, super::timers::Alarm)> {
+    pub(crate) async fn timers_after(&self, by: Duration) -> Vec<(StreamId, super::timers::TimerKind)> {
         self.clock.turn(by);
         tokio::select! {
             biased;

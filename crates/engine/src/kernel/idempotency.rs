@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::damaged_rows::Damage;
+use super::damaged_rows::DamagedRowReader;
 use crate::UnixMillis;
 use crate::ports::{
     Clock, IdempotencyKey, IdempotencyRecord, IdempotencyStore, NewIdempotencyRecord, StoreError, Table,
@@ -50,13 +50,17 @@ impl<T> IdempotentRequest<T> {
 /// Stored responses.
 pub struct IdempotencyRecords {
     store: Arc<dyn IdempotencyStore>,
-    damage: Arc<Damage>,
+    damaged_rows: Arc<DamagedRowReader>,
     clock: Arc<dyn Clock>,
 }
 
 impl IdempotencyRecords {
-    pub(crate) fn new(store: Arc<dyn IdempotencyStore>, damage: Arc<Damage>, clock: Arc<dyn Clock>) -> Self {
-        Self { store, damage, clock }
+    pub(crate) fn new(
+        store: Arc<dyn IdempotencyStore>,
+        damaged_rows: Arc<DamagedRowReader>,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
+        Self { store, damaged_rows, clock }
     }
 
     /// The response to this idempotent request within the last 24 hours.
@@ -65,7 +69,7 @@ impl IdempotencyRecords {
         let record = self.store.idempotency_record(key).await;
         if matches!(record, Err(StoreError::Unreadable(_))) {
             // The request is refused: it may have been processed before.
-            self.damage.set_aside(Table::IdempotencyRecords, key.to_hex());
+            self.damaged_rows.set_aside(Table::IdempotencyRecords, key.to_hex());
         }
         Ok(record?.filter(|record| record.at >= oldest))
     }

@@ -42,9 +42,9 @@ impl Ids {
         while token.len() < TOKEN {
             self.randomness.fill(&mut bytes);
             // 248 = 4 × 62: with the bytes above it the first letters would be more likely than the others.
-            let letters =
+            let chars =
                 bytes.iter().filter(|byte| **byte < 248).filter_map(|byte| ALPHABET.get(usize::from(byte % 62)));
-            token.extend(letters.take(TOKEN - token.len()).map(|letter| char::from(*letter)));
+            token.extend(chars.take(TOKEN - token.len()).map(|char| char::from(*char)));
         }
         token
     }
@@ -80,8 +80,8 @@ mod tests {
             Ids::new(Arc::new(ManualClock::at(UnixMillis(1_800_000_000_000))), Arc::new(SeededRandomness::new(1)));
         let tokens: Vec<_> = (0..100).map(|_| ids.token()).collect();
         assert!(tokens.iter().all(|token| token.len() == 32 && token.bytes().all(|byte| byte.is_ascii_alphanumeric())));
-        let letters: std::collections::HashSet<_> = tokens.concat().into_bytes().into_iter().collect();
-        assert_eq!(letters.len(), 62);
+        let chars: std::collections::HashSet<_> = tokens.concat().into_bytes().into_iter().collect();
+        assert_eq!(chars.len(), 62);
         assert_eq!(ids.suffix().len(), 12);
         assert_eq!(ids.stream_id().created_at(), UnixMillis(1_800_000_000_000));
         assert_ne!(ids.stream_id(), ids.stream_id());

@@ -37,7 +37,7 @@ impl Inbox {
         let (author, copy) = (inbound.author, inbound.via.copy);
         // A copy over another relay says nothing about what the wallet has received since.
         if !copy {
-            self.outbox.heard(author);
+            self.outbox.record_activity(author);
         }
         // Read before the operation is looked for: while it is about to be started, one of the two finds it.
         let requests = if Operation::comes_early(&inbound.message) {

@@ -2,8 +2,8 @@
 
 use async_trait::async_trait;
 
-use crate::operations::{Effect, FollowUp, Operation};
-use crate::ports::{Head, OpenOperation};
+use crate::operations::{Effect, LinkedChange, Operation};
+use crate::ports::{OpenOperation, OperationHead};
 use crate::{StreamId, UnixMillis};
 
 pub(crate) struct CommittedStep<'a> {
@@ -12,7 +12,7 @@ pub(crate) struct CommittedStep<'a> {
     pub(crate) is_new: bool,
     pub(crate) is_finished: bool,
     pub(crate) has_events: bool,
-    pub(crate) head: Head,
+    pub(crate) head: OperationHead,
     pub(crate) now: UnixMillis,
 }
 
@@ -34,16 +34,16 @@ pub(crate) trait Observer: Send + Sync {
     fn finished(&self, _step: &CommittedStep<'_>) {}
 }
 
-/// Carries out [`FollowUp`]s: changes of other operations in the commit of the step that asks for them.
-pub(crate) trait FollowUps: Send + Sync {
-    fn start(&self, follow_up: &FollowUp, now: UnixMillis) -> Option<(Operation, Vec<Effect>)>;
+/// Carries out [`LinkedChange`]s: changes of other operations in the commit of the step that asks for them.
+pub(crate) trait LinkedChanges: Send + Sync {
+    fn start(&self, linked_change: &LinkedChange, now: UnixMillis) -> Option<(Operation, Vec<Effect>)>;
 
     /// The open operations that are closed. Asked after all others of the commit were read from the store.
-    fn closes(&self, follow_up: &FollowUp) -> Vec<StreamId>;
+    fn closes(&self, linked_change: &LinkedChange) -> Vec<StreamId>;
 }
 
 /// Work of a feature that has to be done now and then, beside the cleanup of what every operation leaves.
 #[async_trait]
-pub(crate) trait Chore: Send + Sync {
+pub(crate) trait PeriodicTask: Send + Sync {
     async fn run(&self, hour: u64, now: UnixMillis);
 }

@@ -67,12 +67,12 @@ impl Observer for OpenSet {
 mod tests {
     use super::*;
     use crate::operations::{KeyHandshake, Operation};
-    use crate::ports::Head;
+    use crate::ports::OperationHead;
 
     const NOW: UnixMillis = UnixMillis(1_000);
 
     fn step<'a>(id: StreamId, operation: &'a Operation, is_finished: bool) -> CommittedStep<'a> {
-        let head = Head { revision: 1, next_index: 0 };
+        let head = OperationHead { revision: 1, next_index: 0 };
         CommittedStep { id, operation, is_new: !is_finished, is_finished, has_events: false, head, now: NOW }
     }
 

@@ -6,7 +6,7 @@ use super::index::Wake;
 use super::invoice_watcher::InvoiceWatcher;
 use super::observer::Observer;
 use super::outbox::Outbox;
-use super::timers::{Alarm, Due, HELD_FOR, left};
+use super::timers::{Due, HELD_FOR, TimerKind, left};
 use crate::kernel::core::Core;
 use crate::ports::{OpenOperation, StoreError, Table};
 use crate::{StreamId, UnixMillis};
@@ -59,7 +59,7 @@ impl Restorer {
             self.watcher.watch_again(id, hash, operation.done);
         }
         if operation.damaged {
-            self.core.damage.set_aside(Table::Operations, id);
+            self.core.damaged_rows.set_aside(Table::Operations, id);
             self.core.index.load(operation, None, None);
             return Ok(());
         }
@@ -79,12 +79,12 @@ impl Restorer {
             self.core.metrics.loaded(operation.kind);
         }
         if let Some(wake) = wake {
-            timers.set(wake.due, id, Alarm::Wake);
+            timers.set(wake.due, id, TimerKind::Wake);
         }
         if operation.kind.resumes() && !operation.done {
             restored.waiting.push(id);
         }
-        let read = if operation.kind.is_read_at_start() { self.core.damage.readable(id).await? } else { None };
+        let read = if operation.kind.is_read_at_start() { self.core.damaged_rows.readable(id).await? } else { None };
         let read = read.as_ref().map(|(stored, read)| (stored.revision, read));
         if let Some(keys) = read.and_then(|(_, read)| read.may_close_early()) {
             self.core.index.set_participants(id, keys);
@@ -94,7 +94,7 @@ impl Restorer {
         }
         if let Some(at) = resend_at {
             restored.sending += 1;
-            timers.set(at, id, Alarm::Resend);
+            timers.set(at, id, TimerKind::Resend);
         }
         Ok(())
     }

@@ -1,5 +1,5 @@
 //! Asks users' remote signers for signatures, for operations. A request runs from the commit that asks for it until it
-//! has ended, the operation is over, or it makes room for another ([`SignerPlaces`]). What happens meanwhile becomes
+//! has ended, the operation is over, or it makes room for another ([`SignerSlots`]). What happens meanwhile becomes
 //! inputs of the operation, which asks again after a crash.
 
 use std::sync::Arc;
@@ -8,15 +8,15 @@ use parking_lot::Mutex;
 use tokio::sync::mpsc;
 use tracing::debug;
 
-use super::inputs::Inputs;
-use super::signer_places::{NewRequest, SignerPlaces};
+use super::input_queue::InputQueue;
+use super::signer_slots::{NewRequest, SignerSlots};
 use crate::StreamId;
 use crate::kernel::core::Core;
-use crate::operations::{Input, SignerCall, SignerNews, SignerReport};
+use crate::operations::{Input, SignerCall, SignerReport, SignerUpdate};
 use crate::ports::{Clock, RemoteSigner, RemoteSignerError, SignerProgress, SignerStage};
 
-/// Requests that take places from each other, and from no others.
-type Lane = Mutex<SignerPlaces>;
+/// Requests that take slots from each other, and from no others.
+type Lane = Mutex<SignerSlots>;
 
 const PROGRESS: usize = 16;
 
@@ -48,7 +48,7 @@ impl SignerQueue {
 
     /// Asks a signer; never waits. It takes the place of the operation's earlier request.
     pub(crate) fn put(&self, id: StreamId, call: SignerCall) {
-        let (number, visitor) = (call.number, call.visitor);
+        let (number, network) = (call.number, call.network);
         let Some(signer) = self.signer.clone() else {
             return self.report_later(id, number, RemoteSignerError::Unreachable);
         };
@@ -57,7 +57,7 @@ impl SignerQueue {
         } else {
             (&self.named, signer.stage(&call.session))
         };
-        let new = NewRequest { id, number, stage, visitor };
+        let new = NewRequest { id, number, stage, network };
         let (ended, displaced) = lane.lock().take(new, self.core.clock.monotonic());
         for (id, number) in displaced {
             self.report_later(id, number, RemoteSignerError::Busy);
@@ -96,11 +96,11 @@ impl SignerQueue {
 
     fn report_later(&self, id: StreamId, number: u32, error: RemoteSignerError) {
         let inputs = self.core.inputs.clone();
-        self.core.tasks.spawn(async move { report(&inputs, id, number, SignerNews::Ended(Err(error))).await });
+        self.core.tasks.spawn(async move { report(&inputs, id, number, SignerUpdate::Ended(Err(error))).await });
     }
 }
 
-async fn ask(signer: &dyn RemoteSigner, lane: &Lane, inputs: &Inputs, id: StreamId, call: SignerCall) {
+async fn ask(signer: &dyn RemoteSigner, lane: &Lane, inputs: &InputQueue, id: StreamId, call: SignerCall) {
     let number = call.number;
     let (sender, mut progress) = mpsc::channel::<SignerProgress>(PROGRESS);
     let mut signing = std::pin::pin!(signer.sign(call.session, call.wanted, sender));
@@ -108,27 +108,27 @@ async fn ask(signer: &dyn RemoteSigner, lane: &Lane, inputs: &Inputs, id: Stream
         tokio::select! {
             // What happened before the end is reported before it.
             biased;
-            Some(news) = progress.recv() => {
-                if matches!(news, SignerProgress::Connected(_)) {
+            Some(update) = progress.recv() => {
+                if matches!(update, SignerProgress::Connected(_)) {
                     lane.lock().connected(id, number);
                 }
-                report(inputs, id, number, SignerNews::Progress(news)).await;
+                report(inputs, id, number, SignerUpdate::Progress(update)).await;
             }
             result = &mut signing => {
-                while let Ok(news) = progress.try_recv() {
-                    report(inputs, id, number, SignerNews::Progress(news)).await;
+                while let Ok(update) = progress.try_recv() {
+                    report(inputs, id, number, SignerUpdate::Progress(update)).await;
                 }
                 if let Err(failure) = &result {
                     debug!(stream_id = %id, %failure, "a remote signer has signed nothing");
                 }
-                return report(inputs, id, number, SignerNews::Ended(result.map(Box::new))).await;
+                return report(inputs, id, number, SignerUpdate::Ended(result.map(Box::new))).await;
             }
         }
     }
 }
 
-async fn report(inputs: &Inputs, id: StreamId, number: u32, news: SignerNews) {
-    inputs.put(id, Input::Signer(Box::new(SignerReport { number, news }))).await;
+async fn report(inputs: &InputQueue, id: StreamId, number: u32, update: SignerUpdate) {
+    inputs.put(id, Input::Signer(Box::new(SignerReport { number, update }))).await;
 }
 
 #[cfg(test)]
@@ -174,7 +174,7 @@ mod tests {
 
     fn call(number: u32, until: UnixMillis) -> SignerCall {
         let wanted = WantedEvent { kind: 1, content: String::new(), tags: Vec::new() };
-        SignerCall { number, session: SignerSession(String::new()), wanted, until, is_kept: false, visitor: None }
+        SignerCall { number, session: SignerSession(String::new()), wanted, until, is_kept: false, network: None }
     }
 
     fn id(n: u64) -> StreamId {
@@ -192,7 +192,7 @@ mod tests {
     async fn each_operation_asks_one_signer_and_the_oldest_makes_room() {
         let asked = Arc::new(());
         let running = || Arc::strong_count(&asked) - 2;
-        let (inputs, mut workers) = Inputs::new();
+        let (inputs, mut workers) = InputQueue::new();
         let core = Core { inputs, ..Around::new().core() };
         let queue = SignerQueue::new(core, Some(Arc::new(Silent(Arc::clone(&asked)))));
         let later = NOW.plus(std::time::Duration::from_secs(600));
@@ -206,15 +206,15 @@ mod tests {
         settle().await;
         assert_eq!(running(), 0, "one operation is over, and the time of the other");
 
-        let places = u64::try_from(CONCURRENT).unwrap();
-        (0..=places).for_each(|n| queue.put(id(n), call(1, later)));
+        let slots = u64::try_from(CONCURRENT).unwrap();
+        (0..=slots).for_each(|n| queue.put(id(n), call(1, later)));
         settle().await;
         assert_eq!(running(), CONCURRENT);
         let mut reports = workers.iter_mut().flat_map(|worker| std::iter::from_fn(|| worker.try_recv().ok()));
         let report = reports.next().unwrap();
         let Input::Signer(said) = report.input else { panic!("{report:?}") };
         assert_eq!((report.id, said.number), (id(0), 1));
-        assert!(matches!(said.news, SignerNews::Ended(Err(RemoteSignerError::Busy))));
+        assert!(matches!(said.update, SignerUpdate::Ended(Err(RemoteSignerError::Busy))));
         assert!(reports.next().is_none());
 
         queue.put(id(0), SignerCall { is_kept: true, ..call(1, later) });

@@ -1,11 +1,11 @@
 //! Timers: when operations are woken, messages sent again, invoices looked up and events delivered. They are in memory,
 //! and are rebuilt from the store at the start.
 //!
-//! Alarms run on the monotonic clock, so setting the wall clock makes none early or late. Only due dates of
+//! Timers run on the monotonic clock, so setting the wall clock makes none early or late. Only due dates of
 //! subscriptions follow the wall clock ([`Due::Wall`]).
 //!
-//! A wall clock that leaps ahead by more than a day may be wrong, and a charge that came too early cannot be undone. So
-//! alarms that follow it are held for ten minutes after such a leap, also one that happened while the service was off.
+//! A wall clock that jumps ahead by more than a day may be wrong, and a charge that came too early cannot be undone. So
+//! timers that follow it are held for ten minutes after such a jump, also one that happened while the service was off.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use crate::ports::Clock;
 use crate::{StreamId, UnixMillis};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum Alarm {
+pub(crate) enum TimerKind {
     Wake,
     Resend,
     LookUp,
@@ -55,42 +55,43 @@ impl From<MonotonicMillis> for Due {
 
 pub(crate) struct Timers {
     clock: Arc<dyn Clock>,
-    alarms: Mutex<Queues>,
-    watch: Mutex<LeapWatch>,
+    queues: Mutex<Queues>,
+    clock_jumps: Mutex<ClockJumpDetector>,
     earlier: Notify,
 }
 
 #[derive(Default)]
 struct Queues {
-    monotonic: BTreeSet<(MonotonicMillis, StreamId, Alarm)>,
-    wall: BTreeSet<(UnixMillis, StreamId, Alarm)>,
+    monotonic: BTreeSet<(MonotonicMillis, StreamId, TimerKind)>,
+    wall: BTreeSet<(UnixMillis, StreamId, TimerKind)>,
 }
 
-struct LeapWatch {
+struct ClockJumpDetector {
     monotonic: MonotonicMillis,
     wall: UnixMillis,
     held_until: MonotonicMillis,
 }
 
 /// A wall clock that is ahead by more than this of what is expected may be wrong.
-const LEAP: Duration = Duration::from_secs(24 * 3600);
+const CLOCK_JUMP: Duration = Duration::from_secs(24 * 3600);
 
-/// How long alarms that follow the wall clock are held then: a networked machine corrects its clock sooner.
+/// How long timers that follow the wall clock are held then: a networked machine corrects its clock sooner.
 pub(crate) const HELD_FOR: Duration = Duration::from_secs(600);
 
-/// How often the wall clock is read while an alarm waits for it: when it is set, such alarms are late by this at most.
+/// How often the wall clock is read while an timer waits for it: when it is set, such timers are late by this at most.
 const READ_EVERY: Duration = Duration::from_secs(10);
 
 /// The longest sleep.
 const DAY: Duration = Duration::from_secs(24 * 3600);
 
-/// Most alarms taken out at once, so that many that are due after a long downtime do not keep the lock.
+/// Most timers taken out at once, so that many that are due after a long downtime do not keep the lock.
 const BATCH: usize = 1024;
 
 impl Timers {
     pub(crate) fn new(clock: Arc<dyn Clock>) -> Self {
-        let watch = LeapWatch { monotonic: monotonic(&*clock), wall: clock.now(), held_until: MonotonicMillis(0) };
-        Self { clock, alarms: Mutex::default(), watch: Mutex::new(watch), earlier: Notify::new() }
+        let clock_jumps =
+            ClockJumpDetector { monotonic: monotonic(&*clock), wall: clock.now(), held_until: MonotonicMillis(0) };
+        Self { clock, queues: Mutex::default(), clock_jumps: Mutex::new(clock_jumps), earlier: Notify::new() }
     }
 
     pub(crate) fn now(&self) -> MonotonicMillis {
@@ -101,29 +102,29 @@ impl Timers {
         self.now().plus(duration)
     }
 
-    pub(crate) fn set(&self, due: impl Into<Due>, id: StreamId, alarm: Alarm) {
-        let mut alarms = self.alarms.lock();
+    pub(crate) fn set(&self, due: impl Into<Due>, id: StreamId, timer: TimerKind) {
+        let mut queues = self.queues.lock();
         let first = match due.into() {
-            Due::Monotonic(at) => insert(&mut alarms.monotonic, (at, id, alarm)),
-            Due::Wall(at) => insert(&mut alarms.wall, (at, id, alarm)),
+            Due::Monotonic(at) => insert(&mut queues.monotonic, (at, id, timer)),
+            Due::Wall(at) => insert(&mut queues.wall, (at, id, timer)),
         };
-        drop(alarms);
+        drop(queues);
         if first {
             self.earlier.notify_one();
         }
     }
 
-    pub(crate) fn cancel(&self, due: impl Into<Due>, id: StreamId, alarm: Alarm) {
-        let mut alarms = self.alarms.lock();
+    pub(crate) fn cancel(&self, due: impl Into<Due>, id: StreamId, timer: TimerKind) {
+        let mut queues = self.queues.lock();
         match due.into() {
-            Due::Monotonic(at) => alarms.monotonic.remove(&(at, id, alarm)),
-            Due::Wall(at) => alarms.wall.remove(&(at, id, alarm)),
+            Due::Monotonic(at) => queues.monotonic.remove(&(at, id, timer)),
+            Due::Wall(at) => queues.wall.remove(&(at, id, timer)),
         };
     }
 
     /// The wall clock has shown this before. If it is far ahead of that now, it has leapt, or the service was off.
     pub(crate) fn has_shown(&self, wall: UnixMillis) {
-        let mut watch = self.watch.lock();
+        let mut watch = self.clock_jumps.lock();
         (watch.monotonic, watch.wall) = (self.now(), wall);
     }
 
@@ -131,18 +132,18 @@ impl Timers {
         self.read().1.is_none()
     }
 
-    pub(crate) async fn next(&self) -> Vec<(StreamId, Alarm)> {
+    pub(crate) async fn next(&self) -> Vec<(StreamId, TimerKind)> {
         loop {
             let (now, wall) = self.read();
             let (due, wait) = {
-                let mut alarms = self.alarms.lock();
+                let mut queues = self.queues.lock();
                 let mut due = Vec::new();
-                take(&mut alarms.monotonic, now, &mut due);
+                take(&mut queues.monotonic, now, &mut due);
                 if let Some(wall) = wall {
-                    take(&mut alarms.wall, wall, &mut due);
+                    take(&mut queues.wall, wall, &mut due);
                 }
-                let first = alarms.monotonic.first().map_or(DAY, |(at, ..)| at.since(now));
-                let reads = alarms.wall.first().map_or(DAY, |(at, ..)| match wall {
+                let first = queues.monotonic.first().map_or(DAY, |(at, ..)| at.since(now));
+                let reads = queues.wall.first().map_or(DAY, |(at, ..)| match wall {
                     Some(wall) => at.since(wall).min(READ_EVERY),
                     None => READ_EVERY,
                 });
@@ -160,11 +161,11 @@ impl Timers {
 
     /// The time of both clocks; none of the wall clock while it may be wrong.
     fn read(&self) -> (MonotonicMillis, Option<UnixMillis>) {
-        let mut watch = self.watch.lock();
+        let mut watch = self.clock_jumps.lock();
         let (now, wall) = (self.now(), self.clock.now());
         let expected = watch.wall.plus(now.since(watch.monotonic));
         (watch.monotonic, watch.wall) = (now, wall);
-        if wall > expected.plus(LEAP) {
+        if wall > expected.plus(CLOCK_JUMP) {
             watch.held_until = now.plus(HELD_FOR);
             warn!(
                 days = wall.since(expected).as_secs() / 86_400,
@@ -186,19 +187,19 @@ fn monotonic(clock: &dyn Clock) -> MonotonicMillis {
     MonotonicMillis::default().plus(clock.monotonic())
 }
 
-fn insert<T: Copy + Ord>(alarms: &mut BTreeSet<(T, StreamId, Alarm)>, alarm: (T, StreamId, Alarm)) -> bool {
-    let first = alarms.first().is_none_or(|(at, ..)| alarm.0 < *at);
-    alarms.insert(alarm);
+fn insert<T: Copy + Ord>(queues: &mut BTreeSet<(T, StreamId, TimerKind)>, timer: (T, StreamId, TimerKind)) -> bool {
+    let first = queues.first().is_none_or(|(at, ..)| timer.0 < *at);
+    queues.insert(timer);
     first
 }
 
-fn take<T: Copy + Ord>(alarms: &mut BTreeSet<(T, StreamId, Alarm)>, now: T, due: &mut Vec<(StreamId, Alarm)>) {
+fn take<T: Copy + Ord>(queues: &mut BTreeSet<(T, StreamId, TimerKind)>, now: T, due: &mut Vec<(StreamId, TimerKind)>) {
     while due.len() < BATCH
-        && let Some((at, id, alarm)) = alarms.first().copied()
+        && let Some((at, id, timer)) = queues.first().copied()
         && at <= now
     {
-        alarms.pop_first();
-        due.push((id, alarm));
+        queues.pop_first();
+        due.push((id, timer));
     }
 }
 
@@ -221,7 +222,7 @@ mod tests {
         StreamId::from_bytes([n; 16])
     }
 
-    async fn due(timers: &Timers) -> Vec<(StreamId, Alarm)> {
+    async fn due(timers: &Timers) -> Vec<(StreamId, TimerKind)> {
         tokio::select! {
             biased;
             due = timers.next() => due,
@@ -232,29 +233,29 @@ mod tests {
     #[tokio::test]
     async fn wall_clock_that_is_set_makes_no_alarm_early_or_late() {
         let (timers, clock) = timers();
-        timers.set(timers.after(MINUTE), id(1), Alarm::Wake);
-        timers.set(timers.after(2 * MINUTE), id(2), Alarm::Resend);
+        timers.set(timers.after(MINUTE), id(1), TimerKind::Wake);
+        timers.set(timers.after(2 * MINUTE), id(2), TimerKind::Resend);
         clock.turn_forward(HOURS);
         assert_eq!(due(&timers).await, []);
         clock.turn(MINUTE);
-        assert_eq!(due(&timers).await, [(id(1), Alarm::Wake)]);
+        assert_eq!(due(&timers).await, [(id(1), TimerKind::Wake)]);
         clock.turn_back(2 * HOURS);
         clock.turn(MINUTE);
-        assert_eq!(due(&timers).await, [(id(2), Alarm::Resend)]);
+        assert_eq!(due(&timers).await, [(id(2), TimerKind::Resend)]);
     }
 
     #[tokio::test]
     async fn date_of_the_calendar_is_due_when_the_wall_clock_shows_it() {
         let (timers, clock) = timers();
         for (n, days) in [(1, 0), (2, 1)] {
-            timers.set(Due::Wall(NOW.plus(HOURS + days * Duration::from_secs(24 * 3600))), id(n), Alarm::Wake);
+            timers.set(Due::Wall(NOW.plus(HOURS + days * Duration::from_secs(24 * 3600))), id(n), TimerKind::Wake);
         }
         clock.turn_forward(HOURS);
-        assert_eq!(due(&timers).await, [(id(1), Alarm::Wake)]);
+        assert_eq!(due(&timers).await, [(id(1), TimerKind::Wake)]);
         clock.turn_back(HOURS);
         clock.turn(HOURS);
         assert_eq!(due(&timers).await, []);
-        timers.cancel(Due::Wall(NOW.plus(HOURS + Duration::from_secs(24 * 3600))), id(2), Alarm::Wake);
+        timers.cancel(Due::Wall(NOW.plus(HOURS + Duration::from_secs(24 * 3600))), id(2), TimerKind::Wake);
         clock.turn(10 * HOURS);
         assert_eq!(due(&timers).await, []);
     }
@@ -262,7 +263,7 @@ mod tests {
     #[tokio::test]
     async fn waiting_for_a_date_notices_that_the_wall_clock_was_set() {
         let (timers, clock) = timers();
-        timers.set(Due::Wall(NOW.plus(HOURS)), id(1), Alarm::Wake);
+        timers.set(Due::Wall(NOW.plus(HOURS)), id(1), TimerKind::Wake);
         let set = async {
             clock.turn_forward(HOURS);
             tokio::task::yield_now().await;
@@ -271,7 +272,7 @@ mod tests {
         };
         tokio::select! {
             biased;
-            due = timers.next() => assert_eq!(due, [(id(1), Alarm::Wake)]),
+            due = timers.next() => assert_eq!(due, [(id(1), TimerKind::Wake)]),
             () = set => panic!("not noticed"),
         }
     }
@@ -279,26 +280,26 @@ mod tests {
     #[tokio::test]
     async fn dates_are_held_for_ten_minutes_after_a_leap_of_more_than_a_day() {
         let (timers, clock) = timers();
-        timers.set(Due::Wall(NOW.plus(MONTH)), id(1), Alarm::Wake);
-        timers.set(timers.after(MINUTE), id(2), Alarm::Wake);
+        timers.set(Due::Wall(NOW.plus(MONTH)), id(1), TimerKind::Wake);
+        timers.set(timers.after(MINUTE), id(2), TimerKind::Wake);
         clock.turn_forward(MONTH);
         assert_eq!(due(&timers).await, []);
         assert!(timers.are_held());
         clock.turn(MINUTE);
-        assert_eq!(due(&timers).await, [(id(2), Alarm::Wake)], "others do not wait");
+        assert_eq!(due(&timers).await, [(id(2), TimerKind::Wake)], "others do not wait");
         clock.turn(9 * MINUTE - Duration::from_millis(1));
         assert_eq!(due(&timers).await, []);
         clock.turn(Duration::from_millis(1));
-        assert_eq!(due(&timers).await, [(id(1), Alarm::Wake)]);
-        timers.set(Due::Wall(NOW.plus(3 * MONTH)), id(1), Alarm::Wake);
+        assert_eq!(due(&timers).await, [(id(1), TimerKind::Wake)]);
+        timers.set(Due::Wall(NOW.plus(3 * MONTH)), id(1), TimerKind::Wake);
         clock.turn(2 * MONTH);
-        assert_eq!(due(&timers).await, [(id(1), Alarm::Wake)]);
+        assert_eq!(due(&timers).await, [(id(1), TimerKind::Wake)]);
     }
 
     #[tokio::test]
     async fn clock_that_is_corrected_within_ten_minutes_makes_no_date_due() {
         let (timers, clock) = timers();
-        timers.set(Due::Wall(NOW.plus(MONTH)), id(1), Alarm::Wake);
+        timers.set(Due::Wall(NOW.plus(MONTH)), id(1), TimerKind::Wake);
         clock.turn_forward(2 * MONTH);
         assert_eq!(due(&timers).await, []);
         clock.turn(5 * MINUTE);
@@ -314,10 +315,10 @@ mod tests {
     async fn leap_while_the_service_was_off_holds_dates_too() {
         let (timers, clock) = timers();
         timers.has_shown(NOW.minus(MONTH));
-        timers.set(Due::Wall(NOW.minus(HOURS)), id(1), Alarm::Wake);
+        timers.set(Due::Wall(NOW.minus(HOURS)), id(1), TimerKind::Wake);
         assert_eq!(due(&timers).await, []);
         clock.turn(10 * MINUTE);
-        assert_eq!(due(&timers).await, [(id(1), Alarm::Wake)]);
+        assert_eq!(due(&timers).await, [(id(1), TimerKind::Wake)]);
         timers.has_shown(NOW.minus(HOURS));
         assert!(!timers.are_held());
     }

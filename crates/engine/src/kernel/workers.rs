@@ -13,10 +13,10 @@ use tracing::{debug, error, warn};
 use super::capacity::Capacity;
 use super::commit::{Cause, Change, Committer, append};
 use super::damaged_rows::warn_of_lost_results;
-use super::inputs::{Job, QUEUE};
+use super::input_queue::{Job, QUEUE};
 use super::lightning_queue::LightningQueue;
 use super::ticket_queue::TicketQueue;
-use super::timers::{Alarm, Due};
+use super::timers::{Due, TimerKind};
 use crate::kernel::core::Core;
 use crate::operations::{Effect, Input, Operation, StepResult};
 use crate::ports::{Conflict, InvoiceStatus, Revision, StoreError};
@@ -26,7 +26,7 @@ use crate::{StreamId, UnixMillis};
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 
 /// The longest pause before a worker tries again when the store fails.
-const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+const MAX_PAUSE: Duration = Duration::from_secs(5);
 
 /// When a step is tried again that had to wait.
 const WAIT: Duration = Duration::from_secs(60);
@@ -86,7 +86,7 @@ impl Workers {
                     self.core.metrics.store_failed();
                     error!(stream_id = %id, error = ?failure, "an operation could not step");
                     if matches!(failure, StoreError::Unreadable(_)) {
-                        self.core.damage.set_aside_operation(id, mine.iter().map(|job| &job.input));
+                        self.core.damaged_rows.set_aside_operation(id, mine.iter().map(|job| &job.input));
                     }
                 }
                 Err(failure) => {
@@ -98,7 +98,7 @@ impl Workers {
                     if self.core.tasks.unless_stopped(self.core.clock.sleep(pause)).await.is_none() {
                         return;
                     }
-                    pause = (pause * 2).min(LONGEST_PAUSE);
+                    pause = (pause * 2).min(MAX_PAUSE);
                 }
             }
         }
@@ -111,13 +111,13 @@ impl Workers {
                 Ok(Some(stored)) if stored.finished_at.is_none() => stored,
                 Ok(_) => return self.step_successor(id, jobs).await,
                 Err(StoreError::Unreadable(_)) => {
-                    self.core.damage.set_aside_operation(id, jobs.iter().map(|job| &job.input));
+                    self.core.damaged_rows.set_aside_operation(id, jobs.iter().map(|job| &job.input));
                     return Ok(());
                 }
                 Err(failure) => return Err(failure),
             };
             let Ok(mut operation) = Operation::from_state(&stored.state) else {
-                self.core.damage.set_aside_operation(id, jobs.iter().map(|job| &job.input));
+                self.core.damaged_rows.set_aside_operation(id, jobs.iter().map(|job| &job.input));
                 return Ok(());
             };
             let now = self.core.clock.now();
@@ -133,7 +133,7 @@ impl Workers {
                     continue;
                 }
                 if self.must_wait(&operation, &job.input) {
-                    self.core.timers.set(Due::Wall(now.plus(WAIT)), id, Alarm::Wake);
+                    self.core.timers.set(Due::Wall(now.plus(WAIT)), id, TimerKind::Wake);
                     continue;
                 }
                 let time = if operation.is_by_wall_clock(&job.input) { now } else { own };
@@ -216,14 +216,14 @@ impl Workers {
     /// Handles inputs that do not change the operation but have other effects.
     fn ignored(&self, job: &Job, operation: &Operation, now: UnixMillis) {
         match &job.input {
-            // Its time has not come: the wall clock was set back just now. Or this alarm was of an earlier state: then setting the
-            // one that it has again changes nothing.
+            // Its time has not come: the wall clock was set back just now. Or this timer was of an earlier state: then setting
+            // the one that it has again changes nothing.
             Input::Timer => {
                 if let Some(wake) = self.core.index.get(job.id).and_then(|stream| stream.wake)
                     && operation.wake_at() == Some(wake.at)
                     && now < wake.at
                 {
-                    self.core.timers.set(wake.due, job.id, Alarm::Wake);
+                    self.core.timers.set(wake.due, job.id, TimerKind::Wake);
                 }
             }
             Input::Settled(_) | Input::InvoiceStatus(Ok(InvoiceStatus::Settled(_)))
@@ -303,7 +303,7 @@ mod tests {
         around.store.find_defects(COMMITS);
         inputs.send(timer()).await.unwrap();
         within("the step fails", || (core.metrics.values().step_defects == 1).then_some(())).await;
-        assert_eq!((core.damage.rows(), core.metrics.values().store_failures), (Vec::new(), 0));
+        assert_eq!((core.damaged_rows.rows(), core.metrics.values().store_failures), (Vec::new(), 0));
         around.store.work();
         inputs.send(timer()).await.unwrap();
         within("the handshake expires", || around.index.get(stream(1)).is_none().then_some(())).await;
@@ -315,10 +315,10 @@ mod tests {
     async fn early_timer_is_set_again() {
         let around = Around::new();
         let inputs = worker(&around, around.core()).await;
-        around.timers.cancel(around.timers.after(MINUTE), stream(1), Alarm::Wake);
+        around.timers.cancel(around.timers.after(MINUTE), stream(1), TimerKind::Wake);
         inputs.send(timer()).await.unwrap();
         within("the input is taken", || (inputs.capacity() == 8).then_some(())).await;
-        assert_eq!(around.alarms_after(MINUTE).await, [(stream(1), Alarm::Wake)]);
+        assert_eq!(around.timers_after(MINUTE).await, [(stream(1), TimerKind::Wake)]);
         around.tasks.set_inbox_drained();
         around.stop().await;
     }
@@ -328,7 +328,7 @@ mod tests {
         let around = Around::new();
         let inputs = worker(&around, around.core()).await;
         around.clock.turn_back(60 * MINUTE);
-        assert_eq!(around.alarms_after(MINUTE).await, [(stream(1), Alarm::Wake)]);
+        assert_eq!(around.timers_after(MINUTE).await, [(stream(1), TimerKind::Wake)]);
         inputs.send(timer()).await.unwrap();
         within("the handshake expires", || around.index.get(stream(1)).is_none().then_some(())).await;
         around.tasks.set_inbox_drained();

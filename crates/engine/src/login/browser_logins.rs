@@ -3,7 +3,7 @@
 //!
 //! Anybody can begin one, so their number is bounded: the one whose page was seen least recently makes room. One whose
 //! page waits over an open connection, or was seen a moment ago, never does, so a flood does not end the login of a
-//! user who is there. Each visitor has a share of the room ([`VisitorShares`]), and makes room among their own logins
+//! user who is there. Each network has a share of the room ([`NetworkQuotas`]), and makes room among its own logins
 //! first.
 
 use std::collections::{BTreeMap, HashMap};
@@ -12,15 +12,15 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 
-use super::visitor_shares::VisitorShares;
+use super::network_quotas::NetworkQuotas;
 use crate::ports::Clock;
-use crate::{StreamId, Visitor};
+use crate::{ClientNetwork, StreamId};
 
 /// Most of them at reusable logins, with the default of `limits.max_open_streams`.
-const MOST: usize = 20_000;
+const MAX_LOGINS: usize = 20_000;
 
 /// Most of them for OpenID Connect: the provider has 16 MiB for its requests, of which each takes 8.2 kB at most.
-const MOST_OF_CLIENTS: usize = 2_000;
+const MAX_OF_CLIENTS: usize = 2_000;
 
 /// How many of the operations that may be open they may be: one in so many.
 const SHARE: usize = 4;
@@ -46,15 +46,15 @@ struct Inner {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("too many logins are open, or were begun at this address")]
 pub struct NoRoom {
-    /// Whether others may: this visitor has begun too many.
-    pub is_of_visitor: bool,
+    /// Whether others may: this network has begun too many.
+    pub is_of_network: bool,
     /// When to try again.
     pub retry_after: Duration,
 }
 
 struct Table {
     most: usize,
-    visitors: VisitorShares,
+    quotas: NetworkQuotas,
     seen: u64,
     unused: HashMap<StreamId, Unused>,
     /// Those that no page waits for, the one that was seen least recently first.
@@ -65,7 +65,7 @@ struct Unused {
     seen: u64,
     seen_at: Duration,
     opened: bool,
-    visitor: Option<Visitor>,
+    network: Option<ClientNetwork>,
     watchers: usize,
 }
 
@@ -78,50 +78,50 @@ pub(crate) struct LoginWatch {
 impl BrowserLogins {
     /// Logins at reusable logins. `max_open` is the number of operations that may be open.
     pub(crate) fn at_reusable(max_open: usize, clock: Arc<dyn Clock>) -> Self {
-        Self::with_most(MOST.min(max_open / SHARE).max(1), clock)
+        Self::with_most(MAX_LOGINS.min(max_open / SHARE).max(1), clock)
     }
 
     /// Logins of other protocols.
     pub(crate) fn of_clients(max_open: usize, clock: Arc<dyn Clock>) -> Self {
-        Self::with_most(MOST_OF_CLIENTS.min(max_open / SHARE).max(1), clock)
+        Self::with_most(MAX_OF_CLIENTS.min(max_open / SHARE).max(1), clock)
     }
 
     fn with_most(most: usize, clock: Arc<dyn Clock>) -> Self {
         let (unused, idle) = (HashMap::new(), BTreeMap::new());
-        let table = Table { most, visitors: VisitorShares::new(most), seen: 0, unused, idle };
+        let table = Table { most, quotas: NetworkQuotas::new(most), seen: 0, unused, idle };
         Self(Arc::new(Inner { clock, table: Mutex::new(table) }))
     }
 
-    pub(crate) fn make_room(&self, visitor: Visitor) -> Result<Vec<StreamId>, NoRoom> {
+    pub(crate) fn make_room(&self, network: ClientNetwork) -> Result<Vec<StreamId>, NoRoom> {
         let now = self.0.clock.monotonic();
         let mut table = self.0.table.lock();
-        let no_room = |is_of_visitor: bool, wait: Duration| {
+        let no_room = |is_of_network: bool, wait: Duration| {
             let retry_after = Duration::from_secs(wait.as_millis().div_ceil(1000).try_into().unwrap_or(u64::MAX));
-            NoRoom { is_of_visitor, retry_after: retry_after.clamp(SOONEST, LATEST) }
+            NoRoom { is_of_network, retry_after: retry_after.clamp(SOONEST, LATEST) }
         };
-        table.visitors.begin(visitor, now).map_err(|wait| no_room(true, wait))?;
-        let chosen = table.choose(visitor, now);
+        table.quotas.begin(network, now).map_err(|wait| no_room(true, wait))?;
+        let chosen = table.choose(network, now);
         if chosen.is_err() {
-            table.visitors.give_back(visitor);
+            table.quotas.give_back(network);
         }
-        chosen.map_err(|(is_of_visitor, wait)| no_room(is_of_visitor, wait))
+        chosen.map_err(|(is_of_network, wait)| no_room(is_of_network, wait))
     }
 
     pub(crate) fn add(&self, id: StreamId) {
         let seen_at = self.0.clock.monotonic();
         let mut table = self.0.table.lock();
         let seen = table.next();
-        table.unused.insert(id, Unused { seen, seen_at, opened: false, visitor: None, watchers: 0 });
+        table.unused.insert(id, Unused { seen, seen_at, opened: false, network: None, watchers: 0 });
         table.idle.insert(seen, id);
     }
 
-    pub(crate) fn begun_by(&self, id: StreamId, visitor: Visitor) {
+    pub(crate) fn begun_by(&self, id: StreamId, network: ClientNetwork) {
         let mut table = self.0.table.lock();
-        let Table { unused, visitors, .. } = &mut *table;
-        if let Some(unused) = unused.get_mut(&id).filter(|unused| unused.visitor.is_none()) {
-            unused.visitor = Some(visitor);
-            visitors.add(visitor);
-            visitors.change_idle(visitor, unused.seen, Some(unused.seen).filter(|_| unused.watchers == 0));
+        let Table { unused, quotas, .. } = &mut *table;
+        if let Some(unused) = unused.get_mut(&id).filter(|unused| unused.network.is_none()) {
+            unused.network = Some(network);
+            quotas.add(network);
+            quotas.change_idle(network, unused.seen, Some(unused.seen).filter(|_| unused.watchers == 0));
         }
     }
 
@@ -166,11 +166,11 @@ impl Table {
         self.seen
     }
 
-    /// Which logins must end so that this visitor may begin another; otherwise whether others may, and when there may be room.
-    fn choose(&mut self, visitor: Visitor, now: Duration) -> Result<Vec<StreamId>, (bool, Duration)> {
+    /// Which logins must end so that this network may begin another; otherwise whether others may, and when there may be room.
+    fn choose(&mut self, network: ClientNetwork, now: Duration) -> Result<Vec<StreamId>, (bool, Duration)> {
         let mut chosen = Vec::new();
-        if self.visitors.is_full(visitor) {
-            let oldest = self.visitors.oldest_idle(visitor);
+        if self.quotas.is_full(network) {
+            let oldest = self.quotas.oldest_idle(network);
             chosen.push(self.end_idle(oldest, now).map_err(|wait| (true, wait))?);
         }
         while self.unused.len() >= self.most {
@@ -208,8 +208,8 @@ impl Table {
         if let Some(seen) = idle {
             self.idle.insert(seen, id);
         }
-        if let Some(visitor) = unused.visitor {
-            self.visitors.change_idle(visitor, before, idle);
+        if let Some(network) = unused.network {
+            self.quotas.change_idle(network, before, idle);
         }
     }
 
@@ -217,8 +217,8 @@ impl Table {
         let removed = self.unused.remove(&id);
         if let Some(unused) = &removed {
             self.idle.remove(&unused.seen);
-            if let Some(visitor) = unused.visitor {
-                self.visitors.remove(visitor, unused.seen);
+            if let Some(network) = unused.network {
+                self.quotas.remove(network, unused.seen);
             }
         }
         removed.is_some()

@@ -7,10 +7,10 @@ use std::time::Duration;
 use super::Logins;
 use super::browser_logins::NoRoom;
 use super::page_view::{AskError, LoginPageError, LoginView, OpenedLogin, ProveError, VisitError};
-use super::start::{BrowserLogin, BrowserLoginStarted, LoginVisit};
+use super::start::{BrowserLogin, BrowserLoginStarted, ChildLogin};
 use crate::kernel::errors::StartError;
 use crate::ports::StoreError;
-use crate::{StreamId, Visitor};
+use crate::{ClientNetwork, StreamId};
 
 /// When a browser may try again that got no login because too many operations are open.
 const RETRY_AFTER: Duration = Duration::from_secs(10);
@@ -36,31 +36,31 @@ impl Logins {
     /// A browser opens the page of a reusable login: it gets a login of its own, or the one that it has there already, by the
     /// cookies that it has shown (logins and their values).
     ///
-    /// As anybody can start one, they are bounded, in all and by `visitor`: another in which nobody has named a key may have to
+    /// As anybody can start one, they are bounded, in all and by `network`: another in which nobody has named a key may have to
     /// end for it. They have no events: what happens in them are events of the reusable login.
     ///
     /// # Errors
     /// [`VisitError`].
-    pub async fn visit(
+    pub async fn open_child_login(
         self: &Arc<Self>,
         reusable: StreamId,
         page_secret: &str,
         cookies: &[(StreamId, String)],
-        visitor: Visitor,
-    ) -> Result<LoginVisit, VisitError> {
+        network: ClientNetwork,
+    ) -> Result<ChildLogin, VisitError> {
         let return_url = self.check_reusable(reusable, page_secret).await?;
-        if let Some(own) = self.own_visit(reusable, cookies).await? {
+        if let Some(own) = self.own_child_login(reusable, cookies).await? {
             return Ok(own);
         }
         let logins = Arc::clone(self);
         self.page_work(async move {
-            logins.make_room_for_visit(visitor).await?;
-            let started = logins.start_login_visit(reusable, return_url).await.map_err(|error| match error {
-                StartError::TooManyOpen => NoRoom { is_of_visitor: false, retry_after: RETRY_AFTER }.into(),
+            logins.make_room_for_child_login(network).await?;
+            let started = logins.start_child_login(reusable, return_url).await.map_err(|error| match error {
+                StartError::TooManyOpen => NoRoom { is_of_network: false, retry_after: RETRY_AFTER }.into(),
                 StartError::Store(error) => VisitError::Store(error),
                 _ => VisitError::Store(StoreError::Unexpected("a login does not start")),
             })?;
-            logins.visit_begun(started.login, visitor);
+            logins.child_login_begun(started.login, network);
             Ok(started)
         })
         .await
@@ -76,15 +76,15 @@ impl Logins {
         page_secret: &str,
         browser: Option<&str>,
         event: &str,
-        visitor: Visitor,
+        network: ClientNetwork,
     ) -> Result<(), ProveError> {
         let (logins, secret, browser) = (Arc::clone(self), page_secret.to_owned(), browser.map(str::to_owned));
         let event = event.to_owned();
-        self.page_work(async move { logins.prove_now(id, &secret, browser.as_deref(), &event, visitor).await }).await
+        self.page_work(async move { logins.prove_now(id, &secret, browser.as_deref(), &event, network).await }).await
     }
 
     /// The user names their remote signer: by its `address` (`bunker://`), or, without one, by opening an address of ours
-    /// in it. How many signers are waited for at a time is bounded, in all and by `visitor`.
+    /// in it. How many signers are waited for at a time is bounded, in all and by `network`.
     ///
     /// # Errors
     /// [`AskError`].
@@ -94,12 +94,12 @@ impl Logins {
         page_secret: &str,
         browser: Option<&str>,
         address: Option<&str>,
-        visitor: Visitor,
+        network: ClientNetwork,
     ) -> Result<(), AskError> {
         let (logins, secret, browser) = (Arc::clone(self), page_secret.to_owned(), browser.map(str::to_owned));
         let address = address.map(str::to_owned);
         let ask =
-            async move { logins.ask_signer_now(id, &secret, browser.as_deref(), address.as_deref(), visitor).await };
+            async move { logins.ask_signer_now(id, &secret, browser.as_deref(), address.as_deref(), network).await };
         self.page_work(ask).await
     }
 
@@ -120,10 +120,10 @@ impl Logins {
     pub async fn start_in_browser(self: &Arc<Self>, request: BrowserLogin) -> Result<BrowserLoginStarted, StartError> {
         let logins = Arc::clone(self);
         let started = async move {
-            let visitor = request.visitor;
-            let replaced = logins.make_room(visitor).await?;
+            let network = request.network;
+            let replaced = logins.make_room(network).await?;
             let started = logins.start_browser_login_now(request).await?;
-            logins.browser_login_begun(started.stream_id, visitor);
+            logins.browser_login_begun(started.stream_id, network);
             Ok(BrowserLoginStarted { replaced, ..started })
         };
         self.core.tasks.run_to_end(started).await.unwrap_or(Err(StartError::Store(StoreError::Closed)))

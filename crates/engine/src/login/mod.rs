@@ -4,9 +4,10 @@ pub(crate) mod authentication;
 pub(crate) mod browser_logins;
 pub(crate) mod browser_requests;
 pub(crate) mod codes;
-pub(crate) mod follow_up;
 pub(crate) mod handshake_urls;
 pub(crate) mod key_handshake;
+pub(crate) mod linked_changes;
+pub(crate) mod network_quotas;
 pub(crate) mod new_logins;
 pub(crate) mod operation;
 pub(crate) mod page_view;
@@ -16,7 +17,6 @@ pub(crate) mod scan_limits;
 pub(crate) mod signer_request;
 pub(crate) mod start;
 pub(crate) mod tables;
-pub(crate) mod visitor_shares;
 
 use std::sync::Arc;
 

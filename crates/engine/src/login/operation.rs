@@ -22,7 +22,7 @@
 //! A login that anybody can begin ([`LoginOrigin::is_public`]) tells the app nothing before somebody has named a key.
 //! When it ends while it is waiting, there is no event, and `login/browser_logins.rs` may end it earlier to make room.
 //!
-//! A login at a reusable login has no events of its own: it tells them to that one (`Note::Happened`), in the commit of
+//! A login at a reusable login has no events of its own: it tells them to that one (`Signal::LoginEvent`), in the commit of
 //! its step. On that stream each `StatusUpdate` has `main_key` and `method`, and every key that was named gets one:
 //!
 //! ```text
@@ -51,8 +51,8 @@
 //! | before a redemption is committed | the code is as good as before; after it, a repeated request gets the stored response |
 //! | after the last event | the page shows the outcome |
 
+mod end;
 mod origin;
-mod outcome;
 mod redemption;
 mod signers;
 mod wallet;
@@ -71,7 +71,7 @@ pub use self::redemption::{LoginRedeemed, RedeemFault};
 use super::authentication::Authentication;
 use super::signer_request::SignerRequest;
 use crate::event_data::{EventData, KeyHandshakeData, LoginData};
-use crate::operations::operation_note::Note;
+use crate::operations::operation_signal::Signal;
 use crate::operations::{Effect, Input, StateMachine, StepResult, millis};
 use crate::ports::{CorrelationKey, OperationKind, UserRelays};
 use crate::{OperationOutcome, StreamId, UnixMillis};
@@ -177,7 +177,7 @@ const MAX_SIGNERS: u32 = 10;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AskSignerError {
     /// The login has ended, or its time is over.
-    Over,
+    Ended,
     /// It has asked too many.
     TooMany,
 }
@@ -203,8 +203,8 @@ pub struct Login {
     expires_at: UnixMillis,
     challenge_seconds: u64,
     service_proof: Option<SubkeyProof>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    asked: Option<Authentication>,
+    #[serde(rename = "asked", default, skip_serializing_if = "Option::is_none")]
+    authentication: Option<Authentication>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     signer: Option<SignerRequest>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -252,12 +252,12 @@ impl StateMachine for Login {
             }
             // Between expiry and the timer, everything is ignored.
             _ if now >= self.expires_at => StepResult::Ignored,
-            Input::Note(Note::Close) if self.origin.reusable().is_some() => {
+            Input::Signal(Signal::Close) if self.origin.reusable().is_some() => {
                 self.end(LoginState::Expired);
                 StepResult::Stepped(vec![Effect::Finish])
             }
             _ if !self.state.is_open() => StepResult::Ignored,
-            Input::Note(Note::Superseded) if self.origin.reusable().is_some() => {
+            Input::Signal(Signal::Superseded) if self.origin.reusable().is_some() => {
                 self.end(LoginState::Expired);
                 StepResult::Stepped(vec![Effect::Finish])
             }
@@ -283,7 +283,7 @@ impl StateMachine for Login {
         match self.state {
             LoginState::Approved { .. } => OperationOutcome::Approved,
             // In a login that nobody has begun, "declined" says no more than that the page was left.
-            LoginState::Declined if self.asked.is_some() => OperationOutcome::Declined,
+            LoginState::Declined if self.authentication.is_some() => OperationOutcome::Declined,
             LoginState::Waiting
             | LoginState::Asking
             | LoginState::Proven { .. }
@@ -293,7 +293,7 @@ impl StateMachine for Login {
     }
 
     /// The reusable login was closed meanwhile: what its app cannot learn of has not happened.
-    fn note_without_recipient(&mut self) -> Option<Vec<Effect>> {
+    fn signal_without_recipient(&mut self) -> Option<Vec<Effect>> {
         self.reusable().is_some().then(|| {
             self.end(LoginState::Expired);
             vec![Effect::Finish]
@@ -301,7 +301,7 @@ impl StateMachine for Login {
     }
 
     fn correlations(&self) -> Vec<CorrelationKey> {
-        let asked = self.asked.as_ref().map(Authentication::correlation);
+        let asked = self.authentication.as_ref().map(Authentication::correlation);
         [CorrelationKey::token(&self.token)].into_iter().chain(asked).collect()
     }
 }
@@ -320,7 +320,7 @@ impl Login {
             expires_at: terms.expires_at,
             challenge_seconds: terms.challenge_ttl.as_secs(),
             service_proof: terms.service_proof,
-            asked: None,
+            authentication: None,
             ended_untouched: false,
             signer: None,
             grant: None,
@@ -387,7 +387,7 @@ impl Login {
 
     /// Whether somebody has named a key.
     pub const fn has_user(&self) -> bool {
-        self.asked.is_some() || matches!(self.state, LoginState::Proven { .. } | LoginState::Approved { .. })
+        self.authentication.is_some() || matches!(self.state, LoginState::Proven { .. } | LoginState::Approved { .. })
     }
 
     /// Whether it has ended at a reusable login, and nothing had happened there.
@@ -396,8 +396,11 @@ impl Login {
     }
 
     /// The key that is asked for a proof.
-    pub fn asked_key(&self) -> Option<PublicKey> {
-        self.asked.as_ref().filter(|_| !matches!(self.state, LoginState::Proven { .. })).map(Authentication::asked_key)
+    pub fn requested_key(&self) -> Option<PublicKey> {
+        self.authentication
+            .as_ref()
+            .filter(|_| !matches!(self.state, LoginState::Proven { .. }))
+            .map(Authentication::requested_key)
     }
 
     /// Ends it in favour of others; `None` when somebody has named a key.
@@ -427,7 +430,8 @@ impl Login {
     ) -> Result<Vec<Effect>, LoginOver> {
         self.check_open(now)?;
         // On the stream of a reusable login, no key stays without an outcome.
-        let asked = self.asked.as_ref().map(Authentication::asked_key).filter(|_| self.reusable().is_some());
+        let asked =
+            self.authentication.as_ref().map(Authentication::requested_key).filter(|_| self.reusable().is_some());
         let other = asked.filter(|asked| *asked != main_key);
         let other = other
             .map(|_| self.tell_outcome("declined", "another key logged in on the same page", LoginMethod::Wallet, now));

@@ -31,7 +31,7 @@ pub struct LoginView {
     /// The remote signer that is asked, if there is one.
     pub signer: Option<SignerView>,
     /// Whether its events are on another stream, that of a reusable login.
-    pub is_visit: bool,
+    pub is_child_login: bool,
     /// The page of the reusable login, where the next login begins when this one is over.
     pub start_again: Option<ReusablePage>,
 }
@@ -66,12 +66,12 @@ pub enum OpenedLogin {
     /// The page belongs to no browser yet.
     Unclaimed,
     /// It is that of a reusable login: each browser gets a login of its own
-    /// ([`Logins::visit`](crate::Logins::visit)).
+    /// ([`Logins::open_child_login`](crate::Logins::open_child_login)).
     Reusable,
     /// It was that of a reusable login, which is closed.
     Closed,
     /// The page belongs to another browser.
-    Elsewhere {
+    OtherBrowser {
         /// The page of the reusable login that the login is at: this browser can begin its own there.
         start_again: Option<ReusablePage>,
     },
@@ -93,10 +93,10 @@ pub enum LoginPageError {
     NotFound,
     /// The page belongs to another browser.
     #[error("the page belongs to another browser")]
-    Elsewhere,
+    OtherBrowser,
     /// The login has ended.
     #[error("the login is over")]
-    Over,
+    Ended,
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -159,7 +159,7 @@ impl ModifyError for AskError {}
 
 impl From<LoginOver> for LoginPageError {
     fn from(LoginOver: LoginOver) -> Self {
-        Self::Over
+        Self::Ended
     }
 }
 
@@ -178,7 +178,7 @@ impl From<StoreError> for AskError {
 impl From<AskSignerError> for AskError {
     fn from(error: AskSignerError) -> Self {
         match error {
-            AskSignerError::Over => Self::Page(LoginPageError::Over),
+            AskSignerError::Ended => Self::Page(LoginPageError::Ended),
             AskSignerError::TooMany => Self::TooManySigners,
         }
     }

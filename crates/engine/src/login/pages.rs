@@ -9,12 +9,12 @@ use super::browser_logins::NoRoom;
 use super::page_view::{
     AskError, LoginPageError, LoginPageWatch, LoginView, OpenedLogin, ProveError, ReusablePage, SignerView, VisitError,
 };
-use super::start::LoginVisit;
+use super::start::ChildLogin;
 use crate::kernel::commit::{Cause, Change, Modified, ModifyError, Stored};
 use crate::kernel::errors::StartError;
 use crate::operations::{Effect, KeyHandshake, Login, LoginMethod, LoginOrigin, LoginState, Operation};
 use crate::ports::{OperationKind, RemoteSignerError, StoreError};
-use crate::{StreamId, Visitor};
+use crate::{ClientNetwork, StreamId};
 
 /// The reusable login that a login is at, as far as the login depends on it.
 struct Parent {
@@ -24,28 +24,28 @@ struct Parent {
 }
 
 impl Logins {
-    /// Ends unused logins of browsers, if there are too many for another of this visitor; returns where their pages would have
+    /// Ends unused logins of browsers, if there are too many for another of this network; returns where their pages would have
     /// led.
-    pub(crate) async fn make_room(&self, visitor: Visitor) -> Result<Vec<String>, StartError> {
-        let chosen = self.browser_logins.make_room(visitor).map_err(|NoRoom { .. }| StartError::TooManyOpen)?;
+    pub(crate) async fn make_room(&self, network: ClientNetwork) -> Result<Vec<String>, StartError> {
+        let chosen = self.browser_logins.make_room(network).map_err(|NoRoom { .. }| StartError::TooManyOpen)?;
         Ok(self.end_all_unused(chosen).await?)
     }
 
-    /// Makes room for another login of this visitor at a reusable login.
-    pub(crate) async fn make_room_for_visit(&self, visitor: Visitor) -> Result<(), VisitError> {
-        let chosen = self.reusable_logins.unused().make_room(visitor)?;
+    /// Makes room for another login of this network at a reusable login.
+    pub(crate) async fn make_room_for_child_login(&self, network: ClientNetwork) -> Result<(), VisitError> {
+        let chosen = self.reusable_logins.unused().make_room(network)?;
         self.end_all_unused(chosen).await?;
         Ok(())
     }
 
-    /// The login of a visitor has begun, for which room was made.
-    pub(crate) fn browser_login_begun(&self, id: StreamId, visitor: Visitor) {
-        self.browser_logins.begun_by(id, visitor);
+    /// The login of a network has begun, for which room was made.
+    pub(crate) fn browser_login_begun(&self, id: StreamId, network: ClientNetwork) {
+        self.browser_logins.begun_by(id, network);
     }
 
-    /// The login of a visitor at a reusable login has begun, for which room was made.
-    pub(crate) fn visit_begun(&self, id: StreamId, visitor: Visitor) {
-        self.reusable_logins.unused().begun_by(id, visitor);
+    /// The login of a network at a reusable login has begun, for which room was made.
+    pub(crate) fn child_login_begun(&self, id: StreamId, network: ClientNetwork) {
+        self.reusable_logins.unused().begun_by(id, network);
     }
 
     async fn end_all_unused(&self, chosen: Vec<StreamId>) -> Result<Vec<String>, StoreError> {
@@ -77,8 +77,8 @@ impl Logins {
     /// is given up after those of logins whose pages do not wait.
     pub fn watch(&self, id: StreamId) -> LoginPageWatch {
         // It is in one of the two, if in any.
-        let visits = self.reusable_logins.unused();
-        let login = if visits.has(id) { visits.watch(id) } else { self.browser_logins.watch(id) };
+        let child_logins = self.reusable_logins.unused();
+        let login = if child_logins.has(id) { child_logins.watch(id) } else { self.browser_logins.watch(id) };
         LoginPageWatch { _login: login, _signer: self.signers.watch(id) }
     }
 
@@ -96,17 +96,17 @@ impl Logins {
 
     /// The login at this reusable login that one of these browsers' cookies is of, if nothing has happened there yet: who opens
     /// the page again gets no second login.
-    pub(crate) async fn own_visit(
+    pub(crate) async fn own_child_login(
         &self,
         reusable: StreamId,
         cookies: &[(StreamId, String)],
-    ) -> Result<Option<LoginVisit>, StoreError> {
+    ) -> Result<Option<ChildLogin>, StoreError> {
         for (id, browser) in cookies.iter().filter(|(id, _)| self.reusable_logins.unused().has(*id)) {
             let Some((_, _, login)) = self.find(*id).await? else { continue };
             let is_own = login.browser().is_some_and(|owner| is_same_secret(owner, browser));
             if is_own && login.reusable() == Some(reusable) && login.is_untouched() {
                 let page_secret = login.page_secret().to_owned();
-                return Ok(Some(LoginVisit { login: *id, page_secret, new_browser: None }));
+                return Ok(Some(ChildLogin { login: *id, page_secret, new_browser: None }));
             }
         }
         Ok(None)
@@ -131,7 +131,7 @@ impl Logins {
             let parent = self.parent(&login).await?;
             if let Some(owner) = login.browser() {
                 if !browser.is_some_and(|browser| is_same_secret(owner, browser)) {
-                    return Ok(OpenedLogin::Elsewhere { start_again: parent.and_then(Parent::open_page) });
+                    return Ok(OpenedLogin::OtherBrowser { start_again: parent.and_then(Parent::open_page) });
                 }
                 self.browser_logins.seen(id);
                 self.reusable_logins.unused().seen(id);
@@ -164,12 +164,12 @@ impl Logins {
         page_secret: &str,
         browser: Option<&str>,
         event: &str,
-        visitor: Visitor,
+        network: ClientNetwork,
     ) -> Result<(), ProveError> {
         let now = self.core.clock.now();
         let (_, _, login) = self.own_open(id, page_secret, browser).await?;
         let (main_key, _) = self.challenge(id, &login).verify_json(event, now.secs())?;
-        if !self.is_within_limits(&login, Some(main_key), visitor) {
+        if !self.is_within_limits(&login, Some(main_key), network) {
             return Err(ProveError::TooOften);
         }
         self.change(id, page_secret, browser, |login| {
@@ -179,8 +179,8 @@ impl Logins {
     }
 
     /// A login at a reusable login counts as a scan of its URL.
-    fn is_within_limits(&self, login: &Login, author: Option<PublicKey>, visitor: Visitor) -> bool {
-        login.reusable().is_none_or(|reusable| self.scans.take_on_page(reusable, author, visitor).is_ok())
+    fn is_within_limits(&self, login: &Login, author: Option<PublicKey>, network: ClientNetwork) -> bool {
+        login.reusable().is_none_or(|reusable| self.scans.take_on_page(reusable, author, network).is_ok())
     }
 
     /// Whether this browser may name a remote signer for the login: the page is its own, and the login is open.
@@ -202,12 +202,12 @@ impl Logins {
         page_secret: &str,
         browser: Option<&str>,
         address: Option<&str>,
-        visitor: Visitor,
+        network: ClientNetwork,
     ) -> Result<(), AskError> {
         let now = self.core.clock.now();
         let signer = self.signer.as_ref().ok_or(RemoteSignerError::Unreachable)?;
         let (_, _, login) = self.own_open(id, page_secret, browser).await?;
-        if !self.is_within_limits(&login, None, visitor) {
+        if !self.is_within_limits(&login, None, network) {
             return Err(AskError::TooOften);
         }
         self.change(id, page_secret, browser, |login| {
@@ -215,7 +215,7 @@ impl Logins {
                 Some(address) => signer.accept(address)?,
                 None => signer.invite()?,
             };
-            Ok(login.ask_signer(session, self.challenge(id, login), Some(visitor), now)?)
+            Ok(login.ask_signer(session, self.challenge(id, login), Some(network), now)?)
         })
         .await
     }
@@ -236,7 +236,7 @@ impl Logins {
         let login = declined.await?.ok_or(LoginPageError::NotFound)?;
         match self.parent(&login).await? {
             // It may have been closed a moment ago: then the commit has ended this one instead.
-            Some(Parent { is_closed: true, .. }) => Err(LoginPageError::Over),
+            Some(Parent { is_closed: true, .. }) => Err(LoginPageError::Ended),
             parent => Ok(Box::new(self.view(id, &login, parent))),
         }
     }
@@ -289,14 +289,14 @@ impl Logins {
             || async { Ok::<_, E>(Some(self.own_open(id, page_secret, browser).await?)) },
             |login, _| Ok(Modified::changed(change(login)?, login.reusable().is_some())),
         );
-        let is_visit = changed.await?.unwrap_or_default();
-        if !is_visit {
+        let is_child_login = changed.await?.unwrap_or_default();
+        if !is_child_login {
             return Ok(());
         }
         // The reusable login may have been closed a moment ago: then the commit has ended this one instead.
         let stored = self.find(id).await?;
         let goes_on = stored.is_some_and(|(_, _, login)| login.state() != LoginState::Expired);
-        if goes_on { Ok(()) } else { Err(LoginPageError::Over.into()) }
+        if goes_on { Ok(()) } else { Err(LoginPageError::Ended.into()) }
     }
 
     /// The open login of a page that belongs to this browser, and its revision.
@@ -309,11 +309,11 @@ impl Logins {
         let (_, revision, login) = self.find_page(id, page_secret).await?.ok_or(LoginPageError::NotFound)?;
         let owner = login.browser().zip(browser);
         if !owner.is_some_and(|(owner, browser)| is_same_secret(owner, browser)) {
-            return Err(LoginPageError::Elsewhere);
+            return Err(LoginPageError::OtherBrowser);
         }
         let is_cut_off = self.parent(&login).await?.is_some_and(|parent| parent.cuts_off(&login));
         if !login.state().is_open() || is_cut_off {
-            return Err(LoginPageError::Over);
+            return Err(LoginPageError::Ended);
         }
         Ok((id, revision, login))
     }
@@ -324,7 +324,7 @@ impl Logins {
 
     fn view(&self, id: StreamId, login: &Login, parent: Option<Parent>) -> LoginView {
         let now = self.core.clock.now();
-        let is_visit = parent.is_some();
+        let is_child_login = parent.is_some();
         let is_cut_off = parent.as_ref().is_some_and(|parent| parent.cuts_off(login));
         let start_again = parent.and_then(Parent::open_page).filter(|_| !login.state().is_open());
         LoginView {
@@ -338,7 +338,7 @@ impl Logins {
             return_url: self.return_url(id, login),
             time_left: login.expires_at().since(now),
             offers_signers: self.signer.is_some(),
-            is_visit,
+            is_child_login,
             start_again,
             signer: login.signer().filter(|_| !is_cut_off).map(|signer| SignerView {
                 status: signer.status().clone(),
@@ -382,7 +382,7 @@ impl Logins {
     }
 
     async fn read_reusable(&self, id: StreamId) -> Result<Option<(KeyHandshake, Parent)>, StoreError> {
-        match self.core.damage.readable(id).await? {
+        match self.core.damaged_rows.readable(id).await? {
             Some((stored, Operation::KeyHandshake(handshake))) => {
                 let return_url = handshake.return_url().map(str::to_owned);
                 let page_secret = handshake.login().map(|login| login.page_secret().to_owned());
@@ -395,7 +395,7 @@ impl Logins {
 
     /// The login, also when it is over.
     pub(crate) async fn find(&self, id: StreamId) -> Result<Option<Stored<Login>>, StoreError> {
-        match self.core.damage.readable(id).await? {
+        match self.core.damaged_rows.readable(id).await? {
             Some((stored, Operation::Login(login))) if stored.kind == OperationKind::Login => {
                 Ok(Some((id, stored.revision, login)))
             }

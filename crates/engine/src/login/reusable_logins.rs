@@ -75,7 +75,7 @@ impl ReusableLogins {
         } else if is_new {
             self.0.unused.add(id);
         }
-        self.0.open.lock().set(reusable, id, Some(login.asked_key().map(|key| key.to_bytes())));
+        self.0.open.lock().set(reusable, id, Some(login.requested_key().map(|key| key.to_bytes())));
     }
 
     /// It has ended. Returns whether nobody had named a key. One that makes room is not among them any more: who has chosen it
@@ -88,7 +88,7 @@ impl ReusableLogins {
     /// These logins are about to be committed. Each names its user on the stream of its reusable login, so of two commits for
     /// one user the second finds the first in the store; it must find its login here, too, although it may not be applied yet.
     pub(crate) fn starting<'a>(&self, steps: impl Iterator<Item = (StreamId, &'a Login)>) -> Option<Starting> {
-        let user = |(id, login): (StreamId, &Login)| Some((login.reusable()?, login.asked_key()?.to_bytes(), id));
+        let user = |(id, login): (StreamId, &Login)| Some((login.reusable()?, login.requested_key()?.to_bytes(), id));
         let users: Vec<_> = steps.filter_map(user).collect();
         if users.is_empty() {
             return None;
@@ -165,7 +165,7 @@ mod tests {
     use super::*;
     use crate::operations::{LoginOrigin, LoginTerms};
     use crate::testing::ManualClock;
-    use crate::{UnixMillis, Visitor};
+    use crate::{ClientNetwork, UnixMillis};
 
     const NOW: UnixMillis = UnixMillis(1_800_000_000_000);
 
@@ -205,23 +205,23 @@ mod tests {
     #[test]
     fn oldest_login_in_which_a_wallet_is_asked_makes_room() {
         let (logins, _) = logins();
-        let (poster, door) = (id(1), id(2));
+        let (poster, table) = (id(1), id(2));
         for n in 10..20 {
             logins.stepped(id(n), poster, &login(poster), true);
         }
         assert_eq!(logins.make_room(), None, "nobody has named a key");
         logins.stepped(id(12), poster, &asking(poster), false);
         assert_eq!(logins.make_room(), None);
-        logins.stepped(id(30), door, &asking(door), true);
-        logins.stepped(id(30), door, &asking(door), false);
+        logins.stepped(id(30), table, &asking(table), true);
+        logins.stepped(id(30), table, &asking(table), false);
         assert_eq!(logins.make_room(), Some(id(12)));
         assert_eq!(logins.make_room(), None, "it is named once");
         logins.stepped(id(11), poster, &asking(poster), false);
-        assert!(!logins.ended(id(30), door) && !logins.ended(id(30), door));
+        assert!(!logins.ended(id(30), table) && !logins.ended(id(30), table));
         assert_eq!(logins.make_room(), None, "it ends once");
         logins.stepped(id(14), poster, &asking(poster), false);
         assert_eq!(logins.make_room(), Some(id(11)));
-        assert_eq!((logins.of(poster).len(), logins.of(door).len()), (10, 0));
+        assert_eq!((logins.of(poster).len(), logins.of(table).len()), (10, 0));
         assert!(logins.ended(id(15), poster) && !logins.ended(id(15), poster), "nobody has named a key");
     }
 
@@ -248,11 +248,11 @@ mod tests {
         let (logins, clock) = logins();
         let poster = id(1);
         for n in 10..12 {
-            assert_eq!(logins.unused().make_room(Visitor::Loopback), Ok(Vec::new()));
+            assert_eq!(logins.unused().make_room(ClientNetwork::Loopback), Ok(Vec::new()));
             logins.stepped(id(n), poster, &login(poster), true);
         }
         clock.turn(Duration::from_secs(90));
-        assert_eq!(logins.unused().make_room(Visitor::Loopback), Ok(vec![id(10)]));
+        assert_eq!(logins.unused().make_room(ClientNetwork::Loopback), Ok(vec![id(10)]));
         assert!(!logins.ended(id(10), poster), "who chose it removes it");
         assert_eq!(logins.of(poster), [id(11)]);
     }

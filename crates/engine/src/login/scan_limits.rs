@@ -20,11 +20,11 @@ use crate::kernel::admission::Admission;
 use crate::kernel::bounded_cache::bounded;
 use crate::kernel::capacity::Capacity;
 use crate::kernel::index::Index;
-use crate::kernel::inputs::Inputs;
+use crate::kernel::input_queue::InputQueue;
 use crate::kernel::tasks::Tasks;
-use crate::operations::{Input, Note};
+use crate::operations::{Input, Signal};
 use crate::ports::{Clock, CorrelationKey, Inbound};
-use crate::{StreamId, Visitor};
+use crate::{ClientNetwork, StreamId};
 
 const PER_AUTHOR: Rate = Rate::every(1, Duration::from_secs(60));
 /// Logins of one author that begin on pages: who fails at the first attempt begins another at once.
@@ -71,7 +71,7 @@ impl ScanLimit {
 pub(crate) enum Source {
     /// One of the service's relays; `None` stands for all relays of users.
     Relay(Option<Arc<str>>),
-    Visitor(Visitor),
+    Network(ClientNetwork),
 }
 
 /// How many scans of reusable handshakes there were since the service started.
@@ -93,7 +93,7 @@ impl ScanMetrics {
 pub(crate) struct ScanLimitParts {
     pub(crate) index: Arc<Index>,
     pub(crate) capacity: Capacity,
-    pub(crate) inputs: Inputs,
+    pub(crate) inputs: InputQueue,
     pub(crate) logins: ReusableLogins,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) tasks: Tasks,
@@ -143,9 +143,9 @@ impl ScanLimits {
         &self,
         reusable: StreamId,
         author: Option<PublicKey>,
-        visitor: Visitor,
+        network: ClientNetwork,
     ) -> Result<(), ScanLimit> {
-        self.take(reusable, author.map(|author| (author, true)), &Source::Visitor(visitor))
+        self.take(reusable, author.map(|author| (author, true)), &Source::Network(network))
     }
 
     fn take(&self, stream: StreamId, author: Option<(PublicKey, bool)>, source: &Source) -> Result<(), ScanLimit> {
@@ -208,7 +208,7 @@ impl Admission for ScanLimits {
         }
         if starts_login && let Some(oldest) = self.parts.logins.make_room() {
             let inputs = self.parts.inputs.clone();
-            self.parts.tasks.spawn(async move { inputs.put(oldest, Input::Note(Note::Close)).await });
+            self.parts.tasks.spawn(async move { inputs.put(oldest, Input::Signal(Signal::Close)).await });
         }
         true
     }
@@ -255,7 +255,7 @@ impl State {
             let refused = std::mem::take(&mut self.unwarned);
             let source = match source {
                 Source::Relay(relay) => relay.as_deref().unwrap_or("a user's relay"),
-                Source::Visitor(_) => "a browser",
+                Source::Network(_) => "a browser",
             };
             warn!(
                 stream_id = %stream,

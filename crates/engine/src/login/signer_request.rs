@@ -9,7 +9,7 @@ use usher_protocol::login_proof::{self, LoginChallenge, LoginProofError};
 
 use crate::operations::Effect;
 use crate::ports::{RemoteSignerError, SignedEvent, SignerProgress, SignerSession, WantedEvent};
-use crate::{UnixMillis, Visitor};
+use crate::{ClientNetwork, UnixMillis};
 
 /// A request to a remote signer.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -71,19 +71,19 @@ pub struct SignerCall {
     pub(crate) until: UnixMillis,
     pub(crate) is_kept: bool,
     /// Who has named the signer, as far as that is known: it is not stored.
-    pub(crate) visitor: Option<Visitor>,
+    pub(crate) network: Option<ClientNetwork>,
 }
 
 /// What is reported of a request.
 #[derive(Clone, Debug)]
 pub struct SignerReport {
     pub(crate) number: u32,
-    pub(crate) news: SignerNews,
+    pub(crate) update: SignerUpdate,
 }
 
 /// What has happened.
 #[derive(Clone, Debug)]
-pub enum SignerNews {
+pub enum SignerUpdate {
     /// Something that is not the end.
     Progress(SignerProgress),
     /// The end.
@@ -155,43 +155,45 @@ impl SignerRequest {
         Some(self.ask(until, None))
     }
 
-    pub(crate) fn ask(&self, until: UnixMillis, visitor: Option<Visitor>) -> Effect {
+    pub(crate) fn ask(&self, until: UnixMillis, network: Option<ClientNetwork>) -> Effect {
         let tags = self.proof().tags().iter().map(|tag| tag.iter().map(|&text| text.to_owned()).collect()).collect();
         let wanted = WantedEvent { kind: login_proof::KIND, content: String::new(), tags };
         let (number, session, is_kept) = (self.number, self.session.clone(), self.is_kept);
-        Effect::AskSigner(Box::new(SignerCall { number, session, wanted, until, is_kept, visitor }))
+        Effect::AskSigner(Box::new(SignerCall { number, session, wanted, until, is_kept, network }))
     }
 
     pub(crate) fn take(&mut self, report: &SignerReport, now: UnixMillis) -> SignerOutcome {
         if report.number != self.number || matches!(self.status, SignerStatus::Failed { .. }) {
             return SignerOutcome::Ignored;
         }
-        let status = match &report.news {
-            SignerNews::Progress(SignerProgress::Listening) if self.status != SignerStatus::Starting => {
+        let status = match &report.update {
+            SignerUpdate::Progress(SignerProgress::Listening) if self.status != SignerStatus::Starting => {
                 return SignerOutcome::Ignored;
             }
             // The first page stays, so that a signer that sends one after the other costs nothing.
-            SignerNews::Progress(SignerProgress::Confirm(_)) if self.is_confirming() => return SignerOutcome::Ignored,
-            SignerNews::Progress(SignerProgress::Listening) => SignerStatus::Listening,
-            SignerNews::Progress(SignerProgress::Connected(session)) => {
+            SignerUpdate::Progress(SignerProgress::Confirm(_)) if self.is_confirming() => {
+                return SignerOutcome::Ignored;
+            }
+            SignerUpdate::Progress(SignerProgress::Listening) => SignerStatus::Listening,
+            SignerUpdate::Progress(SignerProgress::Connected(session)) => {
                 self.session = session.clone();
                 SignerStatus::Connected
             }
-            SignerNews::Progress(SignerProgress::Confirm(page)) => SignerStatus::Confirming { page: page.clone() },
-            SignerNews::Progress(SignerProgress::Silent) => SignerStatus::Silent,
-            SignerNews::Ended(Ok(signed)) => match self.verify(signed, now) {
+            SignerUpdate::Progress(SignerProgress::Confirm(page)) => SignerStatus::Confirming { page: page.clone() },
+            SignerUpdate::Progress(SignerProgress::Silent) => SignerStatus::Silent,
+            SignerUpdate::Ended(Ok(signed)) => match self.verify(signed, now) {
                 Ok(main_key) => {
                     self.session = signed.session.clone();
                     return SignerOutcome::Proven(main_key);
                 }
                 Err(_) => SignerStatus::Failed { fault: SignerFault::Invalid },
             },
-            SignerNews::Ended(Err(RemoteSignerError::SignatureRefused { reason, session })) => {
+            SignerUpdate::Ended(Err(RemoteSignerError::SignatureRefused { reason, session })) => {
                 return SignerOutcome::Declined { reason: reason.clone(), session: session.clone() };
             }
-            SignerNews::Ended(Err(error)) => SignerStatus::Failed { fault: SignerFault::of(error) },
+            SignerUpdate::Ended(Err(error)) => SignerStatus::Failed { fault: SignerFault::of(error) },
         };
-        if status == self.status && !matches!(report.news, SignerNews::Progress(SignerProgress::Connected(_))) {
+        if status == self.status && !matches!(report.update, SignerUpdate::Progress(SignerProgress::Connected(_))) {
             return SignerOutcome::Ignored;
         }
         self.status = status;

@@ -11,7 +11,7 @@ use crate::kernel::idempotency::IdempotentRequest;
 use crate::operations::{KeyHandshake, Login, LoginOrigin, LoginTerms, LoginUrl, Operation};
 use crate::request_body;
 use crate::request_body::{Nullable, VisibleAscii, WebUrl};
-use crate::{StreamId, Visitor};
+use crate::{ClientNetwork, StreamId};
 
 request_body! {
     /// Starts a login. Every field is optional, and so is the body.
@@ -42,7 +42,7 @@ pub struct LoginStarted {
 
 /// A browser's own login at a reusable login.
 #[derive(Clone)]
-pub struct LoginVisit {
+pub struct ChildLogin {
     /// It is found by this.
     pub login: StreamId,
     /// What its page is found by.
@@ -61,7 +61,7 @@ pub struct BrowserLogin {
     /// Where the page leads to at the end: an address of this service's own.
     pub continue_url: String,
     /// Whose browser it is.
-    pub visitor: Visitor,
+    pub network: ClientNetwork,
 }
 
 /// A login of a browser that is here already.
@@ -84,9 +84,9 @@ impl fmt::Debug for LoginStarted {
     }
 }
 
-impl fmt::Debug for LoginVisit {
+impl fmt::Debug for ChildLogin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("LoginVisit").field("login", &self.login).finish_non_exhaustive()
+        f.debug_struct("ChildLogin").field("login", &self.login).finish_non_exhaustive()
     }
 }
 
@@ -145,17 +145,17 @@ impl Logins {
     }
 
     /// Starts a browser's own login at a reusable login, whose pages lead to `return_url` at the end.
-    pub(crate) async fn start_login_visit(
+    pub(crate) async fn start_child_login(
         &self,
         reusable: StreamId,
         return_url: Option<String>,
-    ) -> Result<LoginVisit, StartError> {
+    ) -> Result<ChildLogin, StartError> {
         let (login, browser) = (self.core.ids.stream_id(), self.core.ids.token());
         let origin = LoginOrigin::Reusable { stream: reusable };
         let terms = LoginTerms { browser: Some(browser.clone()), return_url, ..self.new.terms(origin) };
         let page_secret = terms.page_secret.clone();
         self.starter.create_new(login, Operation::Login(Login::start(terms)), Vec::new(), None).await?;
-        Ok(LoginVisit { login, page_secret, new_browser: Some((browser, self.new.handshake_ttl)) })
+        Ok(ChildLogin { login, page_secret, new_browser: Some((browser, self.new.handshake_ttl)) })
     }
 
     fn reusable_login(&self, stream_id: StreamId, handshake: &KeyHandshake) -> LoginStarted {

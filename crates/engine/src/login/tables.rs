@@ -9,7 +9,7 @@ use tracing::{debug, warn};
 use super::browser_logins::BrowserLogins;
 use super::reusable_logins::ReusableLogins;
 use crate::kernel::index::Index;
-use crate::kernel::observer::{Chore, CommittedStep, Observer};
+use crate::kernel::observer::{CommittedStep, Observer, PeriodicTask};
 use crate::kernel::tasks::Tasks;
 use crate::operations::{Login, Operation};
 use crate::ports::{OpenOperation, OperationKind, Store};
@@ -86,7 +86,7 @@ impl Observer for LoginTables {
 }
 
 #[async_trait]
-impl Chore for LoginTables {
+impl PeriodicTask for LoginTables {
     async fn run(&self, _: u64, now: UnixMillis) {
         let before = now.minus(EVENTLESS_LOGINS_KEPT);
         loop {

@@ -10,7 +10,7 @@ use usher_protocol::message::{
 use usher_protocol::subkey::{Metadata, Permission, Permissions, SubkeyProof, derive_secret};
 use usher_protocol::{EventId, Keys, PublicKey};
 
-use super::{Effect, Input, SignerNews, SignerReport, StepResult};
+use super::{Effect, Input, SignerReport, SignerUpdate, StepResult};
 use crate::ports::{RemoteSignerError, SignedEvent, SignerProgress, SignerSession};
 pub(crate) use crate::testing::user;
 use crate::{UnixMillis, testing};
@@ -104,16 +104,16 @@ pub(crate) fn signer_session(n: u32) -> SignerSession {
     SignerSession(format!("session {n}"))
 }
 
-fn signer_report(number: u32, news: SignerNews) -> Input {
-    Input::Signer(Box::new(SignerReport { number, news }))
+fn signer_report(number: u32, update: SignerUpdate) -> Input {
+    Input::Signer(Box::new(SignerReport { number, update }))
 }
 
 pub(crate) fn signer_progress(number: u32, progress: SignerProgress) -> Input {
-    signer_report(number, SignerNews::Progress(progress))
+    signer_report(number, SignerUpdate::Progress(progress))
 }
 
 pub(crate) fn signer_failed(number: u32, error: RemoteSignerError) -> Input {
-    signer_report(number, SignerNews::Ended(Err(error)))
+    signer_report(number, SignerUpdate::Ended(Err(error)))
 }
 
 pub(crate) fn signer_signed(number: u32, n: u8, challenge: &LoginChallenge, at: UnixMillis) -> Input {
@@ -122,5 +122,5 @@ pub(crate) fn signer_signed(number: u32, n: u8, challenge: &LoginChallenge, at: 
         .tags(tags)
         .custom_created_at(nostr::Timestamp::from(at.secs()));
     let event = event.sign_with_keys(&user(n)).unwrap();
-    signer_report(number, SignerNews::Ended(Ok(Box::new(SignedEvent { event, session: signer_session(9) }))))
+    signer_report(number, SignerUpdate::Ended(Ok(Box::new(SignedEvent { event, session: signer_session(9) }))))
 }

@@ -2,11 +2,11 @@
 //! the time, changes its state, and returns [`Effect`]s; the engine commits both in one transaction and then applies
 //! the effects.
 
-pub(crate) mod conversation;
 #[cfg(test)]
 pub(crate) mod fixtures;
-pub(crate) mod operation_note;
+pub(crate) mod operation_signal;
 pub(crate) mod state_machine;
+pub(crate) mod user_keys;
 
 use std::time::Duration;
 
@@ -15,17 +15,17 @@ use usher_protocol::PublicKey;
 use usher_protocol::bolt11::Invoice;
 use usher_protocol::message::{PaymentHash, WalletMessage};
 
-pub use self::conversation::MAX_SUBKEYS;
-pub use self::operation_note::{Asked, ChargeEnd, Charged, Note};
+pub use self::operation_signal::{ChargeEnd, Charged, RequestedPayment, Signal};
 pub use self::state_machine::StateMachine;
+pub use self::user_keys::MAX_SUBKEYS;
 pub use crate::login::authentication::Authentication;
-pub use crate::login::follow_up::FollowUp;
 pub use crate::login::key_handshake::{KeyHandshake, LoginUrl};
+pub use crate::login::linked_changes::LinkedChange;
 pub use crate::login::operation::{
     AskSignerError, Login, LoginMethod, LoginOrigin, LoginOver, LoginRedeemed, LoginState, LoginTerms, RedeemFault,
 };
 pub use crate::login::signer_request::{
-    SignerCall, SignerFault, SignerNews, SignerReport, SignerRequest, SignerStatus,
+    SignerCall, SignerFault, SignerReport, SignerRequest, SignerStatus, SignerUpdate,
 };
 pub use crate::payment::invoice_request::InvoiceRequest;
 pub use crate::payment::operation::{Charge, Payment, PaymentProgress, PaymentTerms, SubscriptionLink};
@@ -46,8 +46,8 @@ use crate::UnixMillis;
 use crate::event::NewEvent;
 use crate::event_data::EventData;
 use crate::ports::{
-    AgeCheckMemo, AgeCheckResult, CorrelationKey, InvoiceStatus, LightningError, OutboxMessage, OutgoingMessage,
-    OutgoingStatus, PaidInvoice, Settlement, SignedPayment, State, UserRelays, UserSigner, WantedInvoice,
+    AgeCheckResult, CompletedPayment, CorrelationKey, InvoiceStatus, LightningError, OutboxMessage, OutgoingMessage,
+    OutgoingPaymentStatus, PendingAgeCheck, Settlement, SignedPayment, State, UserRelays, UserSigner, WantedInvoice,
 };
 
 /// How long a reply of the Lightning backend is awaited: longer than the time limits of adapters.
@@ -110,18 +110,18 @@ pub enum Input {
         /// Which attempt of the operation it was, counted from 1.
         attempt: u32,
         /// The result.
-        result: Result<PaidInvoice, LightningError>,
+        result: Result<CompletedPayment, LightningError>,
     },
     /// A notification of the Lightning backend: it has paid.
-    Paid(PaidInvoice),
+    Paid(CompletedPayment),
     /// The result of a look-up of a payment by the service.
-    PaymentStatus(Result<OutgoingStatus, LightningError>),
+    PaymentStatus(Result<OutgoingPaymentStatus, LightningError>),
     /// A reply of the ticket wallet.
     Ticket(TicketReply),
     /// The age verifier was asked for the result of a check.
     AgeChecked {
         /// Which check.
-        memo: AgeCheckMemo,
+        pending: PendingAgeCheck,
         /// How it stands.
         result: AgeCheckResult,
     },
@@ -129,8 +129,8 @@ pub enum Input {
     Signer(Box<SignerReport>),
     /// What the last step wanted to claim belongs to another operation: it was not committed.
     CorrelationTaken,
-    /// A note from another operation or from the operator.
-    Note(Note),
+    /// A signal from another operation or from the operator.
+    Signal(Signal),
 }
 
 /// A request to the Lightning backend, made once; the reply is an input.
@@ -185,11 +185,11 @@ pub enum Effect {
     /// Stops sending the current messages.
     ClearOutbox,
     /// Makes a request to the Lightning backend.
-    Ask(LightningRequest),
+    CallLightning(LightningRequest),
     /// Makes a request to the ticket wallet.
-    AskTickets(TicketCall),
+    CallTicketWallet(TicketCall),
     /// The age verifier is asked for the result of a check.
-    AskAge(AgeCheckMemo),
+    CheckAge(PendingAgeCheck),
     /// Asks a remote signer for a signature.
     AskSigner(Box<SignerCall>),
     /// Keeps, or forgets, the session with a user's remote signer.
@@ -201,10 +201,10 @@ pub enum Effect {
     /// Starts another operation, with its own effects, in the same commit.
     Start(Box<Operation>, Vec<Effect>),
     /// Changes other operations of the feature, in the same commit.
-    FollowUp(FollowUp),
-    /// Sends a note to the operation with this correlation key, in the same commit. If there is none, the note is dropped, or
-    /// the step ends otherwise ([`StateMachine::note_without_recipient`]).
-    Tell(CorrelationKey, Note),
+    LinkedChange(LinkedChange),
+    /// Sends a signal to the operation with this correlation key, in the same commit. If there is none, the signal is dropped,
+    /// or the step ends otherwise ([`StateMachine::signal_without_recipient`]).
+    Signal(CorrelationKey, Signal),
     /// Finishes the operation: it gets no further input and sends nothing more.
     Finish,
 }
@@ -236,9 +236,10 @@ impl Operation {
         self.machine_mut().step(input, now)
     }
 
-    /// How a step ends instead when the operation that it sends a note to is not open any more; `None`: the note is dropped.
-    pub fn note_without_recipient(&mut self) -> Option<Vec<Effect>> {
-        self.machine_mut().note_without_recipient()
+    /// How a step ends instead when the operation that it sends a signal to is not open any more; `None`: the signal is
+    /// dropped.
+    pub fn signal_without_recipient(&mut self) -> Option<Vec<Effect>> {
+        self.machine_mut().signal_without_recipient()
     }
 
     /// The state as it is stored.

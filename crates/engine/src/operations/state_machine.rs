@@ -18,7 +18,7 @@ pub trait StateMachine {
     /// When it is to be woken by [`Input::Timer`]: at its time-out, or earlier. `None`: it never times out.
     fn wake_at(&self) -> Option<UnixMillis>;
 
-    /// The keys by which messages and notes find it. Steps may add keys; none is removed before it is finished.
+    /// The keys by which messages and signals find it. Steps may add keys; none is removed before it is finished.
     fn correlations(&self) -> Vec<CorrelationKey>;
 
     /// Those of its keys that no other operation can claim until the given time although it is finished.
@@ -36,8 +36,9 @@ pub trait StateMachine {
         StreamId::SUBSCRIPTIONS
     }
 
-    /// How a step ends instead when the operation that it sends a note to is not open any more; `None`: the note is dropped.
-    fn note_without_recipient(&mut self) -> Option<Vec<Effect>> {
+    /// How a step ends instead when the operation that it sends a signal to is not open any more; `None`: the signal is
+    /// dropped.
+    fn signal_without_recipient(&mut self) -> Option<Vec<Effect>> {
         None
     }
 

@@ -30,7 +30,7 @@ pub struct Payments {
     pub(crate) feed: Arc<EventFeed>,
     pub(crate) checks: Arc<FieldChecks>,
     pub(crate) budget: Arc<SpendingBudget>,
-    /// Held for reading from taking a share of the budget to the commit of its payment.
+    /// Held for reading from taking an allocation of the budget to the commit of its payment.
     pub(crate) starting: RwLock<()>,
     pub(crate) pages: Arc<PageRules>,
     pub(crate) network: Network,

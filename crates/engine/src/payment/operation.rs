@@ -42,8 +42,8 @@ use usher_protocol::subkey::Permission;
 use self::invoice::MAKING;
 pub use self::terms::{Charge, PaymentTerms, SubscriptionLink};
 use crate::UnixMillis;
-use crate::operations::conversation::Conversation;
-use crate::operations::{Effect, Input, Note, StateMachine, StepResult, lease, millis, optional_millis};
+use crate::operations::user_keys::UserKeys;
+use crate::operations::{Effect, Input, Signal, StateMachine, StepResult, lease, millis, optional_millis};
 use crate::ports::{CorrelationKey, OperationKind};
 
 /// How long the last look-up is retried before the time-out is reported anyway, also after downtime.
@@ -56,10 +56,10 @@ const CLOSING_CHARGE: Duration = Duration::from_secs(600);
 const LINGER: Duration = Duration::from_secs(24 * 3600);
 
 /// The longest, for invoices that the Lightning backend keeps valid longer than requested.
-const LONGEST_LINGER: Duration = Duration::from_secs(30 * 24 * 3600);
+const MAX_LINGER: Duration = Duration::from_secs(30 * 24 * 3600);
 
 /// How long after its expiry an invoice stays reserved for the payment it was created for: a clock may be set back.
-const CLOCKS_DIFFER: Duration = Duration::from_secs(24 * 3600);
+const MAX_CLOCK_SKEW: Duration = Duration::from_secs(24 * 3600);
 
 const WITHDRAWN: &str = "the payment is not owed any more";
 
@@ -67,7 +67,8 @@ const WITHDRAWN: &str = "the payment is not owed any more";
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Payment {
     #[serde(flatten)]
-    conversation: Conversation,
+    #[serde(rename = "conversation")]
+    user_keys: UserKeys,
     request_id: String,
     reference: Option<String>,
     /// Millisats.
@@ -108,7 +109,7 @@ pub enum PaymentProgress {
     /// It was paid.
     Paid,
     /// It has ended and was not paid.
-    Over,
+    Ended,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -144,7 +145,8 @@ enum Phase {
         #[serde(with = "millis")]
         give_up: UnixMillis,
     },
-    Over {
+    #[serde(rename = "over")]
+    Ended {
         #[serde(with = "millis")]
         until: UnixMillis,
     },
@@ -239,7 +241,7 @@ impl Payment {
 
     fn new(terms: PaymentTerms, amount: u64, source: InvoiceSource, phase: Phase) -> Self {
         Self {
-            conversation: Conversation::new(terms.main_key, &terms.subkeys),
+            user_keys: UserKeys::new(terms.main_key, &terms.subkeys),
             request_id: terms.request_id,
             reference: terms.reference,
             amount,
@@ -274,7 +276,7 @@ impl Payment {
             Phase::Making { .. } => PaymentProgress::Making,
             Phase::Asking => PaymentProgress::Asking,
             Phase::Closing { .. } => PaymentProgress::Closing,
-            Phase::Over { .. } | Phase::Leaving { .. } => PaymentProgress::Over,
+            Phase::Ended { .. } | Phase::Leaving { .. } => PaymentProgress::Ended,
         }
     }
 
@@ -309,13 +311,13 @@ impl Payment {
         match self.phase {
             Phase::Making { next, .. } | Phase::Closing { next, .. } => next,
             Phase::Asking => self.expires_at,
-            Phase::Over { until } => until,
+            Phase::Ended { until } => until,
             Phase::Leaving { give_up } => give_up,
         }
     }
 
     pub(crate) const fn is_done(&self) -> bool {
-        matches!(self.phase, Phase::Over { .. } | Phase::Leaving { .. })
+        matches!(self.phase, Phase::Ended { .. } | Phase::Leaving { .. })
     }
 
     pub(crate) const fn is_charge(&self) -> bool {
@@ -345,7 +347,7 @@ impl Payment {
         match &self.source {
             InvoiceSource::Own { invoice: Some(invoice), .. } => {
                 let expired = UnixMillis::from_secs(invoice.expires_at());
-                Some((CorrelationKey::invoice(invoice.payment_hash()), expired.plus(CLOCKS_DIFFER)))
+                Some((CorrelationKey::invoice(invoice.payment_hash()), expired.plus(MAX_CLOCK_SKEW)))
             }
             InvoiceSource::Own { invoice: None, .. } | InvoiceSource::Other { .. } => None,
         }
@@ -370,9 +372,10 @@ impl Payment {
             Input::Wallet { author, message: WalletMessage::SubkeyProof { proof, .. }, .. } => {
                 match (&self.phase, self.invoice().cloned()) {
                     (Phase::Asking, Some(invoice))
-                        if !self.withdrawn && self.conversation.prove(author, proof, Permission::Payment, now) =>
+                        if !self.withdrawn && self.user_keys.prove(author, proof, Permission::Payment, now) =>
                     {
-                        let device = self.tell_subscription(Note::Device { key: *author, proof: proof.clone() });
+                        let device =
+                            self.signal_subscription(Signal::DeviceProven { key: *author, proof: proof.clone() });
                         StepResult::Stepped(self.ask_too(author, &invoice).into_iter().chain(device).collect())
                     }
                     _ => StepResult::Ignored,
@@ -382,7 +385,7 @@ impl Payment {
             Input::CorrelationTaken => self.fail("the wallet gave an invoice that it had given before", now),
             Input::Settled(settlement) => self.settled(settlement, now),
             Input::InvoiceStatus(status) => self.looked_up(status, now),
-            Input::Note(Note::Withdraw) => self.withdraw(),
+            Input::Signal(Signal::CancelPayment) => self.withdraw(),
             Input::Wallet { .. }
             | Input::Timer
             | Input::Resumed
@@ -393,14 +396,14 @@ impl Payment {
             | Input::Ticket(_)
             | Input::AgeChecked { .. }
             | Input::Signer(_)
-            | Input::Note(
-                Note::Asked(_)
-                | Note::Paid { .. }
-                | Note::Charged(_)
-                | Note::Device { .. }
-                | Note::Close
-                | Note::Superseded
-                | Note::Happened(_),
+            | Input::Signal(
+                Signal::PaymentRequested(_)
+                | Signal::Paid { .. }
+                | Signal::Charged(_)
+                | Signal::DeviceProven { .. }
+                | Signal::Close
+                | Signal::Superseded
+                | Signal::LoginEvent(_),
             ) => StepResult::Ignored,
         }
     }
@@ -423,11 +426,11 @@ impl Payment {
             Phase::Closing { give_up, .. } if now >= give_up => self.time_out(now),
             Phase::Closing { give_up, .. } => self.close(give_up, now),
             // The regular look-up is soon enough: after long downtime there are many of these.
-            Phase::Over { .. } if self.watched().is_some() => {
-                self.phase = Phase::Leaving { give_up: now.plus(LONGEST_LINGER) };
+            Phase::Ended { .. } if self.watched().is_some() => {
+                self.phase = Phase::Leaving { give_up: now.plus(MAX_LINGER) };
                 StepResult::Stepped(Vec::new())
             }
-            Phase::Over { .. } | Phase::Leaving { .. } => StepResult::Stepped(vec![Effect::Finish]),
+            Phase::Ended { .. } | Phase::Leaving { .. } => StepResult::Stepped(vec![Effect::Finish]),
         }
     }
 

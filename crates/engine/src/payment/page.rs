@@ -42,7 +42,7 @@ impl Payments {
         if !self.pages.is_secret(KeyedPage::Payment, id, secret) {
             return Ok(None);
         }
-        let Some((_, Operation::SinglePayment(payment))) = self.core.damage.readable(id).await? else {
+        let Some((_, Operation::SinglePayment(payment))) = self.core.damaged_rows.readable(id).await? else {
             return Ok(None);
         };
         let statuses = self.statuses(id).await?;
@@ -51,7 +51,7 @@ impl Payments {
         Ok(Some(PaymentView {
             progress,
             is_approved: statuses.iter().any(|status| status == "user_approved"),
-            end: statuses.last().filter(|_| progress == PaymentProgress::Over).map(|s| OperationOutcome::of_status(s)),
+            end: statuses.last().filter(|_| progress == PaymentProgress::Ended).map(|s| OperationOutcome::of_status(s)),
             amount: payment.amount(),
             description: payment.description().to_owned(),
             invoice: payment.invoice().filter(|_| can_be_paid).map(|invoice| invoice.as_str().to_owned()),

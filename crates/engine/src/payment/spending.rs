@@ -1,4 +1,4 @@
-//! A payment's share of the Lightning backend's budget.
+//! A payment's allocation of the Lightning backend's budget.
 
 use std::time::Duration;
 
@@ -21,8 +21,8 @@ pub struct Spending {
 }
 
 impl Spending {
-    /// Its share of the budget, in millisats. A fee that is not reported may have been the largest allowed one.
-    pub fn share(&self) -> u64 {
+    /// Its allocation of the budget, in millisats. A fee that is not reported may have been the largest allowed one.
+    pub fn allocation(&self) -> u64 {
         self.amount.saturating_add(self.fees_paid.unwrap_or(self.fees_allowed))
     }
 }

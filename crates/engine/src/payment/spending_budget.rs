@@ -1,17 +1,17 @@
 //! The budget of the service's own Lightning backend (`wallet.daily_budget_millisats`, `wallet.max_fee_percent`).
 //!
-//! A payment takes its share of the budget before it is committed, so payments that start at the same time cannot exceed it
-//! together:
+//! A payment takes its allocation of the budget before it is committed, so payments that start at the same time cannot exceed
+//! it together:
 //!
-//! | payment | its share |
+//! | payment | its allocation |
 //! | --- | --- |
 //! | not over | the amount and the largest allowed fee |
 //! | paid | the amount and the fee that the backend reports (the largest allowed one if it reports none), for 24 hours |
 //! | over, outcome unknown | the amount and the largest allowed fee, for 24 hours |
 //! | over, definitely not paid | nothing |
 //!
-//! A payment's share follows from its state ([`Spending`]), and it stays open until its share has left the budget. So after a
-//! crash the start computes all shares from the open operations; nothing else is stored.
+//! A payment's allocation follows from its state ([`Spending`]), and it stays open until its allocation has left the budget. So
+//! after a crash the start computes all allocations from the open operations; nothing else is stored.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -51,20 +51,20 @@ pub(crate) enum BudgetError {
 
 pub(crate) struct SpendingBudget {
     rules: SpendingRules,
-    shares: Mutex<Shares>,
+    allocations: Mutex<Allocations>,
 }
 
 #[derive(Default)]
-struct Shares {
-    by_payment: HashMap<StreamId, Share>,
-    /// Shares that leave the budget, by when.
+struct Allocations {
+    by_payment: HashMap<StreamId, Allocation>,
+    /// Allocations that leave the budget, by when.
     leaving: BTreeSet<(UnixMillis, StreamId)>,
     /// Their sum in millisats.
     total: u128,
 }
 
 #[derive(Clone, Copy)]
-struct Share {
+struct Allocation {
     /// The revision of the operation that it is of; 0 until it is committed.
     revision: u64,
     /// Millisats.
@@ -74,7 +74,7 @@ struct Share {
 
 impl SpendingBudget {
     pub(crate) fn new(rules: SpendingRules) -> Self {
-        Self { rules, shares: Mutex::default() }
+        Self { rules, allocations: Mutex::default() }
     }
 
     /// The largest allowed fee for an amount, both in millisats, rounded up.
@@ -91,17 +91,17 @@ impl SpendingBudget {
     ) -> Result<Reservation, BudgetError> {
         let reservation = Reservation { budget: Arc::clone(self), id, at: now };
         let Some(budget) = self.rules.daily_budget else { return Ok(reservation) };
-        let needed = spending.share();
+        let needed = spending.allocation();
         if needed > budget {
             return Err(BudgetError::TooLarge { budget, fee: spending.fees_allowed });
         }
-        let mut shares = self.shares.lock();
-        shares.forget_past(now);
-        let excess = (shares.total + u128::from(needed)).saturating_sub(u128::from(budget));
+        let mut allocations = self.allocations.lock();
+        allocations.forget_past(now);
+        let excess = (allocations.total + u128::from(needed)).saturating_sub(u128::from(budget));
         if excess > 0 {
-            return Err(BudgetError::Exhausted { retry_after: shares.time_until_free(excess, now) });
+            return Err(BudgetError::Exhausted { retry_after: allocations.time_until_free(excess, now) });
         }
-        shares.put(id, Some(Share { revision: 0, amount: needed, until: None }));
+        allocations.put(id, Some(Allocation { revision: 0, amount: needed, until: None }));
         Ok(reservation)
     }
 
@@ -109,17 +109,17 @@ impl SpendingBudget {
         if self.rules.daily_budget.is_none() {
             return;
         }
-        let mut shares = self.shares.lock();
+        let mut allocations = self.allocations.lock();
         // The later commit wins, whichever arrives here first.
-        if shares.by_payment.get(&id).is_none_or(|share| share.revision <= revision) {
-            shares.put(id, Some(Share { revision, amount: spending.share(), until: spending.until }));
+        if allocations.by_payment.get(&id).is_none_or(|allocation| allocation.revision <= revision) {
+            allocations.put(id, Some(Allocation { revision, amount: spending.allocation(), until: spending.until }));
         }
-        shares.forget_past(now);
+        allocations.forget_past(now);
     }
 
     #[cfg(test)]
     fn total(&self) -> u128 {
-        self.shares.lock().total
+        self.allocations.lock().total
     }
 }
 
@@ -148,10 +148,10 @@ impl Observer for SpendingBudget {
     }
 }
 
-impl Shares {
-    fn put(&mut self, id: StreamId, share: Option<Share>) {
-        let before = match share {
-            Some(share) => self.by_payment.insert(id, share),
+impl Allocations {
+    fn put(&mut self, id: StreamId, allocation: Option<Allocation>) {
+        let before = match allocation {
+            Some(allocation) => self.by_payment.insert(id, allocation),
             None => self.by_payment.remove(&id),
         };
         if let Some(before) = before {
@@ -160,9 +160,9 @@ impl Shares {
                 self.leaving.remove(&(until, id));
             }
         }
-        if let Some(share) = share {
-            self.total += u128::from(share.amount);
-            self.leaving.extend(share.until.map(|until| (until, id)));
+        if let Some(allocation) = allocation {
+            self.total += u128::from(allocation.amount);
+            self.leaving.extend(allocation.until.map(|until| (until, id)));
         }
     }
 
@@ -177,7 +177,7 @@ impl Shares {
     fn time_until_free(&self, excess: u128, now: UnixMillis) -> Duration {
         let mut freed = 0;
         for (until, id) in &self.leaving {
-            freed += self.by_payment.get(id).map_or(0, |share| u128::from(share.amount));
+            freed += self.by_payment.get(id).map_or(0, |allocation| u128::from(allocation.amount));
             if freed >= excess {
                 return until.since(now).max(Duration::from_secs(1));
             }
@@ -186,7 +186,7 @@ impl Shares {
     }
 }
 
-/// The share of a payment that is being committed. If the commit fails, the next start may find it: the share stays.
+/// The allocation of a payment that is being committed. If the commit fails, the next start may find it: the allocation stays.
 pub(crate) struct Reservation {
     budget: Arc<SpendingBudget>,
     id: StreamId,
@@ -199,11 +199,11 @@ impl Reservation {
     }
 
     fn settle(&self, until: Option<UnixMillis>) {
-        let mut shares = self.budget.shares.lock();
-        if let Some(share) = shares.by_payment.get(&self.id).copied()
-            && share.revision == 0
+        let mut allocations = self.budget.allocations.lock();
+        if let Some(allocation) = allocations.by_payment.get(&self.id).copied()
+            && allocation.revision == 0
         {
-            shares.put(self.id, until.map(|until| Share { until: Some(until), ..share }));
+            allocations.put(self.id, until.map(|until| Allocation { until: Some(until), ..allocation }));
         }
     }
 }
@@ -278,7 +278,7 @@ mod tests {
     fn outdated_update_is_ignored() {
         let budget = budget(100);
         drop(budget.reserve(stream(1), &spending(100, None), NOW).unwrap());
-        // Not paid: the share is nothing, and is remembered as such.
+        // Not paid: the allocation is nothing, and is remembered as such.
         budget.update(stream(1), 3, &spending(0, Some(later(100))), NOW);
         budget.update(stream(1), 2, &spending(100, None), NOW);
         assert_eq!(budget.total(), 0);

@@ -7,14 +7,14 @@ use crate::kernel::commit::Change;
 use crate::kernel::errors::StartError;
 use crate::kernel::idempotency::IdempotentRequest;
 use crate::operations::{
-    Asked, Input, Note, Operation, Payment, PaymentTerms, StepResult, SubscriptionLink, SubscriptionState,
+    Input, Operation, Payment, PaymentTerms, RequestedPayment, Signal, StepResult, SubscriptionLink, SubscriptionState,
     SubscriptionView,
 };
 use crate::payment::Payments;
 use crate::ports::{Conflict, StoreError};
 use crate::request_body;
 use crate::request_body::{Description, Identifier, Key, Millisats, MillisatsWord, Subkeys, UnixSeconds, WebUrl};
-use crate::subscription::open_subscription::{self, OpenSubscription};
+use crate::subscription::find_subscription::{self, OpenSubscription};
 use crate::{FieldErrors, StreamId};
 
 request_body! {
@@ -59,7 +59,7 @@ impl CheckedRequest for SinglePaymentRequest {
         checks.amount("/amount", draft.amount, errors);
         checks.expiry("/expires_at", draft.expires_at, errors);
         if let (Some(id), Some(main_key)) = (&draft.subscription_id, &draft.main_key) {
-            let found = open_subscription::find(&*checks.core.store, id).await?;
+            let found = find_subscription::find(&*checks.core.store, id).await?;
             check_subscription(found.as_ref(), main_key, draft.amount, errors);
         }
         Ok(())
@@ -124,8 +124,11 @@ impl Payments {
             let mut changes = vec![Change::start(stream_id, Operation::SinglePayment(payment), effects)];
             // In the same commit: if the subscription is closed at this moment, one of the two comes first.
             changes.extend(subscription.map(|mut found| {
-                let asked = Note::Asked(Asked { request_id: request_id.clone(), until: expires_at.secs() });
-                let effects = match found.subscription.step(&Input::Note(asked), now) {
+                let asked = Signal::PaymentRequested(RequestedPayment {
+                    request_id: request_id.clone(),
+                    until: expires_at.secs(),
+                });
+                let effects = match found.subscription.step(&Input::Signal(asked), now) {
                     StepResult::Stepped(effects) => effects,
                     StepResult::Ignored => Vec::new(),
                 };
@@ -149,7 +152,7 @@ impl Payments {
         id: &str,
         request: &SinglePaymentRequest,
     ) -> Result<Option<OpenSubscription>, StartError> {
-        let found = open_subscription::find(&*self.core.store, id).await?;
+        let found = find_subscription::find(&*self.core.store, id).await?;
         let mut errors = FieldErrors::default();
         check_subscription(found.as_ref(), &request.main_key, Some(request.amount), &mut errors);
         errors.finish(Some(found)).map_err(StartError::Invalid)

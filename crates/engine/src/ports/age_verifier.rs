@@ -21,7 +21,11 @@ pub trait AgeVerifier: Send + Sync {
     async fn begin(&self, check: &NewAgeCheck) -> Result<BegunAgeCheck, AgeVerifierError>;
 
     /// The result of a check. `returned` is the query with which the browser has returned, if it has just returned.
-    async fn result(&self, memo: &AgeCheckMemo, returned: Option<&str>) -> Result<AgeCheckResult, AgeVerifierError>;
+    async fn result(
+        &self,
+        pending: &PendingAgeCheck,
+        returned: Option<&str>,
+    ) -> Result<AgeCheckResult, AgeVerifierError>;
 
     /// Whether the result can be asked for repeatedly; if not, only once, with what the browser brings back.
     fn can_be_polled(&self) -> bool;
@@ -46,17 +50,17 @@ pub struct BegunAgeCheck {
     /// Where the browser goes.
     pub url: String,
     /// What the adapter needs for the result.
-    pub memo: AgeCheckMemo,
+    pub pending: PendingAgeCheck,
 }
 
 /// What an adapter keeps of a check until its result; only it knows the form. It holds secrets: `Debug` hides it.
 #[derive(Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(transparent)]
-pub struct AgeCheckMemo(pub String);
+pub struct PendingAgeCheck(pub String);
 
-impl fmt::Debug for AgeCheckMemo {
+impl fmt::Debug for PendingAgeCheck {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("AgeCheckMemo(…)")
+        f.write_str("PendingAgeCheck(…)")
     }
 }
 

@@ -1,7 +1,7 @@
 //! The directory port: profiles of users, and the service's own. Anybody can write a profile: what this port returns
 //! about others has been checked, bounded and cleaned.
 
-mod nip05;
+mod nip05_identifier;
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use super::StoreError;
 use crate::request_body;
 use crate::request_body::{Nip05Identifier, Nullable, OneLine, UserName, WebUrl};
 use crate::{FieldError, FieldErrors};
-pub use nip05::{MAX_NIP05_BYTES, Nip05, Nip05Error};
+pub use nip05_identifier::{MAX_NIP05_BYTES, Nip05, Nip05Error};
 
 /// Longest [`Profile::name`], in characters.
 pub const MAX_NAME_CHARS: usize = 64;

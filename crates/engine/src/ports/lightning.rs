@@ -36,8 +36,12 @@ pub trait Lightning: Send + Sync {
     /// # Errors
     /// [`LightningError::NotSent`] only if the request was sent neither now nor before, and will not be sent;
     /// [`LightningError::Refused`] only if it was sent exactly once.
-    async fn pay(&self, invoice: &Invoice, payment: &SignedPayment, again: bool)
-    -> Result<PaidInvoice, LightningError>;
+    async fn pay(
+        &self,
+        invoice: &Invoice,
+        payment: &SignedPayment,
+        again: bool,
+    ) -> Result<CompletedPayment, LightningError>;
 
     /// Looks up a payment by the service; `asked` is the request that may have been sent for it, if one is known.
     ///
@@ -47,7 +51,7 @@ pub trait Lightning: Send + Sync {
         &self,
         hash: PaymentHash,
         asked: Option<&SignedPayment>,
-    ) -> Result<OutgoingStatus, LightningError>;
+    ) -> Result<OutgoingPaymentStatus, LightningError>;
 
     /// What the backend reports about itself.
     async fn info(&self) -> Result<LightningInfo, LightningError>;
@@ -65,7 +69,7 @@ pub enum LightningNotification {
     /// An invoice of the service was paid.
     Settled(PaymentHash, Settlement),
     /// A payment by the service reached the payee.
-    Sent(PaymentHash, PaidInvoice),
+    Sent(PaymentHash, CompletedPayment),
     /// The connection is back: notifications in the meantime are lost.
     Reconnected,
 }
@@ -137,42 +141,42 @@ impl fmt::Debug for SignedPayment {
 
 /// Which payments the look-ups of a backend have been seen to find. It decides how much its "not found" proves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Finds {
+pub enum LookupCoverage {
     /// None: it may not know outgoing payments at all, like several deployed backends.
     #[default]
-    Nothing,
+    None,
     /// Payments that had ended.
-    Settled,
+    Ended,
     /// Payments in progress as well.
-    Unsettled,
+    InProgress,
 }
 
 /// A payment by the service that reached the payee.
 #[derive(Clone, PartialEq, Eq)]
-pub struct PaidInvoice {
+pub struct CompletedPayment {
     /// Proof of it; the engine checks that it hashes to the payment hash.
     pub preimage: Preimage,
     /// Routing fees in millisats, if the backend reports them.
     pub fees_paid: Option<u64>,
 }
 
-impl fmt::Debug for PaidInvoice {
+impl fmt::Debug for CompletedPayment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("PaidInvoice").field("fees_paid", &self.fees_paid).finish_non_exhaustive()
+        f.debug_struct("CompletedPayment").field("fees_paid", &self.fees_paid).finish_non_exhaustive()
     }
 }
 
 /// The state of a payment by the service.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum OutgoingStatus {
+pub enum OutgoingPaymentStatus {
     /// It reached the payee.
-    Paid(PaidInvoice),
+    Paid(CompletedPayment),
     /// It is in progress, or the backend knows it and does not report its state.
     Pending,
     /// It failed for good: nothing was paid.
     Failed,
     /// The backend does not know it. By itself this proves nothing.
-    Unknown(Finds),
+    Unknown(LookupCoverage),
 }
 
 /// What a Lightning backend reports about itself.

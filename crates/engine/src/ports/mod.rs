@@ -22,7 +22,7 @@ mod ticket_wallet;
 mod webhook_sender;
 
 pub use crate::operations::OperationKind;
-pub use age_verifier::{AgeCheckMemo, AgeCheckResult, AgeVerifier, AgeVerifierError, BegunAgeCheck, NewAgeCheck};
+pub use age_verifier::{AgeCheckResult, AgeVerifier, AgeVerifierError, BegunAgeCheck, NewAgeCheck, PendingAgeCheck};
 pub use clock::{Clock, SystemClock};
 pub use correlation_key::CorrelationKey;
 pub use damaged_row::{DamagedRow, Table};
@@ -33,8 +33,9 @@ pub use directory::{
 };
 pub use idempotency_store::{IdempotencyKey, IdempotencyRecord, IdempotencyStore, NewIdempotencyRecord};
 pub use lightning::{
-    Finds, InvoiceStatus, Lightning, LightningError, LightningInfo, LightningNotification, LightningNotifications,
-    LightningStatus, OutgoingStatus, PaidInvoice, Settlement, SignedPayment, WantedInvoice,
+    CompletedPayment, InvoiceStatus, Lightning, LightningError, LightningInfo, LightningNotification,
+    LightningNotifications, LightningStatus, LookupCoverage, OutgoingPaymentStatus, Settlement, SignedPayment,
+    WantedInvoice,
 };
 pub use lightning_node::{
     Channel, ChannelCounts, ChannelOpening, Closures, LightningNode, NodeError, NodeState, NodeWarning, OpeningState,
@@ -44,7 +45,7 @@ pub use messenger::{Inbound, Messenger, OutgoingMessage, Via};
 pub use openid_control::{OpenIdControl, OpenIdKey, OpenIdKeyError};
 pub use openid_store::{
     NewOpenIdConsent, OldOpenIdRecord, OpenIdConsent, OpenIdExcess, OpenIdGrantId, OpenIdQuota, OpenIdRecord,
-    OpenIdRecordId, OpenIdStep, OpenIdStore, OpenIdUse,
+    OpenIdRecordId, OpenIdStep, OpenIdStepResult, OpenIdStore,
 };
 pub use randomness::{OsRandomness, Randomness};
 pub use relay_control::{RelayChangeError, RelayControl, RelayInfo, RelayLinkState, RelayOrigin};
@@ -54,8 +55,8 @@ pub use remote_signer::{
 };
 pub use settings::SettingStore;
 pub use store::{
-    AllCommitted, Commit, Committed, Conflict, Head, Kept, OpenOperation, OutboxChange, OutboxMessage, Revision, State,
-    Store, StoreError, StoredOperation, UserRelays, UserSigner,
+    AllCommitted, Commit, Committed, Conflict, OpenOperation, OperationHead, OutboxChange, OutboxMessage, Revision,
+    SignerSessionUpdate, State, Store, StoreError, StoredOperation, UserRelays, UserSigner,
 };
 pub use ticket_store::{
     CounterAdvance, ProofId, StoredProof, StoredTicketJob, TicketCommit, TicketCommitted, TicketConflict, TicketStore,

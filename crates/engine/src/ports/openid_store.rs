@@ -18,7 +18,7 @@ pub trait OpenIdStore: SettingStore {
     async fn openid_record(&self, id: OpenIdRecordId) -> Result<Option<OpenIdRecord>, StoreError>;
 
     /// Uses a record that can be used once, and writes what comes of it, in one transaction.
-    async fn use_openid_record(&self, step: OpenIdStep) -> Result<OpenIdUse, StoreError>;
+    async fn use_openid_record(&self, step: OpenIdStep) -> Result<OpenIdStepResult, StoreError>;
 
     /// Removes those of these records that are there.
     async fn drop_openid_records(&self, ids: Vec<OpenIdRecordId>) -> Result<(), StoreError>;
@@ -126,7 +126,7 @@ pub struct OpenIdStep {
     pub id: OpenIdRecordId,
     /// When.
     pub at: UnixMillis,
-    /// For how long after its first use another one is [`OpenIdUse::UsedJustNow`].
+    /// For how long after its first use another one is [`OpenIdStepResult::UsedJustNow`].
     pub grace: Duration,
     /// Records to add.
     pub add: Vec<OpenIdRecord>,
@@ -149,13 +149,13 @@ pub struct NewOpenIdConsent {
 
 /// The result of an [`OpenIdStep`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OpenIdUse {
+pub enum OpenIdStepResult {
     /// It is used now, and everything is on disk.
     Done,
     /// It had been used a moment ago, within [`OpenIdStep::grace`]; nothing was changed.
     UsedJustNow,
     /// It had been used before: its secret has leaked. The records of its grant were removed, and nothing was added.
-    UsedBefore,
+    Replayed,
     /// There is no such record; nothing was changed.
     Unknown,
 }

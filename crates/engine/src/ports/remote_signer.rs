@@ -52,9 +52,9 @@ impl fmt::Debug for SignerSession {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SignerStage {
     /// No signer has opened our address yet.
-    Shown,
+    AwaitingScan,
     /// The signer whose address the user pasted has not accepted the connection yet.
-    Pasted,
+    AwaitingBunker,
     /// The signer has accepted the connection.
     Connected,
 }

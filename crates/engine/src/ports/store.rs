@@ -215,14 +215,14 @@ pub enum Committed {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AllCommitted {
     /// They are on disk: what became of each operation, in the order of the commits.
-    Done(Vec<Head>),
+    Done(Vec<OperationHead>),
     /// Nothing was changed.
     Conflict(Conflict),
 }
 
 /// The revision and the next index of an operation after a commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Head {
+pub struct OperationHead {
     /// Its revision now.
     pub revision: u64,
     /// The index the stream's next event will get.
@@ -301,18 +301,18 @@ pub struct UserSigner {
     /// The session by which it is reached.
     pub session: SignerSession,
     /// What becomes of the session.
-    pub kept: Kept,
+    pub update: SignerSessionUpdate,
 }
 
 /// What becomes of a session with a user's remote signer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Kept {
+pub enum SignerSessionUpdate {
     /// It is kept from now on, in place of any other.
-    Yes,
+    Store,
     /// It is kept in place of this one. Nothing happens if this one was forgotten or another took its place.
-    InsteadOf(SignerSession),
+    Replace(SignerSession),
     /// It is forgotten, unless another took its place.
-    No,
+    Remove,
 }
 
 /// The store failed. The operation may or may not have been stored; after a restart the store has the truth.

@@ -8,16 +8,16 @@ use super::MillisatsWord;
 use crate::FieldErrors;
 
 /// The largest amount: all bitcoin there will ever be, in millisats.
-pub const MOST_MILLISATS: u64 = 21_000_000 * 100_000_000 * 1_000;
+pub const MAX_MILLISATS: u64 = 21_000_000 * 100_000_000 * 1_000;
 
 /// The largest amount of tickets: the largest integer that every JSON reader represents exactly (RFC 8259 section 6).
-pub const MOST_TICKETS: u64 = (1 << 53) - 1;
+pub const MAX_TICKETS: u64 = (1 << 53) - 1;
 
 /// The end of the year 9999, in Unix seconds.
-pub const MOST_UNIX_SECONDS: u64 = 253_402_300_799;
+pub const MAX_UNIX_SECONDS: u64 = 253_402_300_799;
 
 /// Longest identifier, in bytes.
-pub const LONGEST_IDENTIFIER: usize = 256;
+pub const MAX_IDENTIFIER_BYTES: usize = 256;
 
 /// Reads the value at a pointer; `None` after noting what is wrong.
 ///
@@ -144,7 +144,7 @@ pub fn words<const N: usize>(pointer: &str, value: &Value, errors: &mut FieldErr
 /// An identifier: 1 to 256 bytes without control characters.
 pub fn identifier(pointer: &str, value: &Value, errors: &mut FieldErrors) -> Option<String> {
     let text = text(pointer, value, errors)?;
-    if text.is_empty() || text.len() > LONGEST_IDENTIFIER || text.chars().any(char::is_control) {
+    if text.is_empty() || text.len() > MAX_IDENTIFIER_BYTES || text.chars().any(char::is_control) {
         return errors.reject(pointer, "must be 1 to 256 bytes of UTF-8 without control characters");
     }
     Some(text)
@@ -162,12 +162,12 @@ pub fn currency(pointer: &str, value: &Value, errors: &mut FieldErrors) -> Optio
 
 /// An amount in millisats: more than zero, and at most 21 million bitcoin.
 pub fn millisats(pointer: &str, value: &Value, errors: &mut FieldErrors) -> Option<u64> {
-    integer::<1, MOST_MILLISATS>(pointer, value, errors)
+    integer::<1, MAX_MILLISATS>(pointer, value, errors)
 }
 
 /// A time in Unix seconds, up to the end of the year 9999.
 pub fn unix_seconds(pointer: &str, value: &Value, errors: &mut FieldErrors) -> Option<u64> {
-    integer::<0, MOST_UNIX_SECONDS>(pointer, value, errors)
+    integer::<0, MAX_UNIX_SECONDS>(pointer, value, errors)
 }
 
 /// A public key: 64 hex characters.

@@ -14,9 +14,9 @@ use utoipa::openapi::schema::ArrayBuilder;
 use utoipa::openapi::{ObjectBuilder, RefOr, Schema, SchemaFormat, Type};
 
 use super::FieldType;
-use super::field_reader::{self, LONGEST_IDENTIFIER, MOST_MILLISATS, MOST_TICKETS, MOST_UNIX_SECONDS};
+use super::field_reader::{self, MAX_IDENTIFIER_BYTES, MAX_MILLISATS, MAX_TICKETS, MAX_UNIX_SECONDS};
 use crate::FieldErrors;
-use crate::operations::conversation::MAX_SUBKEYS;
+use crate::operations::user_keys::MAX_SUBKEYS;
 use crate::ports::{MintAuthToken, Token};
 
 /// A public key: 64 hex characters in either case, the x coordinate of a point on secp256k1 (BIP-340).
@@ -102,10 +102,10 @@ pub struct CashuToken;
 pub struct MintAuth;
 
 /// Longest token of a mint: a JWT may be one (NUT-21), and a header of that length is accepted everywhere.
-const LONGEST_MINT_AUTH: usize = 4096;
+const MAX_MINT_AUTH_BYTES: usize = 4096;
 
 /// Longest Cashu token: what fits into a body beside the other fields.
-const LONGEST_TOKEN: usize = 250_000;
+const MAX_TOKEN_BYTES: usize = 250_000;
 
 const KEY_PATTERN: &str = "^[0-9a-fA-F]{64}$";
 
@@ -186,7 +186,7 @@ field_type!(
     string().format(format("text")).max_length(Some(MAX_DESCRIPTION_BYTES))
 );
 
-field_type!(Millisats, u64, field_reader::millisats, integer("millisats", 1, MOST_MILLISATS));
+field_type!(Millisats, u64, field_reader::millisats, integer("millisats", 1, MAX_MILLISATS));
 
 field_type!(
     MillisatsWord,
@@ -199,10 +199,10 @@ field_type!(
     Identifier,
     String,
     field_reader::identifier,
-    string().format(format("identifier")).min_length(Some(1)).max_length(Some(LONGEST_IDENTIFIER))
+    string().format(format("identifier")).min_length(Some(1)).max_length(Some(MAX_IDENTIFIER_BYTES))
 );
 
-field_type!(UnixSeconds, u64, field_reader::unix_seconds, integer("unix-time", 0, MOST_UNIX_SECONDS));
+field_type!(UnixSeconds, u64, field_reader::unix_seconds, integer("unix-time", 0, MAX_UNIX_SECONDS));
 
 field_type!(
     Flag,
@@ -359,22 +359,22 @@ field_type!(
     string().pattern(Some("^[A-Za-z0-9_-]{1,32}$")).examples([json!("sat")])
 );
 
-field_type!(TicketAmount, u64, field_reader::integer::<1, MOST_TICKETS>, integer("int64", 1, MOST_TICKETS));
+field_type!(TicketAmount, u64, field_reader::integer::<1, MAX_TICKETS>, integer("int64", 1, MAX_TICKETS));
 
 field_type!(
     CashuToken,
     Token,
     |pointer: &str, value: &Value, errors: &mut FieldErrors| {
-        field_reader::visible_ascii::<LONGEST_TOKEN>(pointer, value, errors).map(Token)
+        field_reader::visible_ascii::<MAX_TOKEN_BYTES>(pointer, value, errors).map(Token)
     },
-    string().format(format("cashu-token")).min_length(Some(1)).max_length(Some(LONGEST_TOKEN))
+    string().format(format("cashu-token")).min_length(Some(1)).max_length(Some(MAX_TOKEN_BYTES))
 );
 
 field_type!(
     MintAuth,
     MintAuthToken,
     |pointer: &str, value: &Value, errors: &mut FieldErrors| {
-        field_reader::visible_ascii::<LONGEST_MINT_AUTH>(pointer, value, errors).map(MintAuthToken)
+        field_reader::visible_ascii::<MAX_MINT_AUTH_BYTES>(pointer, value, errors).map(MintAuthToken)
     },
-    string().min_length(Some(1)).max_length(Some(LONGEST_MINT_AUTH)).pattern(Some("^[!-~]+$"))
+    string().min_length(Some(1)).max_length(Some(MAX_MINT_AUTH_BYTES)).pattern(Some("^[!-~]+$"))
 );

@@ -48,24 +48,25 @@ use self::dates::{Dates, Failed};
 pub use self::view::{SubscriptionState, SubscriptionView};
 use crate::event::NewEvent;
 use crate::event_data::{EventData, SubscriptionClosedData, SubscriptionPaymentData};
-use crate::operations::conversation::Conversation;
-use crate::operations::operation_note::{Asked, ChargeEnd, Charged, Note};
+use crate::operations::operation_signal::{ChargeEnd, Charged, RequestedPayment, Signal};
+use crate::operations::user_keys::UserKeys;
 use crate::operations::{Effect, Input, Operation, StateMachine, StepResult, millis};
 use crate::payment::operation::{Charge, Payment, PaymentTerms, SubscriptionLink};
 use crate::ports::{CorrelationKey, OperationKind};
 use crate::{StreamId, UnixMillis};
 
 /// How long the operator's close is repeated to the user's wallet; nothing acknowledges it.
-const TELLING: Duration = Duration::from_secs(600);
+const CLOSE_RESEND_PERIOD: Duration = Duration::from_secs(600);
 
 /// Most open payments requested by the operator that are remembered; older ones are not withdrawn at the end.
-const MOST_ASKED: usize = 256;
+const MAX_REQUESTED: usize = 256;
 
 /// The state of a subscription.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Subscription {
     #[serde(flatten)]
-    conversation: Conversation,
+    #[serde(rename = "conversation")]
+    user_keys: UserKeys,
     #[serde(flatten)]
     agreement: Agreement,
     rules: SubscriptionRules,
@@ -78,7 +79,7 @@ pub struct Subscription {
     #[serde(default)]
     dates: Dates,
     #[serde(default)]
-    by_hand: Vec<Asked>,
+    by_hand: Vec<RequestedPayment>,
 }
 
 impl fmt::Debug for Subscription {
@@ -133,15 +134,10 @@ impl StateMachine for Subscription {
 }
 
 impl Subscription {
-    pub(crate) fn start(
-        conversation: Conversation,
-        agreement: Agreement,
-        rules: SubscriptionRules,
-        now: UnixMillis,
-    ) -> Self {
+    pub(crate) fn start(user_keys: UserKeys, agreement: Agreement, rules: SubscriptionRules, now: UnixMillis) -> Self {
         let dates = if agreement.auto_charge { Dates::of(&agreement, now.secs()) } else { Dates::default() };
         Self {
-            conversation,
+            user_keys,
             agreement,
             rules,
             created_at: now,
@@ -179,7 +175,7 @@ impl Subscription {
 
     /// Whether `key` can refer to this subscription's user.
     pub fn is_of(&self, key: &PublicKey) -> bool {
-        self.conversation.is_with(key)
+        self.user_keys.is_with(key)
     }
 
     pub(crate) fn step(&mut self, input: &Input, now: UnixMillis) -> StepResult {
@@ -188,39 +184,39 @@ impl Subscription {
             Input::Wallet { author, message: WalletMessage::CloseSubscription(close), .. }
                 if close.subscription_id == self.agreement.subscription_id
                     && self.ended_at.is_none()
-                    && self.conversation.may_pay(author, now) =>
+                    && self.user_keys.may_pay(author, now) =>
             {
                 self.closed_by_user(close.reason.clone(), now)
             }
-            Input::Note(Note::Close) if self.ended_at.is_none() => self.closed_by_operator(now),
+            Input::Signal(Signal::Close) if self.ended_at.is_none() => self.closed_by_operator(now),
             // A device could not read the operator's close.
             Input::Wallet { author, message: WalletMessage::SubkeyProof { proof, .. }, .. }
                 if self.tells_until().is_some_and(|until| now < until)
-                    && self.conversation.prove(author, proof, Permission::Payment, now) =>
+                    && self.user_keys.prove(author, proof, Permission::Payment, now) =>
             {
                 StepResult::Stepped(self.tell_device(author).into_iter().collect())
             }
-            Input::Note(Note::Device { key, proof })
+            Input::Signal(Signal::DeviceProven { key, proof })
                 if self.ended_at.is_none()
-                    && proof.main_key == self.conversation.main_key()
-                    && self.conversation.prove(key, proof, Permission::Payment, now) =>
+                    && proof.main_key == self.user_keys.main_key()
+                    && self.user_keys.prove(key, proof, Permission::Payment, now) =>
             {
                 StepResult::Stepped(Vec::new())
             }
-            Input::Note(Note::Asked(asked)) if self.ended_at.is_none() => {
+            Input::Signal(Signal::PaymentRequested(asked)) if self.ended_at.is_none() => {
                 self.by_hand.retain(|earlier| now.secs() < earlier.until);
-                if self.by_hand.len() >= MOST_ASKED {
+                if self.by_hand.len() >= MAX_REQUESTED {
                     self.by_hand.remove(0);
                 }
                 self.by_hand.push(asked.clone());
                 StepResult::Stepped(Vec::new())
             }
-            Input::Note(Note::Paid { request_id }) => {
+            Input::Signal(Signal::Paid { request_id }) => {
                 self.by_hand.retain(|asked| asked.request_id != *request_id);
                 self.payments_made = self.payments_made.saturating_add(1);
                 StepResult::Stepped(self.complete(now))
             }
-            Input::Note(Note::Charged(charged)) => self.charged(charged, now),
+            Input::Signal(Signal::Charged(charged)) => self.charged(charged, now),
             _ => StepResult::Ignored,
         }
     }
@@ -240,8 +236,8 @@ impl Subscription {
 
     fn charge(&self, date: Charge, lives: Duration, now: UnixMillis) -> Effect {
         let terms = PaymentTerms {
-            main_key: self.conversation.main_key(),
-            subkeys: self.conversation.named(),
+            main_key: self.user_keys.main_key(),
+            subkeys: self.user_keys.named(),
             request_id: self.request_id(date),
             reference: self.agreement.reference.clone(),
             description: self.agreement.description.clone(),
@@ -260,7 +256,7 @@ impl Subscription {
     fn request_id(&self, date: Charge) -> String {
         let digest = Sha256::new()
             .chain_update(self.created_at.0.to_be_bytes())
-            .chain_update(self.conversation.main_key().as_bytes())
+            .chain_update(self.user_keys.main_key().as_bytes())
             .chain_update(date.number.to_be_bytes())
             .chain_update(date.attempt.to_be_bytes())
             .chain_update(&self.agreement.subscription_id)
@@ -318,13 +314,14 @@ impl Subscription {
     /// Withdraws its open payments: their requests are no longer sent, but their results are still reported.
     fn withdraw(&mut self) -> Vec<Effect> {
         let asked = std::mem::take(&mut self.by_hand).into_iter();
-        let withdrawn = asked.map(|asked| Effect::Tell(CorrelationKey::request(&asked.request_id), Note::Withdraw));
+        let withdrawn =
+            asked.map(|asked| Effect::Signal(CorrelationKey::request(&asked.request_id), Signal::CancelPayment));
         withdrawn.chain(self.withdraw_charge()).collect()
     }
 
     fn withdraw_charge(&self) -> Option<Effect> {
         let running = self.dates.running()?;
-        Some(Effect::Tell(CorrelationKey::request(&self.request_id(running)), Note::Withdraw))
+        Some(Effect::Signal(CorrelationKey::request(&self.request_id(running)), Signal::CancelPayment))
     }
 
     fn finish(&mut self, state: SubscriptionState, reason: Option<String>, now: UnixMillis) {
@@ -343,7 +340,7 @@ impl Subscription {
     fn closed_by_user(&mut self, reason: Option<String>, now: UnixMillis) -> StepResult {
         let data = EventData::SubscriptionClosed(SubscriptionClosedData {
             subscription_id: self.agreement.subscription_id.clone(),
-            main_key: self.conversation.main_key().to_hex(),
+            main_key: self.user_keys.main_key().to_hex(),
             reason: reason.clone(),
         });
         self.finish(SubscriptionState::ClosedByUser, reason, now);
@@ -358,15 +355,15 @@ impl Subscription {
 
     fn tells_until(&self) -> Option<UnixMillis> {
         let ended_at = self.ended_at.filter(|_| self.state == SubscriptionState::ClosedByProvider)?;
-        Some(UnixMillis::from_secs(ended_at).plus(TELLING))
+        Some(UnixMillis::from_secs(ended_at).plus(CLOSE_RESEND_PERIOD))
     }
 
     fn tell_wallet(&self) -> Option<Effect> {
-        Some(Effect::Send(self.conversation.message(&self.closing(), self.tells_until()?)))
+        Some(Effect::Send(self.user_keys.message(&self.closing(), self.tells_until()?)))
     }
 
     fn tell_device(&self, proven: &PublicKey) -> Option<Effect> {
-        Some(Effect::SendAlso(self.conversation.message_to_proven(proven, &self.closing(), self.tells_until()?)))
+        Some(Effect::SendAlso(self.user_keys.message_to_proven(proven, &self.closing(), self.tells_until()?)))
     }
 
     fn closing(&self) -> ServiceMessage {
@@ -380,7 +377,7 @@ impl Subscription {
     fn payment_data(&self, charge: Charge, status: &str) -> SubscriptionPaymentData {
         SubscriptionPaymentData {
             subscription_id: self.agreement.subscription_id.clone(),
-            main_key: self.conversation.main_key().to_hex(),
+            main_key: self.user_keys.main_key().to_hex(),
             number: charge.number.into(),
             due: charge.due,
             attempt: charge.attempt.saturating_add(1).into(),

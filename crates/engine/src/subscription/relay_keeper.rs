@@ -5,7 +5,7 @@ use tracing::warn;
 
 use crate::UnixMillis;
 use crate::kernel::core::Core;
-use crate::kernel::observer::Chore;
+use crate::kernel::observer::PeriodicTask;
 use crate::operations::Operation;
 use crate::ports::StoreError;
 
@@ -17,7 +17,7 @@ pub(crate) struct RelayKeeper {
 }
 
 #[async_trait]
-impl Chore for RelayKeeper {
+impl PeriodicTask for RelayKeeper {
     async fn run(&self, hour: u64, now: UnixMillis) {
         if hour.is_multiple_of(24)
             && let Err(failure) = self.keep(now).await
@@ -35,7 +35,7 @@ impl RelayKeeper {
             let users: Vec<_> = page
                 .iter()
                 .filter(|(_, stored)| !stored.done)
-                .filter_map(|(id, stored)| match self.core.damage.read_operation(*id, stored) {
+                .filter_map(|(id, stored)| match self.core.damaged_rows.read_operation(*id, stored) {
                     Some(Operation::Subscription(subscription)) => Some(subscription.view().main_key),
                     _ => None,
                 })

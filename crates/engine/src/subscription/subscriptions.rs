@@ -7,12 +7,12 @@ use std::sync::Arc;
 
 use usher_protocol::PublicKey;
 
-use super::open_subscription::find;
+use super::find_subscription::find;
 use crate::StreamId;
 use crate::kernel::commit::{Modified, ModifyError};
 use crate::kernel::core::Core;
 use crate::kernel::idempotency::IdempotentRequest;
-use crate::operations::{Input, Note, Operation, StepResult, SubscriptionState, SubscriptionView};
+use crate::operations::{Input, Operation, Signal, StepResult, SubscriptionState, SubscriptionView};
 use crate::ports::StoreError;
 
 /// Subscriptions read for one page, whether they pass the filter or not.
@@ -83,7 +83,7 @@ impl Subscriptions {
                 return Ok(page);
             }
             last = Some(id);
-            let Some(Operation::Subscription(subscription)) = self.core.damage.read_operation(id, &stored) else {
+            let Some(Operation::Subscription(subscription)) = self.core.damaged_rows.read_operation(id, &stored) else {
                 continue;
             };
             let view = subscription.view();
@@ -117,7 +117,7 @@ impl Subscriptions {
                 Ok::<_, SubscriptionError>(found.map(|found| (found.stream_id, found.revision, found.subscription)))
             },
             |subscription, now| {
-                let stepped = subscription.step(&Input::Note(Note::Close), now);
+                let stepped = subscription.step(&Input::Signal(Signal::Close), now);
                 let view = subscription.view();
                 let StepResult::Stepped(effects) = stepped else { return Ok(Modified::Unchanged((view, true))) };
                 let record = once.as_ref().map(|once| once.record(&view, now));

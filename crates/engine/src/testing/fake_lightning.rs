@@ -14,8 +14,9 @@ use usher_protocol::message::{PaymentHash, Preimage};
 
 use super::{ManualClock, user};
 use crate::ports::{
-    Clock as _, Finds, InvoiceStatus, Lightning, LightningError, LightningInfo, LightningNotification,
-    LightningNotifications, LightningStatus, OutgoingStatus, PaidInvoice, Settlement, SignedPayment, WantedInvoice,
+    Clock as _, CompletedPayment, InvoiceStatus, Lightning, LightningError, LightningInfo, LightningNotification,
+    LightningNotifications, LightningStatus, LookupCoverage, OutgoingPaymentStatus, Settlement, SignedPayment,
+    WantedInvoice,
 };
 
 /// A backend that keeps its records over restarts of the engine.
@@ -36,7 +37,7 @@ struct Books {
     hangs: bool,
     held: Option<String>,
     pays_hang: bool,
-    too_late: u32,
+    paid_late: u32,
     tells: bool,
     again: Option<usize>,
     panics: u32,
@@ -126,8 +127,8 @@ impl FakeLightning {
     }
 
     /// How many requests to pay arrived after their expiry.
-    pub fn asked_too_late(&self) -> u32 {
-        self.books.lock().too_late
+    pub fn paid_late(&self) -> u32 {
+        self.books.lock().paid_late
     }
 
     /// Whether it announces notifications of settlements.
@@ -242,14 +243,14 @@ impl Lightning for FakeLightning {
         invoice: &Invoice,
         payment: &SignedPayment,
         again: bool,
-    ) -> Result<PaidInvoice, LightningError> {
+    ) -> Result<CompletedPayment, LightningError> {
         let hash = invoice.payment_hash();
         {
             let mut books = self.books.lock();
             let known = again && books.sent.contains_key(&hash);
             if !known {
                 *books.sent.entry(hash).or_default() += 1;
-                books.too_late += u32::from(books.clock.as_ref().unwrap().now().secs() >= payment.until);
+                books.paid_late += u32::from(books.clock.as_ref().unwrap().now().secs() >= payment.until);
             }
             if books.refuses {
                 return Err(LightningError::Refused { again: false, reason: "no".to_owned() });
@@ -258,17 +259,17 @@ impl Lightning for FakeLightning {
         while self.books.lock().pays_hang {
             tokio::time::sleep(Duration::from_millis(2)).await;
         }
-        self.answer(Ok(PaidInvoice { preimage: preimage_of(hash), fees_paid: None })).await
+        self.answer(Ok(CompletedPayment { preimage: preimage_of(hash), fees_paid: None })).await
     }
 
     async fn look_up_payment(
         &self,
         hash: PaymentHash,
         _: Option<&SignedPayment>,
-    ) -> Result<OutgoingStatus, LightningError> {
+    ) -> Result<OutgoingPaymentStatus, LightningError> {
         let sent = !self.books.lock().refuses && self.books.lock().sent.contains_key(&hash);
-        let paid = OutgoingStatus::Paid(PaidInvoice { preimage: preimage_of(hash), fees_paid: None });
-        self.answer(Ok(if sent { paid } else { OutgoingStatus::Unknown(Finds::Nothing) })).await
+        let paid = OutgoingPaymentStatus::Paid(CompletedPayment { preimage: preimage_of(hash), fees_paid: None });
+        self.answer(Ok(if sent { paid } else { OutgoingPaymentStatus::Unknown(LookupCoverage::None) })).await
     }
 
     async fn info(&self) -> Result<LightningInfo, LightningError> {

@@ -11,7 +11,7 @@ use usher_protocol::bolt11::Invoice;
 use usher_protocol::message::PaymentHash;
 
 use crate::ports::{
-    Clock as _, InvoiceStatus, Lightning, LightningError, LightningNotification, OutgoingStatus, Settlement,
+    Clock as _, InvoiceStatus, Lightning, LightningError, LightningNotification, OutgoingPaymentStatus, Settlement,
     SignedPayment, SystemClock, WantedInvoice,
 };
 
@@ -33,19 +33,19 @@ pub trait LightningHarness: Send {
     async fn pay_service(&self, invoice: &Invoice);
 
     /// Somebody outside makes an invoice.
-    fn bill(&self, amount: u64) -> Invoice;
+    fn external_invoice(&self, amount: u64) -> Invoice;
 
     /// Somebody outside makes an invoice whose payment stays under way until [`release`](Self::release).
-    fn held_bill(&self, amount: u64) -> Invoice;
+    fn hold_invoice(&self, amount: u64) -> Invoice;
 
-    /// Waits until the payment of a held bill is with its holder; before that, a restart may make it fail.
-    async fn until_held(&self, bill: &Invoice);
+    /// Waits until the payment of a hold invoice is with its holder; before that, a restart may make it fail.
+    async fn until_hold_accepted(&self, invoice: &Invoice);
 
-    /// The payment of a held bill arrives, or fails.
-    async fn release(&self, bill: &Invoice, arrives: bool);
+    /// The payment of a hold invoice arrives, or fails.
+    async fn release(&self, invoice: &Invoice, arrives: bool);
 
-    /// How often a bill was paid.
-    fn times_paid(&self, bill: &Invoice) -> u32;
+    /// How often an invoice was paid.
+    fn times_paid(&self, invoice: &Invoice) -> u32;
 }
 
 /// Tries every rule.
@@ -100,80 +100,82 @@ async fn a_settlement_survives_a_restart(harness: &mut dyn LightningHarness) {
 
 async fn a_payment_reaches_the_payee_once(harness: &mut dyn LightningHarness) {
     let backend = harness.backend();
-    let bill = harness.bill(1_000_000);
-    let payment = prepare(&*backend, &bill).await;
-    assert_eq!(harness.times_paid(&bill), 0, "a request that is only prepared pays nothing");
-    let paid = backend.pay(&bill, &payment, false).await.unwrap();
-    assert_eq!(paid.preimage.payment_hash(), bill.payment_hash());
+    let invoice = harness.external_invoice(1_000_000);
+    let payment = prepare(&*backend, &invoice).await;
+    assert_eq!(harness.times_paid(&invoice), 0, "a request that is only prepared pays nothing");
+    let paid = backend.pay(&invoice, &payment, false).await.unwrap();
+    assert_eq!(paid.preimage.payment_hash(), invoice.payment_hash());
     assert!(paid.fees_paid.is_none_or(|fees| fees <= 50_000), "{paid:?}");
     // The reply was lost, and the same request is sent again; then after a restart.
     for _ in 0..2 {
-        let again = harness.backend().pay(&bill, &payment, true).await;
+        let again = harness.backend().pay(&invoice, &payment, true).await;
         match again {
-            Ok(again) => assert_eq!(again.preimage.payment_hash(), bill.payment_hash()),
+            Ok(again) => assert_eq!(again.preimage.payment_hash(), invoice.payment_hash()),
             Err(error) => assert!(matches!(error, LightningError::Unknown(_)), "{error:?}"),
         }
-        let status = harness.backend().look_up_payment(bill.payment_hash(), Some(&payment)).await;
-        assert!(matches!(status, Ok(OutgoingStatus::Paid(again)) if again.preimage == paid.preimage));
+        let status = harness.backend().look_up_payment(invoice.payment_hash(), Some(&payment)).await;
+        assert!(matches!(status, Ok(OutgoingPaymentStatus::Paid(again)) if again.preimage == paid.preimage));
         harness.restart().await;
     }
-    assert_eq!(harness.times_paid(&bill), 1);
+    assert_eq!(harness.times_paid(&invoice), 1);
 }
 
 async fn two_payments_of_one_request_at_once_pay_once(harness: &mut dyn LightningHarness) {
     let backend = harness.backend();
-    let bill = harness.bill(1_000_000);
-    let payment = prepare(&*backend, &bill).await;
-    let (first, second) = tokio::join!(backend.pay(&bill, &payment, false), backend.pay(&bill, &payment, true));
+    let invoice = harness.external_invoice(1_000_000);
+    let payment = prepare(&*backend, &invoice).await;
+    let (first, second) = tokio::join!(backend.pay(&invoice, &payment, false), backend.pay(&invoice, &payment, true));
     assert!(first.is_ok() || second.is_ok(), "{first:?} {second:?}");
-    assert_eq!(harness.times_paid(&bill), 1);
+    assert_eq!(harness.times_paid(&invoice), 1);
 }
 
 async fn a_payment_with_no_way_to_the_payee_is_not_paid(harness: &mut dyn LightningHarness) {
     let backend = harness.backend();
-    let bill = harness.bill(90_000_000_000);
-    let payment = prepare(&*backend, &bill).await;
-    let error = backend.pay(&bill, &payment, false).await.unwrap_err();
+    let invoice = harness.external_invoice(90_000_000_000);
+    let payment = prepare(&*backend, &invoice).await;
+    let error = backend.pay(&invoice, &payment, false).await.unwrap_err();
     assert!(matches!(error, LightningError::Refused { .. } | LightningError::Failed(_)), "{error:?}");
-    let status = backend.look_up_payment(bill.payment_hash(), Some(&payment)).await.unwrap();
-    assert!(matches!(status, OutgoingStatus::Failed | OutgoingStatus::Unknown(_)), "{status:?}");
-    assert_eq!(harness.times_paid(&bill), 0);
+    let status = backend.look_up_payment(invoice.payment_hash(), Some(&payment)).await.unwrap();
+    assert!(matches!(status, OutgoingPaymentStatus::Failed | OutgoingPaymentStatus::Unknown(_)), "{status:?}");
+    assert_eq!(harness.times_paid(&invoice), 0);
 }
 
 async fn a_payment_under_way_is_pending_until_it_arrives(harness: &mut dyn LightningHarness) {
-    let bill = harness.held_bill(1_000_000);
-    let payment = begin(harness, &bill).await;
-    harness.release(&bill, true).await;
-    let status = ended(&*harness.backend(), &bill, &payment).await;
-    assert!(matches!(status, OutgoingStatus::Paid(paid) if paid.preimage.payment_hash() == bill.payment_hash()));
-    assert_eq!(harness.times_paid(&bill), 1);
+    let invoice = harness.hold_invoice(1_000_000);
+    let payment = begin(harness, &invoice).await;
+    harness.release(&invoice, true).await;
+    let status = ended(&*harness.backend(), &invoice, &payment).await;
+    assert!(
+        matches!(status, OutgoingPaymentStatus::Paid(paid) if paid.preimage.payment_hash() == invoice.payment_hash())
+    );
+    assert_eq!(harness.times_paid(&invoice), 1);
 }
 
 async fn a_payment_under_way_survives_a_restart(harness: &mut dyn LightningHarness) {
-    let bill = harness.held_bill(1_000_000);
-    let payment = begin(harness, &bill).await;
+    let invoice = harness.hold_invoice(1_000_000);
+    let payment = begin(harness, &invoice).await;
     harness.restart().await;
-    let status = harness.backend().look_up_payment(bill.payment_hash(), Some(&payment)).await;
-    assert_eq!(status, Ok(OutgoingStatus::Pending));
-    harness.release(&bill, true).await;
-    assert!(matches!(ended(&*harness.backend(), &bill, &payment).await, OutgoingStatus::Paid(_)));
-    assert_eq!(harness.times_paid(&bill), 1);
+    let status = harness.backend().look_up_payment(invoice.payment_hash(), Some(&payment)).await;
+    assert_eq!(status, Ok(OutgoingPaymentStatus::Pending));
+    harness.release(&invoice, true).await;
+    assert!(matches!(ended(&*harness.backend(), &invoice, &payment).await, OutgoingPaymentStatus::Paid(_)));
+    assert_eq!(harness.times_paid(&invoice), 1);
 }
 
 async fn a_payment_under_way_can_fail(harness: &mut dyn LightningHarness) {
-    let bill = harness.held_bill(1_000_000);
-    let payment = begin(harness, &bill).await;
-    harness.release(&bill, false).await;
-    assert_eq!(ended(&*harness.backend(), &bill, &payment).await, OutgoingStatus::Failed);
-    assert_eq!(harness.times_paid(&bill), 0);
+    let invoice = harness.hold_invoice(1_000_000);
+    let payment = begin(harness, &invoice).await;
+    harness.release(&invoice, false).await;
+    assert_eq!(ended(&*harness.backend(), &invoice, &payment).await, OutgoingPaymentStatus::Failed);
+    assert_eq!(harness.times_paid(&invoice), 0);
 }
 
 async fn what_is_paid_leaves_the_balance(harness: &mut dyn LightningHarness) {
     let backend = harness.backend();
     let Some(before) = backend.info().await.unwrap().balance else { return };
-    let bill = harness.bill(2_000_000);
-    let payment = prepare(&*backend, &bill).await;
-    let paid = backend.pay(&bill, &payment, false).await.unwrap();
+    let invoice = harness.external_invoice(2_000_000);
+    let payment = prepare(&*backend, &invoice).await;
+    let paid = backend.pay(&invoice, &payment, false).await.unwrap();
     let spent = 2_000_000 + paid.fees_paid.unwrap_or(0);
     eventually("a balance without what was paid", || async {
         backend.info().await.unwrap().balance.is_some_and(|after| before - after == spent).then_some(())
@@ -199,32 +201,32 @@ async fn make_invoice(backend: &dyn Lightning, amount: u64) -> Invoice {
     backend.make_invoice(&wanted).await.unwrap()
 }
 
-async fn prepare(backend: &dyn Lightning, bill: &Invoice) -> SignedPayment {
-    backend.prepare_payment(bill, SystemClock.now().secs() + 8).await.unwrap()
+async fn prepare(backend: &dyn Lightning, invoice: &Invoice) -> SignedPayment {
+    backend.prepare_payment(invoice, SystemClock.now().secs() + 8).await.unwrap()
 }
 
-/// Begins to pay a held bill, and returns when it is under way.
-async fn begin(harness: &dyn LightningHarness, bill: &Invoice) -> SignedPayment {
+/// Begins to pay a hold invoice, and returns when it is under way.
+async fn begin(harness: &dyn LightningHarness, invoice: &Invoice) -> SignedPayment {
     let backend = harness.backend();
-    let payment = prepare(&*backend, bill).await;
-    let (paying, paid_bill, request) = (Arc::clone(&backend), bill.clone(), payment.clone());
+    let payment = prepare(&*backend, invoice).await;
+    let (paying, paid_invoice, request) = (Arc::clone(&backend), invoice.clone(), payment.clone());
     #[expect(clippy::disallowed_methods, reason = "ends with the payment")]
     tokio::spawn(async move {
-        let _ = paying.pay(&paid_bill, &request, false).await;
+        let _ = paying.pay(&paid_invoice, &request, false).await;
     });
     eventually("a payment under way", || async {
-        let status = backend.look_up_payment(bill.payment_hash(), Some(&payment)).await;
-        (status == Ok(OutgoingStatus::Pending)).then_some(())
+        let status = backend.look_up_payment(invoice.payment_hash(), Some(&payment)).await;
+        (status == Ok(OutgoingPaymentStatus::Pending)).then_some(())
     })
     .await;
-    harness.until_held(bill).await;
+    harness.until_hold_accepted(invoice).await;
     payment
 }
 
-async fn ended(backend: &dyn Lightning, bill: &Invoice, payment: &SignedPayment) -> OutgoingStatus {
+async fn ended(backend: &dyn Lightning, invoice: &Invoice, payment: &SignedPayment) -> OutgoingPaymentStatus {
     eventually("the end of a payment", || async {
-        let status = backend.look_up_payment(bill.payment_hash(), Some(payment)).await.ok()?;
-        (status != OutgoingStatus::Pending).then_some(status)
+        let status = backend.look_up_payment(invoice.payment_hash(), Some(payment)).await.ok()?;
+        (status != OutgoingPaymentStatus::Pending).then_some(status)
     })
     .await
 }

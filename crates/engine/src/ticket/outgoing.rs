@@ -44,7 +44,7 @@ impl Tickets {
         let next = ids.last().copied().filter(|_| ids.len() == limit);
         let mut tickets = Vec::with_capacity(ids.len());
         for stream_id in ids {
-            let Some((stored, operation)) = self.core.damage.readable(stream_id).await? else { continue };
+            let Some((stored, operation)) = self.core.damaged_rows.readable(stream_id).await? else { continue };
             let Operation::TicketDelivery(delivery) = operation else { continue };
             if let Some(delivery) = delivery.view().filter(|_| stored.finished_at.is_none()) {
                 let created_at = stream_id.created_at().secs();

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::Deserialize;
 use usher_protocol::bolt11::Invoice;
 
-use super::mint_job::MintJob;
+use super::requested_mint::RequestedMint;
 use crate::FieldError;
 use crate::StreamId;
 use crate::kernel::errors::{EventsError, StartError, TicketCallError};
@@ -30,7 +30,7 @@ pub(crate) struct QuotePayer {
 }
 
 impl QuotePayer {
-    pub(super) async fn mint_paid(&self, invoice: &str, job: &MintJob) -> Result<Token, TicketCallError> {
+    pub(super) async fn mint_paid(&self, invoice: &str, job: &RequestedMint) -> Result<Token, TicketCallError> {
         let until = self.clock.monotonic().saturating_add(WAIT);
         if let Err(error) = self.pay(invoice, job, until).await {
             if self.is_certainly_unpaid(invoice, &error) {
@@ -49,7 +49,7 @@ impl QuotePayer {
         }
     }
 
-    async fn pay(&self, invoice: &str, job: &MintJob, until: Duration) -> Result<(), TicketCallError> {
+    async fn pay(&self, invoice: &str, job: &RequestedMint, until: Duration) -> Result<(), TicketCallError> {
         let invoice = self.read(invoice, &job.terms)?;
         let request = PayInvoiceRequest {
             main_key: None,

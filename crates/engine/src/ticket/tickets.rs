@@ -16,8 +16,8 @@ use crate::kernel::open_set::OpenSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::mint_job::MintJob;
 use super::quote_payment::QuotePayer;
+use super::requested_mint::RequestedMint;
 use crate::FieldErrors;
 use crate::field_checks::FieldChecks;
 use crate::kernel::core::Core;
@@ -29,7 +29,7 @@ use crate::ports::{
     MintTerms, Minted, ReceiveTerms, TicketBalance, TicketError, TicketJobId, TicketWallet, Token, WithdrawTerms,
 };
 use crate::request_body;
-use crate::request_body::field_reader::MOST_TICKETS;
+use crate::request_body::field_reader::MAX_TICKETS;
 use crate::request_body::{
     Aliased, CashuToken, Description, MintAuth, MintUrl, StaticAuthToken, TicketAmount, TicketUnit,
 };
@@ -128,7 +128,7 @@ impl Tickets {
         let id = self.job_id(once.as_ref());
         let MintTicket { mint_url, unit, amount, description, auth } = request;
         let terms = MintTerms { mint_url, unit, amount, description, auth, repeatable: once.is_some() };
-        let job = MintJob { wallet, metrics: Arc::clone(&self.calls), id, terms };
+        let job = RequestedMint { wallet, metrics: Arc::clone(&self.calls), id, terms };
         let token = match job.ask().await? {
             Minted::Token(token) => token,
             Minted::PaymentNeeded { invoice, .. } => self.payer.mint_paid(&invoice, &job).await?,
@@ -199,7 +199,7 @@ impl Tickets {
 pub(crate) fn check_amount(amount: Option<u64>, errors: &mut FieldErrors) {
     match amount {
         Some(0) => errors.add("/amount", "must be more than zero"),
-        Some(amount) if amount > MOST_TICKETS => errors.add("/amount", format!("must be at most {MOST_TICKETS}")),
+        Some(amount) if amount > MAX_TICKETS => errors.add("/amount", format!("must be at most {MAX_TICKETS}")),
         Some(_) | None => {}
     }
 }

@@ -51,9 +51,9 @@ use crate::ports::{AgeCheckResult, CorrelationKey, MintTerms, OperationKind, Out
 use crate::ticket::ticket_call::lease;
 
 /// For how long after the decision a mint that is away is asked again: the user waits.
-const MINT_PATIENCE: Duration = Duration::from_secs(120);
+const MINT_TIMEOUT: Duration = Duration::from_secs(120);
 
-const LONGEST_PAUSE: Duration = Duration::from_secs(8);
+const MAX_PAUSE: Duration = Duration::from_secs(8);
 
 /// How often the ticket wallet is asked to give the job up, if it cannot read or write its record of the job.
 const GIVE_UP_TRIES: u32 = 20;
@@ -175,7 +175,8 @@ enum Phase {
         next: UnixMillis,
     },
     /// The app has the result.
-    Over { end: End },
+    #[serde(rename = "over")]
+    Ended { end: End },
 }
 
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -216,7 +217,7 @@ impl StateMachine for VerificationSession {
             Phase::Minting { .. } => self.step_minting(input, now),
             Phase::GivingUp { .. } => self.step_giving_up(input, now),
             Phase::Replying { .. } => self.step_replying(input, now),
-            Phase::Over { .. } => StepResult::Ignored,
+            Phase::Ended { .. } => StepResult::Ignored,
         }
     }
 
@@ -224,7 +225,7 @@ impl StateMachine for VerificationSession {
         match &self.phase {
             Phase::Open { next, .. } => Some(next.map_or(self.expires_at, |next| next.min(self.expires_at))),
             Phase::Minting { next, .. } | Phase::GivingUp { next, .. } | Phase::Replying { next, .. } => Some(*next),
-            Phase::Over { .. } => None,
+            Phase::Ended { .. } => None,
         }
     }
 
@@ -276,7 +277,7 @@ impl VerificationSession {
                 SessionResult::Rejected { .. } => VerificationState::Rejected,
                 SessionResult::NotIssued { .. } => VerificationState::NotIssued,
             },
-            Phase::Over { end } => match end {
+            Phase::Ended { end } => match end {
                 End::Passed => VerificationState::Passed,
                 End::Rejected => VerificationState::Rejected,
                 End::NotIssued => VerificationState::NotIssued,
@@ -307,8 +308,8 @@ impl VerificationSession {
     pub fn decide(&mut self, decision: &AgeDecision, now: UnixMillis) -> Result<Vec<Effect>, DecisionFault> {
         match self.phase {
             Phase::Open { .. } if now < self.expires_at => {}
-            Phase::Open { .. } | Phase::Over { end: End::Expired } => return Err(DecisionFault::Expired),
-            Phase::Minting { .. } | Phase::GivingUp { .. } | Phase::Replying { .. } | Phase::Over { .. } => {
+            Phase::Open { .. } | Phase::Ended { end: End::Expired } => return Err(DecisionFault::Expired),
+            Phase::Minting { .. } | Phase::GivingUp { .. } | Phase::Replying { .. } | Phase::Ended { .. } => {
                 return Err(DecisionFault::Decided);
             }
         }
@@ -323,7 +324,7 @@ impl VerificationSession {
                 self.reply(SessionResult::NotIssued { reason }, now)
             }
             (AgeDecision::Approved, Some(proof)) => {
-                let ask = Effect::AskTickets(TicketCall::Mint(proof.clone()));
+                let ask = Effect::CallTicketWallet(TicketCall::Mint(proof.clone()));
                 self.phase = Phase::Minting { since: now, tries: 0, next: lease(now) };
                 vec![ask]
             }
@@ -343,9 +344,9 @@ impl VerificationSession {
                 };
                 *polls = polls.saturating_add(1);
                 *next = Some(now.plus(provider_check::poll_pause(*polls)));
-                StepResult::Stepped(vec![Effect::AskAge(check.memo.clone())])
+                StepResult::Stepped(vec![Effect::CheckAge(check.pending.clone())])
             }
-            Input::AgeChecked { memo, result } if check.as_ref().is_some_and(|check| check.memo == *memo) => {
+            Input::AgeChecked { pending, result } if check.as_ref().is_some_and(|check| check.pending == *pending) => {
                 let decision = match result {
                     AgeCheckResult::Passed => AgeDecision::Approved,
                     AgeCheckResult::Failed { reason } => AgeDecision::Rejected { reason: Some((*reason).to_owned()) },
@@ -396,7 +397,7 @@ impl VerificationSession {
     }
 
     fn close(&mut self, end: End, data: EventData, now: UnixMillis) -> Vec<Effect> {
-        self.phase = Phase::Over { end };
+        self.phase = Phase::Ended { end };
         self.secret_key = None;
         if let Some(proof) = &mut self.proof {
             proof.auth = None;

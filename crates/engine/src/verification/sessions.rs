@@ -181,7 +181,7 @@ impl Verification {
             state: format!("{id}.{state}"),
             expires_at,
         };
-        let BegunAgeCheck { url, memo } = match within(verifier.begin(&check)).await {
+        let BegunAgeCheck { url, pending } = match within(verifier.begin(&check)).await {
             Ok(begun) => begun,
             Err(failure) => {
                 if matches!(failure, AgeVerifierError::Unreachable(_)) {
@@ -190,7 +190,7 @@ impl Verification {
                 return Err(failure.into());
             }
         };
-        let check = AgeCheck { memo, polled: verifier.can_be_polled() };
+        let check = AgeCheck { pending, polled: verifier.can_be_polled() };
         let awaited = AwaitedBrowser { state, secret: secret.clone() };
         let mut fault = None;
         self.change(id, |session| {
@@ -201,7 +201,7 @@ impl Verification {
         .await?;
         match fault {
             None => Ok(AgeCheckStarted { url, browser: secret }),
-            Some(BeginFault::Over) => Err(BeginCheckError::NothingToCheck),
+            Some(BeginFault::Ended) => Err(BeginCheckError::NothingToCheck),
             Some(BeginFault::Superseded) => Err(AgeCheckError::Busy.into()),
         }
     }
@@ -232,7 +232,7 @@ impl Verification {
                 let page_secret = session.page_secret().to_owned();
                 let check = match session.take_return(is_it).ok_or(AgeCheckError::NotFound)? {
                     CheckReturn::Check(check) => check,
-                    CheckReturn::Over => {
+                    CheckReturn::Ended => {
                         let is_complete = session.state() != VerificationState::Open;
                         return Ok(Modified::Unchanged((Err(is_complete), page_secret)));
                     }
@@ -250,7 +250,7 @@ impl Verification {
             Err(is_complete) => return Ok(AgeCheckReturned { session_id: id, page_secret, is_complete }),
         };
         let returned = |is_complete| AgeCheckReturned { session_id: id, page_secret, is_complete };
-        match within(verifier.result(&check.memo, Some(query))).await {
+        match within(verifier.result(&check.pending, Some(query))).await {
             Ok(AgeCheckResult::Passed) => self.decide_by_check(id, AgeDecision::Approved).await?,
             Ok(AgeCheckResult::Failed { reason }) => {
                 self.decide_by_check(id, AgeDecision::Rejected { reason: Some(reason.to_owned()) }).await?;
@@ -258,7 +258,7 @@ impl Verification {
             Ok(AgeCheckResult::Pending) => return Ok(returned(check.polled)),
             Ok(AgeCheckResult::Cancelled) => {
                 if check.polled {
-                    self.change(id, |session| session.cancel_check(&check.memo)).await?;
+                    self.change(id, |session| session.cancel_check(&check.pending)).await?;
                 }
                 return Ok(returned(false));
             }
@@ -348,7 +348,7 @@ impl Verification {
     }
 
     async fn find(&self, id: StreamId) -> Result<Option<Stored<VerificationSession>>, StoreError> {
-        match self.core.damage.readable(id).await? {
+        match self.core.damaged_rows.readable(id).await? {
             Some((stored, Operation::VerificationSession(session)))
                 if stored.kind == OperationKind::VerificationSession =>
             {

@@ -54,7 +54,7 @@ async fn restart_loses_nothing_and_continues() {
     usher.receive(1, &user(1), handshake(&token(&done.url), &[])).await;
     let before = usher.page(done.stream_id, 0).await;
     let waiting = usher.engine.handshakes().start(KeyHandshakeRequest::default(), None).await.unwrap();
-    let door = usher.engine.handshakes().start(reusable("door"), None).await.unwrap();
+    let reusable_handshake = usher.engine.handshakes().start(reusable("door"), None).await.unwrap();
     let login = usher.engine.logins().authenticate(ask(1), None).await.unwrap();
     let (asked, _) = usher.next_message().await;
     usher.stop().await;
@@ -63,13 +63,16 @@ async fn restart_loses_nothing_and_continues() {
 
     let mut usher = Running::start_at(open(dir.path()), options(), NOW.plus(Duration::from_secs(60)), 2).await;
     assert_eq!(usher.engine.events().read(done.stream_id, 0, 1000).await.unwrap(), before);
-    assert_eq!(usher.engine.handshakes().start(reusable("door"), None).await.unwrap().stream_id, door.stream_id);
+    assert_eq!(
+        usher.engine.handshakes().start(reusable("door"), None).await.unwrap().stream_id,
+        reusable_handshake.stream_id
+    );
     let (again, _) = usher.next_message().await;
     assert_eq!(again.content, asked.content, "what is unanswered is sent again");
     usher.receive(2, &user(1), approval(&challenge(&asked))).await;
     assert_eq!(data(&usher.page(login, 0).await, 0)["status"], "approved");
     usher.receive(3, &user(2), handshake("door", &[])).await;
-    assert_eq!(data(&usher.page(door.stream_id, 0).await, 0)["main_key"], user(2).public_key().to_hex());
+    assert_eq!(data(&usher.page(reusable_handshake.stream_id, 0).await, 0)["main_key"], user(2).public_key().to_hex());
     usher.clock.turn(Duration::from_secs(540));
     assert_eq!(data(&usher.page(waiting.stream_id, 0).await, 0)["status"], "timeout");
     usher.stop().await;
@@ -182,15 +185,15 @@ async fn nostr_event_is_handled_once_even_after_a_restart() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
     let usher = Running::start(store.clone()).await;
-    let door = usher.engine.handshakes().start(reusable("door"), None).await.unwrap().stream_id;
+    let reusable_handshake = usher.engine.handshakes().start(reusable("door"), None).await.unwrap().stream_id;
     usher.receive(1, &user(1), handshake("door", &[])).await;
-    usher.page(door, 0).await;
+    usher.page(reusable_handshake, 0).await;
     usher.stop().await;
 
     let usher = Running::start_at(store, options(), NOW.plus(Duration::from_secs(100)), 2).await;
     usher.receive(1, &user(1), handshake("door", &[])).await; // replayed: the user has not scanned again
     usher.receive(2, &user(2), handshake("door", &[])).await;
-    let page = usher.page(door, 1).await;
+    let page = usher.page(reusable_handshake, 1).await;
     assert_eq!(page.events.len(), 1);
     assert_eq!(data(&page, 0)["main_key"], user(2).public_key().to_hex());
     usher.stop().await;
@@ -235,11 +238,13 @@ async fn static_tokens_are_checked() {
 #[tokio::test]
 async fn long_poll_wakes_on_an_event_and_leaves_nothing_behind() {
     let usher = Running::new().await;
-    let door = usher.engine.handshakes().start(reusable("door"), None).await.unwrap().stream_id;
+    let reusable_handshake = usher.engine.handshakes().start(reusable("door"), None).await.unwrap().stream_id;
     let polls: Vec<_> = (0..20)
         .map(|_| {
             let engine = usher.engine.clone();
-            tokio::spawn(async move { engine.events().wait(door, 0, 10, Duration::from_secs(60)).await.unwrap() })
+            tokio::spawn(async move {
+                engine.events().wait(reusable_handshake, 0, 10, Duration::from_secs(60)).await.unwrap()
+            })
         })
         .collect();
     tokio::time::sleep(Duration::from_millis(20)).await;
@@ -249,12 +254,18 @@ async fn long_poll_wakes_on_an_event_and_leaves_nothing_behind() {
     }
     // A waiting reader without an event times out by the clock; one that waits while the engine stops ends as well.
     let engine = usher.engine.clone();
-    let vain = tokio::spawn(async move { engine.events().wait(door, 1, 10, Duration::from_secs(60)).await.unwrap() });
+    let vain =
+        tokio::spawn(
+            async move { engine.events().wait(reusable_handshake, 1, 10, Duration::from_secs(60)).await.unwrap() },
+        );
     tokio::time::sleep(Duration::from_millis(20)).await;
     usher.clock.turn(Duration::from_secs(60));
     assert_eq!(vain.await.unwrap().events.len(), 0);
     let engine = usher.engine.clone();
-    let last = tokio::spawn(async move { engine.events().wait(door, 1, 10, Duration::from_secs(60)).await.unwrap() });
+    let last =
+        tokio::spawn(
+            async move { engine.events().wait(reusable_handshake, 1, 10, Duration::from_secs(60)).await.unwrap() },
+        );
     tokio::time::sleep(Duration::from_millis(20)).await;
     usher.stop().await;
     assert!(!last.await.unwrap().done);
@@ -263,15 +274,15 @@ async fn long_poll_wakes_on_an_event_and_leaves_nothing_behind() {
 #[tokio::test]
 async fn pages_are_bounded_and_only_the_last_is_done() {
     let usher = Running::new().await;
-    let door = usher.engine.handshakes().start(reusable("door"), None).await.unwrap().stream_id;
+    let reusable_handshake = usher.engine.handshakes().start(reusable("door"), None).await.unwrap().stream_id;
     for n in 1..=5 {
         usher.receive(n, &user(n), handshake("door", &[])).await;
-        usher.page(door, u64::from(n) - 1).await;
+        usher.page(reusable_handshake, u64::from(n) - 1).await;
     }
-    let page = usher.engine.events().read(door, 1, 3).await.unwrap();
+    let page = usher.engine.events().read(reusable_handshake, 1, 3).await.unwrap();
     assert_eq!(page.events.iter().map(|event| event.index).collect::<Vec<_>>(), [1, 2, 3]);
     assert_eq!((page.next, page.done), (4, false));
-    assert_eq!(usher.engine.events().read(door, 77, 3).await.unwrap().next, 77);
+    assert_eq!(usher.engine.events().read(reusable_handshake, 77, 3).await.unwrap().next, 77);
 
     let single = usher.engine.handshakes().start(KeyHandshakeRequest::default(), None).await.unwrap();
     usher.receive(9, &user(1), handshake(&token(&single.url), &[])).await;
@@ -324,7 +335,7 @@ async fn open_streams_are_limited_and_finished_ones_make_room() {
 async fn finished_streams_are_removed_after_retention_and_open_ones_stay() {
     let usher = Running::new().await;
     let done = usher.engine.handshakes().start(KeyHandshakeRequest::default(), None).await.unwrap();
-    let door = usher.engine.handshakes().start(reusable("door"), None).await.unwrap();
+    let reusable_handshake = usher.engine.handshakes().start(reusable("door"), None).await.unwrap();
     usher.receive(1, &user(1), handshake(&token(&done.url), &[])).await;
     usher.page(done.stream_id, 0).await;
     usher.clock.turn(options().retention);
@@ -333,7 +344,7 @@ async fn finished_streams_are_removed_after_retention_and_open_ones_stay() {
             usher.engine.events().read(done.stream_id, 0, 10).await.is_err()
         })
         .await;
-    for open in [door.stream_id, StreamId::SUBSCRIPTIONS] {
+    for open in [reusable_handshake.stream_id, StreamId::SUBSCRIPTIONS] {
         assert!(!usher.engine.events().read(open, 0, 10).await.unwrap().done);
     }
     let unknown = StreamId::from_parts(NOW.0, [1; 10]);
@@ -365,7 +376,7 @@ async fn scan_flood_delays_nobody_and_reports_each_user_once() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
     let mut usher = Running::start(store.clone()).await;
-    let door = usher.engine.handshakes().start(reusable("door"), None).await.unwrap().stream_id;
+    let reusable_handshake = usher.engine.handshakes().start(reusable("door"), None).await.unwrap().stream_id;
     let inbox = usher.inbox.clone();
     // More than one handshake accepts, each twice, and half of them under the same Nostr event.
     let crowd = tokio::spawn(async move {
@@ -390,7 +401,7 @@ async fn scan_flood_delays_nobody_and_reports_each_user_once() {
     usher.stop().await;
     let mut users = Vec::new();
     loop {
-        let events = store.events(door, users.len() as u64, 1000).await.unwrap();
+        let events = store.events(reusable_handshake, users.len() as u64, 1000).await.unwrap();
         if events.is_empty() {
             break;
         }

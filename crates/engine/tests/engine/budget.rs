@@ -19,7 +19,7 @@ fn limited() -> EngineOptions {
 }
 
 /// The payment of the `n`th invoice, made at this time.
-fn bill(n: usize, amount: u64, now: UnixMillis) -> PayInvoiceRequest {
+fn external_invoice(n: usize, amount: u64, now: UnixMillis) -> PayInvoiceRequest {
     PayInvoiceRequest {
         main_key: None,
         subkeys: Vec::new(),
@@ -33,7 +33,7 @@ fn bill(n: usize, amount: u64, now: UnixMillis) -> PayInvoiceRequest {
 }
 
 async fn pay(usher: &Running, n: usize) -> Result<StreamId, StartError> {
-    usher.engine.payments().pay(bill(n, 5_000, NOW), None).await
+    usher.engine.payments().pay(external_invoice(n, 5_000, NOW), None).await
 }
 
 fn retry_after(result: Result<StreamId, StartError>) -> u64 {
@@ -57,7 +57,7 @@ async fn requests_for_one_invoice_at_the_same_time_take_one_share() {
     let starts: Vec<_> = (0..20)
         .map(|_| {
             let engine = Arc::clone(&usher.engine);
-            tokio::spawn(async move { engine.payments().pay(bill(3, 5_000, NOW), None).await.unwrap() })
+            tokio::spawn(async move { engine.payments().pay(external_invoice(3, 5_000, NOW), None).await.unwrap() })
         })
         .collect();
     let mut streams = std::collections::HashSet::new();
@@ -80,7 +80,7 @@ async fn concurrent_payments_stay_within_the_budget_across_restarts() {
     let starts: Vec<_> = (0..20)
         .map(|n| {
             let engine = Arc::clone(&usher.engine);
-            tokio::spawn(async move { (n, engine.payments().pay(bill(n, 5_000, NOW), None).await) })
+            tokio::spawn(async move { (n, engine.payments().pay(external_invoice(n, 5_000, NOW), None).await) })
         })
         .collect();
     let mut started = Vec::new();
@@ -117,7 +117,7 @@ async fn concurrent_payments_stay_within_the_budget_across_restarts() {
     }
     usher.clock.turn(DAY + Duration::from_secs(1));
     let later = NOW.plus(DAY + Duration::from_secs(1));
-    let stream = usher.engine.payments().pay(bill(31, 20_000, later), None).await.unwrap();
+    let stream = usher.engine.payments().pay(external_invoice(31, 20_000, later), None).await.unwrap();
     assert_eq!(statuses(&usher, stream, 1).await, ["paid"]);
     assert_eq!(wallet.sent().len(), 5);
     usher.stop().await;
@@ -149,7 +149,7 @@ async fn invoice_over_the_budget_is_invalid_and_user_payments_use_no_budget() {
     let dir = tempfile::tempdir().unwrap();
     let wallet = Arc::new(FakeLightning::default());
     let usher = Running::start_paying(open(dir.path()), &wallet, limited(), NOW, 1).await;
-    match usher.engine.payments().pay(bill(0, 20_001, NOW), None).await {
+    match usher.engine.payments().pay(external_invoice(0, 20_001, NOW), None).await {
         Err(StartError::Invalid(errors)) => {
             let pointers: Vec<_> = errors.iter().map(|FieldError { pointer, .. }| pointer.as_str()).collect();
             assert_eq!(pointers, ["/invoice"]);
@@ -157,7 +157,8 @@ async fn invoice_over_the_budget_is_invalid_and_user_payments_use_no_budget() {
         }
         other => panic!("{other:?}"),
     }
-    let by_user = PayInvoiceRequest { main_key: Some(common::user(1).public_key()), ..bill(1, 20_001, NOW) };
+    let by_user =
+        PayInvoiceRequest { main_key: Some(common::user(1).public_key()), ..external_invoice(1, 20_001, NOW) };
     usher.engine.payments().pay(by_user, None).await.unwrap();
     for n in 2..6 {
         pay(&usher, n).await.unwrap();

@@ -19,7 +19,7 @@ async fn start(store: &Arc<SqliteStore>, app: &Arc<FakeApp>, now: UnixMillis) ->
     Running::start_with(store.clone(), store.clone(), Some(app.clone()), options(), now, now.0).await
 }
 
-async fn door(usher: &Running, token: &str) -> StreamId {
+async fn reusable_handshake(usher: &Running, token: &str) -> StreamId {
     usher.engine.handshakes().start(reusable(token), None).await.unwrap().stream_id
 }
 
@@ -32,7 +32,7 @@ async fn every_event_is_delivered_once_and_in_order() {
     let dir = tempfile::tempdir().unwrap();
     let (store, app) = (open(dir.path()), Arc::new(FakeApp::default()));
     let usher = start(&store, &app, NOW).await;
-    let (a, b) = (door(&usher, "a").await, door(&usher, "b").await);
+    let (a, b) = (reusable_handshake(&usher, "a").await, reusable_handshake(&usher, "b").await);
     for n in 1..=10 {
         usher.receive(n, &user(n), handshake(if n % 2 == 0 { "a" } else { "b" }, &[])).await;
     }
@@ -97,7 +97,7 @@ async fn refused_event_backs_off_and_delays_only_its_stream() {
     let dir = tempfile::tempdir().unwrap();
     let (store, app) = (open(dir.path()), Arc::new(FakeApp::default()));
     let usher = start(&store, &app, NOW).await;
-    let (bad, good) = (door(&usher, "bad").await, door(&usher, "good").await);
+    let (bad, good) = (reusable_handshake(&usher, "bad").await, reusable_handshake(&usher, "good").await);
     app.set(
         move |post| if post.stream == bad && post.index == 0 && post.tries < 3 { Reply::Refuse } else { Reply::Accept },
     );
@@ -116,7 +116,7 @@ async fn receiver_hanging_on_one_stream_does_not_delay_another() {
     let dir = tempfile::tempdir().unwrap();
     let (store, app) = (open(dir.path()), Arc::new(FakeApp::default()));
     let usher = start(&store, &app, NOW).await;
-    let (stuck, good) = (door(&usher, "stuck").await, door(&usher, "good").await);
+    let (stuck, good) = (reusable_handshake(&usher, "stuck").await, reusable_handshake(&usher, "good").await);
     app.set(move |post| if post.stream == stuck { Reply::Hang } else { Reply::Accept });
     usher.receive(1, &user(1), handshake("stuck", &[])).await;
     for n in 2..=6 {
@@ -137,7 +137,7 @@ async fn delivery_fails_after_three_days_and_can_be_retried() {
     let dir = tempfile::tempdir().unwrap();
     let (store, app) = (open(dir.path()), Arc::new(FakeApp::default()));
     let usher = start(&store, &app, NOW).await;
-    let stream = door(&usher, "door").await;
+    let stream = reusable_handshake(&usher, "door").await;
     app.set(|_| Reply::Refuse);
     usher.receive(1, &user(1), handshake("door", &[])).await;
     usher
@@ -164,7 +164,7 @@ async fn waiting_delivery_can_be_retried_at_once() {
     let dir = tempfile::tempdir().unwrap();
     let (store, app) = (open(dir.path()), Arc::new(FakeApp::default()));
     let usher = start(&store, &app, NOW).await;
-    let stream = door(&usher, "door").await;
+    let stream = reusable_handshake(&usher, "door").await;
     app.set(|post| if post.index == 0 && post.tries == 0 { Reply::Refuse } else { Reply::Accept });
     for n in 1..=2 {
         usher.receive(n, &user(n), handshake("door", &[])).await;
@@ -190,7 +190,7 @@ async fn retry_after_is_honored() {
     let app = FakeApp::new(move |post| if post.tries == 0 { spared } else { Reply::Accept });
     let store = open(dir.path());
     let usher = start(&store, &app, NOW).await;
-    door(&usher, "door").await;
+    reusable_handshake(&usher, "door").await;
     usher.receive(1, &user(1), handshake("door", &[])).await;
     for _ in 0..70 {
         tokio::time::sleep(Duration::from_millis(2)).await;
@@ -209,7 +209,7 @@ async fn pending_deliveries_continue_after_a_restart() {
     app.set(|_| Reply::Refuse);
     let mut streams = Vec::new();
     for n in 1..=20 {
-        let stream = door(&usher, &format!("door{n}")).await;
+        let stream = reusable_handshake(&usher, &format!("door{n}")).await;
         app.set(|_| Reply::Refuse);
         usher.receive(n, &user(n), handshake(&format!("door{n}"), &[])).await;
         streams.push(stream);
@@ -232,7 +232,7 @@ async fn without_a_webhook_deliveries_do_not_accumulate() {
     let dir = tempfile::tempdir().unwrap();
     let (store, app) = (open(dir.path()), Arc::new(FakeApp::default()));
     let usher = start(&store, &app, NOW).await;
-    let stream = door(&usher, "door").await;
+    let stream = reusable_handshake(&usher, "door").await;
     app.set(|_| Reply::Refuse);
     usher.receive(1, &user(1), handshake("door", &[])).await;
     usher.page(stream, 0).await;
@@ -302,7 +302,7 @@ async fn response_is_stored_with_the_operation_it_started() {
 #[tokio::test]
 async fn response_that_started_nothing_is_stored_too() {
     let usher = Running::new().await;
-    let stream = door(&usher, "door").await;
+    let stream = reusable_handshake(&usher, "door").await;
     let same = usher.engine.handshakes().start(reusable("door"), Some(once(1))).await.unwrap();
     assert_eq!(same.stream_id, stream);
     let kept = usher.engine.idempotency().get(&IdempotencyKey([1; 32])).await.unwrap().unwrap();

@@ -2,7 +2,7 @@
 
 use crate::common;
 
-use common::reusable::{approved, challenge_for, events, named, page_secret, request, scan, visit, wallet_url};
+use common::reusable::{approved, challenge_for, child, events, named, page_secret, request, scan, wallet_url};
 use common::{NOW, Running, approval, handshake, open, options, token, user};
 use serde_json::json;
 use usher_engine::operations::LoginState;
@@ -38,7 +38,7 @@ async fn page_that_is_opened_after_the_approval_belongs_to_who_opens_it() {
         let OpenedLogin::Page { view, new_browser } = opened(None, true).await else { panic!("no page") };
         let back = view.return_url.unwrap();
         let code = back.strip_prefix(&format!("https://app.example/in?stream_id={stream}&code=")).unwrap();
-        assert!(matches!(opened(None, true).await, OpenedLogin::Elsewhere { .. }));
+        assert!(matches!(opened(None, true).await, OpenedLogin::OtherBrowser { .. }));
         assert!(matches!(opened(new_browser, false).await, OpenedLogin::Page { .. }));
         let redeemed = usher.engine.logins().redeem(stream, code, None).await.unwrap();
         assert_eq!(redeemed.main_key, user(n).public_key());
@@ -59,7 +59,7 @@ async fn scan_of_a_reusable_login_that_leads_back_is_approved_at_once() {
     usher.receive(2, &user(1), approval(&challenge)).await;
     assert_eq!(events(&usher, login.stream_id, 2).await, [named(1), approved(1)]);
     // A scan of the code on the page of a browser leads that browser back.
-    let own = visit(&usher, &login).await;
+    let own = child(&usher, &login).await;
     let url = wallet_url(&usher, &own).await;
     usher.receive(3, &user(2), handshake(&token(&url), &[])).await;
     let challenge = challenge_for(&mut usher, 2).await;

@@ -7,7 +7,7 @@ mod cleanup;
 mod clocks;
 mod commit_index_gap;
 mod common;
-mod damage;
+mod damaged_rows;
 mod delivery;
 mod layout;
 mod login_codes;

@@ -5,11 +5,13 @@ use crate::common;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use common::paying::{DAY, bill, next_message, pass, payment, request_id, says, statuses, subscribe, until};
+use common::paying::{
+    DAY, external_invoice, next_message, pass, payment, request_id, says, statuses, subscribe, until,
+};
 use common::{FakeLightning, NOW, Running, data, open, options, user};
 use serde_json::Value;
 use usher_engine::ports::{Clock as _, LightningNotification};
-use usher_engine::testing::PATIENCE;
+use usher_engine::testing::TIMEOUT;
 use usher_engine::{EngineOptions, StartError};
 use usher_protocol::message::PaymentStatus;
 
@@ -37,7 +39,7 @@ async fn many_open_invoices_cause_at_most_ten_look_ups_per_second() {
         tokio::time::sleep(Duration::from_millis(1)).await;
         let look_ups = wallet.look_ups();
         assert!(look_ups <= 10 * (secs + 1), "{look_ups} in {secs} s");
-        assert!(begun.elapsed() < PATIENCE, "{look_ups} in {secs} s");
+        assert!(begun.elapsed() < TIMEOUT, "{look_ups} in {secs} s");
         seen = look_ups;
     }
     assert!(seen >= 2 * 3_000);
@@ -158,7 +160,7 @@ async fn hanging_payments_do_not_delay_invoices() {
     wallet.hang_pays(true);
     let mut usher = Running::start_paying(open(dir.path()), &wallet, options(), NOW, 1).await;
     for n in 0..100 {
-        usher.engine.payments().pay(bill(n), None).await.unwrap();
+        usher.engine.payments().pay(external_invoice(n), None).await.unwrap();
     }
     until("payments are under way", || wallet.sent().len() >= 32).await;
     usher.engine.payments().request(payment(None, 600), None).await.unwrap();
@@ -175,7 +177,7 @@ async fn queued_payments_are_sent_in_time_or_not_at_all() {
         let usher = Running::start_paying(open(dir.path()), &wallet, options(), NOW, 1).await;
         let mut streams = Vec::new();
         for n in 0..40 {
-            streams.push(usher.engine.payments().pay(bill(n), None).await.unwrap());
+            streams.push(usher.engine.payments().pay(external_invoice(n), None).await.unwrap());
         }
         until("payments are under way", || wallet.sent().len() == 32).await;
         usher.clock.turn(Duration::from_secs(wait));
@@ -192,7 +194,7 @@ async fn queued_payments_are_sent_in_time_or_not_at_all() {
             let page = usher.engine.events().read(*stream, 0, 10).await.unwrap();
             assert_eq!(data(&page, 0).get("outcome").and_then(Value::as_str), outcome, "{wait}");
         }
-        assert_eq!(wallet.asked_too_late(), 0);
+        assert_eq!(wallet.paid_late(), 0);
         assert!(wallet.sent().len() == 32 + waiting && wallet.sent().iter().all(|times| *times == 1));
         usher.stop().await;
     }
@@ -208,7 +210,7 @@ async fn payments_accepted_while_offline_are_sent_after_a_restart() {
         let usher = Running::start_paying(store.clone(), &wallet, options(), NOW, 1).await;
         let mut streams = Vec::new();
         for n in 0..40 {
-            streams.push(usher.engine.payments().pay(bill(n), None).await.unwrap());
+            streams.push(usher.engine.payments().pay(external_invoice(n), None).await.unwrap());
         }
         until("it is tried", || wallet.prepared() > 0).await;
         usher.stop().await;
@@ -239,13 +241,13 @@ async fn restart_never_sends_a_payment_twice() {
     let store = open(dir.path());
     let wallet = Arc::new(FakeLightning::default());
     wallet.hang(true);
-    let bill = bill(0);
+    let external_invoice = external_invoice(0);
     let usher = Running::start_paying(store.clone(), &wallet, options(), NOW, 1).await;
     // However many ask for it at the same time.
     let calls: Vec<_> = (0..50)
         .map(|_| {
-            let (engine, bill) = (usher.engine.clone(), bill.clone());
-            tokio::spawn(async move { engine.payments().pay(bill, None).await.unwrap() })
+            let (engine, external_invoice) = (usher.engine.clone(), external_invoice.clone());
+            tokio::spawn(async move { engine.payments().pay(external_invoice, None).await.unwrap() })
         })
         .collect();
     let mut streams = Vec::new();
@@ -262,7 +264,7 @@ async fn restart_never_sends_a_payment_twice() {
     wallet.hang(false);
     let usher = Running::start_paying(open(dir.path()), &wallet, options(), NOW, 2).await;
     assert_eq!(statuses(&usher, streams[0], 1).await, ["paid"]);
-    assert_eq!(usher.engine.payments().pay(bill, None).await.unwrap(), streams[0]);
+    assert_eq!(usher.engine.payments().pay(external_invoice, None).await.unwrap(), streams[0]);
     assert_eq!(wallet.sent(), [1]);
     usher.stop().await;
 }

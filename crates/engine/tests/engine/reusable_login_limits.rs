@@ -6,15 +6,15 @@ use std::time::Duration;
 
 use common::paying::until;
 use common::reusable::{
-    approved, challenge_for, events, named, page_secret, poster, request, scan, sign, state, visit, wallet_url,
+    approved, challenge_for, child, events, named, page_secret, poster, request, scan, sign, state, wallet_url,
 };
 use common::{NOW, Running, approval, handshake, open, options, token, user};
 use usher_engine::operations::LoginState;
 use usher_engine::ports::{Clock as _, Store as _};
 use usher_engine::testing::FaultyStore;
 use usher_engine::{
-    EngineOptions, LoginPageError, LoginRequest, LoginStarted, LoginVisit, NoRoom, ProveError, ScanLimit, StreamId,
-    VisitError, Visitor,
+    ChildLogin, ClientNetwork, EngineOptions, LoginPageError, LoginRequest, LoginStarted, NoRoom, ProveError,
+    ScanLimit, StreamId, VisitError,
 };
 
 const MINUTE: Duration = Duration::from_secs(60);
@@ -26,20 +26,20 @@ async fn open_logins_are_bounded() {
     let small = EngineOptions { max_open_streams: 40, ..options() };
     let mut usher = Running::start_at(open(dir.path()), small, NOW, 1).await;
     let poster = poster(&usher).await;
-    let mut visits = Vec::new();
+    let mut children = Vec::new();
     for _ in 0..3 {
         for _ in 0..10 {
-            visits.push(visit(&usher, &poster).await);
+            children.push(child(&usher, &poster).await);
         }
-        let (secret, other) = (page_secret(&poster), Visitor::Network([10, 0, 0, 1].into()));
-        let refused = usher.engine.logins().visit(poster.stream_id, &secret, &[], other).await;
+        let (secret, other) = (page_secret(&poster), ClientNetwork::Network([10, 0, 0, 1].into()));
+        let refused = usher.engine.logins().open_child_login(poster.stream_id, &secret, &[], other).await;
         assert!(
             matches!(refused, Err(VisitError::NoRoom(room)) if room == NoRoom { is_of_visitor: false, retry_after: MINUTE / 2 })
         );
         usher.clock.turn(MINUTE * 3 / 2);
     }
-    assert_eq!(state(&usher, &visits[0]).await, None, "it has made room");
-    let (honest, left) = (visits.pop().unwrap(), visits.pop().unwrap());
+    assert_eq!(state(&usher, &children[0]).await, None, "it has made room");
+    let (honest, left) = (children.pop().unwrap(), children.pop().unwrap());
     // A quarter of `max_open_streams` may be asked: the user who came first makes room, as if their login had ended.
     let mut challenges = Vec::new();
     for n in 1..=12 {
@@ -73,23 +73,23 @@ async fn logins_on_the_page_are_limited() {
     let mut usher = Running::new().await;
     let poster = poster(&usher).await;
     let prove = async |usher: &Running, n: u8| {
-        let visit = visit(usher, &poster).await;
-        let (event, (browser, _)) = (sign(usher, &visit, n).await, visit.new_browser.clone().unwrap());
+        let child = child(usher, &poster).await;
+        let (event, (browser, _)) = (sign(usher, &child, n).await, child.new_browser.clone().unwrap());
         let proven = usher
             .engine
             .logins()
-            .prove(visit.login, &visit.page_secret, Some(&browser), &event, Visitor::Loopback)
+            .prove(child.login, &child.page_secret, Some(&browser), &event, ClientNetwork::Loopback)
             .await;
-        (visit, proven)
+        (child, proven)
     };
-    let scan_page = async |usher: &Running, visit: &LoginVisit, n: u8, event: u8| {
-        let url = wallet_url(usher, visit).await;
+    let scan_page = async |usher: &Running, child: &ChildLogin, n: u8, event: u8| {
+        let url = wallet_url(usher, child).await;
         usher.receive(event, &user(n), handshake(&token(&url), &[])).await;
     };
     for _ in 0..2 {
         assert!(prove(&usher, 1).await.1.is_ok());
     }
-    let third = visit(&usher, &poster).await;
+    let third = child(&usher, &poster).await;
     scan_page(&usher, &third, 1, 1).await;
     challenge_for(&mut usher, 1).await;
     let (visit_4, refused) = prove(&usher, 1).await;
@@ -123,23 +123,26 @@ async fn what_is_accepted_is_what_happened() {
     usher.receive(2, &user(1), approval(&asked)).await;
     events(&usher, poster.stream_id, 2).await;
 
-    let visit = visit(&usher, &poster).await;
-    let (browser, _) = visit.new_browser.clone().unwrap();
+    let child = child(&usher, &poster).await;
+    let (browser, _) = child.new_browser.clone().unwrap();
     let mut signed = Vec::new();
     for n in 2..10 {
-        signed.push(sign(&usher, &visit, n).await);
+        signed.push(sign(&usher, &child, n).await);
     }
     let mut proofs = tokio::task::JoinSet::new();
     for event in signed {
-        let (engine, visit, browser) = (usher.engine.clone(), visit.clone(), browser.clone());
+        let (engine, child, browser) = (usher.engine.clone(), child.clone(), browser.clone());
         proofs.spawn(async move {
-            engine.logins().prove(visit.login, &visit.page_secret, Some(&browser), &event, Visitor::Loopback).await
+            engine
+                .logins()
+                .prove(child.login, &child.page_secret, Some(&browser), &event, ClientNetwork::Loopback)
+                .await
         });
     }
     let proven = proofs.join_all().await;
     assert_eq!(proven.iter().filter(|proven| proven.is_ok()).count(), 1, "{proven:?}");
     assert!(
-        proven.iter().all(|proven| matches!(proven, Ok(()) | Err(ProveError::Page(LoginPageError::Over)))),
+        proven.iter().all(|proven| matches!(proven, Ok(()) | Err(ProveError::Page(LoginPageError::Ended)))),
         "{proven:?}"
     );
     assert_eq!(events(&usher, poster.stream_id, 4).await.len(), 4);
@@ -164,13 +167,13 @@ async fn logins_that_ended_unused_leave_nothing() {
     let poster = poster(&usher).await;
     let mut ended = Vec::new();
     for n in 0..60 {
-        let visit = visit(&usher, &poster).await;
+        let child = child(&usher, &poster).await;
         if n < 40 {
-            let browser = visit.new_browser.as_ref().map(|(browser, _)| browser.as_str());
-            let view = usher.engine.logins().decline(visit.login, &visit.page_secret, browser).await.unwrap();
+            let browser = child.new_browser.as_ref().map(|(browser, _)| browser.as_str());
+            let view = usher.engine.logins().decline(child.login, &child.page_secret, browser).await.unwrap();
             assert_eq!(view.state, LoginState::Declined);
         }
-        ended.push(visit.login);
+        ended.push(child.login);
     }
     usher.clock.turn(MINUTE * 11);
     for id in &ended {
@@ -188,14 +191,14 @@ async fn rows_that_a_crash_leaves_of_unused_logins_are_removed() {
     store.fail(&["remove_without_events"], usize::MAX);
     let usher = Running::start_with(store.clone(), sqlite.clone(), None, options(), NOW, 1).await;
     let poster = poster(&usher).await;
-    let visit = visit(&usher, &poster).await;
-    let browser = visit.new_browser.as_ref().map(|(browser, _)| browser.as_str());
-    usher.engine.logins().decline(visit.login, &visit.page_secret, browser).await.unwrap();
+    let child = child(&usher, &poster).await;
+    let browser = child.new_browser.as_ref().map(|(browser, _)| browser.as_str());
+    usher.engine.logins().decline(child.login, &child.page_secret, browser).await.unwrap();
     usher.stop().await;
-    assert!(store.operation(visit.login).await.unwrap().is_some());
+    assert!(store.operation(child.login).await.unwrap().is_some());
     let usher = Running::start_with(store.clone(), sqlite, None, options(), NOW.plus(MINUTE * 61), 2).await;
     usher
-        .until(Duration::ZERO, "it is still there", async || store.operation(visit.login).await.unwrap().is_none())
+        .until(Duration::ZERO, "it is still there", async || store.operation(child.login).await.unwrap().is_none())
         .await;
     usher.stop().await;
 }
@@ -205,7 +208,7 @@ async fn rows_that_a_crash_leaves_of_unused_logins_are_removed() {
 async fn rows_of_logins_that_have_ended_are_removed() {
     let mut usher = Running::new().await;
     let poster = poster(&usher).await;
-    let used = visit(&usher, &poster).await;
+    let used = child(&usher, &poster).await;
     let url = wallet_url(&usher, &used).await;
     usher.receive(1, &user(1), handshake(&token(&url), &[])).await;
     let asked = challenge_for(&mut usher, 1).await;
@@ -226,11 +229,16 @@ async fn rows_of_logins_that_have_ended_are_removed() {
 async fn browser_that_comes_again_gets_the_login_it_has() {
     let mut usher = Running::new().await;
     let (poster, other) = (poster(&usher).await, usher.engine.logins().start(request("door"), None).await.unwrap());
-    let first = visit(&usher, &poster).await;
+    let first = child(&usher, &poster).await;
     let (browser, time_left) = first.new_browser.clone().unwrap();
     assert_eq!(time_left, Duration::from_secs(600));
     let come = async |at: &LoginStarted, cookies: &[(StreamId, String)]| {
-        usher.engine.logins().visit(at.stream_id, &page_secret(at), cookies, Visitor::Loopback).await.unwrap()
+        usher
+            .engine
+            .logins()
+            .open_child_login(at.stream_id, &page_secret(at), cookies, ClientNetwork::Loopback)
+            .await
+            .unwrap()
     };
     let own = [(first.login, browser.clone())];
     let again = come(&poster, &own).await;
@@ -241,15 +249,20 @@ async fn browser_that_comes_again_gets_the_login_it_has() {
     let single = usher.engine.logins().start(LoginRequest::default(), None).await.unwrap();
     assert_ne!(come(&poster, &[(single.stream_id, browser)]).await.login, single.stream_id);
     for secret in ["", "x", &page_secret(&other)] {
-        let refused = usher.engine.logins().visit(poster.stream_id, secret, &own, Visitor::Loopback).await;
+        let refused =
+            usher.engine.logins().open_child_login(poster.stream_id, secret, &own, ClientNetwork::Loopback).await;
         assert!(matches!(refused, Err(VisitError::NotFound)), "{secret}");
     }
     // Somebody has begun there: the next user at this browser gets a login of their own.
     let url = wallet_url(&usher, &first).await;
     usher.receive(1, &user(1), handshake(&token(&url), &[])).await;
     challenge_for(&mut usher, 1).await;
-    let next =
-        usher.engine.logins().visit(poster.stream_id, &page_secret(&poster), &own, Visitor::Loopback).await.unwrap();
+    let next = usher
+        .engine
+        .logins()
+        .open_child_login(poster.stream_id, &page_secret(&poster), &own, ClientNetwork::Loopback)
+        .await
+        .unwrap();
     assert_ne!(next.login, first.login);
     usher.stop().await;
 }

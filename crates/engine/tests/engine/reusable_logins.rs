@@ -7,16 +7,16 @@ use std::time::Duration;
 
 use common::paying::until;
 use common::reusable::{
-    approved, challenge_for, ended, events, key, named, page_secret, poster, refusal, request, scan, sign, state,
-    visit, wallet_url,
+    approved, challenge_for, child, ended, events, key, named, page_secret, poster, refusal, request, scan, sign,
+    state, wallet_url,
 };
 use common::{NOW, Running, approval, challenge, handshake, open, options, token, user};
 use serde_json::json;
 use usher_engine::operations::LoginState;
 use usher_engine::testing::{COMMITS, CREATIONS, FaultyStore};
 use usher_engine::{
-    EngineMetrics, EngineOptions, KeyHandshakeRequest, LoginPageError, LoginRequest, LoginVisit, OpenedLogin,
-    PageRules, ProveError, StartError, VisitError, Visitor,
+    ChildLogin, ClientNetwork, EngineMetrics, EngineOptions, KeyHandshakeRequest, LoginPageError, LoginRequest,
+    OpenedLogin, PageRules, ProveError, StartError, VisitError,
 };
 
 const MINUTE: Duration = Duration::from_secs(60);
@@ -148,7 +148,7 @@ async fn logins_continue_after_a_restart_with_the_settings_of_then() {
     let mut usher = Running::start(store.clone()).await;
     let login = poster(&usher).await;
     let first = scan(&mut usher, 1, 1).await;
-    let seen = visit(&usher, &login).await;
+    let seen = child(&usher, &login).await;
     usher.stop().await;
 
     let options = EngineOptions { challenge_ttl: Duration::from_secs(900), ..options() };
@@ -199,7 +199,7 @@ async fn nothing_is_lost_or_told_twice_when_the_service_dies_after_a_commit() {
     let third = Running::start_at(sqlite, options(), NOW, 3).await;
     third.receive(2, &user(1), approval(&asked)).await;
     third.receive(3, &user(1), approval(&asked)).await;
-    let seen = visit(&third, &login).await;
+    let seen = child(&third, &login).await;
     assert_eq!(state(&third, &seen).await, Some(LoginState::Waiting));
     assert_eq!(events(&third, login.stream_id, 2).await, [named(1), approved(1)]);
     assert_eq!(third.engine.handshakes().list(None, 10).await.unwrap().handshakes[0].accepted, 1);
@@ -228,9 +228,9 @@ async fn failures_of_the_store_lose_nothing() {
 }
 
 /// Waits for the end of a login: whether it has a page then.
-async fn until_over(usher: &Running, visit: &LoginVisit, is_left: bool) {
+async fn until_over(usher: &Running, child: &ChildLogin, is_left: bool) {
     let end = is_left.then_some(LoginState::Expired);
-    usher.until(Duration::ZERO, "the end", async || state(usher, visit).await == end).await;
+    usher.until(Duration::ZERO, "the end", async || state(usher, child).await == end).await;
 }
 
 #[tokio::test]
@@ -238,19 +238,20 @@ async fn closed_login_ends_what_is_under_way_silently() {
     let mut usher = Running::new().await;
     let old = poster(&usher).await;
     let asked = scan(&mut usher, 1, 1).await;
-    let (idle, scanned) = (visit(&usher, &old).await, visit(&usher, &old).await);
+    let (idle, scanned) = (child(&usher, &old).await, child(&usher, &old).await);
     let (idle_url, scanned_url) = (wallet_url(&usher, &idle).await, wallet_url(&usher, &scanned).await);
     usher.receive(2, &user(2), handshake(&token(&scanned_url), &[])).await;
     let asked_too = challenge_for(&mut usher, 2).await;
     events(&usher, old.stream_id, 2).await;
     usher.engine.handshakes().close(old.stream_id).await.unwrap();
-    for (visit, is_left) in [(&idle, false), (&scanned, true)] {
-        until_over(&usher, visit, is_left).await;
-        let browser = visit.new_browser.as_ref().map(|(browser, _)| browser.as_str());
-        let refused = usher.engine.logins().decline(visit.login, &visit.page_secret, browser).await;
-        assert!(matches!(refused, Err(LoginPageError::Over | LoginPageError::NotFound)));
+    for (child, is_left) in [(&idle, false), (&scanned, true)] {
+        until_over(&usher, child, is_left).await;
+        let browser = child.new_browser.as_ref().map(|(browser, _)| browser.as_str());
+        let refused = usher.engine.logins().decline(child.login, &child.page_secret, browser).await;
+        assert!(matches!(refused, Err(LoginPageError::Ended | LoginPageError::NotFound)));
     }
-    let refused = usher.engine.logins().visit(old.stream_id, &page_secret(&old), &[], Visitor::Loopback).await;
+    let refused =
+        usher.engine.logins().open_child_login(old.stream_id, &page_secret(&old), &[], ClientNetwork::Loopback).await;
     assert!(matches!(refused, Err(VisitError::Closed)));
     let opened = usher.engine.logins().open(old.stream_id, &page_secret(&old), None, true).await.unwrap();
     assert!(matches!(opened, OpenedLogin::Closed));
@@ -279,7 +280,7 @@ async fn user_who_scans_again_has_the_outcome_of_the_last_scan() {
     let login = poster(&usher).await;
     let first = scan(&mut usher, 1, 1).await;
     scan(&mut usher, 2, 2).await;
-    let seen = visit(&usher, &login).await;
+    let seen = child(&usher, &login).await;
     usher.stop().await;
 
     let mut usher = Running::start_at(store, options(), NOW.plus(Duration::from_secs(62)), 2).await;
@@ -299,10 +300,15 @@ async fn user_who_scans_again_has_the_outcome_of_the_last_scan() {
     // The other user comes again by the page, and proves the key there.
     usher.receive(6, &user(2), handshake(&url, &[])).await;
     events(&usher, login.stream_id, 5).await;
-    let other = visit(&usher, &login).await;
+    let other = child(&usher, &login).await;
     let proof = sign(&usher, &other, 2).await;
     let browser = other.new_browser.as_ref().map(|(browser, _)| browser.as_str());
-    usher.engine.logins().prove(other.login, &other.page_secret, browser, &proof, Visitor::Loopback).await.unwrap();
+    usher
+        .engine
+        .logins()
+        .prove(other.login, &other.page_secret, browser, &proof, ClientNetwork::Loopback)
+        .await
+        .unwrap();
     until("no login is open", || usher.engine.open_streams() == 2).await;
     usher.clock.turn(Duration::from_secs(900));
     tokio::time::sleep(Duration::from_millis(50)).await;
@@ -317,13 +323,13 @@ async fn user_who_scans_again_has_the_outcome_of_the_last_scan() {
 async fn user_who_begins_twice_at_the_same_moment_has_one_outcome() {
     let (usher, store) = Running::faulty().await;
     let poster = poster(&usher).await;
-    let seen = visit(&usher, &poster).await;
+    let seen = child(&usher, &poster).await;
     let proof = sign(&usher, &seen, 1).await;
     store.hold_results(CREATIONS);
     usher.receive(1, &user(1), handshake("poster", &[])).await;
     store.held(1).await;
     let browser = seen.new_browser.as_ref().map(|(browser, _)| browser.as_str());
-    usher.engine.logins().prove(seen.login, &seen.page_secret, browser, &proof, Visitor::Loopback).await.unwrap();
+    usher.engine.logins().prove(seen.login, &seen.page_secret, browser, &proof, ClientNetwork::Loopback).await.unwrap();
     store.work();
     until("no login is open", || usher.engine.open_streams() == 2).await;
     usher.clock.turn(Duration::from_secs(900));
@@ -339,15 +345,17 @@ async fn user_who_begins_twice_at_the_same_moment_has_one_outcome() {
 async fn browser_that_disconnects_leaves_nothing_half_done() {
     let (usher, store) = Running::faulty().await;
     let poster = poster(&usher).await;
-    let seen = visit(&usher, &poster).await;
+    let seen = child(&usher, &poster).await;
     let proof = sign(&usher, &seen, 1).await;
     store.hold_results(COMMITS);
     let (engine, at, secret) = (usher.engine.clone(), poster.stream_id, page_secret(&poster));
-    let comes = tokio::spawn(async move { engine.logins().visit(at, &secret, &[], Visitor::Loopback).await.map(drop) });
+    let comes = tokio::spawn(async move {
+        engine.logins().open_child_login(at, &secret, &[], ClientNetwork::Loopback).await.map(drop)
+    });
     let engine = usher.engine.clone();
     let proves = tokio::spawn(async move {
         let browser = seen.new_browser.as_ref().map(|(browser, _)| browser.as_str());
-        engine.logins().prove(seen.login, &seen.page_secret, browser, &proof, Visitor::Loopback).await
+        engine.logins().prove(seen.login, &seen.page_secret, browser, &proof, ClientNetwork::Loopback).await
     });
     store.held(2).await;
     comes.abort();
@@ -370,12 +378,16 @@ async fn users_who_begin_twice_within_milliseconds_have_one_outcome_each() {
     let poster = poster(&usher).await;
     let mut proving = Vec::new();
     for n in 1..=USERS {
-        let seen = visit(&usher, &poster).await;
+        let seen = child(&usher, &poster).await;
         let (proof, engine) = (sign(&usher, &seen, n).await, usher.engine.clone());
         usher.receive(n, &user(n), handshake("poster", &[])).await;
         proving.push(tokio::spawn(async move {
             let browser = seen.new_browser.as_ref().map(|(browser, _)| browser.as_str());
-            engine.logins().prove(seen.login, &seen.page_secret, browser, &proof, Visitor::Loopback).await.unwrap();
+            engine
+                .logins()
+                .prove(seen.login, &seen.page_secret, browser, &proof, ClientNetwork::Loopback)
+                .await
+                .unwrap();
         }));
     }
     for proving in proving {
@@ -401,10 +413,10 @@ async fn nobody_is_approved_after_the_close() {
     let (mut usher, store) = Running::faulty().await;
     let poster = poster(&usher).await;
     let (scanned, signing, declining) =
-        (visit(&usher, &poster).await, visit(&usher, &poster).await, visit(&usher, &poster).await);
+        (child(&usher, &poster).await, child(&usher, &poster).await, child(&usher, &poster).await);
     let mut asked = Vec::new();
-    for (n, visit) in [(1, &scanned), (2, &declining)] {
-        usher.receive(n, &user(n), handshake(&token(&wallet_url(&usher, visit).await), &[])).await;
+    for (n, child) in [(1, &scanned), (2, &declining)] {
+        usher.receive(n, &user(n), handshake(&token(&wallet_url(&usher, child).await), &[])).await;
         asked.push(challenge_for(&mut usher, n).await);
     }
     events(&usher, poster.stream_id, 2).await;
@@ -415,7 +427,7 @@ async fn nobody_is_approved_after_the_close() {
     let (engine, signs) = (usher.engine.clone(), signing.clone());
     let signing = tokio::spawn(async move {
         let browser = signs.new_browser.as_ref().map(|(browser, _)| browser.as_str());
-        engine.logins().prove(signs.login, &signs.page_secret, browser, &proof, Visitor::Loopback).await
+        engine.logins().prove(signs.login, &signs.page_secret, browser, &proof, ClientNetwork::Loopback).await
     });
     let (engine, declines) = (usher.engine.clone(), declining.clone());
     let declining = tokio::spawn(async move {
@@ -426,7 +438,7 @@ async fn nobody_is_approved_after_the_close() {
     usher.engine.handshakes().close(poster.stream_id).await.unwrap();
     store.work();
     let (signed, declined) = (signing.await.unwrap(), declining.await.unwrap());
-    let is_over = |refused: &LoginPageError| matches!(refused, LoginPageError::Over | LoginPageError::NotFound);
+    let is_over = |refused: &LoginPageError| matches!(refused, LoginPageError::Ended | LoginPageError::NotFound);
     assert!(matches!(&signed, Err(ProveError::Page(refused)) if is_over(refused)), "{signed:?}");
     assert!(declined.as_ref().is_err_and(is_over), "{declined:?}");
     until("all logins are over", || usher.engine.open_streams() == 1).await;
@@ -449,7 +461,7 @@ async fn logins_of_before_a_restart_tell_nothing_after_the_close() {
     let mut usher = Running::start(store.clone()).await;
     let old = poster(&usher).await;
     let asked = scan(&mut usher, 1, 1).await;
-    let seen = visit(&usher, &old).await;
+    let seen = child(&usher, &old).await;
     usher.stop().await;
     let usher = Running::start_at(store, options(), NOW, 2).await;
     usher.engine.handshakes().close(old.stream_id).await.unwrap();

@@ -294,7 +294,7 @@ async fn disk_use_per_scan_is_bounded() {
         let store = open(dir.path());
         let many = usher_engine::EngineOptions { max_open_streams: 100_000, ..common::options() };
         let usher = Running::start_at(store.clone(), many, common::NOW, 1).await;
-        let door = if is_login {
+        let reusable_stream = if is_login {
             let login = LoginRequest { static_token: Some("door".to_owned()), return_url: None };
             usher.engine.logins().start(login, None).await.unwrap().stream_id
         } else {
@@ -313,7 +313,7 @@ async fn disk_use_per_scan_is_bounded() {
                 .unwrap();
         }
         until("all are in", || usher.engine.scan_metrics().accepted == SCANS).await;
-        while usher.engine.events().read(door, SCANS - 1, 1).await.unwrap().events.is_empty() {
+        while usher.engine.events().read(reusable_stream, SCANS - 1, 1).await.unwrap().events.is_empty() {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
         usher.stop().await;

@@ -15,7 +15,7 @@ use usher_engine::{KeyHandshakeRequest, StreamId};
 /// What records the result of a post.
 const RECORDS: Methods = &["record_attempt"];
 
-async fn door(usher: &Running, name: &str) -> StreamId {
+async fn reusable_handshake(usher: &Running, name: &str) -> StreamId {
     let request = KeyHandshakeRequest { static_token: Some(name.to_owned()), no_request: None, return_url: None };
     usher.engine.handshakes().start(request, None).await.unwrap().stream_id
 }
@@ -39,7 +39,7 @@ async fn deliveries_after_an_hour_of_500_are_in_order_and_new_ones_immediate() {
     let usher = Running::start_with(store.clone(), store.clone(), Some(app.clone()), options(), NOW, 1).await;
     let mut streams = Vec::new();
     for n in 0..STREAMS {
-        streams.push(door(&usher, &format!("door-{n}")).await);
+        streams.push(reusable_handshake(&usher, &format!("door-{n}")).await);
         // Three events each: of those that follow the first, none is posted before it is taken.
         for k in 0..3 {
             let number = 1 + n * 3 + k;
@@ -64,7 +64,7 @@ async fn deliveries_after_an_hour_of_500_are_in_order_and_new_ones_immediate() {
 
     // It is repaired: new events do not wait for the next attempt of old ones.
     app.set(|_| Reply::Accept);
-    let new = door(&usher, "new").await;
+    let new = reusable_handshake(&usher, "new").await;
     usher.receive(200, &user(200), handshake("new", &[])).await;
     until(&usher.clock, "what is new", Duration::ZERO, async || app.accepted().contains(&(new, 0))).await;
 
@@ -93,7 +93,7 @@ async fn panicking_post_is_repeated_and_nothing_is_lost() {
     let dir = tempfile::tempdir().unwrap();
     let (store, app) = (open(dir.path()), Arc::new(FakeApp::default()));
     let usher = Running::start_with(store.clone(), store.clone(), Some(app.clone()), options(), NOW, 1).await;
-    let (unlucky, other) = (door(&usher, "unlucky").await, door(&usher, "other").await);
+    let (unlucky, other) = (reusable_handshake(&usher, "unlucky").await, reusable_handshake(&usher, "other").await);
     app.set(move |post| if post.stream == unlucky && post.tries == 0 { Reply::Panic } else { Reply::Accept });
     usher.receive(1, &user(1), handshake("unlucky", &[])).await;
     until(&usher.clock, "the panic", Duration::ZERO, async || app.posts().len() == 1).await;
@@ -110,7 +110,7 @@ async fn unrecorded_result_does_not_cause_another_post() {
     let store = FaultyStore::on(sqlite.clone());
     store.fail(RECORDS, usize::MAX);
     let usher = Running::start_delivering(sqlite, store.clone(), app.clone()).await;
-    let stream = door(&usher, "door").await;
+    let stream = reusable_handshake(&usher, "door").await;
     for n in 1..=2 {
         usher.receive(n, &user(n), handshake("door", &[])).await;
     }
@@ -130,7 +130,7 @@ async fn downtime_does_not_count_towards_the_retry_period() {
     let dir = tempfile::tempdir().unwrap();
     let (store, app) = (open(dir.path()), FakeApp::new(|_| Reply::Refuse));
     let usher = Running::start_with(store.clone(), store.clone(), Some(app.clone()), options(), NOW, 1).await;
-    let stream = door(&usher, "door").await;
+    let stream = reusable_handshake(&usher, "door").await;
     usher.receive(1, &user(1), handshake("door", &[])).await;
     until(&usher.clock, "a refusal", Duration::ZERO, async || app.posts().len() == 1).await;
     usher.stop().await;

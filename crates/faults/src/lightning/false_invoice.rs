@@ -5,7 +5,7 @@ use usher_protocol::message::PaymentHash;
 
 use usher_sandbox::lightning::{Account, Direction, InvoiceTerms, MakeError};
 
-use super::wrong_preimage::unrelated_preimage;
+use super::unrelated_preimage::unrelated_preimage;
 
 /// How an invoice differs from the request. Except for [`OtherNetwork`](Self::OtherNetwork) and
 /// [`Garbage`](Self::Garbage), it is a real invoice that can be paid.

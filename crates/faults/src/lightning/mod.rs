@@ -2,7 +2,7 @@
 
 mod false_invoice;
 mod nwc;
-mod wrong_preimage;
+mod unrelated_preimage;
 
 pub use false_invoice::{FalseInvoice, InvoiceLie, false_invoice};
-pub use nwc::{Behaviour, Conduct, FaultyNwcService, LookupLie, Memory, PayLie};
+pub use nwc::{Behaviour, CallBehaviour, FaultyNwcService, LookupLie, Memory, PayLie};

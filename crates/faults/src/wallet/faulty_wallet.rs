@@ -4,7 +4,7 @@ use usher_protocol::envelope;
 use usher_protocol::message::WalletMessage;
 use usher_protocol::{Event, EventId, Keys, PublicKey};
 use usher_sandbox::lightning::Paid;
-use usher_sandbox::wallet::{Asked, PaymentSource, PaymentSourceError, Request, Wallet, WalletError};
+use usher_sandbox::wallet::{PaymentSource, PaymentSourceError, Request, RequestContent, Wallet, WalletError};
 
 use crate::lightning::{FalseInvoice, InvoiceLie, false_invoice};
 
@@ -50,8 +50,8 @@ impl FaultyWallet for Wallet {
     }
 
     async fn pay_without_response(&self, request: &Request) -> Result<Paid, WalletError> {
-        let Asked::Payment(asked) = &request.asked else {
-            return Err(WalletError::CannotAnswer(request.asked.kind()));
+        let RequestContent::Payment(asked) = &request.content else {
+            return Err(WalletError::CannotAnswer(request.content.kind()));
         };
         let payment_source = self.payment_source().ok_or(WalletError::NoPaymentSource)?;
         Ok(payment_source.pay(&asked.invoice, Some(asked.amount)).await?)

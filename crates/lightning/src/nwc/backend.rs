@@ -10,8 +10,8 @@ use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use usher_engine::ports::{
-    Clock, InvoiceStatus, Lightning, LightningError, LightningInfo, LightningNotifications, LightningStatus,
-    OutgoingStatus, PaidInvoice, SettingStore, SignedPayment, WantedInvoice,
+    Clock, CompletedPayment, InvoiceStatus, Lightning, LightningError, LightningInfo, LightningNotifications,
+    LightningStatus, OutgoingPaymentStatus, SettingStore, SignedPayment, WantedInvoice,
 };
 use usher_nostr_connection::Dialer;
 use usher_protocol::bolt11::Invoice;
@@ -35,10 +35,10 @@ const NOTIFICATIONS: usize = 1024;
 
 /// How far ahead the clock of the backend or a relay may be. Only for requests other than payments, where late execution is
 /// harmless.
-const CLOCKS_DIFFER: Duration = Duration::from_secs(120);
+const MAX_CLOCK_SKEW: Duration = Duration::from_secs(120);
 
 /// How long to wait for a connection before a request is reported as not sent.
-const REACH: Duration = Duration::from_secs(5);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The same for an invoice, for which a user waits.
 const REACH_FOR_INVOICE: Duration = Duration::from_secs(15);
@@ -140,8 +140,8 @@ impl NwcBackend {
     }
 
     fn request<'a>(&self, method: &'a str, params: Value) -> Request<'a> {
-        let until = self.clock.now().plus(self.patience).plus(CLOCKS_DIFFER).secs();
-        let (patience, reach) = (self.patience, REACH.min(self.patience));
+        let until = self.clock.now().plus(self.patience).plus(MAX_CLOCK_SKEW).secs();
+        let (patience, reach) = (self.patience, CONNECT_TIMEOUT.min(self.patience));
         Request { method, params, until, patience, reach, repeats: true }
     }
 
@@ -164,8 +164,8 @@ impl NwcBackend {
         self.tasks.spawn(async move {
             let Ok(response) = client.call(&request).await else { return };
             match response.outgoing_status(hash) {
-                Ok(OutgoingStatus::Unknown(_)) => lookup_reliability.missed().await,
-                Ok(_) => lookup_reliability.found(response.finds()).await,
+                Ok(OutgoingPaymentStatus::Unknown(_)) => lookup_reliability.missed().await,
+                Ok(_) => lookup_reliability.found(response.coverage()).await,
                 Err(_) => {}
             }
         });
@@ -194,7 +194,7 @@ impl Lightning for NwcBackend {
         invoice: &Invoice,
         payment: &SignedPayment,
         again: bool,
-    ) -> Result<PaidInvoice, LightningError> {
+    ) -> Result<CompletedPayment, LightningError> {
         let hash = invoice.payment_hash();
         let paid = self.client.pay(hash, payment, again, self.grace).await?;
         if paid.preimage.payment_hash() == hash {
@@ -207,7 +207,7 @@ impl Lightning for NwcBackend {
         &self,
         hash: PaymentHash,
         asked: Option<&SignedPayment>,
-    ) -> Result<OutgoingStatus, LightningError> {
+    ) -> Result<OutgoingPaymentStatus, LightningError> {
         // About a request to another backend this one proves nothing.
         let asked = asked.and_then(|payment| Some((self.client.signed(payment)?.id, payment.until)));
         if let Some((request, _)) = asked {
@@ -217,14 +217,14 @@ impl Lightning for NwcBackend {
         let status = response.outgoing_status(hash)?;
         match (&status, asked) {
             // By its own clock, too, it no longer acts on the request.
-            (OutgoingStatus::Unknown(_), Some((_, until))) if response.is_after(until) => {
-                return Ok(OutgoingStatus::Unknown(self.lookup_reliability.finds().await));
+            (OutgoingPaymentStatus::Unknown(_), Some((_, until))) if response.is_after(until) => {
+                return Ok(OutgoingPaymentStatus::Unknown(self.lookup_reliability.coverage().await));
             }
-            (OutgoingStatus::Paid(paid), _) if paid.preimage.payment_hash() != hash => {}
-            (OutgoingStatus::Paid(_) | OutgoingStatus::Pending | OutgoingStatus::Failed, _) => {
-                self.lookup_reliability.found(response.finds()).await;
+            (OutgoingPaymentStatus::Paid(paid), _) if paid.preimage.payment_hash() != hash => {}
+            (OutgoingPaymentStatus::Paid(_) | OutgoingPaymentStatus::Pending | OutgoingPaymentStatus::Failed, _) => {
+                self.lookup_reliability.found(response.coverage()).await;
             }
-            (OutgoingStatus::Unknown(_), _) => {}
+            (OutgoingPaymentStatus::Unknown(_), _) => {}
         }
         Ok(status)
     }

@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 use tokio::sync::OnceCell;
 use tokio::time::Instant;
 use tracing::{info, warn};
-use usher_engine::ports::{Finds, SettingStore};
+use usher_engine::ports::{LookupCoverage, SettingStore};
 
 use super::connection_uri::ConnectionUri;
 
@@ -28,7 +28,7 @@ pub(super) struct LookupReliability {
     /// The name of the stored setting: one per connection.
     name: String,
     loaded: OnceCell<()>,
-    finds: Mutex<Finds>,
+    coverage: Mutex<LookupCoverage>,
     /// When it was last checked.
     tried: Mutex<Option<Instant>>,
 }
@@ -42,25 +42,25 @@ impl LookupReliability {
             settings,
             name: format!("nwc.look-ups.{id}"),
             loaded: OnceCell::new(),
-            finds: Mutex::default(),
+            coverage: Mutex::default(),
             tried: Mutex::default(),
         }
     }
 
     /// Which payments look-ups have been seen to find.
-    pub(super) async fn finds(&self) -> Finds {
+    pub(super) async fn coverage(&self) -> LookupCoverage {
         self.load().await;
-        *self.finds.lock()
+        *self.coverage.lock()
     }
 
     async fn load(&self) {
         let Some(settings) = &self.settings else { return };
         let loading = async {
             let kept = settings.setting(&self.name).await?;
-            *self.finds.lock() = match kept.as_deref() {
-                Some(SETTLED) => Finds::Settled,
-                Some(UNSETTLED) => Finds::Unsettled,
-                _ => Finds::Nothing,
+            *self.coverage.lock() = match kept.as_deref() {
+                Some(SETTLED) => LookupCoverage::Ended,
+                Some(UNSETTLED) => LookupCoverage::InProgress,
+                _ => LookupCoverage::None,
             };
             Ok::<_, usher_engine::ports::StoreError>(())
         };
@@ -81,10 +81,10 @@ impl LookupReliability {
     }
 
     /// A look-up found a payment that succeeded.
-    pub(super) async fn found(&self, seen: Finds) {
+    pub(super) async fn found(&self, seen: LookupCoverage) {
         self.load().await;
-        if seen > *self.finds.lock() {
-            info!(finds = ?seen, "the Lightning backend's look-ups find our payments");
+        if seen > *self.coverage.lock() {
+            info!(coverage = ?seen, "the Lightning backend's look-ups find our payments");
             self.keep(seen).await;
         }
     }
@@ -92,19 +92,19 @@ impl LookupReliability {
     /// A look-up did not find a payment that succeeded.
     pub(super) async fn missed(&self) {
         self.load().await;
-        if *self.finds.lock() != Finds::Nothing {
+        if *self.coverage.lock() != LookupCoverage::None {
             warn!("the Lightning backend's look-ups no longer find our payments");
-            self.keep(Finds::Nothing).await;
+            self.keep(LookupCoverage::None).await;
         }
     }
 
-    async fn keep(&self, finds: Finds) {
-        *self.finds.lock() = finds;
+    async fn keep(&self, coverage: LookupCoverage) {
+        *self.coverage.lock() = coverage;
         let Some(settings) = &self.settings else { return };
-        let value = match finds {
-            Finds::Nothing => None,
-            Finds::Settled => Some(SETTLED),
-            Finds::Unsettled => Some(UNSETTLED),
+        let value = match coverage {
+            LookupCoverage::None => None,
+            LookupCoverage::Ended => Some(SETTLED),
+            LookupCoverage::InProgress => Some(UNSETTLED),
         };
         if let Err(error) = settings.set_setting(&self.name, value).await {
             warn!(error = ?error, "cannot store what is known about the Lightning backend's look-ups");

@@ -7,7 +7,7 @@ use nostr::{Event, EventId, JsonUtil as _};
 use serde_json::json;
 use tokio::time::{Instant, sleep_until};
 use tracing::info;
-use usher_engine::ports::{LightningError, OutgoingStatus, PaidInvoice, SignedPayment};
+use usher_engine::ports::{CompletedPayment, LightningError, OutgoingPaymentStatus, SignedPayment};
 use usher_protocol::bolt11::Invoice;
 use usher_protocol::message::PaymentHash;
 
@@ -22,7 +22,7 @@ const PAY: &str = "pay_invoice";
 const EXPIRATION: Duration = Duration::from_secs(60);
 
 /// How long to wait for a connection before a payment is reported as not sent.
-const REACH: Duration = Duration::from_secs(15);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
 
 impl Client {
     /// Signs a request to pay as soon as there is a connection. Sends nothing.
@@ -32,11 +32,11 @@ impl Client {
             let mut up = self.shared.up.subscribe();
             up.wait_for(|up| up.contains(&true)).await.ok()?;
             let until = self.shared.clock.now().plus(EXPIRATION).secs().min(until);
-            let event = self.prepare(PAY, &json!({ "invoice": invoice.as_str() }), until, REACH).await?;
+            let event = self.prepare(PAY, &json!({ "invoice": invoice.as_str() }), until, CONNECT_TIMEOUT).await?;
             Some(SignedPayment { request: event.as_json(), until })
         };
         tokio::select! {
-            signed = tokio::time::timeout(REACH, signing) => signed.ok().flatten().ok_or(LightningError::NotSent),
+            signed = tokio::time::timeout(CONNECT_TIMEOUT, signing) => signed.ok().flatten().ok_or(LightningError::NotSent),
             () = self.shared.stop.cancelled() => Err(LightningError::NotSent),
         }
     }
@@ -59,7 +59,7 @@ impl Client {
         payment: &SignedPayment,
         again: bool,
         grace: Duration,
-    ) -> Result<PaidInvoice, LightningError> {
+    ) -> Result<CompletedPayment, LightningError> {
         let Some(event) = self.signed(payment) else {
             return Err(if again { other_connection() } else { LightningError::NotSent });
         };
@@ -78,7 +78,7 @@ impl Client {
         until: u64,
         again: bool,
         deadline: Instant,
-    ) -> Result<PaidInvoice, LightningError> {
+    ) -> Result<CompletedPayment, LightningError> {
         let not_sent = || if again { no_response() } else { LightningError::NotSent };
         let Ok(Ok(_permit)) = tokio::time::timeout_at(deadline, self.payment_permits.acquire()).await else {
             return Err(not_sent());
@@ -116,9 +116,9 @@ impl Client {
                 } } => {
                     looking = None;
                     match found {
-                        Ok(OutgoingStatus::Paid(paid)) if paid.preimage.payment_hash() == hash => return Ok(paid),
+                        Ok(OutgoingPaymentStatus::Paid(paid)) if paid.preimage.payment_hash() == hash => return Ok(paid),
                         // The backend is there and does not know the payment, or cannot look up.
-                        Ok(OutgoingStatus::Unknown(_)) | Err(LightningError::Refused { again: false, .. }) => {
+                        Ok(OutgoingPaymentStatus::Unknown(_)) | Err(LightningError::Refused { again: false, .. }) => {
                             if pending.send_to_all(event, until) > 0 {
                                 info!("the Lightning backend does not know a payment: sending the same request again");
                                 sent += 1;
@@ -146,7 +146,7 @@ impl Client {
     }
 
     /// Asks whether the backend knows the payment; it has a moment to respond.
-    async fn look_for(&self, hash: PaymentHash) -> Result<OutgoingStatus, LightningError> {
+    async fn look_for(&self, hash: PaymentHash) -> Result<OutgoingPaymentStatus, LightningError> {
         let request = Request {
             method: LOOK_UP,
             params: json!({ "payment_hash": hash.to_string() }),

@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{debug, warn};
 use url::Url;
 use usher_engine::ports::Clock;
-use usher_nostr_connection::address_guard::Trust;
+use usher_nostr_connection::address_guard::AddressSource;
 use usher_nostr_connection::{
     DialOptions, Dialer, EndReason, OnRefusal, Quality, Reconnection, SessionTiming, Timing, dial,
 };
@@ -142,7 +142,7 @@ async fn connect_once(
     outgoing: &mut mpsc::Receiver<Arc<OutgoingRequest>>,
 ) -> (EndReason, Option<Quality>) {
     let options = DialOptions {
-        trust: Trust::Operator,
+        source: AddressSource::Operator,
         timing: &shared.timing,
         tls: None,
         max_message_bytes: MAX_MESSAGE_BYTES,

@@ -7,7 +7,7 @@ use std::fmt;
 use serde::Deserialize;
 use serde_json::Value;
 use usher_engine::ports::{
-    Finds, InvoiceStatus, LightningError, LightningInfo, OutgoingStatus, PaidInvoice, Settlement,
+    CompletedPayment, InvoiceStatus, LightningError, LightningInfo, LookupCoverage, OutgoingPaymentStatus, Settlement,
 };
 use usher_protocol::bolt11::{Invoice, Network};
 use usher_protocol::message::PaymentHash;
@@ -84,7 +84,7 @@ pub enum Notification {
     /// An invoice of ours was paid.
     Received(PaymentHash, Settlement),
     /// A payment of ours succeeded.
-    Sent(PaymentHash, PaidInvoice),
+    Sent(PaymentHash, CompletedPayment),
 }
 
 impl Response {
@@ -111,13 +111,13 @@ impl Response {
 
     /// Which payments of ours this look-up is seen to find. A transaction that is not marked as outgoing proves nothing:
     /// some backends find the invoice instead of the payment.
-    pub(crate) fn finds(&self) -> Finds {
-        let Ok(Some(transaction)) = self.looked_up() else { return Finds::Nothing };
+    pub(crate) fn coverage(&self) -> LookupCoverage {
+        let Ok(Some(transaction)) = self.looked_up() else { return LookupCoverage::None };
         match transaction.state().as_deref() {
-            _ if transaction.text("type") != Some("outgoing") => Finds::Nothing,
+            _ if transaction.text("type") != Some("outgoing") => LookupCoverage::None,
             // A backend may list only payments that have ended: "failed" proves no more than "settled".
-            Some("pending") => Finds::Unsettled,
-            _ => Finds::Settled,
+            Some("pending") => LookupCoverage::InProgress,
+            _ => LookupCoverage::Ended,
         }
     }
 
@@ -190,21 +190,24 @@ impl Response {
     ///
     /// # Errors
     /// [`LightningError`].
-    pub fn outgoing_status(&self, hash: PaymentHash) -> Result<OutgoingStatus, LightningError> {
-        let Some(transaction) = self.looked_up()? else { return Ok(OutgoingStatus::Unknown(Finds::Nothing)) };
+    pub fn outgoing_status(&self, hash: PaymentHash) -> Result<OutgoingPaymentStatus, LightningError> {
+        let Some(transaction) = self.looked_up()? else {
+            return Ok(OutgoingPaymentStatus::Unknown(LookupCoverage::None));
+        };
         if !transaction.is_about(hash) {
             return Err(unclear());
         }
         if !transaction.may_be("outgoing") {
             // An invoice of the backend's own with this payment hash: it does not know the payment.
-            return Ok(OutgoingStatus::Unknown(Finds::Nothing));
+            return Ok(OutgoingPaymentStatus::Unknown(LookupCoverage::None));
         }
         match (transaction.state().as_deref(), transaction.preimage()) {
-            (Some("failed"), _) => Ok(OutgoingStatus::Failed),
-            (Some("settled") | None, Some(preimage)) => {
-                Ok(OutgoingStatus::Paid(PaidInvoice { preimage, fees_paid: transaction.number("fees_paid") }))
-            }
-            _ => Ok(OutgoingStatus::Pending),
+            (Some("failed"), _) => Ok(OutgoingPaymentStatus::Failed),
+            (Some("settled") | None, Some(preimage)) => Ok(OutgoingPaymentStatus::Paid(CompletedPayment {
+                preimage,
+                fees_paid: transaction.number("fees_paid"),
+            })),
+            _ => Ok(OutgoingPaymentStatus::Pending),
         }
     }
 
@@ -212,10 +215,10 @@ impl Response {
     ///
     /// # Errors
     /// [`LightningError`].
-    pub fn paid(&self) -> Result<PaidInvoice, LightningError> {
+    pub fn paid(&self) -> Result<CompletedPayment, LightningError> {
         let result = Transaction(self.result("pay_invoice")?);
         let preimage = result.preimage().ok_or_else(unclear)?;
-        Ok(PaidInvoice { preimage, fees_paid: result.number("fees_paid") })
+        Ok(CompletedPayment { preimage, fees_paid: result.number("fees_paid") })
     }
 
     /// The result of `get_balance`, in millisats.
@@ -294,7 +297,7 @@ impl Notification {
             }
             "payment_sent" if is_over && transaction.may_be("outgoing") => {
                 let preimage = transaction.preimage().ok_or(InvalidResponse)?;
-                let paid = PaidInvoice { preimage, fees_paid: transaction.number("fees_paid") };
+                let paid = CompletedPayment { preimage, fees_paid: transaction.number("fees_paid") };
                 Ok(Some(Self::Sent(hash()?, paid)))
             }
             // It contradicts itself.

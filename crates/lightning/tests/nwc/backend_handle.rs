@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use usher_engine::ports::{
-    Clock, Lightning, LightningError, LightningNotification, LightningNotifications, LightningStatus, PaidInvoice,
+    Clock, CompletedPayment, Lightning, LightningError, LightningNotification, LightningNotifications, LightningStatus,
     SettingStore, Settlement, SystemClock, WantedInvoice,
 };
 use usher_lightning::nwc::{NwcBackend, NwcOptions, Settings};
@@ -97,7 +97,7 @@ impl BackendHandle {
     }
 
     /// The next notification, which must be about a payment of ours.
-    pub(crate) async fn sent(&mut self) -> (PaymentHash, PaidInvoice) {
+    pub(crate) async fn sent(&mut self) -> (PaymentHash, CompletedPayment) {
         match self.notification().await {
             LightningNotification::Sent(hash, paid) => (hash, paid),
             other => panic!("{other:?}"),
@@ -119,9 +119,9 @@ impl BackendHandle {
     }
 
     /// Pays an invoice with a request that is void at `until`.
-    pub(crate) async fn pay(&self, bill: &Invoice, until: u64) -> Result<PaidInvoice, LightningError> {
-        let payment = self.backend.prepare_payment(bill, until).await?;
-        self.backend.pay(bill, &payment, false).await
+    pub(crate) async fn pay(&self, invoice: &Invoice, until: u64) -> Result<CompletedPayment, LightningError> {
+        let payment = self.backend.prepare_payment(invoice, until).await?;
+        self.backend.pay(invoice, &payment, false).await
     }
 
     /// Makes an invoice.

@@ -36,26 +36,26 @@ impl LightningHarness for Harness {
         self.0.user.pay(invoice.as_str(), None).unwrap();
     }
 
-    fn bill(&self, amount: u64) -> Invoice {
+    fn external_invoice(&self, amount: u64) -> Invoice {
         self.0.service.set(|behaviour| behaviour.holds_payments = false);
         self.0.user.make_invoice(&InvoiceTerms::of(amount)).unwrap()
     }
 
-    fn held_bill(&self, amount: u64) -> Invoice {
-        let bill = self.bill(amount);
+    fn hold_invoice(&self, amount: u64) -> Invoice {
+        let invoice = self.external_invoice(amount);
         self.0.service.set(|behaviour| behaviour.holds_payments = true);
-        bill
+        invoice
     }
 
     /// It is the wallet service that says that a payment is under way, and holds it.
-    async fn until_held(&self, _bill: &Invoice) {}
+    async fn until_hold_accepted(&self, _invoice: &Invoice) {}
 
-    async fn release(&self, _bill: &Invoice, arrives: bool) {
+    async fn release(&self, _invoice: &Invoice, arrives: bool) {
         assert_eq!(self.0.service.release_payments(arrives), 1);
     }
 
-    fn times_paid(&self, bill: &Invoice) -> u32 {
-        self.0.network.executed(bill.payment_hash())
+    fn times_paid(&self, invoice: &Invoice) -> u32 {
+        self.0.network.executed(invoice.payment_hash())
     }
 }
 

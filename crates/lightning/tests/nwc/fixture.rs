@@ -1,6 +1,6 @@
 //! A wallet service at a relay, a payer, and the backend under test.
 
-use usher_engine::ports::{Lightning, LightningError, PaidInvoice};
+use usher_engine::ports::{CompletedPayment, Lightning, LightningError};
 use usher_faults::lightning::{Behaviour, FaultyNwcService};
 use usher_faults::relay::{Quirks, QuirkyRelay};
 use usher_protocol::bolt11::Invoice;
@@ -46,13 +46,13 @@ impl Fixture {
     }
 
     /// An invoice of the user's.
-    pub(crate) fn bill(&self, amount: u64) -> Invoice {
+    pub(crate) fn external_invoice(&self, amount: u64) -> Invoice {
         self.user.make_invoice(&InvoiceTerms::of(amount)).unwrap()
     }
 
     /// Lets the shop pay it within so many seconds.
-    pub(crate) async fn pay(&self, bill: &Invoice, secs: u64) -> Result<PaidInvoice, LightningError> {
-        self.client.pay(bill, within(secs)).await
+    pub(crate) async fn pay(&self, invoice: &Invoice, secs: u64) -> Result<CompletedPayment, LightningError> {
+        self.client.pay(invoice, within(secs)).await
     }
 
     /// How often the service received a request to pay. Requests sent before this call have arrived.

@@ -1,8 +1,8 @@
 //! A wallet service that lies. What its message alone shows to be wrong is an error here. What must be compared with
 //! the request is checked by the engine (`usher_engine::operations`), which must receive it unchanged.
 
-use usher_engine::ports::{Finds, InvoiceStatus, Lightning as _, LightningError, OutgoingStatus};
-use usher_faults::lightning::{Conduct, InvoiceLie, LookupLie, PayLie};
+use usher_engine::ports::{InvoiceStatus, Lightning as _, LightningError, LookupCoverage, OutgoingPaymentStatus};
+use usher_faults::lightning::{CallBehaviour, InvoiceLie, LookupLie, PayLie};
 use usher_protocol::bolt11::Network;
 use usher_sandbox::lightning::Method;
 
@@ -37,38 +37,38 @@ async fn look_ups() {
     let fixture = Fixture::set().await;
     let wallet = &fixture.client.backend;
     let open = fixture.client.invoice(1_000).await.payment_hash();
-    let bill = fixture.bill(1_000);
-    fixture.pay(&bill, 60).await.unwrap();
+    let external = fixture.external_invoice(1_000);
+    fixture.pay(&external, 60).await.unwrap();
     let set = |lie| fixture.service.set(|behaviour| behaviour.lookups = Some(lie));
 
     set(LookupLie::OtherHash);
     let (invoice, payment) =
-        (wallet.look_up_invoice(open).await, wallet.look_up_payment(bill.payment_hash(), None).await);
+        (wallet.look_up_invoice(open).await, wallet.look_up_payment(external.payment_hash(), None).await);
     assert!(matches!(invoice, Err(LightningError::Unknown(_))), "{invoice:?}");
     assert!(matches!(payment, Err(LightningError::Unknown(_))), "{payment:?}");
 
     set(LookupLie::SettledWithWrongPreimage);
     let Ok(InvoiceStatus::Settled(settlement)) = wallet.look_up_invoice(open).await else { panic!("as it says") };
     assert_ne!(settlement.preimage.unwrap().payment_hash(), open, "for the engine to see");
-    let Ok(OutgoingStatus::Paid(paid)) = wallet.look_up_payment(bill.payment_hash(), None).await else {
+    let Ok(OutgoingPaymentStatus::Paid(paid)) = wallet.look_up_payment(external.payment_hash(), None).await else {
         panic!("as it says")
     };
-    assert_ne!(paid.preimage.payment_hash(), bill.payment_hash(), "for the engine to see");
+    assert_ne!(paid.preimage.payment_hash(), external.payment_hash(), "for the engine to see");
 
     set(LookupLie::Settled);
     let Ok(InvoiceStatus::Settled(settlement)) = wallet.look_up_invoice(open).await else { panic!("as it says") };
     assert_eq!(settlement.preimage, None, "it proves nothing");
 
     for (lie, invoice, payment) in [
-        (LookupLie::Forget, InvoiceStatus::Unknown, OutgoingStatus::Unknown(Finds::Nothing)),
-        (LookupLie::Pending, InvoiceStatus::Open, OutgoingStatus::Pending),
-        (LookupLie::Failed, InvoiceStatus::Dead, OutgoingStatus::Failed),
+        (LookupLie::Forget, InvoiceStatus::Unknown, OutgoingPaymentStatus::Unknown(LookupCoverage::None)),
+        (LookupLie::Pending, InvoiceStatus::Open, OutgoingPaymentStatus::Pending),
+        (LookupLie::Failed, InvoiceStatus::Dead, OutgoingPaymentStatus::Failed),
         // No data about the payment: its state is unknown.
-        (LookupLie::Expired, InvoiceStatus::Dead, OutgoingStatus::Pending),
+        (LookupLie::Expired, InvoiceStatus::Dead, OutgoingPaymentStatus::Pending),
     ] {
         set(lie);
         assert_eq!(wallet.look_up_invoice(open).await, Ok(invoice), "{lie:?}");
-        assert_eq!(wallet.look_up_payment(bill.payment_hash(), None).await, Ok(payment), "{lie:?}");
+        assert_eq!(wallet.look_up_payment(external.payment_hash(), None).await, Ok(payment), "{lie:?}");
     }
 }
 
@@ -77,10 +77,10 @@ async fn payments() {
     let fixture = Fixture::set().await;
     for (lie, executed) in [(PayLie::WrongPreimage, 1), (PayLie::Pretend, 0)] {
         fixture.service.set(|behaviour| behaviour.pays = Some(lie));
-        let bill = fixture.bill(1_000);
-        let paid = fixture.pay(&bill, 60).await.unwrap();
-        assert_ne!(paid.preimage.payment_hash(), bill.payment_hash(), "for the engine to see");
-        assert_eq!(fixture.network.executed(bill.payment_hash()), executed);
+        let external = fixture.external_invoice(1_000);
+        let paid = fixture.pay(&external, 60).await.unwrap();
+        assert_ne!(paid.preimage.payment_hash(), external.payment_hash(), "for the engine to see");
+        assert_eq!(fixture.network.executed(external.payment_hash()), executed);
     }
 }
 
@@ -100,13 +100,15 @@ async fn a_response_in_the_services_name_is_ignored() {
     let fixture = Fixture::set().await;
     fixture.service.set(|behaviour| {
         behaviour.lookups = Some(LookupLie::ForgetPayments);
-        behaviour.once(Method::PayInvoice, Conduct::Impersonate);
+        behaviour.once(Method::PayInvoice, CallBehaviour::Impersonate);
     });
-    let bill = fixture.bill(1_000);
-    let paid = fixture.pay(&bill, SOON).await;
+    let external = fixture.external_invoice(1_000);
+    let paid = fixture.pay(&external, SOON).await;
     assert!(matches!(paid, Err(LightningError::Unknown(_))), "{paid:?}");
     fixture.service.set(|behaviour| behaviour.lookups = None);
-    let Ok(OutgoingStatus::Paid(_)) = fixture.client.backend.look_up_payment(bill.payment_hash(), None).await else {
+    let Ok(OutgoingPaymentStatus::Paid(_)) =
+        fixture.client.backend.look_up_payment(external.payment_hash(), None).await
+    else {
         panic!("it was paid")
     };
 }

@@ -100,7 +100,7 @@ async fn an_event_that_is_too_large_ends_only_the_connection() {
 #[tokio::test]
 async fn a_payment_without_proof_is_unknown() {
     let (_puppet, client, mut wire) = connected().await;
-    let bill = usher_sandbox::lightning::LightningNetwork::new()
+    let invoice = usher_sandbox::lightning::LightningNetwork::new()
         .open_account("payee", 0)
         .make_invoice(&usher_sandbox::lightning::InvoiceTerms::of(1_000))
         .unwrap();
@@ -118,7 +118,7 @@ async fn a_payment_without_proof_is_unknown() {
             assert_eq!(request.method, "pay_invoice");
             wire.answer(&request, &result).await;
         };
-        let (paid, ()) = tokio::join!(client.pay(&bill, within(60)), answering);
+        let (paid, ()) = tokio::join!(client.pay(&invoice, within(60)), answering);
         assert!(matches!(paid, Err(LightningError::Unknown(_))), "{result}: {paid:?}");
     }
 }

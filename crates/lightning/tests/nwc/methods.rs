@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use nostr::{Event, Timestamp};
 use usher_engine::ports::{
-    Finds, InvoiceStatus, Lightning as _, LightningNotification, OutgoingStatus, PaidInvoice, Settlement,
+    CompletedPayment, InvoiceStatus, Lightning as _, LightningNotification, LookupCoverage, OutgoingPaymentStatus,
+    Settlement,
 };
 use usher_faults::lightning::{Behaviour, FaultyNwcService};
 use usher_protocol::bolt11::Network;
@@ -44,17 +45,20 @@ async fn everything(change: impl FnOnce(&mut Behaviour), nip44: bool) {
     assert_eq!(wallet.look_up_invoice(cancelled).await, Ok(InvoiceStatus::Dead));
     let nobodys = Preimage::from_bytes([9; 32]).payment_hash();
     assert_eq!(wallet.look_up_invoice(nobodys).await, Ok(InvoiceStatus::Unknown));
-    assert_eq!(wallet.look_up_payment(nobodys, None).await, Ok(OutgoingStatus::Unknown(Finds::Nothing)));
+    assert_eq!(wallet.look_up_payment(nobodys, None).await, Ok(OutgoingPaymentStatus::Unknown(LookupCoverage::None)));
 
-    let bill = fixture.bill(2_000);
-    let paid = fixture.pay(&bill, 60).await.unwrap();
-    assert_eq!((paid.preimage.payment_hash(), paid.fees_paid), (bill.payment_hash(), Some(2)));
-    assert_eq!(wallet.look_up_payment(bill.payment_hash(), None).await, Ok(OutgoingStatus::Paid(paid.clone())));
+    let invoice = fixture.external_invoice(2_000);
+    let paid = fixture.pay(&invoice, 60).await.unwrap();
+    assert_eq!((paid.preimage.payment_hash(), paid.fees_paid), (invoice.payment_hash(), Some(2)));
+    assert_eq!(
+        wallet.look_up_payment(invoice.payment_hash(), None).await,
+        Ok(OutgoingPaymentStatus::Paid(paid.clone()))
+    );
     if fixture.service.behaviour().notifications {
-        assert_eq!(fixture.client.notification().await, LightningNotification::Sent(bill.payment_hash(), paid));
+        assert_eq!(fixture.client.notification().await, LightningNotification::Sent(invoice.payment_hash(), paid));
     }
     // An invoice of ours is not a payment of ours.
-    assert_eq!(wallet.look_up_payment(hash, None).await, Ok(OutgoingStatus::Unknown(Finds::Nothing)));
+    assert_eq!(wallet.look_up_payment(hash, None).await, Ok(OutgoingPaymentStatus::Unknown(LookupCoverage::None)));
 
     let info = wallet.info().await.unwrap();
     assert_eq!((info.alias.as_deref(), info.network), (Some("shop"), Some(Network::Regtest)));
@@ -163,10 +167,10 @@ async fn at_an_independent_relay_implementation() {
     let made = client.invoice(1_000).await;
     user.pay(made.as_str(), None).unwrap();
     assert_eq!(client.settled().await.0, made.payment_hash());
-    let bill = user.make_invoice(&usher_sandbox::lightning::InvoiceTerms::of(500)).unwrap();
-    let PaidInvoice { preimage, .. } = client.pay(&bill, within(60)).await.unwrap();
+    let invoice = user.make_invoice(&usher_sandbox::lightning::InvoiceTerms::of(500)).unwrap();
+    let CompletedPayment { preimage, .. } = client.pay(&invoice, within(60)).await.unwrap();
     assert_eq!(client.sent().await.1.preimage, preimage);
-    assert_eq!(network.executed(bill.payment_hash()), 1);
+    assert_eq!(network.executed(invoice.payment_hash()), 1);
 }
 
 #[tokio::test]

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use usher_engine::ports::{
-    Clock as _, Finds, InvoiceStatus, Lightning as _, LightningError, OutgoingStatus, SystemClock,
+    Clock as _, InvoiceStatus, Lightning as _, LightningError, LookupCoverage, OutgoingPaymentStatus, SystemClock,
 };
 use usher_engine::testing::ManualClock;
-use usher_faults::lightning::{Conduct, FaultyNwcService, LookupLie};
+use usher_faults::lightning::{CallBehaviour, FaultyNwcService, LookupLie};
 use usher_faults::proxy::BreakableProxy;
 use usher_faults::relay::{Quirks, QuirkyRelay};
 use usher_protocol::message::Preimage;
@@ -37,13 +37,13 @@ async fn a_request_reported_as_not_sent_is_never_sent() {
     let (shop, user) = (network.open_account("shop", 10_000), network.open_account("user", 0));
     let service = FaultyNwcService::start(&shop, &[&url]).await;
     let client = BackendHandle::start(&service.url());
-    let bill = user.make_invoice(&InvoiceTerms::of(1_000)).unwrap();
-    let hash = bill.payment_hash();
+    let invoice = user.make_invoice(&InvoiceTerms::of(1_000)).unwrap();
+    let hash = invoice.payment_hash();
     // All at once: each waits for a connection for a while.
     let wallet = Arc::clone(&client.backend);
     let wish = wanted(1);
     let (paid, made, invoice, payment, info) = tokio::join!(
-        client.pay(&bill, within(60)),
+        client.pay(&invoice, within(60)),
         wallet.make_invoice(&wish),
         wallet.look_up_invoice(hash),
         wallet.look_up_payment(hash, None),
@@ -58,7 +58,7 @@ async fn a_request_reported_as_not_sent_is_never_sent() {
     let relay = QuirkyRelay::start_on(port, Quirks::default()).await.unwrap();
     relay.wait_for(LONG, |metrics| metrics.open_subscriptions == 2).await.expect("both are there");
     client.until(true).await;
-    assert_eq!(wallet.look_up_payment(hash, None).await, Ok(OutgoingStatus::Unknown(Finds::Nothing)));
+    assert_eq!(wallet.look_up_payment(hash, None).await, Ok(OutgoingPaymentStatus::Unknown(LookupCoverage::None)));
     assert_eq!(service.metrics().total(), 1, "this look-up and nothing that was asked before");
     assert_eq!((user.balance(), shop.balance()), (0, 10_000));
 }
@@ -70,15 +70,15 @@ async fn a_request_that_was_given_up_is_not_sent() {
     let (shop, user) = (network.open_account("shop", 10_000), network.open_account("user", 0));
     let service = FaultyNwcService::start(&shop, &[&url]).await;
     let client = BackendHandle::start(&service.url());
-    let bill = user.make_invoice(&InvoiceTerms::of(1_000)).unwrap();
-    let asked = tokio::time::timeout(Duration::from_millis(50), client.pay(&bill, within(60))).await;
+    let invoice = user.make_invoice(&InvoiceTerms::of(1_000)).unwrap();
+    let asked = tokio::time::timeout(Duration::from_millis(50), client.pay(&invoice, within(60))).await;
     assert!(asked.is_err(), "{asked:?}");
     let relay = QuirkyRelay::start_on(port, Quirks::default()).await.unwrap();
     relay.wait_for(LONG, |metrics| metrics.open_subscriptions == 2).await.expect("both are there");
     client.until(true).await;
     assert_eq!(
-        client.backend.look_up_payment(bill.payment_hash(), None).await,
-        Ok(OutgoingStatus::Unknown(Finds::Nothing))
+        client.backend.look_up_payment(invoice.payment_hash(), None).await,
+        Ok(OutgoingPaymentStatus::Unknown(LookupCoverage::None))
     );
     assert_eq!(service.metrics().total(), 1);
 }
@@ -90,14 +90,14 @@ async fn a_relay_that_connects_in_time_gets_the_request() {
     let (shop, user) = (network.open_account("shop", 10_000), network.open_account("user", 0));
     let service = FaultyNwcService::start(&shop, &[&url]).await;
     let client = BackendHandle::start(&service.url());
-    let bill = user.make_invoice(&InvoiceTerms::of(1_000)).unwrap();
+    let invoice = user.make_invoice(&InvoiceTerms::of(1_000)).unwrap();
     let back = async {
         let relay = QuirkyRelay::start_on(port, Quirks::default()).await.unwrap();
         // The wallet service may arrive after the request: relays do not keep requests.
         relay.wait_for(LONG, |metrics| metrics.open_subscriptions == 2).await.expect("both are there");
         relay
     };
-    let (paid, relay) = tokio::join!(client.pay(&bill, within(60)), back);
+    let (paid, relay) = tokio::join!(client.pay(&invoice, within(60)), back);
     // On a very slow machine it may be reported as not sent; but never both.
     let asked = relay.metrics().events_of(23_194);
     assert_eq!(asked, u64::from(paid != Err(LightningError::NotSent)), "{paid:?}");
@@ -106,9 +106,9 @@ async fn a_relay_that_connects_in_time_gets_the_request() {
 #[tokio::test]
 async fn an_expired_request_is_not_sent() {
     let fixture = Fixture::set().await;
-    let bill = fixture.bill(1_000);
+    let invoice = fixture.external_invoice(1_000);
     for until in [0, within(0) - 1, within(0)] {
-        assert_eq!(fixture.client.pay(&bill, until).await, Err(LightningError::NotSent), "{until}");
+        assert_eq!(fixture.client.pay(&invoice, until).await, Err(LightningError::NotSent), "{until}");
     }
     assert_eq!(fixture.asked_to_pay().await, 0);
     let seen = fixture.relay.seen().into_iter().filter(|event| event.kind.as_u16() == 23_194).count();
@@ -122,11 +122,11 @@ async fn a_wallet_that_is_away_may_have_paid() {
     client.until(true).await;
     client.backend.info().await.unwrap();
     fixture.service.stop().await;
-    let bill = fixture.bill(1_000);
-    let hash = bill.payment_hash();
+    let invoice = fixture.external_invoice(1_000);
+    let hash = invoice.payment_hash();
     let wish = wanted(1);
     let (paid, made, invoice, payment, info) = tokio::join!(
-        client.pay(&bill, within(2)),
+        client.pay(&invoice, within(2)),
         client.backend.make_invoice(&wish),
         client.backend.look_up_invoice(hash),
         client.backend.look_up_payment(hash, None),
@@ -140,7 +140,10 @@ async fn a_wallet_that_is_away_may_have_paid() {
     assert!(client.backend.status().connected, "its relay is there");
     fixture.service.start_again().await;
     fixture.service.ready(LONG).await.unwrap();
-    assert_eq!(fixture.client.backend.look_up_payment(hash, None).await, Ok(OutgoingStatus::Unknown(Finds::Nothing)));
+    assert_eq!(
+        fixture.client.backend.look_up_payment(hash, None).await,
+        Ok(OutgoingPaymentStatus::Unknown(LookupCoverage::None))
+    );
     assert_eq!(fixture.asked_to_pay().await, 0);
 }
 
@@ -148,34 +151,34 @@ async fn a_wallet_that_is_away_may_have_paid() {
 async fn a_payment_whose_response_is_lost_is_found_by_a_look_up() {
     let fixture = Fixture::set_with(|behaviour| {
         behaviour.notifications = false;
-        behaviour.on(Method::PayInvoice, Conduct::Mute);
+        behaviour.on(Method::PayInvoice, CallBehaviour::Mute);
     })
     .await;
-    let bill = fixture.bill(1_000);
-    let paid = fixture.pay(&bill, 60).await.unwrap();
+    let invoice = fixture.external_invoice(1_000);
+    let paid = fixture.pay(&invoice, 60).await.unwrap();
     assert_eq!(
-        fixture.client.backend.look_up_payment(bill.payment_hash(), None).await,
-        Ok(OutgoingStatus::Paid(paid.clone()))
+        fixture.client.backend.look_up_payment(invoice.payment_hash(), None).await,
+        Ok(OutgoingPaymentStatus::Paid(paid.clone()))
     );
-    assert_eq!(paid.preimage.payment_hash(), bill.payment_hash());
-    assert_eq!((fixture.network.executed(bill.payment_hash()), fixture.asked_to_pay().await), (1, 1));
+    assert_eq!(paid.preimage.payment_hash(), invoice.payment_hash());
+    assert_eq!((fixture.network.executed(invoice.payment_hash()), fixture.asked_to_pay().await), (1, 1));
 }
 
 #[tokio::test]
 async fn a_payment_in_progress_is_pending() {
     for arrives in [true, false] {
         let mut fixture = Fixture::set_with(|behaviour| behaviour.holds_payments = true).await;
-        let bill = fixture.bill(1_000);
-        let hash = bill.payment_hash();
-        is_unknown(fixture.pay(&bill, SOON).await);
-        assert_eq!(fixture.client.backend.look_up_payment(hash, None).await, Ok(OutgoingStatus::Pending));
+        let invoice = fixture.external_invoice(1_000);
+        let hash = invoice.payment_hash();
+        is_unknown(fixture.pay(&invoice, SOON).await);
+        assert_eq!(fixture.client.backend.look_up_payment(hash, None).await, Ok(OutgoingPaymentStatus::Pending));
         assert_eq!(fixture.service.release_payments(arrives), 1);
         if arrives {
             let (told, paid) = fixture.client.sent().await;
             assert_eq!(told, hash);
-            assert_eq!(fixture.client.backend.look_up_payment(hash, None).await, Ok(OutgoingStatus::Paid(paid)));
+            assert_eq!(fixture.client.backend.look_up_payment(hash, None).await, Ok(OutgoingPaymentStatus::Paid(paid)));
         } else {
-            assert_eq!(fixture.client.backend.look_up_payment(hash, None).await, Ok(OutgoingStatus::Failed));
+            assert_eq!(fixture.client.backend.look_up_payment(hash, None).await, Ok(OutgoingPaymentStatus::Failed));
         }
         fixture.client.quiet().await;
         assert_eq!(fixture.network.executed(hash), u32::from(arrives));
@@ -187,17 +190,17 @@ async fn a_late_response_is_neither_confused_nor_lost() {
     let mut fixture = Fixture::set_with(|behaviour| {
         behaviour.notifications = false;
         behaviour.lookups = Some(LookupLie::ForgetPayments);
-        behaviour.once(Method::PayInvoice, Conduct::Hold);
+        behaviour.once(Method::PayInvoice, CallBehaviour::Hold);
     })
     .await;
-    let bill = fixture.bill(1_000);
-    is_unknown(fixture.pay(&bill, SOON).await);
-    let next = fixture.bill(2_000);
+    let invoice = fixture.external_invoice(1_000);
+    is_unknown(fixture.pay(&invoice, SOON).await);
+    let next = fixture.external_invoice(2_000);
     assert_eq!(fixture.service.release(), 1);
     let paid = fixture.pay(&next, 60).await.unwrap();
     assert_eq!(paid.preimage.payment_hash(), next.payment_hash(), "the answer to this request, not to the other");
     let (hash, paid) = fixture.client.sent().await;
-    assert_eq!((hash, paid.preimage.payment_hash()), (bill.payment_hash(), bill.payment_hash()));
+    assert_eq!((hash, paid.preimage.payment_hash()), (invoice.payment_hash(), invoice.payment_hash()));
     fixture.client.quiet().await;
 }
 
@@ -205,15 +208,15 @@ async fn a_late_response_is_neither_confused_nor_lost() {
 async fn a_request_kept_by_the_relay_expires() {
     let fixture = Fixture::set().await;
     fixture.relay.set(|quirks| quirks.stop_reading = true);
-    let bill = fixture.bill(1_000);
-    is_unknown(fixture.pay(&bill, SOON).await);
+    let invoice = fixture.external_invoice(1_000);
+    is_unknown(fixture.pay(&invoice, SOON).await);
     fixture.relay.set(|quirks| quirks.stop_reading = false);
     fixture.relay.wait_for(LONG, |metrics| metrics.events_of(23_194) >= 1).await.expect("read after all");
     assert_eq!(
-        fixture.client.backend.look_up_payment(bill.payment_hash(), None).await,
-        Ok(OutgoingStatus::Unknown(Finds::Nothing))
+        fixture.client.backend.look_up_payment(invoice.payment_hash(), None).await,
+        Ok(OutgoingPaymentStatus::Unknown(LookupCoverage::None))
     );
-    assert_eq!(fixture.network.executed(bill.payment_hash()), 0);
+    assert_eq!(fixture.network.executed(invoice.payment_hash()), 0);
 }
 
 #[tokio::test]
@@ -225,17 +228,17 @@ async fn on_a_connection_that_drops_bytes_the_outcome_is_unknown() {
     client.backend.info().await.unwrap();
     let before = fixture.relay.metrics().events_of(23_194);
     proxy.swallow();
-    let bill = fixture.bill(1_000);
-    is_unknown(client.pay(&bill, within(1)).await);
+    let invoice = fixture.external_invoice(1_000);
+    is_unknown(client.pay(&invoice, within(1)).await);
     // The connection works again: whoever lost bytes is disconnected, and the request is not repeated.
     proxy.restore();
     assert_eq!(client.notification().await, usher_engine::ports::LightningNotification::Reconnected);
     assert_eq!(
-        client.backend.look_up_payment(bill.payment_hash(), None).await,
-        Ok(OutgoingStatus::Unknown(Finds::Nothing))
+        client.backend.look_up_payment(invoice.payment_hash(), None).await,
+        Ok(OutgoingPaymentStatus::Unknown(LookupCoverage::None))
     );
     assert_eq!(fixture.relay.metrics().events_of(23_194), before + 1);
-    assert_eq!(fixture.network.executed(bill.payment_hash()), 0);
+    assert_eq!(fixture.network.executed(invoice.payment_hash()), 0);
 }
 
 #[tokio::test]
@@ -272,14 +275,14 @@ async fn a_request_that_could_not_be_written_in_time_is_not_written_later() {
         let told = serde_json::json!({"notification_type": "payment_received", "notification": fields});
         wire.tell(NOTIFICATION, &told.to_string()).await;
     }
-    let bill = LightningNetwork::new().open_account("payee", 0).make_invoice(&InvoiceTerms::of(1_000)).unwrap();
+    let invoice = LightningNetwork::new().open_account("payee", 0).make_invoice(&InvoiceTerms::of(1_000)).unwrap();
     // Then some hundred more are read, and no more: the connection does not read, and so does not write either.
     client.until_full().await;
     tokio::time::sleep(QUIET).await;
-    let paid = client.pay(&bill, within(1)).await;
+    let paid = client.pay(&invoice, within(1)).await;
     assert_eq!(paid, Err(LightningError::NotSent));
     // Nor what its caller gave up while it might still have been written.
-    let given_up = tokio::time::timeout(Duration::from_millis(50), client.pay(&bill, within(600))).await;
+    let given_up = tokio::time::timeout(Duration::from_millis(50), client.pay(&invoice, within(600))).await;
     assert!(given_up.is_err(), "{given_up:?}");
     for _ in 0..NEWS {
         client.settled().await;
@@ -289,7 +292,7 @@ async fn a_request_that_could_not_be_written_in_time_is_not_written_later() {
         assert_eq!(request.method, "lookup_invoice", "and not what was said not to have been sent");
         wire.answer(&request, &serde_json::json!({"state": "pending"})).await;
     };
-    let (found, ()) = tokio::join!(client.backend.look_up_invoice(bill.payment_hash()), answering);
+    let (found, ()) = tokio::join!(client.backend.look_up_invoice(invoice.payment_hash()), answering);
     assert_eq!(found, Ok(InvoiceStatus::Open));
 }
 

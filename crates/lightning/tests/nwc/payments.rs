@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use nostr::Timestamp;
 use serde_json::json;
-use usher_engine::ports::{Finds, Lightning as _, LightningError, OutgoingStatus, SignedPayment};
+use usher_engine::ports::{Lightning as _, LightningError, LookupCoverage, OutgoingPaymentStatus, SignedPayment};
 use usher_engine::testing::MemoryStore;
-use usher_faults::lightning::{Conduct, FaultyNwcService, LookupLie, Memory};
+use usher_faults::lightning::{CallBehaviour, FaultyNwcService, LookupLie, Memory};
 use usher_faults::proxy::BreakableProxy;
 use usher_protocol::bolt11::Invoice;
 use usher_protocol::message::Preimage;
@@ -21,13 +21,13 @@ use crate::scripted_wallet::ScriptedWallet;
 const MEMORIES: [Memory; 3] = [Memory::Lasting, Memory::WhileRunning, Memory::None];
 
 /// A request that is signed and not sent.
-async fn signed(fixture: &Fixture, bill: &Invoice, secs: u64) -> SignedPayment {
-    fixture.client.backend.prepare_payment(bill, within(secs)).await.unwrap()
+async fn signed(fixture: &Fixture, invoice: &Invoice, secs: u64) -> SignedPayment {
+    fixture.client.backend.prepare_payment(invoice, within(secs)).await.unwrap()
 }
 
 /// How often the invoice was paid, and how many different requests for it the service received.
-fn paid_and_asked(fixture: &Fixture, bill: &Invoice) -> (u32, u64) {
-    (fixture.network.executed(bill.payment_hash()), fixture.service.metrics().calls(Method::PayInvoice))
+fn paid_and_asked(fixture: &Fixture, invoice: &Invoice) -> (u32, u64) {
+    (fixture.network.executed(invoice.payment_hash()), fixture.service.metrics().calls(Method::PayInvoice))
 }
 
 #[tokio::test]
@@ -40,15 +40,15 @@ async fn a_wallet_that_was_away_gets_the_same_request_when_it_is_back() {
         })
         .await;
         fixture.service.stop().await;
-        let bill = fixture.bill(1_000);
+        let invoice = fixture.external_invoice(1_000);
         let back = async {
             fixture.relay.wait_for(LONG, |metrics| metrics.events_of(23_194) >= 1).await.expect("asked in vain");
             tokio::time::sleep(QUIET).await;
             fixture.service.start_again().await;
         };
-        let (paid, ()) = tokio::join!(fixture.pay(&bill, 60), back);
-        assert_eq!(paid.unwrap().preimage.payment_hash(), bill.payment_hash(), "{memory:?}");
-        assert_eq!(paid_and_asked(&fixture, &bill), (1, 1), "{memory:?}");
+        let (paid, ()) = tokio::join!(fixture.pay(&invoice, 60), back);
+        assert_eq!(paid.unwrap().preimage.payment_hash(), invoice.payment_hash(), "{memory:?}");
+        assert_eq!(paid_and_asked(&fixture, &invoice), (1, 1), "{memory:?}");
     }
 }
 
@@ -83,31 +83,31 @@ async fn a_service_that_acts_on_each_copy_pays_once_and_its_late_response_is_rec
         behaviour.lookups = Some(LookupLie::ForgetPayments);
     })
     .await;
-    let bill = fixture.bill(1_000);
+    let invoice = fixture.external_invoice(1_000);
     // The payment is in progress; the service responds "not found", gets the request again, and its node refuses the
     // copy.
-    let failure = fixture.pay(&bill, 60).await.unwrap_err();
+    let failure = fixture.pay(&invoice, 60).await.unwrap_err();
     assert!(matches!(failure, LightningError::Failed(_)), "that is no proof that nothing is under way: {failure:?}");
     assert_eq!(fixture.service.release_payments(true), 1);
     let (hash, paid) = fixture.client.sent().await;
-    assert_eq!((hash, paid.preimage.payment_hash()), (bill.payment_hash(), bill.payment_hash()));
-    assert_eq!(paid_and_asked(&fixture, &bill).0, 1);
+    assert_eq!((hash, paid.preimage.payment_hash()), (invoice.payment_hash(), invoice.payment_hash()));
+    assert_eq!(paid_and_asked(&fixture, &invoice).0, 1);
     fixture.client.quiet().await;
 }
 
 #[tokio::test]
 async fn a_refusal_of_a_repeated_request_is_not_definite() {
     let fixture = Fixture::set_with(|behaviour| {
-        behaviour.once(Method::PayInvoice, Conduct::Ignore);
+        behaviour.once(Method::PayInvoice, CallBehaviour::Ignore);
         behaviour.memory = Memory::None;
-        behaviour.on(Method::PayInvoice, Conduct::Refuse(ErrorCode::InsufficientBalance));
+        behaviour.on(Method::PayInvoice, CallBehaviour::Refuse(ErrorCode::InsufficientBalance));
     })
     .await;
-    let bill = fixture.bill(1_000);
-    let failure = fixture.pay(&bill, 60).await.unwrap_err();
+    let invoice = fixture.external_invoice(1_000);
+    let failure = fixture.pay(&invoice, 60).await.unwrap_err();
     assert!(matches!(failure, LightningError::Failed(_)), "{failure:?}");
     // Sent once, it is definite.
-    let failure = fixture.pay(&fixture.bill(1_000), 60).await.unwrap_err();
+    let failure = fixture.pay(&fixture.external_invoice(1_000), 60).await.unwrap_err();
     assert!(matches!(failure, LightningError::Refused { again: true, .. }), "{failure:?}");
 }
 
@@ -118,21 +118,21 @@ async fn after_a_restart_the_same_request_is_sent_when_the_wallet_does_not_know_
             let fixture =
                 Fixture::set_with(|behaviour| (behaviour.memory, behaviour.lookups) = (memory, lookups)).await;
             // Stored and not sent.
-            let bill = fixture.bill(1_000);
-            let payment = signed(&fixture, &bill, 60).await;
+            let invoice = fixture.external_invoice(1_000);
+            let payment = signed(&fixture, &invoice, 60).await;
             let client = BackendHandle::start(&fixture.service.url());
-            let paid = client.backend.pay(&bill, &payment, true).await.unwrap();
-            assert_eq!(paid.preimage.payment_hash(), bill.payment_hash());
-            assert_eq!(paid_and_asked(&fixture, &bill), (1, 1), "{memory:?} {lookups:?}");
+            let paid = client.backend.pay(&invoice, &payment, true).await.unwrap();
+            assert_eq!(paid.preimage.payment_hash(), invoice.payment_hash());
+            assert_eq!(paid_and_asked(&fixture, &invoice), (1, 1), "{memory:?} {lookups:?}");
 
             // Sent and executed, and the response was lost with the process.
-            let bill = fixture.bill(2_000);
-            let payment = signed(&fixture, &bill, SOON).await;
-            fixture.service.set(|behaviour| behaviour.once(Method::PayInvoice, Conduct::Mute));
-            let reply = tokio::time::timeout(QUIET, fixture.client.backend.pay(&bill, &payment, false)).await;
+            let invoice = fixture.external_invoice(2_000);
+            let payment = signed(&fixture, &invoice, SOON).await;
+            fixture.service.set(|behaviour| behaviour.once(Method::PayInvoice, CallBehaviour::Mute));
+            let reply = tokio::time::timeout(QUIET, fixture.client.backend.pay(&invoice, &payment, false)).await;
             assert!(reply.is_err(), "{reply:?}");
             fixture.service.wait_for(LONG, |metrics| metrics.executed(Method::PayInvoice) == 2).await.expect("paid");
-            let again = client.backend.pay(&bill, &payment, true).await;
+            let again = client.backend.pay(&invoice, &payment, true).await;
             match lookups {
                 None => assert!(again.is_ok(), "{memory:?}: {again:?}"),
                 // Nobody can know: a node that refuses the second payment says nothing about the first.
@@ -141,7 +141,7 @@ async fn after_a_restart_the_same_request_is_sent_when_the_wallet_does_not_know_
                     "{memory:?} {lookups:?}: {again:?}"
                 ),
             }
-            assert_eq!(fixture.network.executed(bill.payment_hash()), 1, "{memory:?} {lookups:?}");
+            assert_eq!(fixture.network.executed(invoice.payment_hash()), 1, "{memory:?} {lookups:?}");
         }
     }
 }
@@ -157,27 +157,27 @@ async fn a_connection_cut_during_a_payment_neither_loses_nor_repeats_it() {
         let proxy = BreakableProxy::start(fixture.relay.url().trim_start_matches("ws://").to_owned()).await.unwrap();
         let client = BackendHandle::start(&fixture.service.keys().url(&[proxy.ws_url()]));
         client.until(true).await;
-        let bill = fixture.bill(1_000);
-        let payment = client.backend.prepare_payment(&bill, within(60)).await.unwrap();
+        let invoice = fixture.external_invoice(1_000);
+        let payment = client.backend.prepare_payment(&invoice, within(60)).await.unwrap();
         // Written into a connection that drops it.
         proxy.swallow();
         let back = async {
             tokio::time::sleep(QUIET).await;
             proxy.restore();
         };
-        let (paid, ()) = tokio::join!(client.backend.pay(&bill, &payment, false), back);
-        assert_eq!(paid.unwrap().preimage.payment_hash(), bill.payment_hash(), "{memory:?}");
-        assert_eq!(paid_and_asked(&fixture, &bill), (1, 1), "{memory:?}");
+        let (paid, ()) = tokio::join!(client.backend.pay(&invoice, &payment, false), back);
+        assert_eq!(paid.unwrap().preimage.payment_hash(), invoice.payment_hash(), "{memory:?}");
+        assert_eq!(paid_and_asked(&fixture, &invoice), (1, 1), "{memory:?}");
         // Cut before it could be written: it was not sent, and another attempt may begin.
-        let bill = fixture.bill(2_000);
-        let payment = client.backend.prepare_payment(&bill, within(60)).await.unwrap();
+        let invoice = fixture.external_invoice(2_000);
+        let payment = client.backend.prepare_payment(&invoice, within(60)).await.unwrap();
         proxy.cut();
         client.until(false).await;
-        assert_eq!(client.backend.pay(&bill, &payment, false).await, Err(LightningError::NotSent));
+        assert_eq!(client.backend.pay(&invoice, &payment, false).await, Err(LightningError::NotSent));
         proxy.restore();
         client.until(true).await;
-        assert!(client.pay(&bill, within(60)).await.is_ok());
-        assert_eq!(fixture.network.executed(bill.payment_hash()), 1, "{memory:?}");
+        assert!(client.pay(&invoice, within(60)).await.is_ok());
+        assert_eq!(fixture.network.executed(invoice.payment_hash()), 1, "{memory:?}");
     }
 }
 
@@ -188,7 +188,7 @@ async fn a_response_sent_during_a_reconnection_is_delivered_by_the_relay_later()
     let mut wire = scripted.subscribed().await;
     client.until(true).await;
     let preimage = Preimage::from_bytes([6; 32]);
-    let bill = LightningNetwork::new().open_account("payee", 0).make_invoice(&InvoiceTerms::of(1_000)).unwrap();
+    let invoice = LightningNetwork::new().open_account("payee", 0).make_invoice(&InvoiceTerms::of(1_000)).unwrap();
     let relay = async {
         let request = wire.request().await;
         let answer = json!({"result_type": "pay_invoice", "result": {"preimage": preimage.to_hex()}});
@@ -203,14 +203,14 @@ async fn a_response_sent_during_a_reconnection_is_delivered_by_the_relay_later()
         wire.greet().await;
         wire
     };
-    let (paid, _wire) = tokio::join!(client.pay(&bill, within(60)), relay);
+    let (paid, _wire) = tokio::join!(client.pay(&invoice, within(60)), relay);
     assert_eq!(paid.unwrap().preimage, preimage);
 }
 
 #[tokio::test]
 async fn look_ups_prove_nothing_about_requests_over_another_connection() {
     let fixture = Fixture::set().await;
-    let (bill, paid) = (fixture.bill(1_000), fixture.bill(2_000));
+    let (invoice, paid) = (fixture.external_invoice(1_000), fixture.external_invoice(2_000));
     let other = FaultyNwcService::start_with(
         &fixture.shop,
         &[fixture.relay.url()],
@@ -219,24 +219,24 @@ async fn look_ups_prove_nothing_about_requests_over_another_connection() {
     )
     .await;
     other.ready(LONG).await.unwrap();
-    let payment = signed(&fixture, &bill, SOON).await;
+    let payment = signed(&fixture, &invoice, SOON).await;
     let client = BackendHandle::start(&other.url());
     client.until(true).await;
     assert!(client.pay(&paid, within(60)).await.is_ok());
-    let again = client.backend.pay(&bill, &payment, true).await;
+    let again = client.backend.pay(&invoice, &payment, true).await;
     assert!(matches!(again, Err(LightningError::Unknown(_))), "{again:?}");
     until_void(&payment).await;
     // Although its own look-ups are known to find payments.
-    let finds = |client: &BackendHandle, payment: &SignedPayment| {
+    let coverage = |client: &BackendHandle, payment: &SignedPayment| {
         let (wallet, payment) = (Arc::clone(&client.backend), payment.clone());
-        let hash = bill.payment_hash();
+        let hash = invoice.payment_hash();
         async move { wallet.look_up_payment(hash, Some(&payment)).await }
     };
-    assert_eq!(finds(&client, &payment).await, Ok(OutgoingStatus::Unknown(Finds::Nothing)));
+    assert_eq!(coverage(&client, &payment).await, Ok(OutgoingPaymentStatus::Unknown(LookupCoverage::None)));
     let own = SignedPayment { until: 0, ..payment.clone() };
     assert_eq!(
-        finds(&client, &own).await,
-        Ok(OutgoingStatus::Unknown(Finds::Nothing)),
+        coverage(&client, &own).await,
+        Ok(OutgoingPaymentStatus::Unknown(LookupCoverage::None)),
         "nor a request that is altered"
     );
 }
@@ -253,41 +253,45 @@ async fn the_reliability_of_look_ups_is_learned_and_stored() {
     let kept = Arc::new(MemoryStore::new());
     let client = BackendHandle::start_keeping(&fixture.service.url(), &kept);
     client.until(true).await;
-    let never = fixture.bill(1_000);
+    let never = fixture.external_invoice(1_000);
     let payment = client.backend.prepare_payment(&never, within(1)).await.unwrap();
     let early = client.backend.look_up_payment(never.payment_hash(), Some(&payment)).await;
-    assert_eq!(early, Ok(OutgoingStatus::Unknown(Finds::Nothing)));
+    assert_eq!(early, Ok(OutgoingPaymentStatus::Unknown(LookupCoverage::None)));
     until_void(&payment).await;
     let worth =
         async |client: &BackendHandle| match client.backend.look_up_payment(never.payment_hash(), Some(&payment)).await
         {
-            Ok(OutgoingStatus::Unknown(finds)) => finds,
+            Ok(OutgoingPaymentStatus::Unknown(coverage)) => coverage,
             other => panic!("{other:?}"),
         };
-    assert_eq!(worth(&client).await, Finds::Nothing, "nothing was seen yet");
-    client.pay(&fixture.bill(2_000), within(60)).await.unwrap();
-    until_worth(&worth, &client, Finds::Settled).await;
+    assert_eq!(worth(&client).await, LookupCoverage::None, "nothing was seen yet");
+    client.pay(&fixture.external_invoice(2_000), within(60)).await.unwrap();
+    until_worth(&worth, &client, LookupCoverage::Ended).await;
     // A pending payment that is found proves more.
     fixture.service.set(|behaviour| behaviour.holds_payments = true);
-    let held = fixture.bill(3_000);
+    let held = fixture.external_invoice(3_000);
     assert!(client.pay(&held, within(1)).await.is_err());
-    assert_eq!(client.backend.look_up_payment(held.payment_hash(), None).await, Ok(OutgoingStatus::Pending));
-    until_worth(&worth, &client, Finds::Unsettled).await;
+    assert_eq!(client.backend.look_up_payment(held.payment_hash(), None).await, Ok(OutgoingPaymentStatus::Pending));
+    until_worth(&worth, &client, LookupCoverage::InProgress).await;
     // After a restart it is still known.
     client.stop().await;
     let client = BackendHandle::start_keeping(&fixture.service.url(), &kept);
-    assert_eq!(worth(&client).await, Finds::Unsettled);
+    assert_eq!(worth(&client).await, LookupCoverage::InProgress);
     // Until a look-up shows that it is no longer so.
     fixture.service.set(|behaviour| {
         behaviour.holds_payments = false;
         behaviour.lookups = Some(LookupLie::PaymentsAsInvoices);
     });
-    client.pay(&fixture.bill(4_000), within(60)).await.unwrap();
-    until_worth(&worth, &client, Finds::Nothing).await;
+    client.pay(&fixture.external_invoice(4_000), within(60)).await.unwrap();
+    until_worth(&worth, &client, LookupCoverage::None).await;
     assert!(kept.settings().is_empty());
 }
 
-async fn until_worth(worth: &impl AsyncFn(&BackendHandle) -> Finds, client: &BackendHandle, expected: Finds) {
+async fn until_worth(
+    worth: &impl AsyncFn(&BackendHandle) -> LookupCoverage,
+    client: &BackendHandle,
+    expected: LookupCoverage,
+) {
     let looking = async {
         while worth(client).await != expected {
             tokio::time::sleep(Duration::from_millis(20)).await;
@@ -300,20 +304,20 @@ async fn until_worth(worth: &impl AsyncFn(&BackendHandle) -> Finds, client: &Bac
 async fn a_wallet_whose_clock_is_behind_may_still_act_on_a_request() {
     let clock = usher_sandbox::clock::UnixClock(Arc::new(|| within(0) - 600));
     let fixture = Fixture::set_in(LightningNetwork::with_clock(clock), |_| {}).await;
-    fixture.pay(&fixture.bill(2_000), 60).await.unwrap();
-    let bill = fixture.bill(1_000);
-    let payment = signed(&fixture, &bill, 1).await;
+    fixture.pay(&fixture.external_invoice(2_000), 60).await.unwrap();
+    let invoice = fixture.external_invoice(1_000);
+    let payment = signed(&fixture, &invoice, 1).await;
     until_void(&payment).await;
     tokio::time::sleep(QUIET).await;
-    let status = fixture.client.backend.look_up_payment(bill.payment_hash(), Some(&payment)).await;
-    assert_eq!(status, Ok(OutgoingStatus::Unknown(Finds::Nothing)), "by its clock it is not void");
+    let status = fixture.client.backend.look_up_payment(invoice.payment_hash(), Some(&payment)).await;
+    assert_eq!(status, Ok(OutgoingPaymentStatus::Unknown(LookupCoverage::None)), "by its clock it is not void");
 }
 
 #[tokio::test]
 async fn after_a_healthy_connection_the_next_is_made_at_once_and_payments_continue() {
     let scripted = ScriptedWallet::start().await;
     let client = BackendHandle::start(&scripted.url());
-    let bill = LightningNetwork::new().open_account("payee", 0).make_invoice(&InvoiceTerms::of(1_000)).unwrap();
+    let invoice = LightningNetwork::new().open_account("payee", 0).make_invoice(&InvoiceTerms::of(1_000)).unwrap();
     let mut wire = scripted.subscribed().await;
     client.until(true).await;
     // Long enough to be healthy.
@@ -332,6 +336,6 @@ async fn after_a_healthy_connection_the_next_is_made_at_once_and_payments_contin
         wire.answer(&again, &json!({"preimage": Preimage::from_bytes([6; 32]).to_hex()})).await;
         wire
     };
-    let (paid, _wire) = tokio::join!(client.pay(&bill, within(60)), lost);
+    let (paid, _wire) = tokio::join!(client.pay(&invoice, within(60)), lost);
     assert!(paid.is_ok(), "{paid:?}");
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use usher_engine::ports::{InvoiceStatus, Lightning as _, LightningNotification};
-use usher_faults::lightning::{Conduct, FaultyNwcService};
+use usher_faults::lightning::{CallBehaviour, FaultyNwcService};
 use usher_faults::relay::{Quirks, QuirkyRelay};
 use usher_sandbox::lightning::{LightningNetwork, Method};
 
@@ -125,10 +125,10 @@ async fn a_dropped_connection_is_made_again() {
 #[tokio::test]
 async fn a_slow_wallet_is_waited_for() {
     let mut fixture = Fixture::set_with(|behaviour| behaviour.latency = Duration::from_millis(1_500)).await;
-    fixture.service.set(|behaviour| behaviour.on_all(Conduct::Honest));
+    fixture.service.set(|behaviour| behaviour.on_all(CallBehaviour::Honest));
     fixture.relay.set(|quirks| quirks.latency = Duration::from_millis(200));
     works(&mut fixture).await;
-    assert!(fixture.pay(&fixture.bill(100), 60).await.is_ok());
+    assert!(fixture.pay(&fixture.external_invoice(100), 60).await.is_ok());
 }
 
 #[tokio::test]
@@ -139,8 +139,8 @@ async fn slow_payments_delay_no_other_request() {
         behaviour.notifications = false;
     })
     .await;
-    let bills: Vec<_> = (0..PAYMENTS).map(|_| fixture.bill(100)).collect();
-    let paying = futures_util::future::join_all(bills.iter().map(|bill| fixture.pay(bill, 600)));
+    let invoices: Vec<_> = (0..PAYMENTS).map(|_| fixture.external_invoice(100)).collect();
+    let paying = futures_util::future::join_all(invoices.iter().map(|invoice| fixture.pay(invoice, 600)));
     let meanwhile = async {
         fixture.service.wait_for(LONG, |metrics| metrics.calls(Method::PayInvoice) >= 20).await.expect("under way");
         for _ in 0..5 {
@@ -154,8 +154,8 @@ async fn slow_payments_delay_no_other_request() {
         }
     };
     let (paid, ()) = tokio::join!(paying, meanwhile);
-    for (bill, paid) in bills.iter().zip(paid) {
-        assert_eq!(paid.unwrap().preimage.payment_hash(), bill.payment_hash());
-        assert_eq!(fixture.network.executed(bill.payment_hash()), 1);
+    for (invoice, paid) in invoices.iter().zip(paid) {
+        assert_eq!(paid.unwrap().preimage.payment_hash(), invoice.payment_hash());
+        assert_eq!(fixture.network.executed(invoice.payment_hash()), 1);
     }
 }

@@ -48,9 +48,9 @@ async fn a_relay_that_requires_it_for_everything() {
     let made = client.invoice(100).await;
     user.pay(made.as_str(), None).unwrap();
     assert_eq!(client.settled().await.0, made.payment_hash());
-    let bill = user.make_invoice(&InvoiceTerms::of(100)).unwrap();
-    let paid = client.pay(&bill, within(60)).await.unwrap();
-    assert_eq!(client.notification().await, LightningNotification::Sent(bill.payment_hash(), paid));
+    let invoice = user.make_invoice(&InvoiceTerms::of(100)).unwrap();
+    let paid = client.pay(&invoice, within(60)).await.unwrap();
+    assert_eq!(client.notification().await, LightningNotification::Sent(invoice.payment_hash(), paid));
 }
 
 #[tokio::test]

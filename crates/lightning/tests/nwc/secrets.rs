@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 use serde_json::json;
 use tracing_subscriber::fmt::MakeWriter;
 use usher_engine::ports::Lightning as _;
-use usher_faults::lightning::Conduct;
+use usher_faults::lightning::CallBehaviour;
 use usher_lightning::nwc::{
     Announcement, ConnectionUri, InvalidConnectionUri, InvalidResponse, Notification, NwcOptions, Response,
 };
@@ -119,8 +119,8 @@ async fn logs() {
     let keys = fixture.service.keys().clone();
     let mut secrets = secrets(&keys.app, &keys.wallet);
     secrets.push(fixture.service.url());
-    let bill = fixture.bill(1_000);
-    let paid = fixture.pay(&bill, 60).await.unwrap();
+    let invoice = fixture.external_invoice(1_000);
+    let paid = fixture.pay(&invoice, 60).await.unwrap();
     secrets.push(paid.preimage.to_hex());
     let made = fixture.client.invoice(1_000).await;
     let settled = fixture.user.pay(made.as_str(), None).unwrap();
@@ -128,8 +128,8 @@ async fn logs() {
     fixture.client.sent().await;
     fixture.client.settled().await;
     fixture.service.notify("payment_received", &json!({"preimage": settled.preimage.to_hex()}));
-    fixture.service.set(|behaviour| behaviour.on(Method::PayInvoice, Conduct::Garble));
-    assert!(fixture.pay(&fixture.bill(1_000), 60).await.is_err());
+    fixture.service.set(|behaviour| behaviour.on(Method::PayInvoice, CallBehaviour::Garble));
+    assert!(fixture.pay(&fixture.external_invoice(1_000), 60).await.is_err());
     // The relay's URL may be a secret too: an access token, for example.
     let token = "f1e2d3c4b5a69788";
     let url = fixture.service.keys().url(&[format!("{}/{token}?token={token}", fixture.relay.url())]);
@@ -137,7 +137,7 @@ async fn logs() {
     let other = BackendHandle::start(&url);
     other.until(true).await;
     fixture.relay.set(|quirks| quirks.refuse_events = true);
-    let hash = bill.payment_hash();
+    let hash = invoice.payment_hash();
     let impatient = tokio::time::timeout(Duration::from_millis(300), other.backend.look_up_payment(hash, None)).await;
     assert!(impatient.is_err());
     fixture.relay.stop().await;

@@ -23,11 +23,11 @@ async fn works_with(first: &str) {
     let made = client.invoice(1_000).await;
     user.pay(made.as_str(), None).unwrap();
     assert_eq!(client.settled().await.0, made.payment_hash());
-    let bill = user.make_invoice(&InvoiceTerms::of(500)).unwrap();
-    let paid = client.pay(&bill, within(60)).await.unwrap();
-    assert_eq!(paid.preimage.payment_hash(), bill.payment_hash());
-    assert_eq!(client.notification().await, LightningNotification::Sent(bill.payment_hash(), paid));
-    assert_eq!((network.executed(bill.payment_hash()), service.metrics().executed(Method::PayInvoice)), (1, 1));
+    let invoice = user.make_invoice(&InvoiceTerms::of(500)).unwrap();
+    let paid = client.pay(&invoice, within(60)).await.unwrap();
+    assert_eq!(paid.preimage.payment_hash(), invoice.payment_hash());
+    assert_eq!(client.notification().await, LightningNotification::Sent(invoice.payment_hash(), paid));
+    assert_eq!((network.executed(invoice.payment_hash()), service.metrics().executed(Method::PayInvoice)), (1, 1));
     client.quiet().await;
 }
 
@@ -91,11 +91,11 @@ async fn events_from_both_are_handled_once() {
     }
     client.until(true).await;
     // Both relays have delivered everything that was sent before.
-    let mut bills = Vec::new();
+    let mut invoices = Vec::new();
     for count in 1..=5 {
-        let bill = user.make_invoice(&InvoiceTerms::of(100)).unwrap();
-        let paid = client.pay(&bill, within(60)).await.unwrap();
-        bills.push((bill.payment_hash(), paid));
+        let invoice = user.make_invoice(&InvoiceTerms::of(100)).unwrap();
+        let paid = client.pay(&invoice, within(60)).await.unwrap();
+        invoices.push((invoice.payment_hash(), paid));
         service.wait_for(LONG, |metrics| metrics.calls(Method::PayInvoice) == count).await.expect("asked");
     }
     assert_eq!(service.metrics().executed(Method::PayInvoice), 5);
@@ -103,7 +103,7 @@ async fn events_from_both_are_handled_once() {
         // A response and two notifications for each payment.
         relay.wait_for(LONG, |metrics| metrics.events_of(23_197) == 5).await.expect("told over both");
     }
-    for (hash, paid) in bills {
+    for (hash, paid) in invoices {
         assert_eq!(client.notification().await, LightningNotification::Sent(hash, paid));
     }
     client.quiet().await;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::{Result, ensure};
 
-use crate::cli::What;
+use crate::cli::Measurement;
 use crate::closed_loop::{Bounds, Script, run_closed_loop};
 use crate::fixture::{Fixture, Tool};
 use crate::http::Answer;
@@ -27,14 +27,14 @@ const STRIDE: usize = 7_919;
 const STARTS_TIME: Duration = Duration::from_secs(60);
 
 /// Measures start calls or polls or both at each number of open streams, each on a new service.
-pub(crate) async fn measure(tool: &Tool, what: What) -> Result<Vec<Row>> {
+pub(crate) async fn measure(tool: &Tool, what: Measurement) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
     for &count in &tool.options.open {
         Tool::say(&format!("calls with {} handshakes open", grouped(count)));
         let fixture = tool.fixture(Duration::ZERO).await?;
         let opened = open(&fixture, Opened::Handshakes, count.max(1)).await?;
         let under = format!("{} connections, {} handshakes open", tool.options.connections, grouped(count));
-        if what.includes(What::Polls) {
+        if what.includes(Measurement::Polls) {
             let opened = opened.into_iter().map(|(stream, _)| stream).collect();
             rows.push(polls(tool, &fixture, "Polls, nothing new", &under, opened, STRIDE).await?);
             let finished = finish(&fixture, FINISHED).await?;
@@ -42,7 +42,7 @@ pub(crate) async fn measure(tool: &Tool, what: What) -> Result<Vec<Row>> {
             rows.push(polls(tool, &fixture, "Polls, just finished", &under, recent, STRIDE).await?);
             rows.push(polls(tool, &fixture, "Polls, finished long ago", &under, finished, 1).await?);
         }
-        if what.includes(What::Starts) {
+        if what.includes(Measurement::Starts) {
             rows.push(starts(tool, &fixture, &under).await?);
         }
     }
@@ -75,7 +75,7 @@ async fn polls(
     let time = Duration::from_secs(tool.options.poll_seconds);
     let bounds = Bounds { connections: tool.options.connections, calls: usize::MAX, time };
     let empty = what.contains("nothing new");
-    let token = fixture.home.token().to_owned();
+    let token = fixture.instance.token().to_owned();
     let requests = streams.iter().map(|stream| api::events(&token, stream)).collect();
     let script = Arc::new(Polls { requests, stride, empty });
     let row = Row { what: what.to_owned(), under: under.to_owned(), aim: "50,000/s", ..Row::default() };

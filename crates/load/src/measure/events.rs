@@ -30,7 +30,7 @@ use crate::report::{Row, grouped, per_second};
 use crate::wallet::Wallet;
 
 /// Longest wait for the last event.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Streams on which the receiver hangs: fewer than the service's posts at a time.
 const HANGING: usize = 100;
@@ -80,7 +80,7 @@ async fn webhook(tool: &Tool, pace: Pace, count: usize, hanging: usize) -> Resul
     Tool::say(&format!("webhook: {under}"));
     let receiver = Receiver::start().await?;
     let fixture = tool.fixture_with(Duration::ZERO, &[("SERVICE__WEBHOOK__URL", &receiver.url())]).await?;
-    receiver.first_events().wait_for(1, PATIENCE).await.context("the first handshake's")?;
+    receiver.first_events().wait_for(1, TIMEOUT).await.context("the first handshake's")?;
     let mut wallet = Wallet::connect(fixture.relay.address()?, &[]).await?;
     let dead = messages(&fixture, hanging).await?;
     receiver.hang_on(dead.iter().map(|(stream, _)| stream.clone()));
@@ -96,9 +96,9 @@ async fn webhook(tool: &Tool, pace: Pace, count: usize, hanging: usize) -> Resul
     let meter = fixture.meter()?;
     let sent = publish(&mut wallet, pace, &events).await?;
     // The first handshake's is there already.
-    receiver.first_events().wait_for(count + 1, PATIENCE).await?;
+    receiver.first_events().wait_for(count + 1, TIMEOUT).await?;
     let usage = meter.stop()?;
-    seen.wait_for(count, PATIENCE).await.context("on the live feed")?;
+    seen.wait_for(count, TIMEOUT).await.context("on the live feed")?;
     let live = row("Events to the live feed", &under, &events, &sent, &seen)?;
     let row = row("Events to the webhook", &under, &events, &sent, receiver.first_events())?;
     Ok(vec![live, Row { aim: "1,000/s", ..row }.with_usage(count, usage)])
@@ -122,11 +122,11 @@ async fn waiting(tool: &Tool, pace: Pace, what: &str, way: Way) -> Result<Row> {
         Way::LongPoll => {
             for (stream, _) in &events {
                 let mut app = Connection::open(fixture.service.address()).await?;
-                app.send(&api::wait_events(fixture.home.token(), stream)).await?;
+                app.send(&api::wait_events(fixture.instance.token(), stream)).await?;
                 let (stream, first_events) = (stream.clone(), first_events.clone());
                 readers.spawn(async move {
                     let page = api::page(&app.receive().await?)?;
-                    first_events.note(stream, Instant::now());
+                    first_events.record(stream, Instant::now());
                     ensure!(page.events.len() == 1, "a long poll ended without an event");
                     Ok(())
                 });
@@ -134,7 +134,7 @@ async fn waiting(tool: &Tool, pace: Pace, what: &str, way: Way) -> Result<Row> {
         }
         Way::Socket => {
             let address = fixture.service.address();
-            readers.spawn(socket(address, fixture.home.token().to_owned(), streams(&events), first_events.clone()));
+            readers.spawn(socket(address, fixture.instance.token().to_owned(), streams(&events), first_events.clone()));
         }
     }
     let mut wallet = Wallet::connect(fixture.relay.address()?, &[]).await?;
@@ -142,7 +142,7 @@ async fn waiting(tool: &Tool, pace: Pace, what: &str, way: Way) -> Result<Row> {
     tokio::time::sleep(Duration::from_millis(500)).await;
     let meter = fixture.meter()?;
     let sent = publish(&mut wallet, pace, &events).await?;
-    let arrived = first_events.wait_for(events.len(), PATIENCE).await;
+    let arrived = first_events.wait_for(events.len(), TIMEOUT).await;
     let usage = meter.stop()?;
     while let Some(ended) = readers.try_join_next() {
         ended??;
@@ -208,7 +208,7 @@ struct Feed {
 /// Opens the live feed and waits until it has begun.
 async fn look_on(fixture: &Fixture) -> Result<Feed> {
     let mut stream = TcpStream::connect(fixture.service.address()).await?;
-    stream.write_all(&get("/events", fixture.home.token())).await?;
+    stream.write_all(&get("/events", fixture.instance.token())).await?;
     let mut received = Vec::new();
     // The head of the answer and the comment that follows it.
     while !received.windows(3).any(|three| three == b":\n\n") {
@@ -233,7 +233,7 @@ impl Feed {
             for line in self.received.get(..end).unwrap_or_default().split(|byte| *byte == b'\n') {
                 let id = std::str::from_utf8(line).ok().and_then(|line| line.strip_prefix("id: "));
                 if let Some((stream, _)) = id.and_then(|id| id.rsplit_once(':')) {
-                    first_events.note(stream.to_owned(), at);
+                    first_events.record(stream.to_owned(), at);
                 }
             }
             self.received.drain(..=end);
@@ -270,7 +270,7 @@ async fn socket(address: SocketAddr, token: String, streams: Vec<String>, first_
         let Message::Text(text) = hear.next().await.context("the WebSocket was closed")?? else { continue };
         let pushed: Pushed<'_> = serde_json::from_str(&text)?;
         match (pushed.r#type, pushed.stream_id) {
-            ("event", Some(stream)) => first_events.note(stream.to_owned(), Instant::now()),
+            ("event", Some(stream)) => first_events.record(stream.to_owned(), Instant::now()),
             ("success", _) => open = open.saturating_sub(1),
             ("error", _) => bail!("the WebSocket says {text}"),
             _ => {}

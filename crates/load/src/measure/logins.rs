@@ -16,7 +16,7 @@ use crate::wallet::{Identity, Wallet};
 use crate::{api, report};
 
 /// A login that takes longer than this, without what people take, is lost.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// How long a person takes to scan, and again to approve, in milliseconds.
 const PERSON_MS: std::ops::Range<u64> = 1_000..3_000;
@@ -72,7 +72,7 @@ async fn run(tool: &Tool, scenario: Scenario) -> Result<Row> {
     }
     let usage = meter.stop()?;
     if let Some(reason) = &outcome.first_loss {
-        Tool::say(&format!("a login was lost: {reason:#}\n{}", fixture.home.log_tail()));
+        Tool::say(&format!("a login was lost: {reason:#}\n{}", fixture.instance.log_tail()));
     }
     Ok(outcome.row(scenario, under, usage))
 }
@@ -81,7 +81,7 @@ async fn users(fixture: &Fixture, scenario: Scenario) -> Result<Vec<User>> {
     let user = |ConnectedUser { identities, wallet, app }| User {
         scenario,
         service: fixture.service.address(),
-        token: fixture.home.token().to_owned(),
+        token: fixture.instance.token().to_owned(),
         identities,
         app,
         wallet,
@@ -163,8 +163,7 @@ impl User {
             let begun = Instant::now();
             let simulated = self.scenario.simulated() + scanning + approving;
             let login = self.log_in(&identity, scanning, approving, &mut outcome.repeated);
-            match timeout(PATIENCE + simulated, login).await.unwrap_or_else(|_| Err(anyhow::anyhow!("no end in time")))
-            {
+            match timeout(TIMEOUT + simulated, login).await.unwrap_or_else(|_| Err(anyhow::anyhow!("no end in time"))) {
                 Ok(()) => outcome.latencies.add(begun.elapsed().saturating_sub(simulated)),
                 Err(reason) => {
                     outcome.lost += 1;

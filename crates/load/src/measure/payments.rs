@@ -20,7 +20,7 @@ use crate::report::{Row, float, grouped, per_second};
 use crate::wallet::{Identity, Wallet};
 
 /// A payment that takes longer than this, not counting simulated delays, is lost.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// No making of invoices takes longer.
 const MAKING: Duration = Duration::from_secs(600);
@@ -91,8 +91,12 @@ async fn invoices(fixture: &Fixture, count: usize, latency: Duration) -> Result<
         let more = BATCH.min(count - asked);
         open(fixture, Opened::Payments, more).await?;
         asked += more;
-        while api::watched_invoices(&app.call(&api::metrics(fixture.home.token())).await?)? < asked {
-            ensure!(begun.elapsed() < MAKING, "not all invoices are made in {MAKING:?}:\n{}", fixture.home.log_tail());
+        while api::watched_invoices(&app.call(&api::metrics(fixture.instance.token())).await?)? < asked {
+            ensure!(
+                begun.elapsed() < MAKING,
+                "not all invoices are made in {MAKING:?}:\n{}",
+                fixture.instance.log_tail()
+            );
             sleep(Duration::from_millis(20)).await;
         }
     }
@@ -135,7 +139,7 @@ async fn run(fixture: &Fixture, client: &LightningClient, scenario: Scenario) ->
     let usage = meter.stop()?;
     let after = client.metrics().await?;
     if let Some(reason) = &outcome.first_loss {
-        Tool::say(&format!("a payment was lost: {reason:#}\n{}", fixture.home.log_tail()));
+        Tool::say(&format!("a payment was lost: {reason:#}\n{}", fixture.instance.log_tail()));
     }
     let look_ups = per_minute(before, after, usage.0);
     Ok(outcome.row(scenario, under, usage, look_ups))
@@ -145,7 +149,7 @@ async fn users(fixture: &Fixture, client: &LightningClient, scenario: Scenario) 
     let user = |ConnectedUser { identities, wallet, app }| User {
         scenario,
         service: fixture.service.address(),
-        token: fixture.home.token().to_owned(),
+        token: fixture.instance.token().to_owned(),
         identities,
         app,
         wallet,
@@ -242,7 +246,7 @@ impl User {
         let simulated = self.scenario.simulated();
         for identity in std::mem::take(&mut self.identities) {
             let begun = Instant::now();
-            let payment = timeout(PATIENCE + simulated, self.pay(&identity, &mut outcome.repeated)).await;
+            let payment = timeout(TIMEOUT + simulated, self.pay(&identity, &mut outcome.repeated)).await;
             match payment.unwrap_or_else(|_| Err(anyhow::anyhow!("no end in time"))) {
                 Ok(delay) => {
                     outcome.whole.add(begun.elapsed().saturating_sub(simulated));

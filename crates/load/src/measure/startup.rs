@@ -56,14 +56,14 @@ impl Fixture {
     /// Stops the service and starts it again; says how long the stop took.
     async fn restart(&mut self) -> Result<Duration> {
         let stop = self.service.stop().await?;
-        self.service = self.home.start()?;
+        self.service = self.instance.start()?;
         Ok(stop)
     }
 
     /// Kills the service and starts it again; says how long the start took.
     async fn crash(&mut self) -> Result<Duration> {
         self.service.kill().await?;
-        self.service = self.home.start()?;
+        self.service = self.instance.start()?;
         Ok(self.service.started_in)
     }
 }

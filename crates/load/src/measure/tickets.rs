@@ -88,7 +88,7 @@ async fn outgoing(fixture: &Fixture) -> Result<HashSet<String>> {
 
 async fn get(fixture: &Fixture, path: &str) -> Result<Value> {
     let mut connection = Connection::open(fixture.service.address()).await?;
-    let answer = connection.call(&http::get(path, fixture.home.token())).await?;
+    let answer = connection.call(&http::get(path, fixture.instance.token())).await?;
     Ok(serde_json::from_slice(answer.ok()?)?)
 }
 
@@ -111,7 +111,7 @@ struct Requests {
 
 impl Requests {
     fn new(fixture: &Fixture, path: &str, field: &'static str, bodies: Vec<Value>) -> Arc<Self> {
-        let token = fixture.home.token();
+        let token = fixture.instance.token();
         let requests = bodies.iter().map(|body| http::post(path, token, &body.to_string())).collect();
         Arc::new(Self { requests, field, taken: Mutex::default() })
     }

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use usher_mint::{InvoiceSource, KeysetVersion, Mint, MintOptions, QuotePayment, Rotation};
 
 /// How long anything may take before a test gives up.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 struct Client {
     http: reqwest::Client,
@@ -22,7 +22,7 @@ struct Client {
 
 impl Client {
     fn new(mint: &Mint) -> Self {
-        let http = reqwest::Client::builder().timeout(PATIENCE).build().unwrap();
+        let http = reqwest::Client::builder().timeout(TIMEOUT).build().unwrap();
         Self { http, base: mint.url(), token: None }
     }
 
@@ -204,7 +204,7 @@ async fn a_quote_with_an_invoice_is_paid_soon_after_its_invoice() {
     assert_eq!(*node.made.lock(), [(7_000, false)]);
     node.made.lock()[0].1 = true;
     // Well before the mint would ask again by itself.
-    let deadline = std::time::Instant::now() + PATIENCE;
+    let deadline = std::time::Instant::now() + TIMEOUT;
     while client.state(&quote).await != "PAID" {
         assert!(std::time::Instant::now() < deadline);
         tokio::time::sleep(Duration::from_millis(20)).await;
@@ -232,7 +232,7 @@ async fn dropping_it_ends_it_with_its_connections() {
     client.get("/v1/info").await;
     let address = mint.address();
     drop(mint);
-    let deadline = std::time::Instant::now() + PATIENCE;
+    let deadline = std::time::Instant::now() + TIMEOUT;
     while tokio::net::TcpStream::connect(address).await.is_ok() {
         assert!(std::time::Instant::now() < deadline, "it still listens");
         tokio::time::sleep(Duration::from_millis(10)).await;

@@ -5,8 +5,8 @@ use nostr::EventId;
 use tokio::time::Instant;
 
 /// Most events kept, and most bytes: what a relay may still refuse, or lose with the connection.
-const MOST: usize = 512;
-const MOST_BYTES: usize = 2 * 1024 * 1024;
+const MAX_EVENTS: usize = 512;
+const MAX_BYTES: usize = 2 * 1024 * 1024;
 
 /// Events that the relay has not acknowledged, oldest first. Many relays send no `OK`, so they leave by age.
 #[derive(Debug)]
@@ -33,8 +33,8 @@ impl<E> UnacknowledgedEvents<E> {
         self.bytes += bytes;
         self.events.push_back(Sent { id, event, bytes, at });
         while self.events.front().is_some_and(|sent| at.saturating_duration_since(sent.at) > self.keep_for)
-            || self.events.len() > MOST
-            || self.bytes > MOST_BYTES
+            || self.events.len() > MAX_EVENTS
+            || self.bytes > MAX_BYTES
         {
             let Some(forgotten) = self.events.pop_front() else { break };
             self.bytes = self.bytes.saturating_sub(forgotten.bytes);

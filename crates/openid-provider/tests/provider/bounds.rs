@@ -1,7 +1,7 @@
 //! What anybody can make the provider store, and how it ends.
 
 use http::StatusCode;
-use usher_engine::Visitor;
+use usher_engine::ClientNetwork;
 use usher_engine::ports::{OpenIdQuota, OpenIdStore as _};
 use usher_openid_provider::LoginOutcome;
 
@@ -9,8 +9,8 @@ use crate::fixture::{Browser, CALLBACK, Fixture, authorize_with, listed};
 
 const MEBIBYTE: u64 = 1024 * 1024;
 
-fn network(number: u8) -> Visitor {
-    Visitor::Network([192, 0, 2, number].into())
+fn network(number: u8) -> ClientNetwork {
+    ClientNetwork::Network([192, 0, 2, number].into())
 }
 
 /// A request as large as it can be.
@@ -19,9 +19,9 @@ fn large() -> String {
     authorize_with(&[("state", &quotes), ("nonce", &quotes)])
 }
 
-async fn begin(fixture: &Fixture, visitor: Visitor, path: &str) -> Browser {
+async fn begin(fixture: &Fixture, network: ClientNetwork, path: &str) -> Browser {
     let mut browser = fixture.browser();
-    let begun = browser.get_from(fixture, visitor, path).await;
+    let begun = browser.get_from(fixture, network, path).await;
     assert!(begun.location().contains("/login/"), "{begun:?}");
     let number = fixture.logins.begun.lock().len();
     browser.cookies.insert(format!("of_login-{number}"), "1".to_owned());
@@ -99,9 +99,9 @@ async fn login_whose_page_is_open_makes_no_room() {
 async fn newcomer_is_refused_when_the_pages_of_all_are_open() {
     let fixture = Fixture::start().await;
     let mut begun = 0;
-    let mut fill = async |visitor: Visitor| -> usize {
+    let mut fill = async |network: ClientNetwork| -> usize {
         for number in 0.. {
-            let reply = fixture.browser().get_from(&fixture, visitor, &large()).await;
+            let reply = fixture.browser().get_from(&fixture, network, &large()).await;
             begun += 1;
             if reply.location().contains("/login/") {
                 fixture.logins.open_pages.lock().insert(format!("login-{begun}"));

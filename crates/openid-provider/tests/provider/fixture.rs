@@ -25,10 +25,10 @@ use usher_engine::ports::{
     WellKnown,
 };
 use usher_engine::testing::{ManualClock, SeededRandomness};
-use usher_engine::{UnixMillis, Visitor};
+use usher_engine::{ClientNetwork, UnixMillis};
 use usher_openid_provider::{
-    Algorithm, BeginLogin, Client, ClientSecret, LoginError, LoginOutcome, LoginStarted, Logins, OpenIdOptions,
-    OpenIdParts, OpenIdProvider, VisitorKey,
+    AddressPseudonymKey, Algorithm, BeginLogin, Client, ClientSecret, LoginError, LoginOutcome, LoginStarted, Logins,
+    OpenIdOptions, OpenIdParts, OpenIdProvider,
 };
 use usher_protocol::{EventId, Keys, PublicKey, SecretKey};
 use usher_store::{SqliteOptions, SqliteStore};
@@ -186,13 +186,13 @@ fn open(folder: &Path) -> Arc<SqliteStore> {
     Arc::new(SqliteStore::open(&folder.join("test.sqlite"), SqliteOptions::default()).unwrap())
 }
 
-fn visitor_key() -> VisitorKey {
-    VisitorKey::new(&[7; 32])
+fn pseudonym_key() -> AddressPseudonymKey {
+    AddressPseudonymKey::new(&[7; 32])
 }
 
 /// What the records of this visitor are listed under.
-pub(crate) fn listed(visitor: Visitor) -> String {
-    visitor_key().listed(visitor)
+pub(crate) fn listed(network: ClientNetwork) -> String {
+    pseudonym_key().pseudonym(network)
 }
 
 async fn start(
@@ -208,7 +208,7 @@ async fn start(
         clients: clients(),
         email_domain: Some("users.example".to_owned()),
         session_ttl: Duration::from_secs(8 * 3600),
-        visitor_key: visitor_key(),
+        pseudonym_key: pseudonym_key(),
     };
     let parts = OpenIdParts {
         store: store.clone(),
@@ -384,10 +384,10 @@ pub(crate) struct Browser {
 
 impl Browser {
     /// A request from this address.
-    pub(crate) async fn get_from(&mut self, fixture: &Fixture, visitor: Visitor, path: &str) -> Reply {
+    pub(crate) async fn get_from(&mut self, fixture: &Fixture, network: ClientNetwork, path: &str) -> Reply {
         let path = path.strip_prefix(ISSUER).or(path.strip_prefix("/usher")).unwrap_or(path);
         let cookies: Vec<_> = self.cookies.iter().map(|(name, value)| format!("{name}={value}")).collect();
-        let request = Request::get(path).header("cookie", cookies.join("; ")).extension(visitor);
+        let request = Request::get(path).header("cookie", cookies.join("; ")).extension(network);
         fixture.send(request.body(Body::empty()).unwrap()).await
     }
 

@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 use tokio::sync::Semaphore;
 use usher_engine::VerificationSessionStarted;
 use usher_engine::operations::AgeDecision;
-use usher_engine::ports::{AgeCheckMemo, AgeCheckResult, AgeVerifier, AgeVerifierError, BegunAgeCheck, NewAgeCheck};
+use usher_engine::ports::{AgeCheckResult, AgeVerifier, AgeVerifierError, BegunAgeCheck, NewAgeCheck, PendingAgeCheck};
 
 use crate::fixture::{Pages, path};
 
@@ -50,10 +50,10 @@ impl AgeVerifier for ScriptedVerifier {
         };
         self.gate.acquire().await.unwrap().forget();
         let url = format!("https://id.example/check?n={number}&a=\"<b>");
-        Ok(BegunAgeCheck { url, memo: AgeCheckMemo(format!("memo {number}")) })
+        Ok(BegunAgeCheck { url, pending: PendingAgeCheck(format!("memo {number}")) })
     }
 
-    async fn result(&self, _: &AgeCheckMemo, returned: Option<&str>) -> Result<AgeCheckResult, AgeVerifierError> {
+    async fn result(&self, _: &PendingAgeCheck, returned: Option<&str>) -> Result<AgeCheckResult, AgeVerifierError> {
         self.asked.lock().push(returned.map(str::to_owned));
         self.result.lock().clone()
     }

@@ -4,22 +4,22 @@ use std::time::Duration;
 
 use http::StatusCode;
 use http_body_util::BodyExt as _;
-use usher_engine::{BrowserLogin, BrowserLoginStarted, LoginRequest, StartError, Visitor};
+use usher_engine::{BrowserLogin, BrowserLoginStarted, ClientNetwork, LoginRequest, StartError};
 
 use crate::fixture::{Pages, URL};
 use crate::login::{get, post, proof, sign, user};
 
 /// A quarter of `max_open_streams` of the fixture.
-const MOST: usize = 25;
+const MAX_LOGINS: usize = 25;
 
-async fn begin_as(pages: &Pages, number: usize, visitor: Visitor) -> Result<BrowserLoginStarted, StartError> {
+async fn begin_as(pages: &Pages, number: usize, network: ClientNetwork) -> Result<BrowserLoginStarted, StartError> {
     let continue_url = format!("{URL}/oauth/login-return?request={number}");
-    let login = BrowserLogin { client_name: "Gitea".to_owned(), continue_url, visitor };
+    let login = BrowserLogin { client_name: "Gitea".to_owned(), continue_url, network };
     pages.engine.logins().start_in_browser(login).await
 }
 
 async fn begin(pages: &Pages, number: usize) -> BrowserLoginStarted {
-    begin_as(pages, number, Visitor::Loopback).await.unwrap()
+    begin_as(pages, number, ClientNetwork::Loopback).await.unwrap()
 }
 
 fn path(login: &BrowserLoginStarted) -> String {
@@ -39,7 +39,7 @@ async fn page(pages: &Pages, login: &BrowserLoginStarted) -> (StatusCode, String
 #[tokio::test]
 async fn flood_of_one_visitor_does_not_end_the_login_of_another_whose_page_is_in_the_background() {
     let pages = Pages::start(None).await;
-    let [flooder, user] = [1, 2].map(|n| Visitor::Network([192, 0, 2, n].into()));
+    let [flooder, user] = [1, 2].map(|n| ClientNetwork::Network([192, 0, 2, n].into()));
     let honest = begin_as(&pages, 0, user).await.unwrap();
     assert_eq!(page(&pages, &honest).await.0, StatusCode::OK);
     let (mut begun, mut refused) = (0, 0);
@@ -54,7 +54,7 @@ async fn flood_of_one_visitor_does_not_end_the_login_of_another_whose_page_is_in
         pages.clock.turn(Duration::from_secs(1));
     }
     // An eighth of the room, and again after 90 s, in place of its own.
-    assert_eq!((begun, refused), (2 * (MOST / 8), 1_000 - 2 * (MOST / 8)));
+    assert_eq!((begun, refused), (2 * (MAX_LOGINS / 8), 1_000 - 2 * (MAX_LOGINS / 8)));
     let html = page(&pages, &honest).await.1;
     let signed = sign(&self::user(), &proof(&html));
     let proven = pages.send(post(&format!("{}/extension", path(&honest)), Some(&cookie(&honest)), signed)).await;
@@ -63,10 +63,10 @@ async fn flood_of_one_visitor_does_not_end_the_login_of_another_whose_page_is_in
     // Nobody knows who comes: what was seen a moment ago stays, and what is beyond the room is refused.
     let seen = begin(&pages, 2_000).await;
     for number in 2_001..2_100 {
-        let _ = begin_as(&pages, number, Visitor::Loopback).await;
+        let _ = begin_as(&pages, number, ClientNetwork::Loopback).await;
     }
     assert_eq!(page(&pages, &seen).await.0, StatusCode::OK);
-    assert!(matches!(begin_as(&pages, 2_100, Visitor::Loopback).await, Err(StartError::TooManyOpen)));
+    assert!(matches!(begin_as(&pages, 2_100, ClientNetwork::Loopback).await, Err(StartError::TooManyOpen)));
     pages.stop().await;
 }
 
@@ -85,7 +85,7 @@ async fn flood_of_logins_ends_neither_one_whose_page_waits_nor_other_operations(
     let mut flood = Vec::new();
     let mut replaced = Vec::new();
     for number in 2..120 {
-        if number % (MOST - 1) == 1 {
+        if number % (MAX_LOGINS - 1) == 1 {
             // The others make room.
             pages.clock.turn(Duration::from_secs(90));
         }
@@ -94,14 +94,14 @@ async fn flood_of_logins_ends_neither_one_whose_page_waits_nor_other_operations(
         flood.push(login);
     }
     // Each is named once, the oldest first.
-    let expected = 1..120 - MOST + 1;
+    let expected = 1..120 - MAX_LOGINS + 1;
     assert_eq!(replaced, expected.map(|n| format!("{URL}/oauth/login-return?request={n}")).collect::<Vec<_>>());
     assert_eq!(page(&pages, &forgotten).await.0, StatusCode::NOT_FOUND);
     let mut open = 0;
     for login in &flood {
         open += usize::from(page(&pages, login).await.0 == StatusCode::OK);
     }
-    assert_eq!(open, MOST - 1);
+    assert_eq!(open, MAX_LOGINS - 1);
     for _ in 0..50 {
         pages.engine.logins().start(LoginRequest::default(), None).await.unwrap();
     }

@@ -5,14 +5,14 @@ use std::time::Duration;
 use axum::body::Body;
 use http::{HeaderMap, Request, StatusCode};
 use http_body_util::BodyExt as _;
-use usher_engine::{LoginRequest, LoginStarted, Visitor as Client};
+use usher_engine::{ClientNetwork as Client, LoginRequest, LoginStarted};
 
 use crate::fixture::Pages;
 use crate::login::get;
 use crate::reusable_login::{Visitor, path};
 
 /// A quarter of `max_open_streams` of the fixture.
-const MOST: usize = 25;
+const MAX_LOGINS: usize = 25;
 
 /// How many of them one network may hold.
 const OF_NETWORK: usize = 3;
@@ -91,7 +91,7 @@ async fn one_address_has_a_part_of_the_room_and_its_pages_last_while_they_are_se
 async fn full_room_says_when_to_try_again() {
     let pages = Pages::start(None).await;
     let poster = poster(&pages).await;
-    for _ in 0..MOST {
+    for _ in 0..MAX_LOGINS {
         assert_eq!(come(&pages, &poster, Client::Loopback, "en").await.0, StatusCode::SEE_OTHER);
     }
     for (language, text) in [

@@ -109,12 +109,12 @@ async fn only_logins_that_lead_back_have_a_code() {
 #[tokio::test]
 async fn each_browser_at_a_reusable_login_has_its_own_code() {
     let pages = Pages::start(None).await;
-    let door = |return_url: Option<&str>, token: &str| LoginRequest {
+    let reusable = |return_url: Option<&str>, token: &str| LoginRequest {
         return_url: return_url.map(str::to_owned),
         static_token: Some(token.to_owned()),
     };
-    let poster = pages.engine.logins().start(door(Some(RETURN_URL), "door"), None).await.unwrap();
-    let plain = pages.engine.logins().start(door(None, "table"), None).await.unwrap();
+    let poster = pages.engine.logins().start(reusable(Some(RETURN_URL), "door"), None).await.unwrap();
+    let plain = pages.engine.logins().start(reusable(None, "table"), None).await.unwrap();
     let keys: Vec<Keys> = [7, 8].map(|n| Keys::new(SecretKey::from_slice(&[n; 32]).unwrap())).to_vec();
     let mut codes = Vec::new();
     for keys in &keys {

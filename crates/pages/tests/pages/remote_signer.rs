@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use axum::body::Body;
 use http::{Request, StatusCode};
-use usher_engine::{LoginRequest, LoginStarted, Visitor};
+use usher_engine::{ClientNetwork, LoginRequest, LoginStarted};
 
 use crate::fixture::{Pages, URL};
 
@@ -112,7 +112,7 @@ async fn flood_of_one_address_ends_no_signer_of_another() {
     let ask = async |from: u8| {
         let (login, cookie) = open(&pages).await;
         let mut request = post(&path(&login), Some(&cookie), FORM, BUNKER);
-        request.extensions_mut().insert(Visitor::Network([10, 0, 0, from].into()));
+        request.extensions_mut().insert(ClientNetwork::Network([10, 0, 0, from].into()));
         assert_eq!(pages.send(request).await.0, StatusCode::SEE_OTHER);
         (login, cookie)
     };

@@ -12,7 +12,7 @@ use crate::fixture::{Pages, URL};
 use crate::login::{get, post, proof, sign, user};
 
 /// A quarter of `max_open_streams` of the fixture.
-const MOST: usize = 25;
+const MAX_LOGINS: usize = 25;
 
 async fn poster(pages: &Pages, static_token: &str) -> LoginStarted {
     let request = LoginRequest { return_url: None, static_token: Some(static_token.to_owned()) };
@@ -211,7 +211,7 @@ async fn flood_of_visitors_ends_neither_a_page_that_waits_nor_other_operations()
     assert_eq!(next().await.as_deref(), Some("data: waiting\n\n"));
     let mut flood = Vec::new();
     for _ in 0..4 {
-        for _ in 0..MOST - 1 {
+        for _ in 0..MAX_LOGINS - 1 {
             flood.push(Visitor::at(&pages, &poster).await);
         }
         assert_eq!(pages.get(&path(&poster)).await.0, StatusCode::SERVICE_UNAVAILABLE, "all were seen a moment ago");
@@ -221,12 +221,12 @@ async fn flood_of_visitors_ends_neither_a_page_that_waits_nor_other_operations()
     for visitor in &flood {
         open += usize::from(visitor.open(&pages).await.0 == StatusCode::OK);
     }
-    assert_eq!(open, MOST - 1);
+    assert_eq!(open, MAX_LOGINS - 1);
     // Logins of other protocols have room of their own.
-    for _ in 0..MOST {
+    for _ in 0..MAX_LOGINS {
         let (client_name, continue_url) = ("Gitea".to_owned(), URL.to_owned());
-        let visitor = usher_engine::Visitor::Loopback;
-        let login = usher_engine::BrowserLogin { client_name, continue_url, visitor };
+        let network = usher_engine::ClientNetwork::Loopback;
+        let login = usher_engine::BrowserLogin { client_name, continue_url, network };
         assert!(pages.engine.logins().start_in_browser(login).await.unwrap().replaced.is_empty());
     }
     for _ in 0..30 {

@@ -231,7 +231,9 @@ fn events_for_the_main_key_are_detected_on_a_subkey() {
     let text = r#"{"token":"abcd"}"#;
     let for_main = context.seal(&context.main, &context.main, kind::KEY_HANDSHAKE, text, NOW);
     match context.verify(&for_main) {
-        Verdict::NotOurs { author, event } => assert_eq!((author, event), (context.wallet.public_key(), for_main.id)),
+        Verdict::SealedToMainKey { author, event } => {
+            assert_eq!((author, event), (context.wallet.public_key(), for_main.id))
+        }
         other => panic!("{other:?}"),
     }
     assert!(matches!(context.verify(&for_main), Verdict::Known), "one answer to one event");

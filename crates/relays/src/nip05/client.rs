@@ -13,7 +13,7 @@ use usher_engine::ports::{Nip05, Nip05Answer};
 use usher_http_client::{Client, ClientOptions};
 
 use super::well_known_document::{self, MAX_DOCUMENT_BYTES};
-use usher_nostr_connection::address_guard::Trust;
+use usher_nostr_connection::address_guard::AddressSource;
 
 /// Why a domain confirms nothing, for the log.
 #[derive(Debug, thiserror::Error)]
@@ -41,10 +41,10 @@ impl Nip05Client {
     /// With `allow_private`, for development and closed networks, domains may resolve to any address and may use plain
     /// HTTP.
     pub(crate) fn new(tls: &ClientConfig, within: Duration, allow_private: bool) -> Self {
-        let trust = if allow_private { Trust::Operator } else { Trust::User };
+        let source = if allow_private { AddressSource::Operator } else { AddressSource::User };
         let client = Client::new(ClientOptions {
             tls: tls.clone(),
-            trust,
+            source,
             https_only: !allow_private,
             timeout: within,
             connect_timeout: within,

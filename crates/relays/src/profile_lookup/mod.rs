@@ -4,7 +4,7 @@ mod expiring_cache;
 mod newest_events;
 mod one_shot_query;
 pub(crate) mod profile_content;
-pub(crate) mod relay_list;
+pub(crate) mod relay_list_event;
 mod relay_search;
 mod single_flight;
 

@@ -8,7 +8,7 @@ use usher_nostr_connection::EventHead;
 use usher_protocol::envelope;
 
 use super::profile_content::{MAX_DOCUMENT_BYTES, ProfileContent};
-use super::relay_list::RELAY_LIST;
+use super::relay_list_event::RELAY_LIST;
 
 /// The kind of a profile.
 pub(crate) const PROFILE: u16 = 0;
@@ -24,7 +24,7 @@ pub(crate) struct NewestEvents {
 
 /// What an event changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum News {
+pub(crate) enum ProfileUpdate {
     Nothing,
     Profile,
     RelayList,
@@ -38,11 +38,11 @@ impl NewestEvents {
     }
 
     /// Takes an event if it is the author's, valid, and newer than what is known.
-    pub(crate) fn take(&mut self, json: &str) -> News {
-        self.try_take(json).unwrap_or(News::Nothing)
+    pub(crate) fn take(&mut self, json: &str) -> ProfileUpdate {
+        self.try_take(json).unwrap_or(ProfileUpdate::Nothing)
     }
 
-    fn try_take(&mut self, json: &str) -> Option<News> {
+    fn try_take(&mut self, json: &str) -> Option<ProfileUpdate> {
         let raw: &RawValue = serde_json::from_str(json).ok()?;
         let head = EventHead::parse(raw)?;
         let author = PublicKey::from_hex(&head.pubkey).ok()?;
@@ -61,11 +61,11 @@ impl NewestEvents {
         Some(match document {
             Some(document) => {
                 self.profile = Some((event, document));
-                News::Profile
+                ProfileUpdate::Profile
             }
             None => {
                 self.relay_list = Some(event);
-                News::RelayList
+                ProfileUpdate::RelayList
             }
         })
     }
@@ -119,13 +119,13 @@ mod tests {
     fn newest_event_wins_in_any_order() {
         let keys = Keys::generate();
         let mut newest = NewestEvents::new(keys.public_key(), NOW);
-        assert_eq!(newest.take(&named(&keys, "b", NOW - 10).as_json()), News::Profile);
-        assert_eq!(newest.take(&named(&keys, "a", NOW - 20).as_json()), News::Nothing);
-        assert_eq!(newest.take(&named(&keys, "b", NOW - 10).as_json()), News::Nothing);
-        assert_eq!(newest.take(&named(&keys, "c", NOW).as_json()), News::Profile);
+        assert_eq!(newest.take(&named(&keys, "b", NOW - 10).as_json()), ProfileUpdate::Profile);
+        assert_eq!(newest.take(&named(&keys, "a", NOW - 20).as_json()), ProfileUpdate::Nothing);
+        assert_eq!(newest.take(&named(&keys, "b", NOW - 10).as_json()), ProfileUpdate::Nothing);
+        assert_eq!(newest.take(&named(&keys, "c", NOW).as_json()), ProfileUpdate::Profile);
         assert_eq!(name(&newest), Some("c"));
-        assert_eq!(newest.take(&event(&keys, RELAY_LIST, "", NOW - 50).as_json()), News::RelayList);
-        assert_eq!(newest.take(&event(&keys, 1, "{}", NOW).as_json()), News::Nothing);
+        assert_eq!(newest.take(&event(&keys, RELAY_LIST, "", NOW - 50).as_json()), ProfileUpdate::RelayList);
+        assert_eq!(newest.take(&event(&keys, 1, "{}", NOW).as_json()), ProfileUpdate::Nothing);
     }
 
     #[test]
@@ -165,9 +165,9 @@ mod tests {
             "{}".to_owned(),
             String::new(),
         ] {
-            assert_eq!(newest.take(&bad), News::Nothing, "{bad}");
+            assert_eq!(newest.take(&bad), ProfileUpdate::Nothing, "{bad}");
         }
-        assert_eq!(newest.take(&good.as_json()), News::Profile);
+        assert_eq!(newest.take(&good.as_json()), ProfileUpdate::Profile);
         assert_eq!(name(&newest), Some("good"));
     }
 }

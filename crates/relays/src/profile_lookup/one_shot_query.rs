@@ -7,17 +7,17 @@ use rustls::ClientConfig;
 use serde_json::json;
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
-use usher_nostr_connection::address_guard::Trust;
+use usher_nostr_connection::address_guard::AddressSource;
 use usher_nostr_connection::{Activity, DialOptions, Interest, RelayMessage, Timing, dial};
 
-use crate::query::{MOST_EVENT_BYTES, Query};
+use crate::query::{MAX_EVENT_BYTES, Query};
 use crate::relay_address::RelayAddress;
 
 /// The id of the relay subscription.
 const SUBSCRIPTION: &str = "q";
 
 /// Most messages that are read: beside the result, relays send a greeting and a notice or two.
-const MOST_MESSAGES: usize = 64;
+const MAX_MESSAGES: usize = 64;
 
 /// How long closing may take.
 const CLOSING: Duration = Duration::from_millis(250);
@@ -25,7 +25,7 @@ const CLOSING: Duration = Duration::from_millis(250);
 /// How one-shot queries are made.
 #[derive(Clone, Debug)]
 pub(crate) struct OneShotQueries {
-    pub(crate) trust: Trust,
+    pub(crate) source: AddressSource,
     pub(crate) timing: Timing,
     pub(crate) tls: Option<Arc<ClientConfig>>,
     /// Limits concurrent queries; others wait.
@@ -38,10 +38,10 @@ impl OneShotQueries {
     pub(crate) async fn run(self, address: RelayAddress, mut query: Query) {
         let Ok(_permit) = self.permits.acquire().await else { return };
         let options = DialOptions {
-            trust: self.trust,
+            source: self.source,
             timing: &self.timing,
             tls: self.tls.as_ref(),
-            max_message_bytes: 2 * MOST_EVENT_BYTES,
+            max_message_bytes: 2 * MAX_EVENT_BYTES,
             dialer: None,
         };
         let mut connection = match dial(address.url(), &options, |_| true).await {
@@ -54,7 +54,7 @@ impl OneShotQueries {
         if connection.send(query.request(SUBSCRIPTION)).await.is_err() {
             return;
         }
-        for _ in 0..MOST_MESSAGES {
+        for _ in 0..MAX_MESSAGES {
             let Ok(activity) = connection.next(Interest::READ).await else { return };
             let Activity::Text(text) = activity else { continue };
             let enough = match RelayMessage::parse(&text) {

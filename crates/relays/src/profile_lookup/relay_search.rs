@@ -10,14 +10,14 @@ use nostr::{Event, PublicKey};
 use tokio::sync::{Semaphore, mpsc};
 use tokio::time::{Instant, sleep_until};
 
-use super::newest_events::{NewestEvents, News, PROFILE};
+use super::newest_events::{NewestEvents, PROFILE, ProfileUpdate};
 use super::one_shot_query::OneShotQueries;
 use super::profile_content::ProfileContent;
-use super::relay_list::{RELAY_LIST, write_relays};
+use super::relay_list_event::{RELAY_LIST, write_relays};
 use crate::query::{Query, QueryReply};
 use crate::relay_address::RelayAddress;
 use crate::relay_pool::RelayPool;
-use usher_nostr_connection::address_guard::Trust;
+use usher_nostr_connection::address_guard::AddressSource;
 
 /// Most of our own relays that are queried, the first ones.
 const OUR_RELAYS: usize = 8;
@@ -46,7 +46,7 @@ pub(crate) struct Found {
 }
 
 /// A relay that is queried.
-struct Asked {
+struct QueriedRelay {
     address: RelayAddress,
     named: Named,
     ended: bool,
@@ -69,7 +69,7 @@ struct Search<'a> {
     searcher: &'a ProfileSearcher,
     key: PublicKey,
     deadline: Instant,
-    relays: Vec<Asked>,
+    relays: Vec<QueriedRelay>,
     one_shot_queries: FuturesUnordered<BoxFuture<'static, ()>>,
     replies: mpsc::UnboundedSender<QueryReply>,
 }
@@ -112,11 +112,11 @@ impl ProfileSearcher {
             tokio::select! {
                 Some(reply) = heard.recv() => match reply {
                     QueryReply::Event(json) => {
-                        let news = newest.take(&json);
-                        if news != News::Nothing {
+                        let update = newest.take(&json);
+                        if update != ProfileUpdate::Nothing {
                             news_at = Instant::now();
                         }
-                        if news == News::RelayList && told.is_some() {
+                        if update == ProfileUpdate::RelayList && told.is_some() {
                             let theirs = newest.relay_list().map(|list| write_relays(list, options.user_relays_per_user));
                             search.ask_theirs(&theirs.unwrap_or_default(), Named::Listed);
                         }
@@ -181,7 +181,7 @@ impl Search<'_> {
             && (shared.options.allow_private || RelayAddress::parse_from_user(address.as_str()).is_ok())
         {
             let one_shot = OneShotQueries {
-                trust: if shared.options.allow_private { Trust::Operator } else { Trust::User },
+                source: if shared.options.allow_private { AddressSource::Operator } else { AddressSource::User },
                 timing: shared.options.connection.clone(),
                 tls: shared.options.tls.clone(),
                 permits: Arc::clone(&self.searcher.permits),
@@ -189,6 +189,6 @@ impl Search<'_> {
             self.one_shot_queries.push(Box::pin(one_shot.run(address.clone(), query)));
         }
         // A query that is dropped here has ended and reports so itself.
-        self.relays.push(Asked { address, named, ended: false, answered: false });
+        self.relays.push(QueriedRelay { address, named, ended: false, answered: false });
     }
 }

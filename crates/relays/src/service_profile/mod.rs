@@ -26,7 +26,7 @@ use tokio::time::sleep;
 use usher_engine::ports::{Profile, ProfileChange, PublishError, SettingStore, StoreError};
 
 use crate::profile_lookup::profile_content::{self, ProfileContent};
-use crate::profile_lookup::{ProfileSearcher, relay_list};
+use crate::profile_lookup::{ProfileSearcher, relay_list_event};
 use crate::publications::Publication;
 use crate::relay_address::RelayAddress;
 use crate::relay_pool::RelayPool;
@@ -169,7 +169,7 @@ impl ServiceProfile {
     async fn update_relay_list(&self, record: &mut PublicationRecord) -> Result<bool, PublishError> {
         let mut wanted = self.public_relays();
         wanted.truncate(LISTED);
-        let last = record.relay_list.as_ref().map(|event| relay_list::write_relays(event, LISTED));
+        let last = record.relay_list.as_ref().map(|event| relay_list_event::write_relays(event, LISTED));
         let done = last.as_ref() == Some(&wanted) || self.left_alone.read().as_ref() == Some(&wanted);
         if record.profile.is_none() || wanted.is_empty() || done {
             return Ok(false);
@@ -187,7 +187,7 @@ impl ServiceProfile {
         }
         let created_at = self.after(base.as_ref());
         let keys = &self.pool.shared.options.identity.keys;
-        let event = relay_list::build(&wanted, keys, created_at).ok_or(PublishError::Signing)?;
+        let event = relay_list_event::build(&wanted, keys, created_at).ok_or(PublishError::Signing)?;
         let mut next = record.clone();
         next.relay_list = Some(event);
         self.replace(record, next).await?;

@@ -17,8 +17,8 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use url::Url;
 use usher_engine::ports::{Clock, Randomness};
-use usher_nostr_connection::address_guard::Trust;
-use usher_nostr_connection::{Openings, event_message, network_of, plainness, site};
+use usher_nostr_connection::address_guard::AddressSource;
+use usher_nostr_connection::{ConnectLimits, event_message, network_of, site, url_simplicity};
 use usher_protocol::PublicKey;
 
 use crate::options::RemoteSignerOptions;
@@ -49,13 +49,13 @@ pub(crate) struct Shared {
     pub(crate) own_relays: Vec<Url>,
     /// The oldest first.
     pub(crate) relays: Mutex<Vec<Arc<SharedRelay>>>,
-    pub(crate) openings: Mutex<Openings>,
+    pub(crate) connect_limits: Mutex<ConnectLimits>,
 }
 
 impl Shared {
     /// What a relay that a user named is trusted with.
-    pub(crate) const fn user_trust(&self) -> Trust {
-        if self.options.allow_private { Trust::Operator } else { Trust::User }
+    pub(crate) const fn user_source(&self) -> AddressSource {
+        if self.options.allow_private { AddressSource::Operator } else { AddressSource::User }
     }
 
     /// Lets `received` have what this relay delivers for `key`, until the membership is dropped. `None` when there are too many
@@ -63,20 +63,20 @@ impl Shared {
     pub(crate) fn join(
         self: &Arc<Self>,
         url: &Url,
-        trust: Trust,
+        source: AddressSource,
         key: PublicKey,
         received: mpsc::Sender<Received>,
     ) -> Option<Membership> {
         // Joining and leaving hold this lock, so that no relay ends while somebody joins it.
         let mut relays = self.relays.lock();
-        let existing = relays.iter().find(|relay| relay.url == *url && relay.trust == trust && relay.has_room());
+        let existing = relays.iter().find(|relay| relay.url == *url && relay.source == source && relay.has_room());
         let relay = if let Some(relay) = existing {
             Arc::clone(relay)
         } else {
             if !self.is_own(url) && !self.make_room(url, &mut relays) {
                 return None;
             }
-            let relay = Arc::new(SharedRelay::new(url.clone(), trust));
+            let relay = Arc::new(SharedRelay::new(url.clone(), source));
             relays.push(Arc::clone(&relay));
             self.tasks.spawn(reconnect::run(Arc::clone(self), Arc::clone(&relay)));
             relay
@@ -95,13 +95,13 @@ impl Shared {
     /// and of these the oldest. If newcomers were refused, whoever names enough relays would lock everybody out. At one site,
     /// the least plain goes first, and a relay makes no room for a less plain one: anybody can invent paths.
     fn make_room(&self, url: &Url, relays: &mut Vec<Arc<SharedRelay>>) -> bool {
-        let (site, plainness_of_new) = (site(url), plainness(url));
+        let (site, new_simplicity) = (site(url), url_simplicity(url));
         let of_users = || relays.iter().enumerate().filter(|(_, relay)| !self.is_own(&relay.url));
         let of_site = || of_users().filter(|(_, relay)| relay.site == site);
         let claim = |relay: &SharedRelay| (relay.is_listening(), !relay.has_failed(), relay.len());
         let victim = if of_site().count() >= self.options.user_connections_per_host {
-            let weaker = of_site().filter(|(_, relay)| plainness(&relay.url) <= plainness_of_new);
-            weaker.min_by_key(|(_, relay)| (plainness(&relay.url), claim(relay)))
+            let weaker = of_site().filter(|(_, relay)| url_simplicity(&relay.url) <= new_simplicity);
+            weaker.min_by_key(|(_, relay)| (url_simplicity(&relay.url), claim(relay)))
         } else if of_users().count() >= self.options.user_connections {
             of_users().min_by_key(|(_, relay)| claim(relay))
         } else {
@@ -122,7 +122,7 @@ impl Shared {
         let others = relays.iter().filter(|other| !Arc::ptr_eq(other, relay) && !self.is_own(&other.url));
         let admitted = others.filter(|other| other.network() == Some(network)).count()
             < self.options.user_connections_per_host
-            && self.openings.lock().take_at(network, &relay.url);
+            && self.connect_limits.lock().take_at(network, &relay.url);
         if admitted {
             relay.connected_to(network);
         }

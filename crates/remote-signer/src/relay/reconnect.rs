@@ -16,7 +16,7 @@ const MAX_MESSAGE_BYTES: usize = 64 * 1024;
 pub(super) async fn run(shared: Arc<Shared>, relay: Arc<SharedRelay>) {
     let mut reconnection = Reconnection::new(&shared.options.connection, Instant::now());
     loop {
-        let turn = if shared.is_own(&relay.url) { Ok(()) } else { shared.openings.lock().take(&relay.url) };
+        let turn = if shared.is_own(&relay.url) { Ok(()) } else { shared.connect_limits.lock().take(&relay.url) };
         if let Err(wait) = turn {
             if !rest(&shared, &relay, wait).await {
                 return;
@@ -61,7 +61,7 @@ async fn connect_once(shared: &Shared, relay: &Arc<SharedRelay>) -> (EndReason, 
     }
     let timing = &shared.options.connection;
     let options =
-        DialOptions { trust: relay.trust, timing, tls: None, max_message_bytes: MAX_MESSAGE_BYTES, dialer: None };
+        DialOptions { source: relay.source, timing, tls: None, max_message_bytes: MAX_MESSAGE_BYTES, dialer: None };
     match dial(&relay.url, &options, |ip| shared.admits(relay, ip)).await {
         Ok(connection) => SignerSession::new(shared, relay, connection).run().await,
         Err(error) => (error.into(), None),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use nostr::{Event, Filter, JsonUtil as _, Kind};
 use parking_lot::Mutex;
 use tokio::time::Instant;
-use usher_nostr_connection::address_guard::Trust;
+use usher_nostr_connection::address_guard::AddressSource;
 use usher_nostr_connection::{Connection, EndReason, Interest, Quality, Received, Session, SessionOptions, Step};
 use usher_protocol::PublicKey;
 use usher_token_bucket::{Rate, TokenBucket};
@@ -59,7 +59,7 @@ impl<'a> SignerSession<'a> {
     pub(super) fn new(shared: &'a Shared, relay: &'a Arc<SharedRelay>, connection: Connection) -> Self {
         let (keys, rate) = (Arc::default(), Rate::per_second(MESSAGES, MESSAGES_PER_SECOND));
         let session = Session::new(connection, session_options(shared, relay, &keys));
-        let allowance = (relay.trust == Trust::User).then(|| TokenBucket::new(rate, Instant::now()));
+        let allowance = (relay.source == AddressSource::User).then(|| TokenBucket::new(rate, Instant::now()));
         Self { shared, relay, session, keys, allowance }
     }
 

@@ -9,7 +9,7 @@ use tokio::sync::{Notify, mpsc};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use url::Url;
-use usher_nostr_connection::address_guard::Trust;
+use usher_nostr_connection::address_guard::AddressSource;
 use usher_nostr_connection::{Utf8Bytes, site};
 use usher_protocol::PublicKey;
 use usher_token_bucket::{Rate, TokenBucket};
@@ -45,7 +45,7 @@ type Members = BTreeMap<(PublicKey, u64), Member>;
 /// A relay and the pairings that wait on it.
 pub(crate) struct SharedRelay {
     pub(super) url: Url,
-    pub(super) trust: Trust,
+    pub(super) source: AddressSource,
     /// Who runs it, as far as its name shows.
     pub(super) site: String,
     network: Mutex<Option<IpAddr>>,
@@ -61,11 +61,11 @@ pub(crate) struct SharedRelay {
 }
 
 impl SharedRelay {
-    pub(super) fn new(url: Url, trust: Trust) -> Self {
+    pub(super) fn new(url: Url, source: AddressSource) -> Self {
         let (network, members, outgoing) = (Mutex::default(), Mutex::default(), Mutex::default());
         let (site, displaced) = (site(&url), CancellationToken::new());
         let (changed, filled, failed) = (Notify::new(), Notify::new(), AtomicBool::new(false));
-        Self { url, trust, site, network, members, changed, outgoing, filled, failed, displaced }
+        Self { url, source, site, network, members, changed, outgoing, filled, failed, displaced }
     }
 
     pub(super) fn has_room(&self) -> bool {

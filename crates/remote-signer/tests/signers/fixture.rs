@@ -15,7 +15,7 @@ use usher_protocol::{Event, SecretKey};
 use usher_remote_signer::{NostrRemoteSigner, RemoteSignerOptions};
 
 /// Longer than anything takes, on any machine.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The adapter; its tasks end with it.
 pub(crate) struct App {
@@ -138,5 +138,5 @@ pub(crate) fn assert_signed(event: &Event, user: &str) {
 }
 
 pub(crate) async fn within<F: Future>(future: F) -> F::Output {
-    tokio::time::timeout(PATIENCE, future).await.expect("it takes too long")
+    tokio::time::timeout(TIMEOUT, future).await.expect("it takes too long")
 }

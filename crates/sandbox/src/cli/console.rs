@@ -52,7 +52,7 @@ impl Console {
     }
 
     /// Prints progress to standard error, because it is not part of the output.
-    pub(super) fn note(&mut self, text: impl Display) -> io::Result<()> {
+    pub(super) fn print_notice(&mut self, text: impl Display) -> io::Result<()> {
         if self.json {
             return Ok(());
         }

@@ -8,7 +8,7 @@ use usher_protocol::PublicKey;
 use usher_protocol::message::Currency;
 use usher_protocol::text::clean;
 
-use crate::wallet::{Asked, DeliveryStatus, Request, Subscription, WalletFile};
+use crate::wallet::{DeliveryStatus, Request, RequestContent, Subscription, WalletFile};
 
 /// Characters of an id that are shown: enough to distinguish requests, few enough to type.
 const SHORT: usize = 8;
@@ -29,17 +29,17 @@ pub(super) fn npub(key: &PublicKey) -> String {
 pub(super) fn request(request: &Request, name: Option<&str>, now: u64) -> String {
     let key = npub(&request.from);
     let from = name.map_or_else(|| key.clone(), |name| format!("\"{name}\" ({key})"));
-    let mut text = format!("{} {} from {from}", request.asked.title(), short(request));
+    let mut text = format!("{} {} from {from}", request.content.title(), short(request));
     text.push_str(if request.service.is_some() {
         ""
     } else {
         " (unknown service: the wallet never opened its handshake URL)"
     });
-    if let Some(expires_at) = request.asked.expires_at() {
+    if let Some(expires_at) = request.content.expires_at() {
         let left = expires_at.saturating_sub(now);
         let _ = if left == 0 { write!(text, ", expired") } else { write!(text, ", {left} s left") };
     }
-    text.push_str(&request.asked.terms());
+    text.push_str(&request.content.terms());
     text
 }
 
@@ -83,28 +83,28 @@ pub(super) fn subscription_json(subscription: &Subscription) -> Value {
 }
 
 pub(super) fn request_json(request: &Request, name: Option<&str>) -> Value {
-    let permissions = match &request.asked {
-        Asked::Authentication(challenge) => Some(&challenge.required_permissions),
+    let permissions = match &request.content {
+        RequestContent::Authentication(challenge) => Some(&challenge.required_permissions),
         _ => None,
     };
-    let amount = request.asked.amount();
-    let ticket = request.asked.ticket();
+    let amount = request.content.amount();
+    let ticket = request.content.ticket();
     json!({
         "event": "request",
         "id": request.id,
-        "asked": request.asked.title(),
-        "kind": request.asked.kind(),
+        "asked": request.content.title(),
+        "kind": request.content.kind(),
         "from": request.from.to_hex(),
         "service": request.service.map(|key| key.to_hex()),
         "service_name": name,
-        "expires_at": request.asked.expires_at(),
+        "expires_at": request.content.expires_at(),
         "received_at": request.received_at,
         "required_permissions": permissions,
         "amount": amount.map(|(amount, _)| amount).or(ticket.map(|(amount, ..)| amount)),
         "currency": amount.map(|(_, currency)| unit(currency)),
         "unit": ticket.map(|(_, unit, _)| unit),
         "mint_url": ticket.map(|(.., mint_url)| mint_url),
-        "description": request.asked.description(),
+        "description": request.content.description(),
     })
 }
 

@@ -14,7 +14,7 @@ use super::{CliError, display};
 use crate::clock::system_clock;
 use crate::wallet::{Policy, Reaction, Request, Tickets, TicketsError, Wallet, WalletFile};
 
-const REACH: Duration = Duration::from_secs(10);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 const EVER: Duration = Duration::from_secs(86_400 * 365);
 
@@ -68,7 +68,7 @@ impl<'a> InteractiveWallet<'a> {
         let name = self.wallet.service_name(request).await;
         let text = display::request(request, name.as_deref(), system_clock().now());
         self.console.say(text, &display::request_json(request, name.as_deref()))?;
-        if !request.asked.is_request() {
+        if !request.content.is_request() {
             return self.keep();
         }
         if self.policy.auto_pay && self.wallet.is_agreed(request) {
@@ -156,7 +156,7 @@ impl<'a> InteractiveWallet<'a> {
     }
 
     async fn open(&mut self, url: &str) -> Result<(), CliError> {
-        let opened = self.wallet.open(&read_url(url)?, REACH).await?;
+        let opened = self.wallet.open(&read_url(url)?, CONNECT_TIMEOUT).await?;
         self.keep()?;
         let service = opened.service.main_key;
         let json = json!({"event": "opened", "service": service.to_hex(), "no_request": opened.no_request});
@@ -197,7 +197,7 @@ impl<'a> InteractiveWallet<'a> {
         let now = system_clock().now();
         let mut requests = self.wallet.requests();
         requests.retain(|r| {
-            (r.answers == 0 || r.failed) && r.asked.is_request() && r.asked.expires_at().is_none_or(|at| at > now)
+            (r.answers == 0 || r.failed) && r.content.is_request() && r.content.expires_at().is_none_or(|at| at > now)
         });
         requests
     }

@@ -15,16 +15,16 @@ use super::respond::Reply;
 use super::{CliError, display};
 use crate::clock::system_clock;
 use crate::wallet::{
-    Asked, DeliveryStatus, DeviceTerms, Identity, Opened, Policy, Request, SavedRequest, Wallet, WalletFile,
+    DeliveryStatus, DeviceTerms, Identity, Opened, Policy, Request, RequestContent, SavedRequest, Wallet, WalletFile,
 };
 
-const REACH: Duration = Duration::from_secs(10);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How long to wait for a relay to confirm an event; some never do.
 const CONFIRM: Duration = Duration::from_secs(3);
 
 /// How often to look whether another program has saved a request in the file.
-const LOOK: Duration = Duration::from_millis(200);
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 /// How long no further request may come before `requests` ends.
 const QUIET: Duration = Duration::from_secs(10);
@@ -91,7 +91,7 @@ impl OneShot<'_> {
             let request = wallet.next_request(left).await.map_err(|_| CliError::NoRequest(wait))?;
             self.show_request(&wallet, &request).await?;
             let asked_by_it = request.service == Some(opened.service.main_key);
-            if asked_by_it && matches!(request.asked, Asked::Authentication(_)) {
+            if asked_by_it && matches!(request.content, RequestContent::Authentication(_)) {
                 self.give(&wallet, &mut file, &request, &Reply::Approve { amount: None }).await?;
                 break;
             }
@@ -116,7 +116,7 @@ impl OneShot<'_> {
             let wait = if shown.is_empty() { left } else { left.min(QUIET) };
             let Some(request) = next_request(&wallet, &mut file, wait).await? else { break };
             let key = (request.from, request.id.clone());
-            if request.asked.is_request() && (shown.contains(&key) || file.verdict(&wallet, &request).is_some()) {
+            if request.content.is_request() && (shown.contains(&key) || file.verdict(&wallet, &request).is_some()) {
                 continue;
             }
             shown.insert(key);
@@ -162,8 +162,8 @@ impl OneShot<'_> {
         let now = system_clock().now();
         // Expired requests are forgotten.
         let is_open = |saved: &SavedRequest| {
-            wallet.read(&saved.event).is_some_and(|request| match request.asked {
-                Asked::Token(_) => !saved.answered,
+            wallet.read(&saved.event).is_some_and(|request| match request.content {
+                RequestContent::Token(_) => !saved.answered,
                 asked => asked.expires_at().is_some_and(|at| at > now),
             })
         };
@@ -174,7 +174,7 @@ impl OneShot<'_> {
     }
 
     async fn introduce(&mut self, wallet: &Wallet, file: &mut WalletFile, url: &str) -> Result<Opened, CliError> {
-        let opened = wallet.open(&read_url(url)?, REACH).await?;
+        let opened = wallet.open(&read_url(url)?, CONNECT_TIMEOUT).await?;
         let settled = settle(wallet).await?;
         file.update(|file| file.take_over(wallet))?;
         let service = &opened.service;
@@ -201,7 +201,7 @@ impl OneShot<'_> {
         if relays.is_empty() {
             return Err(CliError::NowhereToListen);
         }
-        Ok(wallet.wait_for_relay(&relays, REACH).await?)
+        Ok(wallet.wait_for_relay(&relays, CONNECT_TIMEOUT).await?)
     }
 
     pub(super) async fn give(
@@ -225,7 +225,7 @@ impl OneShot<'_> {
     /// Reports on standard error that the command waits: otherwise it seems to hang.
     fn say_waiting(&mut self, what: &str, wait: Duration) -> Result<(), CliError> {
         let seconds = wait.as_secs_f64();
-        Ok(self.console.note(format_args!("waiting up to {seconds} s for {what}; press Ctrl-C to stop"))?)
+        Ok(self.console.print_notice(format_args!("waiting up to {seconds} s for {what}; press Ctrl-C to stop"))?)
     }
 
     async fn show_request(&mut self, wallet: &Wallet, request: &Request) -> Result<(), CliError> {
@@ -260,7 +260,7 @@ async fn next_request(wallet: &Wallet, file: &mut WalletFile, wait: Duration) ->
             return Ok(Some(request));
         }
         let left = deadline.saturating_duration_since(Instant::now());
-        if let Ok(request) = wallet.next_request(left.min(LOOK)).await {
+        if let Ok(request) = wallet.next_request(left.min(POLL_INTERVAL)).await {
             return Ok(Some(request));
         }
         if left.is_zero() {
@@ -305,7 +305,7 @@ async fn wait_for(
                 id.map_or(CliError::NoRequest(wait), |id| CliError::NoSuchRequest { id: id.to_owned(), waited: wait })
             );
         };
-        if id.is_none_or(|id| request.id.starts_with(id)) && request.asked.is_request() {
+        if id.is_none_or(|id| request.id.starts_with(id)) && request.content.is_request() {
             return Ok(request);
         }
     }

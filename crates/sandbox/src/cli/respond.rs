@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{CliError, display};
 use crate::text::{millisats, tickets};
-use crate::wallet::{Agreement, Asked, Fulfilled, Request, Verdict, Wallet, WalletError};
+use crate::wallet::{Agreement, Fulfilled, Request, RequestContent, Verdict, Wallet, WalletError};
 
 #[derive(Clone, Debug)]
 pub(super) enum Reply {
@@ -25,7 +25,7 @@ pub(super) struct SentReply<'a> {
 impl Reply {
     pub(super) async fn give<'a>(&self, wallet: &Wallet, request: &'a Request) -> Result<SentReply<'a>, CliError> {
         let (verdict, fulfilled) = match self {
-            Self::Approve { amount: Some(amount) } if matches!(request.asked, Asked::Recurring(_)) => {
+            Self::Approve { amount: Some(amount) } if matches!(request.content, RequestContent::Recurring(_)) => {
                 let terms = Agreement { amount: Some(*amount), ..Agreement::default() };
                 (Verdict::Approved, wallet.agree(request, &terms)?)
             }

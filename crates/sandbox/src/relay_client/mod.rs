@@ -31,7 +31,7 @@ const MAX_SENDING: usize = 16_384;
 const QUEUE: usize = 65_536;
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Tally {
+struct PublishCounts {
     open: usize,
     /// No relay confirmed it, but one may have it.
     unconfirmed: usize,
@@ -57,7 +57,7 @@ pub(crate) struct RelayClient {
     relays: RwLock<Vec<RelayHandle>>,
     heard: mpsc::Sender<RelayEvent>,
     sending: Arc<Semaphore>,
-    tally: watch::Sender<Tally>,
+    counts: watch::Sender<PublishCounts>,
     /// Said to each relay whenever it is connected anew, and when it changes.
     greeting: watch::Sender<Option<Event>>,
     tasks: TaskTracker,
@@ -79,7 +79,7 @@ impl RelayClient {
             relays: RwLock::default(),
             heard,
             sending: Arc::new(Semaphore::new(MAX_SENDING)),
-            tally: watch::Sender::default(),
+            counts: watch::Sender::default(),
             greeting: watch::Sender::default(),
             tasks,
             stop,
@@ -152,8 +152,8 @@ impl RelayClient {
             return Err(RelayClientError::NoRelays);
         }
         let permit = Arc::clone(&self.sending).try_acquire_owned().map_err(|_| RelayClientError::Busy)?;
-        self.tally.send_modify(|tally| tally.open += 1);
-        let (tally, id, message) = (self.tally.clone(), event.id, event_message(event));
+        self.counts.send_modify(|counts| counts.open += 1);
+        let (counts, id, message) = (self.counts.clone(), event.id, event_message(event));
         let sending = async move {
             let mut deliveries: FuturesUnordered<_> =
                 relays.into_iter().map(|handle| handle.deliver(id, &message)).collect();
@@ -162,15 +162,15 @@ impl RelayClient {
             while let Some(delivery) = deliveries.next().await {
                 if delivery == Delivery::Taken && !confirmed {
                     confirmed = true;
-                    tally.send_modify(|tally| tally.open -= 1);
+                    counts.send_modify(|counts| counts.open -= 1);
                 }
                 best = best.min(delivery);
             }
             if !confirmed {
-                tally.send_modify(|tally| {
-                    tally.open -= 1;
-                    tally.unconfirmed += usize::from(best == Delivery::Unconfirmed);
-                    tally.failed += usize::from(best == Delivery::Failed);
+                counts.send_modify(|counts| {
+                    counts.open -= 1;
+                    counts.unconfirmed += usize::from(best == Delivery::Unconfirmed);
+                    counts.failed += usize::from(best == Delivery::Failed);
                 });
             }
             drop(permit);
@@ -181,12 +181,12 @@ impl RelayClient {
 
     /// Waits until nothing is on its way, at most until the deadline.
     pub(crate) async fn flush(&self, deadline: Duration) -> DeliveryStatus {
-        let mut tally = self.tally.subscribe();
-        let _ = tokio::time::timeout(deadline, tally.wait_for(|tally| tally.open == 0)).await;
-        let tally = *self.tally.borrow();
-        match tally {
-            Tally { failed: 1.., .. } => DeliveryStatus::Failed,
-            Tally { open: 0, unconfirmed: 0, .. } => DeliveryStatus::Accepted,
+        let mut counts = self.counts.subscribe();
+        let _ = tokio::time::timeout(deadline, counts.wait_for(|counts| counts.open == 0)).await;
+        let counts = *self.counts.borrow();
+        match counts {
+            PublishCounts { failed: 1.., .. } => DeliveryStatus::Failed,
+            PublishCounts { open: 0, unconfirmed: 0, .. } => DeliveryStatus::Accepted,
             _ => DeliveryStatus::Unconfirmed,
         }
     }

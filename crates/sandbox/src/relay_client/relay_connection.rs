@@ -5,7 +5,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 use tokio_util::sync::CancellationToken;
 use url::Url;
-use usher_nostr_connection::address_guard::Trust;
+use usher_nostr_connection::address_guard::AddressSource;
 use usher_nostr_connection::{
     Connection, DialOptions, EndReason, Interest, OnRefusal, Received, Session, SessionOptions, SessionTiming, Step,
     Timing, Utf8Bytes, Verdict, dial, event_message,
@@ -22,7 +22,7 @@ const RECONNECT: Duration = Duration::from_millis(500);
 const RESUBSCRIBE: Duration = Duration::from_secs(1);
 
 /// How long to retry sending an event to a relay that is disconnected or rate-limits us.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 const RETRY: Duration = Duration::from_millis(500);
 
@@ -90,7 +90,7 @@ impl RelayTask {
 
     async fn connect_once(&mut self) -> EndReason {
         let options = DialOptions {
-            trust: Trust::Operator,
+            source: AddressSource::Operator,
             timing: &Timing::default(),
             tls: None,
             max_message_bytes: MAX_MESSAGE_BYTES,
@@ -202,7 +202,7 @@ pub(super) enum Delivery {
 impl RelayHandle {
     /// Sends an event as soon as the relay is connected; retries if the relay limits the rate.
     pub(super) async fn deliver(mut self, id: EventId, message: &Utf8Bytes) -> Delivery {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIMEOUT;
         loop {
             if !matches!(timeout_at(deadline, self.state.wait_for(|state| *state >= State::Up)).await, Ok(Ok(_))) {
                 return Delivery::Failed;

@@ -60,5 +60,5 @@ impl From<RelayClientError> for WalletError {
 pub struct NoRequest;
 
 pub(super) const fn cannot(request: &Request) -> WalletError {
-    WalletError::CannotAnswer(request.asked.kind())
+    WalletError::CannotAnswer(request.content.kind())
 }

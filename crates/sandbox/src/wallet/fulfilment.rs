@@ -16,15 +16,15 @@ use super::messages::OutgoingMessage;
 use super::reply::payment;
 use super::wallet_state::WalletState;
 use super::{
-    Agreement, Asked, GivenTicket, PaymentSourceError, Reaction, ReceivedTicket, Request, Subscription, TicketAmount,
-    Tickets, TicketsError, WalletError, reply,
+    Agreement, GivenTicket, PaymentSourceError, Reaction, ReceivedTicket, Request, RequestContent, Subscription,
+    TicketAmount, Tickets, TicketsError, WalletError, reply,
 };
 use crate::lightning::{InvoiceTerms, Paid};
 
 /// The pause after the first attempt to reach a mint; it doubles with each.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 
-const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+const MAX_PAUSE: Duration = Duration::from_secs(30);
 
 /// Seconds for which an invoice of the user can be paid, at least.
 const EXPIRY: u64 = 3_600;
@@ -64,24 +64,24 @@ impl WalletState {
         reaction: &Reaction,
     ) -> Result<Option<Event>, WalletError> {
         if *reaction == Reaction::Approve {
-            match &request.asked {
-                Asked::Payment(_) => {
+            match &request.content {
+                RequestContent::Payment(_) => {
                     let event = self.approve_payment(request)?;
                     self.fulfil_behind(request);
                     return Ok(Some(event));
                 }
-                Asked::Invoice(asked) => {
+                RequestContent::Invoice(asked) => {
                     self.terms(asked)?;
                     self.payment_source.as_ref().ok_or(WalletError::NoPaymentSource)?;
                     self.fulfil_behind(request);
                     return Ok(None);
                 }
-                Asked::Ticket(_) | Asked::Token(_) => {
+                RequestContent::Ticket(_) | RequestContent::Token(_) => {
                     self.tickets()?;
                     self.fulfil_behind(request);
                     return Ok(None);
                 }
-                Asked::Recurring(_) => {
+                RequestContent::Recurring(_) => {
                     return Ok(self.agree(request, &Agreement::default())?.event);
                 }
                 _ => {}
@@ -107,19 +107,21 @@ impl WalletState {
                     return;
                 }
                 tokio::time::sleep(pause).await;
-                pause = pause.saturating_mul(2).min(LONGEST_PAUSE);
+                pause = pause.saturating_mul(2).min(MAX_PAUSE);
             }
         }));
     }
 
     pub(super) async fn fulfil(self: &Arc<Self>, request: &Request) -> Result<Fulfilled, WalletError> {
-        match &request.asked {
-            Asked::Payment(_) => {
+        match &request.content {
+            RequestContent::Payment(_) => {
                 self.approve_payment(request)?;
                 self.finish(request).await
             }
-            Asked::Invoice(_) | Asked::Ticket(_) | Asked::Token(_) => self.finish(request).await,
-            Asked::Recurring(_) => self.agree(request, &Agreement::default()),
+            RequestContent::Invoice(_) | RequestContent::Ticket(_) | RequestContent::Token(_) => {
+                self.finish(request).await
+            }
+            RequestContent::Recurring(_) => self.agree(request, &Agreement::default()),
             _ => Ok(Fulfilled::replied(self.react(request, &Reaction::Approve)?.ok_or(cannot(request))?)),
         }
     }
@@ -135,19 +137,19 @@ impl WalletState {
     }
 
     async fn finish(&self, request: &Request) -> Result<Fulfilled, WalletError> {
-        match &request.asked {
-            Asked::Payment(asked) => {
+        match &request.content {
+            RequestContent::Payment(asked) => {
                 let _turn = self.payments.lock().await;
                 self.finish_payment(request, asked).await
             }
-            Asked::Invoice(asked) => {
+            RequestContent::Invoice(asked) => {
                 let payment_source = self.payment_source.as_ref().ok_or(WalletError::NoPaymentSource)?;
                 let invoice = payment_source.make_invoice(&self.terms(asked)?).await?;
                 let event = self.send_invoice(request, asked, invoice.as_str().to_owned(), invoice.payment_hash())?;
                 Ok(Fulfilled { invoice: Some(invoice), ..Fulfilled::replied(event) })
             }
-            Asked::Ticket(asked) => self.give_ticket(request, asked).await,
-            Asked::Token(sent) => {
+            RequestContent::Ticket(asked) => self.give_ticket(request, asked).await,
+            RequestContent::Token(sent) => {
                 let received = self.receive_token(&sent.token).await?;
                 self.requests.received(request, Ok(received.clone()), false);
                 Ok(Fulfilled { received: Some(received), ..Fulfilled::default() })

@@ -13,9 +13,9 @@ use usher_protocol::{Event, EventId, PublicKey, kind};
 
 use crate::relay_client::RelayEvent;
 
-use super::requests::Due;
+use super::received_requests::Due;
 use super::wallet_state::WalletState;
-use super::{Asked, Closed, Identity, KnownService, Reaction, Request, Subscription};
+use super::{Closed, Identity, KnownService, Reaction, Request, RequestContent, Subscription};
 
 const SEEN: NonZeroUsize = NonZeroUsize::MIN.saturating_add(9_999);
 
@@ -92,17 +92,17 @@ impl Inbox {
 
     fn request(&self, request: Request) {
         let inner = &self.inner;
-        if let Asked::Closed(close) = &request.asked {
+        if let RequestContent::Closed(close) = &request.content {
             inner.closed(&request, close);
         }
         let policy = inner.policy.lock().clone();
-        if matches!(request.asked, Asked::Token(_)) {
+        if matches!(request.content, RequestContent::Token(_)) {
             return inner.token_arrived(request, &policy);
         }
         let reaction = if policy.auto_pay && inner.is_agreed(&request) {
             Some(Reaction::Approve)
         } else {
-            policy.reaction.filter(|_| request.asked.is_request() && (policy.strangers || request.service.is_some()))
+            policy.reaction.filter(|_| request.content.is_request() && (policy.strangers || request.service.is_some()))
         };
         match (inner.requests.take(request.clone(), reaction.is_some()), reaction) {
             (Due::Repetition(answer), _) => match inner.send(request.from, &answer) {
@@ -196,7 +196,7 @@ impl WalletState {
     }
 
     pub(super) fn is_agreed(&self, request: &Request) -> bool {
-        let Asked::Payment(asked) = &request.asked else { return false };
+        let RequestContent::Payment(asked) = &request.content else { return false };
         self.subscriptions.lock().iter().any(|known| {
             asked.subscription_id.as_ref() == Some(&known.id)
                 && known.is_open()
@@ -207,13 +207,13 @@ impl WalletState {
     }
 
     fn request(&self, event: &Event, message: ServiceMessage) -> Request {
-        let (id, asked) = Asked::from_message(message, event);
-        let service = self.service_of(&event.pubkey, asked.proof());
+        let (id, content) = RequestContent::from_message(message, event);
+        let service = self.service_of(&event.pubkey, content.proof());
         Request {
             id,
             from: event.pubkey,
             service,
-            asked,
+            content,
             event: event.clone(),
             received_at: self.messages.now(),
             times: 1,

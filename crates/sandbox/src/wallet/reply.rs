@@ -5,7 +5,7 @@ use usher_protocol::message::{
     RecurringRequest, RecurringResponse, RecurringStatus, WalletMessage,
 };
 
-use super::{Asked, Identity, Reaction, Request, Subscription, WalletError};
+use super::{Identity, Reaction, Request, RequestContent, Subscription, WalletError};
 
 /// The reply to `request`; what is carried out is in [`fulfilment`](super::fulfilment).
 pub(super) fn answer(
@@ -13,8 +13,8 @@ pub(super) fn answer(
     reaction: &Reaction,
     identity: &Identity,
 ) -> Result<WalletMessage, WalletError> {
-    match (&request.asked, reaction) {
-        (Asked::Authentication(challenge), _) => Ok(WalletMessage::AuthResponse(AuthResponse {
+    match (&request.content, reaction) {
+        (RequestContent::Authentication(challenge), _) => Ok(WalletMessage::AuthResponse(AuthResponse {
             challenge: challenge.challenge.clone(),
             subkey_proof: identity.proof().cloned(),
             status: match reaction {
@@ -25,27 +25,27 @@ pub(super) fn answer(
                 Reaction::Decline(reason) => AuthStatus::Declined { reason: reason.clone() },
             },
         })),
-        (Asked::Payment(_), Reaction::Decline(reason)) => {
+        (RequestContent::Payment(_), Reaction::Decline(reason)) => {
             let status = PaymentStatus::Rejected { reason: reason.clone() };
-            payment(request, status).ok_or(WalletError::CannotAnswer(request.asked.kind()))
+            payment(request, status).ok_or(WalletError::CannotAnswer(request.content.kind()))
         }
-        (Asked::Recurring(asked), Reaction::Decline(reason)) => {
+        (RequestContent::Recurring(asked), Reaction::Decline(reason)) => {
             Ok(WalletMessage::RecurringResponse(RecurringResponse {
                 request_id: asked.request_id.clone(),
                 status: RecurringStatus::Rejected { reason: reason.clone() },
             }))
         }
-        (Asked::Ticket(asked), Reaction::Decline(reason)) => {
+        (RequestContent::Ticket(asked), Reaction::Decline(reason)) => {
             Ok(ticket(asked, identity, CashuStatus::Rejected { reason: reason.clone() }))
         }
         // The protocol has no message that declines a request for an invoice, or a token.
-        _ => Err(WalletError::CannotAnswer(request.asked.kind())),
+        _ => Err(WalletError::CannotAnswer(request.content.kind())),
     }
 }
 
 /// The status of a payment: success is a confirmation, everything else a response. `None` for another request.
 pub(super) fn payment(request: &Request, status: PaymentStatus) -> Option<WalletMessage> {
-    let Asked::Payment(asked) = &request.asked else { return None };
+    let RequestContent::Payment(asked) = &request.content else { return None };
     let confirms = matches!(status, PaymentStatus::Success { .. });
     let response = PaymentResponse { request_id: asked.request_id.clone(), status };
     Some(if confirms { WalletMessage::PaymentConfirmation(response) } else { WalletMessage::PaymentResponse(response) })

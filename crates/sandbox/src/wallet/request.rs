@@ -23,7 +23,7 @@ pub struct Request {
     /// The service's main key, when the wallet opened a handshake URL of the service.
     pub service: Option<PublicKey>,
     /// What the service asks for.
-    pub asked: Asked,
+    pub content: RequestContent,
     /// The event it came in (the first one).
     pub event: Event,
     /// When it first arrived, in Unix seconds.
@@ -39,7 +39,7 @@ pub struct Request {
 /// What a service asks for. Variants will be added: do not rely on [`Other`](Self::Other).
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub enum Asked {
+pub enum RequestContent {
     /// To prove the user's key.
     Authentication(AuthChallenge),
     /// To pay an invoice.
@@ -73,7 +73,7 @@ fn token_id(token: &Sensitive) -> String {
     hex::encode(digest.get(..16).unwrap_or_default())
 }
 
-impl Asked {
+impl RequestContent {
     /// The request that `message` is, with its correlation id (the event's id where it has none).
     pub(super) fn from_message(message: ServiceMessage, event: &Event) -> (String, Self) {
         let id = match &message {
@@ -239,7 +239,7 @@ mod tests {
                 "request_id": "r", "amount": 10_000, "currency": "Millisats", "invoice": "lnbcrt1", "auth_token": null,
                 "expires_at": "9", "subscription_id": null, "description": description,
             }));
-            Asked::Payment(Box::new(request.unwrap())).summary()
+            RequestContent::Payment(Box::new(request.unwrap())).summary()
         };
         assert_eq!(ask("Tea"), "payment, 10,000 msat: Tea");
         assert_eq!(ask(""), "payment, 10,000 msat");

@@ -19,7 +19,7 @@ impl RequestSaver {
 
     /// Saves a request soon. It may be one that is saved already.
     pub(super) fn save(&self, request: Request) {
-        if request.asked.is_request() && self.0.try_send(request).is_err() {
+        if request.content.is_request() && self.0.try_send(request).is_err() {
             tracing::debug!("too many requests arrive at once; one is not saved");
         }
     }

@@ -14,7 +14,7 @@ impl Wallet {
     /// # Errors
     /// [`WalletError::CannotAnswer`] when no authentication is asked for.
     pub fn approve_with_session(&self, request: &Request, lifetime: Duration) -> Result<(Event, String), WalletError> {
-        let cannot = || WalletError::CannotAnswer(request.asked.kind());
+        let cannot = || WalletError::CannotAnswer(request.content.kind());
         let WalletMessage::AuthResponse(mut response) = self.approval(request)? else { return Err(cannot()) };
         let AuthStatus::Approved { session_token, .. } = &mut response.status else { return Err(cannot()) };
         let keys = self.identity().keys();

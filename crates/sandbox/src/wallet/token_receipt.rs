@@ -10,18 +10,18 @@ use usher_protocol::message::Sensitive;
 use super::options::{Policy, Reaction};
 use super::tickets::{ReceivedTicket, TicketsError};
 use super::wallet_state::WalletState;
-use super::{Asked, Request};
+use super::{Request, RequestContent};
 
 /// The pause after the first attempt to reach a mint; it doubles with each.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 
 /// The longest pause between two attempts to reach a mint.
-const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+const MAX_PAUSE: Duration = Duration::from_secs(60);
 
 impl WalletState {
     /// Handles a token that arrived: receives it if the policy says so, otherwise leaves it to the user.
     pub(super) fn token_arrived(self: &Arc<Self>, request: Request, policy: &Policy) {
-        let Asked::Token(sent) = &request.asked else { return };
+        let RequestContent::Token(sent) = &request.content else { return };
         let known = request.service.is_some();
         let automatic = (policy.receive_tickets && known)
             || (policy.reaction == Some(Reaction::Approve) && (policy.strangers || known));
@@ -50,7 +50,7 @@ impl WalletState {
                 outcome => return outcome,
             }
             tokio::time::sleep(pause).await;
-            pause = pause.saturating_mul(2).min(LONGEST_PAUSE);
+            pause = pause.saturating_mul(2).min(MAX_PAUSE);
         }
     }
 

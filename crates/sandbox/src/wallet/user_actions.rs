@@ -8,7 +8,7 @@ use super::messages::OutgoingMessage;
 use super::reply::{payment, recurring, with_calendar};
 use super::subscription::{Agreement, Closed, Subscription};
 use super::wallet_state::WalletState;
-use super::{Asked, Fulfilled, PaymentSource, Request, Wallet, WalletError};
+use super::{Fulfilled, PaymentSource, Request, RequestContent, Wallet, WalletError};
 use crate::lightning::InvoiceTerms;
 
 impl Wallet {
@@ -67,7 +67,7 @@ impl Wallet {
     /// # Errors
     /// [`WalletError::CannotAnswer`] if the request is not for an invoice, [`WalletError::NotMillisats`].
     pub fn invoice_terms(&self, request: &Request) -> Result<InvoiceTerms, WalletError> {
-        let Asked::Invoice(asked) = &request.asked else { return Err(cannot(request)) };
+        let RequestContent::Invoice(asked) = &request.content else { return Err(cannot(request)) };
         self.inner.terms(asked)
     }
 
@@ -81,7 +81,7 @@ impl Wallet {
         invoice: String,
         payment_hash: PaymentHash,
     ) -> Result<Event, WalletError> {
-        let Asked::Invoice(asked) = &request.asked else { return Err(cannot(request)) };
+        let RequestContent::Invoice(asked) = &request.content else { return Err(cannot(request)) };
         self.inner.send_invoice(request, asked, invoice, payment_hash)
     }
 
@@ -98,7 +98,7 @@ impl Wallet {
 
 impl WalletState {
     pub(super) fn agree(&self, request: &Request, terms: &Agreement) -> Result<Fulfilled, WalletError> {
-        let Asked::Recurring(asked) = &request.asked else { return Err(cannot(request)) };
+        let RequestContent::Recurring(asked) = &request.content else { return Err(cannot(request)) };
         // Approving the same request again gives the same subscription.
         let known = self.requests.agreed(request);
         let id = terms.subscription_id.clone().or(known).unwrap_or_else(new_id);

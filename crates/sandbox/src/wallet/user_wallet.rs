@@ -18,9 +18,9 @@ use super::known_service::KnownService;
 use super::messages::Messages;
 use super::open_receipts::OpenReceipts;
 use super::options::{Policy, Reaction, WalletOptions};
+use super::received_requests::ReceivedRequests;
 use super::reply;
 use super::request::Request;
-use super::requests::Requests;
 use super::saved_requests::RequestSaver;
 use super::saving_task::SavingTask;
 use super::service_name::ServiceNames;
@@ -80,7 +80,7 @@ impl Wallet {
         };
         let inner = Arc::new(WalletState {
             messages: Messages::new(identity.keys().clone(), clock),
-            requests: Requests::new(deployed),
+            requests: ReceivedRequests::new(deployed),
             saver,
             names: ServiceNames::default(),
             deployed,

@@ -9,7 +9,7 @@ use usher_protocol::subkey::SubkeyProof;
 use usher_protocol::{Event, Keys};
 
 use super::{
-    Asked, Identity, KnownMint, KnownService, PaymentSource, Policy, Request, Subscription, Tickets, Wallet,
+    Identity, KnownMint, KnownService, PaymentSource, Policy, Request, RequestContent, Subscription, Tickets, Wallet,
     WalletOptions,
 };
 
@@ -322,7 +322,7 @@ impl WalletFile {
 
     /// Stores a request with the reply, if there is one; not a ticket that was received or refused.
     pub fn remember(&mut self, request: &Request, verdict: Option<Verdict>) {
-        let over = matches!(&request.asked, Asked::Token(sent) if sent.outcome.is_some());
+        let over = matches!(&request.content, RequestContent::Token(sent) if sent.outcome.is_some());
         if over && verdict.is_none() {
             return;
         }

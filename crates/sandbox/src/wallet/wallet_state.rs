@@ -10,7 +10,7 @@ use super::messages::{Messages, OutgoingMessage};
 use super::open_receipts::OpenReceipts;
 use super::options::Policy;
 use super::payment_source::PaymentSource;
-use super::requests::Requests;
+use super::received_requests::ReceivedRequests;
 use super::saved_requests::RequestSaver;
 use super::service_name::ServiceNames;
 use super::subscription::Subscription;
@@ -31,7 +31,7 @@ pub(super) struct WalletState {
     pub(super) payments: tokio::sync::Mutex<()>,
     pub(super) tickets: Option<Tickets>,
     pub(super) receipts: OpenReceipts,
-    pub(super) requests: Requests,
+    pub(super) requests: ReceivedRequests,
     pub(super) saver: Option<RequestSaver>,
     pub(super) names: ServiceNames,
     pub(super) messages: Messages,

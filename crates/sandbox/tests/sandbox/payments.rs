@@ -12,7 +12,7 @@ use usher_protocol::message::{
 };
 use usher_sandbox::lightning::{Account, InvoiceTerms, LightningNetwork};
 use usher_sandbox::wallet::{
-    Agreement, Asked, CalendarSpelling, Identity, PaymentSourceError, Policy, Request, Wallet, WalletError,
+    Agreement, CalendarSpelling, Identity, PaymentSourceError, Policy, Request, RequestContent, Wallet, WalletError,
     WalletOptions,
 };
 
@@ -135,7 +135,7 @@ async fn payment_is_approved_paid_and_confirmed() {
     let invoice = fixture.invoice(10_000);
     fixture.ask_payment("p1", &invoice, None).await;
     let request = fixture.request().await;
-    assert!(matches!(&request.asked, Asked::Payment(asked) if asked.amount == 10_000));
+    assert!(matches!(&request.content, RequestContent::Payment(asked) if asked.amount == 10_000));
     let fulfilled = fixture.wallet.fulfil(&request).await.unwrap();
     let preimage = fixture.paid().await;
     assert_eq!(preimage.payment_hash(), invoice.payment_hash());
@@ -366,11 +366,11 @@ async fn service_can_close_only_its_own_subscriptions() {
     });
     let key = fixture.wallet.public_key();
     stranger.send(&key, &[key], &close).await;
-    assert!(matches!(fixture.request().await.asked, Asked::Closed(_)));
+    assert!(matches!(fixture.request().await.content, RequestContent::Closed(_)));
     assert!(fixture.wallet.subscriptions()[0].is_open());
     fixture.ask(&close).await;
     let request = fixture.request().await;
-    assert_eq!((request.id.as_str(), request.asked.title()), (id.as_str(), "closed subscription"));
+    assert_eq!((request.id.as_str(), request.content.title()), (id.as_str(), "closed subscription"));
     let closed = fixture.wallet.subscriptions()[0].closed.clone().unwrap();
     assert_eq!((closed.by_service, closed.reason), (true, reason));
     assert!(fixture.wallet.next_request(QUIET).await.is_err());

@@ -14,8 +14,8 @@ use usher_protocol::Keys;
 use usher_protocol::message::{CashuDirect, CashuRequest, CashuStatus, ServiceMessage, WalletMessage};
 use usher_sandbox::relay::EmbeddedRelay;
 use usher_sandbox::wallet::{
-    Asked, GivenState, Identity, KnownMint, NoRequest, Policy, Request, Secret, TicketAmount, Tickets, TicketsError,
-    Wallet, WalletError, WalletOptions,
+    GivenState, Identity, KnownMint, NoRequest, Policy, Request, RequestContent, Secret, TicketAmount, Tickets,
+    TicketsError, Wallet, WalletError, WalletOptions,
 };
 use usher_store::{SqliteOptions, SqliteStore};
 use usher_tickets::{CashuWallet, TicketOptions};
@@ -172,7 +172,7 @@ fn sum(balances: &[TicketBalance]) -> u64 {
 
 /// What was received, or why not.
 fn outcome(request: &Request) -> Result<u64, String> {
-    let Asked::Token(sent) = &request.asked else { panic!("{request:?}") };
+    let RequestContent::Token(sent) = &request.content else { panic!("{request:?}") };
     sent.outcome.clone().expect("it is decided").map(|received| received.amount)
 }
 
@@ -188,8 +188,8 @@ async fn received_ticket_is_swapped_so_the_sender_cannot_spend_it() {
     fixture.send(&wallet, &token).await;
     let request = wallet.next_request(LONG).await.unwrap();
     assert_eq!(outcome(&request), Ok(5));
-    assert!(!request.asked.is_request(), "nothing is left to approve");
-    assert!(request.asked.summary().starts_with("ticket received, 5 multi of http://127.0.0.1:"), "{request:?}");
+    assert!(!request.content.is_request(), "nothing is left to approve");
+    assert!(request.content.summary().starts_with("ticket received, 5 multi of http://127.0.0.1:"), "{request:?}");
     assert!(!format!("{request:?}").contains(&token.0));
     assert_eq!(fixture.held().await, 5);
     assert_eq!(fixture.own.token_state(&token).await.unwrap(), TokenState::Spent);
@@ -209,7 +209,7 @@ async fn ticket_of_an_unknown_service_waits_for_approval() {
     let token = fixture.token(2, None).await;
     fixture.send(&wallet, &token).await;
     let request = wallet.next_request(LONG).await.unwrap();
-    assert!(request.asked.is_request() && request.service.is_none());
+    assert!(request.content.is_request() && request.service.is_none());
     assert_eq!(fixture.held().await, 0);
     let done = wallet.fulfil(&request).await.unwrap();
     assert_eq!((done.received.unwrap().amount, done.event), (2, None));
@@ -241,7 +241,7 @@ async fn request_gets_exactly_one_token_of_the_exact_amount() {
 
     fixture.ask(&wallet, "r1", 3).await;
     let request = wallet.next_request(LONG).await.unwrap();
-    assert!(request.asked.summary().starts_with("ticket request, 3 multi of http://"), "{request:?}");
+    assert!(request.content.summary().starts_with("ticket request, 3 multi of http://"), "{request:?}");
     assert_eq!(wallet.fulfil(&request).await.unwrap().given.unwrap().amount, 3);
     let (id, CashuStatus::Success { token }) = fixture.reply().await else { panic!() };
     assert_eq!(id, "r1");

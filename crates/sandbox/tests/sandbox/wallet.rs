@@ -7,7 +7,7 @@ use usher_protocol::message::{AuthStatus, CashuDirect, ServiceMessage};
 use usher_protocol::{Keys, kind};
 use usher_sandbox::relay::EmbeddedRelay;
 use usher_sandbox::wallet::{
-    Asked, DeliveryStatus, Identity, NoRequest, Policy, TicketsError, Wallet, WalletError, WalletOptions,
+    DeliveryStatus, Identity, NoRequest, Policy, RequestContent, TicketsError, Wallet, WalletError, WalletOptions,
 };
 
 use crate::raw_client::{LONG, QUIET};
@@ -34,8 +34,8 @@ async fn user_logs_in() {
     service.challenge(&wallet.public_key(), "c1").await;
     let request = wallet.next_request(LONG).await.unwrap();
     assert_eq!((request.id.as_str(), request.from, request.service), ("c1", service.key(), Some(service.key())));
-    assert!(matches!(&request.asked, Asked::Authentication(challenge) if challenge.challenge == "c1"));
-    assert!(request.asked.expires_at().is_some());
+    assert!(matches!(&request.content, RequestContent::Authentication(challenge) if challenge.challenge == "c1"));
+    assert!(request.content.expires_at().is_some());
     wallet.approve(&request).unwrap();
     let (event, response) = service.next_response().await;
     assert_eq!(event.pubkey, wallet.public_key());
@@ -175,7 +175,7 @@ async fn a_wallet_without_tickets_lists_a_token() {
     let token = ServiceMessage::CashuDirect(CashuDirect { token: "cashuBabc".to_owned().into() });
     service.send(&wallet.public_key(), &[wallet.public_key()], &token).await;
     let request = wallet.next_request(LONG).await.unwrap();
-    assert_eq!(request.asked.title(), "ticket");
+    assert_eq!(request.content.title(), "ticket");
     assert!(matches!(wallet.approve(&request), Err(WalletError::Tickets(TicketsError::NoTickets))));
 }
 

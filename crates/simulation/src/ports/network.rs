@@ -51,7 +51,7 @@ impl Network {
             if let Some(relay) = state.relays.get_mut(relay) {
                 relay.connect(number, out, broken.clone());
             }
-            state.note(&format!("connected to {host}"));
+            state.log(&format!("connected to {host}"));
             (relay, number)
         };
         let world = Arc::clone(&self.world);

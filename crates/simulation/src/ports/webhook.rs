@@ -12,7 +12,7 @@ use usher_engine::{StreamId, UnixMillis};
 use crate::world::World;
 
 /// How long a response is awaited.
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// The way to the receiver.
 pub struct Webhook(pub Arc<World>);
@@ -32,7 +32,7 @@ impl WebhookSender for Webhook {
                 posted
             }
             None => {
-                sleep(PATIENCE).await;
+                sleep(TIMEOUT).await;
                 Posted::Refused { http_status: None, reason: "no answer".to_owned(), retry_after: None }
             }
         }

@@ -28,10 +28,10 @@ const FORGOTTEN_QUOTES: Duration = Duration::from_secs(50 * 60 * 60);
 const LONG_PAUSE: Duration = Duration::from_secs(1800);
 
 /// How a life of the process ended.
-pub(super) enum Lived {
+pub(super) enum ProcessExit {
     Killed,
     Stopped,
-    Over,
+    Finished,
 }
 
 /// What the app has asked for, and what it holds. It outlives the process.
@@ -43,7 +43,7 @@ pub(super) struct App {
 
 #[derive(Clone, Debug)]
 struct Request {
-    what: What,
+    what: WalletRequest,
     /// What came of it; `None` while nobody knows.
     outcome: Option<Outcome>,
     /// A call is under way.
@@ -51,7 +51,7 @@ struct Request {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum What {
+enum WalletRequest {
     Mint(u64),
     Withdraw(u64),
     Redeem(Token),
@@ -82,26 +82,26 @@ impl State {
             usize::try_from(place).ok().and_then(|place| self.app.tokens.get(place)).cloned()
         };
         let what = match (self.decisions.number(0..10), token) {
-            (0..3, _) | (_, None) => What::Mint(amount),
-            (3..5, _) => What::Withdraw(amount / 4 + 1),
-            (5..8, Some(token)) => What::Redeem(token),
-            (_, Some(token)) => What::Verify(token),
+            (0..3, _) | (_, None) => WalletRequest::Mint(amount),
+            (3..5, _) => WalletRequest::Withdraw(amount / 4 + 1),
+            (5..8, Some(token)) => WalletRequest::Redeem(token),
+            (_, Some(token)) => WalletRequest::Verify(token),
         };
         // Two who redeem the same token at once.
-        let copies = if matches!(what, What::Redeem(_)) && self.decisions.percent(20) { 2 } else { 1 };
+        let copies = if matches!(what, WalletRequest::Redeem(_)) && self.decisions.percent(20) { 2 } else { 1 };
         for _ in 0..copies {
-            self.note(&format!("request {}: {}", self.app.requests.len(), describe(&what)));
+            self.log(&format!("request {}: {}", self.app.requests.len(), describe(&what)));
             self.app.requests.push(Request { what: what.clone(), outcome: None, runs: false });
         }
     }
 
-    fn no_outcome(&mut self, number: usize, what: &What) {
+    fn no_outcome(&mut self, number: usize, what: &WalletRequest) {
         self.violation("every-job-ends", format!("request {number} ({}) has no outcome", describe(what)));
     }
 
     /// The app gets an answer.
     fn answered(&mut self, number: usize, outcome: Outcome) {
-        self.note(&format!("request {number}: {}", shown(&outcome)));
+        self.log(&format!("request {number}: {}", shown(&outcome)));
         let Some(request) = self.app.requests.get_mut(number) else { return };
         request.runs = false;
         if let Some(before) = &request.outcome {
@@ -113,8 +113,8 @@ impl State {
         request.outcome = Some(outcome.clone());
         let what = request.what.clone();
         match (&what, outcome) {
-            (What::Mint(_) | What::Withdraw(_), Outcome::Token(token)) => self.app.tokens.push(token),
-            (What::Verify(old), Outcome::Token(token)) => {
+            (WalletRequest::Mint(_) | WalletRequest::Withdraw(_), Outcome::Token(token)) => self.app.tokens.push(token),
+            (WalletRequest::Verify(old), Outcome::Token(token)) => {
                 // A copy that somebody else has redeemed meanwhile is no longer held.
                 if let Some(held) = self.app.tokens.iter_mut().find(|held| *held == old) {
                     *held = token;
@@ -122,7 +122,7 @@ impl State {
                     self.app.tokens.push(token);
                 }
             }
-            (What::Redeem(token), Outcome::Received(_)) => {
+            (WalletRequest::Redeem(token), Outcome::Received(_)) => {
                 self.app.tokens.retain(|held| held != token);
                 let redeems =
                     |request: &&Request| request.what == what && matches!(request.outcome, Some(Outcome::Received(_)));
@@ -135,12 +135,12 @@ impl State {
     }
 }
 
-fn describe(what: &What) -> String {
+fn describe(what: &WalletRequest) -> String {
     match what {
-        What::Mint(amount) => format!("mint {amount}"),
-        What::Withdraw(amount) => format!("withdraw {amount}"),
-        What::Redeem(_) => "redeem".to_owned(),
-        What::Verify(_) => "verify".to_owned(),
+        WalletRequest::Mint(amount) => format!("mint {amount}"),
+        WalletRequest::Withdraw(amount) => format!("withdraw {amount}"),
+        WalletRequest::Redeem(_) => "redeem".to_owned(),
+        WalletRequest::Verify(_) => "verify".to_owned(),
     }
 }
 
@@ -153,15 +153,15 @@ fn shown(outcome: &Outcome) -> String {
 }
 
 /// One life of the process.
-pub(super) async fn live(world: &Arc<World>, store: &Arc<MemoryStore>) -> Result<Lived, String> {
+pub(super) async fn live(world: &Arc<World>, store: &Arc<MemoryStore>) -> Result<ProcessExit, String> {
     tokio::select! {
         biased;
-        () = world.killed.notified() => Ok(Lived::Killed),
-        lived = drive(world, store) => lived,
+        () = world.killed.notified() => Ok(ProcessExit::Killed),
+        exit = run_app(world, store) => exit,
     }
 }
 
-async fn drive(world: &Arc<World>, store: &Arc<MemoryStore>) -> Result<Lived, String> {
+async fn run_app(world: &Arc<World>, store: &Arc<MemoryStore>) -> Result<ProcessExit, String> {
     let tls = usher_http_client::tls_config(Vec::new()).map_err(|error| error.to_string())?;
     let options = TicketOptions { transport: Some(Arc::new(Network(Arc::clone(world)))), ..TicketOptions::new(tls) };
     let disk = Arc::new(InterceptedStore::new(Arc::clone(store), Disk(Arc::clone(world))));
@@ -182,7 +182,7 @@ async fn drive(world: &Arc<World>, store: &Arc<MemoryStore>) -> Result<Lived, St
         let passed = Duration::from_millis(world.time.passed());
         let Some(waiting) = next_requests(world, passed)? else {
             wallet.close().await;
-            return Ok(Lived::Stopped);
+            return Ok(ProcessExit::Stopped);
         };
         for number in waiting {
             calls.spawn(call(Arc::clone(world), Arc::clone(&wallet), number));
@@ -193,7 +193,7 @@ async fn drive(world: &Arc<World>, store: &Arc<MemoryStore>) -> Result<Lived, St
         }
         if passed >= TROUBLE + RECOVERY + FORGOTTEN_QUOTES {
             check_books(world, &wallet, store).await?;
-            return Ok(Lived::Over);
+            return Ok(ProcessExit::Finished);
         }
     }
 }
@@ -202,7 +202,7 @@ async fn drive(world: &Arc<World>, store: &Arc<MemoryStore>) -> Result<Lived, St
 fn next_requests(world: &World, passed: Duration) -> Result<Option<Vec<usize>>, String> {
     let mut state = world.state.lock();
     if !state.calm && passed >= TROUBLE {
-        state.note("nothing goes wrong from now on");
+        state.log("nothing goes wrong from now on");
         state.calm = true;
     }
     if !state.calm {
@@ -230,16 +230,16 @@ fn something_happens(state: &mut State) -> Result<bool, String> {
             state.kill_in = Some(instants);
         }
         6..8 => {
-            state.note("! the mint changes its keyset");
+            state.log("! the mint changes its keyset");
             let fee = state.decisions.pick(&[0, 0, 100, 1000], 0);
             state.mint.rotate(fee)?;
         }
         8..10 => {
-            state.note("! the mint forgets its quotes");
+            state.log("! the mint forgets its quotes");
             state.mint.forget_quotes();
         }
         10..12 => {
-            state.note("! stopped in order");
+            state.log("! stopped in order");
             return Ok(true);
         }
         _ => {}
@@ -259,7 +259,7 @@ async fn call(world: Arc<World>, wallet: Arc<CashuWallet>, number: usize) {
                 state.answered(number, Outcome::Refused(error.to_string()));
             }
             _ => {
-                state.note(&format!("request {number}: {error}"));
+                state.log(&format!("request {number}: {error}"));
                 if let Some(request) = state.app.requests.get_mut(number) {
                     request.runs = false;
                 }
@@ -268,7 +268,7 @@ async fn call(world: Arc<World>, wallet: Arc<CashuWallet>, number: usize) {
     }
 }
 
-async fn make(wallet: &CashuWallet, number: usize, what: &What) -> Result<Outcome, TicketError> {
+async fn make(wallet: &CashuWallet, number: usize, what: &WalletRequest) -> Result<Outcome, TicketError> {
     let id = TicketJobId::derive("simulation", &number.to_be_bytes());
     let (mint_url, unit) = (MINT.to_owned(), UNIT.to_owned());
     let received = |token: &Token| ReceiveTerms {
@@ -279,7 +279,7 @@ async fn make(wallet: &CashuWallet, number: usize, what: &What) -> Result<Outcom
         auth: None,
     };
     Ok(match what {
-        What::Mint(amount) => {
+        WalletRequest::Mint(amount) => {
             let terms = MintTerms { mint_url, unit, amount: *amount, description: None, auth: None, repeatable: true };
             match wallet.mint(id, &terms).await? {
                 Minted::Token(token) => Outcome::Token(token),
@@ -287,12 +287,12 @@ async fn make(wallet: &CashuWallet, number: usize, what: &What) -> Result<Outcom
                 Minted::PaymentNeeded { .. } => return Err(TicketError::TimedOut),
             }
         }
-        What::Withdraw(amount) => {
+        WalletRequest::Withdraw(amount) => {
             let terms = WithdrawTerms { mint_url, unit, amount: *amount, auth: None, repeatable: true };
             Outcome::Token(wallet.withdraw(id, &terms).await?)
         }
-        What::Redeem(token) => Outcome::Received(wallet.redeem(id, &received(token)).await?),
-        What::Verify(token) => Outcome::Token(wallet.verify(id, &received(token)).await?),
+        WalletRequest::Redeem(token) => Outcome::Received(wallet.redeem(id, &received(token)).await?),
+        WalletRequest::Verify(token) => Outcome::Token(wallet.verify(id, &received(token)).await?),
     })
 }
 
@@ -302,7 +302,7 @@ async fn repeat_all(world: &Arc<World>, wallet: &CashuWallet) {
     let requests = world.state.lock().app.requests.clone();
     for (number, request) in requests.iter().enumerate() {
         match &request.outcome {
-            None if matches!(request.what, What::Mint(_)) => {}
+            None if matches!(request.what, WalletRequest::Mint(_)) => {}
             None => world.state.lock().no_outcome(number, &request.what),
             Some(Outcome::Refused(_)) => {}
             Some(before) => match make(wallet, number, &request.what).await {

@@ -25,7 +25,7 @@ use tokio::runtime::Builder;
 use tokio::sync::Notify;
 use usher_engine::testing::MemoryStore;
 
-use self::app::{App, Lived};
+use self::app::{App, ProcessExit};
 use self::mint::Mint;
 use crate::run_log::History;
 use crate::seeded_decisions::Decisions;
@@ -77,13 +77,13 @@ struct State {
 }
 
 impl State {
-    fn note(&mut self, what: &str) {
+    fn log(&mut self, what: &str) {
         let now = self.time.passed();
-        self.history.note(now, what);
+        self.history.log(now, what);
     }
 
     fn violation(&mut self, rule: &'static str, what: String) {
-        self.note(&format!("VIOLATION of {rule}: {what}"));
+        self.log(&format!("VIOLATION of {rule}: {what}"));
         self.violations.push((rule, what));
     }
 
@@ -100,7 +100,7 @@ impl World {
             let dies = state.kill_in == Some(0) && !state.calm;
             state.kill_in = state.kill_in.and_then(|left| left.checked_sub(1));
             if dies {
-                state.note(&format!("! killed {what}"));
+                state.log(&format!("! killed {what}"));
             }
             dies
         };
@@ -138,22 +138,22 @@ pub fn run(seed: u64) -> Result<TicketReport, String> {
     loop {
         let runtime = Builder::new_current_thread().enable_time().start_paused(true).build();
         let runtime = runtime.map_err(|error| error.to_string())?;
-        let lived = runtime.block_on(async {
+        let exit = runtime.block_on(async {
             world.time.begin();
-            let lived = app::live(&world, &store).await;
+            let exit = app::live(&world, &store).await;
             world.time.end();
-            lived
+            exit
         })?;
         drop(runtime);
-        match lived {
-            Lived::Over => break,
-            Lived::Killed => world.state.lock().kills += 1,
-            Lived::Stopped => {}
+        match exit {
+            ProcessExit::Finished => break,
+            ProcessExit::Killed => world.state.lock().kills += 1,
+            ProcessExit::Stopped => {}
         }
         let mut state = world.state.lock();
         let down = state.decisions.number(50..60_000);
         world.time.wait(world.time.passed() + down);
-        state.note("the process starts again");
+        state.log("the process starts again");
     }
     let mut state = world.state.lock();
     let state = &mut *state;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use tokio::time::sleep;
-use usher_tickets::{BrokenOff, MintTransport};
+use usher_tickets::{MintTransport, NoResponse};
 
 use super::World;
 
@@ -24,8 +24,8 @@ impl fmt::Debug for Network {
 
 /// What becomes of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Fate {
-    Fine,
+enum RequestFault {
+    None,
     /// It does not leave.
     NotSent,
     /// It does not arrive, and nobody says so.
@@ -42,25 +42,35 @@ enum Fate {
 
 #[async_trait]
 impl MintTransport for Network {
-    async fn send(&self, method: &str, url: &str, body: &[u8]) -> Result<(u16, Vec<u8>), BrokenOff> {
-        const FATES: [Fate; 6] =
-            [Fate::NotSent, Fate::Lost, Fate::ResponseLost, Fate::Hangs, Fate::Fails, Fate::Garbage];
+    async fn send(&self, method: &str, url: &str, body: &[u8]) -> Result<(u16, Vec<u8>), NoResponse> {
+        const FAULTS: [RequestFault; 6] = [
+            RequestFault::NotSent,
+            RequestFault::Lost,
+            RequestFault::ResponseLost,
+            RequestFault::Hangs,
+            RequestFault::Fails,
+            RequestFault::Garbage,
+        ];
         let path = url.strip_prefix(MINT).unwrap_or(url);
         self.0.instant("before a request leaves").await;
-        let (fate, there, back) = {
+        let (fault, there, back) = {
             let mut state = self.0.state.lock();
             let chances = state.faults;
-            let fate = if state.goes_wrong(chances) { state.decisions.pick(&FATES, Fate::Lost) } else { Fate::Fine };
-            if fate != Fate::Fine {
-                state.note(&format!("{method} {path}: {fate:?}"));
+            let fault = if state.goes_wrong(chances) {
+                state.decisions.pick(&FAULTS, RequestFault::Lost)
+            } else {
+                RequestFault::None
+            };
+            if fault != RequestFault::None {
+                state.log(&format!("{method} {path}: {fault:?}"));
             }
-            (fate, state.decisions.delay(1..3_000), state.decisions.delay(1..3_000))
+            (fault, state.decisions.delay(1..3_000), state.decisions.delay(1..3_000))
         };
-        match fate {
-            Fate::NotSent => return Err(BrokenOff { sent: false }),
-            Fate::Lost => {
+        match fault {
+            RequestFault::NotSent => return Err(NoResponse { maybe_sent: false }),
+            RequestFault::Lost => {
                 sleep(there).await;
-                return Err(BrokenOff { sent: true });
+                return Err(NoResponse { maybe_sent: true });
             }
             _ => sleep(there).await,
         }
@@ -68,21 +78,23 @@ impl MintTransport for Network {
             let mut state = self.0.state.lock();
             let response = state.mint.handle(method, path, body);
             if response.0 != 200 {
-                state.note(&format!("{method} {path}: {}", response.1));
+                state.log(&format!("{method} {path}: {}", response.1));
             }
             response
         };
         self.0.instant("after the mint has done it").await;
         sleep(back).await;
-        match fate {
-            Fate::ResponseLost => Err(BrokenOff { sent: true }),
-            Fate::Hangs => {
+        match fault {
+            RequestFault::ResponseLost => Err(NoResponse { maybe_sent: true }),
+            RequestFault::Hangs => {
                 sleep(Duration::from_secs(100_000)).await;
-                Err(BrokenOff { sent: true })
+                Err(NoResponse { maybe_sent: true })
             }
-            Fate::Fails => Ok((500, b"{}".to_vec())),
-            Fate::Garbage => Ok((200, b"<html>".to_vec())),
-            Fate::Fine | Fate::NotSent | Fate::Lost => Ok((status, response.to_string().into_bytes())),
+            RequestFault::Fails => Ok((500, b"{}".to_vec())),
+            RequestFault::Garbage => Ok((200, b"<html>".to_vec())),
+            RequestFault::None | RequestFault::NotSent | RequestFault::Lost => {
+                Ok((status, response.to_string().into_bytes()))
+            }
         }
     }
 }

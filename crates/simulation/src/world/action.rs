@@ -35,7 +35,7 @@ pub enum Action {
         /// Whose.
         who: usize,
         /// What.
-        deed: Deed,
+        action: WalletAction,
     },
     /// A user closes a subscription.
     UserCloses {
@@ -111,18 +111,18 @@ pub struct Call {
     /// Its number: the key under which it is done once.
     pub number: u64,
     /// The request.
-    pub what: What,
+    pub what: AppRequest,
     /// Whether it has an idempotency key and is repeated until it has a response.
     pub once: bool,
 }
 
 /// What is asked for.
 #[derive(Clone, Debug)]
-pub enum What {
+pub enum AppRequest {
     /// A handshake, which this user will complete.
     Handshake(usize),
-    /// That a user logs in at the door, where everybody does: with its URL, or on its page.
-    Door {
+    /// That a user logs in at the reusable login, where everybody does: with its URL, or on its page.
+    ReusableLogin {
         /// The user.
         user: usize,
         /// With a browser.
@@ -167,7 +167,7 @@ pub enum What {
 
 /// What a user's wallet does after its user has thought about it.
 #[derive(Clone, Debug)]
-pub enum Deed {
+pub enum WalletAction {
     /// Sends this.
     Send(WalletMessage, &'static str),
     /// Pays and reports it.

@@ -9,10 +9,10 @@ use usher_engine::event::EventType;
 use usher_engine::ports::Posted;
 
 use super::State;
-use super::action::{Action, Call, Deed, What};
-use super::invoices::invoice;
+use super::action::{Action, AppRequest, Call, WalletAction};
+use super::invoice_factory::invoice;
 use super::keys;
-use crate::fault_plan::Theme;
+use crate::fault_plan::Workload;
 
 /// A request that has its response.
 #[derive(Clone, Debug)]
@@ -20,7 +20,7 @@ pub struct Acknowledged {
     /// The stream of its operation.
     pub stream: StreamId,
     /// The request.
-    pub what: What,
+    pub what: AppRequest,
 }
 
 /// The receiver of webhooks.
@@ -53,39 +53,39 @@ impl State {
         for _ in 0..self.plan.calls {
             let user = usize::try_from(self.decisions.number(0..self.users.len() as u64)).unwrap_or_default();
             let lives = if self.decisions.percent(30) { self.decisions.number(20..120) } else { 300 };
-            let payment = What::Payment { user, lives, subscription: None };
+            let payment = AppRequest::Payment { user, lives, subscription: None };
             let charges = if self.decisions.percent(30) { Some(3) } else { None };
-            let subscribe = What::Subscribe { user, first, yearly: false, charges };
+            let subscribe = AppRequest::Subscribe { user, first, yearly: false, charges };
             let page = self.decisions.percent(60);
-            let what = match (self.plan.theme, self.decisions.number(0..10)) {
-                (Theme::Years, _) => What::Subscribe { user, first, yearly: true, charges: None },
-                (Theme::Subscriptions, 0..8) | (_, 0..1) => subscribe,
-                (Theme::Paying, 0..7) => What::PayOurs(None),
-                (Theme::Door, 0..8) => What::Door { user, page },
+            let what = match (self.plan.workload, self.decisions.number(0..10)) {
+                (Workload::Years, _) => AppRequest::Subscribe { user, first, yearly: true, charges: None },
+                (Workload::Subscriptions, 0..8) | (_, 0..1) => subscribe,
+                (Workload::Paying, 0..7) => AppRequest::PayOurs(None),
+                (Workload::ReusableLogin, 0..8) => AppRequest::ReusableLogin { user, page },
                 (_, 1..4) => payment,
-                (_, 4) => What::Handshake(user),
-                (_, 5) => What::Door { user, page },
-                (_, 6) => What::Authenticate(user),
-                (_, 7) => What::Invoice(user),
-                (_, 8) => What::PayTheirs(user, None),
-                _ => What::PayOurs(None),
+                (_, 4) => AppRequest::Handshake(user),
+                (_, 5) => AppRequest::ReusableLogin { user, page },
+                (_, 6) => AppRequest::Authenticate(user),
+                (_, 7) => AppRequest::Invoice(user),
+                (_, 8) => AppRequest::PayTheirs(user, None),
+                _ => AppRequest::PayOurs(None),
             };
             let at = match what {
-                What::Subscribe { .. } => self.decisions.number(1000..100_000),
+                AppRequest::Subscribe { .. } => self.decisions.number(1000..100_000),
                 _ => self.decisions.number(1000..trouble * 8 / 10),
             };
-            if self.plan.theme == Theme::Years {
+            if self.plan.workload == Workload::Years {
                 // A user who is reached at their own relay named it in a handshake before.
-                self.call(Duration::from_millis(at / 4), What::Handshake(user));
+                self.call(Duration::from_millis(at / 4), AppRequest::Handshake(user));
             }
             self.call(Duration::from_millis(at), what);
         }
     }
 
-    fn call(&mut self, after: Duration, what: What) {
+    fn call(&mut self, after: Duration, what: AppRequest) {
         let (number, once) = (self.number(), self.decisions.percent(60));
-        // The token makes the door one; each browser has a page of its own.
-        let once = once && !matches!(what, What::Door { .. });
+        // The token makes the reusable login one; each browser has a page of its own.
+        let once = once && !matches!(what, AppRequest::ReusableLogin { .. });
         self.later(after, Action::Call(Call { number, what, once }));
     }
 
@@ -96,12 +96,12 @@ impl State {
             return None;
         }
         match &mut call.what {
-            What::PayOurs(given @ None) => *given = self.payable(),
-            What::PayTheirs(_, given @ None) => {
+            AppRequest::PayOurs(given @ None) => *given = self.payable(),
+            AppRequest::PayTheirs(_, given @ None) => {
                 let number = self.number();
                 let made = invoice(&keys(203), number, 5_000, self.secs(), 600);
                 if let Some(made) = &made {
-                    self.ledger.of_others.insert(made.payment_hash(), number);
+                    self.invariants.of_others.insert(made.payment_hash(), number);
                 }
                 *given = made;
             }
@@ -109,24 +109,24 @@ impl State {
         }
         self.app.pending.insert(call.number, call.clone());
         let once = if call.once { ", once" } else { "" };
-        self.note(&format!("call {}: {}{once}", call.number, self.words(&call.what)));
+        self.log(&format!("call {}: {}{once}", call.number, self.words(&call.what)));
         Some(call)
     }
 
-    fn words(&self, what: &What) -> String {
+    fn words(&self, what: &AppRequest) -> String {
         let name = |user: &usize| self.users.get(*user).map_or("?", |user| user.name);
         match what {
-            What::Handshake(user) => format!("a handshake for {}", name(user)),
-            What::Door { user, page } => {
+            AppRequest::Handshake(user) => format!("a handshake for {}", name(user)),
+            AppRequest::ReusableLogin { user, page } => {
                 format!("{} comes to the door{}", name(user), if *page { "'s page" } else { "" })
             }
-            What::Authenticate(user) => format!("{} shall prove their key", name(user)),
-            What::Payment { user, lives, .. } => format!("{} shall pay within {lives} s", name(user)),
-            What::Subscribe { user, .. } => format!("{} shall agree to a subscription", name(user)),
-            What::Close { user, id } => format!("{id} of {} is closed", name(user)),
-            What::Invoice(user) => format!("{} shall make an invoice", name(user)),
-            What::PayTheirs(user, _) => format!("{} shall pay another's invoice", name(user)),
-            What::PayOurs(invoice) => {
+            AppRequest::Authenticate(user) => format!("{} shall prove their key", name(user)),
+            AppRequest::Payment { user, lives, .. } => format!("{} shall pay within {lives} s", name(user)),
+            AppRequest::Subscribe { user, .. } => format!("{} shall agree to a subscription", name(user)),
+            AppRequest::Close { user, id } => format!("{id} of {} is closed", name(user)),
+            AppRequest::Invoice(user) => format!("{} shall make an invoice", name(user)),
+            AppRequest::PayTheirs(user, _) => format!("{} shall pay another's invoice", name(user)),
+            AppRequest::PayOurs(invoice) => {
                 let number = invoice.as_ref().and_then(|invoice| self.node.outgoing.get(&invoice.payment_hash()));
                 format!("our own wallet shall make payment {}", number.map_or(0, |outgoing| outgoing.number))
             }
@@ -138,31 +138,34 @@ impl State {
         self.app.pending.remove(&call.number);
         let before = self.app.acknowledged.get(&call.number).map(|before| before.stream);
         // An idempotency key is kept for a day of the wall clock.
-        if before.is_some_and(|before| before != stream) && !self.ledger.has_leapt {
+        if before.is_some_and(|before| before != stream) && !self.invariants.has_leapt {
             self.violation("done-once", &format!("call {} was answered with two streams", call.number));
         }
-        self.note(&format!("call {} is answered: {}", call.number, self.ledger.label(stream)));
+        self.log(&format!("call {} is answered: {}", call.number, self.invariants.label(stream)));
         self.app.acknowledged.insert(call.number, Acknowledged { stream, what: call.what.clone() });
         if before.is_none() && call.once && self.decisions.percent(25) {
             let after = Duration::from_millis(self.decisions.number(10..60_000));
             self.later(after, Action::Call(call.clone()));
         }
-        if let (What::Door { user, page }, Some(token)) = (&call.what, &token) {
-            self.at_the_door(*user, *page, token.clone());
+        if let (AppRequest::ReusableLogin { user, page }, Some(token)) = (&call.what, &token) {
+            self.at_reusable_login(*user, *page, token.clone());
         }
-        if let (What::Handshake(who), Some(token), None) = (&call.what, token, before) {
+        if let (AppRequest::Handshake(who), Some(token), None) = (&call.what, token, before) {
             let after = Duration::from_millis(self.decisions.number(500..20_000));
             if self.plan.script.is_some() {
                 // A wallet sends it once; a user without a response scans again.
-                self.later(Duration::from_secs(120), Action::UserActs { who: *who, deed: Deed::Scan(token.clone()) });
+                self.later(
+                    Duration::from_secs(120),
+                    Action::UserActs { who: *who, action: WalletAction::Scan(token.clone()) },
+                );
             }
-            self.later(after, Action::UserActs { who: *who, deed: Deed::Scan(token) });
+            self.later(after, Action::UserActs { who: *who, action: WalletAction::Scan(token) });
         }
     }
 
     /// A call failed: with a key it is made again.
     pub fn failed(&mut self, call: &Call, why: &str) {
-        self.note(&format!("call {} failed: {why}", call.number));
+        self.log(&format!("call {} failed: {why}", call.number));
         self.app.pending.remove(&call.number);
         if call.once && why.contains("store") {
             self.later(Duration::from_secs(5), Action::Call(call.clone()));
@@ -186,12 +189,12 @@ impl State {
             state.users.iter().position(|user| user.keys.public_key().to_hex() == key)
         };
         match event_type {
-            EventType::KeyHandshake if self.plan.theme != Theme::Years => {
+            EventType::KeyHandshake if self.plan.workload != Workload::Years => {
                 if let Some(user) = who(self) {
-                    self.call(Duration::from_millis(300), What::Authenticate(user));
+                    self.call(Duration::from_millis(300), AppRequest::Authenticate(user));
                 }
             }
-            EventType::Subscription if self.plan.theme != Theme::Years => {
+            EventType::Subscription if self.plan.workload != Workload::Years => {
                 let (Some(user), Some(id)) = (who(self), data.get("subscription_id").and_then(Value::as_str)) else {
                     return;
                 };
@@ -201,14 +204,14 @@ impl State {
                 }
                 if self.decisions.percent(30) {
                     let after = Duration::from_millis(self.decisions.number(1000..60_000));
-                    self.call(after, What::Payment { user, lives: 300, subscription: Some(id.clone()) });
+                    self.call(after, AppRequest::Payment { user, lives: 300, subscription: Some(id.clone()) });
                 }
                 if self.decisions.percent(60) {
                     // When a date falls due, and a moment later.
                     let minutes = self.decisions.number(1..6);
                     let on_the_minute = 60_000 - self.wall_millis() % 60_000 + minutes * 60_000;
                     let wobble = self.decisions.number(0..self.plan.disk.end + 100);
-                    self.call(Duration::from_millis(on_the_minute + wobble), What::Close { user, id });
+                    self.call(Duration::from_millis(on_the_minute + wobble), AppRequest::Close { user, id });
                 }
             }
             _ => {}
@@ -221,14 +224,14 @@ impl State {
         self.app.receiver.first_posts.entry((stream, index)).or_insert(now);
         let fails = self.app.receiver.fails_until > now
             || (!self.calm && self.plan.script.is_none() && self.decisions.percent(3));
-        let label = self.ledger.label(stream);
+        let label = self.invariants.label(stream);
         if fails {
-            self.note(&format!("webhook: {label} event {index} is refused"));
+            self.log(&format!("webhook: {label} event {index} is refused"));
             let silent = self.decisions.percent(20);
             let reason = "simulated".to_owned();
             return (!silent).then_some(Posted::Refused { http_status: Some(503), reason, retry_after: None });
         }
-        self.note(&format!("webhook: {label} event {index} is accepted"));
+        self.log(&format!("webhook: {label} event {index} is accepted"));
         if let Some(missing) = self.missing_before(stream, index) {
             let what = format!("{label} event {index} came before event {missing}");
             self.violation("webhooks-in-order", &what);
@@ -241,8 +244,8 @@ impl State {
             let what = format!("{label} event {index} was accepted {times} times within a minute");
             self.violation("no-hammering", &what);
         }
-        self.ledger.delivered(stream, index, now);
-        let late = self.ledger.late_delivery(stream, index, now);
+        self.invariants.delivered(stream, index, now);
+        let late = self.invariants.late_delivery(stream, index, now);
         if let Some(late) = late {
             self.violation("delivered-in-time", &late);
         }
@@ -253,14 +256,14 @@ impl State {
     /// of the same subscription wait for each other.
     fn missing_before(&self, stream: StreamId, index: u64) -> Option<u64> {
         let subscription = |index: u64| {
-            let events = &self.ledger.streams.get(&stream)?.events;
+            let events = &self.invariants.streams.get(&stream)?.events;
             let (event, _) = events.get(usize::try_from(index).ok()?)?;
             let data: serde_json::Value = serde_json::from_str(&event.data).ok()?;
             data.get("subscription_id")?.as_str().map(str::to_owned)
         };
         let is_missing = |earlier: u64| {
             let key = (stream, earlier);
-            !self.app.receiver.accepted.contains_key(&key) && !self.ledger.given_up.contains(&key)
+            !self.app.receiver.accepted.contains_key(&key) && !self.invariants.given_up.contains(&key)
         };
         let waits = |earlier: u64| stream != StreamId::SUBSCRIPTIONS || subscription(earlier) == subscription(index);
         (0..index).find(|earlier| is_missing(*earlier) && waits(*earlier))

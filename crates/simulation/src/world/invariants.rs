@@ -7,14 +7,14 @@ use nostr::EventId;
 use serde_json::Value;
 use usher_engine::StreamId;
 use usher_engine::event::{Event, EventType};
-use usher_engine::ports::{Commit, DeliveryAttempt, DeliveryStatus, Head, OperationKind, OutgoingMessage};
+use usher_engine::ports::{Commit, DeliveryAttempt, DeliveryStatus, OperationHead, OperationKind, OutgoingMessage};
 use usher_protocol::bolt11::Invoice;
 use usher_protocol::kind;
 use usher_protocol::message::PaymentHash;
 
 use super::State;
-use super::lightning_node::Standing;
-use super::reusable_login::Door;
+use super::lightning_node::PaymentState;
+use super::reusable_login::ReusableLoginRecord;
 
 /// How long after a subscription has ended, or a date was paid, a request may still be on its way, in milliseconds: the store
 /// may be slow.
@@ -56,8 +56,8 @@ pub struct StreamBook {
     pub began: u64,
     /// The subscription and the date it charges.
     pub charge: Option<(String, u64)>,
-    /// Whether it is the door's.
-    pub is_door: bool,
+    /// Whether it is the reusable login's.
+    pub is_reusable_login: bool,
     /// Nothing more is expected of it.
     pub done: bool,
     /// It is over altogether.
@@ -77,7 +77,7 @@ pub struct SubscriptionBook {
 
 /// The ledger.
 #[derive(Debug, Default)]
-pub struct Ledger {
+pub struct InvariantChecker {
     /// The rules that were broken.
     pub violations: Vec<Violation>,
     /// The streams.
@@ -98,8 +98,8 @@ pub struct Ledger {
     pub closes: BTreeMap<EventId, String>,
     /// Messages by which users agree to subscriptions.
     pub agreements: BTreeMap<EventId, String>,
-    /// What was told of the users at the door.
-    pub door: Door,
+    /// What was told of the users at the reusable login.
+    pub reusable_login: ReusableLoginRecord,
     /// Subscriptions whose agreement reached the service.
     agreed: BTreeSet<String>,
     /// The Lightning backend's definite refusals to pay, by response.
@@ -122,7 +122,7 @@ pub struct Ledger {
     delivered: BTreeSet<(StreamId, u64)>,
 }
 
-impl Ledger {
+impl InvariantChecker {
     /// What a stream is called.
     pub fn label(&self, stream: StreamId) -> String {
         self.streams.get(&stream).map_or_else(|| "a new stream".to_owned(), |book| book.label.clone())
@@ -192,14 +192,15 @@ impl Ledger {
 
 impl State {
     /// A transaction is durable.
-    pub fn committed(&mut self, commits: &[Commit], heads: &[Head]) {
+    pub fn committed(&mut self, commits: &[Commit], heads: &[OperationHead]) {
         for (commit, head) in commits.iter().zip(heads) {
             let state: Value = serde_json::from_str(&commit.state.0).unwrap_or_default();
             self.book(commit, &state);
             let first = head.next_index.saturating_sub(commit.events.len() as u64);
-            let known = self.ledger.streams.get(&commit.operation).map_or(0, |book| book.events.len() as u64);
+            let known = self.invariants.streams.get(&commit.operation).map_or(0, |book| book.events.len() as u64);
             if first != known {
-                let what = format!("{}: {known} events, and then number {first}", self.ledger.label(commit.operation));
+                let what =
+                    format!("{}: {known} events, and then number {first}", self.invariants.label(commit.operation));
                 self.violation("no-gaps", &what);
             }
             for (index, event) in (first..).zip(&commit.events) {
@@ -210,13 +211,13 @@ impl State {
 
     fn book(&mut self, commit: &Commit, state: &Value) {
         let (id, now) = (commit.operation, self.now());
-        if !self.ledger.streams.contains_key(&id) {
+        if !self.invariants.streams.contains_key(&id) {
             let label = if id == StreamId::SUBSCRIPTIONS {
                 "subscriptions".to_owned()
             } else {
-                format!("{} #{}", commit.kind.as_str(), self.ledger.streams.len())
+                format!("{} #{}", commit.kind.as_str(), self.invariants.streams.len())
             };
-            self.note(&format!("{label} is durable"));
+            self.log(&format!("{label} is durable"));
             let text = |field: &str| state.get(field).and_then(Value::as_str).map(str::to_owned);
             let link = state.get("subscription");
             let charge = link.and_then(|link| {
@@ -227,14 +228,14 @@ impl State {
             let invoice = of_others.or_else(|| state.get("invoice")).and_then(Value::as_str);
             let pays = invoice.and_then(|text| text.parse::<Invoice>().ok()).map(|invoice| invoice.payment_hash());
             if let Some(request) = text("request_id") {
-                self.ledger.requests.insert(request, id);
+                self.invariants.requests.insert(request, id);
             }
             if let Some((id, _)) = &charge
-                && let Some(subscription) = self.ledger.subscriptions.get(id)
+                && let Some(subscription) = self.invariants.subscriptions.get(id)
             {
                 let is_held = |leapt: u64| (leapt + ON_ITS_WAY..leapt + NO_CHARGES).contains(&now);
                 // Where there was none before, nothing says that the clock has leapt.
-                if self.ledger.leaps.iter().any(|(leapt, _)| subscription.began < *leapt && is_held(*leapt)) {
+                if self.invariants.leaps.iter().any(|(leapt, _)| subscription.began < *leapt && is_held(*leapt)) {
                     self.violation("no-charge-after-a-leap", &format!("{label} begins"));
                 }
             }
@@ -247,13 +248,13 @@ impl State {
                 pays,
                 began: now,
                 charge,
-                is_door: state.get("login").is_some_and(Value::is_object),
+                is_reusable_login: state.get("login").is_some_and(Value::is_object),
                 done: false,
                 finished: false,
             };
-            self.ledger.streams.insert(id, book);
+            self.invariants.streams.insert(id, book);
         }
-        if let Some(book) = self.ledger.streams.get_mut(&id) {
+        if let Some(book) = self.invariants.streams.get_mut(&id) {
             book.done = commit.done;
             book.finished = commit.finished;
             book.invoices.extend(commit.watched.filter(|hash| !book.invoices.contains(hash)));
@@ -263,10 +264,10 @@ impl State {
         {
             let over = state.get("ended_at").is_some_and(|at| !at.is_null());
             let new = || SubscriptionBook { began: now, ..SubscriptionBook::default() };
-            let book = self.ledger.subscriptions.entry(id.to_owned()).or_insert_with(new);
+            let book = self.invariants.subscriptions.entry(id.to_owned()).or_insert_with(new);
             if over && book.over_at.is_none() {
                 book.over_at = Some(now);
-                self.note(&format!("{id} is over"));
+                self.log(&format!("{id} is over"));
             }
         }
     }
@@ -275,23 +276,24 @@ impl State {
         let now = self.now();
         let data: Value = serde_json::from_str(&event.data).unwrap_or_default();
         let status = data.get("status").and_then(Value::as_str).unwrap_or_default().to_owned();
-        let label = self.ledger.label(stream);
-        self.note(&format!("{label}: {} {status} is durable", event.event_type));
+        let label = self.invariants.label(stream);
+        self.log(&format!("{label}: {} {status} is durable", event.event_type));
         let event_type = event.event_type;
-        let Some(book) = self.ledger.streams.get_mut(&stream) else { return };
-        let (kind, pays, invoices, is_door) = (book.kind, book.pays, book.invoices.clone(), book.is_door);
+        let Some(book) = self.invariants.streams.get_mut(&stream) else { return };
+        let (kind, pays, invoices, is_reusable_login) =
+            (book.kind, book.pays, book.invoices.clone(), book.is_reusable_login);
         book.events.push((event, now));
         let before = book.statuses.iter().filter(|said| **said == status).count();
         book.statuses.push(status.clone());
-        if is_door {
+        if is_reusable_login {
             // Who is challenged there needs no further challenge.
-            return self.told_at_the_door(event_type, &status, &data);
+            return self.told_at_reusable_login(event_type, &status, &data);
         }
         if stream == StreamId::SUBSCRIPTIONS {
             let number = data.get("number").and_then(Value::as_u64).unwrap_or_default();
             let id = data.get("subscription_id").and_then(Value::as_str).unwrap_or_default();
             if event_type == EventType::SubscriptionPayment && status == "paid" {
-                let paid = self.ledger.subscriptions.entry(id.to_owned()).or_default().paid.insert(number, now);
+                let paid = self.invariants.subscriptions.entry(id.to_owned()).or_default().paid.insert(number, now);
                 if paid.is_some() && self.plan.set_backs == 0 {
                     self.violation("a-date-is-paid-once", &format!("date {number} of {id} is told twice"));
                 }
@@ -305,10 +307,10 @@ impl State {
             && data.get("outcome").and_then(Value::as_str) == Some("not_paid")
             && let Some(hash) = pays
         {
-            self.ledger.said_not_paid.insert(hash);
-            let standing = self.node.outgoing.get(&hash).map(|outgoing| outgoing.standing);
-            if matches!(standing, Some(Standing::InFlight | Standing::Succeeded)) {
-                self.violation("not-paid-is-final", &format!("{label} says so, and it is {standing:?}"));
+            self.invariants.said_not_paid.insert(hash);
+            let state = self.node.outgoing.get(&hash).map(|outgoing| outgoing.state);
+            if matches!(state, Some(PaymentState::InFlight | PaymentState::Succeeded)) {
+                self.violation("not-paid-is-final", &format!("{label} says so, and it is {state:?}"));
             }
         }
         self.told(event_type, &data);
@@ -332,11 +334,12 @@ impl State {
                 match settled {
                     None => false,
                     Some((hash, at)) => {
-                        if self.ledger.used.insert(hash, stream).is_some_and(|other| other != stream) {
+                        if self.invariants.used.insert(hash, stream).is_some_and(|other| other != stream) {
                             self.violation("one-settlement-one-paid", &format!("{label} says paid by another's money"));
                         }
-                        let timed_out = self.ledger.streams.get(&stream).is_some_and(|book| book.statuses.len() > 1);
-                        let allowed = IN_TIME + 4 * self.ledger.bad_between(at, now);
+                        let timed_out =
+                            self.invariants.streams.get(&stream).is_some_and(|book| book.statuses.len() > 1);
+                        let allowed = IN_TIME + 4 * self.invariants.bad_between(at, now);
                         let took = now.saturating_sub(at);
                         if took > allowed && !timed_out {
                             let what = format!("{label} says paid {} s after it was", took / 1000);
@@ -346,10 +349,10 @@ impl State {
                     }
                 }
             }
-            OperationKind::InvoicePayment => pays.is_some_and(|hash| self.ledger.paid_to_others.contains(&hash)),
+            OperationKind::InvoicePayment => pays.is_some_and(|hash| self.invariants.paid_to_others.contains(&hash)),
             OperationKind::OutgoingPayment => pays
                 .and_then(|hash| self.node.outgoing.get(&hash))
-                .is_some_and(|outgoing| outgoing.standing == Standing::Succeeded),
+                .is_some_and(|outgoing| outgoing.state == PaymentState::Succeeded),
             _ => true,
         };
         if !proven {
@@ -363,11 +366,11 @@ impl State {
             return;
         }
         let (key, now) = ((attempt.stream, attempt.index), self.now());
-        self.ledger.given_up.insert(key);
-        let label = self.ledger.label(attempt.stream);
+        self.invariants.given_up.insert(key);
+        let label = self.invariants.label(attempt.stream);
         let began = self.app.receiver.first_posts.get(&key).copied().unwrap_or(now);
         let tried = now.saturating_sub(began) / 3_600_000;
-        self.note(&format!("webhook: {label} event {} is given up", attempt.index));
+        self.log(&format!("webhook: {label} event {} is given up", attempt.index));
         // The last pause is ten hours at the longest.
         if tried < 60 {
             let what = format!("{label} event {} was given up after {tried} hours of trying", attempt.index);
@@ -382,11 +385,12 @@ impl State {
         }
         let content: Value = serde_json::from_str(&message.content).unwrap_or_default();
         let request = content.get("request_id").and_then(Value::as_str).unwrap_or_default();
-        let Some(book) = self.ledger.requests.get(request).and_then(|stream| self.ledger.streams.get(stream)) else {
+        let Some(book) = self.invariants.requests.get(request).and_then(|stream| self.invariants.streams.get(stream))
+        else {
             return;
         };
         let (label, Some((id, number))) = (book.label.clone(), book.charge.clone()) else { return };
-        let Some(subscription) = self.ledger.subscriptions.get(&id) else { return };
+        let Some(subscription) = self.invariants.subscriptions.get(&id) else { return };
         let (now, over, paid) = (self.now(), subscription.over_at, subscription.paid.get(&number).copied());
         if over.is_some_and(|at| at + ON_ITS_WAY < now) {
             self.violation("no-charge-after-the-end", &format!("{label} is asked for, and {id} is over"));

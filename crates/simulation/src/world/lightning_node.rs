@@ -11,7 +11,7 @@ use usher_protocol::message::PaymentHash;
 use usher_protocol::{Keys, envelope};
 
 use super::action::{Action, Request};
-use super::invoices::{invoice, preimage};
+use super::invoice_factory::{invoice, preimage};
 use super::{State, keys};
 use crate::outage_script::Operation;
 
@@ -37,7 +37,7 @@ pub struct Incoming {
 
 /// The state of a requested payment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum PaymentState {
     /// There was no request, or it did not begin to execute one.
     Nothing,
     /// Under way.
@@ -54,9 +54,9 @@ pub struct Outgoing {
     /// Its preimage's number, which is its name in the history.
     pub number: u64,
     /// Its state.
-    pub standing: Standing,
+    pub state: PaymentState,
     /// How it will end: decided beforehand, as the route decides it.
-    pub fate: Fate,
+    pub behaviour: PaymentBehaviour,
     /// Requests that reached it.
     pub asked: u32,
     /// The requests that made it pay.
@@ -67,7 +67,7 @@ pub struct Outgoing {
 
 /// How a payment that it is asked for goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fate {
+pub enum PaymentBehaviour {
     /// At once.
     Pays,
     /// It succeeds after a while and then reports it.
@@ -84,7 +84,7 @@ pub enum Fate {
 
 /// What kind of wallet it is.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Manner {
+pub struct BackendProfile {
     /// It sends notifications of settlements.
     pub notifies: bool,
     /// Its look-ups know nothing of payments it makes.
@@ -101,7 +101,7 @@ pub struct Node {
     keys: Keys,
     conversation: Option<ConversationKey>,
     /// What kind of wallet it is.
-    pub manner: Manner,
+    pub profile: BackendProfile,
     /// Until when it is away, in milliseconds since the beginning.
     pub away_until: u64,
     /// The invoices it has made.
@@ -125,7 +125,7 @@ impl Node {
         Self {
             conversation: envelope::conversation_key(&keys, &client().public_key()).ok(),
             keys,
-            manner: Manner::default(),
+            profile: BackendProfile::default(),
             away_until: 0,
             incoming: HashMap::new(),
             outgoing: HashMap::new(),
@@ -148,7 +148,7 @@ impl Node {
         )
         .custom_created_at(Timestamp::from_secs(at))
         .tag(Tag::parse(["encryption", "nip44_v2"]).ok()?);
-        if self.manner.notifies {
+        if self.profile.notifies {
             builder = builder.tag(Tag::parse(["notifications", "payment_received payment_sent"]).ok()?);
         }
         builder.sign_with_keys(&self.keys).ok()
@@ -159,25 +159,25 @@ impl State {
     /// A payee's invoice that the service's wallet may be asked to pay.
     pub fn payable(&mut self) -> Option<Invoice> {
         let number = self.number();
-        let fates = [
-            Fate::Pays,
-            Fate::Pays,
-            Fate::PaysLate,
-            Fate::PaysSilently,
-            Fate::SaysFailedAndPays,
-            Fate::Fails,
-            Fate::Refuses,
+        let behaviours = [
+            PaymentBehaviour::Pays,
+            PaymentBehaviour::Pays,
+            PaymentBehaviour::PaysLate,
+            PaymentBehaviour::PaysSilently,
+            PaymentBehaviour::SaysFailedAndPays,
+            PaymentBehaviour::Fails,
+            PaymentBehaviour::Refuses,
         ];
-        let fate = match self.plan.script.map(|script| script.operation) {
-            None => self.decisions.pick(&fates, Fate::Pays),
-            Some(Operation::PayRefused) => Fate::Refuses,
-            Some(_) => Fate::Pays,
+        let behaviour = match self.plan.script.map(|script| script.operation) {
+            None => self.decisions.pick(&behaviours, PaymentBehaviour::Pays),
+            Some(Operation::PayRefused) => PaymentBehaviour::Refuses,
+            Some(_) => PaymentBehaviour::Pays,
         };
         let made = invoice(&keys(203), number, 5_000, self.secs(), 1800)?;
         let outgoing = Outgoing {
             number,
-            standing: Standing::Nothing,
-            fate,
+            state: PaymentState::Nothing,
+            behaviour,
             asked: 0,
             paid_by: BTreeSet::new(),
             only_refused: true,
@@ -190,19 +190,19 @@ impl State {
     pub fn node_hears(&mut self, event: &Event) {
         let (now, secs) = (self.now(), self.secs());
         if self.node.away_until > now {
-            return self.note("the wallet is away: a request is lost");
+            return self.log("the wallet is away: a request is lost");
         }
-        if self.node.manner.remembers && !self.node.seen.insert(event.id) {
+        if self.node.profile.remembers && !self.node.seen.insert(event.id) {
             return;
         }
         let until = event.tags.expiration().map(|at| at.as_secs());
         let Some(conversation) = &self.node.conversation else { return };
         let Ok(text) = envelope::open(conversation, event) else {
-            return self.note("the wallet cannot read a request");
+            return self.log("the wallet cannot read a request");
         };
         let Ok(Value::Object(call)) = serde_json::from_str::<Value>(&text) else { return };
         if until.is_some_and(|until| until <= secs) {
-            return self.note("the wallet gets a request that has expired");
+            return self.log("the wallet gets a request that has expired");
         }
         let method = call.get("method").and_then(Value::as_str).unwrap_or_default().to_owned();
         let params = call.get("params").cloned().unwrap_or_default();
@@ -214,7 +214,7 @@ impl State {
     /// It executes a request.
     pub fn node_acts(&mut self, request: &Request) {
         if self.node.away_until > self.now() || request.until.is_some_and(|until| until <= self.secs()) {
-            return self.note(&format!("the wallet does not come to {}", request.method));
+            return self.log(&format!("the wallet does not come to {}", request.method));
         }
         let hash = request.params.get("payment_hash").and_then(|hash| serde_json::from_value(hash.clone()).ok());
         let result = match request.method.as_str() {
@@ -231,7 +231,7 @@ impl State {
         if let (Err("INSUFFICIENT_BALANCE"), Some(response), Some(Ok(invoice))) =
             (result, response, invoice.map(str::parse::<Invoice>))
         {
-            self.ledger.refusals.insert(response, invoice.payment_hash());
+            self.invariants.refusals.insert(response, invoice.payment_hash());
         }
     }
 
@@ -258,7 +258,7 @@ impl State {
         let amount = params.get("amount").and_then(Value::as_u64)?;
         let expiry = params.get("expiry").and_then(Value::as_u64).unwrap_or(3600);
         let secs = self.secs();
-        if self.node.manner.repeats_paid && self.decisions.percent(30) {
+        if self.node.profile.repeats_paid && self.decisions.percent(30) {
             let paid = self.node.incoming.values().find(|incoming| {
                 incoming.settled_at.is_some()
                     && incoming.invoice.amount() == Some(amount)
@@ -267,7 +267,7 @@ impl State {
             if let Some(paid) = paid {
                 let (number, text) = (paid.number, paid.invoice.as_str().to_owned());
                 let hash = paid.invoice.payment_hash();
-                self.note(&format!("the wallet hands out invoice {number} again, which was paid"));
+                self.log(&format!("the wallet hands out invoice {number} again, which was paid"));
                 return Some(Ok(json!({ "type": "incoming", "invoice": text, "payment_hash": hash.to_string() })));
             }
         }
@@ -298,18 +298,18 @@ impl State {
             return Ok(found);
         }
         let outgoing = self.node.outgoing.get(&hash).ok_or("NOT_FOUND")?;
-        if self.node.manner.forgets_outgoing || outgoing.standing == Standing::Nothing {
+        if self.node.profile.forgets_outgoing || outgoing.state == PaymentState::Nothing {
             return Err("NOT_FOUND");
         }
         let mut found = json!({ "type": "outgoing", "payment_hash": hash.to_string() });
         let fields = found.as_object_mut().ok_or("INTERNAL")?;
-        let state = match outgoing.standing {
-            Standing::Nothing | Standing::InFlight => "pending",
-            Standing::Succeeded => "settled",
-            Standing::Failed => "failed",
+        let state = match outgoing.state {
+            PaymentState::Nothing | PaymentState::InFlight => "pending",
+            PaymentState::Succeeded => "settled",
+            PaymentState::Failed => "failed",
         };
         fields.insert("state".to_owned(), state.into());
-        if outgoing.standing == Standing::Succeeded {
+        if outgoing.state == PaymentState::Succeeded {
             fields.insert("preimage".to_owned(), preimage(outgoing.number).to_hex().into());
         }
         Ok(found)
@@ -321,8 +321,8 @@ impl State {
         let (hash, late) = (asked.payment_hash(), self.decisions.number(5_000..600_000));
         let Some(outgoing) = self.node.outgoing.get_mut(&hash) else { return Some(Err("OTHER")) };
         outgoing.asked += 1;
-        let (number, fate, before) = (outgoing.number, outgoing.fate, outgoing.standing);
-        if matches!(before, Standing::InFlight | Standing::Succeeded) {
+        let (number, behaviour, before) = (outgoing.number, outgoing.behaviour, outgoing.state);
+        if matches!(before, PaymentState::InFlight | PaymentState::Succeeded) {
             if !outgoing.paid_by.contains(&request.id) {
                 self.violation("paid-twice", &format!("payment {number} is asked for again while it is {before:?}"));
             }
@@ -330,41 +330,41 @@ impl State {
             return Some(Err("OTHER"));
         }
         outgoing.paid_by.insert(request.id);
-        if !matches!(fate, Fate::Refuses) {
+        if !matches!(behaviour, PaymentBehaviour::Refuses) {
             outgoing.only_refused = false;
         }
-        self.note(&format!("the wallet is asked for payment {number}: {fate:?}"));
+        self.log(&format!("the wallet is asked for payment {number}: {behaviour:?}"));
         let end = |succeeds, answers: Option<EventId>| Action::PaymentEnds { hash, succeeds, answers };
-        match fate {
-            Fate::Pays => {
-                self.payment_stands(hash, Standing::Succeeded);
+        match behaviour {
+            PaymentBehaviour::Pays => {
+                self.set_payment_state(hash, PaymentState::Succeeded);
                 Some(Ok(json!({ "preimage": preimage(number).to_hex(), "fees_paid": 10 })))
             }
-            Fate::PaysSilently => {
-                self.payment_stands(hash, Standing::Succeeded);
+            PaymentBehaviour::PaysSilently => {
+                self.set_payment_state(hash, PaymentState::Succeeded);
                 None
             }
-            Fate::PaysLate => {
-                self.payment_stands(hash, Standing::InFlight);
+            PaymentBehaviour::PaysLate => {
+                self.set_payment_state(hash, PaymentState::InFlight);
                 self.later(Duration::from_millis(late), end(true, Some(request.id)));
                 None
             }
-            Fate::SaysFailedAndPays => {
-                self.payment_stands(hash, Standing::InFlight);
+            PaymentBehaviour::SaysFailedAndPays => {
+                self.set_payment_state(hash, PaymentState::InFlight);
                 self.later(Duration::from_millis(late), end(true, None));
                 Some(Err("PAYMENT_FAILED"))
             }
-            Fate::Fails => {
-                self.payment_stands(hash, Standing::Failed);
+            PaymentBehaviour::Fails => {
+                self.set_payment_state(hash, PaymentState::Failed);
                 Some(Err("PAYMENT_FAILED"))
             }
-            Fate::Refuses => Some(Err("INSUFFICIENT_BALANCE")),
+            PaymentBehaviour::Refuses => Some(Err("INSUFFICIENT_BALANCE")),
         }
     }
 
     /// A payment that was under way ends.
     pub fn payment_ends(&mut self, hash: PaymentHash, succeeds: bool, answers: Option<EventId>) {
-        self.payment_stands(hash, if succeeds { Standing::Succeeded } else { Standing::Failed });
+        self.set_payment_state(hash, if succeeds { PaymentState::Succeeded } else { PaymentState::Failed });
         let Some(number) = self.node.outgoing.get(&hash).map(|outgoing| outgoing.number) else { return };
         if let Some(request) = answers
             && self.node.away_until <= self.now()
@@ -374,12 +374,12 @@ impl State {
         }
     }
 
-    fn payment_stands(&mut self, hash: PaymentHash, standing: Standing) {
+    fn set_payment_state(&mut self, hash: PaymentHash, state: PaymentState) {
         let Some(outgoing) = self.node.outgoing.get_mut(&hash) else { return };
-        outgoing.standing = standing;
+        outgoing.state = state;
         let number = outgoing.number;
-        self.note(&format!("payment {number} is {standing:?}"));
-        if standing == Standing::Succeeded && self.ledger.said_not_paid.contains(&hash) {
+        self.log(&format!("payment {number} is {state:?}"));
+        if state == PaymentState::Succeeded && self.invariants.said_not_paid.contains(&hash) {
             self.violation("not-paid-is-final", &format!("payment {number} was said not to be paid, and is"));
         }
     }
@@ -393,8 +393,8 @@ impl State {
         }
         incoming.settled_at = Some(now);
         let (number, amount) = (incoming.number, incoming.invoice.amount());
-        self.note(&format!("invoice {number} is paid"));
-        if self.node.manner.notifies && self.node.away_until <= now {
+        self.log(&format!("invoice {number} is paid"));
+        if self.node.profile.notifies && self.node.away_until <= now {
             let text = json!({
                 "notification_type": "payment_received",
                 "notification": {

@@ -7,7 +7,7 @@ pub mod action;
 pub mod app;
 mod final_checks;
 pub mod invariants;
-pub mod invoices;
+pub mod invoice_factory;
 pub mod lightning_node;
 mod outage;
 pub mod relay;
@@ -27,7 +27,7 @@ use usher_protocol::{Keys, SecretKey};
 
 use self::action::Action;
 use self::app::App;
-use self::invariants::Ledger;
+use self::invariants::InvariantChecker;
 use self::lightning_node::Node;
 use self::relay::Relay;
 use self::time::Time;
@@ -37,7 +37,7 @@ use crate::run_log::History;
 use crate::seeded_decisions::Decisions;
 
 /// So often at most is it reported that one rule was broken.
-const MOST_TOLD: usize = 3;
+const MAX_REPORTED: usize = 3;
 
 /// The world.
 #[derive(Debug)]
@@ -61,7 +61,7 @@ pub struct State {
     /// What happened.
     pub history: History,
     /// What must hold.
-    pub ledger: Ledger,
+    pub invariants: InvariantChecker,
     /// The service's own relay first, then one of each user's.
     pub relays: Vec<Relay>,
     /// The users.
@@ -100,7 +100,7 @@ impl World {
         let time = Arc::new(Time::default());
         let service = keys(200);
         let mut state = State {
-            ledger: Ledger::default(),
+            invariants: InvariantChecker::default(),
             relays: Vec::new(),
             users: Vec::new(),
             node: Node::new(&service),
@@ -148,7 +148,7 @@ impl World {
             };
             if dies {
                 state.kill_in = None;
-                state.note(&format!("! killed {what}"));
+                state.log(&format!("! killed {what}"));
             }
             dies
         };
@@ -171,20 +171,20 @@ impl State {
     }
 
     /// Records an entry in the history.
-    pub fn note(&mut self, what: &str) {
+    pub fn log(&mut self, what: &str) {
         let now = self.now();
-        self.history.note(now, what);
+        self.history.log(now, what);
     }
 
     /// Records the violation of an invariant.
     pub fn violation(&mut self, rule: &'static str, what: &str) {
-        self.note(&format!("VIOLATION of {rule}: {what}"));
+        self.log(&format!("VIOLATION of {rule}: {what}"));
         // A rule that is violated once is usually violated often.
-        if self.ledger.violations.iter().filter(|broken| broken.rule == rule).count() >= MOST_TOLD {
+        if self.invariants.violations.iter().filter(|broken| broken.rule == rule).count() >= MAX_REPORTED {
             return;
         }
         let at = self.now();
-        self.ledger.violations.push(invariants::Violation { rule, what: what.to_owned(), at });
+        self.invariants.violations.push(invariants::Violation { rule, what: what.to_owned(), at });
     }
 
     /// A number that no other thing has.
@@ -233,11 +233,11 @@ impl State {
     pub fn publish(&mut self, relay: usize, event: &Event, what: &str) {
         let now = self.now();
         let Some(at) = self.relays.get(relay).filter(|relay| relay.down_until <= now) else {
-            return self.note(&format!("{what}: the relay is down"));
+            return self.log(&format!("{what}: the relay is down"));
         };
         let wanted = at.wanted_by(event);
         if wanted.is_empty() {
-            self.note(&format!("{what}: nobody listens"));
+            self.log(&format!("{what}: nobody listens"));
         }
         for (connection, text) in wanted {
             for _ in 0..self.copies() {

@@ -6,8 +6,8 @@ use std::time::Duration;
 use usher_engine::event::EventType;
 
 use super::State;
-use super::action::{Action, Call, What};
-use crate::outage_script::{Away, DOWN, Operation, Process, Script};
+use super::action::{Action, AppRequest, Call};
+use crate::outage_script::{DOWN, Operation, OutageTarget, Process, Script};
 
 /// When the operation begins, in milliseconds since the beginning.
 const BEGINS: u64 = 60_000;
@@ -19,35 +19,35 @@ impl State {
     /// Decides what will happen, by a script.
     pub(super) fn prepare_script(&mut self, script: Script) {
         let at = Duration::from_millis;
-        self.node.manner.notifies = true;
-        self.node.manner.remembers = true;
+        self.node.profile.notifies = true;
+        self.node.profile.remembers = true;
         let first = (self.secs() / 60 + 1) * 60;
-        let subscribe = |first| What::Subscribe { user: 0, first, yearly: false, charges: Some(1) };
+        let subscribe = |first| AppRequest::Subscribe { user: 0, first, yearly: false, charges: Some(1) };
         let call = |what| Action::Call(Call { number: 1, what, once: false });
         match script.operation {
-            Operation::Handshake => self.later(at(BEGINS), call(What::Handshake(0))),
-            Operation::Authenticate => self.later(at(BEGINS), call(What::Authenticate(0))),
+            Operation::Handshake => self.later(at(BEGINS), call(AppRequest::Handshake(0))),
+            Operation::Authenticate => self.later(at(BEGINS), call(AppRequest::Authenticate(0))),
             Operation::Payment => {
-                self.later(at(BEGINS), call(What::Payment { user: 0, lives: 300, subscription: None }));
+                self.later(at(BEGINS), call(AppRequest::Payment { user: 0, lives: 300, subscription: None }));
             }
             Operation::Subscribe => self.later(at(BEGINS), call(subscribe(first + 300))),
             // It falls due at the instant at which others begin.
             Operation::Charge => self.later(at(10_000), call(subscribe(first))),
             Operation::Close => self.later(at(10_000), call(subscribe(first + 3000))),
-            Operation::Invoice => self.later(at(BEGINS), call(What::Invoice(0))),
-            Operation::PayTheirs => self.later(at(BEGINS), call(What::PayTheirs(0, None))),
-            Operation::PayOurs | Operation::PayRefused => self.later(at(BEGINS), call(What::PayOurs(None))),
+            Operation::Invoice => self.later(at(BEGINS), call(AppRequest::Invoice(0))),
+            Operation::PayTheirs => self.later(at(BEGINS), call(AppRequest::PayTheirs(0, None))),
+            Operation::PayOurs | Operation::PayRefused => self.later(at(BEGINS), call(AppRequest::PayOurs(None))),
         }
         let begins = at(BEGINS - 5_000);
-        match script.away {
-            Away::Nobody => {}
-            Away::Relay => self.later(begins, Action::RelayDown(0, AWAY)),
-            Away::RelayUntilRestart => self.later(begins, Action::RelayDown(0, at(20_000))),
-            Away::User => self.later(begins, Action::UserAway(0, AWAY)),
-            Away::Lightning => self.later(begins, Action::NodeAway(AWAY)),
-            Away::Receiver => self.later(begins, Action::ReceiverFails(AWAY)),
+        match script.target {
+            OutageTarget::Nobody => {}
+            OutageTarget::Relay => self.later(begins, Action::RelayDown(0, AWAY)),
+            OutageTarget::RelayUntilRestart => self.later(begins, Action::RelayDown(0, at(20_000))),
+            OutageTarget::User => self.later(begins, Action::UserAway(0, AWAY)),
+            OutageTarget::Lightning => self.later(begins, Action::NodeAway(AWAY)),
+            OutageTarget::Receiver => self.later(begins, Action::ReceiverFails(AWAY)),
         }
-        let middle = at(BEGINS + if script.away == Away::RelayUntilRestart { 12_000 } else { 3_000 });
+        let middle = at(BEGINS + if script.target == OutageTarget::RelayUntilRestart { 12_000 } else { 3_000 });
         match script.process {
             Process::GoesOn => {}
             Process::Restarted => self.later(middle, Action::Restart(Some(at(DOWN)))),
@@ -65,26 +65,29 @@ impl State {
     pub(super) fn close_by_script(&mut self, id: String) {
         if self.plan.script.is_some_and(|script| script.operation == Operation::Close) {
             let after = Duration::from_millis(BEGINS.saturating_sub(self.now()));
-            self.later(after, Action::Call(Call { number: 2, what: What::Close { user: 0, id }, once: false }));
+            self.later(after, Action::Call(Call { number: 2, what: AppRequest::Close { user: 0, id }, once: false }));
         }
     }
 
     /// The results that are missing compared with a run without the outage.
     pub(super) fn missing(&self, script: Script) -> Option<String> {
         let said =
-            |status: &str| self.ledger.streams.values().any(|book| book.statuses.iter().any(|said| said == status));
+            |status: &str| self.invariants.streams.values().any(|book| book.statuses.iter().any(|said| said == status));
         let event = |wanted: EventType| {
-            let mut events = self.ledger.streams.values().flat_map(|book| &book.events);
+            let mut events = self.invariants.streams.values().flat_map(|book| &book.events);
             events.any(|(event, _)| event.event_type == wanted)
         };
         if script.operation == Operation::PayRefused {
-            let mut data = self.ledger.streams.values().flat_map(|book| &book.events).map(|(event, _)| &event.data);
+            let mut data = self.invariants.streams.values().flat_map(|book| &book.events).map(|(event, _)| &event.data);
             let refused = data.any(|data| data.contains("\"not_paid\""));
             // Of a request that was sent twice, another copy may have been acted on. A process that was killed in its
             // first moments cannot know whether it sent the request.
             let sent_twice = |id| self.node.sent.get(id).is_some_and(|copies| *copies > 1);
             let mut asked = self.node.outgoing.values().flat_map(|outgoing| &outgoing.paid_by);
-            if asked.any(sent_twice) || script.away == Away::Lightning || script.process == Process::KilledTwice {
+            if asked.any(sent_twice)
+                || script.target == OutageTarget::Lightning
+                || script.process == Process::KilledTwice
+            {
                 return None;
             }
             return (!refused).then(|| format!("{script:?} is not said to be refused"));
@@ -98,7 +101,7 @@ impl State {
             }
             Operation::Close => {
                 let told = self.users.iter().flat_map(|user| user.subscriptions.values()).any(|closed| *closed);
-                told && self.ledger.subscriptions.values().all(|book| book.over_at.is_some())
+                told && self.invariants.subscriptions.values().all(|book| book.over_at.is_some())
             }
             Operation::Invoice => event(EventType::InvoiceResponse),
         };

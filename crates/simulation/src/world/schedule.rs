@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::State;
 use super::action::{Action, Task};
-use crate::fault_plan::Theme;
+use crate::fault_plan::Workload;
 
 /// A leap of the clock by more than this may be a mistake.
 const DAY: Duration = Duration::from_secs(86_400);
@@ -13,18 +13,18 @@ impl State {
     /// Decides what will happen.
     pub(super) fn prepare(&mut self) {
         let plan = self.plan.clone();
-        self.note(&format!("plan: {plan:?}"));
+        self.log(&format!("plan: {plan:?}"));
         if let Some(script) = plan.script {
             self.prepare_script(script);
             return self.announce();
         }
         let trouble = u64::try_from(plan.trouble.as_millis()).unwrap_or_default();
-        self.node.manner.notifies = self.decisions.percent(60);
-        self.node.manner.forgets_outgoing = self.decisions.percent(25);
-        self.node.manner.repeats_paid = self.decisions.percent(25);
-        self.node.manner.remembers = self.decisions.percent(70);
+        self.node.profile.notifies = self.decisions.percent(60);
+        self.node.profile.forgets_outgoing = self.decisions.percent(25);
+        self.node.profile.repeats_paid = self.decisions.percent(25);
+        self.node.profile.remembers = self.decisions.percent(70);
         self.announce();
-        self.note(&format!("the wallet: {:?}", self.node.manner));
+        self.log(&format!("the wallet: {:?}", self.node.profile));
         self.plan_calls(trouble);
         let times = |state: &mut Self, count: u64, make: &mut dyn FnMut(&mut Self) -> Action| {
             for _ in 0..count {
@@ -51,13 +51,13 @@ impl State {
             Action::RelayDown(usize::try_from(relay).unwrap_or_default(), outage(state))
         });
         times(self, plan.node_outages, &mut |state| Action::NodeAway(outage(state)));
-        let away = if plan.theme == Theme::Years { 0 } else { plan.users as u64 };
+        let away = if plan.workload == Workload::Years { 0 } else { plan.users as u64 };
         times(self, away, &mut |state| {
             let user = state.decisions.number(0..state.users.len() as u64);
             Action::UserAway(usize::try_from(user).unwrap_or_default(), outage(state))
         });
         times(self, plan.receiver_outages, &mut |state| {
-            let long = state.plan.theme == Theme::Days && state.decisions.percent(50);
+            let long = state.plan.workload == Workload::Days && state.decisions.percent(50);
             let lasts = if long {
                 state.decisions.number(3_600_000..80 * 3_600_000)
             } else {
@@ -80,7 +80,7 @@ impl State {
         }
         times(self, plan.calls / 2, &mut |_| Action::Look);
         self.later(plan.trouble, Action::Calm);
-        if plan.theme == Theme::Years {
+        if plan.workload == Workload::Years {
             // From 15 January 2027 to two days before the second New Year. Recently reached users are remembered until the next
             // start.
             let (day, down) = (Duration::from_secs(86_400), Duration::from_secs(715 * 86_400));
@@ -111,20 +111,20 @@ impl State {
             Action::FromRelay { relay, connection, text, event } => {
                 let to = self.relays.get(relay).and_then(|relay| relay.connections.get(&connection));
                 if to.is_some_and(|to| to.out.send(text).is_ok()) && self.up {
-                    self.ledger.arrived(event, now, self.starts);
+                    self.invariants.arrived(event, now, self.starts);
                 } else {
-                    self.note("a message finds its connection gone");
+                    self.log("a message finds its connection gone");
                 }
             }
             Action::ToUser { user, event } => self.user_hears(user, &event),
-            Action::UserActs { who, deed } => self.user_acts(who, deed),
+            Action::UserActs { who, action } => self.user_acts(who, action),
             Action::UserCloses { who, id } => self.user_closes(who, id),
             Action::ToNode { event } => self.node_hears(&event),
             Action::NodeActs(request) => self.node_acts(&request),
             Action::PaymentEnds { hash, succeeds, answers } => self.payment_ends(hash, succeeds, answers),
             Action::Look => return Some(Task::Look),
             Action::Kill if self.up => {
-                self.note("! killed");
+                self.log("! killed");
                 return Some(Task::Kill);
             }
             Action::KillAt(nth) => self.kill_in = Some(nth),
@@ -146,7 +146,7 @@ impl State {
                 let user = self.users.get_mut(who)?;
                 user.away_until = user.away_until.max(end);
                 let name = user.name;
-                self.note(&format!("! {name}'s wallet is away for {} s", lasts.as_secs()));
+                self.log(&format!("! {name}'s wallet is away for {} s", lasts.as_secs()));
             }
             Action::NodeAway(lasts) => {
                 self.node.away_until = self.node.away_until.max(until(self, lasts));
@@ -161,19 +161,19 @@ impl State {
             }
             Action::SetBack(by) => {
                 self.time.set_back(by);
-                self.ledger.leaps.retain(|(_, ahead)| *ahead != by);
-                self.note(&format!("! the clocks are set back by {} s", by.as_secs()));
+                self.invariants.leaps.retain(|(_, ahead)| *ahead != by);
+                self.log(&format!("! the clocks are set back by {} s", by.as_secs()));
             }
             Action::SetForward(by) => {
                 self.time.set_forward(by);
-                self.note(&format!("! the clocks are set forward by {} s", by.as_secs()));
+                self.log(&format!("! the clocks are set forward by {} s", by.as_secs()));
                 if by > DAY {
-                    self.ledger.leaps.push((now, by));
-                    self.ledger.has_leapt = true;
+                    self.invariants.leaps.push((now, by));
+                    self.invariants.has_leapt = true;
                 }
             }
             Action::Calm => {
-                self.note("nothing goes wrong from now on");
+                self.log("nothing goes wrong from now on");
                 self.calm = true;
                 self.kill_in = None;
             }
@@ -184,8 +184,8 @@ impl State {
 
     /// Something does not work for a while.
     fn bad(&mut self, what: &str, lasts: Duration) {
-        self.note(&format!("{what} for {} s", lasts.as_secs()));
+        self.log(&format!("{what} for {} s", lasts.as_secs()));
         let now = self.now();
-        self.ledger.bad.push((now, now + u64::try_from(lasts.as_millis()).unwrap_or_default()));
+        self.invariants.bad.push((now, now + u64::try_from(lasts.as_millis()).unwrap_or_default()));
     }
 }

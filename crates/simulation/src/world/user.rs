@@ -13,11 +13,11 @@ use usher_protocol::message::{
 };
 use usher_protocol::{Keys, envelope};
 
-use super::action::{Action, Deed};
-use super::invoices::{invoice, preimage};
+use super::action::{Action, WalletAction};
+use super::invoice_factory::{invoice, preimage};
 use super::relay::Relay;
 use super::{State, keys};
-use crate::fault_plan::Theme;
+use crate::fault_plan::Workload;
 
 /// A user.
 #[derive(Debug)]
@@ -35,7 +35,7 @@ pub struct User {
     conversation: Option<ConversationKey>,
     seen: BTreeSet<EventId>,
     /// Requests to which they have replied, with the reply, or decided not to.
-    decided: BTreeMap<String, Option<Deed>>,
+    decided: BTreeMap<String, Option<WalletAction>>,
 }
 
 const NAMES: [&str; 6] = ["Ada", "Ben", "Cleo", "Dan", "Eve", "Finn"];
@@ -50,7 +50,8 @@ impl State {
             self.relays.push(Relay::new(host, true));
             let keys = keys(u8::try_from(n).unwrap_or_default() + 1);
             // Some listen to their own relay alone.
-            let alone = self.plan.theme == Theme::Years || (self.plan.script.is_none() && self.decisions.percent(20));
+            let alone =
+                self.plan.workload == Workload::Years || (self.plan.script.is_none() && self.decisions.percent(20));
             self.users.push(User {
                 name,
                 conversation: envelope::conversation_key(&keys, &self.service.public_key()).ok(),
@@ -73,7 +74,7 @@ impl State {
         }
         let name = user.name;
         let Some(text) = user.conversation.as_ref().and_then(|with| envelope::open(with, event).ok()) else {
-            return self.note(&format!("{name}'s wallet cannot read an event"));
+            return self.log(&format!("{name}'s wallet cannot read an event"));
         };
         let Ok(message) = ServiceMessage::from_event(event, &text) else { return };
         match message {
@@ -83,7 +84,7 @@ impl State {
                 let status = if agrees { approved } else { AuthStatus::Declined { reason: None } };
                 let id = challenge.challenge.clone();
                 let response = AuthResponse { challenge: challenge.challenge, subkey_proof: None, status };
-                self.decide(who, id, Deed::Send(WalletMessage::AuthResponse(response), "answers a challenge"));
+                self.decide(who, id, WalletAction::Send(WalletMessage::AuthResponse(response), "answers a challenge"));
             }
             ServiceMessage::PaymentRequest(request) => self.asked_to_pay(who, request),
             ServiceMessage::RecurringRequest(request) => self.asked_to_subscribe(who, request),
@@ -98,10 +99,10 @@ impl State {
                     payment_hash: Some(made.payment_hash()),
                     invoice: made.as_str().to_owned(),
                 };
-                self.decide(who, id, Deed::Send(WalletMessage::InvoiceResponse(response), "makes an invoice"));
+                self.decide(who, id, WalletAction::Send(WalletMessage::InvoiceResponse(response), "makes an invoice"));
             }
             ServiceMessage::CloseSubscription(close) => {
-                self.note(&format!("{name}'s wallet hears that {} is closed", close.subscription_id));
+                self.log(&format!("{name}'s wallet hears that {} is closed", close.subscription_id));
                 if let Some(user) = self.users.get_mut(who) {
                     user.subscriptions.insert(close.subscription_id, true);
                 }
@@ -112,24 +113,24 @@ impl State {
 
     /// The user decides once and replies after a while, or never. If another event repeats the request, the wallet repeats its
     /// reply, because the first one may have been lost.
-    fn decide(&mut self, who: usize, about: String, deed: Deed) -> bool {
+    fn decide(&mut self, who: usize, about: String, action: WalletAction) -> bool {
         let quick = self.plan.script.is_some() || self.decisions.percent(50);
         let think = self.decisions.delay(if quick { 100..1500 } else { 1000..60_000 });
         let moody = !self.calm && self.plan.is_troubled() && self.decisions.percent(8);
         let Some(user) = self.users.get_mut(who) else { return false };
         if let Some(before) = user.decided.get(&about) {
-            if let Some(deed @ Deed::Send(..)) = before.clone() {
-                self.later(think, Action::UserActs { who, deed });
+            if let Some(action @ WalletAction::Send(..)) = before.clone() {
+                self.later(think, Action::UserActs { who, action });
             }
             return false;
         }
         let name = user.name;
-        user.decided.insert(about, (!moody).then(|| deed.clone()));
+        user.decided.insert(about, (!moody).then(|| action.clone()));
         if moody {
-            self.note(&format!("{name} does not answer"));
+            self.log(&format!("{name} does not answer"));
             return false;
         }
-        self.later(think, Action::UserActs { who, deed });
+        self.later(think, Action::UserActs { who, action });
         true
     }
 
@@ -140,23 +141,23 @@ impl State {
             return;
         }
         let closed = request.subscription_id.as_ref().and_then(|id| user.subscriptions.get(id)).copied();
-        self.note(&format!("{name}'s wallet is asked for {} for {}", request.amount, request.description));
+        self.log(&format!("{name}'s wallet is asked for {} for {}", request.amount, request.description));
         if closed == Some(true) {
             // What the user sees. Whether the service was allowed to ask is checked where it asks.
-            return self.note(&format!("{name} is asked for a subscription that is closed"));
+            return self.log(&format!("{name} is asked for a subscription that is closed"));
         }
         let refuses = self.plan.is_troubled() && self.decisions.percent(10);
         let says = |status| {
-            Deed::Send(
+            WalletAction::Send(
                 WalletMessage::PaymentResponse(PaymentResponse { request_id: id.clone(), status }),
                 "answers a payment request",
             )
         };
         if refuses {
             self.decide(who, id.clone(), says(PaymentStatus::Rejected { reason: None }));
-        } else if self.decide(who, id.clone(), Deed::Pay(request.clone())) && self.decisions.percent(50) {
+        } else if self.decide(who, id.clone(), WalletAction::Pay(request.clone())) && self.decisions.percent(50) {
             let soon = self.decisions.delay(50..900);
-            self.later(soon, Action::UserActs { who, deed: says(PaymentStatus::Approved) });
+            self.later(soon, Action::UserActs { who, action: says(PaymentStatus::Approved) });
         }
     }
 
@@ -176,15 +177,17 @@ impl State {
         let confirms = matches!(status, RecurringStatus::Confirmed { .. });
         let message = RecurringResponse { request_id: request.request_id.clone(), status };
         let message = WalletMessage::RecurringResponse(message);
-        if self.decide(who, request.request_id, Deed::Send(message, "answers a subscription request")) && confirms {
-            self.note(&format!("{name} will agree to {subscription_id}"));
+        if self.decide(who, request.request_id, WalletAction::Send(message, "answers a subscription request"))
+            && confirms
+        {
+            self.log(&format!("{name} will agree to {subscription_id}"));
         }
     }
 
     /// A user's wallet does what its user has decided.
-    pub fn user_acts(&mut self, who: usize, deed: Deed) {
-        match deed {
-            Deed::Send(message, what) => {
+    pub fn user_acts(&mut self, who: usize, action: WalletAction) {
+        match action {
+            WalletAction::Send(message, what) => {
                 let agreed = match &message {
                     WalletMessage::RecurringResponse(RecurringResponse {
                         status: RecurringStatus::Confirmed { subscription_id, .. },
@@ -197,12 +200,12 @@ impl State {
                 }) = &message
                     && let Some(user) = self.users.get(who)
                 {
-                    self.ledger.door.user_approves(&user.keys.public_key(), challenge);
+                    self.invariants.reusable_login.user_approves(&user.keys.public_key(), challenge);
                 }
                 let event = self.user_sends(who, &message, what);
                 let Some(id) = agreed else { return };
                 if let Some(event) = event {
-                    self.ledger.agreements.insert(event, id.clone());
+                    self.invariants.agreements.insert(event, id.clone());
                 }
                 let Some(user) = self.users.get_mut(who) else { return };
                 if user.subscriptions.contains_key(&id) {
@@ -216,8 +219,8 @@ impl State {
                     self.later(after, Action::UserCloses { who, id });
                 }
             }
-            Deed::Pay(request) => self.user_pays(who, &request),
-            Deed::Scan(token) => {
+            WalletAction::Pay(request) => self.user_pays(who, &request),
+            WalletAction::Scan(token) => {
                 let relays = self.users.get(who).map(|user| user.relays.clone()).unwrap_or_default();
                 let hosts = relays.iter().filter_map(|relay| self.relays.get(*relay));
                 let preferred_relays = hosts.map(|relay| format!("ws://{}", relay.host)).collect();
@@ -236,14 +239,14 @@ impl State {
         }
         let close = CloseSubscription { subscription_id: id.clone(), reason: None, by_service: false };
         if let Some(event) = self.user_sends(who, &WalletMessage::CloseSubscription(close), "closes a subscription") {
-            self.ledger.closes.insert(event, id);
+            self.invariants.closes.insert(event, id);
         }
     }
 
     fn user_pays(&mut self, who: usize, request: &PaymentRequest) {
         let name = self.users.get(who).map_or("?", |user| user.name);
         if request.expires_at <= self.secs() {
-            return self.note(&format!("{name} comes too late to pay"));
+            return self.log(&format!("{name} comes too late to pay"));
         }
         let closed = request.subscription_id.as_ref().and_then(|id| self.users.get(who)?.subscriptions.get(id));
         if closed == Some(&true) {
@@ -254,15 +257,15 @@ impl State {
         let paid = if self.node.incoming.contains_key(&hash) {
             self.settle(hash)
         } else {
-            self.ledger.of_others.get(&hash).copied().inspect(|_| {
-                self.ledger.paid_to_others.insert(hash);
+            self.invariants.of_others.get(&hash).copied().inspect(|_| {
+                self.invariants.paid_to_others.insert(hash);
             })
         };
         let Some(number) = paid else {
-            return self.note(&format!("{name} cannot pay"));
+            return self.log(&format!("{name} cannot pay"));
         };
-        self.ledger.charge_paid(&request.request_id);
-        let twice = self.ledger.dates_paid_twice();
+        self.invariants.charge_paid(&request.request_id);
+        let twice = self.invariants.dates_paid_twice();
         for date in twice {
             self.violation("a-date-is-paid-once", &date);
         }
@@ -274,8 +277,8 @@ impl State {
         self.user_sends(who, &message, "says that a payment is made");
         // It is not acknowledged: a wallet sends it a few times.
         for after in [20, 90] {
-            let deed = Deed::Send(message.clone(), "says again that a payment is made");
-            self.later(Duration::from_secs(after), Action::UserActs { who, deed });
+            let action = WalletAction::Send(message.clone(), "says again that a payment is made");
+            self.later(Duration::from_secs(after), Action::UserActs { who, action });
         }
     }
 
@@ -289,13 +292,13 @@ impl State {
         let user = self.users.get(who)?;
         let what = format!("{} {what}", user.name);
         if user.away_until > now {
-            self.note(&format!("{what}: their wallet is away"));
+            self.log(&format!("{what}: their wallet is away"));
             return None;
         }
         let with = user.conversation.as_ref()?;
         let (service, kind, about) = (self.service.public_key(), message.kind(), message.about());
         let event = envelope::seal(&user.keys, with, &[service], about, kind, &message.to_json(), secs).ok()?;
-        self.note(&what);
+        self.log(&what);
         for relay in relays {
             self.publish(*relay, &event, &what);
         }

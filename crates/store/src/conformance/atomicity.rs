@@ -1,7 +1,7 @@
 //! Commits of several operations that belong together: all of them or none.
 
 use usher_engine::StreamId;
-use usher_engine::ports::{AllCommitted, Commit, Conflict, Head, OperationKind, Revision, State};
+use usher_engine::ports::{AllCommitted, Commit, Conflict, OperationHead, OperationKind, Revision, State};
 use usher_protocol::message::PaymentHash;
 
 use super::{Subject, commit_done, create, event, id, inbound, key, step};
@@ -15,7 +15,7 @@ pub async fn batch_is_committed_in_order(subject: impl Subject) {
         Commit { claims: vec![key("b")], ..create(id(2)) },
         Commit { events: vec![event(3)], ..create(id(3)) },
     ];
-    let heads = [(2, 2), (1, 0), (1, 1)].map(|(revision, next_index)| Head { revision, next_index });
+    let heads = [(2, 2), (1, 0), (1, 1)].map(|(revision, next_index)| OperationHead { revision, next_index });
     assert_eq!(store.commit_all(commits).await.unwrap(), AllCommitted::Done(heads.to_vec()));
     assert_eq!(store.events(id(1), 0, 10).await.unwrap().len(), 2);
     assert_eq!(store.operation(id(3)).await.unwrap().unwrap().next_index, 1);

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use usher_engine::UnixMillis;
 use usher_engine::ports::{
-    NewOpenIdConsent, OpenIdConsent, OpenIdQuota, OpenIdRecord, OpenIdRecordId, OpenIdStep, OpenIdUse,
+    NewOpenIdConsent, OpenIdConsent, OpenIdQuota, OpenIdRecord, OpenIdRecordId, OpenIdStep, OpenIdStepResult,
 };
 
 use super::{Subject, race};
@@ -72,16 +72,16 @@ pub async fn second_use_removes_the_grant(mut subject: impl Subject) {
     let store = subject.store();
     store.add_openid_records(vec![record(1, Some(9)), record(5, Some(8)), record(6, None)]).await.unwrap();
     let tokens = vec![record(2, Some(9)), record(3, Some(9))];
-    assert_eq!(store.use_openid_record(step(4, tokens.clone(), None)).await.unwrap(), OpenIdUse::Unknown);
+    assert_eq!(store.use_openid_record(step(4, tokens.clone(), None)).await.unwrap(), OpenIdStepResult::Unknown);
     assert_eq!(store.openid_record(id(2)).await.unwrap(), None);
-    assert_eq!(store.use_openid_record(step(1, tokens, None)).await.unwrap(), OpenIdUse::Done);
+    assert_eq!(store.use_openid_record(step(1, tokens, None)).await.unwrap(), OpenIdStepResult::Done);
     drop(store);
     subject.reopen().await;
     let store = subject.store();
     assert!(store.openid_record(id(1)).await.unwrap().unwrap().used);
     assert!(!store.openid_record(id(2)).await.unwrap().unwrap().used);
     let more = step(1, vec![record(4, Some(9))], Some(consent("shop", "aa", "openid")));
-    assert_eq!(store.use_openid_record(more).await.unwrap(), OpenIdUse::UsedBefore);
+    assert_eq!(store.use_openid_record(more).await.unwrap(), OpenIdStepResult::Replayed);
     for removed in 1..=4 {
         assert_eq!(store.openid_record(id(removed)).await.unwrap(), None, "{removed}");
     }
@@ -89,8 +89,8 @@ pub async fn second_use_removes_the_grant(mut subject: impl Subject) {
     assert_eq!(store.openid_record(id(5)).await.unwrap(), Some(record(5, Some(8))), "of another grant");
 
     // One without a grant stays, and takes nothing along.
-    assert_eq!(store.use_openid_record(step(6, Vec::new(), None)).await.unwrap(), OpenIdUse::Done);
-    assert_eq!(store.use_openid_record(step(6, Vec::new(), None)).await.unwrap(), OpenIdUse::UsedBefore);
+    assert_eq!(store.use_openid_record(step(6, Vec::new(), None)).await.unwrap(), OpenIdStepResult::Done);
+    assert_eq!(store.use_openid_record(step(6, Vec::new(), None)).await.unwrap(), OpenIdStepResult::Replayed);
     assert!(store.openid_record(id(6)).await.unwrap().unwrap().used);
 }
 
@@ -105,7 +105,7 @@ pub async fn one_of_two_concurrent_uses_wins(subject: impl Subject) {
             async move { b.use_openid_record(step(1, vec![record(3, Some(9))], None)).await.unwrap() },
         )
         .await;
-        let mut uses = [a, b].map(|of| of == OpenIdUse::Done);
+        let mut uses = [a, b].map(|of| of == OpenIdStepResult::Done);
         uses.sort_unstable();
         assert_eq!(uses, [false, true], "round {round}");
         for removed in 1..=3 {
@@ -129,7 +129,7 @@ pub async fn consents_are_kept_and_revoked(subject: impl Subject) {
     {
         let number = u8::try_from(number).unwrap() + 1;
         let used = store.use_openid_record(step(number, Vec::new(), Some(consent(client, user, scopes)))).await;
-        assert_eq!(used.unwrap(), OpenIdUse::Done);
+        assert_eq!(used.unwrap(), OpenIdStepResult::Done);
     }
     let all =
         [consent("forum", "aa", "openid"), consent("shop", "aa", "openid email"), consent("shop", "bb", "openid")];
@@ -170,7 +170,7 @@ pub async fn openid_records_are_bounded_in_bytes(mut subject: impl Subject) {
     // Replaced, removed and used: what is counted is what is there.
     store.add_openid_records(vec![of(1, "a", 11), of(5, "a", 500)]).await.unwrap();
     store.drop_openid_records(vec![id(5), id(5)]).await.unwrap();
-    assert_eq!(store.use_openid_record(step(4, vec![of(6, "b", 60)], None)).await.unwrap(), OpenIdUse::Done);
+    assert_eq!(store.use_openid_record(step(4, vec![of(6, "b", 60)], None)).await.unwrap(), OpenIdStepResult::Done);
     drop(store);
     subject.reopen().await;
     let store = subject.store();
@@ -216,17 +216,20 @@ pub async fn second_use_within_the_grace_is_harmless(mut subject: impl Subject) 
         grace: Duration::from_millis(100),
         ..step(1, vec![record(2, Some(9))], Some(consent("shop", "aa", "openid")))
     };
-    assert_eq!(store.use_openid_record(OpenIdStep { consent: None, ..at(5_000) }).await.unwrap(), OpenIdUse::Done);
+    assert_eq!(
+        store.use_openid_record(OpenIdStep { consent: None, ..at(5_000) }).await.unwrap(),
+        OpenIdStepResult::Done
+    );
     drop(store);
     subject.reopen().await;
     let store = subject.store();
     // Also when the clock was set back.
     for again in [5_000, 5_099, 4_000] {
-        assert_eq!(store.use_openid_record(at(again)).await.unwrap(), OpenIdUse::UsedJustNow, "{again}");
+        assert_eq!(store.use_openid_record(at(again)).await.unwrap(), OpenIdStepResult::UsedJustNow, "{again}");
     }
     assert_eq!(store.openid_consent("shop", "aa").await.unwrap(), None);
     assert!(store.openid_record(id(2)).await.unwrap().is_some());
-    assert_eq!(store.use_openid_record(at(5_100)).await.unwrap(), OpenIdUse::UsedBefore);
+    assert_eq!(store.use_openid_record(at(5_100)).await.unwrap(), OpenIdStepResult::Replayed);
     assert_eq!(store.openid_record(id(2)).await.unwrap(), None);
 }
 
@@ -238,7 +241,7 @@ pub async fn consents_are_bounded(subject: impl Subject) {
         let consent = OpenIdConsent { at: UnixMillis(u64::from(number)), ..consent("shop", user, "openid") };
         let new = NewOpenIdConsent { consent, visitor: visitor.to_owned(), most_of_visitor: 2, most: 3 };
         let used = store.use_openid_record(OpenIdStep { consent: Some(new), ..step(number, Vec::new(), None) }).await;
-        assert_eq!(used.unwrap(), OpenIdUse::Done);
+        assert_eq!(used.unwrap(), OpenIdStepResult::Done);
         let all = store.openid_consents(None, 10).await.unwrap();
         all.into_iter().map(|consent| consent.subject).collect::<Vec<_>>().concat()
     };

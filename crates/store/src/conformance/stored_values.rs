@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use usher_engine::event::NewEvent;
 use usher_engine::ports::{
-    Commit, Conflict, Kept, OutboxChange, OutboxMessage, SignerSession, State, UserRelays, UserSigner,
+    Commit, Conflict, OutboxChange, OutboxMessage, SignerSession, SignerSessionUpdate, State, UserRelays, UserSigner,
 };
 use usher_engine::{StreamId, UnixMillis};
 
@@ -36,15 +36,19 @@ pub async fn user_relays_are_replaced(subject: impl Subject) {
 pub async fn user_signers_are_kept_and_forgotten(subject: impl Subject) {
     let store = subject.store();
     let user = public_key(1);
-    let change = |session: &str, kept: Kept| {
-        vec![UserSigner { main_key: user, session: SignerSession(session.to_owned()), kept }]
+    let change = |session: &str, update: SignerSessionUpdate| {
+        vec![UserSigner { main_key: user, session: SignerSession(session.to_owned()), update }]
     };
     let kept = async || store.user_signer(&user).await.unwrap().map(|session| session.0);
     assert_eq!(kept().await, None);
     assert!(!store.forget_user_signer(&user).await.unwrap());
 
-    commit_done(&*store, Commit { user_signers: change("a", Kept::Yes), ..create(id(1)) }).await;
-    commit_done(&*store, Commit { user_signers: change("b", Kept::Yes), finished: true, ..step(id(1), 1) }).await;
+    commit_done(&*store, Commit { user_signers: change("a", SignerSessionUpdate::Store), ..create(id(1)) }).await;
+    commit_done(
+        &*store,
+        Commit { user_signers: change("b", SignerSessionUpdate::Store), finished: true, ..step(id(1), 1) },
+    )
+    .await;
     store.remove_finished(UnixMillis(u64::MAX), 10).await.unwrap();
     assert_eq!(kept().await.as_deref(), Some("b"));
     assert_eq!(store.user_signer(&public_key(2)).await.unwrap(), None);
@@ -53,23 +57,23 @@ pub async fn user_signers_are_kept_and_forgotten(subject: impl Subject) {
     let relays = vec![UserRelays { main_key: user, relays: vec!["wss://a".to_owned()] }];
     commit_done(&*store, Commit { user_relays: relays, ..create(id(2)) }).await;
     assert_eq!(kept().await.as_deref(), Some("b"));
-    commit_done(&*store, Commit { user_signers: change("a", Kept::No), ..step(id(2), 1) }).await;
+    commit_done(&*store, Commit { user_signers: change("a", SignerSessionUpdate::Remove), ..step(id(2), 1) }).await;
     assert_eq!(kept().await.as_deref(), Some("b"), "another took its place");
-    let instead_of = |last: &str| Kept::InsteadOf(SignerSession(last.to_owned()));
+    let instead_of = |last: &str| SignerSessionUpdate::Replace(SignerSession(last.to_owned()));
     for (number, last, new, expected) in
         [(10, "a", "c", Some("b")), (11, "b", "c", Some("c")), (12, "c", "b", Some("b"))]
     {
         commit_done(&*store, Commit { user_signers: change(new, instead_of(last)), ..create(id(number)) }).await;
         assert_eq!(kept().await.as_deref(), expected, "{new} instead of {last}");
     }
-    commit_done(&*store, Commit { user_signers: change("b", Kept::No), ..step(id(2), 2) }).await;
+    commit_done(&*store, Commit { user_signers: change("b", SignerSessionUpdate::Remove), ..step(id(2), 2) }).await;
     assert_eq!(kept().await, None);
 
-    commit_done(&*store, Commit { user_signers: change("c", Kept::Yes), ..step(id(2), 3) }).await;
+    commit_done(&*store, Commit { user_signers: change("c", SignerSessionUpdate::Store), ..step(id(2), 3) }).await;
     assert!(store.forget_user_signer(&user).await.unwrap());
     assert_eq!(kept().await, None);
     assert_eq!(store.user_relays(&user).await.unwrap(), ["wss://a"]);
-    commit_done(&*store, Commit { user_signers: change("d", Kept::Yes), ..step(id(2), 4) }).await;
+    commit_done(&*store, Commit { user_signers: change("d", SignerSessionUpdate::Store), ..step(id(2), 4) }).await;
     assert_eq!(store.forget_user_relays(UnixMillis(u64::MAX), 10).await.unwrap(), 1);
     assert_eq!(kept().await, None, "the retention of a user's relays is its retention");
 }

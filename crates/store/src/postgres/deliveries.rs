@@ -55,7 +55,7 @@ const SET_ASIDE: &str = "UPDATE deliveries SET status = 2, attempts = 1, waited 
     RETURNING stream, idx";
 
 /// In milliseconds: 35 years, so that sums stay within a column.
-const LONGEST_WAITED: i64 = 1 << 40;
+const MAX_WAITED: i64 = 1 << 40;
 
 #[async_trait]
 impl DeliveryStore for PostgresStore {
@@ -100,8 +100,8 @@ impl DeliveryStore for PostgresStore {
             codec::time(attempt.at),
             attempt.http_status,
             attempt.error.as_deref(),
-            LONGEST_WAITED,
-            pause.min(LONGEST_WAITED),
+            MAX_WAITED,
+            pause.min(MAX_WAITED),
         ];
         Ok(self.change("record an attempt of a delivery", ATTEMPT, columns).await? == 1)
     }

@@ -7,7 +7,7 @@
 //! | `query`, `columns`, `text` | statements, and values in columns |
 //! | `schema` | migrations |
 //! | `lease` | which of several instances may write |
-//! | `job`, `writer`, `readers` | what waits for a connection, and what becomes of it |
+//! | `writer_job`, `writer`, `readers` | what waits for a connection, and what becomes of it |
 //! | `commit` | steps of operations, decided in memory |
 //! | `read`, `deliveries`, `idempotency_records`, `openid_records`, `settings`, `tickets`, `retention` | the statements |
 //! | `failure` | errors |
@@ -17,7 +17,6 @@ mod commit;
 mod deliveries;
 mod failure;
 mod idempotency_records;
-mod job;
 mod lease;
 mod open_error;
 mod openid_records;
@@ -34,6 +33,7 @@ mod text;
 mod tickets;
 mod tls;
 mod writer;
+mod writer_job;
 
 use std::sync::Arc;
 
@@ -50,11 +50,11 @@ use usher_engine::ports::{
 use usher_engine::{StreamId, UnixMillis};
 use usher_protocol::PublicKey;
 
-use self::job::{Message, WriterQueue};
 use self::options::Address;
 use self::query::{Answer, Param, Query, list, params};
 use self::readers::Readers;
 use self::writer::Writer;
+use self::writer_job::{Message, WriterQueue};
 use crate::codec;
 use crate::metrics::{Metrics, StoreMetrics};
 use crate::panic_signal::PanicSignal;
@@ -65,7 +65,7 @@ pub use self::open_error::PostgresOpenError;
 pub use self::options::PostgresOptions;
 
 /// Longest queue that can be asked for.
-const LONGEST_QUEUE: usize = 65_536;
+const MAX_QUEUE: usize = 65_536;
 
 /// The engine's store in a PostgreSQL database, for the instance that holds the [`Lease`].
 ///
@@ -85,7 +85,7 @@ impl PostgresStore {
     /// [`PostgresOpenError`]; with [`PostgresFailure::NotActive`] as its cause if the epoch is over.
     pub async fn open(options: &PostgresOptions, epoch: u64) -> Result<Self, PostgresOpenError> {
         let address = Address::new(options)?;
-        let capacity = options.queue.clamp(1, LONGEST_QUEUE);
+        let capacity = options.queue.clamp(1, MAX_QUEUE);
         let metrics = Arc::new(Metrics::default());
         let max_batch = options.max_batch.clamp(1, capacity);
         let (for_writer, timeout) = (address.clone(), options.outcome_timeout);
@@ -115,10 +115,10 @@ impl PostgresStore {
     /// # Errors
     /// [`StoreError`], as a commit would at this moment.
     pub async fn check(&self) -> Result<(), StoreError> {
-        const LOOK: &str = "SELECT count(*) FROM migrations";
-        self.read("check the database", LOOK, params![]).await?;
+        const POLL_INTERVAL: &str = "SELECT count(*) FROM migrations";
+        self.read("check the database", POLL_INTERVAL, params![]).await?;
         // The transaction around it writes the row of the lease.
-        self.queue.blind(vec![Query::new("check the database", LOOK, params![])]).await
+        self.queue.blind(vec![Query::new("check the database", POLL_INTERVAL, params![])]).await
     }
 
     /// Returns when its writer has panicked: nothing can be written from then on. The process should end and be restarted, which

@@ -5,7 +5,7 @@ use tokio_postgres::Row;
 use usher_engine::UnixMillis;
 use usher_engine::ports::{
     NewOpenIdConsent, OldOpenIdRecord, OpenIdConsent, OpenIdExcess, OpenIdQuota, OpenIdRecord, OpenIdRecordId,
-    OpenIdStep, OpenIdStore, OpenIdUse, StoreError,
+    OpenIdStep, OpenIdStepResult, OpenIdStore, StoreError,
 };
 
 use super::failure::PostgresFailure;
@@ -39,9 +39,9 @@ impl OpenIdStore for PostgresStore {
         Ok(found.rows.first().map(|row| stored(row, id)).transpose()?)
     }
 
-    async fn use_openid_record(&self, step: OpenIdStep) -> Result<OpenIdUse, StoreError> {
-        const LOOK: &str = "SELECT grant_id, used, used_at FROM openid_records WHERE id = $1";
-        let read = vec![Query::new("use a record of the OpenID Connect provider", LOOK, params![step.id.0])];
+    async fn use_openid_record(&self, step: OpenIdStep) -> Result<OpenIdStepResult, StoreError> {
+        const POLL_INTERVAL: &str = "SELECT grant_id, used, used_at FROM openid_records WHERE id = $1";
+        let read = vec![Query::new("use a record of the OpenID Connect provider", POLL_INTERVAL, params![step.id.0])];
         self.queue.decision(read, move |read| use_once(&read, &step)).await
     }
 
@@ -175,26 +175,26 @@ fn consent(row: &Row) -> Result<OpenIdConsent, PostgresFailure> {
     })
 }
 
-fn use_once(read: &[Answer], step: &OpenIdStep) -> Result<(OpenIdUse, Vec<Query>), PostgresFailure> {
+fn use_once(read: &[Answer], step: &OpenIdStep) -> Result<(OpenIdStepResult, Vec<Query>), PostgresFailure> {
     const DURING: &str = "use a record of the OpenID Connect provider";
     const USE: &str = "UPDATE openid_records SET used = TRUE, used_at = $2 WHERE id = $1";
     const REMOVE_GRANT: &str = "DELETE FROM openid_records WHERE grant_id = $1";
     let Some(row) = read.iter().flat_map(|answer| &answer.rows).next() else {
-        return Ok((OpenIdUse::Unknown, Vec::new()));
+        return Ok((OpenIdStepResult::Unknown, Vec::new()));
     };
     let grant: Option<Vec<u8>> = columns::get(row, 0)?;
     let used_at: Option<i64> = columns::get(row, 2)?;
     if columns::get(row, 1)? {
         if used_at.is_some_and(|used_at| codec::time(step.at.minus(step.grace)) < used_at) {
-            return Ok((OpenIdUse::UsedJustNow, Vec::new()));
+            return Ok((OpenIdStepResult::UsedJustNow, Vec::new()));
         }
         let removed = grant.map(|grant| Query::new(DURING, REMOVE_GRANT, params![grant]));
-        return Ok((OpenIdUse::UsedBefore, removed.into_iter().collect()));
+        return Ok((OpenIdStepResult::Replayed, removed.into_iter().collect()));
     }
     let mut writes = vec![Query::new(DURING, USE, params![step.id.0, codec::time(step.at)])];
     writes.extend(step.add.iter().flat_map(add));
     writes.extend(step.consent.iter().flat_map(agree));
-    Ok((OpenIdUse::Done, writes))
+    Ok((OpenIdStepResult::Done, writes))
 }
 
 /// Stores a consent. The oldest ones make room for it.

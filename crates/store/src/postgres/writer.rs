@@ -21,18 +21,18 @@ use tokio::sync::{mpsc, watch};
 
 use super::commit::Plan;
 use super::failure::PostgresFailure;
-use super::job::{DecisionJob, Job, Message, Outcome};
 use super::open_error::PostgresOpenError;
 use super::options::Address;
 use super::query::{Answer, Query, params};
 use super::schema::{self, Migration};
 use super::session::{Session, TransactionFailure};
+use super::writer_job::{DecisionJob, Job, Message, Outcome};
 use super::{columns, lease};
 use crate::metrics::Metrics;
 
 /// The first pause between attempts to find out the outcome of a commit; each is twice as long as the one before.
 const FIRST_PAUSE: Duration = Duration::from_millis(20);
-const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+const MAX_PAUSE: Duration = Duration::from_secs(1);
 
 /// The check of the lease, which also says which group of commits this is.
 pub(super) const BEGIN_WRITE: &str = "SELECT begin_write($1, $2, $3)";
@@ -179,7 +179,7 @@ impl Writer {
             if *self.certainty.borrow() != Certainty::Doubtful {
                 return received.await;
             }
-            if let Ok(received) = tokio::time::timeout(LONGEST_PAUSE, received).await {
+            if let Ok(received) = tokio::time::timeout(MAX_PAUSE, received).await {
                 return received;
             }
             if let Err(PostgresFailure::NotActive) = self.connect().await {
@@ -350,7 +350,7 @@ impl Writer {
                 Err(_) if Instant::now() >= deadline => return Err(PostgresFailure::OutcomeUnknown),
                 Err(_) => tokio::time::sleep(pause).await,
             }
-            pause = (pause * 2).min(LONGEST_PAUSE);
+            pause = (pause * 2).min(MAX_PAUSE);
         }
     }
 

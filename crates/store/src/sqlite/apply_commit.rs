@@ -4,8 +4,8 @@
 
 use rusqlite::{CachedStatement, Connection, OptionalExtension as _, params};
 use usher_engine::ports::{
-    AllCommitted, Commit, Conflict, CorrelationKey, Head, Kept, OutboxChange, OutboxMessage, Revision, UserRelays,
-    UserSigner,
+    AllCommitted, Commit, Conflict, CorrelationKey, OperationHead, OutboxChange, OutboxMessage, Revision,
+    SignerSessionUpdate, UserRelays, UserSigner,
 };
 use usher_engine::{StreamId, UnixMillis};
 use usher_protocol::{EventId, PublicKey};
@@ -60,7 +60,7 @@ fn look(connection: &Connection, commit: &Commit, earlier: &[Commit]) -> Result<
     Ok(Ok(before))
 }
 
-fn write(connection: &Connection, commit: &Commit, before: Row) -> Result<Head, SqliteFailure> {
+fn write(connection: &Connection, commit: &Commit, before: Row) -> Result<OperationHead, SqliteFailure> {
     let after = Row {
         revision: before.revision.saturating_add(1),
         next_index: append_events(connection, commit, &before)?,
@@ -84,7 +84,7 @@ fn write(connection: &Connection, commit: &Commit, before: Row) -> Result<Head, 
         let changed = idempotency_records::add(connection, new)?;
         SqliteFailure::unless_one("store an idempotency record", changed)?;
     }
-    Ok(Head { revision: after.revision, next_index: after.next_index })
+    Ok(OperationHead { revision: after.revision, next_index: after.next_index })
 }
 
 /// The columns of an operation's row that the store itself counts.
@@ -344,19 +344,21 @@ fn remember_relays(connection: &Connection, commit: &Commit, relays: &UserRelays
 
 fn change_signer(connection: &Connection, commit: &Commit, signer: &UserSigner) -> Result<(), SqliteFailure> {
     let (user, session) = (signer.main_key.as_bytes(), &signer.session.0);
-    let changed = match &signer.kept {
-        Kept::Yes => prepare(
+    let changed = match &signer.update {
+        SignerSessionUpdate::Store => prepare(
             connection,
             "INSERT INTO user_relays (main_key, relays, at, signer) VALUES (?1, '[]', ?2, ?3)
              ON CONFLICT (main_key) DO UPDATE SET signer = excluded.signer, at = excluded.at",
         )?
         .execute(params![user, codec::time(commit.at), session]),
-        Kept::InsteadOf(last) => {
+        SignerSessionUpdate::Replace(last) => {
             prepare(connection, "UPDATE user_relays SET signer = ?3, at = ?4 WHERE main_key = ?1 AND signer = ?2")?
                 .execute(params![user, last.0, session, codec::time(commit.at)])
         }
-        Kept::No => prepare(connection, "UPDATE user_relays SET signer = NULL WHERE main_key = ?1 AND signer = ?2")?
-            .execute(params![user, session]),
+        SignerSessionUpdate::Remove => {
+            prepare(connection, "UPDATE user_relays SET signer = NULL WHERE main_key = ?1 AND signer = ?2")?
+                .execute(params![user, session])
+        }
     };
     changed.during("keep or forget a user's remote signer").map(|_| ())
 }

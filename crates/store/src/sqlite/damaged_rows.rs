@@ -12,7 +12,7 @@ use crate::codec;
 const DURING: &str = "look for damaged rows";
 
 /// Longest name that is shown as it is: that of a counter contains its mint's address.
-const LONGEST_NAME: usize = 200;
+const MAX_NAME: usize = 200;
 
 /// A row that cannot be read, or holds impossible values.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -250,10 +250,10 @@ fn id_of(row: &Row<'_>, first: usize, table: &str) -> Result<String, SqliteFailu
                 _ => hex(bytes),
             },
             ValueRef::Integer(number) => number.to_string(),
-            ValueRef::Text(name) if name.len() <= LONGEST_NAME && name.iter().all(u8::is_ascii_graphic) => {
+            ValueRef::Text(name) if name.len() <= MAX_NAME && name.iter().all(u8::is_ascii_graphic) => {
                 String::from_utf8_lossy(name).into_owned()
             }
-            ValueRef::Text(name) => hex(name.get(..LONGEST_NAME).unwrap_or(name)),
+            ValueRef::Text(name) => hex(name.get(..MAX_NAME).unwrap_or(name)),
             ValueRef::Null | ValueRef::Real(_) => "?".to_owned(),
         });
     }

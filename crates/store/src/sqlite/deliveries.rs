@@ -110,7 +110,7 @@ const HURRY: &str = "UPDATE deliveries INDEXED BY deliveries_queue SET due_at = 
     WHERE status = 0 AND queue = (SELECT queue FROM deliveries WHERE stream = ?1 AND idx = ?2) AND idx <= ?2 AND due_at > ?3";
 
 /// In milliseconds: 35 years, so that sums stay within a column.
-const LONGEST_WAITED: i64 = 1 << 40;
+const MAX_WAITED: i64 = 1 << 40;
 
 /// Adds a pending delivery of an event, due when the event happened.
 pub(crate) fn put(
@@ -220,8 +220,8 @@ fn record_attempt(connection: &Connection, attempt: &DeliveryAttempt) -> Result<
                 codec::time(attempt.at),
                 attempt.http_status,
                 attempt.error,
-                LONGEST_WAITED,
-                pause.min(LONGEST_WAITED),
+                MAX_WAITED,
+                pause.min(MAX_WAITED),
             ])
         })
         .during("record an attempt of a delivery")

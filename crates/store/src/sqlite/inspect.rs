@@ -22,7 +22,7 @@ use super::{damaged_rows, deliveries, file, settings, tickets};
 const BUSY_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Most problems that are listed: the first ones say enough.
-const MOST_PROBLEMS: usize = 20;
+const MAX_PROBLEMS: usize = 20;
 
 /// A database opened only for reading. Neither the file nor its lock is changed, so a service can start in the
 /// meantime.
@@ -122,7 +122,7 @@ impl DatabaseInspection {
         if self.version < known_version() {
             return Ok((0, Vec::new()));
         }
-        let mut damaged = damaged_rows::damaged_rows(&connection, MOST_PROBLEMS)?;
+        let mut damaged = damaged_rows::damaged_rows(&connection, MAX_PROBLEMS)?;
         let mut statement =
             connection.prepare("SELECT id, kind, state FROM operations WHERE finished_at IS NULL").during(DURING)?;
         let mut rows = statement.query([]).during(DURING)?;
@@ -137,7 +137,7 @@ impl DatabaseInspection {
             // What cannot be read at all has been found above.
             let (Ok(id), Ok(state)) = (row.get(0), row.get(2).map(State)) else { continue };
             let row = DamagedRow { table: "operations", id: StreamId::from_bytes(id).to_string() };
-            if damaged.len() < MOST_PROBLEMS && !readable(&state) && !damaged.contains(&row) {
+            if damaged.len() < MAX_PROBLEMS && !readable(&state) && !damaged.contains(&row) {
                 damaged.push(row);
             }
         }
@@ -204,7 +204,7 @@ fn connect(path: &Path) -> rusqlite::Result<Connection> {
 }
 
 fn quick_check(connection: &Connection) -> rusqlite::Result<Vec<String>> {
-    let mut statement = connection.prepare(&format!("PRAGMA quick_check({MOST_PROBLEMS})"))?;
+    let mut statement = connection.prepare(&format!("PRAGMA quick_check({MAX_PROBLEMS})"))?;
     statement.query_map([], |row| row.get(0))?.collect()
 }
 

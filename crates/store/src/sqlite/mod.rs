@@ -5,9 +5,9 @@
 //! | `file` | the lock and the permissions of the database file |
 //! | `open`, `open_error` | connections and their settings, and why a database is refused |
 //! | `schema` | migrations |
-//! | `job`, `writer`, `readers` | the threads and their jobs |
+//! | `thread_job`, `writer`, `readers` | the threads and their jobs |
 //! | `inspect` | looking at a database without changing it |
-//! | `apply_commit`, `read`, `deliveries`, `idempotency_records`, `openid_records`, `settings`, `tickets`, `retention`, `damage` | the statements |
+//! | `apply_commit`, `read`, `deliveries`, `idempotency_records`, `openid_records`, `settings`, `tickets`, `retention`, `damaged_rows` | the statements |
 //! | `disk_space` | whether there is enough disk space |
 
 mod apply_commit;
@@ -18,7 +18,6 @@ mod failure;
 mod file;
 mod idempotency_records;
 mod inspect;
-mod job;
 mod open;
 mod open_error;
 mod openid_records;
@@ -29,6 +28,7 @@ mod readers;
 mod retention;
 mod schema;
 mod settings;
+mod thread_job;
 mod tickets;
 mod writer;
 
@@ -53,8 +53,8 @@ use crate::metrics::{Metrics, StoreMetrics};
 use crate::panic_signal::PanicSignal;
 
 use self::file::DatabaseFile;
-use self::job::Message;
 use self::readers::{ReaderQueues, Readers};
+use self::thread_job::Message;
 
 pub use self::damaged_rows::DamagedRow;
 pub use self::failure::SqliteFailure;
@@ -62,7 +62,7 @@ pub use self::inspect::{DatabaseInspection, Integrity};
 pub use self::open_error::OpenError;
 
 /// Longest queue that can be asked for.
-const LONGEST_QUEUE: usize = 65_536;
+const MAX_QUEUE: usize = 65_536;
 
 /// How a [`SqliteStore`] works; the default suits a service on a small machine.
 #[derive(Clone, Debug)]
@@ -124,7 +124,7 @@ impl SqliteStore {
     pub fn open(path: &Path, options: SqliteOptions) -> Result<Self, OpenError> {
         let file = DatabaseFile::claim(path)?;
         let connection = open::writer(&file, &options)?;
-        let capacity = options.queue.clamp(1, LONGEST_QUEUE);
+        let capacity = options.queue.clamp(1, MAX_QUEUE);
         let reading = (0..options.readers.max(1)).map(|_| open::reader(&file, &options)).collect::<Result<_, _>>()?;
         let panic_signal = PanicSignal::new();
         let readers = Readers::start(reading, capacity, &panic_signal).map_err(OpenError::Thread)?;
@@ -220,7 +220,7 @@ impl SqliteStore {
         work: impl FnMut(&Connection) -> Result<T, SqliteFailure> + Send + 'static,
     ) -> Result<T, StoreError> {
         let queues = self.queues.as_ref().ok_or(StoreError::Closed)?;
-        self.notice_corruption(job::run(&queues.writer, work).await)
+        self.notice_corruption(thread_job::run(&queues.writer, work).await)
     }
 
     async fn read<T: Send + 'static>(
@@ -228,7 +228,7 @@ impl SqliteStore {
         work: impl FnMut(&Connection) -> Result<T, SqliteFailure> + Send + 'static,
     ) -> Result<T, StoreError> {
         let queue = self.queues.as_ref().and_then(|queues| queues.readers.pick()).ok_or(StoreError::Closed)?;
-        self.notice_corruption(job::run(queue, work).await)
+        self.notice_corruption(thread_job::run(queue, work).await)
     }
 
     /// A damaged file, unlike a damaged row, is logged once, and the store stays unhealthy until a restart.

@@ -5,7 +5,7 @@ use rusqlite::{Connection, OptionalExtension as _, Row, params};
 use usher_engine::UnixMillis;
 use usher_engine::ports::{
     NewOpenIdConsent, OldOpenIdRecord, OpenIdConsent, OpenIdExcess, OpenIdGrantId, OpenIdQuota, OpenIdRecord,
-    OpenIdRecordId, OpenIdStep, OpenIdStore, OpenIdUse, StoreError,
+    OpenIdRecordId, OpenIdStep, OpenIdStepResult, OpenIdStore, StoreError,
 };
 
 use super::failure::{During as _, SqliteFailure};
@@ -22,7 +22,7 @@ impl OpenIdStore for SqliteStore {
         self.read(move |connection| get(connection, id)).await
     }
 
-    async fn use_openid_record(&self, step: OpenIdStep) -> Result<OpenIdUse, StoreError> {
+    async fn use_openid_record(&self, step: OpenIdStep) -> Result<OpenIdStepResult, StoreError> {
         self.write(move |connection| use_once(connection, &step)).await
     }
 
@@ -214,7 +214,7 @@ pub(crate) fn stored_consent(row: &Row<'_>) -> rusqlite::Result<OpenIdConsent> {
     Ok(OpenIdConsent { client_id: row.get(0)?, subject: row.get(1)?, scopes: row.get(2)?, at: UnixMillis(row.get(3)?) })
 }
 
-fn use_once(connection: &Connection, step: &OpenIdStep) -> Result<OpenIdUse, SqliteFailure> {
+fn use_once(connection: &Connection, step: &OpenIdStep) -> Result<OpenIdStepResult, SqliteFailure> {
     const DURING: &str = "use a record of the OpenID Connect provider";
     let found: Option<(Option<OpenIdGrantId>, bool, Option<i64>)> = connection
         .prepare_cached("SELECT grant_id, used, used_at FROM openid_records WHERE id = ?1")
@@ -223,9 +223,9 @@ fn use_once(connection: &Connection, step: &OpenIdStep) -> Result<OpenIdUse, Sql
         })
         .during(DURING)?;
     match found {
-        None => return Ok(OpenIdUse::Unknown),
+        None => return Ok(OpenIdStepResult::Unknown),
         Some((_, true, Some(used_at))) if codec::time(step.at.minus(step.grace)) < used_at => {
-            return Ok(OpenIdUse::UsedJustNow);
+            return Ok(OpenIdStepResult::UsedJustNow);
         }
         Some((grant, true, _)) => {
             if let Some(grant) = grant {
@@ -234,7 +234,7 @@ fn use_once(connection: &Connection, step: &OpenIdStep) -> Result<OpenIdUse, Sql
                     .and_then(|mut statement| statement.execute([grant]))
                     .during(DURING)?;
             }
-            return Ok(OpenIdUse::UsedBefore);
+            return Ok(OpenIdStepResult::Replayed);
         }
         Some((_, false, _)) => {}
     }
@@ -248,7 +248,7 @@ fn use_once(connection: &Connection, step: &OpenIdStep) -> Result<OpenIdUse, Sql
     if let Some(new) = &step.consent {
         agree(connection, new)?;
     }
-    Ok(OpenIdUse::Done)
+    Ok(OpenIdStepResult::Done)
 }
 
 const OLD_CONSENTS: &str = "DELETE FROM openid_consents WHERE (client_id, subject) IN (

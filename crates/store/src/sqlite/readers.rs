@@ -10,7 +10,7 @@ use std::thread::{self, JoinHandle};
 use rusqlite::Connection;
 use tokio::sync::mpsc;
 
-use super::job::Message;
+use super::thread_job::Message;
 use crate::panic_signal::PanicSignal;
 
 /// Most queries that share one snapshot. Longer would keep the log from being checkpointed.

@@ -9,7 +9,7 @@ use rusqlite::Connection;
 use tokio::sync::mpsc;
 
 use super::failure::{During as _, SqliteFailure};
-use super::job::{Job, Message};
+use super::thread_job::{Job, Message};
 use crate::metrics::Metrics;
 
 /// Writes until it is closed (or every sender is gone) and the queue is empty.

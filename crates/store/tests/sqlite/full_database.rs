@@ -6,7 +6,7 @@ use usher_engine::ports::{Commit, Committed, State, Store as _, StoreError};
 use usher_store::conformance::{commit_done, create, event, id, key, step};
 use usher_store::{SqliteFailure, SqliteOptions, SqliteStore};
 
-use super::{Place, chain};
+use super::{DatabaseFolder, chain};
 
 const SECRET: &str = "cashuBsecret";
 
@@ -23,9 +23,9 @@ fn large(number: u64) -> Commit {
 
 #[tokio::test]
 async fn full_database_refuses_commits_and_recovers() {
-    let place = Place::new();
+    let folder = DatabaseFolder::new();
     let options = SqliteOptions { max_bytes: Some(1024 * 1024), ..SqliteOptions::default() };
-    let store = SqliteStore::open(&place.path(), options).unwrap();
+    let store = SqliteStore::open(&folder.path(), options).unwrap();
     commit_done(&store, create(id(0))).await;
     let mut number = 1;
     let error = loop {
@@ -54,7 +54,7 @@ async fn full_database_refuses_commits_and_recovers() {
     assert_eq!(store.remove_finished(UnixMillis(5), 100).await.unwrap(), 4);
     commit_done(&store, large(number)).await;
     store.close().await;
-    let store = place.open();
+    let store = folder.open();
     assert!(store.operation(id(number)).await.unwrap().is_some());
     assert!(store.operation(id(number - 1)).await.unwrap().is_some());
 }
@@ -62,9 +62,9 @@ async fn full_database_refuses_commits_and_recovers() {
 /// What is smaller than a commit may still find room, and tells nothing: a service that refuses every call is not ready.
 #[tokio::test]
 async fn check_fails_while_the_database_is_full() {
-    let place = Place::new();
+    let folder = DatabaseFolder::new();
     let options = SqliteOptions { max_bytes: Some(1024 * 1024), ..SqliteOptions::default() };
-    let store = SqliteStore::open(&place.path(), options).unwrap();
+    let store = SqliteStore::open(&folder.path(), options).unwrap();
     let mut number = 1;
     while store.commit(large(number)).await.is_ok() {
         store.check().await.unwrap();

@@ -12,12 +12,12 @@ use usher_engine::ports::{
 use usher_store::conformance::{accepted, commit_done, create, event, id, idempotency_key, key, new_record};
 use usher_store::{SqliteOptions, SqliteStore};
 
-use super::Place;
+use super::DatabaseFolder;
 
 #[tokio::test]
 async fn closed_store_returns_closed() {
-    let place = Place::new();
-    let store = place.open();
+    let folder = DatabaseFolder::new();
+    let store = folder.open();
     tokio::join!(store.close(), store.close());
     store.close().await;
     assert!(matches!(store.commit(create(id(1))).await, Err(StoreError::Closed)));
@@ -27,26 +27,26 @@ async fn closed_store_returns_closed() {
 
 #[tokio::test]
 async fn close_leaves_the_database_and_the_lock_file() {
-    let place = Place::new();
-    let store = place.open();
+    let folder = DatabaseFolder::new();
+    let store = folder.open();
     commit_done(&store, create(id(1))).await;
     store.operation(id(1)).await.unwrap();
-    assert!(place.beside("-wal").exists());
+    assert!(folder.beside("-wal").exists());
     store.close().await;
     let mut files: Vec<_> =
-        fs::read_dir(place.directory.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        fs::read_dir(folder.directory.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     files.sort();
     assert_eq!(files, ["usher.db", "usher.db.lock"]);
-    let store = place.open();
+    let store = folder.open();
     assert!(store.operation(id(1)).await.unwrap().is_some());
 }
 
 /// Commits that are under way when the store closes: each returns `Done` and is stored, or `Closed` and is not.
 #[tokio::test]
 async fn close_commits_queued_work() {
-    let place = Place::new();
+    let folder = DatabaseFolder::new();
     let options = SqliteOptions { queue: 16, max_batch: 4, ..SqliteOptions::default() };
-    let store = SqliteStore::open(&place.path(), options).unwrap();
+    let store = SqliteStore::open(&folder.path(), options).unwrap();
     let mut commits: Vec<_> = (0..64).map(|n| store.commit(create(id(n)))).collect();
     // Polled once each: the first ones are queued, the others wait for room.
     let mut early = Vec::new();
@@ -73,7 +73,7 @@ async fn close_commits_queued_work() {
     assert!(done >= 16, "those in the queue at least: {done}");
 
     drop(store);
-    let store = place.open();
+    let store = folder.open();
     for (n, result) in (0..).zip(results) {
         let there = store.operation(id(n)).await.unwrap().is_some();
         match result {
@@ -87,12 +87,12 @@ async fn close_commits_queued_work() {
 /// Dropped without being closed, and inside an asynchronous task.
 #[tokio::test]
 async fn drop_closes_the_store() {
-    let place = Place::new();
+    let folder = DatabaseFolder::new();
     for n in 0..5 {
-        let store = place.open();
+        let store = folder.open();
         commit_done(&store, create(id(n))).await;
     }
-    let store = place.open();
+    let store = folder.open();
     for n in 0..5 {
         assert!(store.operation(id(n)).await.unwrap().is_some());
     }
@@ -101,9 +101,9 @@ async fn drop_closes_the_store() {
 /// The smallest queue there is delays, and neither loses nor blocks.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn full_queue_makes_callers_wait() {
-    let place = Place::new();
+    let folder = DatabaseFolder::new();
     let options = SqliteOptions { queue: 0, max_batch: 0, readers: 0, ..SqliteOptions::default() };
-    let store = Arc::new(SqliteStore::open(&place.path(), options).unwrap());
+    let store = Arc::new(SqliteStore::open(&folder.path(), options).unwrap());
     let mut tasks = tokio::task::JoinSet::new();
     for n in 0..200 {
         let store = Arc::clone(&store);
@@ -121,10 +121,10 @@ async fn full_queue_makes_callers_wait() {
 /// An operator's backup or `sqlite3` shell.
 #[tokio::test]
 async fn lock_of_another_process_delays_only_commits() {
-    let place = Place::new();
-    let store = place.open();
+    let folder = DatabaseFolder::new();
+    let store = folder.open();
     commit_done(&store, create(id(1))).await;
-    let shell = place.raw();
+    let shell = folder.raw();
     shell.execute_batch("BEGIN IMMEDIATE").unwrap();
     let mut waiting = store.commit(create(id(2)));
     poll_fn(|context| {
@@ -141,9 +141,9 @@ async fn lock_of_another_process_delays_only_commits() {
 /// A power failure: the disk has the database and its log as they are, without a close.
 #[tokio::test]
 async fn acknowledged_commits_survive_a_power_failure() {
-    let place = Place::new();
-    let store = place.open();
-    let crashed = Place::new();
+    let folder = DatabaseFolder::new();
+    let store = folder.open();
+    let crashed = DatabaseFolder::new();
     for n in 0..20 {
         let commit = Commit {
             events: vec![event(n)],
@@ -158,7 +158,7 @@ async fn acknowledged_commits_survive_a_power_failure() {
         }
         store.set_setting("last", Some(&n.to_string())).await.unwrap();
         for suffix in ["", "-wal"] {
-            fs::copy(place.beside(suffix), crashed.beside(suffix)).unwrap();
+            fs::copy(folder.beside(suffix), crashed.beside(suffix)).unwrap();
         }
         let after = crashed.open();
         for n in 0..=n {
@@ -176,8 +176,8 @@ async fn acknowledged_commits_survive_a_power_failure() {
 /// A power failure while the log is written: a prefix of the commits is there, each whole.
 #[tokio::test]
 async fn torn_log_contains_a_prefix_of_the_commits() {
-    let place = Place::new();
-    let store = place.open();
+    let folder = DatabaseFolder::new();
+    let store = folder.open();
     for n in 0..10 {
         let commit = Commit {
             events: vec![event(n)],
@@ -188,11 +188,11 @@ async fn torn_log_contains_a_prefix_of_the_commits() {
         };
         commit_done(&store, commit).await;
     }
-    let log = fs::read(place.beside("-wal")).unwrap();
+    let log = fs::read(folder.beside("-wal")).unwrap();
     let mut counts = Vec::new();
     for length in (0..=log.len()).step_by(2_999).chain([log.len()]) {
-        let torn = Place::new();
-        fs::copy(place.path(), torn.path()).unwrap();
+        let torn = DatabaseFolder::new();
+        fs::copy(folder.path(), torn.path()).unwrap();
         fs::write(torn.beside("-wal"), &log[..length]).unwrap();
         let after = torn.open();
         let open = after.open_operations(Some(usher_engine::StreamId::SUBSCRIPTIONS), 100).await.unwrap();

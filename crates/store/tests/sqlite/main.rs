@@ -2,7 +2,7 @@
 
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)] // a test's helpers too
 
-mod damage;
+mod damaged_rows;
 mod full_database;
 mod lifecycle;
 mod metrics;
@@ -14,11 +14,11 @@ use tempfile::TempDir;
 use usher_store::{OpenError, SqliteOptions, SqliteStore};
 
 /// A directory with a place for a database.
-struct Place {
+struct DatabaseFolder {
     directory: TempDir,
 }
 
-impl Place {
+impl DatabaseFolder {
     fn new() -> Self {
         Self { directory: TempDir::new().unwrap() }
     }

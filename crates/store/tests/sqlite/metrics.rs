@@ -3,12 +3,12 @@
 use usher_engine::ports::StoreError;
 use usher_store::conformance::{commit_done, create, id};
 
-use super::Place;
+use super::DatabaseFolder;
 
 #[tokio::test]
 async fn commits_are_timed_and_counted() {
-    let place = Place::new();
-    let store = place.open();
+    let folder = DatabaseFolder::new();
+    let store = folder.open();
     assert_eq!(store.metrics().commit_seconds.count, 0);
     for number in 0..3 {
         commit_done(&store, create(id(number))).await;
@@ -21,14 +21,14 @@ async fn commits_are_timed_and_counted() {
 
 #[tokio::test]
 async fn check_writes_to_the_database() {
-    let place = Place::new();
-    let store = place.open();
-    let log = || std::fs::metadata(place.beside("-wal")).map_or(0, |file| file.len());
+    let folder = DatabaseFolder::new();
+    let store = folder.open();
+    let log = || std::fs::metadata(folder.beside("-wal")).map_or(0, |file| file.len());
     let before = log();
     store.check().await.unwrap();
     assert!(log() > before, "a check that writes nothing does not tell whether writing works");
     store.close().await;
     assert!(matches!(store.check().await, Err(StoreError::Closed)));
     // And changes nothing: the file is taken by the same version.
-    place.open().check().await.unwrap();
+    folder.open().check().await.unwrap();
 }

@@ -4,96 +4,96 @@ use std::fs;
 
 use usher_store::OpenError;
 
-use super::{Place, chain, open, refused};
+use super::{DatabaseFolder, chain, open, refused};
 
 #[test]
 fn newer_schema_is_refused_with_both_versions() {
-    let place = Place::new();
-    drop(place.open());
-    place.raw().pragma_update(None, "user_version", 99).unwrap();
-    let before = fs::read(place.path()).unwrap();
+    let folder = DatabaseFolder::new();
+    drop(folder.open());
+    folder.raw().pragma_update(None, "user_version", 99).unwrap();
+    let before = fs::read(folder.path()).unwrap();
 
-    let error = refused(&place.path());
+    let error = refused(&folder.path());
     assert!(matches!(error, OpenError::Newer { found: 99, known: 17, .. }), "{error:?}");
     assert!(error.to_string().contains("schema version 99"), "{error}");
     assert!(error.to_string().contains("up to 17"), "{error}");
     assert!(error.to_string().contains("restore the copy that was made before the upgrade"), "{error}");
-    assert!(fs::read(place.path()).unwrap() == before, "untouched");
+    assert!(fs::read(folder.path()).unwrap() == before, "untouched");
 
-    place.raw().pragma_update(None, "user_version", 17).unwrap();
-    drop(place.open());
+    folder.raw().pragma_update(None, "user_version", 17).unwrap();
+    drop(folder.open());
 }
 
 #[test]
 fn foreign_file_is_refused_and_unchanged() {
-    type Make = fn(&Place);
+    type Make = fn(&DatabaseFolder);
     let foreign: [(&str, Make); 5] = [
-        ("text", |place| fs::write(place.path(), "Dear diary, today I met a database.\n".repeat(100)).unwrap()),
-        ("short text", |place| fs::write(place.path(), "x").unwrap()),
-        ("tables without an application id", |place| {
-            place.raw().execute_batch("CREATE TABLE notes (x); INSERT INTO notes VALUES (1)").unwrap();
+        ("text", |folder| fs::write(folder.path(), "Dear diary, today I met a database.\n".repeat(100)).unwrap()),
+        ("short text", |folder| fs::write(folder.path(), "x").unwrap()),
+        ("tables without an application id", |folder| {
+            folder.raw().execute_batch("CREATE TABLE notes (x); INSERT INTO notes VALUES (1)").unwrap();
         }),
-        ("another application id", |place| place.raw().pragma_update(None, "application_id", 7).unwrap()),
-        ("a version without an application id", |place| place.raw().pragma_update(None, "user_version", 1).unwrap()),
+        ("another application id", |folder| folder.raw().pragma_update(None, "application_id", 7).unwrap()),
+        ("a version without an application id", |folder| folder.raw().pragma_update(None, "user_version", 1).unwrap()),
     ];
     for (what, make) in foreign {
-        let place = Place::new();
-        make(&place);
-        let before = fs::read(place.path()).unwrap();
-        let permissions = fs::metadata(place.path()).unwrap().permissions();
-        let error = refused(&place.path());
+        let folder = DatabaseFolder::new();
+        make(&folder);
+        let before = fs::read(folder.path()).unwrap();
+        let permissions = fs::metadata(folder.path()).unwrap().permissions();
+        let error = refused(&folder.path());
         assert!(matches!(error, OpenError::Foreign { .. }), "{what}: {error:?}");
         assert!(error.to_string().contains("usher.db is not a database of this program"), "{what}: {error}");
-        assert!(fs::read(place.path()).unwrap() == before, "{what}: changed");
-        assert_eq!(fs::metadata(place.path()).unwrap().permissions(), permissions, "{what}");
+        assert!(fs::read(folder.path()).unwrap() == before, "{what}: changed");
+        assert_eq!(fs::metadata(folder.path()).unwrap().permissions(), permissions, "{what}");
     }
 }
 
 #[test]
 fn interrupted_first_start_is_not_a_foreign_file() {
-    let place = Place::new();
-    fs::write(place.path(), "").unwrap();
-    drop(place.open());
+    let folder = DatabaseFolder::new();
+    fs::write(folder.path(), "").unwrap();
+    drop(folder.open());
 
     // In WAL mode, but without a schema: what remains when the first start dies before its first migration.
-    let place = Place::new();
-    place.raw().pragma_update(None, "journal_mode", "wal").unwrap();
-    drop(place.open());
+    let folder = DatabaseFolder::new();
+    folder.raw().pragma_update(None, "journal_mode", "wal").unwrap();
+    drop(folder.open());
 }
 
 #[test]
 fn second_process_is_refused_until_the_first_closes() {
-    let place = Place::new();
-    let first = place.open();
-    let error = refused(&place.path());
+    let folder = DatabaseFolder::new();
+    let first = folder.open();
+    let error = refused(&folder.path());
     assert!(matches!(error, OpenError::InUse { .. }), "{error:?}");
     assert!(error.to_string().contains("in use by another process"), "{error}");
     drop(first);
-    drop(place.open());
+    drop(folder.open());
 }
 
 #[cfg(unix)]
 #[test]
 fn symlink_to_an_open_database_is_refused() {
-    let place = Place::new();
-    let alias = place.directory.path().join("alias.db");
-    std::os::unix::fs::symlink(place.path(), &alias).unwrap();
-    let first = place.open();
+    let folder = DatabaseFolder::new();
+    let alias = folder.directory.path().join("alias.db");
+    std::os::unix::fs::symlink(folder.path(), &alias).unwrap();
+    let first = folder.open();
     assert!(matches!(refused(&alias), OpenError::InUse { .. }));
     drop(first);
     drop(open(&alias).unwrap());
-    assert!(!place.directory.path().join("alias.db.lock").exists());
+    assert!(!folder.directory.path().join("alias.db.lock").exists());
 }
 
 #[test]
 fn unwritable_path_is_named() {
-    let place = Place::new();
-    let missing = place.directory.path().join("no/such/directory/usher.db");
+    let folder = DatabaseFolder::new();
+    let missing = folder.directory.path().join("no/such/directory/usher.db");
     let error = refused(&missing);
     assert!(matches!(error, OpenError::File { .. }), "{error:?}");
     assert!(chain(&error).contains("no/such/directory/usher.db"), "{}", chain(&error));
 
-    let error = refused(place.directory.path());
+    let error = refused(folder.directory.path());
     assert!(matches!(error, OpenError::File { .. }), "a directory: {error:?}");
     assert!(matches!(refused("".as_ref()), OpenError::File { .. }));
     assert!(matches!(refused("/".as_ref()), OpenError::File { .. }));
@@ -104,15 +104,15 @@ fn unwritable_path_is_named() {
 fn read_only_directory_is_named() {
     use std::os::unix::fs::PermissionsExt as _;
 
-    let place = Place::new();
-    fs::set_permissions(place.directory.path(), fs::Permissions::from_mode(0o500)).unwrap();
+    let folder = DatabaseFolder::new();
+    fs::set_permissions(folder.directory.path(), fs::Permissions::from_mode(0o500)).unwrap();
     // To a privileged user permissions are no obstacle: take a directory in which nobody can make a file.
-    let privileged = fs::write(place.directory.path().join("probe"), "").is_ok();
-    let path = if privileged { "/proc/usher.db".into() } else { place.path() };
+    let privileged = fs::write(folder.directory.path().join("probe"), "").is_ok();
+    let path = if privileged { "/proc/usher.db".into() } else { folder.path() };
     let error = refused(&path);
     assert!(matches!(error, OpenError::File { .. }), "{error:?}");
     assert!(chain(&error).contains(&*path.to_string_lossy()), "{}", chain(&error));
-    fs::set_permissions(place.directory.path(), fs::Permissions::from_mode(0o700)).unwrap();
+    fs::set_permissions(folder.directory.path(), fs::Permissions::from_mode(0o700)).unwrap();
 }
 
 #[cfg(unix)]
@@ -120,18 +120,18 @@ fn read_only_directory_is_named() {
 fn only_the_owner_can_read_the_files() {
     use std::os::unix::fs::PermissionsExt as _;
 
-    let place = Place::new();
+    let folder = DatabaseFolder::new();
     let modes = || {
         ["", "-wal", "-shm", ".lock"]
-            .map(|suffix| fs::metadata(place.beside(suffix)).unwrap().permissions().mode() & 0o777)
+            .map(|suffix| fs::metadata(folder.beside(suffix)).unwrap().permissions().mode() & 0o777)
     };
-    let store = place.open();
+    let store = folder.open();
     assert_eq!(modes(), [0o600; 4]);
     drop(store);
 
-    fs::set_permissions(place.path(), fs::Permissions::from_mode(0o644)).unwrap();
-    fs::set_permissions(place.beside(".lock"), fs::Permissions::from_mode(0o666)).unwrap();
-    let store = place.open();
+    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o644)).unwrap();
+    fs::set_permissions(folder.beside(".lock"), fs::Permissions::from_mode(0o666)).unwrap();
+    let store = folder.open();
     assert_eq!(modes(), [0o600; 4]);
     drop(store);
 }

@@ -1,5 +1,6 @@
 //! What each subcommand does.
 
+pub mod completions_and_man;
 pub mod config;
 pub mod dev;
 pub mod environment;
@@ -12,6 +13,5 @@ pub mod oidc;
 mod reload;
 pub mod serve;
 mod service_client;
-pub mod shell_files;
 pub mod tickets;
 pub mod wallet;

@@ -11,7 +11,7 @@ use crate::config::{Loaded, report};
 use crate::failure::Failure;
 
 /// How long a request may take: the service answers each within 30 s.
-const PATIENCE: Duration = Duration::from_secs(35);
+const TIMEOUT: Duration = Duration::from_secs(35);
 
 /// How often a request with an idempotency key is sent when its response is lost.
 const ATTEMPTS: u32 = 3;
@@ -36,7 +36,7 @@ impl ServiceClient {
         let base = loaded.base_url.clone().ok_or_else(|| {
             Failure::Configuration(vec!["the address of the service is unknown: info.listen_port is 0".to_owned()])
         })?;
-        let client = Client::builder().no_proxy().redirect(Policy::none()).timeout(PATIENCE).build()?;
+        let client = Client::builder().no_proxy().redirect(Policy::none()).timeout(TIMEOUT).build()?;
         Ok(Self { base, token: config.auth.auth_token.secret().clone(), client })
     }
 

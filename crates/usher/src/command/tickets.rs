@@ -21,7 +21,7 @@ use crate::service::{identity, make_data_dir};
 use crate::ticket_wallet;
 
 /// Longest file with the token of a mint, in bytes.
-const LONGEST_TOKEN: usize = 4096;
+const MAX_TOKEN_BYTES: usize = 4096;
 
 /// Runs it.
 ///
@@ -137,9 +137,9 @@ fn mint_token(path: &Path) -> Result<MintAuthToken, Failure> {
     let failed = |error: &dyn std::fmt::Display| Failure::said(format!("cannot read {}: {error}", path.display()));
     let file = std::fs::File::open(path).map_err(|error| failed(&error))?;
     let mut text = String::new();
-    file.take(LONGEST_TOKEN as u64 + 2).read_to_string(&mut text).map_err(|error| failed(&error))?;
+    file.take(MAX_TOKEN_BYTES as u64 + 2).read_to_string(&mut text).map_err(|error| failed(&error))?;
     let token = text.trim_end_matches(['\r', '\n']);
-    if token.is_empty() || token.len() > LONGEST_TOKEN || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
+    if token.is_empty() || token.len() > MAX_TOKEN_BYTES || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
         return Err(failed(&"it must hold 1 to 4096 visible ASCII characters"));
     }
     Ok(MintAuthToken(token.to_owned()))

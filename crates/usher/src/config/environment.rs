@@ -8,7 +8,7 @@ use super::error::{ConfigError, Origin};
 use super::key::Key;
 use super::keys;
 use super::layer::{Entry, Layer, resolve};
-use super::setting::Given;
+use super::setting::RawValue;
 use super::suggestion::{nearest, presentable};
 
 const PREFIX: &str = "SERVICE__";
@@ -37,9 +37,9 @@ pub fn layer(
             None => errors.push(unknown(&name, known.keys())),
             Some((key, is_file)) => {
                 let origin = Origin::Variable(name);
-                let given = value.into_string().map(Given::Text).unwrap_or_else(|_| {
+                let given = value.into_string().map(RawValue::Text).unwrap_or_else(|_| {
                     errors.push(ConfigError::at(origin.clone(), format!("{} is not UTF-8", key.name)));
-                    Given::Unusable
+                    RawValue::Unusable
                 });
                 entries.push(Entry { key, is_file: *is_file, given, origin });
             }
@@ -51,7 +51,7 @@ pub fn layer(
 /// Compose files and service managers write an unset variable as an empty one: of a secret and its file that is the one
 /// that does not count, and a file that is named by nothing is no file.
 fn without_unset(entries: Vec<Entry>) -> Vec<Entry> {
-    let is_unset = |entry: &Entry| matches!(&entry.given, Given::Text(text) if text.is_empty());
+    let is_unset = |entry: &Entry| matches!(&entry.given, RawValue::Text(text) if text.is_empty());
     let mut kept: Vec<Entry> = Vec::with_capacity(entries.len());
     for mut entry in entries {
         entry.is_file &= !is_unset(&entry);

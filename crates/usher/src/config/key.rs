@@ -19,7 +19,7 @@ pub struct Key {
     /// Its description, one entry per line.
     pub doc: &'static [&'static str],
     /// What a value looks like, as in "must be …".
-    pub shape: fn() -> String,
+    pub expected: fn() -> String,
     /// An example for the reference, as TOML, for keys without default.
     pub example: &'static str,
     /// Its default, as TOML.

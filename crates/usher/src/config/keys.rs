@@ -4,9 +4,9 @@ use std::net::IpAddr;
 
 use super::key::Key;
 use super::setting::{
-    ApiToken, DatabaseUrl, EmailDomain, HostName, HostPort, Hours, LnBackend, LogFilter, LogFormat, Mnemonic, Nip05,
-    NodeAddress, NwcUrl, OpenIdClients, Port, PrivateKey, ProfileName, ProxyNetworks, Relays, ReturnUrls, Scheme,
-    Secret, Text, Unit, VerificationProvider, WebUrl, WebhookSecret, WebhookUrl, Whole,
+    ApiToken, BoundedInteger, DatabaseUrl, EmailDomain, HostName, HostPort, Hours, LnBackend, LogFilter, LogFormat,
+    Mnemonic, Nip05, NodeAddress, NwcUrl, OpenIdClients, Port, PrivateKey, ProfileName, ProxyNetworks, Relays,
+    ReturnUrls, Scheme, Secret, Text, Unit, VerificationProvider, WebUrl, WebhookSecret, WebhookUrl,
 };
 use super::table::configuration;
 use usher_protocol::bolt11::Network;
@@ -19,7 +19,7 @@ configuration! {
         /// The service speaks plain HTTP: put a TLS proxy in front of it if requests come over a network.
         listen_address: IpAddr = "\"127.0.0.1\"";
         /// The port to listen on. 0 uses any free port; the log shows which.
-        listen_port: Whole<0, 65535> = "3000";
+        listen_port: BoundedInteger<0, 65535> = "3000";
     }
 
     /// Authentication.
@@ -29,7 +29,7 @@ configuration! {
         /// The previous token, accepted as well while you change the token. See docs/operations.md.
         previous_token: Option<ApiToken>;
         /// How long a user may take to reply to an authentication challenge, in seconds.
-        challenge_ttl_seconds: Whole<1, 86400> = "300";
+        challenge_ttl_seconds: BoundedInteger<1, 86400> = "300";
     }
 
     /// The service on Nostr.
@@ -67,7 +67,7 @@ configuration! {
         instance_address: Option<HostPort>;
         /// How long after its last contact with PostgreSQL an instance stays the active one, and how long the others wait at
         /// most to take over from one that has failed.
-        lease_seconds: Whole<2, 60> = "5";
+        lease_seconds: BoundedInteger<2, 60> = "5";
     }
 
     /// The Lightning backend, which creates and pays invoices.
@@ -80,14 +80,14 @@ configuration! {
         /// How many open invoices are looked up per second in total. Each is looked up after 5, 10, 20 and 40 seconds, and
         /// then less and less often. An invoice that expires, or whose payer reports a payment, is looked up at once, in
         /// addition.
-        lookups_per_second: Whole<1, 1000> = "10";
+        lookups_per_second: BoundedInteger<1, 1000> = "10";
         /// The most that the Lightning backend may pay within 24 hours, in millisats, fees included; a payment beyond it is
         /// refused. 0: it pays nothing. By default there is no limit.
-        daily_budget_millisats: Option<Whole<0, 2100000000000000000>>;
+        daily_budget_millisats: Option<BoundedInteger<0, 2100000000000000000>>;
         /// The largest expected fee of a payment by the Lightning backend, in percent of its amount. `daily_budget_millisats`
         /// must have room for it, and the log warns of a higher fee. NIP-47 cannot limit what a wallet pays: also set a limit
         /// in the wallet.
-        max_fee_percent: Whole<0, 100> = "5";
+        max_fee_percent: BoundedInteger<0, 100> = "5";
     }
 
     /// For `wallet.ln_backend = "nwc"`.
@@ -111,7 +111,7 @@ configuration! {
         liquidity_provider: Option<NodeAddress>;
         /// The most that the liquidity provider may keep of a payment for opening a channel, in percent of the payment. No
         /// invoice is made for which it wants more.
-        max_opening_fee_percent: Whole<0, 100> = "10";
+        max_opening_fee_percent: BoundedInteger<0, 100> = "10";
         /// Whether a new node looks for on-chain money of its mnemonic in the whole chain. A bitcoind must have all blocks for
         /// that, and it takes hours to days. With `chain_url` the node always does, and quickly.
         recover: bool = "false";
@@ -154,13 +154,13 @@ configuration! {
     /// Key handshakes.
     ["handshake"] handshake: Handshake {
         /// How long a single-use handshake URL is valid, in seconds.
-        ttl_seconds: Whole<1, 604800> = "600";
+        ttl_seconds: BoundedInteger<1, 604800> = "600";
     }
 
     /// Event streams.
     ["streams"] streams: Streams {
         /// How many days the events of a finished operation stay readable, and each event of a stream that never ends.
-        retention_days: Whole<1, 36500> = "30";
+        retention_days: BoundedInteger<1, 36500> = "30";
     }
 
     /// Subscriptions that the service charges by itself.
@@ -173,7 +173,7 @@ configuration! {
     /// Tickets: Cashu tokens. See docs/tickets.md.
     ["cashu"] cashu: Cashu {
         /// For how long a token sent to a user is sent again until it is redeemed, in hours.
-        send_ttl_hours: Whole<1, 8760> = "168";
+        send_ttl_hours: BoundedInteger<1, 8760> = "168";
         /// Whether mints may be at private, loopback or link-local addresses, and may be reached without TLS. Use it for
         /// development, and if your own mint is on this machine or network and everybody who has the API token may reach
         /// that network.
@@ -183,26 +183,26 @@ configuration! {
     /// Resource limits.
     ["limits"] limits: Limits {
         /// How many operations may be open at a time; requests that start another return 503.
-        max_open_streams: Whole<1, 1000000000> = "1000000";
+        max_open_streams: BoundedInteger<1, 1000000000> = "1000000";
         /// How many requests per second are accepted; more return 429. 0: unlimited.
-        requests_per_second: Whole<0, 1000000> = "0";
+        requests_per_second: BoundedInteger<0, 1000000> = "0";
         /// How many connections may be open at a time. One more closes the oldest one that has not sent the token; if all
         /// have, the new one gets 503.
-        max_connections: Whole<1, 1000000> = "20000";
+        max_connections: BoundedInteger<1, 1000000> = "20000";
         /// How many connections without the token may be open; never more than half of `max_connections`, so that the rest
         /// is left for your app. One more closes the oldest of them.
-        max_unauthenticated_connections: Whole<1, 1000000> = "5000";
+        max_unauthenticated_connections: BoundedInteger<1, 1000000> = "5000";
         /// How many of these may come from one address (for IPv6, one /64 network); one more closes the oldest from there.
         /// Loopback is exempt: behind a proxy on this machine every client has that address.
-        max_unauthenticated_per_address: Whole<1, 1000000> = "1000";
+        max_unauthenticated_per_address: BoundedInteger<1, 1000000> = "1000";
         /// How many requests may wait for events (`wait=`) at a time; one more returns 503.
-        max_long_polls: Whole<1, 1000000> = "10000";
+        max_long_polls: BoundedInteger<1, 1000000> = "10000";
         /// How many event streams (server-sent events) may be open at a time; one more returns 503.
-        max_event_streams: Whole<1, 1000000> = "10000";
+        max_event_streams: BoundedInteger<1, 1000000> = "10000";
         /// How many WebSockets (`/ws`) may be open at a time; one more returns 503.
-        max_websockets: Whole<1, 1000000> = "10000";
+        max_websockets: BoundedInteger<1, 1000000> = "10000";
         /// The largest payment, in millisats. The default is 1 BTC.
-        max_amount_millisats: Whole<1, 2100000000000000000> = "100000000000";
+        max_amount_millisats: BoundedInteger<1, 2100000000000000000> = "100000000000";
     }
 
     /// Age verification.
@@ -216,11 +216,11 @@ configuration! {
         /// The unit of the proofs.
         unit: Unit = "\"multi\"";
         /// The amount of a proof, in its unit.
-        amount: Whole<1, 1000000000> = "1";
+        amount: BoundedInteger<1, 1000000000> = "1";
         /// How long a user may take, in seconds.
-        session_ttl_seconds: Whole<60, 86400> = "900";
+        session_ttl_seconds: BoundedInteger<60, 86400> = "900";
         /// The minimum age, in years.
-        minimum_age: Whole<1, 150> = "18";
+        minimum_age: BoundedInteger<1, 150> = "18";
     }
 
     /// For `verification.provider = "oidc"`: an OpenID Connect provider that knows its users' ages.
@@ -258,7 +258,7 @@ configuration! {
         /// A port for the pages, OpenID Connect and `/.well-known/nostr.json` alone, at `info.listen_address`. Nothing of the
         /// API is there, so a proxy can pass everything to it; the pages are then no longer at `info.listen_port`. 0 uses any
         /// free port.
-        listen_port: Option<Whole<0, 65535>>;
+        listen_port: Option<BoundedInteger<0, 65535>>;
         /// The addresses of your reverse proxies. Usher believes their `X-Forwarded-For` header, to limit how many logins
         /// one address may begin on the page of a reusable login and with OpenID Connect, and what it may make the OpenID
         /// Connect provider store. Make sure that the proxy sets the header: otherwise anybody can send one. Without this, all
@@ -274,7 +274,7 @@ configuration! {
         /// Use a domain of yours that receives no mail. Without it, there is no such claim.
         email_domain: Option<EmailDomain>;
         /// How long a browser stays logged in, so that further apps need no new login, in hours.
-        session_hours: Whole<1, 720> = "8";
+        session_hours: BoundedInteger<1, 720> = "8";
     }
 
     /// Logging, to standard output.

@@ -5,11 +5,11 @@ use std::path::Path;
 
 use super::error::{ConfigError, Origin};
 use super::key::Key;
-use super::setting::Given;
+use super::setting::RawValue;
 use super::text_file::read_file;
 
 /// Given values by key.
-pub type Layer = BTreeMap<&'static str, (Given, Origin)>;
+pub type Layer = BTreeMap<&'static str, (RawValue, Origin)>;
 
 /// A value as a layer gives it, before files of secrets are read.
 pub struct Entry {
@@ -18,7 +18,7 @@ pub struct Entry {
     /// It is not the value but the path of the file that holds it.
     pub is_file: bool,
     /// The value.
-    pub given: Given,
+    pub given: RawValue,
     /// Where it is given.
     pub origin: Origin,
 }
@@ -35,14 +35,14 @@ pub fn resolve(entries: Vec<Entry>, data_dir: &Path, errors: &mut Vec<ConfigErro
             continue;
         }
         let (given, origin) = match (is_file, given) {
-            (false, given) | (true, given @ Given::Unusable) => (given, origin),
-            (true, Given::Text(path)) => secret_file(key, &data_dir.join(path), origin, errors),
+            (false, given) | (true, given @ RawValue::Unusable) => (given, origin),
+            (true, RawValue::Text(path)) => secret_file(key, &data_dir.join(path), origin, errors),
             (true, _) => {
                 errors.push(ConfigError::at(
                     origin.clone(),
                     format!("the path of the file for {} must be text", key.name),
                 ));
-                (Given::Unusable, origin)
+                (RawValue::Unusable, origin)
             }
         };
         layer.insert(key.name, (given, origin));
@@ -51,13 +51,13 @@ pub fn resolve(entries: Vec<Entry>, data_dir: &Path, errors: &mut Vec<ConfigErro
 }
 
 /// Reads a secret from its file without the line's end.
-fn secret_file(key: &Key, path: &Path, named_by: Origin, errors: &mut Vec<ConfigError>) -> (Given, Origin) {
+fn secret_file(key: &Key, path: &Path, named_by: Origin, errors: &mut Vec<ConfigError>) -> (RawValue, Origin) {
     let origin = Origin::SecretFile(path.to_owned(), Box::new(named_by));
     match read_file(path) {
-        Ok(text) => (Given::Text(text.trim_end_matches(['\r', '\n']).to_owned()), origin),
+        Ok(text) => (RawValue::Text(text.trim_end_matches(['\r', '\n']).to_owned()), origin),
         Err(error) => {
             errors.push(ConfigError::at(origin.clone(), format!("the file for {} cannot be read: {error}", key.name)));
-            (Given::Unusable, origin)
+            (RawValue::Unusable, origin)
         }
     }
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use usher_engine::UnixMillis;
 
-use super::checks;
+use super::cross_key_checks;
 use super::error::{ConfigError, Origin};
 use super::file::FileLayer;
 use super::keys::{Config, Info};
@@ -83,9 +83,9 @@ pub fn load(source: &Source) -> Loaded {
     let environment = environment::layer(variables, &source.data_dir, &mut errors);
 
     let mut warnings = Vec::new();
-    checks::permissions(&source.file(), &file.given, &mut warnings);
-    checks::permissions(&source.file(), &environment, &mut warnings);
-    checks::folder(&source.data_dir, &mut warnings);
+    cross_key_checks::permissions(&source.file(), &file.given, &mut warnings);
+    cross_key_checks::permissions(&source.file(), &environment, &mut warnings);
+    cross_key_checks::folder(&source.data_dir, &mut warnings);
     evaluate(file, environment, source, warnings, errors)
 }
 
@@ -118,9 +118,9 @@ fn evaluate(
     let config = Config::from_reader(&mut reader);
     errors.append(&mut reader.errors);
 
-    checks::together(&reader, source.now, &mut errors);
+    cross_key_checks::together(&reader, source.now, &mut errors);
     if let Some(config) = &config {
-        checks::warnings(config, &reader, source.now, &mut warnings);
+        cross_key_checks::warnings(config, &reader, source.now, &mut warnings);
     }
     let base_url = base_url(&reader);
     let in_force = reader.in_force;

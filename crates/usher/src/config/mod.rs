@@ -5,10 +5,10 @@
 //!
 //! A layer of given values is read from the file ([`mod@file`]) and one from the environment ([`environment`]). The later
 //! one wins ([`mod@load`]), each value is read as the type of its key ([`setting`]), and what concerns several keys is
-//! checked at the end ([`checks`]). Errors are collected on the way, so that an operator sees all of them at once. **No
-//! error repeats a value**: it may be a secret pasted into the wrong line.
+//! checked at the end ([`cross_key_checks`]). Errors are collected on the way, so that an operator sees all of them at once.
+//! **No error repeats a value**: it may be a secret pasted into the wrong line.
 
-pub mod checks;
+pub mod cross_key_checks;
 mod embedded_lightning;
 pub mod environment;
 pub mod error;

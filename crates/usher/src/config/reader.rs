@@ -6,7 +6,7 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use super::error::{ConfigError, Origin};
 use super::key::Key;
 use super::layer::Layer;
-use super::setting::{Given, Setting};
+use super::setting::{RawValue, Setting};
 use super::toml_value::default_value;
 
 /// What is in force for one key.
@@ -27,7 +27,7 @@ pub struct InForce {
 pub struct Fingerprint(u64);
 
 impl Fingerprint {
-    fn of(given: Option<&Given>) -> Self {
+    fn of(given: Option<&RawValue>) -> Self {
         let mut hasher = DefaultHasher::new();
         given.hash(&mut hasher);
         Self(hasher.finish())
@@ -66,7 +66,7 @@ impl<'a> Reader<'a> {
         let key = (self.find)(name)?;
         let (value, origin) = match (self.given.get(name), key.default) {
             // Noted when it was found.
-            (Some((Given::Unusable, _)), _) => return None,
+            (Some((RawValue::Unusable, _)), _) => return None,
             (Some((given, origin)), _) => (T::read(given), origin.clone()),
             (None, Some(default)) => (T::read(&default_value(default)), Origin::Default),
             (None, None) => match T::absent() {
@@ -113,6 +113,6 @@ fn missing(key: &Key) -> ConfigError {
         "{} is required; set it in config.toml or with {}{file}; it must be {}",
         key.name,
         key.variable(),
-        (key.shape)()
+        (key.expected)()
     ))
 }

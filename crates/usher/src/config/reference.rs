@@ -50,10 +50,10 @@ pub fn with_settings(introduction: &str, settings: &[Assignment]) -> String {
 fn describe(out: &mut String, key: &Key, given: Option<&Assignment>) {
     comment(out, key.doc);
     let required = if key.required { " Required." } else { "" };
-    let (shape, variable) = ((key.shape)(), key.variable());
+    let (expected, variable) = ((key.expected)(), key.variable());
     match key.file_variable() {
-        Some(file) => line(out, format_args!("# Must be {shape}.{required}\n# {variable} or {file}")),
-        None => line(out, format_args!("# Must be {shape}.{required}\n# {variable}")),
+        Some(file) => line(out, format_args!("# Must be {expected}.{required}\n# {variable} or {file}")),
+        None => line(out, format_args!("# Must be {expected}.{required}\n# {variable}")),
     }
     match given {
         Some(given) => {

@@ -12,8 +12,8 @@ pub fn presentable(name: &str) -> bool {
 /// other (`info.port` for `info.listen_port`): that is closer than any likeness of letters.
 pub fn nearest<'a>(unknown: &str, candidates: impl Iterator<Item = &'a str>, separator: &str) -> Option<&'a str> {
     let last = |name: &str| name.rsplit(separator).next().unwrap_or_default().to_owned();
-    let letters = |name: &str| name.replace(['.', '_', '-'], "").to_ascii_lowercase();
-    let (unknown_last, unknown_letters) = (last(unknown), letters(unknown));
+    let normalized = |name: &str| name.replace(['.', '_', '-'], "").to_ascii_lowercase();
+    let (unknown_last, unknown_normalized) = (last(unknown), normalized(unknown));
     candidates
         .map(|candidate| {
             let candidate_last = last(candidate);
@@ -24,7 +24,7 @@ pub fn nearest<'a>(unknown: &str, candidates: impl Iterator<Item = &'a str>, sep
             } else {
                 strsim::jaro_winkler(unknown, candidate) + strsim::jaro(&unknown_last, &candidate_last)
             };
-            let bonus = if letters(candidate) == unknown_letters { 2.0 } else { f64::from(u8::from(part)) };
+            let bonus = if normalized(candidate) == unknown_normalized { 2.0 } else { f64::from(u8::from(part)) };
             (likeness + bonus, candidate)
         })
         // The first of several that are equally near.

@@ -55,7 +55,7 @@ macro_rules! configuration {
                 keys: &[ $( $crate::config::key::Key {
                     name: concat!($name, ".", stringify!($key)),
                     doc: &[$($doc),*],
-                    shape: <$Type as $crate::config::setting::Setting>::shape,
+                    expected: <$Type as $crate::config::setting::Setting>::expected,
                     example: <$Type as $crate::config::setting::Setting>::EXAMPLE,
                     default: configuration!(@default $($default)?),
                     required: <$Type as $crate::config::setting::Setting>::REQUIRED

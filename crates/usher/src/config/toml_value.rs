@@ -4,14 +4,14 @@ use serde_json::Value;
 use toml::Spanned;
 use toml::de::{DeInteger, DeValue};
 
-use super::setting::Given;
+use super::setting::RawValue;
 
 /// A value from a configuration file.
-pub fn given(value: &Spanned<DeValue<'_>>) -> Given {
+pub fn given(value: &Spanned<DeValue<'_>>) -> RawValue {
     match value.get_ref() {
-        DeValue::String(text) => Given::Text(text.to_string()),
-        DeValue::Integer(number) => whole(number).map_or(Given::Unfit, Given::Integer),
-        DeValue::Boolean(flag) => Given::Flag(*flag),
+        DeValue::String(text) => RawValue::Text(text.to_string()),
+        DeValue::Integer(number) => whole(number).map_or(RawValue::UnsupportedType, RawValue::Integer),
+        DeValue::Boolean(flag) => RawValue::Flag(*flag),
         DeValue::Array(items) => {
             let texts = items.iter().map(|item| item.get_ref().as_str().map(str::to_owned)).collect::<Option<_>>();
             let numbers =
@@ -20,10 +20,10 @@ pub fn given(value: &Spanned<DeValue<'_>>) -> Given {
                 let is_tables = items.iter().all(|item| item.get_ref().is_table());
                 is_tables.then(|| json(value.get_ref()))?.map(|json| json.to_string())
             };
-            let list = texts.map(Given::List).or_else(|| numbers().map(Given::Numbers));
-            list.or_else(|| tables().map(Given::Tables)).unwrap_or(Given::Unfit)
+            let list = texts.map(RawValue::List).or_else(|| numbers().map(RawValue::Numbers));
+            list.or_else(|| tables().map(RawValue::Tables)).unwrap_or(RawValue::UnsupportedType)
         }
-        DeValue::Float(_) | DeValue::Datetime(_) | DeValue::Table(_) => Given::Unfit,
+        DeValue::Float(_) | DeValue::Datetime(_) | DeValue::Table(_) => RawValue::UnsupportedType,
     }
 }
 
@@ -49,6 +49,6 @@ fn whole(number: &DeInteger<'_>) -> Option<i128> {
 }
 
 /// A value of the table of keys, as it would be given in the file.
-pub fn default_value(text: &str) -> Given {
-    DeValue::parse(text).map_or(Given::Unfit, |value| given(&value))
+pub fn default_value(text: &str) -> RawValue {
+    DeValue::parse(text).map_or(RawValue::UnsupportedType, |value| given(&value))
 }

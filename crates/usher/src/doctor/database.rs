@@ -13,7 +13,7 @@ use crate::failure::chain;
 const CHECK: &str = "database";
 
 /// How long the check of every page may take.
-const LONGEST_CHECK: Duration = Duration::from_secs(60);
+const MAX_CHECK_TIME: Duration = Duration::from_secs(60);
 
 /// Room below which the service will soon record nothing, in bytes: 64 MiB, the largest that the write-ahead log gets.
 const LITTLE_ROOM: u64 = 64 * 1024 * 1024;
@@ -59,7 +59,7 @@ pub(super) fn owner(path: &Path, presence: &Presence) -> Option<Finding> {
 /// Checks what is in it. Blocks for a minute at most.
 pub(super) fn check(path: &Path, inspection: &DatabaseInspection, findings: &mut Vec<Finding>) {
     let shown = path.display();
-    findings.push(match inspection.integrity(LONGEST_CHECK) {
+    findings.push(match inspection.integrity(MAX_CHECK_TIME) {
         Ok(Integrity::Whole) => Finding::ok(CHECK, format!("{shown} is whole")),
         Ok(Integrity::Damaged(problems)) => {
             let first = problems.first().map(String::as_str).unwrap_or_default();
@@ -67,7 +67,7 @@ pub(super) fn check(path: &Path, inspection: &DatabaseInspection, findings: &mut
         }
         Ok(Integrity::NotFinished) => Finding::warn(
             CHECK,
-            format!("{shown} is too large to check within {} s", LONGEST_CHECK.as_secs()),
+            format!("{shown} is too large to check within {} s", MAX_CHECK_TIME.as_secs()),
             format!("run `sqlite3 {shown} 'PRAGMA quick_check'`"),
         ),
         Err(error) => Finding::fail(CHECK, format!("{shown} cannot be checked: {}", chain(&error)), RESTORE),

@@ -4,7 +4,7 @@
 use tokio::net::TcpStream;
 
 use super::finding::Finding;
-use crate::chain_source::{ChainSource, PATIENCE};
+use crate::chain_source::{ChainSource, TIMEOUT};
 use crate::config::Config;
 
 const CHECK: &str = "lightning";
@@ -34,10 +34,10 @@ pub(super) async fn check(config: &Config, findings: &mut Vec<Finding>) {
     });
     let Some(provider) = &config.embedded.liquidity_provider else { return };
     let address = provider.host_and_port();
-    findings.push(match tokio::time::timeout(PATIENCE, TcpStream::connect(address)).await {
+    findings.push(match tokio::time::timeout(TIMEOUT, TcpStream::connect(address)).await {
         Ok(Ok(_connection)) => Finding::ok(CHECK, format!("the liquidity provider accepts connections at {address}")),
         Ok(Err(error)) => no_provider(address, &error.to_string()),
-        Err(_elapsed) => no_provider(address, &format!("no connection within {} s", PATIENCE.as_secs())),
+        Err(_elapsed) => no_provider(address, &format!("no connection within {} s", TIMEOUT.as_secs())),
     });
 }
 

@@ -21,7 +21,7 @@ const CHECK: &str = "lightning";
 const CONNECT: Duration = Duration::from_secs(10);
 
 /// How often it is looked whether the connection is there.
-const LOOK: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Methods without which no payment works (NIP-47).
 const NEEDED: [&str; 2] = ["make_invoice", "lookup_invoice"];
@@ -125,7 +125,7 @@ async fn from_here(config: &Config) -> Result<Info, String> {
     drop(notifications);
     let connected = tokio::time::timeout(CONNECT, async {
         while !wallet.status().connected {
-            tokio::time::sleep(LOOK).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
         }
     });
     let asked = match connected.await {

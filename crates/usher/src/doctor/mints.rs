@@ -18,10 +18,10 @@ use crate::config::Config;
 const CHECK: &str = "mints";
 
 /// How long a mint may take to answer.
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Most mints that are asked. Apps can use as many as they like.
-const MOST: usize = 50;
+const MAX_MINTS: usize = 50;
 
 /// What a mint is needed for.
 #[derive(Default)]
@@ -41,12 +41,12 @@ pub(super) async fn check(config: &Config, database: Option<&DatabaseInspection>
         findings.push(Finding::ok(CHECK, "none is in use"));
         return;
     }
-    let Ok(client) = Client::builder().no_proxy().redirect(Policy::none()).timeout(PATIENCE).build() else {
+    let Ok(client) = Client::builder().no_proxy().redirect(Policy::none()).timeout(TIMEOUT).build() else {
         findings.push(Finding::ok(CHECK, "not asked: no HTTP client can be made"));
         return;
     };
-    let (left, client) = (mints.len().saturating_sub(MOST), &client);
-    let asked = mints.into_iter().take(MOST).map(|(mint, uses)| async move { ask(client, &mint, &uses).await });
+    let (left, client) = (mints.len().saturating_sub(MAX_MINTS), &client);
+    let asked = mints.into_iter().take(MAX_MINTS).map(|(mint, uses)| async move { ask(client, &mint, &uses).await });
     findings.extend(join_all(asked).await);
     if left > 0 {
         findings.push(Finding::ok(CHECK, format!("{left} more mints hold tickets, and are not asked")));
@@ -88,7 +88,7 @@ async fn ask(client: &Client, mint: &str, uses: &Uses) -> Finding {
         }
         Ok(response) => format!("{origin} answers {} to GET /v1/info ({needed_for})", response.status()),
         Err(error) if error.is_timeout() => {
-            format!("{origin} does not answer within {} s ({needed_for})", PATIENCE.as_secs())
+            format!("{origin} does not answer within {} s ({needed_for})", TIMEOUT.as_secs())
         }
         Err(_) => format!("{origin} cannot be reached ({needed_for})"),
     };

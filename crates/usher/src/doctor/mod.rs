@@ -82,7 +82,7 @@ async fn examine(config: &Config, source: &Source, findings: &mut Vec<Finding>) 
     let database = inspect(&path, findings).await;
 
     let asked = match service {
-        Some(service) => relays::ask(service).await,
+        Some(service) => relays::service_view(service).await,
         None => None,
     };
     // The running service knows best which they are: they can be changed at run time, and `usher dev` has its own.
@@ -90,10 +90,10 @@ async fn examine(config: &Config, source: &Source, findings: &mut Vec<Finding>) 
         Some(asked) => asked.keys().filter_map(|address| RelayAddress::parse(address).ok()).collect(),
         None => relays_of_service(config, database.as_ref()).await,
     };
-    let looked = relays::look(addresses, config.nostr.private_key.public()).await;
+    let probed = relays::probe_all(addresses, config.nostr.private_key.public()).await;
     let now = SystemClock.now();
-    relays::check(&looked, asked.as_ref(), config.nostr.relays.addresses().len(), findings);
-    let dates = looked.iter().filter_map(|relay| relay.outcome.as_ref().ok()?.date.as_deref());
+    relays::check(&probed, asked.as_ref(), config.nostr.relays.addresses().len(), findings);
+    let dates = probed.iter().filter_map(|relay| relay.outcome.as_ref().ok()?.date.as_deref());
     findings.push(clock::check(dates, now));
 
     lightning::check(config, service, findings).await;

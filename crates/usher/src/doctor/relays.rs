@@ -14,34 +14,34 @@ use super::service::Service;
 const CHECK: &str = "relays";
 
 /// How long a relay may take to answer.
-const PATIENCE: Duration = Duration::from_secs(15);
+const TIMEOUT: Duration = Duration::from_secs(15);
 
 /// What listing a single relay means.
 const TWO: &str = "list at least two in nostr.relays, of different operators, including those of your users' wallets: \
     what is sent while the only one is away is lost";
 
-/// A relay that was looked at.
-pub(super) struct Looked {
+/// A relay that was probed.
+pub(super) struct ProbedRelay {
     address: RelayAddress,
     pub(super) outcome: Result<Probed, ProbeError>,
 }
 
 /// Connects to all of them at the same time.
-pub(super) async fn look(addresses: Vec<RelayAddress>, key: PublicKey) -> Vec<Looked> {
-    let mut looking = JoinSet::new();
+pub(super) async fn probe_all(addresses: Vec<RelayAddress>, key: PublicKey) -> Vec<ProbedRelay> {
+    let mut probes = JoinSet::new();
     for (place, address) in addresses.into_iter().enumerate() {
-        looking.spawn(async move {
-            let outcome = probe(&address, key, PATIENCE).await;
-            (place, Looked { address, outcome })
+        probes.spawn(async move {
+            let outcome = probe(&address, key, TIMEOUT).await;
+            (place, ProbedRelay { address, outcome })
         });
     }
-    let mut looked = looking.join_all().await;
-    looked.sort_by_key(|(place, _)| *place);
-    looked.into_iter().map(|(_, looked)| looked).collect()
+    let mut probed = probes.join_all().await;
+    probed.sort_by_key(|(place, _)| *place);
+    probed.into_iter().map(|(_, probed)| probed).collect()
 }
 
 /// What the running service says of its own relays, by address: whether it is connected, and why not.
-pub(super) async fn ask(service: &Service) -> Option<BTreeMap<String, Option<String>>> {
+pub(super) async fn service_view(service: &Service) -> Option<BTreeMap<String, Option<String>>> {
     let response = service.get("/relays").await.ok()?;
     let relays = response.body["relays"].as_array()?;
     let ours = relays.iter().filter(|relay| relay["origin"] != "user");
@@ -55,15 +55,15 @@ pub(super) async fn ask(service: &Service) -> Option<BTreeMap<String, Option<Str
 
 /// Says how each relay is doing, and whether there are enough.
 pub(super) fn check(
-    looked: &[Looked],
-    asked: Option<&BTreeMap<String, Option<String>>>,
+    probed: &[ProbedRelay],
+    service_view: Option<&BTreeMap<String, Option<String>>>,
     configured: usize,
     findings: &mut Vec<Finding>,
 ) {
-    let lines: Vec<Finding> = looked.iter().map(|relay| line(relay, asked)).collect();
+    let lines: Vec<Finding> = probed.iter().map(|relay| line(relay, service_view)).collect();
     let working = lines.iter().filter(|line| line.state == State::Ok).count();
     findings.extend(lines);
-    match (looked.len(), working) {
+    match (probed.len(), working) {
         (0, _) => findings.push(Finding::fail(CHECK, "the service has no relay: users cannot reach it", TWO)),
         (_, 0) => findings.push(Finding::fail(
             CHECK,
@@ -80,10 +80,10 @@ pub(super) fn check(
     }
 }
 
-fn line(relay: &Looked, asked: Option<&BTreeMap<String, Option<String>>>) -> Finding {
+fn line(relay: &ProbedRelay, service_view: Option<&BTreeMap<String, Option<String>>>) -> Finding {
     let address = &relay.address;
     let replace = "if this persists, replace it in nostr.relays";
-    let connected = asked.and_then(|asked| asked.get(address.as_str()));
+    let connected = service_view.and_then(|service_view| service_view.get(address.as_str()));
     match (&relay.outcome, connected) {
         (Ok(probed), None | Some(None)) => {
             let who = if connected.is_some() { "; the service is connected" } else { "" };

@@ -14,7 +14,7 @@ use crate::version;
 const CHECK: &str = "service";
 
 /// How long a request may take. `GET /wallet/info` waits for the Lightning backend, 30 s at most.
-const PATIENCE: Duration = Duration::from_secs(35);
+const TIMEOUT: Duration = Duration::from_secs(35);
 
 /// How long to wait for the service to accept a connection: it is on this machine.
 const CONNECT: Duration = Duration::from_secs(5);
@@ -60,7 +60,7 @@ impl Service {
             findings.push(Finding::ok(CHECK, message));
             return Presence::Unknown;
         };
-        let client = Client::builder().no_proxy().redirect(Policy::none()).connect_timeout(CONNECT).timeout(PATIENCE);
+        let client = Client::builder().no_proxy().redirect(Policy::none()).connect_timeout(CONNECT).timeout(TIMEOUT);
         let Ok(client) = client.build() else { return Presence::Unknown };
         let service = Self { base, token: config.auth.auth_token.secret().clone(), client };
         let base = &service.base;

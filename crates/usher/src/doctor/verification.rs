@@ -13,7 +13,7 @@ use crate::service::age_verifier;
 const CHECK: &str = "age checks";
 
 /// How long the provider may take: discovery is two requests.
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Asks the provider, without beginning a check: OpenID Connect discovery, or a request with the API key.
 pub(super) async fn check(config: &Config) -> Finding {
@@ -29,10 +29,10 @@ pub(super) async fn check(config: &Config) -> Finding {
         Err(failure) => return Finding::fail(CHECK, failure.to_string(), "correct the configuration"),
     };
     let name = verifier.name().to_owned();
-    let problem = match tokio::time::timeout(PATIENCE, verifier.probe()).await {
+    let problem = match tokio::time::timeout(TIMEOUT, verifier.probe()).await {
         Ok(Ok(())) => return Finding::ok(CHECK, format!("{name} answers ({section})")),
         Ok(Err(error)) => error.to_string(),
-        Err(_elapsed) => format!("it does not answer within {} s", PATIENCE.as_secs()),
+        Err(_elapsed) => format!("it does not answer within {} s", TIMEOUT.as_secs()),
     };
     let advice = format!("no user can be checked: check {section}, and whether {name} is up");
     Finding::fail(CHECK, format!("{name}: {problem}"), advice)

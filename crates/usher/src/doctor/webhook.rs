@@ -15,7 +15,7 @@ use crate::config::setting::crosses_network_in_clear;
 const CHECK: &str = "webhook";
 
 /// How long the receiver may take to accept a connection.
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// What to do about deliveries that were given up.
 const RETRY: &str = "GET /webhooks/deliveries?status=failed lists them with the reason, POST /webhooks/deliveries/{id}/retry posts \
@@ -31,7 +31,7 @@ pub(super) async fn check(config: &Config, findings: &mut Vec<Finding>) {
     // Checked when it was read.
     let Ok(url) = configured.expose().parse::<Url>() else { return };
     let origin = url.origin().ascii_serialization();
-    findings.push(match probe(&url, PATIENCE).await {
+    findings.push(match probe(&url, TIMEOUT).await {
         Ok(()) => Finding::ok(CHECK, format!("{origin} accepts connections")),
         Err(error) => {
             let advice = "start the receiver or correct webhook.url; deliveries are retried for three days";

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use usher_engine::event::Event;
 use usher_engine::ports::{
-    InvoiceStatus, Lightning, LightningError, LightningInfo, LightningStatus, Messenger, OutgoingMessage,
-    OutgoingStatus, PaidInvoice, Posted, SignedPayment, WantedInvoice, WebhookSender,
+    CompletedPayment, InvoiceStatus, Lightning, LightningError, LightningInfo, LightningStatus, Messenger,
+    OutgoingMessage, OutgoingPaymentStatus, Posted, SignedPayment, WantedInvoice, WebhookSender,
 };
 use usher_engine::{StreamId, UnixMillis};
 use usher_protocol::EventId;
@@ -46,7 +46,7 @@ impl Lightning for GatedLightning {
         invoice: &Invoice,
         payment: &SignedPayment,
         again: bool,
-    ) -> Result<PaidInvoice, LightningError> {
+    ) -> Result<CompletedPayment, LightningError> {
         if !self.gate.is_open() {
             return Err(LightningError::Unknown("this instance is not the active one".to_owned()));
         }
@@ -57,7 +57,7 @@ impl Lightning for GatedLightning {
         &self,
         hash: PaymentHash,
         asked: Option<&SignedPayment>,
-    ) -> Result<OutgoingStatus, LightningError> {
+    ) -> Result<OutgoingPaymentStatus, LightningError> {
         self.backend.look_up_payment(hash, asked).await
     }
 

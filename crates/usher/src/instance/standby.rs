@@ -15,7 +15,7 @@ use crate::database::{SharedDatabase, refusal};
 use crate::failure::{Failure, chain};
 
 /// The interval between two looks at the lease: the delay of a take-over beyond the lease itself.
-const LOOK_EVERY: Duration = Duration::from_millis(250);
+const POLL_INTERVAL: Duration = Duration::from_millis(250);
 
 /// How long requests that are being forwarded may take to end when this instance becomes active or stops.
 const GRACE: Duration = Duration::from_secs(2);
@@ -135,7 +135,7 @@ async fn wait(
         }
         is_failing = failed.is_some();
         tokio::select! {
-            () = tokio::time::sleep(LOOK_EVERY) => {}
+            () = tokio::time::sleep(POLL_INTERVAL) => {}
             () = stop.cancelled() => return Ok(BecameActive::Stopped),
         }
     }

@@ -18,7 +18,7 @@ pub(crate) const KEY: &str = "67dea2ed018072d675f5415ecfaed7d2597555e202d85b3d65
 pub(crate) const PUBLIC_KEY: &str = "7e7e9c42a91bfef19fa929e5fda1b72e0ebc1a4c1141673e2794234d86addf4e";
 
 /// How long a test waits for anything: a busy machine is slow.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(180);
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(180);
 
 /// The program with a clean environment.
 pub(crate) fn usher() -> Command {
@@ -99,7 +99,7 @@ impl Running {
 
     /// Waits for a line that contains this, and returns it.
     pub(crate) fn wait_for(&mut self, part: &str) -> String {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIMEOUT;
         loop {
             match self.lines.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
                 Ok(line) => {
@@ -137,7 +137,7 @@ impl Running {
 
     /// Waits for its end; returns the exit code and the whole output.
     pub(crate) fn end(mut self) -> (Option<i32>, String) {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIMEOUT;
         loop {
             if let Some(status) = self.child.try_wait().unwrap() {
                 self.said.extend(self.lines.iter().flat_map(|line| [line, "\n".to_owned()]));

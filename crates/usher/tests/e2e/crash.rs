@@ -6,7 +6,7 @@
 //! `usher_test_tools::soak` sets how often it is killed, and which instants.
 
 mod at_fail_points;
-mod ledger;
+mod stream_ledger;
 mod under_load;
 
 use std::time::Duration;

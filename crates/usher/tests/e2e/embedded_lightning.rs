@@ -29,10 +29,10 @@ async fn a_user_pays_over_a_channel_that_opens_for_it_and_the_service_pays_out()
     fixture.network.mine(6).await.unwrap();
     fixture.until_balance().await;
 
-    let bill = fixture.network.payer.invoice(1_000_000, 600).unwrap();
-    let stream = fixture.start("/invoices/pay", &json!({"invoice": bill.to_string()})).await;
+    let invoice = fixture.network.payer.invoice(1_000_000, 600).unwrap();
+    let stream = fixture.start("/invoices/pay", &json!({"invoice": invoice.to_string()})).await;
     assert_eq!(statuses(&fixture.api().finished(&stream).await), ["paid"]);
-    assert!(fixture.network.payer.is_paid(&bill));
+    assert!(fixture.network.payer.is_paid(&invoice));
 
     // A stop on request closes no channel.
     let before = fixture.balance().await;
@@ -49,8 +49,8 @@ async fn a_payment_out_that_a_kill_interrupts_is_paid_once() {
     fixture.fund().await;
     let preimage = [7; 32];
     let hash = PaymentHash::from(PaymentPreimage(preimage));
-    let bill = fixture.network.payer.held_invoice(1_000_000, preimage).unwrap();
-    let stream = fixture.start("/invoices/pay", &json!({"invoice": bill.to_string()})).await;
+    let invoice = fixture.network.payer.held_invoice(1_000_000, preimage).unwrap();
+    let stream = fixture.start("/invoices/pay", &json!({"invoice": invoice.to_string()})).await;
     fixture.network.payer.until_claimable(hash).await.unwrap();
 
     fixture.usher.restart().await;
@@ -70,7 +70,7 @@ async fn a_payment_out_that_a_kill_interrupts_is_paid_once() {
     };
     assert_eq!(statuses(&events), ["paid"]);
     assert_eq!(events[0].data["preimage"], hex::encode(preimage));
-    assert!(fixture.network.payer.is_paid(&bill));
+    assert!(fixture.network.payer.is_paid(&invoice));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -123,10 +123,10 @@ async fn a_node_on_an_esplora_server_takes_payments_and_pays() {
     let mut fixture = Fixture::open_on(Network::start().await.unwrap(), esplora).await;
     fixture.until_node_runs().await;
     fixture.fund().await;
-    let bill = fixture.network.payer.invoice(1_000_000, 600).unwrap();
-    let stream = fixture.start("/invoices/pay", &json!({"invoice": bill.to_string()})).await;
+    let invoice = fixture.network.payer.invoice(1_000_000, 600).unwrap();
+    let stream = fixture.start("/invoices/pay", &json!({"invoice": invoice.to_string()})).await;
     assert_eq!(statuses(&fixture.api().finished(&stream).await), ["paid"]);
-    assert!(fixture.network.payer.is_paid(&bill));
+    assert!(fixture.network.payer.is_paid(&invoice));
 
     // Blocks that came while it was away are seen after a restart.
     assert!(fixture.usher.stop().await.success());

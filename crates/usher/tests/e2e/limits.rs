@@ -234,11 +234,11 @@ async fn connections_of_an_address() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_largest_payment() {
-    const MOST: u64 = 21_000;
+    const MAX_AMOUNT: u64 = 21_000;
     let (relay, network) = (EmbeddedRelay::start().await.unwrap(), LightningNetwork::new());
     let wallet = NwcService::start(&network.open_account("shop", 1_000_000), &[relay.url()]).await;
     wallet.ready(LONG).await.expect("the wallet listens");
-    let (setting, value) = ("MAX_AMOUNT_MILLISATS", MOST);
+    let (setting, value) = ("MAX_AMOUNT_MILLISATS", MAX_AMOUNT);
     let usher = TestUsher::builder()
         .relays(&[relay.url()])
         .set(&format!("LIMITS__{setting}"), value)
@@ -269,7 +269,7 @@ async fn the_largest_payment() {
             ("/invoices/pay", "/invoice", json!({ "main_key": user, "subkeys": [], "invoice": invoice(amount) })),
         ]
     };
-    for (path, pointer, body) in calls(MOST + 1) {
+    for (path, pointer, body) in calls(MAX_AMOUNT + 1) {
         match api.post(path, &body).await {
             Err(CallError::Status(422, problem)) => {
                 assert_eq!(problem["errors"].as_array().map(Vec::len), Some(1), "{path}: {problem}");
@@ -280,7 +280,7 @@ async fn the_largest_payment() {
             taken => panic!("{path}: {taken:?}"),
         }
     }
-    for (path, _, body) in calls(MOST) {
+    for (path, _, body) in calls(MAX_AMOUNT) {
         assert!(api.post(path, &body).await.unwrap()["stream_id"].is_string(), "{path}");
     }
 }

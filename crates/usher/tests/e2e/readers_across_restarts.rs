@@ -105,18 +105,18 @@ async fn over_crashes_every_reader_sees_each_event_once() {
     let mut usher = TestUsher::builder().relays(&[relay.url()]).start().await;
     let api = usher.api();
     relay.wait_for(LONG, |metrics| metrics.reqs >= 1).await.expect("the service subscribes");
-    let door = api.handshake(json!({ "static_token": "door" })).await;
+    let reusable = api.handshake(json!({ "static_token": "door" })).await;
     let test_tasks = TestTasks::default();
     let readers = [Seen::default(), Seen::default(), Seen::default()];
     let [poll, feed, socket] = readers.clone();
-    test_tasks.spawn(by_long_poll(api.clone(), door.stream.clone(), poll));
-    test_tasks.spawn(by_server_sent_events(api.clone(), door.stream.clone(), feed));
-    test_tasks.spawn(by_websocket(api.clone(), door.stream.clone(), socket));
+    test_tasks.spawn(by_long_poll(api.clone(), reusable.stream.clone(), poll));
+    test_tasks.spawn(by_server_sent_events(api.clone(), reusable.stream.clone(), feed));
+    test_tasks.spawn(by_websocket(api.clone(), reusable.stream.clone(), socket));
 
     let mut total = 0;
     for _ in 0..kills {
         for _ in 0..8 {
-            relay.inject(HandmadeWallet::new().handshake(&door.url));
+            relay.inject(HandmadeWallet::new().handshake(&reusable.url));
         }
         // In the middle of them, as often as not.
         tokio::time::sleep(Duration::from_millis(rand::rng().random_range(0..60))).await;
@@ -124,17 +124,17 @@ async fn over_crashes_every_reader_sees_each_event_once() {
         usher.restart().await;
         relay.wait_for(LONG, |metrics| metrics.reqs > before).await.expect("the service subscribes again");
         test_tasks.check();
-        let (events, _) = api.events(&door.stream).await;
+        let (events, _) = api.events(&reusable.stream).await;
         assert!(events.len() >= total, "nothing that was read is gone");
         total = events.len();
         // So that each life has some events.
-        relay.inject(HandmadeWallet::new().handshake(&door.url));
-        total = api.at_least(&door.stream, total + 1).await.len();
+        relay.inject(HandmadeWallet::new().handshake(&reusable.url));
+        total = api.at_least(&reusable.stream, total + 1).await.len();
     }
     let deadline = tokio::time::Instant::now() + LONG;
     loop {
         test_tasks.check();
-        let (events, _) = api.events(&door.stream).await;
+        let (events, _) = api.events(&reusable.stream).await;
         if readers.iter().all(|seen| *seen.0.lock() == events) {
             break assert!(events.len() >= kills);
         }

@@ -32,11 +32,11 @@ async fn event(api: &Api, relay: &QuirkyRelay) -> String {
 }
 
 /// Users scan this URL one after the other; waits for the event of each.
-async fn scans(api: &Api, relay: &QuirkyRelay, door: &Handshake, count: usize) {
-    let (before, _) = api.events(&door.stream).await;
+async fn scans(api: &Api, relay: &QuirkyRelay, reusable: &Handshake, count: usize) {
+    let (before, _) = api.events(&reusable.stream).await;
     for number in 1..=count {
-        relay.inject(HandmadeWallet::new().handshake(&door.url));
-        api.at_least(&door.stream, before.len() + number).await;
+        relay.inject(HandmadeWallet::new().handshake(&reusable.url));
+        api.at_least(&reusable.stream, before.len() + number).await;
     }
 }
 

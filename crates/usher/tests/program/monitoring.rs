@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 
-use common::{PATIENCE, Running, Signal, TOKEN, configured};
+use common::{Running, Signal, TIMEOUT, TOKEN, configured};
 use serde_json::Value;
 
 const DASHBOARD: &str = include_str!("../../../../packaging/grafana/usher.json");
@@ -37,7 +37,7 @@ fn metrics() -> String {
     let (running, address) = Running::serve(command);
     let get = |path: &str| {
         let mut connection = TcpStream::connect(&address).unwrap();
-        connection.set_read_timeout(Some(PATIENCE)).unwrap();
+        connection.set_read_timeout(Some(TIMEOUT)).unwrap();
         write!(
             connection,
             "GET {path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {TOKEN}\r\nconnection: close\r\n\r\n"
@@ -50,7 +50,7 @@ fn metrics() -> String {
     };
     // Requests are counted when they are over, and the balance once the tickets have been read.
     let mut metrics = get("/metrics");
-    let deadline = std::time::Instant::now() + PATIENCE;
+    let deadline = std::time::Instant::now() + TIMEOUT;
     while !(metrics.contains("usher_ticket_balance{") && metrics.contains("usher_http_request_duration_seconds_count{"))
     {
         assert!(std::time::Instant::now() < deadline, "{metrics}");

@@ -12,7 +12,7 @@ use std::process::Command;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use common::{KEY, PATIENCE, Running, Signal, TOKEN, stderr, stdout, usher};
+use common::{KEY, Running, Signal, TIMEOUT, TOKEN, stderr, stdout, usher};
 use hmac::{Hmac, Mac as _};
 
 const NEW_TOKEN: &str = "0b8c8cf2f2e64fbd576d1f3bfa0fd44b";
@@ -50,7 +50,7 @@ fn write(folder: &Path, name: &str, text: &str) {
 /// The status of a request with this token.
 fn status(address: &str, token: &str, request: &str) -> u16 {
     let mut connection = TcpStream::connect(address).unwrap();
-    connection.set_read_timeout(Some(PATIENCE)).unwrap();
+    connection.set_read_timeout(Some(TIMEOUT)).unwrap();
     let head = format!("{request} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {token}\r\nconnection: close\r\n");
     write!(connection, "{head}content-length: 0\r\n\r\n").unwrap();
     let mut answer = String::new();

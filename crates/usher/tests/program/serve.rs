@@ -7,13 +7,13 @@ use crate::common;
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 
-use common::{PATIENCE, Running, Signal, TOKEN, configured, stderr, usher};
+use common::{Running, Signal, TIMEOUT, TOKEN, configured, stderr, usher};
 use serde_json::Value;
 
 /// A call, as plain as can be; the answer's body.
 fn get(address: &str, path: &str) -> String {
     let mut connection = TcpStream::connect(address).unwrap();
-    connection.set_read_timeout(Some(PATIENCE)).unwrap();
+    connection.set_read_timeout(Some(TIMEOUT)).unwrap();
     write!(connection, "GET {path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {TOKEN}\r\nconnection: close\r\n\r\n")
         .unwrap();
     let mut answer = String::new();
@@ -24,7 +24,7 @@ fn get(address: &str, path: &str) -> String {
 /// Starts a handshake, which is logged; the answer with its head.
 fn start(address: &str) -> String {
     let mut connection = TcpStream::connect(address).unwrap();
-    connection.set_read_timeout(Some(PATIENCE)).unwrap();
+    connection.set_read_timeout(Some(TIMEOUT)).unwrap();
     let head = "POST /key-handshake HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: 0\r\n";
     write!(connection, "{head}authorization: Bearer {TOKEN}\r\n\r\n").unwrap();
     let mut answer = String::new();
@@ -86,7 +86,7 @@ fn when_the_thread_that_writes_is_lost_it_ends_to_be_started_anew() {
     let probing = std::thread::spawn(move || {
         for _ in 0..40 {
             let Ok(mut connection) = TcpStream::connect(&address) else { return };
-            let _ = connection.set_read_timeout(Some(PATIENCE));
+            let _ = connection.set_read_timeout(Some(TIMEOUT));
             let probe = "GET /health/ready HTTP/1.1\r\nhost: x\r\nconnection: close\r\n";
             let _ = write!(connection, "{probe}authorization: Bearer {TOKEN}\r\n\r\n");
             let _ = connection.read_to_string(&mut String::new());
@@ -189,7 +189,7 @@ fn a_second_signal_does_not_wait() {
 /// A call whose body never comes; the service has its head when this returns.
 fn half_a_call(address: &str) -> TcpStream {
     let mut connection = TcpStream::connect(address).unwrap();
-    connection.set_read_timeout(Some(PATIENCE)).unwrap();
+    connection.set_read_timeout(Some(TIMEOUT)).unwrap();
     write!(
         connection,
         "POST /key-handshake HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {TOKEN}\r\n\
@@ -295,7 +295,7 @@ fn the_service_manager_is_told() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("notify");
     let socket = std::os::unix::net::UnixDatagram::bind(&path).unwrap();
-    socket.set_read_timeout(Some(PATIENCE)).unwrap();
+    socket.set_read_timeout(Some(TIMEOUT)).unwrap();
     let told = || {
         let mut buffer = [0; 64];
         let length = socket.recv(&mut buffer).unwrap();

@@ -11,7 +11,7 @@ use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use common::{PATIENCE, Running, Signal, TOKEN, configured, stderr, stdout};
+use common::{Running, Signal, TIMEOUT, TOKEN, configured, stderr, stdout};
 use serde_json::Value;
 
 /// The databases that are kept.
@@ -36,7 +36,7 @@ fn service(folder: &Path, port: u16) -> Command {
 /// A request; the body of the response.
 fn request(address: &str, method: &str, path: &str, body: &str) -> Value {
     let mut connection = TcpStream::connect(address).unwrap();
-    connection.set_read_timeout(Some(PATIENCE)).unwrap();
+    connection.set_read_timeout(Some(TIMEOUT)).unwrap();
     let head = format!("{method} {path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {TOKEN}\r\nconnection: close\r\n");
     let length = body.len();
     write!(connection, "{head}content-type: application/json\r\ncontent-length: {length}\r\n\r\n{body}").unwrap();

@@ -25,7 +25,7 @@ const SEED: u64 = 1;
 
 /// How long it may take at most, on a machine that is busy with something else; each example more, a second more for each
 /// operation.
-const PATIENCE: Duration = Duration::from_secs(300);
+const TIMEOUT: Duration = Duration::from_secs(300);
 
 fn here(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/schemathesis").join(name)
@@ -70,8 +70,7 @@ fn schemathesis(address: &str) -> (bool, String) {
         .unwrap_or_else(|error| panic!("no Python at {} ({error}): scripts/test sets it up", python.display()));
     let read = || String::from_utf8_lossy(&std::fs::read(&said).unwrap()).into_owned();
     // It computes for half a minute, and other tests run beside it.
-    let deadline =
-        Instant::now() + 2 * PATIENCE + Duration::from_secs(60) * u32::try_from(examples / EXAMPLES).unwrap();
+    let deadline = Instant::now() + 2 * TIMEOUT + Duration::from_secs(60) * u32::try_from(examples / EXAMPLES).unwrap();
     let status = loop {
         if let Some(status) = child.try_wait().unwrap() {
             break status;
@@ -96,7 +95,7 @@ fn a_property_based_client_finds_nothing() {
     let account = lightning.open_account("service", 100_000_000);
     let wallet = runtime.block_on(async {
         let wallet = NwcService::start(&account, &[relay.url()]).await;
-        wallet.ready(common::PATIENCE).await.unwrap();
+        wallet.ready(common::TIMEOUT).await.unwrap();
         wallet
     });
     let folder = tempfile::tempdir().unwrap();

@@ -8,7 +8,7 @@ use crate::ApiState;
 use crate::connection_table::ConnectionCounts;
 use crate::problem::Problem;
 use crate::service_status::{Family, Measure, Sample};
-use crate::state::Waiting;
+use crate::state::LongLivedConnections;
 
 /// Why there are no metrics.
 #[derive(Debug, thiserror::Error)]
@@ -45,7 +45,7 @@ impl IntoResponse for Error {
 pub(crate) async fn get_metrics(State(state): State<ApiState>) -> Result<Response, Error> {
     let mut families = state.status.metrics().await;
     families.push(build(&state));
-    families.extend(waiting(&state));
+    families.extend(long_lived_connections(&state));
     families.extend(connections(&state));
     let text = state.metrics.write(families)?;
     Ok(([(CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], text).into_response())
@@ -80,13 +80,13 @@ fn connections(state: &ApiState) -> [Family; 3] {
         Family::single(
             "usher_http_wrong_tokens_total",
             "Requests with a token that is not accepted.",
-            Measure::Counter(state.unauthenticated_limits.wrong_tokens()),
+            Measure::Counter(state.auth_failure_throttle.wrong_tokens()),
         ),
     ]
 }
 
-fn waiting(state: &ApiState) -> [Family; 4] {
-    let Waiting { long_polls, event_streams, websockets, subscriptions } = state.waiting();
+fn long_lived_connections(state: &ApiState) -> [Family; 4] {
+    let LongLivedConnections { long_polls, event_streams, websockets, subscriptions } = state.long_lived_connections();
     let gauge = |count: usize| Measure::Gauge(u32::try_from(count).unwrap_or(u32::MAX).into());
     [
         Family::single("usher_http_long_polls", "Requests that wait for events.", gauge(long_polls)),

@@ -10,7 +10,7 @@ use tokio_tungstenite::tungstenite::protocol::frame::Frame;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::{Data, OpCode};
 
 use super::client::Client;
-use crate::app::{PATIENCE, REQUESTS, TestApp, key};
+use crate::app::{REQUESTS, TIMEOUT, TestApp, key};
 
 #[tokio::test]
 async fn invalid_commands_get_errors_and_the_socket_stays_open() {
@@ -190,7 +190,7 @@ async fn slow_reader_is_disconnected_with_a_reason_and_can_resume() {
             }
         }
     };
-    tokio::time::timeout(PATIENCE, told).await.unwrap();
+    tokio::time::timeout(TIMEOUT, told).await.unwrap();
     let mut client = Client::open(&app).await;
     client.subscribe(&stream, 199).await;
     assert_eq!(client.event(&stream).await.0, 199);

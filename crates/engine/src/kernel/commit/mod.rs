@@ -1,17 +1,17 @@
 //! Commits: the result of an operation's step becomes one store transaction; its effects are applied after the commit.
 //!
 //! ```text
-//! changes ─▶ changes_for_notes ─▶ one transaction ─▶ apply_effects ─▶ index, timers, event feed, outbox, invoice watcher,
+//! changes ─▶ change_collector ─▶ one transaction ─▶ effect_dispatcher ─▶ index, timers, event feed, outbox, invoice watcher,
 //!            (what they start, and                                    Lightning queue, ticket queue, webhook dispatcher
-//!             the notes they send)
+//!             the signals they send)
 //! ```
 //!
-//! A step may start another operation, or send it a note: then both changes are in the same transaction. The recipient
-//! of a note is read from the store, because memory may lag behind. Only the open logins of a reusable login are known
+//! A step may start another operation, or send it a signal: then both changes are in the same transaction. The recipient
+//! of a signal is read from the store, because memory may lag behind. Only the open logins of a reusable login are known
 //! in memory alone, so a commit adds to them before it is in the store (`Observer::committing`).
 
-mod apply_effects;
-mod changes_for_notes;
+mod change_collector;
+mod effect_dispatcher;
 mod modify;
 mod step;
 mod update_index;
@@ -20,12 +20,12 @@ use std::sync::Arc;
 
 use usher_protocol::EventId;
 
-pub(crate) use self::apply_effects::AfterCommit;
-use self::changes_for_notes::Gatherer;
+use self::change_collector::ChangeCollector;
+pub(crate) use self::effect_dispatcher::EffectDispatcher;
 pub(crate) use self::modify::{Modified, ModifyError, Stored};
 use self::step::{Announced, Step};
 use crate::kernel::core::Core;
-use crate::kernel::observer::FollowUps;
+use crate::kernel::observer::LinkedChanges;
 use crate::operations::{Effect, Operation};
 use crate::ports::{
     AllCommitted, Commit, Conflict, CorrelationKey, NewIdempotencyRecord, OperationKind, OutboxChange, Revision, State,
@@ -72,13 +72,13 @@ pub(crate) fn append(effects: &mut Vec<Effect>, more: Vec<Effect>) {
 
 pub(crate) struct Committer {
     core: Core,
-    gatherer: Gatherer,
-    after_commit: AfterCommit,
+    collector: ChangeCollector,
+    dispatcher: EffectDispatcher,
 }
 
 impl Committer {
-    pub(crate) fn new(core: Core, follow_ups: Arc<dyn FollowUps>, after_commit: AfterCommit) -> Self {
-        Self { gatherer: Gatherer { core: core.clone(), follow_ups }, core, after_commit }
+    pub(crate) fn new(core: Core, linked_changes: Arc<dyn LinkedChanges>, dispatcher: EffectDispatcher) -> Self {
+        Self { collector: ChangeCollector { core: core.clone(), linked_changes }, core, dispatcher }
     }
 
     /// Commits a step, and applies its effects when it is durable; returns what it conflicts with, if it does.
@@ -103,7 +103,7 @@ impl Committer {
         };
         let on = self.core.timers.now();
         let (mut commits, mut steps, mut announced) = (Vec::new(), Vec::new(), Vec::new());
-        for change in self.gatherer.changes_for_notes(changes, now).await? {
+        for change in self.collector.collect(changes, now).await? {
             let expected = change.expected;
             let (step, user_relays, announces) = Step::of(change, now, on);
             commits.push(self.commit_of(&step, expected, user_relays)?);
@@ -122,7 +122,7 @@ impl Committer {
         // Before the commit: from then on others may find a new operation in the store, step it, and even finish it.
         let open: Vec<_> = steps.iter().filter(|step| !step.finished).map(|step| (step.id, &step.operation)).collect();
         let committing: Vec<_> =
-            self.after_commit.observers.iter().filter_map(|observer| observer.committing(&open)).collect();
+            self.dispatcher.observers.iter().filter_map(|observer| observer.committing(&open)).collect();
         let reserved = self.core.index.reserve(steps.iter().filter(|step| step.is_new).map(|step| step.id).collect());
         let heads = match self.core.store.commit_all(commits).await? {
             AllCommitted::Done(heads) => heads,
@@ -130,13 +130,13 @@ impl Committer {
         };
         reserved.keep();
         for user in users {
-            self.after_commit.outbox.forget_user(&user);
+            self.dispatcher.outbox.forget_user(&user);
         }
         let announcement = heads.get(steps.len()).copied();
-        self.after_commit.apply_effects(steps, &heads, now);
+        self.dispatcher.dispatch(steps, &heads, now);
         drop(committing);
         if let Some(head) = announcement {
-            self.after_commit.announce(announced, head);
+            self.dispatcher.announce(announced, head);
         }
         Ok(None)
     }
@@ -160,7 +160,7 @@ impl Committer {
             inbound: Vec::new(),
             user_relays,
             user_signers: step.user_signers.clone(),
-            deliver: self.after_commit.webhooks.is_on(),
+            deliver: self.dispatcher.webhooks.is_on(),
             delivery_queues: Vec::new(),
             idempotency_record: None,
         })
@@ -184,7 +184,7 @@ impl Committer {
             inbound: Vec::new(),
             user_relays: Vec::new(),
             user_signers: Vec::new(),
-            deliver: self.after_commit.webhooks.is_on(),
+            deliver: self.dispatcher.webhooks.is_on(),
             delivery_queues: announced.iter().map(|announced| announced.queue).collect(),
             idempotency_record: None,
         }

@@ -5,7 +5,7 @@ use crate::event::NewEvent;
 use crate::kernel::timers::MonotonicMillis;
 use crate::operations::{Effect, LightningRequest, Operation, SignerCall, TicketCall};
 use crate::ports::{
-    AgeCheckMemo, CorrelationKey, OutboxChange, OutboxMessage, OutgoingMessage, Revision, UserRelays, UserSigner,
+    CorrelationKey, OutboxChange, OutboxMessage, OutgoingMessage, PendingAgeCheck, Revision, UserRelays, UserSigner,
 };
 use crate::{StreamId, UnixMillis};
 
@@ -28,7 +28,7 @@ pub(super) struct Step {
     pub(super) claims: Vec<CorrelationKey>,
     pub(super) calls: Vec<LightningRequest>,
     pub(super) ticket_calls: Vec<TicketCall>,
-    pub(super) age_checks: Vec<AgeCheckMemo>,
+    pub(super) age_checks: Vec<PendingAgeCheck>,
     pub(super) signer_calls: Vec<SignerCall>,
     pub(super) user_signers: Vec<UserSigner>,
     pub(super) looks_up: bool,
@@ -83,16 +83,16 @@ impl Step {
                 Effect::Pause(until) => step.paused = Some(until),
                 Effect::RememberRelays(relays) => user_relays.push(relays),
                 Effect::ClearOutbox => step.clears_outbox = true,
-                Effect::Ask(call) => step.calls.push(call),
-                Effect::AskTickets(call) => step.ticket_calls.push(call),
-                Effect::AskAge(memo) => step.age_checks.push(memo),
+                Effect::CallLightning(call) => step.calls.push(call),
+                Effect::CallTicketWallet(call) => step.ticket_calls.push(call),
+                Effect::CheckAge(pending) => step.age_checks.push(pending),
                 Effect::AskSigner(call) => step.signer_calls.push(*call),
                 Effect::KeepSigner(signer) => step.user_signers.push(signer),
                 Effect::LookUp => step.looks_up = true,
                 Effect::Announce(event) => announced.push(Announced { event, queue }),
                 Effect::Finish => step.finished = true,
                 // They have become changes of their own.
-                Effect::Start(..) | Effect::FollowUp(_) | Effect::Tell(..) => {}
+                Effect::Start(..) | Effect::LinkedChange(_) | Effect::Signal(..) => {}
             }
         }
         (step, user_relays, announced)

@@ -10,10 +10,10 @@ use crate::kernel::lightning_queue::LightningQueue;
 use crate::kernel::outbox::Outbox;
 use crate::kernel::signer_queue::SignerQueue;
 use crate::kernel::ticket_queue::TicketQueue;
-use crate::kernel::timers::Alarm;
+use crate::kernel::timers::TimerKind;
 use crate::kernel::webhook_dispatcher::WebhookDispatcher;
-use crate::operations::{FollowUp, KeyHandshake};
-use crate::ports::Head;
+use crate::operations::{KeyHandshake, LinkedChange};
+use crate::ports::OperationHead;
 use crate::testing::{COMMITS, RecordingMessenger};
 
 /// A committer on a store in memory, with all the parts that act on commits.
@@ -23,7 +23,7 @@ pub(crate) fn committer(around: &Around) -> (Arc<Committer>, Arc<LightningQueue>
     let lightning = Arc::new(LightningQueue::new(core.clone(), None, Arc::default()).0);
     let tickets = TicketQueue::new(core.clone(), None, Arc::default());
     let messenger = Arc::new(RecordingMessenger::new(&[]).0);
-    let after_commit = AfterCommit {
+    let dispatcher = EffectDispatcher {
         core: core.clone(),
         feed: Arc::new(EventFeed::new(core.clone())),
         outbox: Arc::new(Outbox::new(core.clone(), messenger, watcher.clone()).0),
@@ -35,17 +35,17 @@ pub(crate) fn committer(around: &Around) -> (Arc<Committer>, Arc<LightningQueue>
         webhooks: Arc::new(WebhookDispatcher::new(core.clone(), around.store.clone(), None).0),
         observers: Vec::new(),
     };
-    (Arc::new(Committer::new(core, Arc::new(NoFollowUps), after_commit)), lightning, tickets)
+    (Arc::new(Committer::new(core, Arc::new(NoLinkedChanges), dispatcher)), lightning, tickets)
 }
 
-struct NoFollowUps;
+struct NoLinkedChanges;
 
-impl FollowUps for NoFollowUps {
-    fn start(&self, _: &FollowUp, _: UnixMillis) -> Option<(Operation, Vec<Effect>)> {
+impl LinkedChanges for NoLinkedChanges {
+    fn start(&self, _: &LinkedChange, _: UnixMillis) -> Option<(Operation, Vec<Effect>)> {
         None
     }
 
-    fn closes(&self, _: &FollowUp) -> Vec<StreamId> {
+    fn closes(&self, _: &LinkedChange) -> Vec<StreamId> {
         Vec::new()
     }
 }
@@ -76,7 +76,7 @@ async fn new_operation_is_indexed_with_its_timer() {
     assert!(start(&committer, 1, "token").await.unwrap().is_none());
     assert_eq!(around.index.find(CorrelationKey::token("token")), Some(stream(1)));
     assert_eq!(around.index.get(stream(1)).unwrap().revision, 1);
-    assert_eq!(around.alarms_after(MINUTE).await, [(stream(1), Alarm::Wake)]);
+    assert_eq!(around.timers_after(MINUTE).await, [(stream(1), TimerKind::Wake)]);
     around.stop().await;
 }
 
@@ -103,8 +103,8 @@ async fn finished_operation_leaves_the_index_but_stays_readable() {
     let change = Change::step(stream(1), 1, handshake("token"), effects);
     assert!(committer.commit(change, NOW, Cause::Inputs(Vec::new())).await.unwrap().is_none());
     assert!(around.index.get(stream(1)).is_none());
-    assert_eq!(around.alarms_after(MINUTE).await, [], "its timer is cancelled");
-    let page = committer.after_commit.feed.read(stream(1), 0, 10).await.unwrap();
+    assert_eq!(around.timers_after(MINUTE).await, [], "its timer is cancelled");
+    let page = committer.dispatcher.feed.read(stream(1), 0, 10).await.unwrap();
     assert_eq!((page.events.len(), page.next, page.done), (1, 1, true));
     around.stop().await;
 }
@@ -119,14 +119,14 @@ async fn index_keeps_the_later_of_two_commits() {
         Step::of(Change::step(stream(1), 1, Operation::KeyHandshake(handshake), Vec::new()), NOW, around.timers.now()).0
     };
     let apply = |step, revision| {
-        committer.after_commit.apply_effects(vec![step], &[Head { revision, next_index: revision }], NOW);
+        committer.dispatcher.dispatch(vec![step], &[OperationHead { revision, next_index: revision }], NOW);
     };
     apply(step(NOW.plus(2 * MINUTE)), 3);
     apply(step(NOW.plus(MINUTE)), 2);
     let open = around.index.get(stream(1)).unwrap();
     assert_eq!((open.revision, open.next_index, open.wake.map(|wake| wake.at)), (3, 3, Some(NOW.plus(2 * MINUTE))));
-    assert_eq!(around.alarms_after(MINUTE).await, []);
-    assert_eq!(around.alarms_after(MINUTE).await, [(stream(1), Alarm::Wake)]);
+    assert_eq!(around.timers_after(MINUTE).await, []);
+    assert_eq!(around.timers_after(MINUTE).await, [(stream(1), TimerKind::Wake)]);
     around.stop().await;
 }
 

@@ -1,16 +1,16 @@
 //! Brings the index and the timers up to date with a committed step.
 
-use super::apply_effects::AfterCommit;
+use super::effect_dispatcher::EffectDispatcher;
 use super::step::Step;
 use crate::kernel::index::Wake;
 use crate::kernel::outbox::Outbox;
-use crate::kernel::timers::{Alarm, Due};
-use crate::ports::Head;
+use crate::kernel::timers::{Due, TimerKind};
+use crate::ports::OperationHead;
 use crate::{StreamId, UnixMillis};
 
-impl AfterCommit {
+impl EffectDispatcher {
     /// Updates the operation's index entry and timers; returns whether this is its latest commit so far.
-    pub(super) fn update_index(&self, step: &Step, head: Head) -> bool {
+    pub(super) fn update_index(&self, step: &Step, head: OperationHead) -> bool {
         let (id, operation) = (step.id, &step.operation);
         let (sends, paused) = (step.sends(), step.paused.filter(|_| !step.sends()));
         let again = sends.then(|| self.core.timers.after(self.outbox.first_interval(operation.is_unattended())));
@@ -39,8 +39,8 @@ impl AfterCommit {
                 stream.resend_at = again;
             }
             // Under the index's lock, so that the later of two commits sets the timers last.
-            self.move_timer(id, (before.wake.map(|wake| wake.due), stream.wake.map(|wake| wake.due)), Alarm::Wake);
-            self.move_timer(id, (before.resend_at.map(Due::from), stream.resend_at.map(Due::from)), Alarm::Resend);
+            self.move_timer(id, (before.wake.map(|wake| wake.due), stream.wake.map(|wake| wake.due)), TimerKind::Wake);
+            self.move_timer(id, (before.resend_at.map(Due::from), stream.resend_at.map(Due::from)), TimerKind::Resend);
             for key in &step.claims {
                 self.core.index.claim(*key, id);
             }
@@ -70,15 +70,15 @@ impl AfterCommit {
         Wake { at, due }
     }
 
-    fn move_timer(&self, id: StreamId, (before, after): (Option<Due>, Option<Due>), alarm: Alarm) {
+    fn move_timer(&self, id: StreamId, (before, after): (Option<Due>, Option<Due>), kind: TimerKind) {
         if before == after {
             return;
         }
         if let Some(at) = before {
-            self.core.timers.cancel(at, id, alarm);
+            self.core.timers.cancel(at, id, kind);
         }
         if let Some(at) = after {
-            self.core.timers.set(at, id, alarm);
+            self.core.timers.set(at, id, kind);
         }
     }
 }

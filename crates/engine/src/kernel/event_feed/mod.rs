@@ -74,7 +74,7 @@ impl EventFeed {
             Ok(stored) => stored.ok_or(EventsError::NotFound)?,
             Err(StoreError::Unreadable(_)) => {
                 // It is not open: no more events come.
-                self.core.damage.set_aside(Table::Operations, stream);
+                self.core.damaged_rows.set_aside(Table::Operations, stream);
                 let events = self.read_events(stream, after, limit).await?;
                 let end = (events.len() < limit).then_some(after);
                 return Ok(page(events, after, end));
@@ -96,7 +96,7 @@ impl EventFeed {
         let (first, events) = match self.core.store.events(stream, after, limit).await {
             Ok(events) => (events.first().map(|event| event.index), Ok(events)),
             Err(StoreError::DamagedEvent { index }) => {
-                self.core.damage.set_aside(Table::Events, format_args!("{stream}:{index}"));
+                self.core.damaged_rows.set_aside(Table::Events, format_args!("{stream}:{index}"));
                 (Some(index), Err(EventsError::Damaged { index }))
             }
             Err(failure) => return Err(failure.into()),

@@ -124,7 +124,7 @@ impl Index {
     }
 
     /// The time for an operation that wants to be woken at `wake_at`: that of the wall clock, `wall`. If that was set
-    /// back since, the operation's time goes on as its alarm does; otherwise it would be woken before its time.
+    /// back since, the operation's time goes on as its timer does; otherwise it would be woken before its time.
     pub(crate) fn time_of(
         &self,
         id: StreamId,

@@ -11,13 +11,13 @@ pub(super) enum LookupClass {
     Awaited,
     Open,
     /// The end of the payment has been reported to the app.
-    Over,
+    Ended,
 }
 
 /// The class of each of ten look-ups; a class with an empty queue leaves its turn to the first one that has something.
 const TURNS: [LookupClass; 10] = {
-    use LookupClass::{Awaited, Open, Over};
-    [Awaited, Awaited, Open, Awaited, Awaited, Open, Awaited, Awaited, Over, Awaited]
+    use LookupClass::{Awaited, Ended, Open};
+    [Awaited, Awaited, Open, Awaited, Awaited, Open, Awaited, Awaited, Ended, Awaited]
 };
 
 /// How much of a delay (of a busy machine) look-ups may catch up on afterwards.
@@ -92,7 +92,7 @@ mod tests {
         let mut turns = LookupTurns::default();
         let second = Duration::from_secs(1);
         for n in 0..100 {
-            for (number, class) in [LookupClass::Awaited, LookupClass::Open, LookupClass::Over].into_iter().enumerate()
+            for (number, class) in [LookupClass::Awaited, LookupClass::Open, LookupClass::Ended].into_iter().enumerate()
             {
                 turns.put(class, id(u8::try_from(number).unwrap(), n));
             }
@@ -113,7 +113,7 @@ mod tests {
         assert_eq!(taken(&mut turns, now + second).len(), 10);
         assert_eq!(taken(&mut turns, now + 60 * second).len(), 11);
         assert_eq!(turns.take(now + 60 * second, GAP, |_| false), Turn::Nobody);
-        turns.put(LookupClass::Over, id(2, 1));
+        turns.put(LookupClass::Ended, id(2, 1));
         assert_eq!(taken(&mut turns, now + 90 * second), [id(2, 1)], "one class alone has every turn");
     }
 }

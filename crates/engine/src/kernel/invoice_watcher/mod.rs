@@ -22,7 +22,7 @@ use usher_protocol::message::PaymentHash;
 use self::lookup_turns::{LookupClass, LookupTurns, Turn};
 use self::schedule::{FIRST_LOOKUPS, Schedule};
 use super::lightning_metrics::{LightningCallKind, LightningMetrics};
-use super::timers::{Alarm, MonotonicMillis};
+use super::timers::{MonotonicMillis, TimerKind};
 use crate::StreamId;
 use crate::kernel::core::Core;
 use crate::operations::Input;
@@ -75,7 +75,7 @@ impl Watch {
 
     const fn class(&self) -> LookupClass {
         match self {
-            Self { over: true, .. } => LookupClass::Over,
+            Self { over: true, .. } => LookupClass::Ended,
             Self { with_all: false, .. } if self.is_new() => LookupClass::Awaited,
             Self { .. } => LookupClass::Open,
         }
@@ -142,9 +142,9 @@ impl InvoiceWatcher {
         watched.put(id, watch);
         drop(watched);
         if let Some(before) = before {
-            self.core.timers.cancel(before, id, Alarm::LookUp);
+            self.core.timers.cancel(before, id, TimerKind::LookUp);
         }
-        self.core.timers.set(at, id, Alarm::LookUp);
+        self.core.timers.set(at, id, TimerKind::LookUp);
         if self.core.index.get(id).is_none() {
             self.unwatch(id); // finished just now
         }
@@ -155,13 +155,13 @@ impl InvoiceWatcher {
         let now = self.core.timers.now();
         let watch = Watch { with_all: true, ..Watch::new(hash, now, over, true) };
         self.watched.lock().put(id, watch);
-        self.core.timers.set(now, id, Alarm::LookUp);
+        self.core.timers.set(now, id, TimerKind::LookUp);
     }
 
     pub(crate) fn unwatch(&self, id: StreamId) {
         let removed = self.watched.lock().remove(id);
         if let Some(at) = removed.and_then(|watch| watch.at) {
-            self.core.timers.cancel(at, id, Alarm::LookUp);
+            self.core.timers.cancel(at, id, TimerKind::LookUp);
         }
     }
 
@@ -178,9 +178,9 @@ impl InvoiceWatcher {
         let before = watch.at.replace(now);
         drop(watched);
         if let Some(before) = before {
-            self.core.timers.cancel(before, id, Alarm::LookUp);
+            self.core.timers.cancel(before, id, TimerKind::LookUp);
         }
-        self.core.timers.set(now, id, Alarm::LookUp);
+        self.core.timers.set(now, id, TimerKind::LookUp);
     }
 
     /// The backend was away and reported nothing meanwhile: all invoices are looked up, one after the other.
@@ -193,8 +193,8 @@ impl InvoiceWatcher {
             {
                 watch.at = Some(now);
                 watch.with_all = true;
-                self.core.timers.cancel(before, *id, Alarm::LookUp);
-                self.core.timers.set(now, *id, Alarm::LookUp);
+                self.core.timers.cancel(before, *id, TimerKind::LookUp);
+                self.core.timers.set(now, *id, TimerKind::LookUp);
             }
         }
     }
@@ -302,7 +302,7 @@ impl InvoiceWatcher {
         let at = now.plus(wait);
         watch.at = Some(at);
         drop(watched);
-        self.core.timers.set(at, id, Alarm::LookUp);
+        self.core.timers.set(at, id, TimerKind::LookUp);
     }
 
     fn interval(&self, watch: &Watch, among: usize) -> Duration {

@@ -22,14 +22,14 @@ async fn due_invoice_is_looked_up_and_only_settlement_is_reported() {
     let backend = around.lightning();
     let watcher = watcher(&around, &backend);
     watch(&around, &watcher, 1);
-    assert_eq!(around.alarms_after(4 * SECOND).await, []);
-    assert_eq!(around.alarms_after(SECOND).await, [(stream(1), Alarm::LookUp)]);
+    assert_eq!(around.timers_after(4 * SECOND).await, []);
+    assert_eq!(around.timers_after(SECOND).await, [(stream(1), TimerKind::LookUp)]);
     watcher.due(stream(1));
     within("it is looked up", || (backend.look_ups() == 1).then_some(())).await;
     // It is open: nothing is reported, and it is looked up again.
     backend.settle(0);
     within("its timer is set", || watcher.watched.lock().by_stream[&stream(1)].at.map(|_| ())).await;
-    assert_eq!(around.alarms_after(5 * SECOND).await, [(stream(1), Alarm::LookUp)]);
+    assert_eq!(around.timers_after(5 * SECOND).await, [(stream(1), TimerKind::LookUp)]);
     watcher.due(stream(1));
     let (id, input) = around.input().await;
     assert!(matches!(input, Input::InvoiceStatus(Ok(InvoiceStatus::Settled(_)))), "{input:?}");
@@ -45,13 +45,13 @@ async fn request_during_a_look_up_triggers_another_at_once() {
     let watcher = watcher(&around, &backend);
     watch(&around, &watcher, 1);
     watcher.look_up_soon(stream(1));
-    assert_eq!(around.alarms_after(Duration::ZERO).await, [(stream(1), Alarm::LookUp)]);
+    assert_eq!(around.timers_after(Duration::ZERO).await, [(stream(1), TimerKind::LookUp)]);
     watcher.due(stream(1));
     within("it is looked up", || (backend.look_ups() == 1).then_some(())).await;
     watcher.look_up_soon(stream(1));
     backend.stall(false);
     within("its timer is set", || watcher.watched.lock().by_stream[&stream(1)].at.map(|_| ())).await;
-    assert_eq!(around.alarms_after(Duration::ZERO).await, [(stream(1), Alarm::LookUp)]);
+    assert_eq!(around.timers_after(Duration::ZERO).await, [(stream(1), TimerKind::LookUp)]);
     around.stop().await;
 }
 
@@ -62,10 +62,10 @@ async fn look_up_is_repeated_after_a_panic() {
     let watcher = watcher(&around, &backend);
     backend.panic(u32::MAX);
     watch(&around, &watcher, 1);
-    around.alarms_after(5 * SECOND).await;
+    around.timers_after(5 * SECOND).await;
     watcher.due(stream(1));
     within("its timer is set", || watcher.watched.lock().by_stream[&stream(1)].at.map(|_| ())).await;
-    assert_eq!(around.alarms_after(10 * SECOND).await, [(stream(1), Alarm::LookUp)]);
+    assert_eq!(around.timers_after(10 * SECOND).await, [(stream(1), TimerKind::LookUp)]);
     around.stop().await;
 }
 
@@ -81,7 +81,7 @@ async fn unwatched_invoice_has_no_timer_and_is_not_counted() {
     watcher.unwatch(stream(1));
     watcher.unwatch(stream(3));
     assert_eq!((watcher.count(), watcher.open_count()), (1, 1));
-    assert_eq!(around.alarms_after(60 * SECOND).await, [(stream(2), Alarm::LookUp)]);
+    assert_eq!(around.timers_after(60 * SECOND).await, [(stream(2), TimerKind::LookUp)]);
     // One whose operation is not in the index is not watched: it has just finished.
     watcher.watch(stream(4), preimage(0).payment_hash(), true);
     assert_eq!(watcher.count(), 1);

@@ -13,9 +13,9 @@
 //! same event is not repeated to a wallet that was heard after it was sent. A fresh one is: what the wallet said may
 //! have been about another request.
 
-mod heard_wallets;
 mod schedule;
 mod user_relays;
+mod wallet_activity;
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -27,11 +27,11 @@ use tokio::sync::mpsc;
 use tracing::warn;
 use usher_protocol::{EventId, PublicKey};
 
-use self::heard_wallets::HeardWallets;
 use self::schedule::{LATE, MANY_CHARGES, after_restart, interval, is_current};
 use self::user_relays::UserRelayCache;
+use self::wallet_activity::WalletActivity;
 use super::invoice_watcher::InvoiceWatcher;
-use super::timers::{Alarm, MonotonicMillis};
+use super::timers::{MonotonicMillis, TimerKind};
 use crate::kernel::core::Core;
 use crate::ports::{Messenger, OutboxMessage, OutgoingMessage, StoreError, Table, UserRelays};
 use crate::{StreamId, UnixMillis};
@@ -46,7 +46,7 @@ const SOON: Duration = Duration::from_secs(2);
 const SENT_EVENTS: NonZeroUsize = NonZeroUsize::MIN.saturating_add(65_535);
 
 /// The longest that a repetition is postponed: a longer pause was set by a clock that was ahead.
-const LONGEST_PAUSE: Duration = Duration::from_secs(600);
+const MAX_PAUSE: Duration = Duration::from_secs(600);
 
 pub(crate) enum SendJob {
     New(StreamId, Vec<OutboxMessage>),
@@ -59,7 +59,7 @@ pub(crate) struct Outbox {
     watcher: Arc<InvoiceWatcher>,
     queue: mpsc::Sender<SendJob>,
     sent: Mutex<LruCache<EventId, StreamId>>,
-    heard: HeardWallets,
+    wallet_activity: WalletActivity,
     users: UserRelayCache,
 }
 
@@ -71,8 +71,8 @@ impl Outbox {
     ) -> (Self, mpsc::Receiver<SendJob>) {
         let (queue, jobs) = mpsc::channel(QUEUE);
         let sent = Mutex::new(LruCache::new(SENT_EVENTS));
-        let users = UserRelayCache::new(Arc::clone(&core.store), Arc::clone(&core.damage));
-        (Self { core, messenger, watcher, queue, sent, heard: HeardWallets::new(), users }, jobs)
+        let users = UserRelayCache::new(Arc::clone(&core.store), Arc::clone(&core.damaged_rows));
+        (Self { core, messenger, watcher, queue, sent, wallet_activity: WalletActivity::new(), users }, jobs)
     }
 
     pub(crate) fn send(&self, id: StreamId, messages: Vec<OutboxMessage>) {
@@ -96,8 +96,8 @@ impl Outbox {
         self.sent.lock().get(event).copied()
     }
 
-    pub(crate) fn heard(&self, author: PublicKey) {
-        self.heard.heard(author, self.core.clock.now());
+    pub(crate) fn record_activity(&self, author: PublicKey) {
+        self.wallet_activity.record(author, self.core.clock.now());
     }
 
     /// The user is reached at these relays, which are not stored, as long as there is room in memory.
@@ -142,7 +142,7 @@ impl Outbox {
         if charges <= MANY_CHARGES {
             return Ok(0);
         }
-        let stored = self.core.damage.readable(id).await?;
+        let stored = self.core.damaged_rows.readable(id).await?;
         Ok(if stored.is_some_and(|(_, operation)| operation.is_unattended()) { charges } else { 0 })
     }
 
@@ -151,7 +151,7 @@ impl Outbox {
         let (timers, now) = (&self.core.timers, self.core.clock.now());
         let (mut again, mut was_sent) = (None, false);
         self.core.index.update(id, |stream| {
-            // Otherwise the alarm is of messages that have been replaced.
+            // Otherwise the timer is of messages that have been replaced.
             if stream.resend_at.is_some_and(|at| at <= timers.now()) {
                 was_sent = stream.attempts > 0;
                 stream.attempts = stream.attempts.saturating_add(1);
@@ -160,26 +160,26 @@ impl Outbox {
             }
         });
         let Some(at) = again else { return Ok(()) };
-        timers.set(at, id, Alarm::Resend);
+        timers.set(at, id, TimerKind::Resend);
         if self.core.index.get(id).is_none() {
-            timers.cancel(at, id, Alarm::Resend); // finished just now
+            timers.cancel(at, id, TimerKind::Resend); // finished just now
         }
         let messages = match self.core.store.outbox(id).await {
             Err(StoreError::Unreadable(_)) => {
-                self.core.damage.set_aside(Table::Outbox, id);
+                self.core.damaged_rows.set_aside(Table::Outbox, id);
                 Vec::new()
             }
             messages => messages?,
         };
         let pause = messages.iter().map(|message| message.not_before).max().unwrap_or_default();
-        if now < pause && pause <= now.plus(LONGEST_PAUSE) {
+        if now < pause && pause <= now.plus(MAX_PAUSE) {
             self.postpone(id, at, timers.after(pause.since(now)));
             return Ok(());
         }
         if messages.iter().all(|message| now >= message.until) {
             // Nothing to send any more, unless other messages have replaced them meanwhile.
             self.core.index.update(id, |stream| stream.resend_at = stream.resend_at.filter(|next| *next != at));
-            timers.cancel(at, id, Alarm::Resend);
+            timers.cancel(at, id, TimerKind::Resend);
             return Ok(());
         }
         self.send_all(id, messages, was_sent).await
@@ -196,8 +196,8 @@ impl Outbox {
             }
         });
         if let Some(before) = before {
-            self.core.timers.cancel(before, id, Alarm::Resend);
-            self.core.timers.set(at, id, Alarm::Resend);
+            self.core.timers.cancel(before, id, TimerKind::Resend);
+            self.core.timers.set(at, id, TimerKind::Resend);
         }
     }
 
@@ -209,8 +209,8 @@ impl Outbox {
             }
         });
         if stream.is_some_and(|stream| stream.resend_at == Some(pause)) {
-            self.core.timers.cancel(at, id, Alarm::Resend);
-            self.core.timers.set(pause, id, Alarm::Resend);
+            self.core.timers.cancel(at, id, TimerKind::Resend);
+            self.core.timers.set(pause, id, TimerKind::Resend);
         }
     }
 
@@ -228,7 +228,7 @@ impl Outbox {
                 message.made_at = self.renewed_at(id, now);
                 message.participants.clone_from(&everybody);
             } else if were_sent {
-                message.recipients.retain(|key| !self.heard.heard_between(key, message.made_at, now));
+                message.recipients.retain(|key| !self.wallet_activity.was_active_between(key, message.made_at, now));
                 if message.recipients.is_empty() {
                     continue;
                 }

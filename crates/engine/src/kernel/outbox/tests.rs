@@ -43,7 +43,7 @@ async fn open(around: &Around, n: u8) {
     around.open(stream(n));
     let at = around.timers.after(SECOND);
     around.index.update(stream(n), |open| (open.resend_at, open.attempts) = (Some(at), 1));
-    around.timers.set(at, stream(n), Alarm::Resend);
+    around.timers.set(at, stream(n), TimerKind::Resend);
     let outbox = OutboxChange::Replace(vec![message()]);
     around.store.commit(Commit { outbox, ..commit(stream(n), Revision::New, NOW) }).await.unwrap();
 }
@@ -70,8 +70,8 @@ async fn message_is_resent_to_the_users_relays_until_it_expires() {
     assert_eq!(outbox.sender_of(&events[0]), Some(stream(1)));
     let mut sendings = 1;
     while around.index.get(stream(1)).unwrap().resend_at.is_some() {
-        for (id, alarm) in around.alarms_after(SECOND).await {
-            assert_eq!((id, alarm), (stream(1), Alarm::Resend));
+        for (id, kind) in around.timers_after(SECOND).await {
+            assert_eq!((id, kind), (stream(1), TimerKind::Resend));
             let attempts = around.index.get(id).unwrap().attempts;
             outbox.resend(id).await;
             within("it is repeated", || (around.index.get(id).unwrap().attempts > attempts).then_some(())).await;
@@ -134,8 +134,8 @@ async fn message_for_which_the_queue_has_no_room_is_sent_soon() {
     let soon = around.index.get(stream(1)).unwrap();
     assert_eq!((soon.resend_at, soon.attempts), (Some(around.timers.after(SOON)), 0));
     around.tasks.spawn(Arc::clone(&outbox).run(jobs));
-    for id in around.alarms_after(SOON).await.into_iter().map(|(id, _)| id) {
-        outbox.heard(key(1));
+    for id in around.timers_after(SOON).await.into_iter().map(|(id, _)| id) {
+        outbox.record_activity(key(1));
         outbox.resend(id).await;
     }
     assert_eq!(outbox.sender_of(&next(&mut sent).await.1[0]), Some(stream(1)));

@@ -7,14 +7,14 @@ use lru::LruCache;
 use parking_lot::Mutex;
 use usher_protocol::PublicKey;
 
-use crate::kernel::damaged_rows::Damage;
+use crate::kernel::damaged_rows::DamagedRowReader;
 use crate::ports::{Store, StoreError, Table, UserRelays};
 
 const USERS: NonZeroUsize = NonZeroUsize::MIN.saturating_add(4095);
 
 pub(super) struct UserRelayCache {
     store: Arc<dyn Store>,
-    damage: Arc<Damage>,
+    damaged_rows: Arc<DamagedRowReader>,
     users: Mutex<Users>,
 }
 
@@ -25,8 +25,8 @@ struct Users {
 }
 
 impl UserRelayCache {
-    pub(super) fn new(store: Arc<dyn Store>, damage: Arc<Damage>) -> Self {
-        Self { store, damage, users: Mutex::new(Users { relays: LruCache::new(USERS), changes: 0 }) }
+    pub(super) fn new(store: Arc<dyn Store>, damaged_rows: Arc<DamagedRowReader>) -> Self {
+        Self { store, damaged_rows, users: Mutex::new(Users { relays: LruCache::new(USERS), changes: 0 }) }
     }
 
     pub(super) fn forget(&self, main_key: &PublicKey) {
@@ -52,7 +52,7 @@ impl UserRelayCache {
         };
         let relays: Arc<[String]> = match self.store.user_relays(main_key).await {
             Err(StoreError::Unreadable(_)) => {
-                self.damage.set_aside(Table::UserRelays, main_key.to_hex());
+                self.damaged_rows.set_aside(Table::UserRelays, main_key.to_hex());
                 Arc::default()
             }
             relays => relays?.into(),

@@ -28,7 +28,7 @@ pub use self::operator_view::RetryError;
 use self::outcomes::{ReceiverHealth, Unrecorded};
 use self::pending_streams::{Loaded, PendingStreams};
 use self::schedule::{GIVE_UP_AFTER, interval};
-use super::timers::{Alarm, left};
+use super::timers::{TimerKind, left};
 use crate::kernel::core::Core;
 use crate::ports::{
     Delivery, DeliveryAttempt, DeliveryStatus, DeliveryStore, Posted, StoreError, Table, WebhookSender,
@@ -90,8 +90,8 @@ impl WebhookDispatcher {
     }
 
     pub(crate) fn deliver_soon(&self, stream: StreamId) {
-        if self.is_on() && self.streams.lock().note(stream) {
-            self.core.timers.set(self.core.timers.now(), stream, Alarm::Deliver);
+        if self.is_on() && self.streams.lock().record(stream) {
+            self.core.timers.set(self.core.timers.now(), stream, TimerKind::Deliver);
         }
     }
 
@@ -131,7 +131,7 @@ impl WebhookDispatcher {
                     Loaded::New => {
                         // A later time may be of a clock that was ahead: then its delivery says how long its pause was.
                         let at = self.core.timers.after(wait.min(SOON));
-                        self.core.timers.set(at, *stream, Alarm::Deliver);
+                        self.core.timers.set(at, *stream, TimerKind::Deliver);
                         loaded += 1;
                     }
                     Loaded::Known => {}
@@ -218,7 +218,7 @@ impl WebhookDispatcher {
     fn deliver_after(&self, stream: StreamId, wait: Duration, is_pause: bool) {
         let at = self.core.timers.after(wait);
         if self.streams.lock().later(stream, is_pause.then_some(at), wait <= SOON) {
-            self.core.timers.set(at, stream, Alarm::Deliver);
+            self.core.timers.set(at, stream, TimerKind::Deliver);
         }
     }
 
@@ -242,7 +242,7 @@ impl WebhookDispatcher {
                 let Some((stream, index)) = self.store.set_aside_delivery(queue, now).await? else {
                     return Ok(Next::Nothing);
                 };
-                self.core.damage.set_aside(Table::Deliveries, format_args!("{stream}:{index}"));
+                self.core.damaged_rows.set_aside(Table::Deliveries, format_args!("{stream}:{index}"));
                 return Ok(Next::Now);
             }
             Err(failure) => return Err(failure),

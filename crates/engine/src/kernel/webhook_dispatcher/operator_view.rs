@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::{GIVE_UP_AFTER, PAGE, WebhookDispatcher};
 use crate::StreamId;
 use crate::kernel::idempotency::IdempotentRequest;
-use crate::kernel::timers::Alarm;
+use crate::kernel::timers::TimerKind;
 use crate::ports::{Delivery, DeliveryAttempt, DeliveryCounts, DeliveryStatus, Retried, StoreError};
 
 /// Why a delivery is not retried.
@@ -88,7 +88,7 @@ impl WebhookDispatcher {
         }
         // Whatever the stream waits for: a superfluous timer does no harm.
         self.streams.lock().hurry(delivery.queue);
-        self.core.timers.set(self.core.timers.now(), delivery.queue, Alarm::Deliver);
+        self.core.timers.set(self.core.timers.now(), delivery.queue, TimerKind::Deliver);
         Ok(Some(delivery))
     }
 

@@ -10,12 +10,12 @@ use crate::StreamId;
 use crate::ports::{DeliveryAttempt, Posted};
 
 /// Most results that wait for the store, about 300 bytes each: beyond that no more posts are made.
-const MOST_UNRECORDED: usize = 10_000;
+const MAX_UNRECORDED: usize = 10_000;
 
 /// The first pause before a result is recorded again; it doubles.
 const FIRST_PAUSE: Duration = Duration::from_secs(5);
 
-const LONGEST_PAUSE: Duration = Duration::from_secs(300);
+const MAX_PAUSE: Duration = Duration::from_secs(300);
 
 /// Results of posts that the store could not record, on a full disk for example. They are recorded as soon as the store works,
 /// so that the event is not posted again; only a restart in between forgets them. By queue.
@@ -28,7 +28,7 @@ impl Unrecorded {
     }
 
     pub(super) fn is_full(&self) -> bool {
-        self.0.lock().len() >= MOST_UNRECORDED
+        self.0.lock().len() >= MAX_UNRECORDED
     }
 
     pub(super) fn keep(&self, queue: StreamId, attempt: DeliveryAttempt) {
@@ -43,7 +43,7 @@ impl Unrecorded {
 
     pub(super) fn pause(&self, stream: StreamId) -> Duration {
         let failures = self.0.lock().get(&stream).map_or(1, |(_, failures)| *failures);
-        (FIRST_PAUSE * 2_u32.saturating_pow(failures.saturating_sub(1))).min(LONGEST_PAUSE)
+        (FIRST_PAUSE * 2_u32.saturating_pow(failures.saturating_sub(1))).min(MAX_PAUSE)
     }
 }
 

@@ -38,7 +38,7 @@ impl PendingStreams {
     }
 
     /// `stream` has a new event; returns whether its timer must be set.
-    pub(super) fn note(&mut self, stream: StreamId) -> bool {
+    pub(super) fn record(&mut self, stream: StreamId) -> bool {
         let full = self.known.len() >= self.room;
         match self.known.get_mut(&stream) {
             Some(Progress::Scheduled(_)) => return false,
@@ -160,7 +160,7 @@ mod tests {
         let mut streams = PendingStreams::new(8);
         streams.ask();
         for n in 0..100 {
-            assert!(streams.note(id(n)), "{n}");
+            assert!(streams.record(id(n)), "{n}");
             assert!(streams.begin(id(n), NOW).is_some());
             let stays = streams.later(id(n), None, false);
             assert_eq!(stays, n < 3, "{n}");
@@ -174,7 +174,7 @@ mod tests {
         let mut streams = PendingStreams::new(8);
         streams.ask();
         streams.asked(None, false, 0);
-        assert_eq!((0..20).filter(|n| streams.note(id(*n))).count(), 8);
+        assert_eq!((0..20).filter(|n| streams.record(id(*n))).count(), 8);
         assert!(streams.has_more() && !streams.has_room_for_more());
         for n in 0..7 {
             assert!(streams.begin(id(n), NOW).is_some() && streams.rest(id(n)));
@@ -186,7 +186,7 @@ mod tests {
         assert_eq!(loaded[1..6], [Loaded::New; 5]);
         assert_eq!(loaded[6..], [Loaded::Full; 7]);
         streams.asked(Some(id(12)), true, 5);
-        assert!(streams.note(id(99)), "what is new has room still");
+        assert!(streams.record(id(99)), "what is new has room still");
         assert_eq!(streams.ask(), Some(id(12)));
     }
 
@@ -215,19 +215,19 @@ mod tests {
     #[test]
     fn stream_runs_once_at_a_time_and_additions_are_noticed() {
         let mut streams = PendingStreams::new(8);
-        assert!(streams.note(id(1)));
-        assert!(!streams.note(id(1)), "it has its timer");
+        assert!(streams.record(id(1)));
+        assert!(!streams.record(id(1)), "it has its timer");
         assert_eq!(streams.begin(id(1), NOW), Some(false));
         assert_eq!(streams.begin(id(1), NOW), None);
-        assert!(!streams.note(id(1)));
+        assert!(!streams.record(id(1)));
         assert!(!streams.rest(id(1)), "something was added");
         streams.put_off(id(1));
         assert_eq!(streams.begin(id(1), NOW), None, "it still runs");
         streams.hurry(id(1));
         assert!(!streams.rest(id(1)) && streams.rest(id(1)));
         assert!(streams.begin(id(1), NOW).is_some() && streams.later(id(1), None, true));
-        assert!(!streams.note(id(1)), "it waits for its turn");
+        assert!(!streams.record(id(1)), "it waits for its turn");
         streams.put_off(id(1));
-        assert!(streams.note(id(1)));
+        assert!(streams.record(id(1)));
     }
 }

@@ -11,7 +11,7 @@ const INTERVALS: [u64; 9] = [5, 30, 120, 600, 1800, 3600, 7200, 14_400, 28_800];
 pub(super) const GIVE_UP_AFTER: Duration = Duration::from_secs(72 * 3600);
 
 /// The longest that a receiver's `Retry-After` is honoured.
-const LONGEST_RETRY_AFTER: Duration = Duration::from_secs(24 * 3600);
+const MAX_RETRY_AFTER: Duration = Duration::from_secs(24 * 3600);
 
 /// The time until the next attempt: the interval plus up to 20 % to spread load, not before the receiver wants it.
 pub(super) fn interval(attempts: u32, wanted: Option<Duration>, randomness: &dyn Randomness) -> Duration {
@@ -20,7 +20,7 @@ pub(super) fn interval(attempts: u32, wanted: Option<Duration>, randomness: &dyn
     let mut random = [0; 1];
     randomness.fill(&mut random);
     let scheduled = Duration::from_millis(secs * 1000 + secs * 200 * u64::from(random[0]) / 255);
-    scheduled.max(wanted.unwrap_or_default().min(LONGEST_RETRY_AFTER))
+    scheduled.max(wanted.unwrap_or_default().min(MAX_RETRY_AFTER))
 }
 
 #[cfg(test)]

@@ -37,7 +37,7 @@ impl Fixture {
 
     /// Advances the clock and starts the deliveries that are due then; returns their streams.
     async fn pass(&self, by: Duration) -> Vec<StreamId> {
-        let due: Vec<_> = self.around.alarms_after(by).await.into_iter().map(|(stream, _)| stream).collect();
+        let due: Vec<_> = self.around.timers_after(by).await.into_iter().map(|(stream, _)| stream).collect();
         due.iter().for_each(|stream| self.webhooks.due(*stream));
         due
     }

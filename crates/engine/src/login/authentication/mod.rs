@@ -10,7 +10,7 @@
 //! asking ──the remote signer lies──────▶ finished   StatusUpdate {status: error}; the signer is forgotten
 //! ```
 //!
-//! `conversation` decides whose reply is valid. If the user has logged in with a remote signer before, that signer is asked
+//! `user_keys` decides whose reply is valid. If the user has logged in with a remote signer before, that signer is asked
 //! beside the wallet, and the first reply decides. A signer that cannot be reached leaves the decision to the wallet.
 //!
 //! | crash … | what resume does |
@@ -31,19 +31,20 @@ use usher_protocol::login_proof::LoginChallenge;
 use usher_protocol::message::{AuthChallenge, AuthResponse, AuthStatus, ServiceMessage, WalletMessage};
 use usher_protocol::subkey::{Permission, SubkeyProof};
 
-use super::signer_request::{SignerFault, SignerNews, SignerOutcome, SignerReport, SignerRequest};
+use super::signer_request::{SignerFault, SignerOutcome, SignerReport, SignerRequest, SignerUpdate};
 use crate::UnixMillis;
 use crate::event_data::{EventData, LoginData};
-use crate::operations::conversation::Conversation;
+use crate::operations::user_keys::UserKeys;
 use crate::operations::{Effect, Input, StateMachine, StepResult, emit, millis};
-use crate::ports::{CorrelationKey, Kept, OperationKind, SignerSession, UserSigner};
+use crate::ports::{CorrelationKey, OperationKind, SignerSession, SignerSessionUpdate, UserSigner};
 
 /// The state of an authentication.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Authentication {
     challenge: String,
     #[serde(flatten)]
-    conversation: Conversation,
+    #[serde(rename = "conversation")]
+    user_keys: UserKeys,
     #[serde(with = "millis")]
     expires_at: UnixMillis,
     service_proof: Option<SubkeyProof>,
@@ -65,7 +66,7 @@ pub(crate) enum Reply {
 
 impl fmt::Debug for Authentication {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Authentication").field("main_key", &self.conversation.main_key()).finish_non_exhaustive()
+        f.debug_struct("Authentication").field("main_key", &self.user_keys.main_key()).finish_non_exhaustive()
     }
 }
 
@@ -111,8 +112,8 @@ impl Authentication {
         expires_at: UnixMillis,
         service_proof: Option<SubkeyProof>,
     ) -> (Self, Vec<Effect>) {
-        let conversation = Conversation::new(main_key, subkeys);
-        let state = Self { challenge, conversation, expires_at, service_proof, signer: None };
+        let user_keys = UserKeys::new(main_key, subkeys);
+        let state = Self { challenge, user_keys, expires_at, service_proof, signer: None };
         let ask = state.ask();
         (state, vec![ask])
     }
@@ -122,8 +123,8 @@ impl Authentication {
         self.signer.insert(Box::new(SignerRequest::to_kept(session, challenge))).ask(self.expires_at, None)
     }
 
-    pub(crate) const fn asked_key(&self) -> PublicKey {
-        self.conversation.asked()
+    pub(crate) const fn requested_key(&self) -> PublicKey {
+        self.user_keys.requested_key()
     }
 
     pub(crate) const fn expires_at(&self) -> UnixMillis {
@@ -156,15 +157,15 @@ impl Authentication {
 
     fn signer_reported(&mut self, report: &SignerReport, now: UnixMillis) -> StepResult {
         // Nobody watches how far the signer is, and it was connected to before.
-        if matches!(report.news, SignerNews::Progress(_)) {
+        if matches!(report.update, SignerUpdate::Progress(_)) {
             return StepResult::Ignored;
         }
         let Some(signer) = &mut self.signer else { return StepResult::Ignored };
-        let (asked, session) = (self.conversation.asked(), signer.session().clone());
+        let (asked, session) = (self.user_keys.requested_key(), signer.session().clone());
         let mut left = None;
         let data = match signer.take(report, now) {
             SignerOutcome::Ignored => return StepResult::Ignored,
-            SignerOutcome::Proven(key) => match self.conversation.main_key_of(&key, None, Permission::Auth, now) {
+            SignerOutcome::Proven(key) => match self.user_keys.main_key_of(&key, None, Permission::Auth, now) {
                 Some(main_key) => {
                     left = Some(signer.session().clone());
                     LoginData::approved(main_key, Vec::new(), None)
@@ -182,11 +183,11 @@ impl Authentication {
                 Some(SignerFault::Unreachable | SignerFault::Busy) | None => return StepResult::Stepped(Vec::new()),
             },
         };
-        let (session, kept) = match left {
-            Some(left) => (left, Kept::InsteadOf(session)),
-            None => (session, Kept::No),
+        let (session, update) = match left {
+            Some(left) => (left, SignerSessionUpdate::Replace(session)),
+            None => (session, SignerSessionUpdate::Remove),
         };
-        let signer = Effect::KeepSigner(UserSigner { main_key: asked, session, kept });
+        let signer = Effect::KeepSigner(UserSigner { main_key: asked, session, update });
         StepResult::Stepped([signer].into_iter().chain(self.finish(EventData::Login(data), now)).collect())
     }
 
@@ -215,7 +216,7 @@ impl Authentication {
             return Reply::Ignored;
         }
         let proof = response.subkey_proof.as_ref();
-        let Some(main_key) = self.conversation.main_key_of(author, proof, Permission::Auth, now) else {
+        let Some(main_key) = self.user_keys.main_key_of(author, proof, Permission::Auth, now) else {
             return Reply::Ignored;
         };
         let (is_approved, data) = match &response.status {
@@ -229,7 +230,7 @@ impl Authentication {
 
     /// A device could not read the challenge and proves that it is a subkey: it gets the challenge as well.
     fn proven(&mut self, author: &PublicKey, proof: &SubkeyProof, now: UnixMillis) -> Reply {
-        if self.conversation.prove(author, proof, Permission::Auth, now) {
+        if self.user_keys.prove(author, proof, Permission::Auth, now) {
             Reply::Proven(self.ask_too(author))
         } else {
             Reply::Ignored
@@ -237,11 +238,11 @@ impl Authentication {
     }
 
     fn ask(&self) -> Effect {
-        Effect::Send(self.conversation.message(&self.message(), self.expires_at))
+        Effect::Send(self.user_keys.message(&self.message(), self.expires_at))
     }
 
     fn ask_too(&self, proven: &PublicKey) -> Effect {
-        Effect::SendAlso(self.conversation.message_to_proven(proven, &self.message(), self.expires_at))
+        Effect::SendAlso(self.user_keys.message_to_proven(proven, &self.message(), self.expires_at))
     }
 
     fn message(&self) -> ServiceMessage {

@@ -10,7 +10,7 @@ use crate::operations::fixtures::{
     signer_signed as signed, user,
 };
 use crate::operations::{Effect, Input, SignerCall, StepResult};
-use crate::ports::{Kept, RemoteSignerError, SignerProgress, UserSigner};
+use crate::ports::{RemoteSignerError, SignerProgress, SignerSessionUpdate, UserSigner};
 
 const END: UnixMillis = UnixMillis(NOW.0 + 300_000);
 
@@ -25,12 +25,16 @@ fn asked() -> (Authentication, SignerCall) {
 }
 
 fn forgotten() -> Effect {
-    Effect::KeepSigner(UserSigner { main_key: user(1).public_key(), session: session(1), kept: Kept::No })
+    Effect::KeepSigner(UserSigner {
+        main_key: user(1).public_key(),
+        session: session(1),
+        update: SignerSessionUpdate::Remove,
+    })
 }
 
 fn renewed() -> Effect {
-    let kept = Kept::InsteadOf(session(1));
-    Effect::KeepSigner(UserSigner { main_key: user(1).public_key(), session: session(9), kept })
+    let update = SignerSessionUpdate::Replace(session(1));
+    Effect::KeepSigner(UserSigner { main_key: user(1).public_key(), session: session(9), update })
 }
 
 #[test]
@@ -39,8 +43,8 @@ fn kept_signer_signs_and_the_event_is_the_same_as_a_wallets() {
     assert_eq!((call.number, &call.session, call.until, call.is_kept), (1, &session(1), END, true));
     let tags = json!([["u", challenge().url], ["method", "POST"], ["challenge", "signer's"]]);
     assert_eq!((call.wanted.kind, json!(call.wanted.tags)), (27_235, tags));
-    for news in [SignerProgress::Listening, SignerProgress::Silent, SignerProgress::Connected(session(2))] {
-        assert_eq!(asking.step(&progress(1, news), NOW), StepResult::Ignored);
+    for update in [SignerProgress::Listening, SignerProgress::Silent, SignerProgress::Connected(session(2))] {
+        assert_eq!(asking.step(&progress(1, update), NOW), StepResult::Ignored);
     }
     let got = effects(asking.step(&signed(1, 1, &challenge(), NOW), UnixMillis(END.0 - 1)));
     let data = json!({ "status": "approved", "main_key": user(1).public_key().to_hex(), "granted_permissions": [] });

@@ -12,21 +12,21 @@ fn clock() -> Arc<ManualClock> {
     Arc::new(ManualClock::at(UnixMillis(1_800_000_000_000)))
 }
 
-fn network(n: u8) -> Visitor {
-    Visitor::Network([10, 0, 0, n].into())
+fn network(n: u8) -> ClientNetwork {
+    ClientNetwork::Network([10, 0, 0, n].into())
 }
 
 impl BrowserLogins {
     /// Room is made, and another login begins.
-    fn begin(&self, n: u64, visitor: Visitor) -> Result<Vec<StreamId>, NoRoom> {
-        let chosen = self.make_room(visitor)?;
+    fn begin(&self, n: u64, network: ClientNetwork) -> Result<Vec<StreamId>, NoRoom> {
+        let chosen = self.make_room(network)?;
         self.add(id(n));
-        self.begun_by(id(n), visitor);
+        self.begun_by(id(n), network);
         Ok(chosen)
     }
 
     fn room(&self) -> Result<Vec<StreamId>, NoRoom> {
-        self.make_room(Visitor::Loopback)
+        self.make_room(ClientNetwork::Loopback)
     }
 }
 
@@ -34,7 +34,7 @@ impl BrowserLogins {
 fn full(most: u64) -> (BrowserLogins, Arc<ManualClock>) {
     let (logins, clock) = with_most(usize::try_from(most).unwrap());
     for n in 1..=most {
-        assert_eq!(logins.begin(n, Visitor::Loopback), Ok(Vec::new()));
+        assert_eq!(logins.begin(n, ClientNetwork::Loopback), Ok(Vec::new()));
     }
     clock.turn(GRACE);
     (logins, clock)
@@ -46,11 +46,11 @@ fn with_most(most: usize) -> (BrowserLogins, Arc<ManualClock>) {
 }
 
 const fn full_for(seconds: u64) -> Result<Vec<StreamId>, NoRoom> {
-    Err(NoRoom { is_of_visitor: false, retry_after: Duration::from_secs(seconds) })
+    Err(NoRoom { is_of_network: false, retry_after: Duration::from_secs(seconds) })
 }
 
 const fn refused_for(seconds: u64) -> Result<Vec<StreamId>, NoRoom> {
-    Err(NoRoom { is_of_visitor: true, retry_after: Duration::from_secs(seconds) })
+    Err(NoRoom { is_of_network: true, retry_after: Duration::from_secs(seconds) })
 }
 
 #[test]
@@ -105,7 +105,7 @@ fn nobody_makes_room_when_all_pages_wait() {
 fn login_whose_page_was_seen_a_moment_ago_makes_no_room() {
     let (logins, clock) = with_most(3);
     for n in 1..=3 {
-        assert_eq!(logins.begin(n, Visitor::Loopback), Ok(Vec::new()));
+        assert_eq!(logins.begin(n, ClientNetwork::Loopback), Ok(Vec::new()));
     }
     let watch = logins.watch(id(2));
     assert_eq!(logins.room(), full_for(30));
@@ -116,11 +116,11 @@ fn login_whose_page_was_seen_a_moment_ago_makes_no_room() {
     clock.turn(Duration::from_secs(29));
     assert_eq!(logins.room(), full_for(2), "soon, but no flood of retries");
     clock.turn(Duration::from_secs(1));
-    assert_eq!(logins.begin(4, Visitor::Loopback), Ok(vec![id(1)]));
+    assert_eq!(logins.begin(4, ClientNetwork::Loopback), Ok(vec![id(1)]));
     assert_eq!(logins.room(), full_for(30), "the others were seen 30 s ago");
     clock.turn(MINUTE);
-    assert_eq!(logins.begin(5, Visitor::Loopback), Ok(vec![id(3)]));
-    assert_eq!(logins.begin(6, Visitor::Loopback), Ok(vec![id(2)]));
+    assert_eq!(logins.begin(5, ClientNetwork::Loopback), Ok(vec![id(3)]));
+    assert_eq!(logins.begin(6, ClientNetwork::Loopback), Ok(vec![id(2)]));
 }
 
 #[test]
@@ -151,7 +151,7 @@ fn one_address_takes_a_part_of_the_room_and_makes_room_for_itself() {
 /// What was measured: 860 logins a second from one address, which is not that of a proxy.
 #[test]
 fn flood_from_one_address_neither_locks_others_out_nor_ends_their_logins() {
-    let (logins, clock) = with_most(MOST);
+    let (logins, clock) = with_most(MAX_LOGINS);
     let (mut begun, mut refused) = (0, 0);
     for second in 0..600 {
         let honest = 1_000_000 + second;
@@ -171,29 +171,29 @@ fn flood_from_one_address_neither_locks_others_out_nor_ends_their_logins() {
 /// The same through a proxy that hides who comes: everybody is one visitor.
 #[test]
 fn flood_of_nobody_knows_whom_lets_others_in_after_a_while_and_ends_no_login_that_is_used() {
-    let (logins, clock) = with_most(MOST);
+    let (logins, clock) = with_most(MAX_LOGINS);
     let used = 9_000_000;
-    logins.begin(used, Visitor::Loopback).unwrap();
+    logins.begin(used, ClientNetwork::Loopback).unwrap();
     let mut begun = 0;
     for second in 0..300 {
         if second % 5 == 0 {
             logins.seen(id(used));
         }
-        begun += (0..860).filter(|n| logins.begin(1 + second * 860 + n, Visitor::Loopback).is_ok()).count();
+        begun += (0..860).filter(|n| logins.begin(1 + second * 860 + n, ClientNetwork::Loopback).is_ok()).count();
         clock.turn(Duration::from_secs(1));
     }
     assert!(logins.has(id(used)));
     // The whole room in 90 s, four times.
-    assert!((3 * MOST..=4 * MOST).contains(&begun), "{begun}");
+    assert!((3 * MAX_LOGINS..=4 * MAX_LOGINS).contains(&begun), "{begun}");
 }
 
 #[test]
 fn they_leave_room_for_other_operations() {
-    for (max_open, most) in [(1, 1), (8, 2), (1_000_000, MOST)] {
+    for (max_open, most) in [(1, 1), (8, 2), (1_000_000, MAX_LOGINS)] {
         let clock = clock();
         let logins = BrowserLogins::at_reusable(max_open, clock.clone());
         for n in 0..most as u64 {
-            assert_eq!(logins.begin(n, Visitor::Loopback), Ok(Vec::new()), "{max_open}");
+            assert_eq!(logins.begin(n, ClientNetwork::Loopback), Ok(Vec::new()), "{max_open}");
         }
         clock.turn(GRACE);
         assert_eq!(logins.room(), Ok(vec![id(0)]), "{max_open}");

@@ -38,8 +38,8 @@ use usher_protocol::handshake_url::decode_token;
 use usher_protocol::message::WalletMessage;
 
 use crate::event_data::{EventData, KeyHandshakeData, LoginData};
-use crate::operations::operation_note::Note;
-use crate::operations::{Effect, FollowUp, Input, StateMachine, StepResult, emit, millis, optional_millis};
+use crate::operations::operation_signal::Signal;
+use crate::operations::{Effect, Input, LinkedChange, StateMachine, StepResult, emit, millis, optional_millis};
 use crate::ports::{CorrelationKey, OperationKind, UserRelays};
 use crate::{StreamId, UnixMillis};
 
@@ -283,7 +283,7 @@ impl KeyHandshake {
             {
                 self.scanned(author, &handshake.preferred_relays, *sent_at, now)
             }
-            Input::Note(Note::Happened(event)) if self.login().is_some() => {
+            Input::Signal(Signal::LoginEvent(event)) if self.login().is_some() => {
                 StepResult::Stepped(vec![Effect::Emit(event.clone())])
             }
             Input::Timer => self.woken(now),
@@ -315,7 +315,8 @@ impl KeyHandshake {
             Usage::SingleUse { .. } => effects.push(Effect::Finish),
             Usage::Reusable { login: Some(login), .. } => {
                 login.scans = login.scans.saturating_add(1);
-                effects.push(Effect::FollowUp(FollowUp::StartLogin { reusable: login.stream, main_key: *author }));
+                effects
+                    .push(Effect::LinkedChange(LinkedChange::StartLogin { reusable: login.stream, main_key: *author }));
             }
             Usage::Reusable { login: None, .. } => {}
         }

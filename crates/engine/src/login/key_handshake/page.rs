@@ -27,7 +27,7 @@ pub enum HandshakeState {
     /// A wallet has completed it.
     Completed,
     /// Nobody did in time, or it was closed.
-    Over,
+    Ended,
 }
 
 impl Handshakes {
@@ -36,7 +36,7 @@ impl Handshakes {
         if !self.pages.is_secret(KeyedPage::Handshake, id, secret) {
             return Ok(None);
         }
-        let Some((stored, Operation::KeyHandshake(handshake))) = self.core.damage.readable(id).await? else {
+        let Some((stored, Operation::KeyHandshake(handshake))) = self.core.damaged_rows.readable(id).await? else {
             return Ok(None);
         };
         let state = if stored.finished_at.is_none() {
@@ -44,7 +44,7 @@ impl Handshakes {
         } else {
             let events = self.feed.read(id, 0, 1).await.map(|page| page.events).unwrap_or_default();
             let is_completed = events.iter().any(|event| event.event_type == EventType::KeyHandshake);
-            if is_completed && !handshake.is_reusable() { HandshakeState::Completed } else { HandshakeState::Over }
+            if is_completed && !handshake.is_reusable() { HandshakeState::Completed } else { HandshakeState::Ended }
         };
         let now = self.core.clock.now();
         Ok(Some(HandshakeView {

@@ -13,7 +13,7 @@ use crate::kernel::open_set::OpenSet;
 use crate::login::handshake_urls::HandshakeUrls;
 use crate::login::reusable_logins::ReusableLogins;
 use crate::login::scan_limits::ScanLimits;
-use crate::operations::{Input, KeyHandshake, LoginUrl, Note, Operation};
+use crate::operations::{Input, KeyHandshake, LoginUrl, Operation, Signal};
 use crate::ports::{OperationKind, StoreError};
 
 /// Key handshakes.
@@ -80,7 +80,7 @@ impl Handshakes {
         let next = ids.last().copied().filter(|_| ids.len() == limit);
         let mut handshakes = Vec::with_capacity(ids.len());
         for stream_id in ids {
-            let Some((stored, operation)) = self.core.damage.readable(stream_id).await? else { continue };
+            let Some((stored, operation)) = self.core.damaged_rows.readable(stream_id).await? else { continue };
             if stored.finished_at.is_some() {
                 continue;
             }
@@ -123,7 +123,7 @@ impl Handshakes {
         let (logins, inputs) = (self.logins.of(stream_id), self.core.inputs.clone());
         self.core.tasks.spawn(async move {
             for login in logins {
-                inputs.put(login, Input::Note(Note::Close)).await;
+                inputs.put(login, Input::Signal(Signal::Close)).await;
             }
         });
     }

@@ -6,7 +6,7 @@ use super::{KeyHandshake, LoginUrl, RECENT_SCANS};
 use crate::event::NewEvent;
 use crate::event_data::LoginData;
 use crate::operations::fixtures::{NOW, effects, event, handshake, made_at, user};
-use crate::operations::{Effect, FollowUp, Input, Note, Operation, StepResult};
+use crate::operations::{Effect, Input, LinkedChange, Operation, Signal, StepResult};
 use crate::ports::{CorrelationKey, UserRelays};
 use crate::{StreamId, UnixMillis};
 
@@ -38,17 +38,21 @@ fn wrong_token_is_ignored() {
 
 #[test]
 fn percent_encoded_token_matches_only_its_exact_form() {
-    let door = |token: &str| KeyHandshake::reusable(token.to_owned(), false);
+    let reusable = |token: &str| KeyHandshake::reusable(token.to_owned(), false);
     for (token, sent) in
         [("bar/1", "bar%2F1"), ("bar/1", "bar%2f1"), ("100%", "100%25"), ("a%2Fb", "a%252Fb"), ("ab", "a%62")]
     {
         let scan = || handshake(&user(1), sent, &[]);
-        assert!(matches!(door(token).step(&scan(), NOW), StepResult::Stepped(_)), "{sent} for {token}");
+        assert!(matches!(reusable(token).step(&scan(), NOW), StepResult::Stepped(_)), "{sent} for {token}");
     }
     for (token, sent) in
         [("bar%2F1", "bar/1"), ("bar/1", "bar%252F1"), ("bar/1", "bar+1"), ("bar/1", "bar%2"), ("a", "%FFa")]
     {
-        assert_eq!(door(token).step(&handshake(&user(1), sent, &[]), NOW), StepResult::Ignored, "{sent} for {token}");
+        assert_eq!(
+            reusable(token).step(&handshake(&user(1), sent, &[]), NOW),
+            StepResult::Ignored,
+            "{sent} for {token}"
+        );
     }
 }
 
@@ -148,7 +152,7 @@ fn each_scan_of_a_reusable_login_starts_a_login() {
         let relays = vec!["wss://a.example".to_owned()];
         let expected = [
             Effect::RememberRelays(UserRelays { main_key, relays }),
-            Effect::FollowUp(FollowUp::StartLogin { reusable: stream(), main_key }),
+            Effect::LinkedChange(LinkedChange::StartLogin { reusable: stream(), main_key }),
         ];
         assert_eq!(got[1..], expected);
     }
@@ -159,13 +163,13 @@ fn each_scan_of_a_reusable_login_starts_a_login() {
 #[test]
 fn what_happens_in_a_login_is_an_event_of_the_reusable_one() {
     let happened = NewEvent::new(&LoginData::timeout("x"), NOW);
-    let note = Input::Note(Note::Happened(happened.clone()));
+    let signal = Input::Signal(Signal::LoginEvent(happened.clone()));
     let mut poster = poster();
     let before = poster.clone();
-    assert_eq!(effects(poster.step(&note, NOW)), [Effect::Emit(happened)]);
+    assert_eq!(effects(poster.step(&signal, NOW)), [Effect::Emit(happened)]);
     assert_eq!(poster, before, "its state does not grow with the logins");
     let mut handshake = KeyHandshake::reusable("door".to_owned(), false);
-    assert_eq!(handshake.step(&note, NOW), StepResult::Ignored);
+    assert_eq!(handshake.step(&signal, NOW), StepResult::Ignored);
     assert_eq!(handshake.login(), None);
 }
 

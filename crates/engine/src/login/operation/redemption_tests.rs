@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::tests::{events, handshake_event, login};
 use super::{Login, LoginMethod, LoginOrigin, LoginOver, LoginRedeemed, LoginState, RedeemFault};
 use crate::operations::fixtures::{NOW, approval, effects, handshake, signer_session, signer_signed, user};
-use crate::operations::operation_note::Note;
+use crate::operations::operation_signal::Signal;
 use crate::operations::{Effect, Input, Operation, StateMachine as _, StepResult};
 use crate::{StreamId, UnixMillis};
 use usher_protocol::login_proof::LoginChallenge;
@@ -38,7 +38,7 @@ fn app_learns_who_the_user_is_when_it_redeems_the_code() {
     assert_eq!(events(&proven), [said("user_approved", "wallet")]);
     assert!(proven.contains(&Effect::ClearOutbox) && !proven.contains(&Effect::Finish), "{proven:?}");
     assert_eq!(login.state(), LoginState::Proven { main_key, method: LoginMethod::Wallet, at: NOW });
-    assert!(login.has_code() && login.asked_key().is_none() && login.has_user());
+    assert!(login.has_code() && login.requested_key().is_none() && login.has_user());
 
     let later = seconds(299);
     let (redeemed, got) = login.redeem(later).unwrap();
@@ -97,7 +97,7 @@ fn nothing_but_the_code_counts_after_the_approval() {
         handshake(&user(2), "token", &[]),
         approval(user(1).public_key(), "challenge", None),
         Input::Resumed,
-        Input::Note(Note::Close),
+        Input::Signal(Signal::Close),
     ] {
         assert_eq!(login.step(&late, NOW), StepResult::Ignored, "{late:?}");
     }
@@ -140,15 +140,15 @@ fn approved_login_survives_storage() {
 #[test]
 fn login_at_a_reusable_login_names_its_user_at_the_end() {
     let stream = StreamId::from_parts(5, [0; 10]);
-    let visit = || Login { origin: LoginOrigin::Reusable { stream }, ..returning() };
+    let child_login = || Login { origin: LoginOrigin::Reusable { stream }, ..returning() };
     let told = |effects: &[Effect]| -> Vec<Value> {
         let told = effects.iter().filter_map(|effect| match effect {
-            Effect::Tell(_, Note::Happened(event)) => Some(serde_json::from_str(&event.data).unwrap()),
+            Effect::Signal(_, Signal::LoginEvent(event)) => Some(serde_json::from_str(&event.data).unwrap()),
             _ => None,
         });
         told.collect()
     };
-    let mut redeemed = visit();
+    let mut redeemed = child_login();
     let main_key = user(1).public_key().to_hex();
     let got = redeemed.prove(user(1).public_key(), LoginMethod::Extension, NOW).unwrap();
     assert_eq!(told(&got)[1], json!({ "status": "user_approved", "method": "extension" }));
@@ -161,8 +161,8 @@ fn login_at_a_reusable_login_names_its_user_at_the_end() {
         "reason": "the app did not redeem the code in time",
     });
     assert_eq!(told(&got), [timeout]);
-    let mut closed = visit();
+    let mut closed = child_login();
     closed.prove(user(1).public_key(), LoginMethod::Extension, NOW).unwrap();
-    assert_eq!(effects(closed.step(&Input::Note(Note::Close), NOW)), [Effect::Finish]);
+    assert_eq!(effects(closed.step(&Input::Signal(Signal::Close), NOW)), [Effect::Finish]);
     assert_eq!(closed.redeem(NOW), Err(RedeemFault::Expired));
 }

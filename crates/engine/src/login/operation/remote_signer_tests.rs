@@ -10,7 +10,7 @@ use crate::operations::fixtures::{
     signer_signed as signed, user,
 };
 use crate::operations::{Effect, Input, StateMachine as _, StepResult};
-use crate::ports::{Kept, RemoteSignerError, SignerProgress, UserSigner};
+use crate::ports::{RemoteSignerError, SignerProgress, SignerSessionUpdate, UserSigner};
 
 fn challenge() -> LoginChallenge {
     LoginChallenge { url: "https://shop.example/login/7".to_owned(), challenge: "other challenge".to_owned() }
@@ -43,7 +43,7 @@ fn signature_of_a_remote_signer_logs_in_before_or_after_a_scan() {
         assert_eq!(json!(asked.wanted.tags), tags);
         assert_eq!(status(&login), &SignerStatus::Starting);
 
-        for (news, expected) in [
+        for (update, expected) in [
             (SignerProgress::Listening, SignerStatus::Listening),
             (SignerProgress::Silent, SignerStatus::Silent),
             (SignerProgress::Connected(session(2)), SignerStatus::Connected),
@@ -52,7 +52,7 @@ fn signature_of_a_remote_signer_logs_in_before_or_after_a_scan() {
                 SignerStatus::Confirming { page: "https://a".to_owned() },
             ),
         ] {
-            assert_eq!(effects(login.step(&progress(1, news), NOW)), []);
+            assert_eq!(effects(login.step(&progress(1, update), NOW)), []);
             assert_eq!(status(&login), &expected);
         }
         assert_eq!(login.signer().unwrap().session(), &session(2));
@@ -67,12 +67,12 @@ fn signature_of_a_remote_signer_logs_in_before_or_after_a_scan() {
         let approved = json!({ "status": "approved", "main_key": main_key.to_hex(), "method": "signer" });
         assert_eq!(events(&got), [handshake_event(2, &[]), ("StatusUpdate", approved)]);
         assert_eq!(got.last(), Some(&Effect::Finish));
-        let kept = UserSigner { main_key, session: session(9), kept: Kept::Yes };
+        let kept = UserSigner { main_key, session: session(9), update: SignerSessionUpdate::Store };
         assert!(got.contains(&Effect::KeepSigner(kept)), "{got:?}");
         assert_eq!(login.state(), LoginState::Approved { main_key, method: LoginMethod::Signer, at: later });
         assert_eq!(login.signer(), None, "its session is kept elsewhere");
         assert_eq!(login.step(&signed(1, 3, &challenge(), NOW), later), StepResult::Ignored);
-        assert_eq!(login.ask_signer(session(3), challenge(), None, later), Err(AskSignerError::Over));
+        assert_eq!(login.ask_signer(session(3), challenge(), None, later), Err(AskSignerError::Ended));
     }
 }
 

@@ -11,7 +11,7 @@ use super::{Login, LoginMethod, LoginOrigin, LoginState, LoginTerms};
 use crate::operations::fixtures::{
     NOW, answer, approval, device, effects, handshake, signer_failed, signer_session, user,
 };
-use crate::operations::{Effect, FollowUp, Input, Note, Operation, StateMachine as _, StepResult};
+use crate::operations::{Effect, Input, LinkedChange, Operation, Signal, StateMachine as _, StepResult};
 use crate::ports::{CorrelationKey, RemoteSignerError};
 use crate::{OperationOutcome, StreamId};
 
@@ -19,7 +19,7 @@ fn poster() -> StreamId {
     StreamId::from_parts(1, [1; 10])
 }
 
-fn visit() -> Login {
+fn child_login() -> Login {
     Login { origin: LoginOrigin::Reusable { stream: poster() }, ..login() }
 }
 
@@ -41,7 +41,7 @@ fn terms() -> LoginTerms {
 fn told(effects: &[Effect]) -> Vec<(&'static str, Value)> {
     let told = effects.iter().filter_map(|effect| match effect {
         Effect::Emit(event) => panic!("{event:?}"),
-        Effect::Tell(to, Note::Happened(event)) => {
+        Effect::Signal(to, Signal::LoginEvent(event)) => {
             assert_eq!(*to, CorrelationKey::reusable_login(poster()));
             Some((event.event_type.as_str(), serde_json::from_str(&event.data).unwrap()))
         }
@@ -52,7 +52,7 @@ fn told(effects: &[Effect]) -> Vec<(&'static str, Value)> {
 
 fn superseded(effects: &[Effect]) -> Vec<PublicKey> {
     let superseded = effects.iter().filter_map(|effect| match effect {
-        Effect::FollowUp(FollowUp::SupersedeLogins { reusable, main_key }) => {
+        Effect::LinkedChange(LinkedChange::SupersedeLogins { reusable, main_key }) => {
             assert_eq!(*reusable, poster());
             Some(*main_key)
         }
@@ -106,7 +106,7 @@ fn every_outcome_names_the_user() {
     let got = effects(expired.step(&Input::Timer, NOW.plus(Duration::from_secs(300))));
     assert_eq!(told(&got), [ended("timeout", 1, "wallet", Some("nobody logged in in time"))]);
     assert_eq!(expired.silent_outcome(), OperationOutcome::Timeout);
-    let mut left = visit();
+    let mut left = child_login();
     assert_eq!(told(&effects(left.step(&handshake(&user(1), "token", &[]), NOW))), [named(1)]);
     assert_eq!(
         told(&left.decline(NOW).unwrap()),
@@ -116,7 +116,7 @@ fn every_outcome_names_the_user() {
 
 #[test]
 fn browser_logs_in_with_another_key_than_the_wallet_has_named() {
-    let mut login = visit();
+    let mut login = child_login();
     assert!(login.is_unused() && login.is_untouched());
     login.step(&handshake(&user(1), "token", &[]), NOW);
     let got = login.prove(user(2).public_key(), LoginMethod::Extension, NOW).unwrap();
@@ -127,7 +127,7 @@ fn browser_logs_in_with_another_key_than_the_wallet_has_named() {
     ];
     assert_eq!(told(&got), expected);
 
-    let mut same = visit();
+    let mut same = child_login();
     same.step(&handshake(&user(1), "token", &[]), NOW);
     let got = same.prove(user(1).public_key(), LoginMethod::Extension, NOW).unwrap();
     assert_eq!(told(&got), [ended("approved", 1, "extension", None)], "the user is known already");
@@ -157,18 +157,18 @@ fn device_and_the_key_that_it_belongs_to_each_have_an_outcome() {
 
 #[test]
 fn user_who_begins_anew_supersedes_their_other_logins() {
-    let mut login = visit();
+    let mut login = child_login();
     let got = effects(login.step(&handshake(&user(1), "token", &[]), NOW));
     assert_eq!(superseded(&got), [user(1).public_key()]);
     let got = effects(login.step(&approval(user(1).public_key(), "challenge", None), NOW));
     assert_eq!(superseded(&got), [user(1).public_key()]);
-    let got = visit().prove(user(2).public_key(), LoginMethod::Extension, NOW).unwrap();
+    let got = child_login().prove(user(2).public_key(), LoginMethod::Extension, NOW).unwrap();
     assert_eq!(superseded(&got), [user(2).public_key()]);
 }
 
 #[test]
 fn refusal_names_who_has_refused() {
-    let mut login = visit();
+    let mut login = child_login();
     login.step(&handshake(&user(1), "token", &[]), NOW);
     let challenge = LoginChallenge { url: "https://shop.example/login/7".to_owned(), challenge: "c".to_owned() };
     login.ask_signer(signer_session(1), challenge, None, NOW).unwrap();
@@ -180,23 +180,23 @@ fn refusal_names_who_has_refused() {
 #[test]
 fn nothing_is_told_before_a_key_is_named_or_after_the_end_of_the_reusable_login() {
     let late = NOW.plus(Duration::from_secs(600));
-    assert_eq!(effects(visit().step(&Input::Timer, late)), [Effect::Finish]);
-    assert_eq!(visit().decline(NOW), Ok(vec![Effect::Finish]));
-    assert_eq!(visit().make_room(), Some(vec![Effect::Finish]));
+    assert_eq!(effects(child_login().step(&Input::Timer, late)), [Effect::Finish]);
+    assert_eq!(child_login().decline(NOW), Ok(vec![Effect::Finish]));
+    assert_eq!(child_login().make_room(), Some(vec![Effect::Finish]));
 
-    for mut login in [visit(), Login::start_asking(terms(), user(1).public_key(), NOW).0] {
-        assert_eq!(effects(login.step(&Input::Note(Note::Close), NOW)), [Effect::Finish]);
+    for mut login in [child_login(), Login::start_asking(terms(), user(1).public_key(), NOW).0] {
+        assert_eq!(effects(login.step(&Input::Signal(Signal::Close), NOW)), [Effect::Finish]);
         assert_eq!(login.state(), LoginState::Expired);
         assert_eq!(login.step(&approval(user(1).public_key(), "challenge", None), NOW), StepResult::Ignored);
     }
     let mut of_the_app = login();
-    assert_eq!(of_the_app.step(&Input::Note(Note::Close), NOW), StepResult::Ignored, "it is at no reusable login");
+    assert_eq!(of_the_app.step(&Input::Signal(Signal::Close), NOW), StepResult::Ignored, "it is at no reusable login");
 }
 
 /// Anybody can begin one and end it. What was counted as a scan keeps its page, which says how it ended.
 #[test]
 fn login_leaves_nothing_when_nothing_has_happened_there() {
-    let (mut untouched, mut refused) = (visit(), visit());
+    let (mut untouched, mut refused) = (child_login(), child_login());
     let (mut asking, _) = Login::start_asking(terms(), user(1).public_key(), NOW);
     let challenge = LoginChallenge { url: "https://shop.example/login/7".to_owned(), challenge: "c".to_owned() };
     refused.ask_signer(signer_session(1), challenge, None, NOW).unwrap();
@@ -208,7 +208,7 @@ fn login_leaves_nothing_when_nothing_has_happened_there() {
         login.decline(NOW).unwrap();
         assert_eq!(login.leaves_nothing(), expected);
     }
-    let mut proven = visit();
+    let mut proven = child_login();
     proven.prove(user(1).public_key(), LoginMethod::Extension, NOW).unwrap();
     assert!(proven.state().is_over() && !proven.leaves_nothing());
     let stored = Operation::Login(untouched).to_state().unwrap();
@@ -218,7 +218,7 @@ fn login_leaves_nothing_when_nothing_has_happened_there() {
 #[test]
 fn a_later_login_of_the_same_user_ends_it_until_its_key_is_proven() {
     let (mut asking, _) = Login::start_asking(terms(), user(1).public_key(), NOW);
-    assert_eq!(effects(asking.step(&Input::Note(Note::Superseded), NOW)), [Effect::Finish]);
+    assert_eq!(effects(asking.step(&Input::Signal(Signal::Superseded), NOW)), [Effect::Finish]);
 
     let leads_back = LoginTerms {
         browser: Some("browser".to_owned()),
@@ -228,21 +228,25 @@ fn a_later_login_of_the_same_user_ends_it_until_its_key_is_proven() {
     let (mut proven, _) = Login::start_asking(leads_back, user(1).public_key(), NOW);
     effects(proven.step(&approval(user(1).public_key(), "challenge", None), NOW));
     assert!(matches!(proven.state(), LoginState::Proven { .. }));
-    assert_eq!(proven.step(&Input::Note(Note::Superseded), NOW), StepResult::Ignored, "the app is about to redeem it");
-    assert_eq!(effects(proven.step(&Input::Note(Note::Close), NOW)), [Effect::Finish]);
+    assert_eq!(
+        proven.step(&Input::Signal(Signal::Superseded), NOW),
+        StepResult::Ignored,
+        "the app is about to redeem it"
+    );
+    assert_eq!(effects(proven.step(&Input::Signal(Signal::Close), NOW)), [Effect::Finish]);
 }
 
 #[test]
 fn it_survives_storage_and_is_small() {
     let (asking, _) = Login::start_asking(terms(), user(1).public_key(), NOW);
-    for login in [visit(), asking] {
+    for login in [child_login(), asking] {
         let operation = Operation::Login(login);
         let state = operation.to_state().unwrap();
         assert_eq!(Operation::from_state(&state).unwrap(), operation);
         assert!(state.0.len() < 900, "{} bytes", state.0.len());
     }
     // A damaged row is not taken for a login of the app's own, whose events would be on another stream.
-    let state = Operation::Login(visit()).to_state().unwrap();
+    let state = Operation::Login(child_login()).to_state().unwrap();
     let damaged = |to: &str| crate::ports::State(state.0.replace(&poster().to_string(), to));
     assert!(Operation::from_state(&damaged("x")).is_err());
     let both = state.0.replacen('{', "{\"client_name\":\"Gitea\",", 1);

@@ -3,8 +3,8 @@ use usher_protocol::login_proof::LoginChallenge;
 use super::{AskSignerError, Login, LoginMethod, LoginOver, MAX_SIGNERS};
 use crate::login::signer_request::{SignerOutcome, SignerReport, SignerRequest};
 use crate::operations::{Effect, StepResult};
-use crate::ports::{Kept, SignerSession, UserSigner};
-use crate::{UnixMillis, Visitor};
+use crate::ports::{SignerSession, SignerSessionUpdate, UserSigner};
+use crate::{ClientNetwork, UnixMillis};
 
 impl Login {
     /// The request to the user's remote signer.
@@ -17,15 +17,15 @@ impl Login {
         &mut self,
         session: SignerSession,
         challenge: LoginChallenge,
-        visitor: Option<Visitor>,
+        network: Option<ClientNetwork>,
         now: UnixMillis,
     ) -> Result<Vec<Effect>, AskSignerError> {
-        self.check_open(now).map_err(|LoginOver| AskSignerError::Over)?;
+        self.check_open(now).map_err(|LoginOver| AskSignerError::Ended)?;
         if self.signer.as_ref().is_some_and(|signer| signer.number() >= MAX_SIGNERS) {
             return Err(AskSignerError::TooMany);
         }
         let request = SignerRequest::new(session, challenge, self.signer.as_ref());
-        let ask = request.ask(self.expires_at, visitor);
+        let ask = request.ask(self.expires_at, network);
         self.signer = Some(request);
         Ok(vec![ask])
     }
@@ -37,7 +37,8 @@ impl Login {
             SignerOutcome::Changed => return StepResult::Stepped(Vec::new()),
             SignerOutcome::Proven(main_key) => {
                 // A later authentication of this user asks the same signer.
-                let signer = UserSigner { main_key, session: signer.session().clone(), kept: Kept::Yes };
+                let signer =
+                    UserSigner { main_key, session: signer.session().clone(), update: SignerSessionUpdate::Store };
                 let proven = self.prove(main_key, LoginMethod::Signer, now);
                 proven.map(|effects| [Effect::KeepSigner(signer)].into_iter().chain(effects).collect())
             }

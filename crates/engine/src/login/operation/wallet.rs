@@ -39,7 +39,7 @@ impl Login {
             self.expires_at,
             self.service_proof.clone(),
         );
-        self.asked = Some(asked);
+        self.authentication = Some(asked);
         self.state = LoginState::Asking;
         ask
     }
@@ -54,13 +54,13 @@ impl Login {
     }
 
     pub(super) fn replied(&mut self, input: &Input, now: UnixMillis) -> StepResult {
-        let Some(asked) = &mut self.asked else { return StepResult::Ignored };
+        let Some(asked) = &mut self.authentication else { return StepResult::Ignored };
         match asked.reply(input, now) {
             Reply::Ignored | Reply::Expired => StepResult::Ignored,
             Reply::Proven(ask) => StepResult::Stepped(vec![ask]),
             Reply::Answered { main_key, is_approved, mut data } => {
                 let method = LoginMethod::Wallet;
-                let asked = asked.asked_key();
+                let asked = asked.requested_key();
                 if is_approved || self.reusable().is_some() {
                     data.method = Some(method.as_str().to_owned());
                 }

@@ -44,14 +44,15 @@ async fn one_key_scans_once_a_minute_and_uses_up_nothing_of_others() {
     }
     assert_eq!((limits.refused(stream(1)), limits.refused(stream(2))), (9_000, 0));
     // On the page, where who fails tries again at once.
-    let on_page = || limits.take_on_page(stream(1), Some(key(1)), Visitor::Loopback);
+    let on_page = || limits.take_on_page(stream(1), Some(key(1)), ClientNetwork::Loopback);
     assert_eq!((on_page(), on_page(), on_page(), on_page()), (Ok(()), Ok(()), Ok(()), Err(ScanLimit::Author)));
 }
 
 /// Keys are free: a flood of new ones comes over one relay, or from one address, for hours.
 #[tokio::test]
 async fn one_source_closes_a_poster_to_nobody_who_comes_over_another() {
-    let flooded = [relay("a"), relay(""), Source::Relay(None), Source::Visitor(Visitor::Network([10, 0, 0, 1].into()))];
+    let flooded =
+        [relay("a"), relay(""), Source::Relay(None), Source::Network(ClientNetwork::Network([10, 0, 0, 1].into()))];
     for source in flooded {
         let around = Around::new();
         let limits = limits(&around);

@@ -21,7 +21,7 @@ use usher_protocol::subkey::Permission;
 
 use crate::UnixMillis;
 use crate::event_data::{EventData, InvoiceData, PaymentData};
-use crate::operations::conversation::Conversation;
+use crate::operations::user_keys::UserKeys;
 use crate::operations::{Effect, Input, StateMachine, StepResult, emit, millis};
 use crate::ports::{CorrelationKey, OperationKind};
 use crate::request_body;
@@ -65,7 +65,8 @@ request_body! {
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InvoiceRequest {
     #[serde(flatten)]
-    conversation: Conversation,
+    #[serde(rename = "conversation")]
+    user_keys: UserKeys,
     request_id: String,
     reference: Option<String>,
     amount: u64,
@@ -117,8 +118,8 @@ impl InvoiceRequest {
         network: Network,
     ) -> (Self, Vec<Effect>) {
         let InvoiceContent { amount, description, reference, .. } = request.content;
-        let conversation = Conversation::new(request.main_key, &request.subkeys);
-        let state = Self { conversation, request_id, reference, amount, description, expires_at, network };
+        let user_keys = UserKeys::new(request.main_key, &request.subkeys);
+        let state = Self { user_keys, request_id, reference, amount, description, expires_at, network };
         let ask = state.ask();
         (state, vec![ask])
     }
@@ -139,7 +140,7 @@ impl InvoiceRequest {
                 self.answered(author, response, now)
             }
             Input::Wallet { author, message: WalletMessage::SubkeyProof { proof, .. }, .. }
-                if self.conversation.prove(author, proof, Permission::Payment, now) =>
+                if self.user_keys.prove(author, proof, Permission::Payment, now) =>
             {
                 StepResult::Stepped(vec![self.ask_too(author)])
             }
@@ -148,7 +149,7 @@ impl InvoiceRequest {
     }
 
     fn answered(&self, author: &PublicKey, response: &InvoiceResponse, now: UnixMillis) -> StepResult {
-        if response.request.inner.request_id != self.request_id || !self.conversation.may_pay(author, now) {
+        if response.request.inner.request_id != self.request_id || !self.user_keys.may_pay(author, now) {
             return StepResult::Ignored;
         }
         match self.read(response, now) {
@@ -189,12 +190,12 @@ impl InvoiceRequest {
     }
 
     fn ask(&self) -> Effect {
-        Effect::Send(self.conversation.message(&self.message(), self.expires_at))
+        Effect::Send(self.user_keys.message(&self.message(), self.expires_at))
     }
 
     /// The same to a key that has just proven itself.
     fn ask_too(&self, proven: &PublicKey) -> Effect {
-        Effect::SendAlso(self.conversation.message_to_proven(proven, &self.message(), self.expires_at))
+        Effect::SendAlso(self.user_keys.message_to_proven(proven, &self.message(), self.expires_at))
     }
 
     fn message(&self) -> ServiceMessage {

@@ -5,10 +5,10 @@ use std::time::Duration;
 use usher_protocol::bolt11::Invoice;
 use usher_protocol::message::Preimage;
 
-use super::{InvoiceSource, LINGER, LONGEST_LINGER, Payment, Phase, Skimmed};
+use super::{InvoiceSource, LINGER, MAX_LINGER, Payment, Phase, Skimmed};
 use crate::UnixMillis;
 use crate::event_data::{EventData, PaymentData};
-use crate::operations::{ChargeEnd, Charged, Effect, Note, StepResult, emit};
+use crate::operations::{ChargeEnd, Charged, Effect, Signal, StepResult, emit};
 use crate::ports::CorrelationKey;
 
 impl Payment {
@@ -30,17 +30,17 @@ impl Payment {
         };
         let paid = emit(EventData::Payment(data), now);
         let mut effects = vec![paid, Effect::ClearOutbox];
-        let note = match self.charge() {
-            Some(charge) => Note::Charged(Charged { charge, end: ChargeEnd::Paid(preimage.copied()) }),
-            None => Note::Paid { request_id: self.request_id.clone() },
+        let signal = match self.charge() {
+            Some(charge) => Signal::Charged(Charged { charge, end: ChargeEnd::Paid(preimage.copied()) }),
+            None => Signal::Paid { request_id: self.request_id.clone() },
         };
-        effects.extend(self.tell_subscription(note));
+        effects.extend(self.signal_subscription(signal));
         match &self.source {
             InvoiceSource::Own { .. } => {
-                self.phase = Phase::Over { until: now };
+                self.phase = Phase::Ended { until: now };
                 effects.push(Effect::Finish);
             }
-            InvoiceSource::Other { .. } => self.phase = Phase::Over { until: self.over_until(now) },
+            InvoiceSource::Other { .. } => self.phase = Phase::Ended { until: self.over_until(now) },
         }
         StepResult::Stepped(effects)
     }
@@ -63,11 +63,11 @@ impl Payment {
     }
 
     pub(super) fn end(&mut self, status: &'static str, reason: Option<&str>, now: UnixMillis) -> StepResult {
-        self.phase = Phase::Over { until: self.over_until(now) };
+        self.phase = Phase::Ended { until: self.over_until(now) };
         let mut effects = vec![self.tell(status, reason, now), Effect::ClearOutbox];
         if let Some(charge) = self.charge() {
             let end = ChargeEnd::Failed { status: status.to_owned(), reason: reason.map(str::to_owned) };
-            effects.extend(self.tell_subscription(Note::Charged(Charged { charge, end })));
+            effects.extend(self.signal_subscription(Signal::Charged(Charged { charge, end })));
         }
         StepResult::Stepped(effects)
     }
@@ -79,16 +79,16 @@ impl Payment {
         match &self.source {
             // A Lightning backend may create invoices that are valid longer than requested.
             InvoiceSource::Own { invoice, .. } => {
-                invoice.as_ref().map_or(linger, |invoice| expired(invoice).clamp(linger, now.plus(LONGEST_LINGER)))
+                invoice.as_ref().map_or(linger, |invoice| expired(invoice).clamp(linger, now.plus(MAX_LINGER)))
             }
             InvoiceSource::Other { invoice } if self.paid => expired(invoice),
             InvoiceSource::Other { invoice } => expired(invoice).max(linger),
         }
     }
 
-    pub(super) fn tell_subscription(&self, note: Note) -> Option<Effect> {
+    pub(super) fn signal_subscription(&self, signal: Signal) -> Option<Effect> {
         let link = self.subscription.as_ref()?;
-        Some(Effect::Tell(CorrelationKey::subscription(&link.subscription_id), note))
+        Some(Effect::Signal(CorrelationKey::subscription(&link.subscription_id), signal))
     }
 
     pub(super) fn tell(&self, status: &str, reason: Option<&str>, now: UnixMillis) -> Effect {

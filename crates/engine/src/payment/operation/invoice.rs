@@ -13,13 +13,13 @@ use crate::ports::{InvoiceStatus, LightningError, Settlement, WantedInvoice};
 pub(super) const MAKING: Duration = Duration::from_secs(60);
 
 /// By how much an invoice may appear older than its request.
-const CLOCKS_DIFFER: Duration = Duration::from_secs(900);
+const MAX_CLOCK_SKEW: Duration = Duration::from_secs(900);
 
 impl Payment {
     pub(super) fn make_invoice(&self, now: UnixMillis) -> Effect {
         // Whole seconds, as in the invoice: it must not expire before the request does.
         let expiry = self.expires_at.secs().saturating_sub(now.secs()).max(1);
-        Effect::Ask(LightningRequest::MakeInvoice(WantedInvoice {
+        Effect::CallLightning(LightningRequest::MakeInvoice(WantedInvoice {
             amount: self.amount,
             description: self.description.clone(),
             expiry: u32::try_from(expiry).unwrap_or(u32::MAX),
@@ -60,7 +60,7 @@ impl Payment {
     }
 
     pub(super) fn fault_of(&self, invoice: &Invoice, network: Network, now: UnixMillis) -> Option<&'static str> {
-        let made_at = UnixMillis::from_secs(invoice.created_at()).plus(CLOCKS_DIFFER);
+        let made_at = UnixMillis::from_secs(invoice.created_at()).plus(MAX_CLOCK_SKEW);
         if invoice.amount() != Some(self.amount) {
             Some("another amount")
         } else if invoice.network() != network {
@@ -76,7 +76,7 @@ impl Payment {
 
     pub(super) fn close(&mut self, give_up: UnixMillis, now: UnixMillis) -> StepResult {
         self.phase = Phase::Closing { next: lease(now), give_up };
-        let look_up = self.watched().map(|hash| Effect::Ask(LightningRequest::LookUpInvoice(hash)));
+        let look_up = self.watched().map(|hash| Effect::CallLightning(LightningRequest::LookUpInvoice(hash)));
         StepResult::Stepped([Effect::ClearOutbox].into_iter().chain(look_up).collect())
     }
 

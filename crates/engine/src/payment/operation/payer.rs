@@ -26,12 +26,12 @@ fn answered_pause(now: UnixMillis) -> Effect {
 
 impl Payment {
     pub(super) fn ask(&self, invoice: &Invoice) -> Effect {
-        Effect::Send(self.conversation.message(&self.request(invoice), self.expires_at))
+        Effect::Send(self.user_keys.message(&self.request(invoice), self.expires_at))
     }
 
     /// The same to a key that has just proven itself, unless the user has replied from another device.
     pub(super) fn ask_too(&self, proven: &PublicKey, invoice: &Invoice) -> Option<Effect> {
-        let message = self.conversation.message_to_proven(proven, &self.request(invoice), self.expires_at);
+        let message = self.user_keys.message_to_proven(proven, &self.request(invoice), self.expires_at);
         (!self.approved && self.last.is_none() && self.claimed_at.is_none()).then_some(Effect::SendAlso(message))
     }
 
@@ -50,7 +50,7 @@ impl Payment {
     }
 
     pub(super) fn answered(&mut self, author: &PublicKey, response: &PaymentResponse, now: UnixMillis) -> StepResult {
-        if response.request_id != self.request_id || !self.conversation.may_pay(author, now) || self.paid {
+        if response.request_id != self.request_id || !self.user_keys.may_pay(author, now) || self.paid {
             return StepResult::Ignored;
         }
         if let PaymentStatus::Success { preimage } = &response.status {
@@ -114,7 +114,7 @@ impl Payment {
         match self.phase {
             Phase::Making { .. } => StepResult::Stepped(Vec::new()),
             Phase::Asking => StepResult::Stepped(vec![Effect::ClearOutbox]),
-            Phase::Closing { .. } | Phase::Over { .. } | Phase::Leaving { .. } => StepResult::Ignored,
+            Phase::Closing { .. } | Phase::Ended { .. } | Phase::Leaving { .. } => StepResult::Ignored,
         }
     }
 }

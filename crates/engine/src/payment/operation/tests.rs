@@ -7,7 +7,7 @@ use usher_protocol::message::Preimage;
 
 use super::*;
 use crate::operations::fixtures::{NOW, cannot_read, device, effects, event, invoice, invoice_on, payment_says, user};
-use crate::operations::{Effect, Input, LightningRequest, Note, Operation, StepResult};
+use crate::operations::{Effect, Input, LightningRequest, Operation, Signal, StepResult};
 use crate::ports::{InvoiceStatus, LightningError, Settlement, WantedInvoice};
 
 const PREIMAGE: Preimage = Preimage::from_bytes([7; 32]);
@@ -29,7 +29,7 @@ fn terms() -> PaymentTerms {
 fn making() -> Payment {
     let (payment, effects) = Payment::to_us(terms(), 5_000, Network::Regtest, NOW);
     let wanted = WantedInvoice { amount: 5_000, description: "Coffee".to_owned(), expiry: 300 };
-    assert_eq!(effects, [Effect::Ask(LightningRequest::MakeInvoice(wanted))]);
+    assert_eq!(effects, [Effect::CallLightning(LightningRequest::MakeInvoice(wanted))]);
     payment
 }
 
@@ -134,7 +134,7 @@ fn finished_payment_is_removed_only_after_a_conclusive_look_up() {
     // A backend that never replies again is given up.
     let (mut payment, at) = over();
     let end = payment.wake_at();
-    assert_eq!(end, at.plus(super::LONGEST_LINGER));
+    assert_eq!(end, at.plus(super::MAX_LINGER));
     assert_eq!(effects(payment.step(&Input::Timer, end)), [Effect::Finish]);
 }
 
@@ -218,7 +218,10 @@ fn only_the_users_messages_are_accepted() {
 fn invoice_is_looked_up_once_more_before_the_timeout() {
     let asked = |payment: &mut Payment, at| {
         let got = effects(payment.step(&Input::Timer, at));
-        assert_eq!(got, [Effect::ClearOutbox, Effect::Ask(LightningRequest::LookUpInvoice(PREIMAGE.payment_hash()))]);
+        assert_eq!(
+            got,
+            [Effect::ClearOutbox, Effect::CallLightning(LightningRequest::LookUpInvoice(PREIMAGE.payment_hash()))]
+        );
     };
     let mut payment = asking();
     assert_eq!(payment.step(&Input::Timer, UnixMillis(END.0 - 1)), StepResult::Ignored);
@@ -282,8 +285,8 @@ fn payment_expires_with_its_invoice() {
     assert_eq!(payment.wake_at(), end, "nobody can pay it later");
     // As a rule it is asked for in the middle of a second, and lives as long as the request.
     let now = UnixMillis(NOW.0 + 900);
-    let (mut payment, asked) = Payment::to_us(terms(), 5_000, Network::Regtest, now);
-    assert!(matches!(&asked[..], [Effect::Ask(LightningRequest::MakeInvoice(wanted))] if wanted.expiry == 300));
+    let (mut payment, got) = Payment::to_us(terms(), 5_000, Network::Regtest, now);
+    assert!(matches!(&got[..], [Effect::CallLightning(LightningRequest::MakeInvoice(new))] if new.expiry == 300));
     payment.step(&Input::InvoiceMade(Ok(invoice(5_000, PREIMAGE, 300))), now);
     assert_eq!(payment.wake_at(), END);
 }
@@ -304,7 +307,7 @@ fn failed_invoice_creation_is_retried_for_a_minute() {
             }
             now = payment.wake_at();
             let got = effects(payment.step(&Input::Timer, now));
-            assert!(matches!(&got[..], [Effect::Ask(LightningRequest::MakeInvoice(_))]));
+            assert!(matches!(&got[..], [Effect::CallLightning(LightningRequest::MakeInvoice(_))]));
             asked += 1;
         };
         assert_eq!(status(&told), "error");
@@ -314,7 +317,7 @@ fn failed_invoice_creation_is_retried_for_a_minute() {
     let mut payment = making();
     assert!(matches!(
         &effects(payment.step(&Input::Resumed, NOW))[..],
-        [Effect::Ask(LightningRequest::MakeInvoice(_))]
+        [Effect::CallLightning(LightningRequest::MakeInvoice(_))]
     ));
 }
 
@@ -366,29 +369,29 @@ fn subscription_is_notified_of_its_payments() {
         let terms = PaymentTerms { subscription: link(charge), ..terms() };
         let mut payment = Payment::to_us(terms, 5_000, Network::Regtest, NOW).0;
         payment.step(&Input::InvoiceMade(Ok(invoice(5_000, PREIMAGE, 300))), NOW);
-        let notes = |effects: &[Effect]| -> Vec<Note> {
-            let notes = effects.iter().filter_map(|effect| match effect {
-                Effect::Tell(key, note) => Some((key, note.clone())),
+        let signals = |effects: &[Effect]| -> Vec<Signal> {
+            let signals = effects.iter().filter_map(|effect| match effect {
+                Effect::Signal(key, signal) => Some((key, signal.clone())),
                 _ => None,
             });
-            notes
-                .map(|(key, note)| {
+            signals
+                .map(|(key, signal)| {
                     assert_eq!(*key, CorrelationKey::subscription("s"));
-                    note
+                    signal
                 })
                 .collect()
         };
         let (key, proof) = device(&user(1), 4, Permission::Payment);
-        let proven = notes(&effects(payment.step(&cannot_read(key, proof.clone()), NOW)));
-        assert_eq!(proven, [Note::Device { key, proof }]);
-        let rejected = notes(&effects(payment.step(&says(PaymentStatus::Rejected { reason: None }), NOW)));
-        let paid = notes(&effects(payment.step(&Input::Settled(settled(5_000, Some(PREIMAGE))), NOW)));
+        let proven = signals(&effects(payment.step(&cannot_read(key, proof.clone()), NOW)));
+        assert_eq!(proven, [Signal::DeviceProven { key, proof }]);
+        let rejected = signals(&effects(payment.step(&says(PaymentStatus::Rejected { reason: None }), NOW)));
+        let paid = signals(&effects(payment.step(&Input::Settled(settled(5_000, Some(PREIMAGE))), NOW)));
         match charge {
-            None => assert_eq!((rejected, paid), (vec![], vec![Note::Paid { request_id: "ours".to_owned() }])),
+            None => assert_eq!((rejected, paid), (vec![], vec![Signal::Paid { request_id: "ours".to_owned() }])),
             Some(charge) => {
                 let end = ChargeEnd::Failed { status: "user_rejected".to_owned(), reason: None };
-                assert_eq!(rejected, [Note::Charged(Charged { charge, end })]);
-                assert_eq!(paid, [Note::Charged(Charged { charge, end: ChargeEnd::Paid(Some(PREIMAGE)) })]);
+                assert_eq!(rejected, [Signal::Charged(Charged { charge, end })]);
+                assert_eq!(paid, [Signal::Charged(Charged { charge, end: ChargeEnd::Paid(Some(PREIMAGE)) })]);
             }
         }
     }
@@ -396,7 +399,7 @@ fn subscription_is_notified_of_its_payments() {
 
 #[test]
 fn withdrawn_payment_is_not_requested_but_still_reports_money() {
-    let withdrawn = Input::Note(Note::Withdraw);
+    let withdrawn = Input::Signal(Signal::CancelPayment);
     let mut payment = asking();
     assert_eq!(effects(payment.step(&withdrawn, NOW)), [Effect::ClearOutbox]);
     assert_eq!(payment.step(&withdrawn, NOW), StepResult::Ignored);
@@ -435,7 +438,7 @@ fn input() -> impl Strategy<Value = Input> {
         6 => Just(Input::Timer),
         1 => Just(Input::Resumed),
         1 => Just(Input::CorrelationTaken),
-        1 => Just(Input::Note(Note::Withdraw)),
+        1 => Just(Input::Signal(Signal::CancelPayment)),
         3 => Just(Input::InvoiceMade(Ok(invoice(5_000, PREIMAGE, 300)))),
         1 => failure().prop_map(|failure| Input::InvoiceMade(Err(failure))),
         1 => settlement().prop_map(Input::Settled),

@@ -54,7 +54,7 @@ use crate::operations::{
 use crate::ports::{CorrelationKey, LightningError, OperationKind, SignedPayment};
 
 /// The longest pause before the next wait for a connection; the adapter does the waiting, which takes most of the time.
-const LONGEST_PAUSE: Duration = Duration::from_secs(2);
+const MAX_PAUSE: Duration = Duration::from_secs(2);
 
 /// How long after its expiry by our clock a request is treated as void, because clocks differ and relays may be slow.
 /// (The backend's own clock must have passed the expiry as well: the adapter ensures that.)
@@ -64,10 +64,10 @@ const VOID_AFTER: Duration = Duration::from_secs(60);
 const AFTER_EXPIRY: Duration = Duration::from_secs(600);
 
 /// The longest time of these look-ups.
-const LONGEST_UNKNOWN: Duration = Duration::from_secs(24 * 3600);
+const MAX_UNKNOWN_TIME: Duration = Duration::from_secs(24 * 3600);
 
 /// The longest that a payment can be in progress: two weeks of blocks, the largest time lock of usual routes.
-const LONGEST_PENDING: Duration = Duration::from_secs(14 * 24 * 3600);
+const MAX_PENDING_TIME: Duration = Duration::from_secs(14 * 24 * 3600);
 
 /// How many look-ups may fail after a refusal before the refusal is accepted.
 const CONFIRMING: u32 = 3;
@@ -150,7 +150,8 @@ enum Phase {
         #[serde(with = "millis")]
         next: UnixMillis,
     },
-    Over {
+    #[serde(rename = "over")]
+    Ended {
         #[serde(with = "millis")]
         at: UnixMillis,
         checks: usize,
@@ -260,7 +261,7 @@ impl OutgoingPayment {
         match &self.phase {
             Phase::Waiting { next, .. } => (*next).min(self.expires_at),
             Phase::Sending { next, .. } | Phase::Checking { next, .. } => *next,
-            Phase::Over { at, checks } => match AFTER_THE_END.get(*checks) {
+            Phase::Ended { at, checks } => match AFTER_THE_END.get(*checks) {
                 Some(secs) if !self.paid => at.plus(Duration::from_secs(*secs)),
                 _ => self.forgotten_at(),
             },
@@ -271,7 +272,7 @@ impl OutgoingPayment {
     pub(crate) fn spending(&self) -> Spending {
         let amount = self.invoice.amount().unwrap_or_default();
         let (until, certain_not) = match self.phase {
-            Phase::Over { at, .. } => (Some(at.plus(BUDGET_WINDOW)), !self.paid && !self.unknown),
+            Phase::Ended { at, .. } => (Some(at.plus(BUDGET_WINDOW)), !self.paid && !self.unknown),
             Phase::Waiting { .. } | Phase::Sending { .. } | Phase::Checking { .. } => (None, false),
         };
         if certain_not {
@@ -281,7 +282,7 @@ impl OutgoingPayment {
     }
 
     pub(crate) const fn is_done(&self) -> bool {
-        matches!(self.phase, Phase::Over { .. })
+        matches!(self.phase, Phase::Ended { .. })
     }
 
     pub(crate) fn correlation(&self) -> CorrelationKey {
@@ -308,11 +309,11 @@ impl OutgoingPayment {
     fn forgotten_at(&self) -> UnixMillis {
         let expired = UnixMillis::from_secs(self.invoice.expires_at()).plus(Duration::from_secs(60));
         match self.phase {
-            Phase::Over { at, checks } if !self.paid => {
+            Phase::Ended { at, checks } if !self.paid => {
                 let last = checks.checked_sub(1).and_then(|last| AFTER_THE_END.get(last)).copied().unwrap_or_default();
                 expired.max(at.plus(Duration::from_secs(last + 60)))
             }
-            Phase::Over { at, .. } => expired.max(at.plus(BUDGET_WINDOW)),
+            Phase::Ended { at, .. } => expired.max(at.plus(BUDGET_WINDOW)),
             _ => expired,
         }
     }
@@ -330,14 +331,14 @@ impl OutgoingPayment {
                 *next = lease(now);
                 StepResult::Stepped(vec![self.look_up()])
             }
-            Phase::Over { at, checks } if !self.paid && *checks < AFTER_THE_END.len() => {
+            Phase::Ended { at, checks } if !self.paid && *checks < AFTER_THE_END.len() => {
                 // The pauses before the next look-ups stay, although the clock may have leapt ahead.
                 let secs = AFTER_THE_END.get(*checks).copied().unwrap_or_default();
                 *at = (*at).max(now.minus(Duration::from_secs(secs)));
                 *checks += 1;
                 StepResult::Stepped(vec![self.look_up()])
             }
-            Phase::Over { .. } => StepResult::Stepped(vec![Effect::Finish]),
+            Phase::Ended { .. } => StepResult::Stepped(vec![Effect::Finish]),
         }
     }
 
@@ -355,18 +356,18 @@ impl OutgoingPayment {
                 self.check(None, now)
             }
             Phase::Waiting { .. } | Phase::Checking { .. } => self.woken(now),
-            Phase::Over { .. } => StepResult::Ignored,
+            Phase::Ended { .. } => StepResult::Ignored,
         }
     }
 
     fn prepare(&self) -> Effect {
         let (invoice, until) = (self.invoice.clone(), self.expires_at.secs());
-        Effect::Ask(LightningRequest::PreparePayment { invoice, until })
+        Effect::CallLightning(LightningRequest::PreparePayment { invoice, until })
     }
 
     fn send(&self) -> Option<Effect> {
         let Phase::Sending { attempt, .. } = &self.phase else { return None };
-        Some(Effect::Ask(LightningRequest::Pay {
+        Some(Effect::CallLightning(LightningRequest::Pay {
             invoice: self.invoice.clone(),
             payment: attempt.signed.clone(),
             attempt: self.attempts,
@@ -379,12 +380,12 @@ impl OutgoingPayment {
             Phase::Checking { attempt, .. } => Some(attempt.signed.clone()),
             _ => None,
         };
-        Effect::Ask(LightningRequest::LookUpPayment { hash: self.invoice.payment_hash(), asked })
+        Effect::CallLightning(LightningRequest::LookUpPayment { hash: self.invoice.payment_hash(), asked })
     }
 
     /// No request is out; waits for a connection again.
     fn wait(&mut self, tries: u32, now: UnixMillis) -> StepResult {
-        let pause = Duration::from_secs(1 << tries.saturating_sub(1).min(3)).min(LONGEST_PAUSE);
+        let pause = Duration::from_secs(1 << tries.saturating_sub(1).min(3)).min(MAX_PAUSE);
         self.phase = Phase::Waiting { tries, next: now.plus(pause) };
         StepResult::Stepped(Vec::new())
     }
@@ -448,10 +449,10 @@ impl OutgoingPayment {
             _ => (self.started_at, false),
         };
         if pending {
-            return self.started_at.plus(LONGEST_PENDING);
+            return self.started_at.plus(MAX_PENDING_TIME);
         }
         let expired = UnixMillis::from_secs(self.invoice.expires_at()).max(void_at);
-        expired.plus(AFTER_EXPIRY).min(self.started_at.plus(LONGEST_UNKNOWN))
+        expired.plus(AFTER_EXPIRY).min(self.started_at.plus(MAX_UNKNOWN_TIME))
     }
 
     /// The last request was not sent or did not pay; the result of an earlier one may be unknown.
@@ -463,7 +464,7 @@ impl OutgoingPayment {
     /// `outcome` is the certainty that nothing was paid: `not_paid` or `unknown`.
     fn end(&mut self, outcome: &str, reason: &str, now: UnixMillis) -> StepResult {
         self.unknown = outcome == "unknown";
-        self.phase = Phase::Over { at: now, checks: 0 };
+        self.phase = Phase::Ended { at: now, checks: 0 };
         let data = PaymentData {
             status: "error".to_owned(),
             outcome: Some(outcome.to_owned()),

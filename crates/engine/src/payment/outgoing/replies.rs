@@ -4,7 +4,7 @@ use super::{AFTER_EXPIRY, Attempt, CONFIRMING, OutgoingPayment, Phase};
 use crate::UnixMillis;
 use crate::event_data::{EventData, PaymentData};
 use crate::operations::{StepResult, emit, lease};
-use crate::ports::{Finds, LightningError, OutgoingStatus, PaidInvoice, SignedPayment};
+use crate::ports::{CompletedPayment, LightningError, LookupCoverage, OutgoingPaymentStatus, SignedPayment};
 
 impl OutgoingPayment {
     /// A request has been signed, or could not be.
@@ -32,13 +32,13 @@ impl OutgoingPayment {
     }
 
     /// The backend shows a preimage.
-    pub(super) fn shown(&mut self, paid: &PaidInvoice, now: UnixMillis) -> StepResult {
+    pub(super) fn shown(&mut self, paid: &CompletedPayment, now: UnixMillis) -> StepResult {
         if self.paid || paid.preimage.payment_hash() != self.invoice.payment_hash() {
             return StepResult::Ignored;
         }
         self.paid = true;
         self.fees_paid = paid.fees_paid;
-        self.phase = Phase::Over { at: now, checks: 0 };
+        self.phase = Phase::Ended { at: now, checks: 0 };
         let data = PaymentData {
             status: "paid".to_owned(),
             preimage: Some(paid.preimage.to_hex()),
@@ -50,7 +50,7 @@ impl OutgoingPayment {
     }
 
     /// The backend replies that it has paid.
-    pub(super) fn replied(&mut self, attempt: u32, paid: &PaidInvoice, now: UnixMillis) -> StepResult {
+    pub(super) fn replied(&mut self, attempt: u32, paid: &CompletedPayment, now: UnixMillis) -> StepResult {
         match self.shown(paid, now) {
             // The preimage of another hash is no proof: the state of the payment is unknown.
             StepResult::Ignored if !self.paid => match self.phase {
@@ -77,7 +77,7 @@ impl OutgoingPayment {
             {
                 attempt
             }
-            Phase::Waiting { .. } | Phase::Checking { .. } | Phase::Over { .. } => return StepResult::Ignored,
+            Phase::Waiting { .. } | Phase::Checking { .. } | Phase::Ended { .. } => return StepResult::Ignored,
         };
         match failure {
             LightningError::NotSent if !attempt.resumed => {
@@ -88,8 +88,12 @@ impl OutgoingPayment {
         }
     }
 
-    pub(super) fn looked_up(&mut self, status: &Result<OutgoingStatus, LightningError>, now: UnixMillis) -> StepResult {
-        if let Ok(OutgoingStatus::Paid(paid)) = status {
+    pub(super) fn looked_up(
+        &mut self,
+        status: &Result<OutgoingPaymentStatus, LightningError>,
+        now: UnixMillis,
+    ) -> StepResult {
+        if let Ok(OutgoingPaymentStatus::Paid(paid)) = status {
             let shown = self.shown(paid, now);
             if shown != StepResult::Ignored {
                 return shown;
@@ -100,33 +104,36 @@ impl OutgoingPayment {
             return StepResult::Ignored;
         };
         match status {
-            Ok(OutgoingStatus::Failed) => {
+            Ok(OutgoingPaymentStatus::Failed) => {
                 self.reason.get_or_insert_with(|| "the payment failed".to_owned());
                 self.in_doubt = false;
                 return self.not_paid(now);
             }
-            Ok(OutgoingStatus::Unknown(_)) if *refused && !*tried => return self.not_paid(now),
-            Ok(OutgoingStatus::Unknown(finds)) if !*pending && now >= attempt.void_at() => {
+            Ok(OutgoingPaymentStatus::Unknown(_)) if *refused && !*tried => return self.not_paid(now),
+            Ok(OutgoingPaymentStatus::Unknown(coverage)) if !*pending && now >= attempt.void_at() => {
                 match *tried {
                     // While the invoice is payable, an earlier attempt may still arrive.
-                    true if *finds >= Finds::Unsettled && now >= expired_at => {
+                    true if *coverage >= LookupCoverage::InProgress && now >= expired_at => {
                         self.in_doubt = false;
                         return self.not_paid(now);
                     }
-                    false if *finds >= Finds::Unsettled || *finds == Finds::Settled && now < self.expires_at => {
-                        self.in_doubt = *finds < Finds::Unsettled;
+                    false
+                        if *coverage >= LookupCoverage::InProgress
+                            || *coverage == LookupCoverage::Ended && now < self.expires_at =>
+                    {
+                        self.in_doubt = *coverage < LookupCoverage::InProgress;
                         return self.attempt_again(now);
                     }
                     _ => {}
                 }
             }
-            Ok(OutgoingStatus::Unknown(_)) => {}
+            Ok(OutgoingPaymentStatus::Unknown(_)) => {}
             Err(_) if *refused && !*tried && *tries >= CONFIRMING => return self.not_paid(now),
             Err(_) => {}
             // It knows the payment: the refusal is no longer certain.
-            Ok(OutgoingStatus::Pending) => (*refused, *pending) = (false, true),
+            Ok(OutgoingPaymentStatus::Pending) => (*refused, *pending) = (false, true),
             // The preimage is no proof.
-            Ok(OutgoingStatus::Paid(_)) => (*refused, *tried) = (false, true),
+            Ok(OutgoingPaymentStatus::Paid(_)) => (*refused, *tried) = (false, true),
         }
         self.check_again(now)
     }

@@ -36,8 +36,8 @@ impl Payments {
         let paying = CorrelationKey::paying(invoice.payment_hash());
         let (payment, effects) = OutgoingPayment::start(invoice, reference, expires_at, fee, now);
         let starting = self.starting.read().await;
-        let share = match self.budget.reserve(id, &payment.spending(), now) {
-            Ok(share) => share,
+        let allocation = match self.budget.reserve(id, &payment.spending(), now) {
+            Ok(allocation) => allocation,
             Err(BudgetError::TooLarge { budget, fee }) => {
                 let detail = format!(
                     "is more than wallet.daily_budget_millisats ({budget}) allows for a whole day, with a fee of up to \
@@ -47,7 +47,7 @@ impl Payments {
             }
             Err(BudgetError::Exhausted { retry_after }) => {
                 drop(starting);
-                // A concurrent request with the same invoice may have taken the share, and be committing now.
+                // A concurrent request with the same invoice may have taken the allocation, and be committing now.
                 let _started = self.starting.write().await;
                 return match self.core.index.find(paying) {
                     Some(owner) => Ok(Some(owner)),
@@ -58,7 +58,7 @@ impl Payments {
         let owner = self.starter.create(id, Operation::OutgoingPayment(payment), effects, record).await;
         if matches!(owner, Ok(Some(_)) | Err(StartError::TooManyOpen | StartError::TooManyEnded | StartError::Repeated))
         {
-            share.release();
+            allocation.release();
         }
         owner
     }

@@ -1,9 +1,9 @@
 mod any_order;
 mod lookups;
 
-use crate::ports::Finds;
-use crate::ports::OutgoingStatus;
-use crate::ports::PaidInvoice;
+use crate::ports::CompletedPayment;
+use crate::ports::LookupCoverage;
+use crate::ports::OutgoingPaymentStatus;
 use serde_json::json;
 use usher_protocol::message::Preimage;
 
@@ -23,9 +23,11 @@ fn after(secs: u64) -> UnixMillis {
 fn started() -> OutgoingPayment {
     let (state, effects) =
         OutgoingPayment::start(invoice(5_000, PREIMAGE, 3600), Some("p-1".to_owned()), after(TTL), 250, NOW);
-    assert!(
-        matches!(&effects[..], [Effect::Ask(LightningRequest::PreparePayment { until, .. })] if *until == NOW.secs() + TTL)
-    );
+    assert!(matches!(
+        &effects[..],
+        [Effect::CallLightning(LightningRequest::PreparePayment { until, .. })]
+            if *until == NOW.secs() + TTL
+    ));
     state
 }
 
@@ -38,26 +40,28 @@ fn signed(now: UnixMillis) -> SignedPayment {
 fn sent() -> OutgoingPayment {
     let mut payment = started();
     let got = effects(payment.step(&Input::PaymentPrepared(Ok(signed(NOW))), NOW));
-    assert!(
-        matches!(&got[..], [Effect::Ask(LightningRequest::Pay { attempt: 1, again: false, payment, .. })] if *payment == signed(NOW))
-    );
+    assert!(matches!(
+        &got[..],
+        [Effect::CallLightning(LightningRequest::Pay { attempt: 1, again: false, payment, .. })]
+            if *payment == signed(NOW)
+    ));
     payment
 }
 
-fn shown(byte: u8) -> PaidInvoice {
-    PaidInvoice { preimage: Preimage::from_bytes([byte; 32]), fees_paid: Some(3) }
+fn shown(byte: u8) -> CompletedPayment {
+    CompletedPayment { preimage: Preimage::from_bytes([byte; 32]), fees_paid: Some(3) }
 }
 
-fn replies(attempt: u32, result: Result<PaidInvoice, LightningError>) -> Input {
+fn replies(attempt: u32, result: Result<CompletedPayment, LightningError>) -> Input {
     Input::PaymentSent { attempt, result }
 }
 
-fn is(status: OutgoingStatus) -> Input {
+fn is(status: OutgoingPaymentStatus) -> Input {
     Input::PaymentStatus(Ok(status))
 }
 
-fn not_found(finds: Finds) -> Input {
-    is(OutgoingStatus::Unknown(finds))
+fn not_found(coverage: LookupCoverage) -> Input {
+    is(OutgoingPaymentStatus::Unknown(coverage))
 }
 
 fn unknown() -> LightningError {
@@ -73,11 +77,11 @@ fn failing() -> LightningError {
 }
 
 fn asks_to_look_up(outcome: StepResult) {
-    assert!(matches!(&effects(outcome)[..], [Effect::Ask(LightningRequest::LookUpPayment { .. })]));
+    assert!(matches!(&effects(outcome)[..], [Effect::CallLightning(LightningRequest::LookUpPayment { .. })]));
 }
 
 fn asks_to_prepare(outcome: StepResult) {
-    assert!(matches!(&effects(outcome)[..], [Effect::Ask(LightningRequest::PreparePayment { .. })]));
+    assert!(matches!(&effects(outcome)[..], [Effect::CallLightning(LightningRequest::PreparePayment { .. })]));
 }
 
 /// The outcome and the reason in the final event.
@@ -103,43 +107,43 @@ fn matching_preimage_proves_payment() {
 }
 
 /// The share of the budget, and for how long; the amount is 5,000 and the largest allowed fee 250.
-fn share(payment: &OutgoingPayment) -> (u64, Option<UnixMillis>) {
-    (payment.spending().share(), payment.spending().until)
+fn allocation(payment: &OutgoingPayment) -> (u64, Option<UnixMillis>) {
+    (payment.spending().allocation(), payment.spending().until)
 }
 
 #[test]
 fn budget_share_counts_until_nonpayment_is_certain() {
     let day = |at: UnixMillis| Some(at.plus(BUDGET_WINDOW));
     let (mut paid, mut silent) = (started(), sent());
-    assert_eq!(share(&paid), (5_250, None));
-    assert_eq!(share(&sent()), (5_250, None));
+    assert_eq!(allocation(&paid), (5_250, None));
+    assert_eq!(allocation(&sent()), (5_250, None));
     // The reported fee counts, also a higher one than was allowed; without a report it may have been all that was allowed.
     for (fees_paid, counts) in [(Some(3), 5_003), (Some(900), 5_900), (None, 5_250)] {
         paid = sent();
-        let proof = PaidInvoice { preimage: PREIMAGE, fees_paid };
+        let proof = CompletedPayment { preimage: PREIMAGE, fees_paid };
         effects(paid.step(&replies(1, Ok(proof)), after(2)));
-        assert_eq!(share(&paid), (counts, day(after(2))));
+        assert_eq!(allocation(&paid), (counts, day(after(2))));
     }
     let mut refused_payment = sent();
     asks_to_look_up(refused_payment.step(&replies(1, Err(refused())), NOW));
-    assert_eq!(share(&refused_payment), (5_250, None), "not certain yet");
-    assert_eq!(told(refused_payment.step(&not_found(Finds::Nothing), after(1))).0, "not_paid");
-    assert_eq!(share(&refused_payment).0, 0);
+    assert_eq!(allocation(&refused_payment), (5_250, None), "not certain yet");
+    assert_eq!(told(refused_payment.step(&not_found(LookupCoverage::None), after(1))).0, "not_paid");
+    assert_eq!(allocation(&refused_payment).0, 0);
     // Paid after all.
     effects(refused_payment.step(&Input::Paid(shown(7)), after(500)));
-    assert_eq!(share(&refused_payment), (5_003, day(after(500))));
+    assert_eq!(allocation(&refused_payment), (5_003, day(after(500))));
 
     let (now, outcome) = loop {
         let now = silent.wake_at();
         asks_to_look_up(silent.step(&Input::Timer, now));
-        let outcome = effects(silent.step(&not_found(Finds::Nothing), now));
-        assert_eq!(share(&silent).0, 5_250);
+        let outcome = effects(silent.step(&not_found(LookupCoverage::None), now));
+        assert_eq!(allocation(&silent).0, 5_250);
         if !outcome.is_empty() {
             break (now, outcome);
         }
     };
     assert_eq!(event(&outcome).1["outcome"], "unknown");
-    assert_eq!(share(&silent), (5_250, day(now)));
+    assert_eq!(allocation(&silent), (5_250, day(now)));
     let state = Operation::OutgoingPayment(silent.clone()).to_state().unwrap();
     assert_eq!(Operation::from_state(&state).unwrap().spending(), Some(silent.spending()), "also after a restart");
 }
@@ -189,7 +193,7 @@ fn unsent_request_is_prepared_again_after_a_restart() {
     asks_to_prepare(payment.step(&Input::Resumed, after(200)));
     assert_eq!(payment.step(&Input::Timer, after(200)), StepResult::Ignored);
     let got = effects(payment.step(&Input::PaymentPrepared(Ok(signed(after(200)))), after(200)));
-    assert!(matches!(&got[..], [Effect::Ask(LightningRequest::Pay { again: false, .. })]));
+    assert!(matches!(&got[..], [Effect::CallLightning(LightningRequest::Pay { again: false, .. })]));
     assert_eq!(told(started().step(&Input::Resumed, after(TTL))).0, "not_paid");
 }
 
@@ -197,9 +201,11 @@ fn unsent_request_is_prepared_again_after_a_restart() {
 fn possibly_sent_request_is_repeated_unchanged_until_it_expires() {
     let mut payment = sent();
     let got = effects(payment.step(&Input::Resumed, after(59)));
-    assert!(
-        matches!(&got[..], [Effect::Ask(LightningRequest::Pay { attempt: 1, again: true, payment, .. })] if *payment == signed(NOW))
-    );
+    assert!(matches!(
+        &got[..],
+        [Effect::CallLightning(LightningRequest::Pay { attempt: 1, again: true, payment, .. })]
+            if *payment == signed(NOW)
+    ));
     // A failure to send now proves nothing about earlier attempts.
     asks_to_look_up(payment.step(&replies(1, Err(LightningError::NotSent)), after(59)));
 
@@ -219,7 +225,7 @@ fn refusal_of_a_request_first_sent_after_a_restart_is_trusted() {
     assert_eq!(payment.step(&Input::Timer, after(30)), StepResult::Ignored);
     effects(payment.step(&Input::PaymentPrepared(Ok(signed(after(30)))), after(30)));
     asks_to_look_up(payment.step(&replies(1, Err(refused())), after(30)));
-    let end = told(payment.step(&not_found(Finds::Nothing), after(30)));
+    let end = told(payment.step(&not_found(LookupCoverage::None), after(30)));
     assert_eq!(end, ("not_paid".to_owned(), "no route".to_owned()));
 }
 
@@ -228,13 +234,13 @@ fn refusal_during_a_look_up_is_still_a_refusal() {
     let mut payment = sent();
     let lease = payment.wake_at();
     asks_to_look_up(payment.step(&Input::Timer, lease));
-    assert_eq!(effects(payment.step(&not_found(Finds::Nothing), lease)), []);
+    assert_eq!(effects(payment.step(&not_found(LookupCoverage::None), lease)), []);
     asks_to_look_up(payment.step(&replies(1, Err(refused())), lease));
-    assert_eq!(told(payment.step(&not_found(Finds::Nothing), lease)).0, "not_paid");
+    assert_eq!(told(payment.step(&not_found(LookupCoverage::None), lease)).0, "not_paid");
     // Not when the payment has been seen.
     let mut payment = sent();
     payment.step(&Input::Timer, lease);
-    payment.step(&is(OutgoingStatus::Pending), lease);
+    payment.step(&is(OutgoingPaymentStatus::Pending), lease);
     assert_eq!(payment.step(&replies(1, Err(refused())), lease), StepResult::Ignored);
 }
 
@@ -244,7 +250,7 @@ fn refusal_of_a_repeated_request_proves_nothing() {
     payment.step(&Input::Resumed, after(10));
     asks_to_look_up(payment.step(&replies(1, Err(refused())), after(11)));
     for _ in 0..5 {
-        assert_eq!(effects(payment.step(&not_found(Finds::Nothing), after(12))), []);
+        assert_eq!(effects(payment.step(&not_found(LookupCoverage::None), after(12))), []);
         assert_eq!(effects(payment.step(&Input::PaymentStatus(Err(unknown())), after(12))), []);
     }
 }
@@ -253,14 +259,14 @@ fn refusal_of_a_repeated_request_proves_nothing() {
 fn refusal_is_confirmed_by_a_look_up() {
     let mut payment = sent();
     asks_to_look_up(payment.step(&replies(1, Err(refused())), NOW));
-    let got = effects(payment.step(&not_found(Finds::Nothing), NOW));
+    let got = effects(payment.step(&not_found(LookupCoverage::None), NOW));
     let data = json!({ "status": "error", "outcome": "not_paid", "reason": "no route", "request_id": "p-1" });
     assert_eq!(event(&got).1, data);
 
     let mut payment = sent();
     asks_to_look_up(payment.step(&replies(1, Err(refused())), NOW));
-    assert_eq!(effects(payment.step(&is(OutgoingStatus::Pending), NOW)), []);
-    let got = effects(payment.step(&is(OutgoingStatus::Paid(shown(7))), NOW));
+    assert_eq!(effects(payment.step(&is(OutgoingPaymentStatus::Pending), NOW)), []);
+    let got = effects(payment.step(&is(OutgoingPaymentStatus::Paid(shown(7))), NOW));
     assert_eq!(event(&got).1["status"], "paid");
 }
 
@@ -275,7 +281,7 @@ fn request_reported_as_not_sent_is_prepared_again() {
     let mut payment = sent();
     let lease = payment.wake_at();
     asks_to_look_up(payment.step(&Input::Timer, lease));
-    assert_eq!(effects(payment.step(&not_found(Finds::Nothing), lease)), []);
+    assert_eq!(effects(payment.step(&not_found(LookupCoverage::None), lease)), []);
     assert_eq!(effects(payment.step(&replies(1, Err(LightningError::NotSent)), lease)), []);
     let at = payment.wake_at();
     asks_to_prepare(payment.step(&Input::Timer, at));
@@ -286,7 +292,7 @@ fn request_reported_as_not_sent_is_prepared_again() {
     // It has no effect if the payment has been seen under way.
     let mut payment = sent();
     payment.step(&Input::Timer, lease);
-    payment.step(&is(OutgoingStatus::Pending), lease);
+    payment.step(&is(OutgoingPaymentStatus::Pending), lease);
     assert_eq!(payment.step(&replies(1, Err(LightningError::NotSent)), lease), StepResult::Ignored);
 }
 

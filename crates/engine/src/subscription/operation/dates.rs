@@ -9,13 +9,13 @@ use super::agreement::{Agreement, DueDate};
 use crate::payment::operation::Charge;
 
 /// Longest time for a user's wallet to pay one charge, in seconds: automatic payers do so when they are next awake.
-const LONGEST: u64 = 3600;
+const MAX_CHARGE_SECS: u64 = 3600;
 
 /// The shortest such time, for calendars with short intervals, in seconds.
-const SHORTEST: u64 = 60;
+const MIN_CHARGE_SECS: u64 = 60;
 
 /// The most dates that wait for a retry. With retries after 24 and 72 hours, an hourly calendar has 96 of them.
-const MOST_AGAIN: usize = 100;
+const MAX_RETRY_DATES: usize = 100;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Dates {
@@ -87,8 +87,11 @@ impl Dates {
                 let next = self.next.take_if(|next| next.due <= now)?;
                 self.next = agreement.after(&next);
                 // From date to date, not from now: while it catches up, the next date has already passed.
-                let apart = self.next.as_ref().map_or(LONGEST, |after| after.due.saturating_sub(next.due));
-                (Charge { number: next.number, due: next.due, attempt: 0 }, apart.clamp(SHORTEST, LONGEST))
+                let apart = self.next.as_ref().map_or(MAX_CHARGE_SECS, |after| after.due.saturating_sub(next.due));
+                (
+                    Charge { number: next.number, due: next.due, attempt: 0 },
+                    apart.clamp(MIN_CHARGE_SECS, MAX_CHARGE_SECS),
+                )
             }
         };
         self.running = Some(Running { charge, lives, paid: false });
@@ -117,7 +120,7 @@ impl Dates {
         if paid {
             return Failed::Paid;
         }
-        let at = at.filter(|_| self.again.len() < MOST_AGAIN);
+        let at = at.filter(|_| self.again.len() < MAX_RETRY_DATES);
         if let Some(at) = at {
             let place = self.again.partition_point(|again| again.charge.number < failed.number);
             let charge = Charge { attempt: failed.attempt.saturating_add(1), ..failed };

@@ -11,7 +11,7 @@ use usher_protocol::message::{PaymentStatus, Preimage, Recurrence};
 
 use super::*;
 use crate::operations::fixtures::{NOW, invoice, payment_says, user};
-use crate::operations::{Input, Note, Operation, StepResult};
+use crate::operations::{Input, Operation, Signal, StepResult};
 use crate::ports::{InvoiceStatus, LightningError, Settlement};
 
 const HOUR: Duration = Duration::from_secs(3600);
@@ -36,7 +36,7 @@ struct World {
 }
 
 #[derive(Clone, Debug)]
-enum Happens {
+enum Step {
     Due,
     Timer(usize),
     Restart(usize),
@@ -65,8 +65,8 @@ impl World {
         };
         let keep = Duration::from_secs(86_400);
         let rules = SubscriptionRules { network: Network::Regtest, retry_after: vec![HOUR, 3 * HOUR], keep };
-        let conversation = Conversation::new(user(1).public_key(), &[]);
-        let subscription = Operation::Subscription(Subscription::start(conversation, agreement, rules, NOW));
+        let user_keys = UserKeys::new(user(1).public_key(), &[]);
+        let subscription = Operation::Subscription(Subscription::start(user_keys, agreement, rules, NOW));
         Self { now: NOW, subscription, payments: Vec::new(), paid: HashSet::new(), made: 0, told_paid: 0 }
     }
 
@@ -84,7 +84,7 @@ impl World {
                 None => &mut self.subscription,
             };
             let given_up = matches!(input, Input::Timer);
-            let is_by_hand = payment.is_none() && matches!(input, Input::Note(Note::Paid { .. }));
+            let is_by_hand = payment.is_none() && matches!(input, Input::Signal(Signal::Paid { .. }));
             let StepResult::Stepped(effects) = operation.step(&input, self.now) else { continue };
             prop_assert!(stepped.insert(payment), "an operation changes twice in one commit");
             let stored = operation.to_state().unwrap();
@@ -93,8 +93,8 @@ impl World {
             for effect in effects {
                 match (effect, payment) {
                     (Effect::Start(operation, _), None) => self.begin(*operation)?,
-                    (Effect::Tell(key, note), _) => {
-                        if let Note::Charged(Charged { charge, end: ChargeEnd::Paid(_) }) = &note {
+                    (Effect::Signal(key, signal), _) => {
+                        if let Signal::Charged(Charged { charge, end: ChargeEnd::Paid(_) }) = &signal {
                             self.made += 1;
                             self.paid.insert(charge.number);
                         }
@@ -104,7 +104,7 @@ impl World {
                                 |paying: &Paying| !paying.finished && paying.operation.correlations().contains(&key);
                             self.payments.iter().position(is_told).map(Some)
                         });
-                        inputs.extend(told.map(|told| (told, Input::Note(note))));
+                        inputs.extend(told.map(|told| (told, Input::Signal(signal))));
                     }
                     (Effect::Announce(event), None) => {
                         self.told_paid += u32::from(event.data.contains(r#""status":"paid""#));
@@ -153,27 +153,27 @@ impl World {
         Ok(())
     }
 
-    fn happens(&mut self, happens: &Happens) -> Result<(), TestCaseError> {
+    fn happens(&mut self, happens: &Step) -> Result<(), TestCaseError> {
         let nth = |back: &usize| self.payments.len().checked_sub(back + 1);
         let open = |back: &usize| nth(back).filter(|nth| !self.payments[*nth].finished);
         match happens {
-            Happens::Due => {
+            Step::Due => {
                 self.now = self.subscription.wake_at().unwrap_or(self.now).max(self.now);
                 self.commit(None, Input::Timer)
             }
-            Happens::Timer(back) => {
+            Step::Timer(back) => {
                 let Some(nth) = open(back) else { return Ok(()) };
                 self.now = self.payments[nth].operation.wake_at().unwrap_or(self.now).max(self.now);
                 self.commit(Some(nth), Input::Timer)
             }
-            Happens::Restart(back) => open(back).map_or(Ok(()), |nth| self.commit(Some(nth), Input::Resumed)),
-            Happens::Made(back, works) => {
+            Step::Restart(back) => open(back).map_or(Ok(()), |nth| self.commit(Some(nth), Input::Resumed)),
+            Step::Made(back, works) => {
                 let Some(nth) = open(back) else { return Ok(()) };
                 let made = invoice(5_000, self.payments[nth].preimage, 86_400 * 3_650);
                 let made = if *works { Ok(made) } else { Err(LightningError::NotSent) };
                 self.commit(Some(nth), Input::InvoiceMade(made))
             }
-            Happens::Pays(back) => {
+            Step::Pays(back) => {
                 // What is forgotten can be paid no more.
                 if let Some(nth) = open(back) {
                     let paying = &mut self.payments[nth];
@@ -181,7 +181,7 @@ impl World {
                 }
                 Ok(())
             }
-            Happens::Looked(back, works) => {
+            Step::Looked(back, works) => {
                 let Some(nth) = open(back) else { return Ok(()) };
                 let Paying { settled, preimage, .. } = self.payments[nth];
                 let status = match (works, settled) {
@@ -195,14 +195,14 @@ impl World {
                 };
                 self.commit(Some(nth), Input::InvoiceStatus(status))
             }
-            Happens::Says(back, status) => {
+            Step::Says(back, status) => {
                 let Some(nth) = open(back) else { return Ok(()) };
                 let said = payment_says(&user(1), &self.payments[nth].request_id, status.clone());
                 self.commit(Some(nth), said)
             }
-            Happens::ByHand => self.commit(None, Input::Note(Note::Paid { request_id: "by hand".to_owned() })),
-            Happens::UserCloses => self.commit(None, closes(&user(1))),
-            Happens::OperatorCloses => self.commit(None, Input::Note(Note::Close)),
+            Step::ByHand => self.commit(None, Input::Signal(Signal::Paid { request_id: "by hand".to_owned() })),
+            Step::UserCloses => self.commit(None, closes(&user(1))),
+            Step::OperatorCloses => self.commit(None, Input::Signal(Signal::Close)),
         }
     }
 }
@@ -212,7 +212,7 @@ fn closes(author: &Keys) -> Input {
     Input::Wallet { author: author.public_key(), sent_at: NOW, message: WalletMessage::CloseSubscription(close) }
 }
 
-fn happens() -> impl Strategy<Value = Happens> {
+fn happens() -> impl Strategy<Value = Step> {
     // Mostly the latest charge, at times one before it.
     let back = || prop_oneof![5 => Just(0_usize), 2 => Just(1), 1 => Just(2)];
     let status = prop_oneof![
@@ -222,15 +222,15 @@ fn happens() -> impl Strategy<Value = Happens> {
         Just(PaymentStatus::Success { preimage: None }),
     ];
     prop_oneof![
-        10 => Just(Happens::Due),
-        8 => back().prop_map(Happens::Timer),
-        1 => back().prop_map(Happens::Restart),
-        8 => (back(), prop::bool::weighted(0.9)).prop_map(|(back, works)| Happens::Made(back, works)),
-        5 => back().prop_map(Happens::Pays),
-        8 => (back(), prop::bool::weighted(0.8)).prop_map(|(back, works)| Happens::Looked(back, works)),
-        4 => (back(), status).prop_map(|(back, status)| Happens::Says(back, status)),
-        1 => Just(Happens::ByHand),
-        1 => prop_oneof![Just(Happens::UserCloses), Just(Happens::OperatorCloses)],
+        10 => Just(Step::Due),
+        8 => back().prop_map(Step::Timer),
+        1 => back().prop_map(Step::Restart),
+        8 => (back(), prop::bool::weighted(0.9)).prop_map(|(back, works)| Step::Made(back, works)),
+        5 => back().prop_map(Step::Pays),
+        8 => (back(), prop::bool::weighted(0.8)).prop_map(|(back, works)| Step::Looked(back, works)),
+        4 => (back(), status).prop_map(|(back, status)| Step::Says(back, status)),
+        1 => Just(Step::ByHand),
+        1 => prop_oneof![Just(Step::UserCloses), Just(Step::OperatorCloses)],
     ]
 }
 
@@ -247,21 +247,21 @@ proptest! {
         }
         // After any history, look-ups find every payment that was made; each is reported once and counted.
         for back in 0..world.payments.len() {
-            world.happens(&Happens::Looked(back, true))?;
+            world.happens(&Step::Looked(back, true))?;
         }
         let charged = world.payments.iter().filter(|paying| paying.settled).count();
         prop_assert_eq!(usize::try_from(world.told_paid).unwrap(), charged);
         // Without further inputs from users, every subscription that has an end reaches it.
         for _ in 0..200 {
             for back in 0..world.payments.len() {
-                world.happens(&Happens::Made(back, true))?;
-                world.happens(&Happens::Timer(back))?;
-                world.happens(&Happens::Looked(back, true))?;
+                world.happens(&Step::Made(back, true))?;
+                world.happens(&Step::Timer(back))?;
+                world.happens(&Step::Looked(back, true))?;
             }
             if world.view().state != SubscriptionState::Active {
                 return Ok(());
             }
-            world.happens(&Happens::Due)?;
+            world.happens(&Step::Due)?;
         }
         prop_assert!(max.is_none(), "it never ends");
     }

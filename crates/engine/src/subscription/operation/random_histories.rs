@@ -5,7 +5,7 @@ use crate::operations::fixtures::{NOW, user};
 use crate::operations::{Charge, Effect, Input, Operation, StepResult};
 
 #[derive(Clone, Debug)]
-enum Happens {
+enum Step {
     Timer,
     Paid(usize),
     Failed(usize),
@@ -18,11 +18,11 @@ proptest! {
     fn random_histories_never_charge_a_date_twice(
         max in prop::option::of(1..6_u32),
         history in prop::collection::vec(prop_oneof![
-            4 => Just(Happens::Timer),
-            2 => (0..3_usize).prop_map(Happens::Paid),
-            2 => (0..3_usize).prop_map(Happens::Failed),
-            1 => Just(Happens::ByHand),
-            1 => Just(Happens::UserCloses),
+            4 => Just(Step::Timer),
+            2 => (0..3_usize).prop_map(Step::Paid),
+            2 => (0..3_usize).prop_map(Step::Failed),
+            1 => Just(Step::ByHand),
+            1 => Just(Step::UserCloses),
         ], 0..60)
     ) {
         let mut operation = Operation::Subscription(subscription(recurrence(max, None), true));
@@ -31,12 +31,12 @@ proptest! {
         let mut closed = false;
         for happens in history {
             let input = match happens {
-                Happens::Timer => {
+                Step::Timer => {
                     now = operation.wake_at().unwrap_or(now).max(now);
                     Input::Timer
                 }
                 // One of the latest charges: the one that runs, or an earlier one late. Each is paid once at most.
-                Happens::Paid(back) => match charges.iter().rev().nth(back) {
+                Step::Paid(back) => match charges.iter().rev().nth(back) {
                     Some(charge) if !settled.contains(charge) => {
                         settled.push(*charge);
                         running = running.filter(|running| running != charge);
@@ -44,15 +44,15 @@ proptest! {
                     }
                     _ => continue,
                 },
-                Happens::Failed(back) => match charges.iter().rev().nth(back) {
+                Step::Failed(back) => match charges.iter().rev().nth(back) {
                     Some(charge) if running == Some(*charge) => {
                         running = None;
                         failed(*charge)
                     }
                     _ => continue,
                 },
-                Happens::ByHand => Input::Note(by_hand()),
-                Happens::UserCloses => {
+                Step::ByHand => Input::Signal(by_hand()),
+                Step::UserCloses => {
                     closed = true;
                     closes(&user(1), "s")
                 }

@@ -7,7 +7,7 @@ use usher_protocol::{Keys, PublicKey};
 
 use super::*;
 use crate::operations::fixtures::{NOW, cannot_read, device, effects, user};
-use crate::operations::{Effect, Input, Note, Operation, StepResult};
+use crate::operations::{Effect, Input, Operation, Signal, StepResult};
 
 const PREIMAGE: Preimage = Preimage::from_bytes([7; 32]);
 const HOUR: Duration = Duration::from_secs(3600);
@@ -41,7 +41,7 @@ fn subscription_at(recurrence: Recurrence, asked: Calendar, auto_charge: bool, n
         retry_after: vec![HOUR, 3 * HOUR],
         keep: Duration::from_secs(86_400),
     };
-    Subscription::start(Conversation::new(user(1).public_key(), &[]), agreement, rules, now)
+    Subscription::start(UserKeys::new(user(1).public_key(), &[]), agreement, rules, now)
 }
 
 pub(super) fn closes(author: &Keys, id: &str) -> Input {
@@ -55,19 +55,19 @@ pub(super) fn closes(author: &Keys, id: &str) -> Input {
 pub(super) fn started(effects: &[Effect]) -> Charge {
     let [Effect::Start(operation, more)] = effects else { panic!("{effects:?}") };
     let Operation::SinglePayment(payment) = &**operation else { panic!("{operation:?}") };
-    assert!(matches!(more[..], [Effect::Ask(_)]));
+    assert!(matches!(more[..], [Effect::CallLightning(_)]));
     let state = serde_json::to_value(payment).unwrap();
     assert_eq!(state["amount"], 4_000, "no more than the user authorized");
     serde_json::from_value(state["subscription"]["charge"].clone()).unwrap()
 }
 
 pub(super) fn paid(charge: Charge) -> Input {
-    Input::Note(Note::Charged(Charged { charge, end: ChargeEnd::Paid(Some(PREIMAGE)) }))
+    Input::Signal(Signal::Charged(Charged { charge, end: ChargeEnd::Paid(Some(PREIMAGE)) }))
 }
 
 pub(super) fn failed(charge: Charge) -> Input {
     let end = ChargeEnd::Failed { status: "timeout".to_owned(), reason: None };
-    Input::Note(Note::Charged(Charged { charge, end }))
+    Input::Signal(Signal::Charged(Charged { charge, end }))
 }
 
 fn announced(effects: &[Effect]) -> serde_json::Value {
@@ -76,16 +76,18 @@ fn announced(effects: &[Effect]) -> serde_json::Value {
 }
 
 /// A payment that the operator asked for was made.
-pub(super) fn by_hand() -> Note {
-    Note::Paid { request_id: "by hand".to_owned() }
+pub(super) fn by_hand() -> Signal {
+    Signal::Paid { request_id: "by hand".to_owned() }
 }
 
 #[test]
 fn closing_withdraws_the_operators_payment_requests() {
-    let asked = |n: usize, until| Input::Note(Note::Asked(Asked { request_id: format!("{n}"), until }));
+    let asked = |n: usize, until| {
+        Input::Signal(Signal::PaymentRequested(RequestedPayment { request_id: format!("{n}"), until }))
+    };
     let tells = |effects: &[Effect]| -> Vec<CorrelationKey> {
         let told = effects.iter().filter_map(|effect| match effect {
-            Effect::Tell(key, Note::Withdraw) => Some(*key),
+            Effect::Signal(key, Signal::CancelPayment) => Some(*key),
             _ => None,
         });
         told.collect()
@@ -96,15 +98,15 @@ fn closing_withdraws_the_operators_payment_requests() {
     for n in 1..=3 {
         assert_eq!(effects(open.step(&asked(n, soon), NOW)), []);
     }
-    open.step(&Input::Note(Note::Paid { request_id: "2".to_owned() }), NOW);
-    assert_eq!(tells(&effects(open.clone().step(&Input::Note(Note::Close), NOW))), [key(1), key(3)]);
+    open.step(&Input::Signal(Signal::Paid { request_id: "2".to_owned() }), NOW);
+    assert_eq!(tells(&effects(open.clone().step(&Input::Signal(Signal::Close), NOW))), [key(1), key(3)]);
     // Expired ones are forgotten, and the number of the others is limited.
     let later = NOW.plus(Duration::from_secs(60));
-    for n in 4..=4 + MOST_ASKED {
+    for n in 4..=4 + MAX_REQUESTED {
         open.step(&asked(n, later.secs() + 60), later);
     }
-    let told = tells(&effects(open.step(&Input::Note(Note::Close), later)));
-    assert_eq!((told.len(), told[0]), (MOST_ASKED, key(5)));
+    let told = tells(&effects(open.step(&Input::Signal(Signal::Close), later)));
+    assert_eq!((told.len(), told[0]), (MAX_REQUESTED, key(5)));
     assert_eq!(open.step(&asked(1_000, later.secs() + 60), later), StepResult::Ignored, "it has ended");
 }
 
@@ -113,7 +115,7 @@ fn payments_are_counted_until_completion() {
     let mut open = subscription(recurrence(Some(2), None), false);
     assert_eq!(open.wake_at(), None);
     for (made, state) in [(1, SubscriptionState::Active), (2, SubscriptionState::Completed)] {
-        assert_eq!(effects(open.step(&Input::Note(by_hand()), NOW)), []);
+        assert_eq!(effects(open.step(&Input::Signal(by_hand()), NOW)), []);
         assert_eq!((open.view().payments_made, open.view().state), (made, state));
     }
     let end = open.wake_at().unwrap();
@@ -140,14 +142,14 @@ fn only_its_user_can_close_it() {
     let key: PublicKey = user(1).public_key();
     assert_eq!(announced(&got), json!({ "subscription_id": "s", "main_key": key.to_hex(), "reason": "enough" }));
     assert_eq!(open.step(&closes(&user(1), "s"), NOW), StepResult::Ignored);
-    assert_eq!(open.step(&Input::Note(Note::Close), NOW), StepResult::Ignored, "closed is closed");
+    assert_eq!(open.step(&Input::Signal(Signal::Close), NOW), StepResult::Ignored, "closed is closed");
     assert_eq!(open.view().state, SubscriptionState::ClosedByUser);
 }
 
 #[test]
 fn closing_by_the_operator_notifies_the_wallet() {
     let mut open = subscription(recurrence(None, None), true);
-    let got = effects(open.step(&Input::Note(Note::Close), NOW));
+    let got = effects(open.step(&Input::Signal(Signal::Close), NOW));
     let [Effect::Send(message)] = &got[..] else { panic!("{got:?}") };
     assert_eq!(message.kind, 28_007);
     let content: serde_json::Value = serde_json::from_str(&message.content).unwrap();
@@ -161,14 +163,14 @@ fn device_that_cannot_decrypt_the_close_gets_its_own_copy() {
     let mut open = subscription(recurrence(None, None), false);
     let (key, proof) = device(&user(1), 1, Permission::Payment);
     assert_eq!(open.step(&cannot_read(key, proof.clone()), NOW), StepResult::Ignored, "there is nothing to tell");
-    open.step(&Input::Note(Note::Close), NOW);
+    open.step(&Input::Signal(Signal::Close), NOW);
     for (wrong, proof) in [device(&user(2), 1, Permission::Payment), device(&user(1), 1, Permission::Auth)] {
         assert_eq!(open.step(&cannot_read(wrong, proof), NOW), StepResult::Ignored);
     }
-    assert_eq!(open.clone().step(&cannot_read(key, proof.clone()), NOW.plus(TELLING)), StepResult::Ignored);
+    assert_eq!(open.clone().step(&cannot_read(key, proof.clone()), NOW.plus(CLOSE_RESEND_PERIOD)), StepResult::Ignored);
     let got = effects(open.step(&cannot_read(key, proof), NOW.plus(Duration::from_secs(5))));
     let [Effect::SendAlso(message)] = &got[..] else { panic!("{got:?}") };
-    assert_eq!((message.kind, message.until), (28_007, NOW.plus(TELLING)));
+    assert_eq!((message.kind, message.until), (28_007, NOW.plus(CLOSE_RESEND_PERIOD)));
     assert_eq!(message.recipients, [key]);
     assert_eq!(message.participants, [user(1).public_key(), key]);
 }
@@ -181,14 +183,14 @@ fn device_with_a_valid_payment_proof_can_close_it() {
     };
     let mut open = subscription(recurrence(None, None), false);
     let (key, proof) = device(&user(1), 1, Permission::Payment);
-    let note = |key, proof: &SubkeyProof| Input::Note(Note::Device { key, proof: proof.clone() });
+    let signal = |key, proof: &SubkeyProof| Input::Signal(Signal::DeviceProven { key, proof: proof.clone() });
     let (strangers, strange) = device(&user(2), 1, Permission::Payment);
     for (key, proof) in [(strangers, &strange), (key, &strange), (strangers, &proof)] {
-        assert_eq!(open.step(&note(key, proof), NOW), StepResult::Ignored);
+        assert_eq!(open.step(&signal(key, proof), NOW), StepResult::Ignored);
     }
     assert_eq!(open.step(&closing(key), NOW), StepResult::Ignored);
-    assert_eq!(effects(open.step(&note(key, &proof), NOW)), []);
-    assert_eq!(open.step(&note(key, &proof), NOW), StepResult::Ignored, "once");
+    assert_eq!(effects(open.step(&signal(key, &proof), NOW)), []);
+    assert_eq!(open.step(&signal(key, &proof), NOW), StepResult::Ignored, "once");
     assert_eq!(open.clone().step(&closing(key), NOW.plus(HOUR)), StepResult::Ignored, "its proof has expired");
     effects(open.step(&closing(key), NOW));
     assert_eq!(open.view().state, SubscriptionState::ClosedByUser);
@@ -196,13 +198,13 @@ fn device_with_a_valid_payment_proof_can_close_it() {
     let mut open = subscription(recurrence(None, None), false);
     for nonce in 0..8 {
         let (key, proof) = device(&user(1), nonce, Permission::Payment);
-        assert_eq!(effects(open.step(&note(key, &proof), NOW)), []);
+        assert_eq!(effects(open.step(&signal(key, &proof), NOW)), []);
     }
     let (key, mut proof) = device(&user(1), 8, Permission::Payment);
-    assert_eq!(open.step(&note(key, &proof), NOW), StepResult::Ignored, "eight at a time");
+    assert_eq!(open.step(&signal(key, &proof), NOW), StepResult::Ignored, "eight at a time");
     proof.metadata.expires_at += 3_600;
     let key = usher_protocol::subkey::derive_secret(user(1).secret_key(), &proof.metadata).unwrap().public_key();
-    assert_eq!(effects(open.step(&note(key, &proof), NOW.plus(HOUR))), []);
+    assert_eq!(effects(open.step(&signal(key, &proof), NOW.plus(HOUR))), []);
     effects(open.step(&closing(key), NOW.plus(HOUR)));
 }
 
@@ -211,8 +213,8 @@ fn running_charge_is_reported_after_closing_but_not_retried() {
     for pays in [false, true] {
         let mut open = subscription(recurrence(None, None), true);
         let charge = started(&effects(open.step(&Input::Timer, NOW)));
-        let got = effects(open.step(&Input::Note(Note::Close), NOW));
-        let withdrawn = Effect::Tell(CorrelationKey::request(&open.request_id(charge)), Note::Withdraw);
+        let got = effects(open.step(&Input::Signal(Signal::Close), NOW));
+        let withdrawn = Effect::Signal(CorrelationKey::request(&open.request_id(charge)), Signal::CancelPayment);
         assert!(matches!(&got[..], [Effect::Send(_), told] if *told == withdrawn), "the user is asked no more");
         let data = announced(&effects(open.step(&if pays { paid(charge) } else { failed(charge) }, NOW)));
         assert_eq!(data["status"], if pays { "paid" } else { "timeout" });
@@ -315,8 +317,9 @@ fn late_payment_cancels_the_retry() {
 
 #[test]
 fn running_charge_is_withdrawn_when_nothing_is_owed() {
-    let withdrawn =
-        |open: &Subscription, charge| [Effect::Tell(CorrelationKey::request(&open.request_id(charge)), Note::Withdraw)];
+    let withdrawn = |open: &Subscription, charge| {
+        [Effect::Signal(CorrelationKey::request(&open.request_id(charge)), Signal::CancelPayment)]
+    };
     // The user closes it.
     let mut open = subscription(recurrence(None, None), true);
     let charge = started(&effects(open.step(&Input::Timer, NOW)));
@@ -325,7 +328,7 @@ fn running_charge_is_withdrawn_when_nothing_is_owed() {
     // The last payment is made by hand.
     let mut open = subscription(recurrence(Some(1), None), true);
     let charge = started(&effects(open.step(&Input::Timer, NOW)));
-    assert_eq!(effects(open.step(&Input::Note(by_hand()), NOW)), withdrawn(&open, charge));
+    assert_eq!(effects(open.step(&Input::Signal(by_hand()), NOW)), withdrawn(&open, charge));
     // The try before it is paid late.
     let mut open = subscription(recurrence(None, None), true);
     let first = started(&effects(open.step(&Input::Timer, NOW)));

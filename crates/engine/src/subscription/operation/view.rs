@@ -74,7 +74,7 @@ impl Subscription {
     pub fn view(&self) -> SubscriptionView {
         SubscriptionView {
             subscription_id: self.agreement.subscription_id.clone(),
-            main_key: self.conversation.main_key(),
+            main_key: self.user_keys.main_key(),
             state: self.state,
             reason: self.reason.clone(),
             amount: self.agreement.amount,

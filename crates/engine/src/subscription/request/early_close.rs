@@ -9,7 +9,7 @@ use crate::UnixMillis;
 use crate::operations::millis;
 
 /// The most closes stored for one request; no honest wallet sends more.
-const MOST: usize = 16;
+const MAX_CLOSES: usize = 16;
 
 /// How long an early close is kept: beyond the 15 minutes within which the transport accepts messages.
 const KEPT: Duration = Duration::from_secs(3600);
@@ -31,7 +31,7 @@ impl EarlyCloses {
             return false;
         }
         self.0.retain(|early| now < early.at.plus(KEPT));
-        if self.0.len() >= MOST {
+        if self.0.len() >= MAX_CLOSES {
             return false;
         }
         let CloseSubscription { subscription_id, reason, .. } = close.clone();

@@ -30,7 +30,7 @@ use self::refused_agreement::RefusedAgreement;
 use super::operation::{Agreement, Subscription, SubscriptionRules};
 use crate::UnixMillis;
 use crate::event_data::{EventData, PaymentData, SubscriptionData};
-use crate::operations::conversation::Conversation;
+use crate::operations::user_keys::UserKeys;
 use crate::operations::{Effect, Input, Operation, StateMachine, StepResult, emit, millis};
 use crate::ports::{CorrelationKey, OperationKind};
 use crate::request_body;
@@ -94,7 +94,8 @@ request_body! {
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecurringRequest {
     #[serde(flatten)]
-    conversation: Conversation,
+    #[serde(rename = "conversation")]
+    user_keys: UserKeys,
     request_id: String,
     reference: Option<String>,
     amount: u64,
@@ -170,7 +171,7 @@ impl RecurringRequest {
     ) -> (Self, Vec<Effect>) {
         let until = request.recurrence.until.unwrap_or(request.expires_at);
         let state = Self {
-            conversation: Conversation::new(request.main_key, &request.subkeys),
+            user_keys: UserKeys::new(request.main_key, &request.subkeys),
             request_id,
             reference: request.reference,
             amount: request.amount,
@@ -202,7 +203,7 @@ impl RecurringRequest {
     }
 
     pub(crate) fn parties(&self) -> Vec<PublicKey> {
-        self.conversation.keys()
+        self.user_keys.keys()
     }
 
     pub(crate) fn step(&mut self, input: &Input, now: UnixMillis) -> StepResult {
@@ -216,12 +217,12 @@ impl RecurringRequest {
                 self.answered(author, response, now)
             }
             Input::Wallet { author, message: WalletMessage::CloseSubscription(close), .. }
-                if self.conversation.may_pay(author, now) && self.closed.put(close, now) =>
+                if self.user_keys.may_pay(author, now) && self.closed.put(close, now) =>
             {
                 StepResult::Stepped(Vec::new())
             }
             Input::Wallet { author, message: WalletMessage::SubkeyProof { proof, .. }, .. }
-                if self.conversation.prove(author, proof, Permission::Payment, now) =>
+                if self.user_keys.prove(author, proof, Permission::Payment, now) =>
             {
                 StepResult::Stepped(vec![self.ask_too(author)])
             }
@@ -231,7 +232,7 @@ impl RecurringRequest {
     }
 
     fn answered(&mut self, author: &PublicKey, response: &RecurringResponse, now: UnixMillis) -> StepResult {
-        if response.request_id != self.request_id || !self.conversation.may_pay(author, now) {
+        if response.request_id != self.request_id || !self.user_keys.may_pay(author, now) {
             return StepResult::Ignored;
         }
         match &response.status {
@@ -272,13 +273,12 @@ impl RecurringRequest {
                     reference: self.reference.clone(),
                     auto_charge: self.auto_charge,
                 };
-                let mut subscription =
-                    Subscription::start(self.conversation.clone(), agreement, self.rules.clone(), now);
+                let mut subscription = Subscription::start(self.user_keys.clone(), agreement, self.rules.clone(), now);
                 let closed = self.closed.of(subscription_id).map(|reason| subscription.begin_closed(reason, now));
                 let data = EventData::Subscription(SubscriptionData {
                     status: "approved".to_owned(),
                     subscription_id: subscription_id.clone(),
-                    main_key: self.conversation.main_key().to_hex(),
+                    main_key: self.user_keys.main_key().to_hex(),
                     authorized_amount,
                     authorized_currency: "millisats".to_owned(),
                     authorized_recurrence: (&recurrence).into(),
@@ -300,11 +300,11 @@ impl RecurringRequest {
     }
 
     fn ask(&self) -> Effect {
-        Effect::Send(self.conversation.message(&self.message(), self.expires_at))
+        Effect::Send(self.user_keys.message(&self.message(), self.expires_at))
     }
 
     fn ask_too(&self, proven: &PublicKey) -> Effect {
-        Effect::SendAlso(self.conversation.message_to_proven(proven, &self.message(), self.expires_at))
+        Effect::SendAlso(self.user_keys.message_to_proven(proven, &self.message(), self.expires_at))
     }
 
     fn message(&self) -> ServiceMessage {

@@ -12,7 +12,7 @@ use crate::event_data::PaymentData;
 use crate::operations::{Effect, Input, StepResult, emit, millis};
 
 /// How long the close is repeated to the user's wallet; nothing acknowledges it.
-const TELLING: Duration = Duration::from_secs(600);
+const CLOSE_RESEND_PERIOD: Duration = Duration::from_secs(600);
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct RefusedAgreement {
@@ -47,9 +47,9 @@ impl RecurringRequest {
         let refused = RefusedAgreement {
             subscription_id: subscription_id.to_owned(),
             reason: reason.to_owned(),
-            until: now.plus(TELLING),
+            until: now.plus(CLOSE_RESEND_PERIOD),
         };
-        let close = Effect::Send(self.conversation.message(&refused.close(), refused.until));
+        let close = Effect::Send(self.user_keys.message(&refused.close(), refused.until));
         self.refused = Some(refused);
         StepResult::Stepped(vec![emit(data, now), close])
     }
@@ -60,15 +60,15 @@ impl RecurringRequest {
             Input::Timer if now >= refused.until => StepResult::Stepped(vec![Effect::Finish]),
             // The user has closed it as well: the wallet knows.
             Input::Wallet { author, message: WalletMessage::CloseSubscription(close), .. }
-                if close.subscription_id == refused.subscription_id && self.conversation.may_pay(author, now) =>
+                if close.subscription_id == refused.subscription_id && self.user_keys.may_pay(author, now) =>
             {
                 StepResult::Stepped(vec![Effect::Finish])
             }
             // A device could not read it.
             Input::Wallet { author, message: WalletMessage::SubkeyProof { proof, .. }, .. } if now < refused.until => {
                 let refused = refused.clone();
-                if self.conversation.prove(author, proof, Permission::Payment, now) {
-                    let close = self.conversation.message_to_proven(author, &refused.close(), refused.until);
+                if self.user_keys.prove(author, proof, Permission::Payment, now) {
+                    let close = self.user_keys.message_to_proven(author, &refused.close(), refused.until);
                     StepResult::Stepped(vec![Effect::SendAlso(close)])
                 } else {
                     StepResult::Ignored

@@ -12,7 +12,7 @@ use crate::subscription::subscriptions::Subscriptions;
 use crate::{FieldErrors, StreamId, UnixMillis};
 
 /// The longest that a user may take to agree to a subscription: the request is repeated during all of it.
-const LONGEST_AGREEMENT: Duration = Duration::from_secs(366 * 24 * 3600);
+const MAX_AGREEMENT_TTL: Duration = Duration::from_secs(366 * 24 * 3600);
 
 /// How far in the past the first automatic charge may be due, because clocks differ.
 const CLOCK_TOLERANCE: Duration = Duration::from_secs(300);
@@ -34,7 +34,7 @@ impl CheckedRequest for RecurringPaymentRequest {
         }
         match draft.expires_at.map(UnixMillis::from_secs) {
             Some(expires_at) if expires_at <= now => errors.add("/expires_at", "must be in the future"),
-            Some(expires_at) if expires_at > now.plus(LONGEST_AGREEMENT) => {
+            Some(expires_at) if expires_at > now.plus(MAX_AGREEMENT_TTL) => {
                 errors.add("/expires_at", "must be within a year");
             }
             _ => {}

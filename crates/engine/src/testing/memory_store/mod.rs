@@ -13,9 +13,9 @@ use std::time::Duration;
 
 use crate::event::Event;
 use crate::ports::{
-    AllCommitted, Commit, Conflict, CorrelationKey, Delivery, DeliveryStatus, Head, IdempotencyKey, IdempotencyRecord,
-    Kept, OpenOperation, OperationKind, OutboxChange, OutboxMessage, Revision, SignerSession, State, Store, StoreError,
-    StoredOperation, UserSigner,
+    AllCommitted, Commit, Conflict, CorrelationKey, Delivery, DeliveryStatus, IdempotencyKey, IdempotencyRecord,
+    OpenOperation, OperationHead, OperationKind, OutboxChange, OutboxMessage, Revision, SignerSession,
+    SignerSessionUpdate, State, Store, StoreError, StoredOperation, UserSigner,
 };
 use crate::{StreamId, UnixMillis};
 use async_trait::async_trait;
@@ -147,7 +147,7 @@ impl Rows {
         commit.inbound.iter().any(seen).then_some(Conflict::InboundSeen)
     }
 
-    fn apply(&mut self, commit: Commit) -> Head {
+    fn apply(&mut self, commit: Commit) -> OperationHead {
         let operation = self.operations.entry(commit.operation).or_insert_with(|| Operation::new(commit.kind));
         operation.stored.state = commit.state;
         operation.stored.revision += 1;
@@ -198,7 +198,7 @@ impl Rows {
             operation.correlations.clear();
             operation.outbox.clear();
         }
-        let head = Head { revision: operation.stored.revision, next_index: operation.stored.next_index };
+        let head = OperationHead { revision: operation.stored.revision, next_index: operation.stored.next_index };
         users.iter().for_each(|user| self.keep_relays(user, commit.at));
         for inbound in commit.inbound {
             self.inbound.insert(inbound, commit.at);
@@ -210,18 +210,18 @@ impl Rows {
                 known.1 = relays.relays;
             }
         }
-        for UserSigner { main_key, session, kept } in commit.user_signers {
+        for UserSigner { main_key, session, update } in commit.user_signers {
             let is_last = |last: &SignerSession| self.user_signers.get(&main_key) == Some(last);
-            match kept {
-                Kept::InsteadOf(last) if !is_last(&last) => {}
-                Kept::Yes | Kept::InsteadOf(_) => {
+            match update {
+                SignerSessionUpdate::Replace(last) if !is_last(&last) => {}
+                SignerSessionUpdate::Store | SignerSessionUpdate::Replace(_) => {
                     self.user_relays.entry(main_key).or_default().0 = commit.at;
                     self.user_signers.insert(main_key, session);
                 }
-                Kept::No if is_last(&session) => {
+                SignerSessionUpdate::Remove if is_last(&session) => {
                     self.user_signers.remove(&main_key);
                 }
-                Kept::No => {}
+                SignerSessionUpdate::Remove => {}
             }
         }
         if let Some(new) = commit.idempotency_record {

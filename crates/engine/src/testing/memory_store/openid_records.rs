@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::UnixMillis;
 use crate::ports::{
     NewOpenIdConsent, OldOpenIdRecord, OpenIdConsent, OpenIdExcess, OpenIdQuota, OpenIdRecord, OpenIdRecordId,
-    OpenIdStep, OpenIdStore, OpenIdUse, StoreError,
+    OpenIdStep, OpenIdStepResult, OpenIdStore, StoreError,
 };
 use async_trait::async_trait;
 
@@ -57,17 +57,17 @@ impl OpenIdStore for MemoryStore {
         Ok(self.rows.lock().openid.records.get(&id).cloned())
     }
 
-    async fn use_openid_record(&self, step: OpenIdStep) -> Result<OpenIdUse, StoreError> {
+    async fn use_openid_record(&self, step: OpenIdStep) -> Result<OpenIdStepResult, StoreError> {
         let rows = &mut self.rows.lock().openid;
-        let Some(record) = rows.records.get_mut(&step.id) else { return Ok(OpenIdUse::Unknown) };
+        let Some(record) = rows.records.get_mut(&step.id) else { return Ok(OpenIdStepResult::Unknown) };
         if record.used {
             if rows.used_at.get(&step.id).is_some_and(|used_at| step.at.minus(step.grace) < *used_at) {
-                return Ok(OpenIdUse::UsedJustNow);
+                return Ok(OpenIdStepResult::UsedJustNow);
             }
             if let Some(grant) = record.grant {
                 rows.records.retain(|_, record| record.grant != Some(grant));
             }
-            return Ok(OpenIdUse::UsedBefore);
+            return Ok(OpenIdStepResult::Replayed);
         }
         record.used = true;
         rows.used_at.insert(step.id, step.at);
@@ -75,7 +75,7 @@ impl OpenIdStore for MemoryStore {
         if let Some(consent) = step.consent {
             rows.agree(consent);
         }
-        Ok(OpenIdUse::Done)
+        Ok(OpenIdStepResult::Done)
     }
 
     async fn drop_openid_records(&self, ids: Vec<OpenIdRecordId>) -> Result<(), StoreError> {

@@ -53,7 +53,7 @@ pub use self::view::{DeliveryStatus, DeliveryView, Reclaim};
 use super::ticket_call::{lease, retry_at};
 use crate::UnixMillis;
 use crate::event_data::{CashuResponseData, CashuStatusData, EventData};
-use crate::operations::conversation::Conversation;
+use crate::operations::user_keys::UserKeys;
 use crate::operations::{Effect, Input, StateMachine, StepResult, TicketCall, TicketReply, emit, millis};
 use crate::ports::{
     CorrelationKey, MintAuthToken, OperationKind, ReceiveTerms, TicketError, Token, TokenInfo, TokenState,
@@ -65,7 +65,7 @@ use crate::request_body::{Aliased, CashuToken, Identifier, Key, RecipientKey, Su
 const FIRST_CHECK: Duration = Duration::from_secs(5);
 
 /// The longest pause before a mint that is away is asked again to redeem a reclaimed token.
-const LONGEST_PAUSE: Duration = Duration::from_secs(6 * 3600);
+const MAX_PAUSE: Duration = Duration::from_secs(6 * 3600);
 
 request_body! {
     /// Sends a ticket to a user.
@@ -90,7 +90,8 @@ request_body! {
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TicketDelivery {
     #[serde(flatten)]
-    conversation: Conversation,
+    #[serde(rename = "conversation")]
+    user_keys: UserKeys,
     reference: Option<String>,
     token: Token,
     mint_url: String,
@@ -177,7 +178,7 @@ impl StateMachine for TicketDelivery {
             },
             Input::Wallet { author, message: WalletMessage::SubkeyProof { proof, .. }, .. }
                 if matches!(self.phase, Phase::Open { .. })
-                    && self.conversation.prove(author, proof, Permission::Payment, now) =>
+                    && self.user_keys.prove(author, proof, Permission::Payment, now) =>
             {
                 StepResult::Stepped(self.send_also(author, now))
             }
@@ -221,7 +222,7 @@ impl TicketDelivery {
             next: now.plus(FIRST_CHECK),
         };
         let state = Self {
-            conversation: Conversation::new(request.main_key, &request.subkeys),
+            user_keys: UserKeys::new(request.main_key, &request.subkeys),
             reference: request.reference,
             token: request.token,
             mint_url,
@@ -245,7 +246,7 @@ impl TicketDelivery {
             Phase::Spent | Phase::Reclaimed { .. } | Phase::Superseded => return None,
         };
         Some(DeliveryView {
-            main_key: self.conversation.main_key(),
+            main_key: self.user_keys.main_key(),
             mint_url: self.mint_url.clone(),
             unit: self.unit.clone(),
             amount: self.amount,
@@ -256,7 +257,7 @@ impl TicketDelivery {
 
     /// Whether it is to the user whom the app means by `key`.
     pub fn is_to(&self, key: &PublicKey) -> bool {
-        self.conversation.is_with(key)
+        self.user_keys.is_with(key)
     }
 
     /// Whether the app has taken it back.
@@ -308,7 +309,7 @@ impl TicketDelivery {
             Phase::Reclaiming { auth, next, .. } => {
                 *next = lease(now);
                 let auth = auth.clone();
-                StepResult::Stepped(vec![Effect::AskTickets(TicketCall::Redeem(self.terms(auth)))])
+                StepResult::Stepped(vec![Effect::CallTicketWallet(TicketCall::Redeem(self.terms(auth)))])
             }
             Phase::Spent | Phase::Reclaimed { .. } | Phase::Superseded => StepResult::Ignored,
         }
@@ -418,7 +419,7 @@ impl TicketDelivery {
             }
             _ => {
                 *tries = tries.saturating_add(1);
-                *next = retry_at(*tries, LONGEST_PAUSE, now);
+                *next = retry_at(*tries, MAX_PAUSE, now);
                 StepResult::Stepped(Vec::new())
             }
         }
@@ -435,7 +436,7 @@ impl TicketDelivery {
     }
 
     fn check(&self) -> Effect {
-        Effect::AskTickets(TicketCall::CheckState { token: self.token.clone(), mint_url: self.mint_url.clone() })
+        Effect::CallTicketWallet(TicketCall::CheckState { token: self.token.clone(), mint_url: self.mint_url.clone() })
     }
 
     fn terms(&self, auth: Option<MintAuthToken>) -> ReceiveTerms {
@@ -449,13 +450,13 @@ impl TicketDelivery {
     }
 
     fn send(&self, now: UnixMillis) -> Effect {
-        Effect::Send(self.conversation.message(&self.message(), self.resend_until(now)))
+        Effect::Send(self.user_keys.message(&self.message(), self.resend_until(now)))
     }
 
     /// A key that has just proven itself gets the token, too: now if a round is under way, otherwise with the next.
     fn send_also(&self, proven: &PublicKey, now: UnixMillis) -> Vec<Effect> {
         let Phase::Open { check: Check::InRound(_), .. } = self.phase else { return Vec::new() };
-        let message = self.conversation.message_to_proven(proven, &self.message(), self.resend_until(now));
+        let message = self.user_keys.message_to_proven(proven, &self.message(), self.resend_until(now));
         vec![Effect::SendAlso(message)]
     }
 

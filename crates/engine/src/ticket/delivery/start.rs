@@ -17,14 +17,14 @@ const ATTEMPTS: usize = 10;
 
 /// The longest token that fits into a message to a user, in bytes: relays commonly refuse events of more than 64 KiB. NIP-44
 /// pads 40,012 bytes of JSON to 40,960, and its payload in base64 has 54,704. The next step would have 65,628.
-const LONGEST_SENT_TOKEN: usize = 40_000;
+const MAX_SENT_TOKEN_BYTES: usize = 40_000;
 
 impl CheckedRequest for SendTicket {
     async fn check(draft: &SendTicketDraft, checks: &FieldChecks, errors: &mut FieldErrors) -> Result<(), StoreError> {
         let Some(token) = &draft.token else { return Ok(()) };
-        if token.0.len() > LONGEST_SENT_TOKEN {
+        if token.0.len() > MAX_SENT_TOKEN_BYTES {
             let detail = format!(
-                "has {} bytes; a message to a user has room for {LONGEST_SENT_TOKEN}. Send a token of fewer proofs",
+                "has {} bytes; a message to a user has room for {MAX_SENT_TOKEN_BYTES}. Send a token of fewer proofs",
                 token.0.len()
             );
             errors.add("/token", detail);

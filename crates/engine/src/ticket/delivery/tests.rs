@@ -57,7 +57,7 @@ fn expired() -> TicketDelivery {
 }
 
 fn checks(effects: &[Effect]) -> bool {
-    matches!(effects, [Effect::AskTickets(TicketCall::CheckState { token, mint_url })]
+    matches!(effects, [Effect::CallTicketWallet(TicketCall::CheckState { token, mint_url })]
         if token.0 == "cashuBticket" && mint_url == MINT)
 }
 
@@ -134,13 +134,13 @@ fn run(reply: &Input) -> (Vec<u64>, Vec<u64>, TicketDelivery, Vec<Effect>) {
                     assert!(message.until > now && message.until <= NOW.plus(TTL));
                     sent.push(at);
                 }
-                Effect::AskTickets(_) => asked.push(at),
+                Effect::CallTicketWallet(_) => asked.push(at),
                 Effect::Emit(_) => return (sent, asked, delivery, got),
                 Effect::ClearOutbox => {}
                 other => panic!("{other:?}"),
             }
         }
-        if got.iter().any(|effect| matches!(effect, Effect::AskTickets(_))) {
+        if got.iter().any(|effect| matches!(effect, Effect::CallTicketWallet(_))) {
             got = effects(delivery.step(reply, now));
             continue;
         }
@@ -214,7 +214,7 @@ fn a_reclaimed_token_is_sent_no_more_and_the_app_hears_of_it_once() {
         // A crash: the operation asks by itself, for the same job.
         let mut operation = Operation::from_state(&Operation::TicketDelivery(delivery).to_state().unwrap()).unwrap();
         let got = effects(operation.step(&Input::Resumed, now));
-        assert_eq!(got, [Effect::AskTickets(TicketCall::Redeem(terms))]);
+        assert_eq!(got, [Effect::CallTicketWallet(TicketCall::Redeem(terms))]);
         let got = effects(operation.step(&redeemed(2), now));
         assert_eq!(got.last(), Some(&Effect::Finish));
         if expired {
@@ -256,9 +256,12 @@ fn while_the_mint_is_away_a_reclaim_goes_on_and_when_it_refuses_the_delivery_doe
     for tries in 1..30_u32 {
         assert_eq!(effects(delivery.step(&not_redeemed(TicketError::TimedOut), now)), []);
         let next = delivery.wake_at().unwrap();
-        assert_eq!(next.since(now), Duration::from_secs(1 << tries.min(20)).min(LONGEST_PAUSE));
+        assert_eq!(next.since(now), Duration::from_secs(1 << tries.min(20)).min(MAX_PAUSE));
         now = next;
-        assert!(matches!(&effects(delivery.step(&Input::Timer, now))[..], [Effect::AskTickets(TicketCall::Redeem(_))]));
+        assert!(matches!(
+            &effects(delivery.step(&Input::Timer, now))[..],
+            [Effect::CallTicketWallet(TicketCall::Redeem(_))]
+        ));
     }
     let refused = || not_redeemed(TicketError::Refused("no".to_owned()));
     for (mut delivery, status) in [(sent(), DeliveryStatus::Sent), (expired(), DeliveryStatus::Timeout)] {

@@ -43,7 +43,7 @@ use usher_protocol::subkey::Permission;
 use super::ticket_call::{lease, retry_at};
 use crate::UnixMillis;
 use crate::event_data::{CashuResponseData, CashuStatusData, EventData};
-use crate::operations::conversation::Conversation;
+use crate::operations::user_keys::UserKeys;
 use crate::operations::{
     Effect, Input, StateMachine, StepResult, TicketCall, TicketReply, VerifiedToken, emit, millis,
 };
@@ -55,10 +55,10 @@ use crate::request_body::{
 };
 
 /// The longest pause before a mint that is away is asked again.
-const LONGEST_PAUSE: Duration = Duration::from_secs(600);
+const MAX_PAUSE: Duration = Duration::from_secs(600);
 
 /// How long after the request's expiry the mint is asked before the app hears of it.
-const PATIENCE: Duration = Duration::from_secs(24 * 3600);
+const MINT_TIMEOUT: Duration = Duration::from_secs(24 * 3600);
 
 const LATE_PAUSE: Duration = Duration::from_secs(6 * 3600);
 
@@ -101,7 +101,8 @@ request_body! {
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TicketRequest {
     #[serde(flatten)]
-    conversation: Conversation,
+    #[serde(rename = "conversation")]
+    user_keys: UserKeys,
     request_id: String,
     reference: Option<String>,
     mint_url: String,
@@ -193,7 +194,7 @@ impl TicketRequest {
     /// Asks a user for a token; `request_id` is our random id of the request.
     pub fn start(request: RequestTicket, request_id: String, expires_at: UnixMillis) -> (Self, Vec<Effect>) {
         let state = Self {
-            conversation: Conversation::new(request.main_key, &request.subkeys),
+            user_keys: UserKeys::new(request.main_key, &request.subkeys),
             request_id,
             reference: request.reference,
             mint_url: request.mint_url,
@@ -204,7 +205,7 @@ impl TicketRequest {
             expires_at,
             phase: Phase::Asking,
         };
-        let ask = Effect::Send(state.conversation.message(&state.message(), state.expires_at));
+        let ask = Effect::Send(state.user_keys.message(&state.message(), state.expires_at));
         (state, vec![ask])
     }
 
@@ -219,10 +220,10 @@ impl TicketRequest {
                 self.answered(author, response, now)
             }
             Input::Wallet { author, message: WalletMessage::SubkeyProof { proof, .. }, .. }
-                if self.conversation.prove(author, proof, Permission::Payment, now) =>
+                if self.user_keys.prove(author, proof, Permission::Payment, now) =>
             {
                 // A key that has just proven itself is asked too.
-                let message = self.conversation.message_to_proven(author, &self.message(), self.expires_at);
+                let message = self.user_keys.message_to_proven(author, &self.message(), self.expires_at);
                 StepResult::Stepped(vec![Effect::SendAlso(message)])
             }
             _ => StepResult::Ignored,
@@ -230,7 +231,7 @@ impl TicketRequest {
     }
 
     fn answered(&mut self, author: &PublicKey, response: &CashuResponse, now: UnixMillis) -> StepResult {
-        if response.request.inner.request_id != self.request_id || !self.conversation.may_pay(author, now) {
+        if response.request.inner.request_id != self.request_id || !self.user_keys.may_pay(author, now) {
             return StepResult::Ignored;
         }
         match &response.status {
@@ -238,7 +239,7 @@ impl TicketRequest {
                 let token = Token(token.expose().to_owned());
                 let call = self.call(&token);
                 self.phase = Phase::Checking { token, tries: 0, next: lease(now) };
-                StepResult::Stepped(vec![Effect::ClearOutbox, Effect::AskTickets(call)])
+                StepResult::Stepped(vec![Effect::ClearOutbox, Effect::CallTicketWallet(call)])
             }
             CashuStatus::InsufficientFunds => self.respond(self.response("insufficient_funds"), now),
             CashuStatus::Rejected { reason } => {
@@ -259,7 +260,7 @@ impl TicketRequest {
                 if let Phase::Checking { next, .. } | Phase::GivenUp { next, .. } = &mut self.phase {
                     *next = lease(now);
                 }
-                StepResult::Stepped(vec![Effect::AskTickets(call)])
+                StepResult::Stepped(vec![Effect::CallTicketWallet(call)])
             }
             Input::Ticket(TicketReply::Verified(Ok(verified))) if !self.redeem => self.verified(verified, now),
             Input::Ticket(TicketReply::Redeemed(Ok(received))) if self.redeem => {
@@ -285,14 +286,14 @@ impl TicketRequest {
     }
 
     fn failed(&mut self, asked: Token, failure: &TicketError, now: UnixMillis) -> StepResult {
-        let over = now >= self.expires_at.plus(PATIENCE);
+        let over = now >= self.expires_at.plus(MINT_TIMEOUT);
         match &mut self.phase {
             Phase::Checking { .. } | Phase::GivenUp { .. } if failure.is_definite() => {
                 self.refused(asked, failure, now)
             }
             Phase::Checking { tries, next, .. } if !over => {
                 *tries = tries.saturating_add(1);
-                *next = retry_at(*tries, LONGEST_PAUSE, now);
+                *next = retry_at(*tries, MAX_PAUSE, now);
                 StepResult::Stepped(Vec::new())
             }
             Phase::Checking { .. } => {

@@ -100,7 +100,7 @@ fn a_token_is_stored_before_the_mint_is_asked_and_success_waits_for_the_mint() {
             auth: Some(MintAuthToken("static".to_owned())),
         };
         let call = if redeem { TicketCall::Redeem(terms) } else { TicketCall::Verify(terms) };
-        assert_eq!(got, [Effect::ClearOutbox, Effect::AskTickets(call)]);
+        assert_eq!(got, [Effect::ClearOutbox, Effect::CallTicketWallet(call)]);
         assert!(Operation::TicketRequest(request).to_state().unwrap().0.contains("cashuBgood"));
     }
     let common = |more: Value| {
@@ -154,7 +154,7 @@ fn a_device_of_the_user_is_asked_too() {
     assert_eq!(message.recipients, [key]);
     let Input::Wallet { message, .. } = sends(&user(1), "cashuBgood") else { unreachable!() };
     let got = effects(request.step(&Input::Wallet { author: key, sent_at: NOW, message }, NOW));
-    assert!(matches!(&got[..], [Effect::ClearOutbox, Effect::AskTickets(TicketCall::Verify(_))]), "{got:?}");
+    assert!(matches!(&got[..], [Effect::ClearOutbox, Effect::CallTicketWallet(TicketCall::Verify(_))]), "{got:?}");
 }
 
 #[test]
@@ -225,14 +225,14 @@ fn a_mint_that_is_away_is_asked_again_with_pauses_for_a_day_after_the_expiry() {
         }
         let next = request.wake_at().unwrap();
         let pause = next.since(now);
-        assert!(pause >= Duration::from_secs(2) && pause <= LONGEST_PAUSE, "{pause:?}");
+        assert!(pause >= Duration::from_secs(2) && pause <= MAX_PAUSE, "{pause:?}");
         assert_eq!(request.step(&Input::Timer, UnixMillis(next.0 - 1)), StepResult::Ignored);
         now = next;
         let got = effects(request.step(&Input::Timer, now));
-        assert!(matches!(&got[..], [Effect::AskTickets(TicketCall::Verify(_))]), "{got:?}");
+        assert!(matches!(&got[..], [Effect::CallTicketWallet(TicketCall::Verify(_))]), "{got:?}");
         asked += 1;
     };
-    assert!(now >= NOW.plus(TTL + PATIENCE) && now < NOW.plus(TTL + PATIENCE + 2 * LONGEST_PAUSE));
+    assert!(now >= NOW.plus(TTL + MINT_TIMEOUT) && now < NOW.plus(TTL + MINT_TIMEOUT + 2 * MAX_PAUSE));
     assert!((140..200).contains(&asked), "{asked}");
     let reason = "the token could not be checked for a day: the mint cannot be reached: connection refused";
     let data = json!({"status": "error", "reason": reason, "token": "cashuBgood", "request_id": "door-7"});

@@ -5,7 +5,7 @@ use std::time::Duration;
 use usher_protocol::message::{Addressed, CashuRequest, CashuResponse, CashuStatus, WalletMessage};
 use usher_protocol::{Keys, SecretKey};
 
-use super::{GIVE_UP_TRIES, LONGEST_PAUSE, MINT_PATIENCE, Phase, REPLY_PAUSES, SessionResult, VerificationSession};
+use super::{GIVE_UP_TRIES, MAX_PAUSE, MINT_TIMEOUT, Phase, REPLY_PAUSES, SessionResult, VerificationSession};
 use crate::UnixMillis;
 use crate::operations::{Effect, Input, StepResult, TicketCall, TicketReply};
 use crate::ports::{MintTerms, Minted, OutgoingMessage};
@@ -20,7 +20,7 @@ impl VerificationSession {
             Input::Timer if now < *next => return StepResult::Ignored,
             Input::Timer | Input::Resumed => {
                 *next = lease(now);
-                return StepResult::Stepped(vec![Effect::AskTickets(TicketCall::Mint(proof.clone()))]);
+                return StepResult::Stepped(vec![Effect::CallTicketWallet(TicketCall::Mint(proof.clone()))]);
             }
             Input::Ticket(TicketReply::Minted(Ok(Minted::Token(token)))) => {
                 let result = SessionResult::Passed { token: token.clone() };
@@ -30,16 +30,16 @@ impl VerificationSession {
                 "the mint wants to be paid for the proof".to_owned()
             }
             Input::Ticket(TicketReply::Minted(Err(failure))) => {
-                if !failure.is_definite() && now < since.plus(MINT_PATIENCE) {
+                if !failure.is_definite() && now < since.plus(MINT_TIMEOUT) {
                     *tries = tries.saturating_add(1);
-                    *next = retry_at(*tries, LONGEST_PAUSE, now);
+                    *next = retry_at(*tries, MAX_PAUSE, now);
                     return StepResult::Stepped(Vec::new());
                 }
                 format!("the proof could not be issued: {failure}")
             }
             _ => return StepResult::Ignored,
         };
-        let give_up = Effect::AskTickets(TicketCall::GiveUp { mint_url: proof.mint_url.clone() });
+        let give_up = Effect::CallTicketWallet(TicketCall::GiveUp { mint_url: proof.mint_url.clone() });
         self.phase = Phase::GivingUp { reason, tries: 0, next: lease(now) };
         StepResult::Stepped(vec![give_up])
     }
@@ -53,7 +53,7 @@ impl VerificationSession {
             Input::Timer | Input::Resumed => {
                 *next = lease(now);
                 let give_up = TicketCall::GiveUp { mint_url: proof.mint_url.clone() };
-                return StepResult::Stepped(vec![Effect::AskTickets(give_up)]);
+                return StepResult::Stepped(vec![Effect::CallTicketWallet(give_up)]);
             }
             Input::Ticket(TicketReply::GivenUp(Ok(Some(token)))) => SessionResult::Passed { token: token.clone() },
             Input::Ticket(TicketReply::GivenUp(Ok(None))) => SessionResult::NotIssued { reason: reason.clone() },
@@ -63,7 +63,7 @@ impl VerificationSession {
             }
             Input::Ticket(TicketReply::GivenUp(Err(_))) => {
                 *tries = tries.saturating_add(1);
-                *next = retry_at(*tries, LONGEST_PAUSE, now);
+                *next = retry_at(*tries, MAX_PAUSE, now);
                 return StepResult::Stepped(Vec::new());
             }
             _ => return StepResult::Ignored,

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Phase, VerificationSession};
 use crate::UnixMillis;
-use crate::ports::AgeCheckMemo;
+use crate::ports::PendingAgeCheck;
 
 /// For how long the result of a check is awaited before it is asked for, while the user is probably there, and later.
 const POLL_PAUSES: [Duration; 2] = [Duration::from_secs(2), Duration::from_secs(10)];
@@ -21,7 +21,8 @@ const MAX_CHECKS: u32 = 10;
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgeCheck {
     /// What the provider's adapter keeps.
-    pub memo: AgeCheckMemo,
+    #[serde(rename = "memo")]
+    pub pending: PendingAgeCheck,
     /// Whether the provider can be asked for the result again and again; otherwise the browser brings it, once.
     pub polled: bool,
 }
@@ -41,14 +42,14 @@ pub enum CheckReturn {
     /// The check whose result is to be asked for.
     Check(AgeCheck),
     /// Its check is over without it: the provider was asked meanwhile, or somebody decided, or the time is over.
-    Over,
+    Ended,
 }
 
 /// Why a check did not begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BeginFault {
     /// The session is decided, or its time is over.
-    Over,
+    Ended,
     /// The user has begun another one since, as with a double click: that one goes on.
     Superseded,
 }
@@ -96,7 +97,7 @@ impl VerificationSession {
                 self.awaited = Some(browser);
                 Ok(())
             }
-            _ => Err(BeginFault::Over),
+            _ => Err(BeginFault::Ended),
         }
     }
 
@@ -105,8 +106,8 @@ impl VerificationSession {
         if !self.awaited.as_ref().is_some_and(is_it) {
             return None;
         }
-        let Phase::Open { check, .. } = &mut self.phase else { return Some(CheckReturn::Over) };
-        let found = check.clone().map_or(CheckReturn::Over, CheckReturn::Check);
+        let Phase::Open { check, .. } = &mut self.phase else { return Some(CheckReturn::Ended) };
+        let found = check.clone().map_or(CheckReturn::Ended, CheckReturn::Check);
         if check.as_ref().is_some_and(|check| !check.polled) {
             (*check, self.awaited) = (None, None);
         }
@@ -114,9 +115,9 @@ impl VerificationSession {
     }
 
     /// The user has broken this check off; says whether it was the last one.
-    pub fn cancel_check(&mut self, memo: &AgeCheckMemo) -> bool {
+    pub fn cancel_check(&mut self, pending: &PendingAgeCheck) -> bool {
         let Phase::Open { check, next, .. } = &mut self.phase else { return false };
-        let is_last = check.as_ref().is_some_and(|check| check.memo == *memo);
+        let is_last = check.as_ref().is_some_and(|check| check.pending == *pending);
         if is_last {
             (*check, *next) = (None, None);
         }

@@ -49,7 +49,7 @@ fn rejected(reason: &str) -> AgeDecision {
 fn minting() -> VerificationSession {
     let mut session = session();
     let effects = session.decide(&AgeDecision::Approved, NOW).unwrap();
-    assert_eq!(effects, [Effect::AskTickets(TicketCall::Mint(proof()))]);
+    assert_eq!(effects, [Effect::CallTicketWallet(TicketCall::Mint(proof()))]);
     assert_eq!(session.state(), VerificationState::Issuing);
     session
 }
@@ -179,7 +179,7 @@ fn a_session_is_decided_once_and_not_after_its_end() {
 
 /// The one call to the ticket wallet among effects.
 fn asked(effects: &[Effect]) -> &TicketCall {
-    let [Effect::AskTickets(call)] = effects else { panic!("{effects:?}") };
+    let [Effect::CallTicketWallet(call)] = effects else { panic!("{effects:?}") };
     call
 }
 
@@ -198,7 +198,7 @@ fn away() -> Input {
 /// A session whose mint was away for too long: the ticket wallet is asked to give the job up.
 fn giving_up() -> VerificationSession {
     let mut session = minting();
-    assert_eq!(*asked(&effects(session.step(&away(), NOW.plus(MINT_PATIENCE)))), give_up());
+    assert_eq!(*asked(&effects(session.step(&away(), NOW.plus(MINT_TIMEOUT)))), give_up());
     assert_eq!(session.state(), VerificationState::Issuing, "the app does not know yet");
     session
 }
@@ -218,7 +218,7 @@ fn a_mint_that_is_away_is_asked_again_for_two_minutes() {
         assert_eq!(*asked(&effects(session.step(&Input::Timer, now))), TicketCall::Mint(proof()), "the same job");
         count += 1;
     }
-    assert!(count > 5 && now.since(NOW) >= MINT_PATIENCE && now.since(NOW) < MINT_PATIENCE + LONGEST_PAUSE * 2);
+    assert!(count > 5 && now.since(NOW) >= MINT_TIMEOUT && now.since(NOW) < MINT_TIMEOUT + MAX_PAUSE * 2);
     let sent = effects(session.step(&given_up(Ok(None)), now));
     assert_eq!(outgoing(&sent).1["status"], json!({"status": "insufficient_funds"}));
     let done = effects(session.step(&arrives(outgoing(&sent).0), now));
@@ -232,8 +232,8 @@ fn a_mint_that_is_away_is_asked_again_for_two_minutes() {
 fn a_proof_that_was_signed_at_the_last_moment_is_the_users() {
     let mut session = giving_up();
     let proof = Token("cashuBproof".to_owned());
-    let sent = effects(session.step(&given_up(Ok(Some(proof))), NOW.plus(MINT_PATIENCE)));
-    let done = effects(session.step(&arrives(outgoing(&sent).0), NOW.plus(MINT_PATIENCE)));
+    let sent = effects(session.step(&given_up(Ok(Some(proof))), NOW.plus(MINT_TIMEOUT)));
+    let done = effects(session.step(&arrives(outgoing(&sent).0), NOW.plus(MINT_TIMEOUT)));
     assert_eq!(event(&done).1["token"], "cashuBproof");
     assert_eq!(session.state(), VerificationState::Passed);
 }
@@ -281,7 +281,7 @@ fn a_mint_that_refuses_or_wants_money_ends_it_at_once() {
 fn after_a_restart_the_mint_is_asked_again_or_the_reply_is_sent_again() {
     let mut session = minting();
     let again = effects(session.step(&Input::Resumed, NOW));
-    assert_eq!(again, [Effect::AskTickets(TicketCall::Mint(proof()))]);
+    assert_eq!(again, [Effect::CallTicketWallet(TicketCall::Mint(proof()))]);
     let first = effects(session.step(&token(), NOW));
     // As it is stored.
     let state = Operation::VerificationSession(session).to_state().unwrap();

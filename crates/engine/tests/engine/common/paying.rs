@@ -30,7 +30,7 @@ pub fn payment(subscription_id: Option<&str>, ttl: u64) -> SinglePaymentRequest 
 }
 
 /// The payment of the `n`th invoice of another by our own wallet.
-pub fn bill(n: usize) -> PayInvoiceRequest {
+pub fn external_invoice(n: usize) -> PayInvoiceRequest {
     PayInvoiceRequest {
         main_key: None,
         subkeys: Vec::new(),

@@ -3,7 +3,7 @@
 use nostr::{EventBuilder, JsonUtil as _, Kind, Tag, Timestamp};
 use serde_json::{Value, json};
 use usher_engine::operations::LoginState;
-use usher_engine::{LoginRequest, LoginStarted, LoginVisit, OpenedLogin, StreamId, Visitor};
+use usher_engine::{ChildLogin, ClientNetwork, LoginRequest, LoginStarted, OpenedLogin, StreamId};
 use usher_protocol::message::{AuthResponse, AuthStatus, WalletMessage};
 
 use super::{Running, challenge, data_of, handshake, user};
@@ -69,16 +69,21 @@ pub fn page_secret(login: &LoginStarted) -> String {
     login.page_url.rsplit('/').next().unwrap().to_owned()
 }
 
-pub async fn visit(usher: &Running, poster: &LoginStarted) -> LoginVisit {
-    usher.engine.logins().visit(poster.stream_id, &page_secret(poster), &[], Visitor::Loopback).await.unwrap()
+pub async fn child(usher: &Running, poster: &LoginStarted) -> ChildLogin {
+    usher
+        .engine
+        .logins()
+        .open_child_login(poster.stream_id, &page_secret(poster), &[], ClientNetwork::Loopback)
+        .await
+        .unwrap()
 }
 
 /// How far the login of a visit is, as its page shows it; `None` when there is none.
-pub async fn state(usher: &Running, visit: &LoginVisit) -> Option<LoginState> {
-    let browser = visit.new_browser.as_ref().map(|(browser, _)| browser.as_str());
-    match usher.engine.logins().open(visit.login, &visit.page_secret, browser, false).await.unwrap() {
+pub async fn state(usher: &Running, child: &ChildLogin) -> Option<LoginState> {
+    let browser = child.new_browser.as_ref().map(|(browser, _)| browser.as_str());
+    match usher.engine.logins().open(child.login, &child.page_secret, browser, false).await.unwrap() {
         OpenedLogin::Page { view, .. } => {
-            assert!(view.is_visit);
+            assert!(view.is_child_login);
             Some(view.state)
         }
         _ => None,
@@ -86,9 +91,9 @@ pub async fn state(usher: &Running, visit: &LoginVisit) -> Option<LoginState> {
 }
 
 /// What the browser extension of user `n` signs on the page of a visit.
-pub async fn sign(usher: &Running, visit: &LoginVisit, n: u8) -> String {
-    let browser = visit.new_browser.as_ref().map(|(browser, _)| browser.as_str());
-    let opened = usher.engine.logins().open(visit.login, &visit.page_secret, browser, false).await.unwrap();
+pub async fn sign(usher: &Running, child: &ChildLogin, n: u8) -> String {
+    let browser = child.new_browser.as_ref().map(|(browser, _)| browser.as_str());
+    let opened = usher.engine.logins().open(child.login, &child.page_secret, browser, false).await.unwrap();
     let OpenedLogin::Page { view, .. } = opened else { return String::new() };
     let unsigned: Value = serde_json::from_str(&view.unsigned_proof).unwrap();
     let tags: Vec<Vec<String>> = serde_json::from_value(unsigned["tags"].clone()).unwrap();
@@ -98,9 +103,9 @@ pub async fn sign(usher: &Running, visit: &LoginVisit, n: u8) -> String {
     event.sign_with_keys(&user(n)).unwrap().as_json()
 }
 
-pub async fn wallet_url(usher: &Running, visit: &LoginVisit) -> String {
-    let browser = visit.new_browser.as_ref().map(|(browser, _)| browser.as_str());
-    match usher.engine.logins().open(visit.login, &visit.page_secret, browser, false).await.unwrap() {
+pub async fn wallet_url(usher: &Running, child: &ChildLogin) -> String {
+    let browser = child.new_browser.as_ref().map(|(browser, _)| browser.as_str());
+    match usher.engine.logins().open(child.login, &child.page_secret, browser, false).await.unwrap() {
         OpenedLogin::Page { view, .. } => view.wallet_url,
         _ => String::new(),
     }

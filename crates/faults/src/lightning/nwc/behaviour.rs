@@ -28,9 +28,9 @@ pub struct Behaviour {
     /// How long it takes from acting to answering.
     pub latency: Duration,
     /// How it handles calls of a method, if not correctly.
-    pub conducts: BTreeMap<Method, Conduct>,
-    /// How it handles the next calls of a method, one after the other, before [`Self::conducts`] applies.
-    pub next: BTreeMap<Method, VecDeque<Conduct>>,
+    pub by_method: BTreeMap<Method, CallBehaviour>,
+    /// How it handles the next calls of a method, one after the other, before [`Self::by_method`] applies.
+    pub next: BTreeMap<Method, VecDeque<CallBehaviour>>,
     /// How the invoices it makes differ from the request.
     pub invoices: Option<InvoiceLie>,
     /// How its look-ups are not true.
@@ -53,7 +53,7 @@ impl Default for Behaviour {
             memory: Memory::Lasting,
             hesitation: Duration::ZERO,
             latency: Duration::ZERO,
-            conducts: BTreeMap::new(),
+            by_method: BTreeMap::new(),
             next: BTreeMap::new(),
             invoices: None,
             lookups: None,
@@ -75,24 +75,24 @@ impl Behaviour {
     }
 
     /// What it does from now on with calls of `method`.
-    pub fn on(&mut self, method: Method, conduct: Conduct) {
-        self.conducts.insert(method, conduct);
+    pub fn on(&mut self, method: Method, call_behaviour: CallBehaviour) {
+        self.by_method.insert(method, call_behaviour);
     }
 
     /// What it does with the next call of `method` that has no such word yet.
-    pub fn once(&mut self, method: Method, conduct: Conduct) {
-        self.next.entry(method).or_default().push_back(conduct);
+    pub fn once(&mut self, method: Method, call_behaviour: CallBehaviour) {
+        self.next.entry(method).or_default().push_back(call_behaviour);
     }
 
     /// What is to be done with a call of `method`.
-    pub(super) fn take(&mut self, method: Method) -> Conduct {
+    pub(super) fn take(&mut self, method: Method) -> CallBehaviour {
         let next = self.next.get_mut(&method).and_then(VecDeque::pop_front);
-        next.or_else(|| self.conducts.get(&method).copied()).unwrap_or(Conduct::Honest)
+        next.or_else(|| self.by_method.get(&method).copied()).unwrap_or(CallBehaviour::Honest)
     }
 
     /// What it does from now on with calls of every method.
-    pub fn on_all(&mut self, conduct: Conduct) {
-        self.conducts.extend(Method::ALL.map(|method| (method, conduct)));
+    pub fn on_all(&mut self, call_behaviour: CallBehaviour) {
+        self.by_method.extend(Method::ALL.map(|method| (method, call_behaviour)));
     }
 }
 
@@ -109,7 +109,7 @@ pub enum Memory {
 
 /// What is done with a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Conduct {
+pub enum CallBehaviour {
     /// Executed and answered.
     Honest,
     /// Neither executed nor answered.

@@ -10,10 +10,10 @@ use usher_sandbox::lightning::nwc::{
 };
 use usher_sandbox::lightning::{ErrorCode, Method};
 
-use super::behaviour::{Behaviour, Conduct, Memory, PayLie};
+use super::behaviour::{Behaviour, CallBehaviour, Memory, PayLie};
 use super::false_results;
 use super::held_messages::{Held, HeldQueue, MAX_HELD};
-use crate::lightning::wrong_preimage::unrelated_preimage;
+use crate::lightning::unrelated_preimage::unrelated_preimage;
 
 /// The state of a service that misbehaves. A clone is another handle of it.
 #[derive(Clone, Debug)]
@@ -26,12 +26,12 @@ impl RequestHandler for FaultyHandler {
     fn handle(&self, context: &Arc<NwcServiceContext>, request: NwcRequest) {
         let hesitation = self.behaviour.lock().hesitation;
         if hesitation.is_zero() {
-            self.conduct(context, &request);
+            self.handle(context, &request);
         } else if context.tasks() < MAX_HELD {
             let (this, later) = (self.clone(), Arc::clone(context));
             context.spawn(async move {
                 tokio::time::sleep(hesitation).await;
-                this.conduct(&later, &request);
+                this.handle(&later, &request);
             });
         }
     }
@@ -47,25 +47,25 @@ impl FaultyHandler {
     }
 
     /// Executes the request, or what the behaviour configures instead.
-    fn conduct(&self, context: &Arc<NwcServiceContext>, request: &NwcRequest) {
-        let (behaviour, conduct) = {
+    fn handle(&self, context: &Arc<NwcServiceContext>, request: &NwcRequest) {
+        let (behaviour, call_behaviour) = {
             let mut behaviour = self.behaviour.lock();
-            let conduct = request.method().map_or(Conduct::Honest, |method| behaviour.take(method));
-            (behaviour.clone(), conduct)
+            let call_behaviour = request.method().map_or(CallBehaviour::Honest, |method| behaviour.take(method));
+            (behaviour.clone(), call_behaviour)
         };
-        let refuse = |code| respond_later(context, request, refusal(code), Conduct::Honest, &behaviour);
-        match conduct {
-            Conduct::Ignore => return,
-            Conduct::Postpone => return self.held.push(Held::Request(request.clone())),
-            Conduct::Refuse(code) => return refuse(code),
+        let refuse = |code| respond_later(context, request, refusal(code), CallBehaviour::Honest, &behaviour);
+        match call_behaviour {
+            CallBehaviour::Ignore => return,
+            CallBehaviour::Postpone => return self.held.push(Held::Request(request.clone())),
+            CallBehaviour::Refuse(code) => return refuse(code),
             _ => {}
         }
         let Some(response) = self.execute(context, request, &behaviour) else { return };
-        match conduct {
-            Conduct::Mute => {}
-            Conduct::Hold => self.held.push(Held::Response(request.clone(), response)),
-            Conduct::RefuseAndExecute(code) => refuse(code),
-            conduct => respond_later(context, request, response, conduct, &behaviour),
+        match call_behaviour {
+            CallBehaviour::Mute => {}
+            CallBehaviour::Hold => self.held.push(Held::Response(request.clone(), response)),
+            CallBehaviour::RefuseAndExecute(code) => refuse(code),
+            call_behaviour => respond_later(context, request, response, call_behaviour, &behaviour),
         }
     }
 
@@ -166,25 +166,25 @@ fn respond_later(
     context: &Arc<NwcServiceContext>,
     request: &NwcRequest,
     response: Response,
-    conduct: Conduct,
+    call_behaviour: CallBehaviour,
     behaviour: &Behaviour,
 ) {
     let latency = behaviour.latency;
     if latency.is_zero() {
-        return respond(context, request, &response, conduct);
+        return respond(context, request, &response, call_behaviour);
     }
     let (later, request) = (Arc::clone(context), request.clone());
     context.spawn(async move {
         tokio::time::sleep(latency).await;
-        respond(&later, &request, &response, conduct);
+        respond(&later, &request, &response, call_behaviour);
     });
 }
 
-fn respond(context: &NwcServiceContext, request: &NwcRequest, response: &Response, conduct: Conduct) {
-    match conduct {
-        Conduct::Garble => context.respond_with(request, "{\"result_type\":"),
-        Conduct::Empty => context.respond_with(request, "{}"),
-        Conduct::Impersonate => {
+fn respond(context: &NwcServiceContext, request: &NwcRequest, response: &Response, call_behaviour: CallBehaviour) {
+    match call_behaviour {
+        CallBehaviour::Garble => context.respond_with(request, "{\"result_type\":"),
+        CallBehaviour::Empty => context.respond_with(request, "{}"),
+        CallBehaviour::Impersonate => {
             let impostor = Keys::generate();
             if let Ok(cipher) = Cipher::new(impostor.secret_key(), context.keys().app.public_key())
                 && let Ok(content) = cipher.seal(request.scheme(), &request.text_of(response))
@@ -192,7 +192,7 @@ fn respond(context: &NwcServiceContext, request: &NwcRequest, response: &Respons
                 context.send_response(&impostor, request, content);
             }
         }
-        Conduct::Twice => {
+        CallBehaviour::Twice => {
             context.respond(request, response);
             context.respond(request, response);
         }

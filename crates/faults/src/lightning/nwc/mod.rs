@@ -6,5 +6,5 @@ mod faulty_handler;
 mod faulty_service;
 mod held_messages;
 
-pub use behaviour::{Behaviour, Conduct, LookupLie, Memory, PayLie};
+pub use behaviour::{Behaviour, CallBehaviour, LookupLie, Memory, PayLie};
 pub use faulty_service::FaultyNwcService;

@@ -53,34 +53,40 @@ fn an_invoice_is_settled_only_by_state_or_time() {
     assert!(status(json!({"payment_hash": "00".repeat(32), "state": "settled"})).is_err());
     let unknown = answer(&json!({"error": {"code": "NOT_FOUND", "message": ""}}));
     assert_eq!(unknown.invoice_status(hash), Ok(InvoiceStatus::Unknown));
-    assert_eq!(unknown.outgoing_status(hash), Ok(OutgoingStatus::Unknown(Finds::Nothing)));
+    assert_eq!(unknown.outgoing_status(hash), Ok(OutgoingPaymentStatus::Unknown(LookupCoverage::None)));
 }
 
 #[test]
 fn a_payment_is_paid_only_with_its_preimage() {
     let (preimage, hash) = hash();
     let status = |value: Value| answer(&json!({"result": value})).outgoing_status(hash).unwrap();
-    let paid = OutgoingStatus::Paid(PaidInvoice { preimage, fees_paid: Some(3) });
+    let paid = OutgoingPaymentStatus::Paid(CompletedPayment { preimage, fees_paid: Some(3) });
     assert_eq!(status(json!({"type": "outgoing", "preimage": preimage.to_hex(), "fees_paid": 3})), paid);
     assert_eq!(status(json!({"state": "settled", "preimage": preimage.to_hex(), "fees_paid": 3})), paid);
-    assert_eq!(status(json!({"state": "settled", "preimage": ""})), OutgoingStatus::Pending);
-    assert_eq!(status(json!({"state": "pending", "preimage": preimage.to_hex()})), OutgoingStatus::Pending);
-    assert_eq!(status(json!({"state": "failed"})), OutgoingStatus::Failed);
-    assert_eq!(status(json!({"type": "incoming", "state": "settled"})), OutgoingStatus::Unknown(Finds::Nothing));
+    assert_eq!(status(json!({"state": "settled", "preimage": ""})), OutgoingPaymentStatus::Pending);
+    assert_eq!(status(json!({"state": "pending", "preimage": preimage.to_hex()})), OutgoingPaymentStatus::Pending);
+    assert_eq!(status(json!({"state": "failed"})), OutgoingPaymentStatus::Failed);
+    assert_eq!(
+        status(json!({"type": "incoming", "state": "settled"})),
+        OutgoingPaymentStatus::Unknown(LookupCoverage::None)
+    );
     assert!(answer(&json!({"result": {"preimage": "x"}})).paid().is_err());
 }
 
 #[test]
 fn only_outgoing_transactions_show_what_look_ups_find() {
     let (preimage, _) = hash();
-    let finds = |value: Value| answer(&json!({"result": value})).finds();
-    assert_eq!(finds(json!({"type": "outgoing", "state": "settled", "preimage": preimage.to_hex()})), Finds::Settled);
-    assert_eq!(finds(json!({"type": "outgoing", "preimage": preimage.to_hex()})), Finds::Settled);
-    assert_eq!(finds(json!({"type": "outgoing", "state": "PENDING"})), Finds::Unsettled);
-    assert_eq!(finds(json!({"type": "outgoing", "state": "failed"})), Finds::Settled, "it is over");
-    assert_eq!(finds(json!({"type": "incoming", "state": "settled"})), Finds::Nothing);
-    assert_eq!(finds(json!({"state": "settled", "preimage": preimage.to_hex()})), Finds::Nothing);
-    assert_eq!(answer(&json!({"error": {"code": "NOT_FOUND", "message": ""}})).finds(), Finds::Nothing);
+    let coverage = |value: Value| answer(&json!({"result": value})).coverage();
+    assert_eq!(
+        coverage(json!({"type": "outgoing", "state": "settled", "preimage": preimage.to_hex()})),
+        LookupCoverage::Ended
+    );
+    assert_eq!(coverage(json!({"type": "outgoing", "preimage": preimage.to_hex()})), LookupCoverage::Ended);
+    assert_eq!(coverage(json!({"type": "outgoing", "state": "PENDING"})), LookupCoverage::InProgress);
+    assert_eq!(coverage(json!({"type": "outgoing", "state": "failed"})), LookupCoverage::Ended, "it is over");
+    assert_eq!(coverage(json!({"type": "incoming", "state": "settled"})), LookupCoverage::None);
+    assert_eq!(coverage(json!({"state": "settled", "preimage": preimage.to_hex()})), LookupCoverage::None);
+    assert_eq!(answer(&json!({"error": {"code": "NOT_FOUND", "message": ""}})).coverage(), LookupCoverage::None);
 }
 
 #[test]
@@ -92,7 +98,7 @@ fn notifications() {
     let fields = json!({"payment_hash": hash.to_string(), "preimage": preimage.to_hex(), "amount": 9, "fees_paid": 1});
     let settlement = Settlement { amount: Some(9), skimmed_fee: 0, preimage: Some(preimage) };
     assert_eq!(told("payment_received", fields.clone()), Ok(Some(Notification::Received(hash, settlement))));
-    let paid = PaidInvoice { preimage, fees_paid: Some(1) };
+    let paid = CompletedPayment { preimage, fees_paid: Some(1) };
     assert_eq!(told("payment_sent", fields), Ok(Some(Notification::Sent(hash, paid))));
     assert_eq!(told("something_else", json!(null)), Ok(None));
     assert_eq!(told("payment_received", json!({})), Err(InvalidResponse));

@@ -12,8 +12,8 @@ use super::{Fees, MakeError, Paid, PayError, State};
 
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Ledger {
-    accounts: BTreeMap<String, Holding>,
-    invoices: BTreeMap<u64, Owed>,
+    accounts: BTreeMap<String, AccountRecord>,
+    invoices: BTreeMap<u64, InvoiceRecord>,
     payments: BTreeMap<u64, Payment>,
     #[serde(default)]
     pub(super) fees: Fees,
@@ -31,26 +31,27 @@ struct Index {
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-struct Holding {
+struct AccountRecord {
     balance: u64,
     /// The node's secret key, in hexadecimal characters.
     node: String,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
-struct Owed {
+struct InvoiceRecord {
     account: String,
     invoice: Invoice,
     preimage: Preimage,
     created_at: u64,
-    standing: Standing,
+    #[serde(rename = "standing")]
+    state: InvoiceState,
     /// How often it was paid: more than once would be a mistake.
     executed: u32,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Standing {
+enum InvoiceState {
     Open,
     InFlight,
     Settled { at: u64, amount: u64 },
@@ -89,7 +90,7 @@ pub(super) struct Arrived {
 
 impl Ledger {
     pub(super) fn reindex(&mut self) {
-        let invoices = self.invoices.iter().map(|(at, owed)| (owed.invoice.payment_hash(), *at)).collect();
+        let invoices = self.invoices.iter().map(|(at, record)| (record.invoice.payment_hash(), *at)).collect();
         let payments = self
             .payments
             .iter()
@@ -104,7 +105,7 @@ impl Ledger {
         }
         let balance = balance.min(u64::MAX - self.granted);
         self.granted += balance;
-        self.accounts.insert(name.to_owned(), Holding { balance, node: node() });
+        self.accounts.insert(name.to_owned(), AccountRecord { balance, node: node() });
     }
 
     pub(super) fn grant(&mut self, name: &str, amount: u64) -> u64 {
@@ -129,26 +130,26 @@ impl Ledger {
         }
         let at = self.take_number();
         self.index.invoices.insert(invoice.payment_hash(), at);
-        let owed = Owed {
+        let record = InvoiceRecord {
             account: account.to_owned(),
             invoice,
             preimage,
             created_at: now,
-            standing: Standing::Open,
+            state: InvoiceState::Open,
             executed: 0,
         };
-        self.invoices.insert(at, owed);
+        self.invoices.insert(at, record);
         Ok(())
     }
 
     fn make_room(&mut self, now: u64) -> bool {
-        let over = |owed: &Owed| match owed.standing {
-            Standing::Open => owed.invoice.is_expired(now),
-            Standing::InFlight => false,
-            Standing::Settled { .. } | Standing::Cancelled => true,
+        let over = |record: &InvoiceRecord| match record.state {
+            InvoiceState::Open => record.invoice.is_expired(now),
+            InvoiceState::InFlight => false,
+            InvoiceState::Settled { .. } | InvoiceState::Cancelled => true,
         };
-        let Some((&at, owed)) = self.invoices.iter().find(|(_, owed)| over(owed)) else { return false };
-        let hash = owed.invoice.payment_hash();
+        let Some((&at, record)) = self.invoices.iter().find(|(_, record)| over(record)) else { return false };
+        let hash = record.invoice.payment_hash();
         self.invoices.remove(&at);
         self.index.invoices.remove(&hash);
         if let Some((&at, payment)) = self.payments.iter().find(|(_, payment)| payment.invoice.payment_hash() == hash) {
@@ -160,8 +161,9 @@ impl Ledger {
     }
 
     pub(super) fn cancel(&mut self, account: &str, hash: PaymentHash) -> bool {
-        let owed = self.owed_mut(hash).filter(|owed| owed.account == account && owed.standing == Standing::Open);
-        owed.map(|owed| owed.standing = Standing::Cancelled).is_some()
+        let record =
+            self.invoice_mut(hash).filter(|record| record.account == account && record.state == InvoiceState::Open);
+        record.map(|record| record.state = InvoiceState::Cancelled).is_some()
     }
 
     /// Takes amount and fee from the payer: from now on the payment either arrives or fails.
@@ -171,17 +173,17 @@ impl Ledger {
         }
         let hash = invoice.payment_hash();
         let fees = self.fees;
-        let owed = self.owed_mut(hash).ok_or(PayError::NoRoute)?;
+        let record = self.invoice_mut(hash).ok_or(PayError::NoRoute)?;
         // The same payment hash on other terms: the payee would not take it.
-        if owed.invoice != *invoice {
+        if record.invoice != *invoice {
             return Err(PayError::NoRoute);
         }
-        match owed.standing {
-            Standing::Open if start.late || !invoice.is_expired(start.now) => {}
-            Standing::Open => return Err(PayError::Expired),
-            Standing::InFlight => return Err(PayError::InFlight),
-            Standing::Settled { .. } => return Err(PayError::AlreadyPaid),
-            Standing::Cancelled => return Err(PayError::Cancelled),
+        match record.state {
+            InvoiceState::Open if start.late || !invoice.is_expired(start.now) => {}
+            InvoiceState::Open => return Err(PayError::Expired),
+            InvoiceState::InFlight => return Err(PayError::InFlight),
+            InvoiceState::Settled { .. } => return Err(PayError::AlreadyPaid),
+            InvoiceState::Cancelled => return Err(PayError::Cancelled),
         }
         let amount = match (invoice.amount(), start.amount) {
             (Some(fixed), Some(named)) if fixed != named => return Err(PayError::OtherAmount),
@@ -189,14 +191,14 @@ impl Ledger {
             _ => return Err(PayError::AmountMissing),
         };
         // Nobody on the way from an account to itself.
-        let fee = if owed.account == payer { 0 } else { fees.of(amount) };
+        let fee = if record.account == payer { 0 } else { fees.of(amount) };
         let balance = self.accounts.get_mut(payer).map(|account| &mut account.balance);
         let (Some(balance), Some(cost)) = (balance, amount.checked_add(fee)) else {
             return Err(PayError::InsufficientBalance);
         };
         *balance = balance.checked_sub(cost).ok_or(PayError::InsufficientBalance)?;
-        if let Some(owed) = self.owed_mut(hash) {
-            owed.standing = Standing::InFlight;
+        if let Some(record) = self.invoice_mut(hash) {
+            record.state = InvoiceState::InFlight;
         }
         let payment = Payment {
             account: payer.to_owned(),
@@ -218,14 +220,15 @@ impl Ledger {
     }
 
     pub(super) fn settle(&mut self, payer: &str, hash: PaymentHash, now: u64) -> Result<Arrived, PayError> {
-        let (owed, payment) = self.in_flight(payer, hash)?;
-        owed.standing = Standing::Settled { at: now, amount: payment.amount };
-        owed.executed += 1;
+        let (record, payment) = self.in_flight(payer, hash)?;
+        record.state = InvoiceState::Settled { at: now, amount: payment.amount };
+        record.executed += 1;
         payment.state = State::Settled;
         payment.settled_at = Some(now);
-        payment.preimage = Some(owed.preimage);
-        let paid = Paid { payment_hash: hash, preimage: owed.preimage, amount: payment.amount, fees_paid: payment.fee };
-        let payee = owed.account.clone();
+        payment.preimage = Some(record.preimage);
+        let paid =
+            Paid { payment_hash: hash, preimage: record.preimage, amount: payment.amount, fees_paid: payment.fee };
+        let payee = record.account.clone();
         self.fees_earned += paid.fees_paid;
         if let Some(account) = self.accounts.get_mut(&payee) {
             account.balance += paid.amount;
@@ -235,8 +238,8 @@ impl Ledger {
 
     /// The payment fails: the payer gets the amount back, and the invoice is open again.
     pub(super) fn fail(&mut self, payer: &str, hash: PaymentHash) -> Result<(), PayError> {
-        let (owed, payment) = self.in_flight(payer, hash)?;
-        owed.standing = Standing::Open;
+        let (record, payment) = self.in_flight(payer, hash)?;
+        record.state = InvoiceState::Open;
         payment.state = State::Failed;
         let cost = payment.amount + payment.fee;
         if let Some(account) = self.accounts.get_mut(payer) {
@@ -245,14 +248,14 @@ impl Ledger {
         Ok(())
     }
 
-    fn in_flight(&mut self, payer: &str, hash: PaymentHash) -> Result<(&mut Owed, &mut Payment), PayError> {
+    fn in_flight(&mut self, payer: &str, hash: PaymentHash) -> Result<(&mut InvoiceRecord, &mut Payment), PayError> {
         let number = self.index.payments.get(&(payer.to_owned(), hash));
         let payment = number.and_then(|number| self.payments.get_mut(number)).filter(|p| p.state == State::Pending);
-        let owed = self.index.invoices.get(&hash).and_then(|number| self.invoices.get_mut(number));
-        owed.zip(payment).ok_or(PayError::NoSuchPayment)
+        let record = self.index.invoices.get(&hash).and_then(|number| self.invoices.get_mut(number));
+        record.zip(payment).ok_or(PayError::NoSuchPayment)
     }
 
-    fn owed_mut(&mut self, hash: PaymentHash) -> Option<&mut Owed> {
+    fn invoice_mut(&mut self, hash: PaymentHash) -> Option<&mut InvoiceRecord> {
         self.index.invoices.get(&hash).and_then(|number| self.invoices.get_mut(number))
     }
 

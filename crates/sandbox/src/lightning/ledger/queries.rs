@@ -2,7 +2,7 @@ use std::cmp::Reverse;
 
 use usher_protocol::message::PaymentHash;
 
-use super::{Ledger, Owed, Payment, Standing};
+use super::{InvoiceRecord, InvoiceState, Ledger, Payment};
 use crate::lightning::{Direction, LedgerTotals, State, Transaction};
 
 impl Ledger {
@@ -29,12 +29,12 @@ impl Ledger {
     }
 
     pub(in crate::lightning) fn executed(&self, hash: PaymentHash) -> u32 {
-        self.index.invoices.get(&hash).and_then(|number| self.invoices.get(number)).map_or(0, |owed| owed.executed)
+        self.index.invoices.get(&hash).and_then(|number| self.invoices.get(number)).map_or(0, |record| record.executed)
     }
 
     pub(in crate::lightning) fn incoming(&self, account: &str, hash: PaymentHash, now: u64) -> Option<Transaction> {
-        let owed = self.index.invoices.get(&hash).and_then(|number| self.invoices.get(number))?;
-        (owed.account == account).then(|| owed.transaction(now))
+        let record = self.index.invoices.get(&hash).and_then(|number| self.invoices.get(number))?;
+        (record.account == account).then(|| record.transaction(now))
     }
 
     pub(in crate::lightning) fn outgoing(&self, account: &str, hash: PaymentHash) -> Option<Transaction> {
@@ -43,10 +43,10 @@ impl Ledger {
     }
 
     pub(in crate::lightning) fn transactions(&self, account: &str, now: u64) -> Vec<Transaction> {
-        let invoices = self.invoices.iter().filter(|(_, owed)| owed.account == account);
+        let invoices = self.invoices.iter().filter(|(_, record)| record.account == account);
         let payments = self.payments.iter().filter(|(_, payment)| payment.account == account);
         let mut all: Vec<(u64, Transaction)> = invoices
-            .map(|(at, owed)| (*at, owed.transaction(now)))
+            .map(|(at, record)| (*at, record.transaction(now)))
             .chain(payments.map(|(at, payment)| (*at, payment.transaction())))
             .collect();
         all.sort_by_key(|(at, _)| Reverse(*at));
@@ -54,13 +54,13 @@ impl Ledger {
     }
 }
 
-impl Owed {
+impl InvoiceRecord {
     fn transaction(&self, now: u64) -> Transaction {
-        let (state, amount, settled_at) = match self.standing {
-            Standing::Settled { at, amount } => (State::Settled, Some(amount), Some(at)),
-            Standing::Cancelled => (State::Failed, self.invoice.amount(), None),
-            Standing::Open if self.invoice.is_expired(now) => (State::Expired, self.invoice.amount(), None),
-            Standing::Open | Standing::InFlight => (State::Pending, self.invoice.amount(), None),
+        let (state, amount, settled_at) = match self.state {
+            InvoiceState::Settled { at, amount } => (State::Settled, Some(amount), Some(at)),
+            InvoiceState::Cancelled => (State::Failed, self.invoice.amount(), None),
+            InvoiceState::Open if self.invoice.is_expired(now) => (State::Expired, self.invoice.amount(), None),
+            InvoiceState::Open | InvoiceState::InFlight => (State::Pending, self.invoice.amount(), None),
         };
         Transaction {
             direction: Direction::Incoming,

@@ -21,13 +21,13 @@ use crate::clock::system_clock;
 use crate::relay_client::{RelayClient, RelayClientError, RelayEvent};
 
 /// How long to try to reach a relay.
-const REACH: Duration = Duration::from_secs(10);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How long to wait, once a relay listens, for what the wallet announced there.
 const ANNOUNCED: Duration = Duration::from_secs(1);
 
 /// How long to wait for a reply: a payment may be slow. The request expires after this time.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 const MAX_RELAYS: usize = 8;
 
@@ -126,7 +126,7 @@ impl NwcClient {
     /// done.
     pub async fn call(&self, method: Method, params: Value) -> Result<Value, NwcError> {
         let connection = self.connection.get_or_init(|| self.connect()).await;
-        connection.client.wait_for_any(&self.relays, REACH).await?;
+        connection.client.wait_for_any(&self.relays, CONNECT_TIMEOUT).await?;
         // What the relay kept is here, or about to be read. A wallet that announces nothing is an old one.
         let mut announced = connection.answers.scheme.subscribe();
         let scheme = match tokio::time::timeout(ANNOUNCED, announced.wait_for(Option::is_some)).await {
@@ -138,7 +138,7 @@ impl NwcClient {
         connection.answers.waiting.lock().insert(request.id, sender);
         let sent = connection.client.send(&request);
         let answered = match &sent {
-            Ok(()) => tokio::time::timeout(PATIENCE, answer).await.ok().and_then(Result::ok),
+            Ok(()) => tokio::time::timeout(TIMEOUT, answer).await.ok().and_then(Result::ok),
             Err(_) => None,
         };
         connection.answers.waiting.lock().remove(&request.id);
@@ -156,7 +156,7 @@ impl NwcClient {
 
     fn request(&self, scheme: Scheme, method: Method, params: &Value) -> Option<Event> {
         let text = json!({"method": method.as_str(), "params": params}).to_string();
-        let until = system_clock().now().saturating_add(PATIENCE.as_secs());
+        let until = system_clock().now().saturating_add(TIMEOUT.as_secs());
         let builder = EventBuilder::new(Kind::from_u16(REQUEST), self.cipher.seal(scheme, &text).ok()?)
             .tag(Tag::public_key(self.wallet))
             .tag(tag("encryption", scheme.as_str()))

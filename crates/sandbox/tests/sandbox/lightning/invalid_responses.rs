@@ -2,7 +2,7 @@
 //! `usher-lightning`.
 
 use serde_json::{Value, json};
-use usher_faults::lightning::Conduct;
+use usher_faults::lightning::CallBehaviour;
 use usher_protocol::bolt11::Invoice;
 use usher_sandbox::lightning::{ErrorCode, InvoiceTerms, Method};
 
@@ -24,7 +24,7 @@ async fn refused_payment_that_is_made_all_the_same() {
     let bill = fixture.user.make_invoice(&InvoiceTerms::of(1_000)).unwrap();
     let by = json!({"invoice": bill.as_str()});
     fixture.service.set(|behaviour| {
-        behaviour.on(Method::PayInvoice, Conduct::RefuseAndExecute(ErrorCode::PaymentFailed));
+        behaviour.on(Method::PayInvoice, CallBehaviour::RefuseAndExecute(ErrorCode::PaymentFailed));
     });
     assert_eq!(app.refused(Method::PayInvoice, by.clone()).await, "PAYMENT_FAILED");
     assert_eq!(fixture.network.executed(bill.payment_hash()), 1);
@@ -35,24 +35,24 @@ async fn refused_payment_that_is_made_all_the_same() {
 async fn every_kind_of_invalid_reply() {
     let fixture = Fixture::set().await;
     let mut app = fixture.app().await;
-    let on = |conduct| fixture.service.set(|behaviour| behaviour.on(Method::GetBalance, conduct));
+    let on = |call_behaviour| fixture.service.set(|behaviour| behaviour.on(Method::GetBalance, call_behaviour));
 
     for code in [ErrorCode::RateLimited, ErrorCode::QuotaExceeded, ErrorCode::Internal, ErrorCode::Restricted] {
-        on(Conduct::Refuse(code));
+        on(CallBehaviour::Refuse(code));
         assert_eq!(app.refused(Method::GetBalance, json!({})).await, code.as_str());
     }
     assert_eq!(fixture.service.metrics().executed(Method::GetBalance), 0);
-    on(Conduct::Twice);
+    on(CallBehaviour::Twice);
     let id = app.ask(Method::GetBalance, json!({})).await;
     assert_eq!(app.answer_to(id).await, app.answer_to(id).await);
-    on(Conduct::Garble);
+    on(CallBehaviour::Garble);
     app.ask(Method::GetBalance, json!({})).await;
     let event = app.next_of(23195).await;
     assert!(serde_json::from_str::<Value>(&app.text(&event)).is_err());
-    on(Conduct::Empty);
+    on(CallBehaviour::Empty);
     assert_eq!(app.call(Method::GetBalance, json!({})).await, json!({}));
     // A response of another key does not match the subscription.
-    on(Conduct::Impersonate);
+    on(CallBehaviour::Impersonate);
     app.ask(Method::GetBalance, json!({})).await;
     fixture.relay.wait_for(LONG, |metrics| metrics.events_of(23195) == 9).await.unwrap();
     let last = fixture.relay.seen().into_iter().rfind(|event| event.kind.as_u16() == 23195).unwrap();
@@ -60,10 +60,10 @@ async fn every_kind_of_invalid_reply() {
 
     // Silence, with the deed and without it. What is asked after it is answered, so silence has been shown.
     let invoices: Vec<Invoice> = (0..2).map(|_| fixture.user.make_invoice(&InvoiceTerms::of(1_000)).unwrap()).collect();
-    fixture.service.set(|behaviour| behaviour.on(Method::PayInvoice, Conduct::Ignore));
+    fixture.service.set(|behaviour| behaviour.on(Method::PayInvoice, CallBehaviour::Ignore));
     app.ask(Method::PayInvoice, json!({"invoice": invoices[0].as_str()})).await;
     fixture.service.wait_for(LONG, |metrics| metrics.calls(Method::PayInvoice) == 1).await.unwrap();
-    fixture.service.set(|behaviour| behaviour.on(Method::PayInvoice, Conduct::Mute));
+    fixture.service.set(|behaviour| behaviour.on(Method::PayInvoice, CallBehaviour::Mute));
     app.ask(Method::PayInvoice, json!({"invoice": invoices[1].as_str()})).await;
     app.result(Method::GetInfo, json!({})).await;
     let metrics = fixture.service.metrics();

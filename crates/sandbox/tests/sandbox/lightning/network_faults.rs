@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use usher_faults::lightning::{Conduct, FaultyNwcService};
+use usher_faults::lightning::{CallBehaviour, FaultyNwcService};
 use usher_faults::relay::{Quirks, QuirkyRelay};
 use usher_sandbox::lightning::{InvoiceTerms, LightningNetwork, Method, NwcClient, NwcError, State};
 
@@ -16,10 +16,10 @@ async fn held_replies_wait_for_release_and_postponed_ones_for_a_restart() {
     let fixture = Fixture::set().await;
     let mut app = fixture.app().await;
     let invoices: Vec<_> = (0..2).map(|_| fixture.user.make_invoice(&InvoiceTerms::of(1_000)).unwrap()).collect();
-    fixture.service.set(|behaviour| behaviour.on(Method::PayInvoice, Conduct::Hold));
+    fixture.service.set(|behaviour| behaviour.on(Method::PayInvoice, CallBehaviour::Hold));
     let held = app.ask(Method::PayInvoice, json!({"invoice": invoices[0].as_str()})).await;
     fixture.service.wait_for(LONG, |metrics| metrics.executed(Method::PayInvoice) == 1).await.unwrap();
-    fixture.service.set(|behaviour| behaviour.on(Method::PayInvoice, Conduct::Postpone));
+    fixture.service.set(|behaviour| behaviour.on(Method::PayInvoice, CallBehaviour::Postpone));
     let postponed = app.ask(Method::PayInvoice, json!({"invoice": invoices[1].as_str()})).await;
     fixture.service.wait_for(LONG, |metrics| metrics.calls(Method::PayInvoice) == 2).await.unwrap();
     let executed = || -> Vec<_> { invoices.iter().map(|i| fixture.network.executed(i.payment_hash())).collect() };
@@ -115,7 +115,7 @@ async fn reference_wallet_connection_handles_faults() {
     assert_eq!(balance(client.call(Method::GetBalance, json!({})).await), Ok(Some(1_000_000)));
     fixture.service.set(|behaviour| {
         behaviour.offers.remove(&Method::PayInvoice);
-        behaviour.on(Method::GetBalance, Conduct::Empty);
+        behaviour.on(Method::GetBalance, CallBehaviour::Empty);
     });
     assert_eq!(balance(client.call(Method::GetBalance, json!({})).await), Err(NwcError::InvalidResponse));
     let refused = client.call(Method::PayInvoice, json!({"invoice": "x"})).await.unwrap_err();

@@ -4,8 +4,8 @@
 
 use usher_engine::UnixMillis;
 use usher_engine::ports::{
-    AllCommitted, Commit, Conflict, CorrelationKey, Head, Kept, OperationKind, OutboxChange, Revision, UserRelays,
-    UserSigner,
+    AllCommitted, Commit, Conflict, CorrelationKey, OperationHead, OperationKind, OutboxChange, Revision,
+    SignerSessionUpdate, UserRelays, UserSigner,
 };
 use usher_protocol::PublicKey;
 
@@ -109,7 +109,7 @@ fn kept(commit: &Commit, before: &Operation) -> impl Iterator<Item = (Correlatio
     commit.kept.iter().copied().filter(move |(key, _)| has(key))
 }
 
-fn write(rows: &mut Rows, writes: &mut Writes, commit: &Commit, before: Operation) -> Head {
+fn write(rows: &mut Rows, writes: &mut Writes, commit: &Commit, before: Operation) -> OperationHead {
     let mut after = before;
     let stored = after.revision;
     append_events(writes, commit, &mut after);
@@ -131,7 +131,7 @@ fn write(rows: &mut Rows, writes: &mut Writes, commit: &Commit, before: Operatio
         rows.records.insert(new.record.key, codec::time(new.record.at));
         writes.records.insert(new.record.key, new.record.clone());
     }
-    let head = Head { revision: after.revision, next_index: after.next_index };
+    let head = OperationHead { revision: after.revision, next_index: after.next_index };
     writes.set_operation(commit, stored, &after);
     rows.set_operation(commit.operation, after);
     head
@@ -222,17 +222,17 @@ fn change_signer(rows: &mut Rows, writes: &mut Writes, commit: &Commit, signer: 
     let at = codec::time(commit.at);
     let session = &signer.session.0;
     let stored = rows.users.get_mut(&signer.main_key);
-    match (&signer.kept, stored) {
-        (Kept::Yes, stored) => {
+    match (&signer.update, stored) {
+        (SignerSessionUpdate::Store, stored) => {
             let relays = stored.map_or_else(|| codec::write_relays(&[]), |user| std::mem::take(&mut user.relays));
             rows.users.insert(signer.main_key, User { relays, at, signer: Some(session.clone()) });
         }
-        (Kept::InsteadOf(last), Some(user)) if user.signer.as_ref() == Some(&last.0) => {
+        (SignerSessionUpdate::Replace(last), Some(user)) if user.signer.as_ref() == Some(&last.0) => {
             user.signer = Some(session.clone());
             user.at = at;
         }
-        (Kept::No, Some(user)) if user.signer.as_ref() == Some(session) => user.signer = None,
-        (Kept::InsteadOf(_) | Kept::No, _) => return,
+        (SignerSessionUpdate::Remove, Some(user)) if user.signer.as_ref() == Some(session) => user.signer = None,
+        (SignerSessionUpdate::Replace(_) | SignerSessionUpdate::Remove, _) => return,
     }
     writes.users.insert(*signer.main_key.as_bytes(), signer.main_key);
 }

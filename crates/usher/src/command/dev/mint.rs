@@ -13,7 +13,7 @@ use secrecy::{ExposeSecret as _, SecretString};
 use tokio::task::spawn_blocking;
 use usher_engine::ports::{OsRandomness, Randomness as _};
 
-use super::folder::Folder;
+use super::data_dir::DataDir;
 use crate::output::tell;
 use crate::service::make_data_dir;
 
@@ -27,7 +27,7 @@ const TOKEN: &str = "auth-token";
 const PORT: &str = "port";
 
 /// How long it may take to start and to stop.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// How its only line on standard output begins.
 const LISTENING: &str = "listening on ";
@@ -43,7 +43,7 @@ pub(super) struct DevMint {
 
 impl DevMint {
     /// Starts the mint of this folder, and sets one up in a new one. If there is none to start, says why and what to do.
-    pub(super) async fn start(folder: &Folder) -> Option<Self> {
+    pub(super) async fn start(folder: &DataDir) -> Option<Self> {
         let program = program()?;
         match start(&program, &folder.path().join(FOLDER)).await {
             Ok(mint) => Some(mint),
@@ -69,7 +69,7 @@ impl DevMint {
         let Self { mut process, running, .. } = self;
         drop(running);
         // Either way it ends with this process.
-        let _ = tokio::time::timeout(PATIENCE, spawn_blocking(move || process.wait())).await;
+        let _ = tokio::time::timeout(TIMEOUT, spawn_blocking(move || process.wait())).await;
     }
 }
 
@@ -127,7 +127,7 @@ async fn launch(program: &Path, folder: &Path, token: &SecretString, port: u16) 
         BufReader::new(output).read_line(&mut line).map(|_| line)
     });
     // Without a result the mint ends, because its standard input is closed.
-    let line = tokio::time::timeout(PATIENCE, first_line).await???;
+    let line = tokio::time::timeout(TIMEOUT, first_line).await???;
     match line.trim_end().strip_prefix(LISTENING) {
         Some(url) => Ok(DevMint { url: url.to_owned(), token: token.clone(), process, running }),
         None => Err(io::Error::other("it ended, or does not say where it listens")),

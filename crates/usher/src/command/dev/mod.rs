@@ -5,7 +5,7 @@
 //! node, and the user pays from a node of a small Lightning network (`network`).
 
 mod banner;
-mod folder;
+mod data_dir;
 mod lan;
 mod mint;
 mod network;
@@ -30,7 +30,7 @@ use usher_sandbox::wallet::Policy;
 use usher_api::DocsAccess;
 
 use self::banner::banner;
-use self::folder::Folder;
+use self::data_dir::DataDir;
 use self::mint::DevMint;
 use self::network::DevNetwork;
 use self::pages::Pages;
@@ -77,7 +77,7 @@ pub fn run(command: &DevCommand, data_dir: Option<PathBuf>) -> Result<(), Failur
              be taken to another chain",
         ));
     }
-    let folder = Folder::open(data_dir)?;
+    let folder = DataDir::open(data_dir)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let outcome = runtime.block_on(develop(command, &folder));
     // Does not wait for what a second signal left behind.
@@ -85,7 +85,7 @@ pub fn run(command: &DevCommand, data_dir: Option<PathBuf>) -> Result<(), Failur
     outcome
 }
 
-async fn develop(command: &DevCommand, folder: &Folder) -> Result<(), Failure> {
+async fn develop(command: &DevCommand, folder: &DataDir) -> Result<(), Failure> {
     let mut signals = Signals::listen()?;
     let lan = command.lan.map(lan::address).transpose()?;
     // Before anything is put into the folder: a `config.toml` may be somebody else's, and another `usher` may run on it.
@@ -192,7 +192,7 @@ async fn develop(command: &DevCommand, folder: &Folder) -> Result<(), Failure> {
 /// Starts what is around the service.
 async fn surround(
     network: Option<&DevNetwork>,
-    folder: &Folder,
+    folder: &DataDir,
     relay: SocketAddr,
 ) -> Result<DevEnvironment, DevError> {
     match network {
@@ -238,7 +238,7 @@ fn typed() -> io::Result<mpsc::Receiver<String>> {
 
 /// The folder's configuration with these variables. The environment is left out: what is set for a real service has no
 /// place here.
-fn source(folder: &Folder, variables: &[(&str, &str)]) -> Source {
+fn source(folder: &DataDir, variables: &[(&str, &str)]) -> Source {
     Source {
         data_dir: folder.path().to_owned(),
         variables: variables.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect(),

@@ -13,7 +13,7 @@ use crate::failure::Failure;
 
 /// How long the payment waits for the Lightning backend. Asked before it runs, it makes an invoice as well, only later and
 /// after a warning.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The addresses of the pages.
 pub(super) struct Pages {
@@ -29,7 +29,7 @@ impl Pages {
     /// When one of them cannot be started, for example as too many are open.
     pub(super) async fn start(engine: &Engine, amount: u64) -> Result<Self, Failure> {
         // Without it the pages are shown all the same.
-        let _ = tokio::time::timeout(PATIENCE, until_ready(engine)).await;
+        let _ = tokio::time::timeout(TIMEOUT, until_ready(engine)).await;
         let login = engine.logins().start(LoginRequest::default(), None).await?;
         let payment = SinglePaymentRequest {
             // Nobody's: it is paid on the page, and the embedded wallet is not asked.

@@ -13,10 +13,10 @@ use super::tickets;
 use super::tour::{self, tour};
 
 /// How long to wait for the relay when a handshake URL is opened.
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How long one wait for requests lasts; then the next one begins.
-const LOOK: Duration = Duration::from_secs(3600);
+const WAIT: Duration = Duration::from_secs(3600);
 
 const HELP: &str = "Commands of the wallet:
   scan [url]        opens the handshake URL shown above, or another one
@@ -91,11 +91,11 @@ impl<'a> Prompt<'a> {
     /// Waits for a request and describes it. Cancelling loses no request.
     pub(super) async fn news(&self) -> String {
         loop {
-            if let Ok(request) = self.wallet.next_request(LOOK).await {
+            if let Ok(request) = self.wallet.next_request(WAIT).await {
                 let number =
                     self.wallet.requests().iter().position(|known| same(known, &request)).map_or(0, |at| at + 1);
-                let asked = request.asked.summary();
-                if !request.asked.is_request() {
+                let asked = request.content.summary();
+                if !request.content.is_request() {
                     return format!("Notice ({number}): {asked}.");
                 }
                 let how = match () {
@@ -113,7 +113,7 @@ impl<'a> Prompt<'a> {
             Ok(url) => url,
             Err(error) => return format!("Not opened: {error}."),
         };
-        match self.wallet.open(&url, PATIENCE).await {
+        match self.wallet.open(&url, TIMEOUT).await {
             Err(error) => format!("Not opened: {error}."),
             Ok(_) => match self.remember() {
                 Ok(()) => "The wallet introduced itself to the service.".to_owned(),
@@ -148,7 +148,7 @@ impl<'a> Prompt<'a> {
                 (None, _) if request.failed => "failed".to_owned(),
                 (None, _) => "answered".to_owned(),
             };
-            format!("  {}  {} ({state})", index + 1, request.asked.summary())
+            format!("  {}  {} ({state})", index + 1, request.content.summary())
         };
         requests.iter().enumerate().map(line).collect::<Vec<_>>().join("\n")
     }
@@ -177,7 +177,7 @@ impl<'a> Prompt<'a> {
             return "No such request; type requests for the list.".to_owned();
         };
         if let Some(verdict) = verdict(request) {
-            return format!("Nothing was sent: {} was already {verdict}.", request.asked.summary());
+            return format!("Nothing was sent: {} was already {verdict}.", request.content.summary());
         }
         let (said, verdict) = match answer {
             Answer::Approve => {
@@ -290,7 +290,7 @@ fn describe(done: &Fulfilled) -> String {
 
 /// Whether a reply is missing, or the payment can be tried again.
 fn is_open(request: &Request) -> bool {
-    request.asked.is_request() && (request.answers == 0 || request.failed)
+    request.content.is_request() && (request.answers == 0 || request.failed)
 }
 
 fn same(one: &Request, other: &Request) -> bool {

@@ -7,7 +7,7 @@ use secrecy::SecretString;
 use usher_engine::{Engine, KeyHandshakeStarted};
 use usher_protocol::PublicKey;
 
-use super::folder::Folder;
+use super::data_dir::DataDir;
 use super::mint::DevMint;
 use super::pages::Pages;
 
@@ -34,7 +34,7 @@ pub(super) struct Setup<'a> {
     /// The mint, if there is one.
     pub(super) mint: Option<&'a DevMint>,
     /// Where everything is stored.
-    pub(super) folder: &'a Folder,
+    pub(super) folder: &'a DataDir,
     /// Whether the wallet approves every request automatically.
     pub(super) auto_approve: bool,
     /// Whether the service runs a Lightning node of its own.

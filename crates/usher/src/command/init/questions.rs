@@ -9,7 +9,7 @@ use crate::cli::{InitBackend, InitCommand};
 use crate::config::keys;
 use crate::config::reference::Assignment;
 use crate::config::setting::{
-    Given, LnBackend, NodeAddress, NwcUrl, Port, Relays, Secret, Setting, WebUrl, WebhookUrl,
+    LnBackend, NodeAddress, NwcUrl, Port, RawValue, Relays, Secret, Setting, WebUrl, WebhookUrl,
 };
 use crate::config::text_file::read_file;
 use crate::failure::Failure;
@@ -180,7 +180,7 @@ fn ask<T: Setting>(question: &str) -> Result<Option<String>, Failure> {
         if answer.is_empty() {
             return Ok(None);
         }
-        match T::read(&Given::Text(answer.to_owned())) {
+        match T::read(&RawValue::Text(answer.to_owned())) {
             Ok(_) => return Ok(Some(answer.to_owned())),
             Err(problem) => crate::output::tell(&format!("  It {problem}.")),
         }

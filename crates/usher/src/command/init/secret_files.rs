@@ -13,7 +13,7 @@ use super::questions::Choices;
 use crate::cli::InitBackend;
 use crate::command::key;
 use crate::config::setting::{
-    ApiToken, Given, Mnemonic, NwcUrl, PrivateKey, Secret, Setting, WebhookSecret, WebhookUrl,
+    ApiToken, Mnemonic, NwcUrl, PrivateKey, RawValue, Secret, Setting, WebhookSecret, WebhookUrl,
 };
 use crate::config::text_file::read_file;
 use crate::failure::Failure;
@@ -27,7 +27,7 @@ pub(super) struct SecretFile {
     /// What it is, for people.
     pub(super) meaning: &'static str,
     secret: SecretString,
-    check: fn(&Given) -> Result<(), String>,
+    check: fn(&RawValue) -> Result<(), String>,
 }
 
 impl SecretFile {
@@ -127,7 +127,7 @@ pub(super) fn make(folder: &Path, file: &SecretFile) -> Result<bool, Failure> {
         let path = folder.join(file.name);
         let text =
             read_file(&path).map_err(|error| Failure::said(format!("cannot read {}: {error}", path.display())))?;
-        let given = Given::Text(text.trim_end_matches(['\r', '\n']).to_owned());
+        let given = RawValue::Text(text.trim_end_matches(['\r', '\n']).to_owned());
         (file.check)(&given).map_err(|problem| {
             let what = format!("{} is there and stays as it is, but {} {problem}", path.display(), file.key);
             Failure::said(format!("{what}; correct it or move it away, then run `usher init` again"))

@@ -32,7 +32,7 @@ pub(super) struct Shown {
 
 /// What the feed says.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum News {
+pub(super) enum FeedMessage {
     Event(Shown),
     /// So many events were not sent.
     Missed(u64),
@@ -52,7 +52,7 @@ pub(super) enum Refusal {
 pub(super) struct Connection {
     response: Response,
     blocks: Blocks,
-    news: VecDeque<News>,
+    messages: VecDeque<FeedMessage>,
 }
 
 impl Connection {
@@ -73,7 +73,7 @@ impl Connection {
         let response =
             request.send().await.map_err(|_| Refusal::NotThere(format!("no service answers at {origin}")))?;
         match response.status() {
-            StatusCode::OK => Ok(Self { response, blocks: Blocks::default(), news: VecDeque::new() }),
+            StatusCode::OK => Ok(Self { response, blocks: Blocks::default(), messages: VecDeque::new() }),
             StatusCode::UNAUTHORIZED => Err(Refusal::Final(format!(
                 "{origin} refuses the token: is it another service than that of this data directory?"
             ))),
@@ -85,13 +85,13 @@ impl Connection {
     }
 
     /// What comes next; `None` when the connection ends. May be cancelled between two.
-    pub(super) async fn next(&mut self) -> Option<News> {
+    pub(super) async fn next(&mut self) -> Option<FeedMessage> {
         loop {
-            if let Some(news) = self.news.pop_front() {
-                return Some(news);
+            if let Some(message) = self.messages.pop_front() {
+                return Some(message);
             }
             let chunk = self.response.chunk().await.ok()??;
-            self.news.extend(self.blocks.take(&chunk)?.iter().map(read));
+            self.messages.extend(self.blocks.take(&chunk)?.iter().map(read));
         }
     }
 }
@@ -162,14 +162,15 @@ struct Missed {
     missed: u64,
 }
 
-fn read(block: &Block) -> News {
+fn read(block: &Block) -> FeedMessage {
     let text = &block.data;
     if block.event == "missed" {
-        return serde_json::from_str(text).map_or(News::Unreadable, |Missed { missed }| News::Missed(missed));
+        return serde_json::from_str(text)
+            .map_or(FeedMessage::Unreadable, |Missed { missed }| FeedMessage::Missed(missed));
     }
-    serde_json::from_str(text).map_or(News::Unreadable, |Body { stream_id, index, r#type, timestamp, data }| {
+    serde_json::from_str(text).map_or(FeedMessage::Unreadable, |Body { stream_id, index, r#type, timestamp, data }| {
         let data = data.get().to_owned();
-        News::Event(Shown { text: text.clone(), stream: stream_id, index, kind: r#type, timestamp, data })
+        FeedMessage::Event(Shown { text: text.clone(), stream: stream_id, index, kind: r#type, timestamp, data })
     })
 }
 
@@ -192,14 +193,14 @@ mod tests {
             timestamp: 9,
             data: "{\"ü\":\n1}".to_owned(),
         };
-        let expected = [News::Event(event), News::Missed(3), News::Unreadable];
+        let expected = [FeedMessage::Event(event), FeedMessage::Missed(3), FeedMessage::Unreadable];
         for ends in ["\n", "\r\n"] {
             let stream = STREAM.replace('\n', ends);
             for size in [1, 2, 3, 7, 1000] {
                 let mut blocks = Blocks::default();
                 let pieces = stream.as_bytes().chunks(size);
-                let news: Vec<_> = pieces.flat_map(|piece| blocks.take(piece).unwrap()).map(|b| read(&b)).collect();
-                assert_eq!(news, expected);
+                let messages: Vec<_> = pieces.flat_map(|piece| blocks.take(piece).unwrap()).map(|b| read(&b)).collect();
+                assert_eq!(messages, expected);
             }
         }
     }

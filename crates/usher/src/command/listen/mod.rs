@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use tokio::sync::mpsc;
 
-use self::feed::{Connection, News, Refusal, Shown};
+use self::feed::{Connection, FeedMessage, Refusal, Shown};
 use self::forwarding::forward;
 use self::options::ListenOptions;
 use self::output::EventOutput;
@@ -92,9 +92,9 @@ async fn follow(
     connection: &mut Connection,
     to_forward: &mpsc::Sender<Shown>,
 ) -> Result<(), Failure> {
-    while let Some(news) = connection.next().await {
-        match news {
-            News::Event(shown) => {
+    while let Some(message) = connection.next().await {
+        match message {
+            FeedMessage::Event(shown) => {
                 if !options.wants(&shown.stream) {
                     continue;
                 }
@@ -104,8 +104,8 @@ async fn follow(
                     let _ = to_forward.send(shown).await;
                 }
             }
-            News::Missed(count) => tell(&format!("usher: skipped {count} events that arrived too fast")),
-            News::Unreadable => tell("usher: cannot read an event; is the service another version?"),
+            FeedMessage::Missed(count) => tell(&format!("usher: skipped {count} events that arrived too fast")),
+            FeedMessage::Unreadable => tell("usher: cannot read an event; is the service another version?"),
         }
     }
     Ok(())

@@ -2,35 +2,35 @@
 
 use std::net::IpAddr;
 
-use super::{Given, Setting, empty, quoted, text, unfit};
+use super::{RawValue, Setting, empty, quoted, text, unfit};
 
 /// Longest text of one line that a setting may have, in bytes.
 const MAX_TEXT: usize = 1000;
 
 /// A whole number from `MIN` to `MAX`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Whole<const MIN: u64, const MAX: u64>(u64);
+pub struct BoundedInteger<const MIN: u64, const MAX: u64>(u64);
 
-impl<const MIN: u64, const MAX: u64> Whole<MIN, MAX> {
+impl<const MIN: u64, const MAX: u64> BoundedInteger<MIN, MAX> {
     /// The number.
     pub const fn get(self) -> u64 {
         self.0
     }
 }
 
-impl<const MIN: u64, const MAX: u64> Setting for Whole<MIN, MAX> {
+impl<const MIN: u64, const MAX: u64> Setting for BoundedInteger<MIN, MAX> {
     /// Of the only keys without a default: a port, and an amount in millisats.
     const EXAMPLE: &'static str = if MAX == u16::MAX as u64 { "3001" } else { "100000000" };
 
-    fn shape() -> String {
+    fn expected() -> String {
         format!("a whole number from {MIN} to {MAX}")
     }
 
-    fn read(given: &Given) -> Result<Self, String> {
+    fn read(given: &RawValue) -> Result<Self, String> {
         let number = match given {
-            Given::Integer(number) => u64::try_from(*number).ok(),
-            Given::Text(text) if text.is_empty() => return Err(empty::<Self>()),
-            Given::Text(text) if text.bytes().all(|byte| byte.is_ascii_digit()) => text.parse().ok(),
+            RawValue::Integer(number) => u64::try_from(*number).ok(),
+            RawValue::Text(text) if text.is_empty() => return Err(empty::<Self>()),
+            RawValue::Text(text) if text.bytes().all(|byte| byte.is_ascii_digit()) => text.parse().ok(),
             _ => None,
         };
         number.filter(|number| (MIN..=MAX).contains(number)).map(Self).ok_or_else(unfit::<Self>)
@@ -42,15 +42,15 @@ impl<const MIN: u64, const MAX: u64> Setting for Whole<MIN, MAX> {
 }
 
 impl Setting for bool {
-    fn shape() -> String {
+    fn expected() -> String {
         "true or false".to_owned()
     }
 
-    fn read(given: &Given) -> Result<Self, String> {
+    fn read(given: &RawValue) -> Result<Self, String> {
         match given {
-            Given::Flag(flag) => Ok(*flag),
-            Given::Text(text) if text == "true" => Ok(true),
-            Given::Text(text) if text == "false" => Ok(false),
+            RawValue::Flag(flag) => Ok(*flag),
+            RawValue::Text(text) if text == "true" => Ok(true),
+            RawValue::Text(text) if text == "false" => Ok(false),
             _ => Err(unfit::<Self>()),
         }
     }
@@ -61,11 +61,11 @@ impl Setting for bool {
 }
 
 impl Setting for IpAddr {
-    fn shape() -> String {
+    fn expected() -> String {
         "an IP address".to_owned()
     }
 
-    fn read(given: &Given) -> Result<Self, String> {
+    fn read(given: &RawValue) -> Result<Self, String> {
         text::<Self>(given)?.parse().map_err(|_| unfit::<Self>())
     }
 
@@ -76,7 +76,7 @@ impl Setting for IpAddr {
 
 /// Makes a type for texts that pass a test.
 macro_rules! text_setting {
-    ($(#[doc = $doc:literal])* $Type:ident, $shape:literal, $example:literal, $test:expr) => {
+    ($(#[doc = $doc:literal])* $Type:ident, $expected:literal, $example:literal, $test:expr) => {
         $(#[doc = $doc])*
         #[derive(Clone, Debug, PartialEq, Eq)]
         pub struct $Type(String);
@@ -89,12 +89,12 @@ macro_rules! text_setting {
         }
 
         impl Setting for $Type {
-            fn shape() -> String {
-        $shape.to_owned()
+            fn expected() -> String {
+        $expected.to_owned()
     }
             const EXAMPLE: &'static str = $example;
 
-            fn read(given: &Given) -> Result<Self, String> {
+            fn read(given: &RawValue) -> Result<Self, String> {
                 let test: fn(&str) -> bool = $test;
                 let text = text::<Self>(given)?;
                 let fits = text.len() <= MAX_TEXT && !text.chars().any(char::is_control) && test(text);

@@ -2,11 +2,11 @@
 
 use usher_protocol::bolt11::Network;
 
-use super::{Given, Setting, quoted, text, unfit};
+use super::{RawValue, Setting, quoted, text, unfit};
 
 /// Makes an enum of which each variant is a word.
 macro_rules! choice {
-    ($(#[doc = $doc:literal])* $Type:ident, $shape:literal, { $( $(#[doc = $variant_doc:literal])* $Variant:ident = $word:literal, )* }) => {
+    ($(#[doc = $doc:literal])* $Type:ident, $expected:literal, { $( $(#[doc = $variant_doc:literal])* $Variant:ident = $word:literal, )* }) => {
         $(#[doc = $doc])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum $Type {
@@ -14,11 +14,11 @@ macro_rules! choice {
         }
 
         impl Setting for $Type {
-            fn shape() -> String {
-        $shape.to_owned()
+            fn expected() -> String {
+        $expected.to_owned()
     }
 
-            fn read(given: &Given) -> Result<Self, String> {
+            fn read(given: &RawValue) -> Result<Self, String> {
                 match text::<Self>(given)? {
                     $( $word => Ok(Self::$Variant), )*
                     _ => Err(unfit::<Self>()),
@@ -72,18 +72,18 @@ pub enum LnBackend {
 }
 
 impl Setting for LnBackend {
-    fn shape() -> String {
+    fn expected() -> String {
         if HAS_EMBEDDED { "one of none, nwc, embedded" } else { "one of none, nwc" }.to_owned()
     }
 
-    fn read(given: &Given) -> Result<Self, String> {
+    fn read(given: &RawValue) -> Result<Self, String> {
         match text::<Self>(given)? {
             "none" => Ok(Self::None),
             "nwc" => Ok(Self::Nwc),
             "embedded" if HAS_EMBEDDED => Ok(Self::Embedded),
             "embedded" => Err(format!(
                 "is embedded, and this program was built without the Cargo feature embedded-lightning; it must be {}",
-                Self::shape()
+                Self::expected()
             )),
             _ => Err(unfit::<Self>()),
         }
@@ -99,12 +99,12 @@ impl Setting for LnBackend {
 }
 
 impl Setting for Network {
-    fn shape() -> String {
+    fn expected() -> String {
         let names = Self::ALL.map(Self::as_str);
         format!("one of {}", names.join(", "))
     }
 
-    fn read(given: &Given) -> Result<Self, String> {
+    fn read(given: &RawValue) -> Result<Self, String> {
         let text = text::<Self>(given)?;
         Self::ALL.into_iter().find(|network| network.as_str() == text).ok_or_else(unfit::<Self>)
     }

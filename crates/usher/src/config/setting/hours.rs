@@ -1,6 +1,6 @@
 //! Lists of hours.
 
-use super::{Given, Setting, unfit};
+use super::{RawValue, Setting, unfit};
 
 /// The most entries of a list.
 const MAX_ENTRIES: usize = 10;
@@ -19,17 +19,17 @@ impl Hours {
 }
 
 impl Setting for Hours {
-    fn shape() -> String {
+    fn expected() -> String {
         format!("a list of at most {MAX_ENTRIES} whole numbers from 1 to {MAX_HOURS}, separated by commas")
     }
 
     /// An empty list is one: it is how an operator says "never".
-    fn read(given: &Given) -> Result<Self, String> {
+    fn read(given: &RawValue) -> Result<Self, String> {
         let numbers: Option<Vec<u64>> = match given {
-            Given::Text(text) if text.trim().is_empty() => Some(Vec::new()),
-            Given::Text(text) => text.split(',').map(|entry| number(entry.trim())).collect(),
-            Given::List(list) if list.is_empty() => Some(Vec::new()),
-            Given::Numbers(list) => list.iter().map(|entry| u64::try_from(*entry).ok()).collect(),
+            RawValue::Text(text) if text.trim().is_empty() => Some(Vec::new()),
+            RawValue::Text(text) => text.split(',').map(|entry| number(entry.trim())).collect(),
+            RawValue::List(list) if list.is_empty() => Some(Vec::new()),
+            RawValue::Numbers(list) => list.iter().map(|entry| u64::try_from(*entry).ok()).collect(),
             _ => None,
         };
         numbers

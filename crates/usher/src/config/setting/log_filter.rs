@@ -2,7 +2,7 @@
 
 use tracing_subscriber::EnvFilter;
 
-use super::{Given, Setting, quoted, text, unfit};
+use super::{RawValue, Setting, quoted, text, unfit};
 
 /// Longest filter, in bytes: some dozens of directives.
 const MAX_BYTES: usize = 1000;
@@ -19,12 +19,12 @@ impl LogFilter {
 }
 
 impl Setting for LogFilter {
-    fn shape() -> String {
+    fn expected() -> String {
         "error, warn, info, debug, trace, off, or a list such as warn,usher_relays=debug".to_owned()
     }
     const EXAMPLE: &'static str = "\"info\"";
 
-    fn read(given: &Given) -> Result<Self, String> {
+    fn read(given: &RawValue) -> Result<Self, String> {
         let text = text::<Self>(given)?;
         if text.len() > MAX_BYTES || parse_filter(text).is_err() {
             return Err(unfit::<Self>());

@@ -1,6 +1,5 @@
 //! The types of settings: how each is read from what was given, and how it is shown.
 
-mod address;
 mod basic;
 mod choice;
 mod hours;
@@ -12,9 +11,10 @@ mod openid_clients;
 mod return_urls;
 mod secret;
 mod trusted_proxies;
+mod url;
 
-pub use address::{DatabaseUrl, WebUrl, WebhookUrl, crosses_network_in_clear};
-pub use basic::{EmailDomain, Nip05, ProfileName, Text, Unit, Whole};
+pub use self::url::{DatabaseUrl, WebUrl, WebhookUrl, crosses_network_in_clear};
+pub use basic::{BoundedInteger, EmailDomain, Nip05, ProfileName, Text, Unit};
 pub use choice::{LnBackend, LogFormat, VerificationProvider};
 pub use hours::Hours;
 pub use log_filter::{FilterError, LogFilter, parse_filter};
@@ -28,7 +28,7 @@ pub use trusted_proxies::ProxyNetworks;
 
 /// A value as the file or the environment gives it. It has no `Debug`: it may be a secret.
 #[derive(Clone, Hash)]
-pub enum Given {
+pub enum RawValue {
     /// Text; from the environment everything is.
     Text(String),
     /// A list of texts.
@@ -42,7 +42,7 @@ pub enum Given {
     /// True or false.
     Flag(bool),
     /// Something that no key takes: a fraction, a date, a table, a list of anything else.
-    Unfit,
+    UnsupportedType,
     /// It could not be had, which has been noted as a error already.
     Unusable,
 }
@@ -50,7 +50,7 @@ pub enum Given {
 /// The type of a setting.
 pub trait Setting: Sized {
     /// What a value looks like: completes "must be …".
-    fn shape() -> String;
+    fn expected() -> String;
 
     /// An example as TOML, for keys without default.
     const EXAMPLE: &'static str = "\"\"";
@@ -63,7 +63,7 @@ pub trait Setting: Sized {
     ///
     /// # Errors
     /// What is wrong, to follow the key's name in a sentence. Never any part of the value.
-    fn read(given: &Given) -> Result<Self, String>;
+    fn read(given: &RawValue) -> Result<Self, String>;
 
     /// The value as TOML; of a secret only that it is set.
     fn show(&self) -> String;
@@ -75,8 +75,8 @@ pub trait Setting: Sized {
 }
 
 impl<T: Setting> Setting for Option<T> {
-    fn shape() -> String {
-        T::shape()
+    fn expected() -> String {
+        T::expected()
     }
 
     const EXAMPLE: &'static str = T::EXAMPLE;
@@ -84,9 +84,9 @@ impl<T: Setting> Setting for Option<T> {
     const SECRET: bool = T::SECRET;
 
     /// An empty text counts as none: compose files and service managers write an unset variable as an empty one.
-    fn read(given: &Given) -> Result<Self, String> {
+    fn read(given: &RawValue) -> Result<Self, String> {
         match given {
-            Given::Text(text) if text.is_empty() => Ok(None),
+            RawValue::Text(text) if text.is_empty() => Ok(None),
             given => T::read(given).map(Some),
         }
     }
@@ -101,21 +101,25 @@ impl<T: Setting> Setting for Option<T> {
 }
 
 /// The text given, when it is not empty.
-fn text<T: Setting>(given: &Given) -> Result<&str, String> {
+fn text<T: Setting>(given: &RawValue) -> Result<&str, String> {
     match given {
-        Given::Text(text) if text.is_empty() => Err(empty::<T>()),
-        Given::Text(text) => Ok(text),
-        Given::Integer(_) | Given::Flag(_) => Err(format!("must be {}, in quotes", T::shape())),
-        Given::List(_) | Given::Numbers(_) | Given::Tables(_) | Given::Unfit | Given::Unusable => Err(unfit::<T>()),
+        RawValue::Text(text) if text.is_empty() => Err(empty::<T>()),
+        RawValue::Text(text) => Ok(text),
+        RawValue::Integer(_) | RawValue::Flag(_) => Err(format!("must be {}, in quotes", T::expected())),
+        RawValue::List(_)
+        | RawValue::Numbers(_)
+        | RawValue::Tables(_)
+        | RawValue::UnsupportedType
+        | RawValue::Unusable => Err(unfit::<T>()),
     }
 }
 
 fn empty<T: Setting>() -> String {
-    format!("is empty; it must be {}", T::shape())
+    format!("is empty; it must be {}", T::expected())
 }
 
 fn unfit<T: Setting>() -> String {
-    format!("must be {}", T::shape())
+    format!("must be {}", T::expected())
 }
 
 /// `text` as a TOML string.

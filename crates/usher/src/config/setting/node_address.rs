@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv6Addr};
 
 use nostr::secp256k1::PublicKey;
 
-use super::{Given, Setting, Whole, quoted, text, unfit};
+use super::{BoundedInteger, RawValue, Setting, quoted, text, unfit};
 
 /// The longest host name (RFC 1035, section 2.3.4).
 const MAX_HOST: usize = 253;
@@ -21,13 +21,13 @@ impl Port {
 }
 
 impl Setting for Port {
-    fn shape() -> String {
-        Whole::<1, 65535>::shape()
+    fn expected() -> String {
+        BoundedInteger::<1, 65535>::expected()
     }
     const EXAMPLE: &'static str = "8332";
 
-    fn read(given: &Given) -> Result<Self, String> {
-        let number = Whole::<1, 65535>::read(given)?;
+    fn read(given: &RawValue) -> Result<Self, String> {
+        let number = BoundedInteger::<1, 65535>::read(given)?;
         u16::try_from(number.get()).map(Self).map_err(|_| unfit::<Self>())
     }
 
@@ -48,12 +48,12 @@ impl HostName {
 }
 
 impl Setting for HostName {
-    fn shape() -> String {
+    fn expected() -> String {
         "a host name or IP address, without a port".to_owned()
     }
     const EXAMPLE: &'static str = "\"127.0.0.1\"";
 
-    fn read(given: &Given) -> Result<Self, String> {
+    fn read(given: &RawValue) -> Result<Self, String> {
         let host = text::<Self>(given)?;
         if is_host(host) { Ok(Self(host.to_owned())) } else { Err(unfit::<Self>()) }
     }
@@ -80,12 +80,12 @@ impl NodeAddress {
 }
 
 impl Setting for NodeAddress {
-    fn shape() -> String {
+    fn expected() -> String {
         "<node id>@<host>:<port>, where the id has 66 hex characters".to_owned()
     }
     const EXAMPLE: &'static str = "\"<node id>@lsp.example.com:9735\"";
 
-    fn read(given: &Given) -> Result<Self, String> {
+    fn read(given: &RawValue) -> Result<Self, String> {
         let address = text::<Self>(given)?;
         if is_node_address(address) { Ok(Self(address.to_owned())) } else { Err(unfit::<Self>()) }
     }
@@ -117,12 +117,12 @@ impl HostPort {
 }
 
 impl Setting for HostPort {
-    fn shape() -> String {
+    fn expected() -> String {
         "a host name or IP address and a port, such as 10.0.0.5:3000".to_owned()
     }
     const EXAMPLE: &'static str = "\"10.0.0.5:3000\"";
 
-    fn read(given: &Given) -> Result<Self, String> {
+    fn read(given: &RawValue) -> Result<Self, String> {
         let text = text::<Self>(given)?;
         let (host, port) = text.rsplit_once(':').ok_or_else(unfit::<Self>)?;
         let is_host = match host.strip_prefix('[').and_then(|host| host.strip_suffix(']')) {

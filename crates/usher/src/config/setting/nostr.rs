@@ -7,7 +7,7 @@ use usher_protocol::subkey::SubkeyProof;
 use usher_protocol::{Keys, PublicKey};
 use usher_relays::RelayAddress;
 
-use super::{Given, SET, Setting, empty, quoted, text, unfit};
+use super::{RawValue, SET, Setting, empty, quoted, text, unfit};
 
 /// The service's private key.
 #[derive(Clone, Debug)]
@@ -29,12 +29,12 @@ impl PrivateKey {
 }
 
 impl Setting for PrivateKey {
-    fn shape() -> String {
+    fn expected() -> String {
         "64 hex characters".to_owned()
     }
     const SECRET: bool = true;
 
-    fn read(given: &Given) -> Result<Self, String> {
+    fn read(given: &RawValue) -> Result<Self, String> {
         let text = text::<Self>(given)?;
         if text.trim_start().get(..4).is_some_and(|start| start.eq_ignore_ascii_case("nsec")) {
             return Err("is an nsec; convert it to hex with `usher key from-nsec`".to_owned());
@@ -63,16 +63,16 @@ impl Relays {
 }
 
 impl Setting for Relays {
-    fn shape() -> String {
+    fn expected() -> String {
         "a list of ws:// or wss:// URLs, separated by commas".to_owned()
     }
 
-    fn read(given: &Given) -> Result<Self, String> {
+    fn read(given: &RawValue) -> Result<Self, String> {
         let list: Vec<&str> = match given {
-            Given::Text(text) if text.trim().is_empty() => return Err(empty::<Self>()),
-            Given::Text(text) => text.split(',').collect(),
-            Given::List(list) if list.is_empty() => return Err(empty::<Self>()),
-            Given::List(list) => list.iter().map(String::as_str).collect(),
+            RawValue::Text(text) if text.trim().is_empty() => return Err(empty::<Self>()),
+            RawValue::Text(text) => text.split(',').collect(),
+            RawValue::List(list) if list.is_empty() => return Err(empty::<Self>()),
+            RawValue::List(list) => list.iter().map(String::as_str).collect(),
             _ => return Err(unfit::<Self>()),
         };
         let (mut addresses, mut wrong, all) = (Vec::new(), String::new(), list.len());
@@ -84,7 +84,7 @@ impl Setting for Relays {
             }
         }
         if !wrong.is_empty() {
-            return Err(format!("must be {}{wrong}", Self::shape()));
+            return Err(format!("must be {}{wrong}", Self::expected()));
         }
         if addresses.len() > MAX_RELAYS {
             return Err(format!("must be at most {MAX_RELAYS} URLs"));
@@ -110,11 +110,11 @@ impl Scheme {
 }
 
 impl Setting for Scheme {
-    fn shape() -> String {
+    fn expected() -> String {
         "the scheme of a URL, such as nostr+walletconnect or portal, without ://".to_owned()
     }
 
-    fn read(given: &Given) -> Result<Self, String> {
+    fn read(given: &RawValue) -> Result<Self, String> {
         let text = text::<Self>(given)?;
         let fits = text.len() <= 64
             && text.starts_with(|first: char| first.is_ascii_lowercase())
@@ -128,12 +128,12 @@ impl Setting for Scheme {
 }
 
 impl Setting for SubkeyProof {
-    fn shape() -> String {
+    fn expected() -> String {
         "the JSON text of a subkey proof".to_owned()
     }
     const EXAMPLE: &'static str = "'{\"main_key\": \"…\", \"metadata\": {…}}'";
 
-    fn read(given: &Given) -> Result<Self, String> {
+    fn read(given: &RawValue) -> Result<Self, String> {
         Self::parse(text::<Self>(given)?).map_err(|error| format!("is {error}"))
     }
 

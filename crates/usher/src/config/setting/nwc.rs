@@ -5,7 +5,7 @@ use url::Url;
 use usher_protocol::keys::{parse_public_key, parse_secret_key};
 use usher_protocol::relay_url::is_relay_url;
 
-use super::{Given, SET, Setting, text, unfit};
+use super::{RawValue, SET, Setting, text, unfit};
 
 /// Longest address that is looked at, in bytes: far more than one with [`MAX_RELAYS`] takes.
 const MAX_BYTES: usize = 8192;
@@ -24,13 +24,13 @@ impl NwcUrl {
 }
 
 impl Setting for NwcUrl {
-    fn shape() -> String {
+    fn expected() -> String {
         "a nostr+walletconnect:// URL with the wallet's key, a relay and a secret".to_owned()
     }
     const EXAMPLE: &'static str = "\"nostr+walletconnect://<key>?relay=wss%3A%2F%2Frelay.example.com&secret=<secret>\"";
     const SECRET: bool = true;
 
-    fn read(given: &Given) -> Result<Self, String> {
+    fn read(given: &RawValue) -> Result<Self, String> {
         let text = text::<Self>(given)?;
         match check(text) {
             Ok(()) => Ok(Self(text.into())),

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 use usher_openid_provider::{Algorithm, Client, ClientError, ClientSecret};
 
-use super::{Given, SET, Setting, unfit};
+use super::{RawValue, SET, Setting, unfit};
 
 /// The most entries.
 const MAX_ENTRIES: usize = 100;
@@ -32,7 +32,7 @@ impl OpenIdClients {
 }
 
 impl Setting for OpenIdClients {
-    fn shape() -> String {
+    fn expected() -> String {
         format!("a list of 1 to {MAX_ENTRIES} clients (docs/oidc.md); in a variable or a file of its own, as JSON")
     }
 
@@ -41,8 +41,8 @@ impl Setting for OpenIdClients {
                                    require_pkce = false }]";
     const SECRET: bool = true;
 
-    fn read(given: &Given) -> Result<Self, String> {
-        let (Given::Text(json) | Given::Tables(json)) = given else { return Err(unfit::<Self>()) };
+    fn read(given: &RawValue) -> Result<Self, String> {
+        let (RawValue::Text(json) | RawValue::Tables(json)) = given else { return Err(unfit::<Self>()) };
         let Ok(Value::Array(entries)) = serde_json::from_str(json) else { return Err(unfit::<Self>()) };
         if entries.is_empty() || entries.len() > MAX_ENTRIES {
             return Err(unfit::<Self>());
@@ -147,7 +147,7 @@ mod tests {
             "[{{\"id\":\"a\",\"name\":\"A\",\"redirect_uris\":[\"https://a.example/\"],\"secret\":\"{SECRET}\",\
              \"require_pkce\":false}}]"
         );
-        let json = OpenIdClients::read(&Given::Text(json)).unwrap();
+        let json = OpenIdClients::read(&RawValue::Text(json)).unwrap();
         assert_eq!(format!("{table:?}"), format!("{json:?}"));
         assert!(!table.clients()[0].require_pkce);
         assert!(!format!("{table:?}").contains(SECRET));

@@ -2,7 +2,7 @@
 
 use url::Url;
 
-use super::{Given, Setting, unfit};
+use super::{RawValue, Setting, unfit};
 
 /// The most entries of a list.
 const MAX_ENTRIES: usize = 32;
@@ -19,7 +19,7 @@ impl ReturnUrls {
 }
 
 impl Setting for ReturnUrls {
-    fn shape() -> String {
+    fn expected() -> String {
         format!(
             "a list of at most {MAX_ENTRIES} http(s) URLs without user name, query and fragment, separated by commas"
         )
@@ -28,11 +28,11 @@ impl Setting for ReturnUrls {
     const EXAMPLE: &'static str = "[\"https://app.example/login\"]";
 
     /// An empty list is one: then no page leads anywhere.
-    fn read(given: &Given) -> Result<Self, String> {
+    fn read(given: &RawValue) -> Result<Self, String> {
         let entries: Vec<&str> = match given {
-            Given::Text(text) if text.trim().is_empty() => Vec::new(),
-            Given::Text(text) => text.split(',').map(str::trim).collect(),
-            Given::List(list) => list.iter().map(String::as_str).collect(),
+            RawValue::Text(text) if text.trim().is_empty() => Vec::new(),
+            RawValue::Text(text) => text.split(',').map(str::trim).collect(),
+            RawValue::List(list) => list.iter().map(String::as_str).collect(),
             _ => return Err(unfit::<Self>()),
         };
         let urls: Option<Vec<Url>> = entries.into_iter().map(plain_url).collect();
@@ -61,7 +61,7 @@ mod tests {
 
     #[test]
     fn urls_are_read_and_shown() {
-        let read = |text: &str| ReturnUrls::read(&Given::Text(text.to_owned()));
+        let read = |text: &str| ReturnUrls::read(&RawValue::Text(text.to_owned()));
         assert_eq!(read("").unwrap().show(), "[]");
         let two = read("https://app.example/login, http://127.0.0.1:8080").unwrap();
         assert_eq!(two.show(), r#"["https://app.example/login", "http://127.0.0.1:8080/"]"#);

@@ -4,11 +4,11 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use secrecy::{ExposeSecret as _, SecretString};
 
-use super::{Given, SET, Setting, text, unfit};
+use super::{RawValue, SET, Setting, text, unfit};
 
 /// Makes a type for secret texts that pass a test.
 macro_rules! secret_setting {
-    ($(#[doc = $doc:literal])* $Type:ident, $shape:literal, $test:expr) => {
+    ($(#[doc = $doc:literal])* $Type:ident, $expected:literal, $test:expr) => {
         $(#[doc = $doc])*
         #[derive(Clone, Debug)]
         pub struct $Type(SecretString);
@@ -21,12 +21,12 @@ macro_rules! secret_setting {
         }
 
         impl Setting for $Type {
-            fn shape() -> String {
-        $shape.to_owned()
+            fn expected() -> String {
+        $expected.to_owned()
     }
             const SECRET: bool = true;
 
-            fn read(given: &Given) -> Result<Self, String> {
+            fn read(given: &RawValue) -> Result<Self, String> {
                 let test: fn(&str) -> bool = $test;
                 let text = text::<Self>(given)?;
                 if test(text) { Ok(Self(text.into())) } else { Err(unfit::<Self>()) }

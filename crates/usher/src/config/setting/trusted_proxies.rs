@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use ipnet::IpNet;
 
-use super::{Given, Setting, unfit};
+use super::{RawValue, Setting, unfit};
 
 /// The most entries of a list.
 const MAX_ENTRIES: usize = 32;
@@ -21,18 +21,18 @@ impl ProxyNetworks {
 }
 
 impl Setting for ProxyNetworks {
-    fn shape() -> String {
+    fn expected() -> String {
         format!("a list of at most {MAX_ENTRIES} IP addresses or networks such as 10.0.0.0/8, separated by commas")
     }
 
     const EXAMPLE: &'static str = "[\"127.0.0.1\"]";
 
     /// An empty list is one: then nobody is believed.
-    fn read(given: &Given) -> Result<Self, String> {
+    fn read(given: &RawValue) -> Result<Self, String> {
         let entries: Vec<&str> = match given {
-            Given::Text(text) if text.trim().is_empty() => Vec::new(),
-            Given::Text(text) => text.split(',').map(str::trim).collect(),
-            Given::List(list) => list.iter().map(String::as_str).collect(),
+            RawValue::Text(text) if text.trim().is_empty() => Vec::new(),
+            RawValue::Text(text) => text.split(',').map(str::trim).collect(),
+            RawValue::List(list) => list.iter().map(String::as_str).collect(),
             _ => return Err(unfit::<Self>()),
         };
         let networks: Option<Vec<IpNet>> = entries.into_iter().map(network).collect();
@@ -61,7 +61,7 @@ mod tests {
 
     #[test]
     fn addresses_and_networks_are_read_and_shown() {
-        let read = |text: &str| ProxyNetworks::read(&Given::Text(text.to_owned()));
+        let read = |text: &str| ProxyNetworks::read(&RawValue::Text(text.to_owned()));
         assert_eq!(read("").unwrap().show(), "[]");
         let several = read("127.0.0.1, ::1,10.1.2.3/8, fd00::/8, ::ffff:192.0.2.1").unwrap();
         assert_eq!(several.show(), r#"["127.0.0.1", "::1", "10.0.0.0/8", "fd00::/8", "192.0.2.1"]"#);

@@ -1,11 +1,11 @@
 //! Values that are wrong: every error at once, where it is, and what to do.
 
 use super::values::nwc;
-use super::{Given, KEY, TOKEN};
+use super::{Fixture, KEY, TOKEN};
 
 #[test]
 fn nothing_given_names_what_is_required() {
-    insta::assert_snapshot!(Given::nothing().errors(), @r"
+    insta::assert_snapshot!(Fixture::nothing().errors(), @r"
     auth.auth_token is required; set it in config.toml or with SERVICE__AUTH__AUTH_TOKEN, or put its file in SERVICE__AUTH__AUTH_TOKEN_FILE; it must be 1 to 1000 visible ASCII characters without spaces
     nostr.private_key is required; set it in config.toml or with SERVICE__NOSTR__PRIVATE_KEY, or put its file in SERVICE__NOSTR__PRIVATE_KEY_FILE; it must be 64 hex characters
     ");
@@ -13,7 +13,7 @@ fn nothing_given_names_what_is_required() {
 
 #[test]
 fn all_mistakes_come_at_once_with_their_places() {
-    let given = Given::nothing()
+    let given = Fixture::nothing()
         .file(concat!(
             "[info]\n",
             "listen_port = 70000\n",
@@ -37,7 +37,7 @@ fn all_mistakes_come_at_once_with_their_places() {
 
 #[test]
 fn a_file_that_is_not_toml_is_said_by_line_and_the_rest_is_still_checked() {
-    let given = Given::nothing().file(concat!(
+    let given = Fixture::nothing().file(concat!(
         "[auth]\n",
         "auth_token = unquoted-token-of-mine\n",
         "[info]\n",
@@ -51,7 +51,7 @@ fn a_file_that_is_not_toml_is_said_by_line_and_the_rest_is_still_checked() {
 
 #[test]
 fn a_profile_that_cannot_be_published_stops_the_start() {
-    let given = Given::required()
+    let given = Fixture::required()
         .variable("PROFILE__NAME", &"n".repeat(65))
         .variable("PROFILE__DISPLAY_NAME", " Usher")
         .variable("PROFILE__NIP05", "usher at example");
@@ -60,23 +60,23 @@ fn a_profile_that_cannot_be_published_stops_the_start() {
 
 #[test]
 fn duplicate_keys_are_found() {
-    insta::assert_snapshot!(Given::required().file("[info]\nlisten_port = 1\nlisten_port = 2\n").errors(), @"<data>/config.toml:3: not TOML: duplicate key");
+    insta::assert_snapshot!(Fixture::required().file("[info]\nlisten_port = 1\nlisten_port = 2\n").errors(), @"<data>/config.toml:3: not TOML: duplicate key");
 }
 
 #[test]
 fn a_file_that_cannot_be_read_is_a_mistake_and_a_missing_one_is_not() {
-    let given = Given::required();
+    let given = Fixture::required();
     std::fs::create_dir(given.path().join("config.toml")).unwrap();
     insta::assert_snapshot!(given.errors(), @"<data>/config.toml: cannot be read: it is not a regular file");
-    let huge = Given::required().file(&"# long\n".repeat(200_000));
+    let huge = Fixture::required().file(&"# long\n".repeat(200_000));
     insta::assert_snapshot!(huge.errors(), @"<data>/config.toml: cannot be read: it is larger than 1 MiB");
-    let bytes = Given::required().other_file("config.toml", b"[info]\n# \xff\n");
+    let bytes = Fixture::required().other_file("config.toml", b"[info]\n# \xff\n");
     insta::assert_snapshot!(bytes.errors(), @"<data>/config.toml: cannot be read: stream did not contain valid UTF-8");
 }
 
 #[test]
 fn unknown_names_lead_to_the_nearest_known_one() {
-    let hint = |text: &str| Given::required().file(text).errors();
+    let hint = |text: &str| Fixture::required().file(text).errors();
     insta::assert_snapshot!(hint("[info]\nport = 1"), @"<data>/config.toml:2: unknown key info.port; did you mean info.listen_port?");
     insta::assert_snapshot!(hint("[auth]\ntoken = \"\""), @"<data>/config.toml:2: unknown key auth.token; did you mean auth.auth_token?");
     insta::assert_snapshot!(hint("[nostr]\nrelay = \"\""), @"<data>/config.toml:2: unknown key nostr.relay; did you mean nostr.relays?");
@@ -85,7 +85,7 @@ fn unknown_names_lead_to_the_nearest_known_one() {
     insta::assert_snapshot!(hint("[walet]\nx = 1"), @"<data>/config.toml:1: unknown section walet; did you mean wallet?");
     insta::assert_snapshot!(hint("info = 1"), @"<data>/config.toml:1: info is a section: write [info] and its keys below it");
     insta::assert_snapshot!(hint("[[info]]\nlisten_port = 1"), @"<data>/config.toml:1: info is a section: write [info] and its keys below it");
-    let hint = |suffix: &str| Given::required().variable(suffix, "x").errors();
+    let hint = |suffix: &str| Fixture::required().variable(suffix, "x").errors();
     insta::assert_snapshot!(hint("AUTH__TOKEN"), @"SERVICE__AUTH__TOKEN: unknown variable; did you mean SERVICE__AUTH__AUTH_TOKEN?");
     insta::assert_snapshot!(hint("WEBHOOK_URL"), @"SERVICE__WEBHOOK_URL: unknown variable; did you mean SERVICE__WEBHOOK__URL?");
     insta::assert_snapshot!(hint("info__listen_port"), @"SERVICE__info__listen_port: unknown variable; did you mean SERVICE__INFO__LISTEN_PORT?");
@@ -96,7 +96,7 @@ fn unknown_names_lead_to_the_nearest_known_one() {
 fn each_relay_that_is_none_is_named() {
     let list = "http://a.example,wss://b.example,wss://user:word@c.example,";
     insta::assert_snapshot!(
-        Given::required().variable("NOSTR__RELAYS", list).errors(),
+        Fixture::required().variable("NOSTR__RELAYS", list).errors(),
         @"SERVICE__NOSTR__RELAYS: nostr.relays must be a list of ws:// or wss:// URLs, separated by commas; number 1 of 4: a relay address begins with wss:// or ws://; number 3 of 4: a relay address has no user name or password; number 4 of 4: not a URL"
     );
 }
@@ -104,7 +104,7 @@ fn each_relay_that_is_none_is_named() {
 #[test]
 fn keys_in_other_forms_are_refused_with_what_to_do() {
     let key =
-        |key: &str| Given::nothing().variable("AUTH__AUTH_TOKEN", TOKEN).variable("NOSTR__PRIVATE_KEY", key).errors();
+        |key: &str| Fixture::nothing().variable("AUTH__AUTH_TOKEN", TOKEN).variable("NOSTR__PRIVATE_KEY", key).errors();
     let nsec = "nsec1vl029mgpspedva04g90vltkh6fvh240zqtv9k0t9af8935ke9laqsnlfe5";
     insta::assert_snapshot!(key(nsec), @"SERVICE__NOSTR__PRIVATE_KEY: nostr.private_key is an nsec; convert it to hex with `usher key from-nsec`");
     assert_eq!(key(&nsec.to_uppercase()), key(nsec));
@@ -119,12 +119,12 @@ fn keys_in_other_forms_are_refused_with_what_to_do() {
 #[test]
 fn tokens_that_no_header_can_carry_are_refused() {
     for token in ["two words", " leading", "trailing\n", "tab\t", "ünïcode", &"x".repeat(1001)] {
-        let given = Given::nothing().variable("NOSTR__PRIVATE_KEY", KEY).variable("AUTH__AUTH_TOKEN", token);
+        let given = Fixture::nothing().variable("NOSTR__PRIVATE_KEY", KEY).variable("AUTH__AUTH_TOKEN", token);
         insta::allow_duplicates! {
             insta::assert_snapshot!(given.errors(), @"SERVICE__AUTH__AUTH_TOKEN: auth.auth_token must be 1 to 1000 visible ASCII characters without spaces");
         }
     }
-    let empty_file = Given::nothing()
+    let empty_file = Fixture::nothing()
         .variable("NOSTR__PRIVATE_KEY", KEY)
         .other_file("token", b"\n")
         .variable("AUTH__AUTH_TOKEN_FILE", "token");
@@ -133,9 +133,10 @@ fn tokens_that_no_header_can_carry_are_refused() {
 
 #[test]
 fn a_secret_given_twice_in_one_place_is_a_mistake() {
-    let variables = Given::required().other_file("token", TOKEN.as_bytes()).variable("AUTH__AUTH_TOKEN_FILE", "token");
+    let variables =
+        Fixture::required().other_file("token", TOKEN.as_bytes()).variable("AUTH__AUTH_TOKEN_FILE", "token");
     insta::assert_snapshot!(variables.errors(), @"SERVICE__AUTH__AUTH_TOKEN_FILE: auth.auth_token is set twice, by value and by file; the other one is at SERVICE__AUTH__AUTH_TOKEN");
-    let file = Given::nothing()
+    let file = Fixture::nothing()
         .variable("NOSTR__PRIVATE_KEY", KEY)
         .other_file("token", TOKEN.as_bytes())
         .file(&format!("[auth]\nauth_token_file = \"token\"\nauth_token = \"{TOKEN}\"\n"));
@@ -146,18 +147,18 @@ fn a_secret_given_twice_in_one_place_is_a_mistake() {
 #[test]
 fn a_file_of_a_secret_may_be_named_by_nothing() {
     let file =
-        |path: &str| Given::nothing().variable("NOSTR__PRIVATE_KEY", KEY).variable("AUTH__AUTH_TOKEN_FILE", path);
+        |path: &str| Fixture::nothing().variable("NOSTR__PRIVATE_KEY", KEY).variable("AUTH__AUTH_TOKEN_FILE", path);
     insta::assert_snapshot!(file("").errors(), @"SERVICE__AUTH__AUTH_TOKEN_FILE: auth.auth_token is empty; it must be 1 to 1000 visible ASCII characters without spaces");
     assert_eq!(file("").variable("AUTH__AUTH_TOKEN", TOKEN).errors(), "");
     assert_eq!(file("token").other_file("token", TOKEN.as_bytes()).variable("AUTH__AUTH_TOKEN", "").errors(), "");
-    assert_eq!(Given::required().variable("WEBHOOK__URL_FILE", "").errors(), "");
-    assert_eq!(Given::required().variable("WEBHOOK__URL_FILE", "").variable("WEBHOOK__URL", "").errors(), "");
+    assert_eq!(Fixture::required().variable("WEBHOOK__URL_FILE", "").errors(), "");
+    assert_eq!(Fixture::required().variable("WEBHOOK__URL_FILE", "").variable("WEBHOOK__URL", "").errors(), "");
 }
 
 #[cfg(unix)]
 #[test]
 fn a_variable_that_is_not_utf_8_is_one_mistake() {
-    let given = Given::nothing().variable("AUTH__AUTH_TOKEN", TOKEN);
+    let given = Fixture::nothing().variable("AUTH__AUTH_TOKEN", TOKEN);
     let mut source = given.source();
     let bytes = std::os::unix::ffi::OsStringExt::from_vec(vec![b'a', 0xff]);
     source.variables.push(("SERVICE__NOSTR__PRIVATE_KEY".into(), bytes));
@@ -167,9 +168,9 @@ fn a_variable_that_is_not_utf_8_is_one_mistake() {
 
 #[test]
 fn backends_need_what_they_need() {
-    let backend = |name: &str| Given::required().variable("WALLET__LN_BACKEND", name).errors();
+    let backend = |name: &str| Fixture::required().variable("WALLET__LN_BACKEND", name).errors();
     insta::assert_snapshot!(backend("nwc"), @"SERVICE__WALLET__LN_BACKEND: wallet.ln_backend needs wallet.nwc.url, which is not set");
-    let empty = Given::required().variable("WALLET__LN_BACKEND", "nwc").variable("WALLET__NWC__URL", "");
+    let empty = Fixture::required().variable("WALLET__LN_BACKEND", "nwc").variable("WALLET__NWC__URL", "");
     assert_eq!(empty.errors(), backend("nwc"), "an empty variable sets nothing");
     let kinds = if cfg!(feature = "embedded-lightning") { "none, nwc, embedded" } else { "none, nwc" };
     assert_eq!(backend("lnd"), format!("SERVICE__WALLET__LN_BACKEND: wallet.ln_backend must be one of {kinds}"));
@@ -178,14 +179,14 @@ fn backends_need_what_they_need() {
 #[cfg(not(feature = "embedded-lightning"))]
 #[test]
 fn a_program_without_a_lightning_node_says_so() {
-    let given = Given::required().variable("WALLET__LN_BACKEND", "embedded");
+    let given = Fixture::required().variable("WALLET__LN_BACKEND", "embedded");
     insta::assert_snapshot!(given.errors(), @"SERVICE__WALLET__LN_BACKEND: wallet.ln_backend is embedded, and this program was built without the Cargo feature embedded-lightning; it must be one of none, nwc");
 }
 
 #[cfg(feature = "embedded-lightning")]
 #[test]
 fn an_embedded_node_needs_a_seed_a_key_and_one_chain_source() {
-    let given = Given::required().variable("WALLET__LN_BACKEND", "embedded");
+    let given = Fixture::required().variable("WALLET__LN_BACKEND", "embedded");
     insta::assert_snapshot!(given.errors(), @r"
     SERVICE__WALLET__LN_BACKEND: wallet.ln_backend needs wallet.embedded.mnemonic, which is not set
     SERVICE__WALLET__LN_BACKEND: wallet.ln_backend needs wallet.embedded.api_key, which is not set (`none` if nobody wants one)
@@ -202,7 +203,7 @@ fn an_embedded_node_needs_a_seed_a_key_and_one_chain_source() {
 #[test]
 fn addresses_of_nodes_are_whole() {
     let says = |key: &str, value: &str| {
-        let errors = Given::required().variable(key, value).errors();
+        let errors = Fixture::required().variable(key, value).errors();
         errors.split_once(": ").unwrap_or_else(|| panic!("{key} takes {value}")).1.to_owned()
     };
     let id = "0279be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798";
@@ -233,10 +234,10 @@ fn the_address_of_the_wallet_is_what_nip_47_says() {
     let right = nwc();
     let key = usher_protocol::Keys::parse(KEY).unwrap().public_key().to_hex();
     let says = |address: &str| {
-        let errors = Given::required().variable("WALLET__NWC__URL", address).errors();
-        let shape = "SERVICE__WALLET__NWC__URL: wallet.nwc.url must be a nostr+walletconnect:// URL with the \
+        let errors = Fixture::required().variable("WALLET__NWC__URL", address).errors();
+        let expected = "SERVICE__WALLET__NWC__URL: wallet.nwc.url must be a nostr+walletconnect:// URL with the \
                      wallet's key, a relay and a secret; ";
-        errors.strip_prefix(shape).unwrap_or_else(|| panic!("{errors:?}")).to_owned()
+        errors.strip_prefix(expected).unwrap_or_else(|| panic!("{errors:?}")).to_owned()
     };
     for (address, problem) in [
         (right.replace("nostr+walletconnect://", ""), "it is not a URL"),
@@ -265,7 +266,7 @@ fn the_address_of_the_wallet_is_what_nip_47_says() {
 
 #[test]
 fn what_is_wrong_together_is_said_beside_what_is_wrong_alone() {
-    let given = Given::nothing().variable("WALLET__LN_BACKEND", "nwc").variable("NOSTR__PRIVATE_KEY", "zz");
+    let given = Fixture::nothing().variable("WALLET__LN_BACKEND", "nwc").variable("NOSTR__PRIVATE_KEY", "zz");
     insta::assert_snapshot!(given.errors(), @r"
     auth.auth_token is required; set it in config.toml or with SERVICE__AUTH__AUTH_TOKEN, or put its file in SERVICE__AUTH__AUTH_TOKEN_FILE; it must be 1 to 1000 visible ASCII characters without spaces
     SERVICE__NOSTR__PRIVATE_KEY: nostr.private_key must be 64 hex characters
@@ -275,9 +276,9 @@ fn what_is_wrong_together_is_said_beside_what_is_wrong_alone() {
 
 #[test]
 fn postgresql_is_refused_in_this_version() {
-    let given = Given::required().variable("DATABASE__URL", "postgres://u:p@localhost/usher");
+    let given = Fixture::required().variable("DATABASE__URL", "postgres://u:p@localhost/usher");
     insta::assert_snapshot!(given.errors(), @"SERVICE__DATABASE__URL: database.url is set, but this version supports SQLite only; use database.path");
-    let given = Given::required().variable("DATABASE__URL", "mysql://u:p@localhost/usher");
+    let given = Fixture::required().variable("DATABASE__URL", "mysql://u:p@localhost/usher");
     insta::assert_snapshot!(given.errors(), @"SERVICE__DATABASE__URL: database.url must be a postgres:// or postgresql:// URL");
 }
 
@@ -322,14 +323,15 @@ fn each_kind_of_value_is_checked() {
         ("VERIFICATION__UNIT", "a b"),
         ("VERIFICATION__PUBLIC_URL", "https://user@example.com/"),
     ] {
-        let given = Given::required().variable(suffix, wrong);
+        let given = Fixture::required().variable(suffix, wrong);
         let errors = given.errors();
         assert!(errors.starts_with(&format!("SERVICE__{suffix}: ")), "{suffix}={wrong}: {errors:?}");
         assert_eq!(errors.lines().count(), 1, "{suffix}={wrong}: {errors}");
     }
     let mnemonic = "abandon ".repeat(11) + "about";
-    let config =
-        Given::required().variable("WALLET__EMBEDDED__MNEMONIC", &mnemonic).variable("PROFILE__NIP05", "_@example.com");
+    let config = Fixture::required()
+        .variable("WALLET__EMBEDDED__MNEMONIC", &mnemonic)
+        .variable("PROFILE__NIP05", "_@example.com");
     assert_eq!(config.errors(), "");
 }
 
@@ -341,18 +343,19 @@ fn a_token_that_can_be_guessed_is_a_mistake_where_others_can_reach_it() {
         ("::", "6d1f3bfa0fd44b0b", "is short"),
         ("192.168.0.7", "6d1f3bfa0fd44b0b", "is short"),
     ] {
-        let given = Given::required().variable("INFO__LISTEN_ADDRESS", address).variable("AUTH__AUTH_TOKEN", token);
+        let given = Fixture::required().variable("INFO__LISTEN_ADDRESS", address).variable("AUTH__AUTH_TOKEN", token);
         let errors = given.errors();
         let expected = format!("SERVICE__AUTH__AUTH_TOKEN: auth.auth_token {problem}");
         assert!(errors.starts_with(&expected) && errors.contains(address), "{errors}");
         assert_eq!((errors.lines().count(), errors.contains(token) && token.len() > 1), (1, false), "{errors}");
     }
-    let previous = Given::required().variable("INFO__LISTEN_ADDRESS", "0.0.0.0").variable("AUTH__PREVIOUS_TOKEN", "a");
+    let previous =
+        Fixture::required().variable("INFO__LISTEN_ADDRESS", "0.0.0.0").variable("AUTH__PREVIOUS_TOKEN", "a");
     assert!(previous.errors().starts_with("SERVICE__AUTH__PREVIOUS_TOKEN: auth.previous_token is a placeholder"));
     for address in ["127.0.0.1", "127.0.0.2", "::1", "::ffff:127.0.0.1"] {
-        let given = Given::required().variable("INFO__LISTEN_ADDRESS", address).variable("AUTH__AUTH_TOKEN", "a");
+        let given = Fixture::required().variable("INFO__LISTEN_ADDRESS", address).variable("AUTH__AUTH_TOKEN", "a");
         assert_eq!(given.errors(), "", "{address}");
         assert!(given.warnings().contains("auth.auth_token is a placeholder"), "{address}");
     }
-    assert_eq!(Given::required().variable("INFO__LISTEN_ADDRESS", "0.0.0.0").errors(), "");
+    assert_eq!(Fixture::required().variable("INFO__LISTEN_ADDRESS", "0.0.0.0").errors(), "");
 }

@@ -21,12 +21,12 @@ const KEY: &str = "67dea2ed018072d675f5415ecfaed7d2597555e202d85b3d65ea4e58d2d92
 const NOW: u64 = 1_800_000_000;
 
 /// A data directory with a configuration file, and an environment.
-struct Given {
+struct Fixture {
     folder: tempfile::TempDir,
     variables: Vec<(String, String)>,
 }
 
-impl Given {
+impl Fixture {
     /// Nothing at all.
     fn nothing() -> Self {
         Self { folder: tempfile::tempdir().unwrap(), variables: Vec::new() }

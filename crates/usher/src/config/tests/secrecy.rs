@@ -1,7 +1,7 @@
 //! No secret is ever shown: not in `Debug`, not in the report, not in a error.
 
 use super::values::nwc;
-use super::{Given, KEY, TOKEN};
+use super::{Fixture, KEY, TOKEN};
 use crate::config::{keys, report};
 
 const CLIENTS: &str = r#"[{"id": "app", "secret": "hunter32-hunter32-hunter32-hunter32", "name": "App", "redirect_uris": ["https://app.example.com/callback"]}]"#;
@@ -41,7 +41,7 @@ fn the_list_of_secrets_is_complete() {
 
 #[test]
 fn debug_and_report_show_no_secret() {
-    let mut given = Given::nothing();
+    let mut given = Fixture::nothing();
     for (name, value, _) in secrets() {
         // It would be refused in this version, and with it the configuration to look at.
         if name != "database.url" {
@@ -73,9 +73,10 @@ fn mistakes_never_repeat_a_value() {
         for (name, value, part) in secrets() {
             for spoil in spoil.iter().take(if name == key.name { spoil.len() } else { 1 }) {
                 let value = spoil(&value);
-                let in_variable = Given::required().variable(&variable(key.name), &value);
-                let in_file = Given::nothing().file(&format!("{} = {}\n", key.name, toml::Value::from(value.as_str())));
-                let unquoted = Given::nothing().file(&format!("{} = {value}\n", key.name));
+                let in_variable = Fixture::required().variable(&variable(key.name), &value);
+                let in_file =
+                    Fixture::nothing().file(&format!("{} = {}\n", key.name, toml::Value::from(value.as_str())));
+                let unquoted = Fixture::nothing().file(&format!("{} = {value}\n", key.name));
                 for given in [in_variable, in_file, unquoted] {
                     let problems = report::problems(&given.load()).join("\n");
                     assert!(!problems.contains(part), "{} given a secret says {problems}", key.name);
@@ -93,7 +94,7 @@ fn a_secret_in_place_of_a_name_is_not_repeated() {
         format!("[{TOKEN}]\n"),
         format!("auth.auth_token.{TOKEN} = 1\n"),
     ] {
-        let problems = report::problems(&Given::nothing().file(&text).load()).join("\n");
+        let problems = report::problems(&Fixture::nothing().file(&text).load()).join("\n");
         assert!(!problems.contains("6d1f3bfa") && !problems.contains("67dea2ed"), "{problems}");
         assert!(problems.contains("config.toml:"), "{problems}");
     }

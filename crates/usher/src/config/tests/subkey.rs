@@ -3,7 +3,7 @@
 use usher_protocol::subkey::{Metadata, Permission, SubkeyProof, VERSION, derive_secret};
 use usher_protocol::{Keys, SecretKey};
 
-use super::{Given, KEY, NOW, TOKEN};
+use super::{Fixture, KEY, NOW, TOKEN};
 
 /// A subkey of [`KEY`], and its proof as JSON.
 fn subkey(valid: std::ops::Range<u64>, permission: Permission) -> (Keys, String) {
@@ -25,8 +25,8 @@ fn subkey_of(valid: std::ops::Range<u64>, permissions: &[Permission]) -> (Keys, 
     (keys, serde_json::to_string(&proof).unwrap())
 }
 
-fn given(key: &str, proof: &str) -> Given {
-    Given::nothing()
+fn given(key: &str, proof: &str) -> Fixture {
+    Fixture::nothing()
         .variable("AUTH__AUTH_TOKEN", TOKEN)
         .variable("NOSTR__PRIVATE_KEY", key)
         .variable("NOSTR__SUBKEY_PROOF", proof)

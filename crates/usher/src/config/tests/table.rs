@@ -1,6 +1,6 @@
 //! The table of keys against the specification, and the reference against the table.
 
-use super::{Given, KEY, TOKEN};
+use super::{Fixture, KEY, TOKEN};
 use crate::config::{keys, reference};
 
 #[test]
@@ -38,8 +38,8 @@ fn the_committed_reference_is_the_current_one() {
 
 #[test]
 fn the_reference_parses_to_the_defaults() {
-    let defaults = format!("{:?}", Given::required().config());
-    assert_eq!(format!("{:?}", Given::required().file(&reference::text()).config()), defaults);
+    let defaults = format!("{:?}", Fixture::required().config());
+    assert_eq!(format!("{:?}", Fixture::required().file(&reference::text()).config()), defaults);
 }
 
 #[test]
@@ -62,8 +62,8 @@ fn the_values_in_the_reference_are_the_defaults() {
         }
         text.push('\n');
     }
-    let given = Given::required().file(&text);
-    assert_eq!(format!("{:?}", given.config()), format!("{:?}", Given::required().config()));
+    let given = Fixture::required().file(&text);
+    assert_eq!(format!("{:?}", given.config()), format!("{:?}", Fixture::required().config()));
     let set = given.load().in_force.iter().filter(|entry| entry.origin.to_string().contains("config.toml")).count();
     assert_eq!(set, keys::all().filter(|key| key.default.is_some()).count());
 }
@@ -74,12 +74,12 @@ fn an_operator_can_uncomment_and_fill_in() {
         .replace("#auth_token = \"\"", &format!("auth_token = \"{TOKEN}\""))
         .replace("#private_key = \"\"", &format!("private_key = \"{KEY}\""))
         .replace("#listen_port = 3000", "listen_port = 3001");
-    assert_eq!(Given::nothing().file(&text).config().info.listen_port.get(), 3001);
+    assert_eq!(Fixture::nothing().file(&text).config().info.listen_port.get(), 3001);
 }
 
 #[test]
 fn every_key_is_described() {
     for key in keys::all() {
-        assert!(!key.doc.is_empty() && !(key.shape)().is_empty(), "{}", key.name);
+        assert!(!key.doc.is_empty() && !(key.expected)().is_empty(), "{}", key.name);
     }
 }

@@ -6,12 +6,12 @@ use usher_lightning::nwc::ConnectionUri;
 use usher_protocol::bolt11::Network;
 use usher_relays::RelayAddress;
 
-use super::{Given, KEY, TOKEN};
+use super::{Fixture, KEY, TOKEN};
 use crate::config::setting::{LnBackend, LogFormat};
 
 #[test]
 fn defaults_are_the_documented_ones() {
-    let config = Given::required().config();
+    let config = Fixture::required().config();
     assert_eq!(config.info.listen_address.to_string(), "127.0.0.1");
     assert_eq!(config.info.listen_port.get(), 3000);
     assert_eq!(config.auth.auth_token.secret().expose_secret(), TOKEN);
@@ -33,19 +33,19 @@ fn defaults_are_the_documented_ones() {
     assert_eq!(config.limits.requests_per_second.get(), 0);
     assert_eq!(config.limits.max_connections.get(), 20_000);
     assert_eq!(config.log.format, LogFormat::Text);
-    assert_eq!(Given::required().warnings(), "");
+    assert_eq!(Fixture::required().warnings(), "");
 }
 
 #[test]
 fn a_single_relay_is_warned_of() {
-    let warnings = |relays: &str| Given::required().variable("NOSTR__RELAYS", relays).warnings();
+    let warnings = |relays: &str| Fixture::required().variable("NOSTR__RELAYS", relays).warnings();
     assert!(warnings("wss://a.example").starts_with("nostr.relays has only one relay"));
     assert_eq!(warnings("wss://a.example,wss://b.example"), "");
 }
 
 #[test]
 fn the_environment_overrides_the_file_key_by_key() {
-    let given = Given::required()
+    let given = Fixture::required()
         .file("[info]\nlisten_port = 4000\nlisten_address = \"::1\"\n[log]\nformat = \"json\"\n")
         .variable("INFO__LISTEN_PORT", "5000");
     let config = given.config();
@@ -56,7 +56,7 @@ fn the_environment_overrides_the_file_key_by_key() {
 
 #[test]
 fn a_wrong_value_in_the_file_does_not_matter_when_the_environment_overrides_it() {
-    let given = Given::required().file("[info]\nlisten_port = \"no\"\n").variable("INFO__LISTEN_PORT", "5000");
+    let given = Fixture::required().file("[info]\nlisten_port = \"no\"\n").variable("INFO__LISTEN_PORT", "5000");
     assert_eq!(given.config().info.listen_port.get(), 5000);
 }
 
@@ -67,12 +67,12 @@ fn relays_are_a_list_or_separated_by_commas_and_named_once() {
         r#"["wss://a.example", "wss://b.example/path", "ws://[::1]:7777", "wss://A.example/"]"#,
         r#""wss://a.example, wss://b.example/path,ws://[::1]:7777""#,
     ] {
-        let given = Given::required().file(&format!("[nostr]\nrelays = {text}\n"));
+        let given = Fixture::required().file(&format!("[nostr]\nrelays = {text}\n"));
         let config = given.config();
         let addresses: Vec<&str> = config.nostr.relays.addresses().iter().map(RelayAddress::as_str).collect();
         assert_eq!(addresses, expected);
     }
-    let given = Given::required().variable("NOSTR__RELAYS", &expected.join(","));
+    let given = Fixture::required().variable("NOSTR__RELAYS", &expected.join(","));
     let config = given.config();
     let addresses: Vec<&str> = config.nostr.relays.addresses().iter().map(RelayAddress::as_str).collect();
     assert_eq!(addresses, expected);
@@ -86,11 +86,11 @@ fn nested_sections_and_dotted_keys_are_the_same() {
         format!("wallet.ln_backend = \"nwc\"\n[wallet.nwc]\nurl = \"{address}\"\n"),
         format!("wallet = {{ ln_backend = \"nwc\", nwc = {{ url = \"{address}\" }} }}\n"),
     ] {
-        let config = Given::required().file(&text).load();
+        let config = Fixture::required().file(&text).load();
         // Whether the key is a point on the curve is luck with `ab…`; the layers are what is tested here.
         assert!(config.errors.iter().all(|error| error.what.contains("wallet.nwc.url")), "{:?}", config.errors);
     }
-    let given = Given::required().variable("WALLET__LN_BACKEND", "nwc").variable("WALLET__NWC__URL", &nwc());
+    let given = Fixture::required().variable("WALLET__LN_BACKEND", "nwc").variable("WALLET__NWC__URL", &nwc());
     assert_eq!(given.config().nwc.url.unwrap().secret().expose_secret(), nwc());
 }
 
@@ -99,11 +99,11 @@ fn an_address_of_a_wallet_that_is_right_can_be_used() {
     let twice = format!("{}&relay=wss://r.example", nwc());
     let others = [nwc().replace('?', "/?"), nwc().replacen("//", "", 1), nwc().replace(KEY, &KEY.to_uppercase())];
     for address in [nwc(), twice].into_iter().chain(others) {
-        let url = Given::required().variable("WALLET__NWC__URL", &address).config().nwc.url.unwrap();
+        let url = Fixture::required().variable("WALLET__NWC__URL", &address).config().nwc.url.unwrap();
         assert_eq!(url.secret().expose_secret(), address);
         assert!(address.parse::<ConnectionUri>().is_ok(), "{address}");
     }
-    let file = Given::required()
+    let file = Fixture::required()
         .other_file("nwc", format!("{}\n", nwc()).as_bytes())
         .variable("WALLET__NWC__URL_FILE", "nwc")
         .variable("WALLET__LN_BACKEND", "nwc")
@@ -120,17 +120,18 @@ fn networks_have_their_usual_names() {
         ("signet", Network::Signet),
         ("regtest", Network::Regtest),
     ] {
-        assert_eq!(Given::required().variable("WALLET__NETWORK", name).config().wallet.network, network);
+        assert_eq!(Fixture::required().variable("WALLET__NETWORK", name).config().wallet.network, network);
     }
 }
 
 #[test]
 fn hours_are_a_list_of_numbers_or_separated_by_commas() {
     let in_file = |text: &str| {
-        Given::required().file(&format!("[subscriptions]\nretry_hours = {text}\n")).config().subscriptions.retry_hours
+        Fixture::required().file(&format!("[subscriptions]\nretry_hours = {text}\n")).config().subscriptions.retry_hours
     };
-    let in_variable =
-        |text: &str| Given::required().variable("SUBSCRIPTIONS__RETRY_HOURS", text).config().subscriptions.retry_hours;
+    let in_variable = |text: &str| {
+        Fixture::required().variable("SUBSCRIPTIONS__RETRY_HOURS", text).config().subscriptions.retry_hours
+    };
     for (hours, text) in [(vec![1], "1"), (vec![24, 72, 24], "24, 72,24"), (vec![720; 10], &["720"; 10].join(","))] {
         assert_eq!(in_file(&format!("[{text}]")).get(), hours);
         assert_eq!(in_file(&format!("\"{text}\"")).get(), hours);
@@ -140,7 +141,7 @@ fn hours_are_a_list_of_numbers_or_separated_by_commas() {
         assert!(none.get().is_empty());
     }
     for wrong in ["24", "[\"24\"]", "[24, \"72\"]", "[1.5]", "[-1]", "[0]", "[721]", "true", "[[24]]"] {
-        let given = Given::required().file(&format!("[subscriptions]\nretry_hours = {wrong}\n"));
+        let given = Fixture::required().file(&format!("[subscriptions]\nretry_hours = {wrong}\n"));
         insta::allow_duplicates! {
             insta::assert_snapshot!(given.errors(), @"<data>/config.toml:2: subscriptions.retry_hours must be a list of at most 10 whole numbers from 1 to 720, separated by commas");
         }
@@ -158,16 +159,16 @@ pub(super) fn nwc() -> String {
 #[test]
 fn secrets_come_from_files_without_their_last_line_end() {
     for ending in ["", "\n", "\r\n"] {
-        let given = Given::nothing()
+        let given = Fixture::nothing()
             .other_file("token", format!("{TOKEN}{ending}").as_bytes())
             .other_file("key", format!("{KEY}{ending}").as_bytes())
             .variable("AUTH__AUTH_TOKEN_FILE", "token")
             .file("[nostr]\nprivate_key_file = \"key\"\n");
         assert_eq!(given.config().auth.auth_token.secret().expose_secret(), TOKEN);
     }
-    let given = Given::required().other_file("token", TOKEN.as_bytes());
+    let given = Fixture::required().other_file("token", TOKEN.as_bytes());
     let absolute = given.path().join("token").display().to_string();
-    let given = Given { variables: Vec::new(), ..given }
+    let given = Fixture { variables: Vec::new(), ..given }
         .variable("NOSTR__PRIVATE_KEY", KEY)
         .variable("AUTH__AUTH_TOKEN_FILE", &absolute);
     assert_eq!(given.config().auth.auth_token.secret().expose_secret(), TOKEN);
@@ -175,10 +176,10 @@ fn secrets_come_from_files_without_their_last_line_end() {
 
 #[test]
 fn a_variable_overrides_a_secret_file_named_in_the_file_and_the_other_way_round() {
-    let given = Given::required().file("[auth]\nauth_token_file = \"/nowhere/at/all\"\n");
+    let given = Fixture::required().file("[auth]\nauth_token_file = \"/nowhere/at/all\"\n");
     // The named file is missed all the same: a configuration that is half wrong is wrong.
     insta::assert_snapshot!(given.errors(), @"<data>/config.toml:2 (/nowhere/at/all): the file for auth.auth_token cannot be read: No such file or directory (os error 2)");
-    let given = Given::nothing()
+    let given = Fixture::nothing()
         .variable("NOSTR__PRIVATE_KEY", KEY)
         .other_file("token", TOKEN.as_bytes())
         .file(
@@ -193,14 +194,14 @@ fn a_variable_overrides_a_secret_file_named_in_the_file_and_the_other_way_round(
 
 #[test]
 fn an_empty_optional_is_none() {
-    let given = Given::required().file("[webhook]\nurl = \"https://example.com/\"\n").variable("WEBHOOK__URL", "");
+    let given = Fixture::required().file("[webhook]\nurl = \"https://example.com/\"\n").variable("WEBHOOK__URL", "");
     assert!(given.config().webhook.url.is_none());
 }
 
 #[test]
 fn a_weak_token_is_warned_about_but_works() {
     let warning = |token: &str| {
-        let given = Given::nothing().variable("NOSTR__PRIVATE_KEY", KEY).variable("AUTH__AUTH_TOKEN", token);
+        let given = Fixture::nothing().variable("NOSTR__PRIVATE_KEY", KEY).variable("AUTH__AUTH_TOKEN", token);
         assert!(given.load().config.is_some());
         given.warnings()
     };
@@ -219,14 +220,14 @@ fn a_weak_token_is_warned_about_but_works() {
 fn a_file_with_secrets_that_others_can_read_is_warned_about() {
     use std::os::unix::fs::PermissionsExt as _;
 
-    let open = |given: Given| {
+    let open = |given: Fixture| {
         std::fs::set_permissions(given.path().join("config.toml"), std::fs::Permissions::from_mode(0o640)).unwrap();
         given
     };
-    let secret = open(Given::required().file(&format!("[auth]\nauth_token = \"{TOKEN}\"\n")));
+    let secret = open(Fixture::required().file(&format!("[auth]\nauth_token = \"{TOKEN}\"\n")));
     insta::assert_snapshot!(secret.warnings(), @"<data>/config.toml holds secrets, and other users of this machine can read or change it; run `chmod 600 <data>/config.toml`");
-    assert_eq!(open(Given::required().file("[info]\nlisten_port = 1\n")).warnings(), "");
-    let named = Given::nothing()
+    assert_eq!(open(Fixture::required().file("[info]\nlisten_port = 1\n")).warnings(), "");
+    let named = Fixture::nothing()
         .variable("NOSTR__PRIVATE_KEY", KEY)
         .other_file("token", TOKEN.as_bytes())
         .file("[auth]\nauth_token_file = \"token\"\n");
@@ -235,7 +236,7 @@ fn a_file_with_secrets_that_others_can_read_is_warned_about() {
 
 #[test]
 fn what_the_embedded_node_does_not_have_is_warned_about_and_so_is_what_nothing_uses() {
-    let given = Given::required()
+    let given = Fixture::required()
         .variable("WALLET__LN_BACKEND", "nwc")
         .variable("WALLET__NWC__URL", &nwc())
         .variable("WALLET__EMBEDDED__API_KEY", "key")
@@ -246,13 +247,13 @@ fn what_the_embedded_node_does_not_have_is_warned_about_and_so_is_what_nothing_u
     wallet.embedded.api_key is set but unused; wallet.ln_backend is not embedded
     wallet.embedded.bitcoind.port is set but unused; wallet.ln_backend is not embedded
     ");
-    assert_eq!(Given::required().variable("WALLET__LN_BACKEND", "none").warnings(), "");
+    assert_eq!(Fixture::required().variable("WALLET__LN_BACKEND", "none").warnings(), "");
 }
 
 /// What a node needs, with an Esplora server.
 #[cfg(feature = "embedded-lightning")]
-pub(super) fn embedded() -> Given {
-    Given::required()
+pub(super) fn embedded() -> Fixture {
+    Fixture::required()
         .variable("WALLET__LN_BACKEND", "embedded")
         .variable("WALLET__EMBEDDED__MNEMONIC", &("abandon ".repeat(11) + "about"))
         .variable("WALLET__EMBEDDED__API_KEY", "none")
@@ -286,7 +287,7 @@ fn an_embedded_node_has_a_chain_source_and_perhaps_a_liquidity_provider() {
         assert_eq!((given.config().embedded.provider(), given.warnings()), (Some(provider.as_str()), String::new()));
     }
 
-    let config = Given::required()
+    let config = Fixture::required()
         .variable("WALLET__LN_BACKEND", "embedded")
         .variable("WALLET__EMBEDDED__MNEMONIC", &("abandon ".repeat(11) + "about"))
         .variable("WALLET__EMBEDDED__API_KEY", "token")
@@ -300,7 +301,7 @@ fn an_embedded_node_has_a_chain_source_and_perhaps_a_liquidity_provider() {
 
 #[test]
 fn a_wallet_that_is_not_used_is_warned_about() {
-    let given = Given::required().variable("WALLET__NWC__URL", &nwc());
+    let given = Fixture::required().variable("WALLET__NWC__URL", &nwc());
     insta::assert_snapshot!(given.warnings(), @"wallet.nwc.url is set but unused; wallet.ln_backend is not nwc");
 }
 
@@ -309,7 +310,7 @@ fn a_wallet_that_is_not_used_is_warned_about() {
 fn files_with_secrets_that_others_can_read_are_warned_of() {
     use std::os::unix::fs::PermissionsExt as _;
 
-    let given = Given::nothing()
+    let given = Fixture::nothing()
         .other_file("token", super::TOKEN.as_bytes())
         .other_file("key", super::KEY.as_bytes())
         .file("[nostr]\nprivate_key_file = \"key\"\n")
@@ -340,13 +341,13 @@ fn files_with_secrets_that_others_can_read_are_warned_of() {
 
 #[test]
 fn what_is_logged_is_a_level_or_a_list() {
-    assert!(Given::required().config().log.level.is_none());
+    assert!(Fixture::required().config().log.level.is_none());
     for level in ["debug", "warn,usher_relays=debug"] {
-        let given = Given::required().variable("LOG__LEVEL", level);
+        let given = Fixture::required().variable("LOG__LEVEL", level);
         assert_eq!(given.config().log.level.unwrap().as_str(), level);
     }
     for wrong in ["loud", "inof", "usher=loud"] {
-        let errors = Given::required().variable("LOG__LEVEL", wrong).errors();
+        let errors = Fixture::required().variable("LOG__LEVEL", wrong).errors();
         // A word alone is the name of a part of the program.
         let expected = if wrong == "loud" { "" } else { "SERVICE__LOG__LEVEL: log.level must be error, warn, info" };
         assert!(errors.starts_with(expected) && errors.is_empty() == expected.is_empty(), "{errors}");

@@ -11,12 +11,12 @@ async fn what_was_said_counts_once() {
     let (relay, mut usher) = service().await;
     let (api, service) = (usher.api(), usher.public_key());
     let user = HandmadeWallet::new();
-    let door = api.handshake(json!({"static_token": "door"})).await;
+    let reusable = api.handshake(json!({"static_token": "door"})).await;
     let single = api.handshake(json!({})).await;
-    let mut overheard = vec![user.handshake(&door.url), user.handshake(&single.url)];
+    let mut overheard = vec![user.handshake(&reusable.url), user.handshake(&single.url)];
     overheard.iter().for_each(|event| relay.inject(event.clone()));
     api.outcome(&single.stream).await;
-    api.at_least(&door.stream, 1).await;
+    api.at_least(&reusable.stream, 1).await;
 
     let mut streams = vec![single.stream.clone()];
     let mut challenges = Vec::new();
@@ -32,7 +32,7 @@ async fn what_was_said_counts_once() {
         streams.push(stream);
     }
     let mut before = Vec::new();
-    for stream in streams.iter().chain([&door.stream]) {
+    for stream in streams.iter().chain([&reusable.stream]) {
         before.push(api.events(stream).await);
     }
 
@@ -50,7 +50,7 @@ async fn what_was_said_counts_once() {
         caught_up(&api, &relay).await;
         assert_silent(&api, &asked, round).await;
         assert_silent(&api, &fresh.stream, round).await;
-        for (stream, before) in streams.iter().chain([&door.stream]).zip(&before) {
+        for (stream, before) in streams.iter().chain([&reusable.stream]).zip(&before) {
             assert_eq!(&api.events(stream).await, before, "{round}");
         }
     }

@@ -32,7 +32,7 @@ async fn right_after_the_answer_the_stream_is_there() {
     let api = usher.api();
     let user = Identity::generate().public_key();
     let mut streams = Vec::new();
-    let door = api.handshake(json!({"static_token": "door"})).await;
+    let reusable = api.handshake(json!({"static_token": "door"})).await;
     for _ in 0..soak::repetitions(8) {
         // Several at once; the first response is the signal, and all other responses are checked, too.
         let calls: Vec<_> = (0..6)
@@ -62,7 +62,11 @@ async fn right_after_the_answer_the_stream_is_there() {
             assert!(events.is_empty() && !done);
         }
         let again = api.handshake(json!({"static_token": "door"})).await;
-        assert_eq!((&again.stream, &again.url), (&door.stream, &door.url), "a static token is the same for ever");
+        assert_eq!(
+            (&again.stream, &again.url),
+            (&reusable.stream, &reusable.url),
+            "a static token is the same for ever"
+        );
     }
 }
 

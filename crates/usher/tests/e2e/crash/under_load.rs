@@ -10,7 +10,7 @@ use serde_json::json;
 use usher_sandbox::wallet::{Identity, Policy, Wallet, WalletOptions};
 use usher_test_tools::soak;
 
-use super::ledger::{Kind, Ledger};
+use super::stream_ledger::{Kind, Ledger};
 use super::{TTL, dice, pause, service};
 use crate::harness::{Api, CallError, Handshake, LONG, TestTasks};
 
@@ -32,7 +32,7 @@ struct World {
     api: Api,
     ledger: Arc<Ledger>,
     users: Arc<[User]>,
-    door: Handshake,
+    reusable: Handshake,
     test_tasks: Arc<TestTasks>,
     over: Arc<AtomicBool>,
 }
@@ -108,8 +108,8 @@ impl World {
             self.test_tasks.spawn(self.clone().scan(user, handshake, after));
         }
         // The reusable handshake stays open all the time.
-        let again = self.api.try_handshake(&json!({"static_token": self.door.url.token})).await?;
-        assert_eq!((&again.stream, &again.url), (&self.door.stream, &self.door.url));
+        let again = self.api.try_handshake(&json!({"static_token": self.reusable.url.token})).await?;
+        assert_eq!((&again.stream, &again.url), (&self.reusable.stream, &self.reusable.url));
         if dice.random_bool(0.2) {
             self.test_tasks.spawn(self.clone().scan(user, again, Duration::ZERO));
         }
@@ -142,12 +142,13 @@ async fn killed_under_load_it_loses_nothing() {
     let mut dice = dice();
     let (relay, mut usher) = service().await;
     let api = usher.api();
-    let door = api.handshake(json!({"static_token": "door"})).await;
+    let reusable = api.handshake(json!({"static_token": "door"})).await;
     let ledger = Arc::new(Ledger::default());
-    ledger.acknowledged(&door.stream, Kind::Reusable);
+    ledger.acknowledged(&reusable.stream, Kind::Reusable);
     let users = users(relay.url(), &mut dice).await;
     let (test_tasks, over) = (Arc::new(TestTasks::default()), Arc::new(AtomicBool::new(false)));
-    let network = World { api: api.clone(), ledger: ledger.clone(), users, door, test_tasks: test_tasks.clone(), over };
+    let network =
+        World { api: api.clone(), ledger: ledger.clone(), users, reusable, test_tasks: test_tasks.clone(), over };
     for _ in 0..STARTERS {
         test_tasks.spawn(network.clone().start(dice.random()));
     }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use usher_faults::relay::{Quirks, QuirkyRelay};
 use usher_lightning_network::Network;
 use usher_protocol::bolt11::Invoice;
-use usher_sandbox::wallet::{Asked, Identity, Policy, Wallet, WalletOptions};
+use usher_sandbox::wallet::{Identity, Policy, RequestContent, Wallet, WalletOptions};
 
 use crate::harness::{Api, Builder, Event, LONG, TestUsher, User, introduce, now};
 
@@ -129,8 +129,8 @@ pub(super) fn bitcoind(builder: Builder, network: &Network) -> Builder {
 /// The invoice of the next payment that a user is asked for.
 pub(super) async fn requested_invoice(user: &Wallet) -> Invoice {
     let request = user.next_request(LONG).await.expect("a request");
-    match &request.asked {
-        Asked::Payment(asked) => asked.invoice.parse().expect("an invoice"),
+    match &request.content {
+        RequestContent::Payment(asked) => asked.invoice.parse().expect("an invoice"),
         other => panic!("{other:?}"),
     }
 }

@@ -6,7 +6,7 @@ use ldk_node::lightning_invoice::Bolt11Invoice;
 use serde_json::{Value, json};
 use usher_lightning_network::PaymentStatus;
 use usher_protocol::bolt11::Invoice;
-use usher_sandbox::wallet::{Asked, Wallet};
+use usher_sandbox::wallet::{RequestContent, Wallet};
 use usher_test_tools::soak;
 
 use super::fixture::{Fixture, bolt11, requested_invoice, until};
@@ -29,7 +29,7 @@ const ANCHORS: u64 = 660_000;
 
 /// When the service is killed.
 #[derive(Clone, Copy)]
-enum Moment {
+enum KillPoint {
     /// Both payments have begun.
     Begun,
     /// The user's payment has ended at the payer.
@@ -45,23 +45,23 @@ async fn the_books_agree_after_kills_in_the_middle_of_payments() {
     let user = fixture.user().await;
     let (worth_before, skimmed_before) = (worth(&fixture).await, skimmed_fees(&fixture).await);
 
-    let (mut requested, mut bills) = (Vec::new(), Vec::new());
-    let moments = [Moment::Begun, Moment::UserPaid, Moment::ServicePaid];
+    let (mut requested, mut payouts) = (Vec::new(), Vec::new());
+    let moments = [KillPoint::Begun, KillPoint::UserPaid, KillPoint::ServicePaid];
     let kills = soak::chosen(10).into_iter().map(|number| Some(moments[number % moments.len()]));
-    for (round, moment) in (0..).zip(kills.chain([None])) {
+    for (round, point) in (0..).zip(kills.chain([None])) {
         let stream = fixture.ask(&user, PAYMENT + round).await;
         let invoice = invoice_of(&user, PAYMENT + round).await;
-        let bill = fixture.network.payer.invoice(PAYOUT + round, 3600).unwrap();
-        let payout = fixture.start("/invoices/pay", &json!({"invoice": bill.to_string()})).await;
+        let payout_invoice = fixture.network.payer.invoice(PAYOUT + round, 3600).unwrap();
+        let payout = fixture.start("/invoices/pay", &json!({"invoice": payout_invoice.to_string()})).await;
         // After a kill there may be no way to the service.
         let _ = fixture.network.payer.begin_payment(&bolt11(&invoice)).await;
-        if let Some(moment) = moment {
-            wait_for(&fixture, moment, &invoice, &bill).await;
+        if let Some(point) = point {
+            wait_for(&fixture, point, &invoice, &payout_invoice).await;
             fixture.usher.restart().await;
             fixture.until_node_runs().await;
         }
         requested.push((stream, invoice));
-        bills.push((payout, bill));
+        payouts.push((payout, payout_invoice));
     }
 
     let (mut received, mut skimmed) = (0, 0);
@@ -77,11 +77,11 @@ async fn the_books_agree_after_kills_in_the_middle_of_payments() {
         }
     }
     let mut sent = 0;
-    for (stream, bill) in &bills {
-        let data = outcome_of_bill(&fixture, stream).await;
-        assert_eq!(data["status"] == "paid", fixture.network.payer.is_paid(bill), "{data}");
+    for (stream, payout_invoice) in &payouts {
+        let data = outcome_of_payout(&fixture, stream).await;
+        assert_eq!(data["status"] == "paid", fixture.network.payer.is_paid(payout_invoice), "{data}");
         if data["status"] == "paid" {
-            sent += bill.amount_milli_satoshis().unwrap() + data["fees_paid"].as_u64().unwrap();
+            sent += payout_invoice.amount_milli_satoshis().unwrap() + data["fees_paid"].as_u64().unwrap();
         }
     }
 
@@ -106,8 +106,8 @@ async fn the_books_agree_after_kills_in_the_middle_of_payments() {
         let succeeded = outcome(&fixture, invoice).await == Some(PaymentStatus::Succeeded);
         assert_eq!(times_paid(&fixture, stream).await, usize::from(succeeded));
     }
-    for (stream, bill) in &bills {
-        assert_eq!(times_paid(&fixture, stream).await, usize::from(fixture.network.payer.is_paid(bill)));
+    for (stream, payout_invoice) in &payouts {
+        assert_eq!(times_paid(&fixture, stream).await, usize::from(fixture.network.payer.is_paid(payout_invoice)));
     }
 }
 
@@ -119,7 +119,7 @@ async fn money_that_arrives_after_the_end_is_reported_once() {
     let request = user.next_request(LONG).await.unwrap();
     user.decline(&request, None).unwrap();
     fixture.api().finished(&stream).await;
-    let Asked::Payment(asked) = &request.asked else { panic!("{request:?}") };
+    let RequestContent::Payment(asked) = &request.content else { panic!("{request:?}") };
     let invoice: Invoice = asked.invoice.parse().unwrap();
     fixture.network.payer.pay(&bolt11(&invoice)).await.unwrap();
     let data = paid(&fixture, &stream).await;
@@ -134,15 +134,15 @@ async fn money_that_arrives_after_the_end_is_reported_once() {
 }
 
 /// Waits for the moment of a kill; not for ever, because an earlier kill may have taken the way.
-async fn wait_for(fixture: &Fixture, moment: Moment, invoice: &Invoice, bill: &Bolt11Invoice) {
+async fn wait_for(fixture: &Fixture, point: KillPoint, invoice: &Invoice, payout_invoice: &Bolt11Invoice) {
     let payer = &fixture.network.payer;
     for _ in 0..100 {
-        let has_come = match moment {
-            Moment::Begun => true,
-            Moment::UserPaid => payer
+        let has_come = match point {
+            KillPoint::Begun => true,
+            KillPoint::UserPaid => payer
                 .payment(*invoice.payment_hash().as_bytes())
                 .is_none_or(|payment| payment.status != PaymentStatus::Pending),
-            Moment::ServicePaid => payer.is_paid(bill),
+            KillPoint::ServicePaid => payer.is_paid(payout_invoice),
         };
         if has_come {
             return;
@@ -198,7 +198,7 @@ async fn times_paid(fixture: &Fixture, stream: &str) -> usize {
 
 /// The data of the last event of a payment by the service. If its channel was closed, it ends on the chain. If a kill came
 /// before the library had it, it ends when it can no longer be sent: six minutes after it began.
-async fn outcome_of_bill(fixture: &Fixture, stream: &str) -> Value {
+async fn outcome_of_payout(fixture: &Fixture, stream: &str) -> Value {
     let started = Instant::now();
     for round in 0.. {
         let (events, done) = fixture.api().events(stream).await;

@@ -25,20 +25,20 @@ pub(crate) enum User {
 }
 
 /// The longest `wait` of a request for events, in seconds.
-const LONGEST_WAIT: u64 = 60;
+const MAX_WAIT: u64 = 60;
 
 /// How long a stubborn user waits before the next try.
-const PATIENCE: Duration = Duration::from_secs(5);
+const RETRY_PAUSE: Duration = Duration::from_secs(5);
 
 /// Opens a handshake URL and waits until the service knows the user.
 pub(crate) async fn introduce(api: &Api, wallet: &Wallet, handshake: &Handshake, user: User) -> Event {
-    let (tries, patience) = if user == User::Once { (1, LONG) } else { (24, PATIENCE) };
+    let (tries, patience) = if user == User::Once { (1, LONG) } else { (24, RETRY_PAUSE) };
     for _ in 0..tries {
         // That no relay can be reached just now is for the user to try again, too.
         if wallet.open(&handshake.url, patience).await.is_err() {
             continue;
         }
-        let page = api.try_events(&handshake.stream, 0, patience.as_secs().min(LONGEST_WAIT)).await.expect("events");
+        let page = api.try_events(&handshake.stream, 0, patience.as_secs().min(MAX_WAIT)).await.expect("events");
         if let Some(event) = page.events.into_iter().find(|event| event.main_key() == wallet.main_key().to_hex()) {
             assert_eq!(event.kind, "KeyHandshake");
             return event;
@@ -56,7 +56,7 @@ pub(crate) async fn login(api: &Api, user: User) -> PublicKey {
     let mut stream = api.authenticate(&wallet.main_key(), &[]).await;
     if user == User::Stubborn {
         for _ in 0..8 {
-            let page = api.try_events(&stream, 0, LONGEST_WAIT / 2).await.expect("events");
+            let page = api.try_events(&stream, 0, MAX_WAIT / 2).await.expect("events");
             if page.done {
                 break;
             }

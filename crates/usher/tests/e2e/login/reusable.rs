@@ -46,23 +46,23 @@ async fn refused(api: &Api, path: &str, body: Value) -> (u16, String) {
 async fn users_of_one_url_log_in_each_by_themselves_across_crashes() {
     let (_relay, mut usher) = service().await;
     let api = usher.api();
-    let door = start(&api, json!({ "static_token": "door-2" })).await;
+    let reusable = start(&api, json!({ "static_token": "door-2" })).await;
     let again = start(&api, json!({ "static_token": "door-2" })).await;
-    assert_eq!((&again.stream, &again.url, &again.page_url), (&door.stream, &door.url, &door.page_url));
+    assert_eq!((&again.stream, &again.url, &again.page_url), (&reusable.stream, &reusable.url, &reusable.page_url));
     let wallets =
         [wallet_for(Policy::silent()).await, wallet_for(Policy::silent()).await, wallet_for(Policy::silent()).await];
     let mut requests = Vec::new();
     for wallet in &wallets {
-        requests.push(scan(wallet, &door).await);
+        requests.push(scan(wallet, &reusable).await);
     }
-    assert!(api.at_least(&door.stream, 3).await.iter().all(|event| event.kind == "KeyHandshake"));
+    assert!(api.at_least(&reusable.stream, 3).await.iter().all(|event| event.kind == "KeyHandshake"));
     wallets[0].approve(&requests[0]).unwrap();
-    api.at_least(&door.stream, 4).await;
+    api.at_least(&reusable.stream, 4).await;
     // Killed between scan and approval.
     usher.restart().await;
     wallets[1].approve(&requests[1]).unwrap();
     wallets[2].decline(&requests[2], Some("not today")).unwrap();
-    let events = api.at_least(&door.stream, 6).await;
+    let events = api.at_least(&reusable.stream, 6).await;
     for (wallet, expected) in wallets.iter().zip(["approved", "approved", "declined"]) {
         assert_eq!(of_user(&events, wallet), ["named", expected]);
     }
@@ -74,11 +74,11 @@ async fn users_of_one_url_log_in_each_by_themselves_across_crashes() {
         wallet.approve(request).unwrap();
     }
     tokio::time::sleep(QUIET).await;
-    let (told, done) = api.events(&door.stream).await;
+    let (told, done) = api.events(&reusable.stream).await;
     assert_eq!((told.len(), done), (6, false));
     let next = wallet_for(Policy::auto_approve()).await;
-    next.open(&door.url.parse().unwrap(), LONG).await.unwrap();
-    assert_eq!(of_user(&api.at_least(&door.stream, 8).await, &next), ["named", "approved"]);
+    next.open(&reusable.url.parse().unwrap(), LONG).await.unwrap();
+    assert_eq!(of_user(&api.at_least(&reusable.stream, 8).await, &next), ["named", "approved"]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -86,7 +86,7 @@ async fn it_is_listed_and_closed_like_a_reusable_handshake() {
     let (_relay, usher) = service().await;
     let api = usher.api();
     let table = api.handshake(json!({ "static_token": "table-7" })).await;
-    let door = start(&api, json!({ "static_token": "door-2", "return_url": "http://127.0.0.1:9/app" })).await;
+    let reusable = start(&api, json!({ "static_token": "door-2", "return_url": "http://127.0.0.1:9/app" })).await;
     for (path, body, field) in [
         ("/login", json!({ "static_token": "table-7" }), "/static_token"),
         ("/key-handshake", json!({ "static_token": "door-2" }), "/static_token"),
@@ -97,17 +97,17 @@ async fn it_is_listed_and_closed_like_a_reusable_handshake() {
         assert_eq!(refused(&api, path, body.clone()).await, (422, field.to_owned()), "{body}");
     }
     let wallet = wallet_for(Policy::silent()).await;
-    let request = scan(&wallet, &door).await;
+    let request = scan(&wallet, &reusable).await;
     let listed = api.get("/key-handshake").await.unwrap();
     let fields = |n: usize| {
         let of = |name: &str| listed["handshakes"][n][name].clone();
         (of("stream_id"), of("static_token"), of("login"), of("accepted"))
     };
     assert_eq!(fields(0), (json!(table.stream), json!("table-7"), json!(false), json!(0)));
-    assert_eq!(fields(1), (json!(door.stream), json!("door-2"), json!(true), json!(1)));
+    assert_eq!(fields(1), (json!(reusable.stream), json!("door-2"), json!(true), json!(1)));
 
     let visitor = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).build().unwrap();
-    let led = visitor.get(&door.page_url).send().await.unwrap();
+    let led = visitor.get(&reusable.page_url).send().await.unwrap();
     assert_eq!(led.status(), 303);
     let cookie = led.headers()["set-cookie"].to_str().unwrap().split(';').next().unwrap().to_owned();
     let page = format!("{}{}", api.base, led.headers()["location"].to_str().unwrap());
@@ -117,19 +117,19 @@ async fn it_is_listed_and_closed_like_a_reusable_handshake() {
     };
     assert!(show().await.1.contains("data-state=\"waiting\""));
 
-    api.delete(&format!("/key-handshake/{}", door.stream)).await.unwrap();
-    assert_eq!(visitor.get(&door.page_url).send().await.unwrap().status(), 410);
+    api.delete(&format!("/key-handshake/{}", reusable.stream)).await.unwrap();
+    assert_eq!(visitor.get(&reusable.page_url).send().await.unwrap().status(), 410);
     // Nobody has named a key there: the login is removed with the URL, at once or a moment later.
     let (status, text) = show().await;
     assert!(status == 410 || text.contains("data-state=\"expired\""), "{status} {text}");
     wallet.approve(&request).unwrap();
     let late = wallet_for(Policy::auto_approve()).await;
-    let _ = late.open(&door.url.parse().unwrap(), Duration::from_secs(2)).await;
+    let _ = late.open(&reusable.url.parse().unwrap(), Duration::from_secs(2)).await;
     tokio::time::sleep(QUIET).await;
-    let (events, done) = api.events(&door.stream).await;
+    let (events, done) = api.events(&reusable.stream).await;
     assert!(done && of_user(&events, &wallet) == ["named"] && events.len() == 1, "{events:?}");
     let anew = start(&api, json!({ "static_token": "door-2" })).await;
-    assert!(anew.stream != door.stream && anew.url != door.url && anew.page_url != door.page_url);
+    assert!(anew.stream != reusable.stream && anew.url != reusable.url && anew.page_url != reusable.page_url);
     assert!(api.events(&anew.stream).await.0.is_empty());
 }
 
@@ -138,20 +138,20 @@ async fn each_browser_at_the_page_logs_its_own_user_in() {
     let (_relay, mut usher) = service().await;
     let api = usher.api();
     let body = json!({ "static_token": "door-2", "return_url": "http://127.0.0.1:9/app" });
-    let door = start(&api, body).await;
+    let reusable = start(&api, body).await;
     let keys = Keys::generate();
     let mut extension = Browser::start().await;
     extension.install_extension(&keys.secret_key().to_secret_hex()).await;
     let mut scanned = Browser::start().await;
     for browser in [&mut extension, &mut scanned] {
-        browser.open(&door.page_url).await;
+        browser.open(&reusable.page_url).await;
         browser.until(&state_is("waiting")).await;
         is_for_everybody(browser).await;
     }
     let at = async |browser: &mut Browser| browser.evaluate("location.href").await.as_str().unwrap().to_owned();
     let (first, second) = (at(&mut extension).await, at(&mut scanned).await);
-    assert!(first != second && first != door.page_url && second != door.page_url);
-    assert!(api.events(&door.stream).await.0.is_empty());
+    assert!(first != second && first != reusable.page_url && second != reusable.page_url);
+    assert!(api.events(&reusable.stream).await.0.is_empty());
 
     // The one's page is not for the other.
     let mut thief = Browser::start().await;
@@ -160,7 +160,7 @@ async fn each_browser_at_the_page_logs_its_own_user_in() {
 
     // A wallet in the second, across a kill.
     let url = scanned.evaluate("document.querySelector('a.button').href").await.as_str().unwrap().to_owned();
-    assert_ne!(url, door.url);
+    assert_ne!(url, reusable.url);
     let wallet = wallet_for(Policy::silent()).await;
     wallet.open(&url.parse().unwrap(), LONG).await.unwrap();
     let request = wallet.next_request(LONG).await.expect("a challenge");
@@ -174,27 +174,27 @@ async fn each_browser_at_the_page_logs_its_own_user_in() {
     extension.until(&format!("document.querySelector('{EXTENSION_BUTTON}') !== null")).await;
     extension.click(EXTENSION_BUTTON).await;
 
-    let returned = format!("http://127.0.0.1:9/app?stream_id={}&code=", door.stream);
+    let returned = format!("http://127.0.0.1:9/app?stream_id={}&code=", reusable.stream);
     let mut codes = Vec::new();
     for browser in [&mut extension, &mut scanned] {
         let url = super::on_the_page::wait_for_request(browser, &returned).await;
         codes.push(url[returned.len()..].to_owned());
     }
     // Who is in which browser is known when the app redeems the codes.
-    assert_eq!(of_user(&api.at_least(&door.stream, 4).await, &wallet), ["named"]);
-    let path = format!("/login/{}/redeem", door.stream);
+    assert_eq!(of_user(&api.at_least(&reusable.stream, 4).await, &wallet), ["named"]);
+    let path = format!("/login/{}/redeem", reusable.stream);
     let redeemed = api.post(&path, &json!({ "code": codes[1] })).await.unwrap();
     assert_eq!(redeemed, json!({ "main_key": wallet.main_key().to_hex(), "method": "wallet" }));
     let redeemed = api.post(&path, &json!({ "code": codes[0] })).await.unwrap();
     assert_eq!(redeemed, json!({ "main_key": keys.public_key().to_hex(), "method": "extension" }));
-    let events = api.at_least(&door.stream, 6).await;
+    let events = api.at_least(&reusable.stream, 6).await;
     assert_eq!(of_user(&events, &wallet), ["named", "approved"]);
     let own: Vec<_> = events.iter().filter(|event| event.data["main_key"] == keys.public_key().to_hex()).collect();
     assert_eq!(own.len(), 2);
     assert_eq!((own[1].status(), &own[1].data["method"]), ("approved", &json!("extension")));
     assert!(codes.iter().all(|code| !usher.log().contains(&**code)), "the codes stay out of the log");
-    assert!(!api.events(&door.stream).await.1);
-    let secret = door.page_url.rsplit('/').next().unwrap();
+    assert!(!api.events(&reusable.stream).await.1);
+    let secret = reusable.page_url.rsplit('/').next().unwrap();
     assert!(!usher.log().contains(secret), "the secret stays out of the log");
 }
 
@@ -205,21 +205,21 @@ async fn flood_of_page_visits_is_bounded_and_an_honest_user_logs_in() {
     let builder = TestUsher::builder().relays(&[relay.url()]).set("LIMITS__MAX_OPEN_STREAMS", 80);
     let usher = builder.start().await;
     let api = usher.api();
-    let door = start(&api, json!({ "static_token": "door-2" })).await;
+    let reusable = start(&api, json!({ "static_token": "door-2" })).await;
     let keys = Keys::generate();
     let mut honest = Browser::start().await;
     honest.install_extension(&keys.secret_key().to_secret_hex()).await;
-    honest.open(&door.page_url).await;
+    honest.open(&reusable.page_url).await;
     honest.until(&format!("document.querySelector('{EXTENSION_BUTTON}') !== null")).await;
     // Another has no JavaScript: their page loads itself.
     let mut simple = Browser::start().await;
     simple.disable_javascript().await;
-    simple.open(&door.page_url).await;
+    simple.open(&reusable.page_url).await;
     simple.until(&state_is("waiting")).await;
     let visitor = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).build().unwrap();
     let mut begun = 0;
     for _ in 0..300 {
-        let response = visitor.get(&door.page_url).send().await.unwrap();
+        let response = visitor.get(&reusable.page_url).send().await.unwrap();
         match response.status().as_u16() {
             303 => begun += 1,
             503 => assert!(response.headers().contains_key("retry-after")),
@@ -232,7 +232,7 @@ async fn flood_of_page_visits_is_bounded_and_an_honest_user_logs_in() {
     api.handshake(json!({})).await;
     honest.click(EXTENSION_BUTTON).await;
     honest.until(&state_is("approved")).await;
-    let events = api.at_least(&door.stream, 2).await;
+    let events = api.at_least(&reusable.stream, 2).await;
     assert!(events.len() == 2 && events[1].main_key() == keys.public_key().to_hex(), "{events:?}");
     simple.until(&state_is("waiting")).await;
     let url = simple.evaluate("document.querySelector('a.button').href").await.as_str().unwrap().to_owned();
@@ -246,11 +246,11 @@ async fn flood_of_page_visits_is_bounded_and_an_honest_user_logs_in() {
 async fn key_that_logs_in_all_the_time_is_asked_to_wait() {
     let (_relay, usher) = service().await;
     let api = usher.api();
-    let door = start(&api, json!({ "static_token": "door-2" })).await;
+    let reusable = start(&api, json!({ "static_token": "door-2" })).await;
     let mut browser = Browser::start().await;
     browser.install_extension(&Keys::generate().secret_key().to_secret_hex()).await;
     for attempt in 1..=4 {
-        browser.open(&door.page_url).await;
+        browser.open(&reusable.page_url).await;
         browser.until(&format!("document.querySelector('{EXTENSION_BUTTON}') !== null")).await;
         browser.click(EXTENSION_BUTTON).await;
         if attempt < 4 {
@@ -258,7 +258,7 @@ async fn key_that_logs_in_all_the_time_is_asked_to_wait() {
         }
     }
     browser.until("document.getElementById('status')?.textContent.includes('try again in a minute')").await;
-    assert_eq!(api.at_least(&door.stream, 6).await.len(), 6);
+    assert_eq!(api.at_least(&reusable.stream, 6).await.len(), 6);
     let listed = api.get("/key-handshake").await.unwrap();
     assert_eq!(listed["handshakes"][0]["refused"], 1);
     assert_eq!(api.metric("usher_handshake_scans_total{result=\"accepted\"}").await, 3);

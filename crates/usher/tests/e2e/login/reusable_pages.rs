@@ -62,10 +62,10 @@ async fn open_logins(api: &Api) -> u64 {
 async fn one_device_serves_one_user_after_the_other() {
     let (relay, usher) = service().await;
     let api = usher.api();
-    let door = start(&api, json!({ "static_token": "door-2" })).await;
-    let mut app = Socket::follow(&api, &door.stream).await;
+    let reusable = start(&api, json!({ "static_token": "door-2" })).await;
+    let mut app = Socket::follow(&api, &reusable.stream).await;
     let mut tablet = Browser::start().await;
-    tablet.open(&door.page_url).await;
+    tablet.open(&reusable.page_url).await;
     tablet.until(&state_is("waiting")).await;
 
     let wallet = wallet_for(Policy::silent()).await;
@@ -95,7 +95,7 @@ async fn one_device_serves_one_user_after_the_other() {
 
     // And one who scans the poster, and refuses.
     let passer_by = wallet_for(Policy::silent()).await;
-    passer_by.open(&door.url.parse().unwrap(), LONG).await.unwrap();
+    passer_by.open(&reusable.url.parse().unwrap(), LONG).await.unwrap();
     let request = passer_by.next_request(LONG).await.expect("a challenge");
     passer_by.decline(&request, Some("not today")).unwrap();
     let key = passer_by.main_key().to_hex();
@@ -108,11 +108,11 @@ async fn one_device_serves_one_user_after_the_other() {
 async fn remote_signers_log_in_on_the_page_across_a_crash() {
     let (relay, mut usher) = service().await;
     let api = usher.api();
-    let door = start(&api, json!({ "static_token": "door-2" })).await;
-    let mut app = Socket::follow(&api, &door.stream).await;
+    let reusable = start(&api, json!({ "static_token": "door-2" })).await;
+    let mut app = Socket::follow(&api, &reusable.stream).await;
     let (mut scans, mut pastes) = (Browser::start().await, Browser::start().await);
     for browser in [&mut scans, &mut pastes] {
-        browser.open(&door.page_url).await;
+        browser.open(&reusable.page_url).await;
         browser.until(&state_is("waiting")).await;
     }
     // One shows a code, which is still good after a crash.
@@ -128,12 +128,12 @@ async fn remote_signers_log_in_on_the_page_across_a_crash() {
     refusing.refuse("sign_event");
     name_signer(&mut pastes, &refusing.bunker_url("s3cret")).await;
     pastes.until(&state_is("declined")).await;
-    assert!(api.events(&door.stream).await.0.is_empty(), "nobody has proven a key");
+    assert!(api.events(&reusable.stream).await.0.is_empty(), "nobody has proven a key");
 
     usher.restart().await;
     drop(app);
-    app = Socket::follow(&api, &door.stream).await;
-    while api.events(&door.stream).await.0.is_empty() {
+    app = Socket::follow(&api, &reusable.stream).await;
+    while api.events(&reusable.stream).await.0.is_empty() {
         // What the signer sends before the service listens again is lost: its user scans again.
         scanning.open(&address);
         tokio::time::sleep(std::time::Duration::from_millis(500)).await;
@@ -141,7 +141,7 @@ async fn remote_signers_log_in_on_the_page_across_a_crash() {
     scans.until(&state_is("approved")).await;
     assert_eq!(app.next().await, (0, "named".to_owned(), scanning.key.clone(), Value::Null));
     assert_eq!(app.next().await, (1, "approved".to_owned(), scanning.key.clone(), json!("signer")));
-    assert!(!api.events(&door.stream).await.1);
+    assert!(!api.events(&reusable.stream).await.1);
     // The app can ask the same user again, by the same signer.
     let user = PublicKey::from_hex(&scanning.key).unwrap();
     let event = api.outcome(&api.authenticate(&user, &[]).await).await;
@@ -154,11 +154,11 @@ async fn remote_signers_log_in_on_the_page_across_a_crash() {
 async fn other_sites_cannot_fill_a_browser_with_logins() {
     let (_relay, usher) = service().await;
     let api = usher.api();
-    let door = start(&api, json!({ "static_token": "door-2" })).await;
+    let reusable = start(&api, json!({ "static_token": "door-2" })).await;
     let keys = Keys::generate();
     let mut browser = Browser::start().await;
     browser.install_extension(&keys.secret_key().to_secret_hex()).await;
-    let form = format!("data:text/html,<form method=post action='{}'></form>", door.page_url);
+    let form = format!("data:text/html,<form method=post action='{}'></form>", reusable.page_url);
     for _ in 0..5 {
         browser.open(&form).await;
         browser.until("document.forms.length === 1").await;
@@ -171,7 +171,7 @@ async fn other_sites_cannot_fill_a_browser_with_logins() {
     let enter = format!(
         "(() => {{ const form = document.createElement('form'); form.method = 'post'; form.action = {:?}; \
          document.body.append(form); form.submit(); }})()",
-        door.page_url
+        reusable.page_url
     );
     browser.evaluate("document.body.dataset.state = 'left'").await;
     browser.evaluate(&enter).await;
@@ -179,7 +179,7 @@ async fn other_sites_cannot_fill_a_browser_with_logins() {
     browser.until("document.querySelector('#extension:not([hidden]) button') !== null").await;
     browser.click("#extension:not([hidden]) button").await;
     browser.until(&state_is("approved")).await;
-    assert_eq!(api.at_least(&door.stream, 2).await[1].main_key(), keys.public_key().to_hex());
+    assert_eq!(api.at_least(&reusable.stream, 2).await[1].main_key(), keys.public_key().to_hex());
 }
 
 /// Behind a proxy that names whom it forwards.
@@ -189,10 +189,10 @@ async fn crowd_at_one_address_comes_in_and_a_flood_does_not() {
     let builder = TestUsher::builder().relays(&[relay.url()]).set("PAGES__TRUSTED_PROXIES", "127.0.0.1");
     let usher = builder.start().await;
     let api = usher.api();
-    let door = start(&api, json!({ "static_token": "door-2" })).await;
+    let reusable = start(&api, json!({ "static_token": "door-2" })).await;
     let http = reqwest::Client::builder().no_proxy().redirect(reqwest::redirect::Policy::none()).build().unwrap();
     let come = async |from: &str| {
-        let response = http.get(&door.page_url).header("x-forwarded-for", from).send().await.unwrap();
+        let response = http.get(&reusable.page_url).header("x-forwarded-for", from).send().await.unwrap();
         let retry_after = response.headers().get("retry-after").map(|value| value.to_str().unwrap().to_owned());
         (response.status().as_u16(), retry_after)
     };

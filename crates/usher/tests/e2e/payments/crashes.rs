@@ -4,7 +4,7 @@ use std::time::Duration;
 use usher_faults::wallet::FaultyWallet;
 
 use serde_json::json;
-use usher_faults::lightning::{Conduct, LookupLie, Memory};
+use usher_faults::lightning::{CallBehaviour, LookupLie, Memory};
 use usher_sandbox::lightning::{InvoiceTerms, Method};
 use usher_sandbox::wallet::Policy;
 use usher_test_tools::soak;
@@ -113,7 +113,7 @@ async fn after_our_wallet_has_paid_the_outcome_is_looked_up() {
             // Executed, but not answered as it should be: it has to be looked up.
             fixture.wallet.set(|behaviour| {
                 behaviour.notifications = false;
-                behaviour.on(Method::PayInvoice, Conduct::Garble);
+                behaviour.on(Method::PayInvoice, CallBehaviour::Garble);
             });
         }
         let stream = fixture.start("/invoices/pay", &json!({"invoice": invoice.as_str()})).await;

@@ -5,7 +5,7 @@ use usher_faults::lightning::FaultyNwcService;
 use usher_faults::relay::{Quirks, QuirkyRelay};
 use usher_protocol::bolt11::Invoice;
 use usher_sandbox::lightning::{Account, LightningNetwork};
-use usher_sandbox::wallet::{Asked, Identity, Policy, Request, Wallet, WalletOptions};
+use usher_sandbox::wallet::{Identity, Policy, Request, RequestContent, Wallet, WalletOptions};
 
 use crate::harness::{Api, CallError, Event, LONG, TestUsher, User, introduce};
 
@@ -119,8 +119,8 @@ impl Fixture {
 
     /// The invoice that a user is asked to pay.
     pub(super) fn invoice_of(&self, request: &Request) -> Invoice {
-        match &request.asked {
-            Asked::Payment(asked) => asked.invoice.parse().expect("an invoice"),
+        match &request.content {
+            RequestContent::Payment(asked) => asked.invoice.parse().expect("an invoice"),
             other => panic!("{other:?}"),
         }
     }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use usher_faults::lightning::{Conduct, InvoiceLie, LookupLie, PayLie};
+use usher_faults::lightning::{CallBehaviour, InvoiceLie, LookupLie, PayLie};
 use usher_faults::wallet::{FaultyWallet, false_messages};
 use usher_protocol::message::Preimage;
 use usher_sandbox::lightning::{InvoiceTerms, Method};
@@ -98,19 +98,19 @@ async fn our_wallet_answers_twice_late_or_wrongly_and_pays_once() {
     let fixture = Fixture::open().await;
     let payee = fixture.network.open_account("payee", 0);
     let mut expected = 0;
-    for conduct in [
-        Conduct::Twice,
-        Conduct::Garble,
-        Conduct::Empty,
-        Conduct::RefuseAndExecute(usher_sandbox::lightning::ErrorCode::PaymentFailed),
+    for call_behaviour in [
+        CallBehaviour::Twice,
+        CallBehaviour::Garble,
+        CallBehaviour::Empty,
+        CallBehaviour::RefuseAndExecute(usher_sandbox::lightning::ErrorCode::PaymentFailed),
     ] {
-        fixture.wallet.set(|behaviour| behaviour.on(Method::PayInvoice, conduct));
+        fixture.wallet.set(|behaviour| behaviour.on(Method::PayInvoice, call_behaviour));
         let invoice = payee.make_invoice(&InvoiceTerms::of(1_000)).unwrap();
         let stream = fixture.start("/invoices/pay", &serde_json::json!({"invoice": invoice.as_str()})).await;
-        assert_eq!(statuses(&fixture.api().finished(&stream).await), ["paid"], "{conduct:?}");
-        assert_eq!(fixture.network.executed(invoice.payment_hash()), 1, "{conduct:?}");
+        assert_eq!(statuses(&fixture.api().finished(&stream).await), ["paid"], "{call_behaviour:?}");
+        assert_eq!(fixture.network.executed(invoice.payment_hash()), 1, "{call_behaviour:?}");
         expected += 1;
-        assert_eq!(fixture.wallet.metrics().calls(Method::PayInvoice), expected, "{conduct:?}");
+        assert_eq!(fixture.wallet.metrics().calls(Method::PayInvoice), expected, "{call_behaviour:?}");
     }
 }
 
@@ -131,7 +131,7 @@ async fn our_wallet_pretends_to_have_paid() {
 async fn our_wallet_that_never_answers_is_looked_up() {
     let fixture = Fixture::open().await;
     // Executed without a response; the notification reports it.
-    fixture.wallet.set(|behaviour| behaviour.on(Method::PayInvoice, Conduct::Mute));
+    fixture.wallet.set(|behaviour| behaviour.on(Method::PayInvoice, CallBehaviour::Mute));
     let payee = fixture.network.open_account("payee", 0);
     let invoice = payee.make_invoice(&InvoiceTerms::of(1_000)).unwrap();
     let stream = fixture.start("/invoices/pay", &serde_json::json!({"invoice": invoice.as_str()})).await;
@@ -144,7 +144,7 @@ async fn our_wallet_answers_after_both_were_started_again() {
     let mut fixture = Fixture::open().await;
     fixture.wallet.set(|behaviour| {
         behaviour.notifications = false;
-        behaviour.on(Method::PayInvoice, Conduct::Hold);
+        behaviour.on(Method::PayInvoice, CallBehaviour::Hold);
     });
     let payee = fixture.network.open_account("payee", 0);
     let invoice = payee.make_invoice(&InvoiceTerms::of(1_000)).unwrap();

@@ -1,7 +1,7 @@
 //! Subscriptions: agreed, charged, counted, closed.
 
 use serde_json::{Value, json};
-use usher_sandbox::wallet::{Agreement, Asked, Policy, Wallet};
+use usher_sandbox::wallet::{Agreement, Policy, RequestContent, Wallet};
 
 use super::fixture::{Fixture, now, statuses};
 use crate::harness::LONG;
@@ -100,7 +100,7 @@ async fn a_wallet_that_authorizes_too_little_is_told_that_it_is_closed() {
         let stream = fixture.start("/payments/recurring", &terms(&user, &minimum)).await;
         let mut request = user.next_request(LONG).await.expect("asked");
         // The close of the one before is among what it is sent.
-        while !matches!(request.asked, Asked::Recurring(_)) {
+        while !matches!(request.content, RequestContent::Recurring(_)) {
             request = user.next_request(LONG).await.expect("asked");
         }
         user.agree(&request, &Agreement { amount: Some(authorized), ..Agreement::default() }).unwrap();

@@ -21,9 +21,9 @@ async fn the_same_event_from_five_relays_is_one() {
     subscribed().await;
     let api = usher.api();
 
-    let door = api.handshake(json!({"static_token": "door"})).await;
+    let reusable = api.handshake(json!({"static_token": "door"})).await;
     let wallet = wallet_for(Policy::auto_approve()).await;
-    introduce(&api, &wallet, &door, User::Once).await;
+    introduce(&api, &wallet, &reusable, User::Once).await;
     let said = wallet.sent_events();
     assert_eq!(said.len(), 1, "it was said once: {said:?}");
     for relay in &relays {
@@ -33,28 +33,28 @@ async fn the_same_event_from_five_relays_is_one() {
     let stream = api.authenticate(&wallet.main_key(), &[]).await;
     api.outcome(&stream).await;
     tokio::time::sleep(QUIET).await;
-    assert_eq!(api.events(&door.stream).await.0.len(), 1);
+    assert_eq!(api.events(&reusable.stream).await.0.len(), 1);
     assert_eq!(api.events(&stream).await.0.len(), 1);
 
     // Other users' events, each from all five at once, and all of them again after a crash.
-    let puppets: Vec<_> = (0..20).map(|_| HandmadeWallet::new().handshake(&door.url)).collect();
+    let puppets: Vec<_> = (0..20).map(|_| HandmadeWallet::new().handshake(&reusable.url)).collect();
     let tell = || {
         for event in puppets.iter().chain(&said) {
             relays.iter().for_each(|relay| relay.inject(event.clone()));
         }
     };
     tell();
-    let events = api.at_least(&door.stream, 21).await;
+    let events = api.at_least(&reusable.stream, 21).await;
     usher.kill();
     relays[0].wait_for(LONG, |metrics| metrics.open_subscriptions <= 1).await.expect("the wallet's alone");
     usher.restart().await;
     join_all(relays.iter().map(|relay| relay.wait_for(LONG, |metrics| metrics.open_subscriptions > 1))).await;
     tell();
-    let fresh = HandmadeWallet::new().handshake(&door.url);
+    let fresh = HandmadeWallet::new().handshake(&reusable.url);
     relays.iter().for_each(|relay| relay.inject(fresh.clone()));
-    let after = api.at_least(&door.stream, 22).await;
+    let after = api.at_least(&reusable.stream, 22).await;
     tokio::time::sleep(QUIET).await;
-    assert_eq!(api.events(&door.stream).await.0, after);
+    assert_eq!(api.events(&reusable.stream).await.0, after);
     assert_eq!(after[..21], events, "what was read is as it was");
     assert_eq!(after[21].main_key(), fresh.pubkey.to_hex());
     assert_eq!(after.len(), 22);

@@ -25,7 +25,7 @@ const STREAMS: usize = 60;
 struct Load {
     api: Api,
     relay: Arc<usher_faults::relay::QuirkyRelay>,
-    door: Handshake,
+    reusable: Handshake,
     streams: Arc<Mutex<Vec<String>>>,
     over: Arc<AtomicBool>,
 }
@@ -42,7 +42,7 @@ impl Load {
                         self.relay.inject(handmade.handshake(&handshake.url));
                     }
                     if dice.random_bool(0.5) {
-                        self.relay.inject(handmade.handshake(&self.door.url));
+                        self.relay.inject(handmade.handshake(&self.reusable.url));
                     }
                 }
                 Err(CallError::Network(_)) => {}
@@ -70,12 +70,12 @@ async fn killed_under_load_every_event_reaches_the_app() {
     .await;
     let (relay, mut usher) = service(&app.url(), |builder| builder.set("HANDSHAKE__TTL_SECONDS", TTL)).await;
     let api = usher.api();
-    let door = api.handshake(json!({"static_token": "door"})).await;
+    let reusable = api.handshake(json!({"static_token": "door"})).await;
     let load = Load {
         api: api.clone(),
         relay: Arc::new(relay),
-        door: door.clone(),
-        streams: Arc::new(Mutex::new(vec![door.stream.clone()])),
+        reusable: reusable.clone(),
+        streams: Arc::new(Mutex::new(vec![reusable.stream.clone()])),
         over: Arc::default(),
     };
     let test_tasks = TestTasks::default();
@@ -98,7 +98,7 @@ async fn killed_under_load_every_event_reaches_the_app() {
     let streams = load.streams.lock().clone();
     let mut count = 0;
     for stream in &streams {
-        let events = if *stream == door.stream { api.events(stream).await.0 } else { api.finished(stream).await };
+        let events = if *stream == reusable.stream { api.events(stream).await.0 } else { api.finished(stream).await };
         app.takes(stream, events.len()).await;
         count += events.len();
     }

@@ -125,19 +125,19 @@ async fn events_are_shown_and_posted_as_the_webhook_would() {
 async fn it_goes_on_after_a_restart_and_shows_one_stream_when_asked() {
     let (relay, mut usher) = service().await;
     let api = usher.api();
-    let door = api.handshake(json!({"static_token": "door"})).await;
-    let mut listener = Listener::start(&usher, &["--stream", &door.stream]).await;
+    let reusable = api.handshake(json!({"static_token": "door"})).await;
+    let mut listener = Listener::start(&usher, &["--stream", &reusable.stream]).await;
     event(&api, &relay).await;
-    relay.inject(HandmadeWallet::new().handshake(&door.url));
+    relay.inject(HandmadeWallet::new().handshake(&reusable.url));
     let line = listener.line().await;
-    assert!(line.contains("Z  KeyHandshake  ") && line.contains(&format!("{}:0  {{", door.stream)), "{line}");
+    assert!(line.contains("Z  KeyHandshake  ") && line.contains(&format!("{}:0  {{", reusable.stream)), "{line}");
 
     usher.restart().await;
     listener.says("connection to the service lost").await;
     listener.says("listening to").await;
     relay.wait_for(LONG, |metrics| metrics.reqs >= 2).await.expect("the service subscribes");
-    relay.inject(HandmadeWallet::new().handshake(&door.url));
-    assert!(listener.line().await.contains(&format!("{}:1  {{", door.stream)));
+    relay.inject(HandmadeWallet::new().handshake(&reusable.url));
+    assert!(listener.line().await.contains(&format!("{}:1  {{", reusable.stream)));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

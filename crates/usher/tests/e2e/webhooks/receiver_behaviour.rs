@@ -41,12 +41,12 @@ async fn one_stream_s_trouble_is_not_another_s() {
         ("redirects", Reply::Status(307, "Location: /elsewhere\r\n")),
     ] {
         // Two events each, so that order is at stake.
-        let door = api.handshake(json!({"static_token": format!("door-{}", troubled.len())})).await;
-        manners.lock().insert(door.stream.clone(), reply);
+        let reusable = api.handshake(json!({"static_token": format!("door-{}", troubled.len())})).await;
+        manners.lock().insert(reusable.stream.clone(), reply);
         for _ in 0..2 {
-            relay.inject(HandmadeWallet::new().handshake(&door.url));
+            relay.inject(HandmadeWallet::new().handshake(&reusable.url));
         }
-        troubled.insert(name, door.stream);
+        troubled.insert(name, reusable.stream);
     }
     app.until("a post that hangs", |app| !app.posts_of(&troubled["hangs"]).is_empty()).await;
 
@@ -109,17 +109,17 @@ async fn what_happens_while_nobody_is_there_comes_later() {
     let port = usher_loopback_port::free().unwrap();
     let (relay, usher) = service(&format!("http://127.0.0.1:{port}/hook"), |builder| builder).await;
     let api = usher.api();
-    let door = api.handshake(json!({"static_token": "door"})).await;
-    scans(&api, &relay, &door, 3).await;
-    let mut streams = vec![door.stream.clone()];
+    let reusable = api.handshake(json!({"static_token": "door"})).await;
+    scans(&api, &relay, &reusable, 3).await;
+    let mut streams = vec![reusable.stream.clone()];
     for _ in 0..5 {
         let stream = event(&api, &relay).await;
         api.finished(&stream).await;
         streams.push(stream);
     }
     let app = App::start_at(port, |_, _| Reply::Ok).await;
-    scans(&api, &relay, &door, 1).await;
-    app.takes(&door.stream, 4).await;
+    scans(&api, &relay, &reusable, 1).await;
+    app.takes(&reusable.stream, 4).await;
     for stream in &streams {
         app.takes(stream, 1).await;
     }

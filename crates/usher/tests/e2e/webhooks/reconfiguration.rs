@@ -12,15 +12,15 @@ async fn a_stop_in_the_middle_of_a_post_loses_nothing() {
     let app = App::start(|_, before| if before == 0 { Reply::Hang } else { Reply::Ok }).await;
     let (relay, mut usher) = service(&app.url(), |builder| builder).await;
     let api = usher.api();
-    let door = api.handshake(json!({"static_token": "door"})).await;
-    scans(&api, &relay, &door, 1).await;
+    let reusable = api.handshake(json!({"static_token": "door"})).await;
+    scans(&api, &relay, &reusable, 1).await;
     let other = event(&api, &relay).await;
     app.until("posts that hang", |app| app.posts().len() == 2).await;
     assert_eq!(usher.stop().await.code(), Some(0), "it does not wait for the app");
     usher.restart().await;
-    app.takes(&door.stream, 1).await;
+    app.takes(&reusable.stream, 1).await;
     app.takes(&other, 1).await;
-    assert_complete(&api, &app, &[door.stream, other]).await;
+    assert_complete(&api, &app, &[reusable.stream, other]).await;
     // What was taken is not posted again, once that is on disk.
     tokio::time::sleep(QUIET).await;
     let posts = app.posts().len();
@@ -39,15 +39,15 @@ async fn a_webhook_is_told_what_happens_from_when_it_is_configured() {
     relay.wait_for(crate::harness::LONG, |metrics| metrics.reqs >= 2).await.expect("the service subscribes");
 
     // No webhook is configured now.
-    let door = api.handshake(json!({"static_token": "door"})).await;
-    scans(&api, &relay, &door, 2).await;
+    let reusable = api.handshake(json!({"static_token": "door"})).await;
+    scans(&api, &relay, &reusable, 2).await;
 
     usher.set("WEBHOOK__URL", second.url());
     usher.restart().await;
     relay.wait_for(crate::harness::LONG, |metrics| metrics.reqs >= 3).await.expect("the service subscribes");
-    scans(&api, &relay, &door, 2).await;
-    second.until("both events", |app| app.accepted(&door.stream).len() == 2).await;
-    let indexes: Vec<_> = second.posts_of(&door.stream).iter().map(super::webhook_receiver::Post::index).collect();
+    scans(&api, &relay, &reusable, 2).await;
+    second.until("both events", |app| app.accepted(&reusable.stream).len() == 2).await;
+    let indexes: Vec<_> = second.posts_of(&reusable.stream).iter().map(super::webhook_receiver::Post::index).collect();
     assert_eq!(indexes, [2, 3], "from now on, in order");
     assert!(first.posts().is_empty());
 }

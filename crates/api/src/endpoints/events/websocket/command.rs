@@ -16,7 +16,7 @@ use usher_engine::FieldError;
 use usher_engine::FieldErrors;
 
 /// Longest id of a command, in bytes: the response repeats it.
-const LONGEST_ID: usize = 128;
+const MAX_ID_BYTES: usize = 128;
 
 /// Headers that a `request` may have. The others concern the connection, or make no sense over a WebSocket.
 const HEADERS: [HeaderName; 2] = [IDEMPOTENCY_KEY, X_REQUEST_ID];
@@ -127,8 +127,8 @@ fn call(fields: &mut Fields<'_>, body: Option<&Value>) -> Option<RequestCommand>
 
 fn id(pointer: &str, value: &Value, errors: &mut FieldErrors) -> Option<String> {
     let id = field_reader::text(pointer, value, errors)?;
-    if id.is_empty() || id.len() > LONGEST_ID {
-        return errors.reject(pointer, format_args!("must be a string of 1 to {LONGEST_ID} bytes"));
+    if id.is_empty() || id.len() > MAX_ID_BYTES {
+        return errors.reject(pointer, format_args!("must be a string of 1 to {MAX_ID_BYTES} bytes"));
     }
     Some(id)
 }

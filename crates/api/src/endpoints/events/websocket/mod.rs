@@ -22,7 +22,7 @@ use self::socket::Socket;
 use crate::ApiState;
 use crate::auth::Authorization;
 use crate::connection_lease::ConnectionLease;
-use crate::peer::Peer;
+use crate::peer_address::Peer;
 use crate::problem::Problem;
 
 impl IntoResponse for HandshakeError {

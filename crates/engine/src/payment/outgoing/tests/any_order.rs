@@ -1,7 +1,7 @@
 //! Random inputs in any order: no second request while the first may still be executed.
 
-use crate::ports::Finds;
-use crate::ports::OutgoingStatus;
+use crate::ports::LookupCoverage;
+use crate::ports::OutgoingPaymentStatus;
 use proptest::prelude::*;
 
 use super::*;
@@ -10,12 +10,13 @@ use crate::operations::Operation;
 fn input() -> impl Strategy<Value = Input> {
     let paid = prop_oneof![Just(7_u8), Just(8)].prop_map(shown);
     let failure = prop_oneof![Just(LightningError::NotSent), Just(refused()), Just(failing()), Just(unknown())];
-    let finds = prop_oneof![Just(Finds::Nothing), Just(Finds::Settled), Just(Finds::Unsettled)];
+    let coverage =
+        prop_oneof![Just(LookupCoverage::None), Just(LookupCoverage::Ended), Just(LookupCoverage::InProgress)];
     let status = prop_oneof![
-        paid.clone().prop_map(OutgoingStatus::Paid),
-        Just(OutgoingStatus::Pending),
-        Just(OutgoingStatus::Failed),
-        finds.prop_map(OutgoingStatus::Unknown),
+        paid.clone().prop_map(OutgoingPaymentStatus::Paid),
+        Just(OutgoingPaymentStatus::Pending),
+        Just(OutgoingPaymentStatus::Failed),
+        coverage.prop_map(OutgoingPaymentStatus::Unknown),
     ];
     prop_oneof![
         4 => Just(Input::Timer),
@@ -61,13 +62,17 @@ proptest! {
                 for effect in effects {
                     match effect {
                         // A request may be signed only when none is out.
-                        Effect::Ask(LightningRequest::PreparePayment { .. }) => {
-                            let proven = matches!(input, Input::PaymentStatus(Ok(OutgoingStatus::Unknown(finds))) if finds > Finds::Nothing);
+                        Effect::CallLightning(LightningRequest::PreparePayment { .. }) => {
+                            let proven = matches!(
+                                input,
+                                Input::PaymentStatus(Ok(OutgoingPaymentStatus::Unknown(coverage)))
+                                    if coverage > LookupCoverage::None
+                            );
                             let void = was_out.is_none_or(|(_, until, _)| now.secs() >= until + 60);
                             prop_assert!(out.is_none() || proven && void, "{input:?}");
                             out = None;
                         }
-                        Effect::Ask(LightningRequest::Pay { attempt, again, payment, .. }) => {
+                        Effect::CallLightning(LightningRequest::Pay { attempt, again, payment, .. }) => {
                             match out {
                                 Some((number, until, _)) => {
                                     prop_assert!(again && number == attempt && until == payment.until, "the same");

@@ -1,8 +1,8 @@
 //! What look-ups prove and what they do not prove.
 
 use super::*;
-use crate::ports::Finds;
-use crate::ports::OutgoingStatus;
+use crate::ports::LookupCoverage;
+use crate::ports::OutgoingPaymentStatus;
 
 /// From then on a request that was signed at [`NOW`] is void, whatever the clocks show.
 const VOID: u64 = 60 + 60;
@@ -37,7 +37,7 @@ fn looked_up_until_the_end(
 #[test]
 fn not_found_proves_nothing_if_look_ups_never_find_payments() {
     let mut payment = unanswered();
-    let (end, outcome, _) = looked_up_until_the_end(&mut payment, &not_found(Finds::Nothing), after(65));
+    let (end, outcome, _) = looked_up_until_the_end(&mut payment, &not_found(LookupCoverage::None), after(65));
     assert_eq!(outcome, "unknown");
     assert!(end >= after(3600 + 600), "the invoice has expired, and ten minutes more");
     let got = effects(payment.step(&Input::Paid(shown(7)), end));
@@ -47,7 +47,7 @@ fn not_found_proves_nothing_if_look_ups_never_find_payments() {
 #[test]
 fn unknown_outcome_is_looked_up_with_growing_intervals() {
     let mut payment = unanswered();
-    let (end, outcome, _) = looked_up_until_the_end(&mut payment, &not_found(Finds::Nothing), after(65));
+    let (end, outcome, _) = looked_up_until_the_end(&mut payment, &not_found(LookupCoverage::None), after(65));
     assert_eq!(outcome, "unknown");
     let mut looked_up = Vec::new();
     loop {
@@ -56,14 +56,15 @@ fn unknown_outcome_is_looked_up_with_growing_intervals() {
         if got == [Effect::Finish] {
             break;
         }
-        assert!(matches!(got[..], [Effect::Ask(LightningRequest::LookUpPayment { .. })]), "{got:?}");
-        assert_eq!(payment.step(&not_found(Finds::Nothing), now), StepResult::Ignored);
+        assert!(matches!(got[..], [Effect::CallLightning(LightningRequest::LookUpPayment { .. })]), "{got:?}");
+        assert_eq!(payment.step(&not_found(LookupCoverage::None), now), StepResult::Ignored);
         looked_up.push(now.since(end).as_secs());
     }
     assert_eq!(looked_up[..6], [60, 120, 300, 600, 1200, 3600]);
     assert_eq!(looked_up.last(), Some(&(14 * 24 * 3600)));
     // The backend shows it at last.
-    let got = effects(payment.step(&Input::PaymentStatus(Ok(OutgoingStatus::Paid(shown(7)))), payment.wake_at()));
+    let got =
+        effects(payment.step(&Input::PaymentStatus(Ok(OutgoingPaymentStatus::Paid(shown(7)))), payment.wake_at()));
     assert_eq!(event(&got).1["status"], "paid");
 }
 
@@ -72,15 +73,17 @@ fn provably_unpaid_attempt_is_followed_by_another() {
     let mut payment = unanswered();
     // Not before the request is void.
     for secs in [65, 100, VOID - 1] {
-        assert_eq!(effects(payment.step(&not_found(Finds::Settled), after(secs))), []);
+        assert_eq!(effects(payment.step(&not_found(LookupCoverage::Ended), after(secs))), []);
         assert!(payment.wake_at() <= after(VOID), "and it is looked up as soon as it is");
     }
     let now = after(VOID);
-    asks_to_prepare(payment.step(&not_found(Finds::Settled), now));
+    asks_to_prepare(payment.step(&not_found(LookupCoverage::Ended), now));
     let got = effects(payment.step(&Input::PaymentPrepared(Ok(signed(now))), now));
-    assert!(
-        matches!(&got[..], [Effect::Ask(LightningRequest::Pay { attempt: 2, again: false, payment, .. })] if payment.until == now.secs() + 60)
-    );
+    assert!(matches!(
+        &got[..],
+        [Effect::CallLightning(LightningRequest::Pay { attempt: 2, again: false, payment, .. })]
+            if payment.until == now.secs() + 60
+    ));
     // The replies to the first one count only when they are a proof.
     assert_eq!(payment.step(&replies(1, Err(refused())), now), StepResult::Ignored);
     let got = effects(payment.step(&replies(1, Ok(shown(7))), now));
@@ -89,12 +92,12 @@ fn provably_unpaid_attempt_is_followed_by_another() {
 
 /// Looks up until the end: the wallet replies to no request and does not know the payment. How it ends, and after how many
 /// attempts.
-fn never_answered(finds: Finds) -> (String, u32) {
+fn never_answered(coverage: LookupCoverage) -> (String, u32) {
     let mut payment = unanswered();
     let mut now = after(65);
     let mut attempts = 1;
     loop {
-        let outcome = payment.step(&not_found(finds), now);
+        let outcome = payment.step(&not_found(coverage), now);
         if payment.is_done() {
             assert!(now >= after(TTL));
             return (told(outcome).0, attempts);
@@ -113,23 +116,23 @@ fn never_answered(finds: Finds) -> (String, u32) {
 
 #[test]
 fn not_paid_requires_look_ups_that_find_pending_payments() {
-    let (outcome, attempts) = never_answered(Finds::Unsettled);
+    let (outcome, attempts) = never_answered(LookupCoverage::InProgress);
     assert!(outcome == "not_paid" && attempts > 1, "{outcome} {attempts}");
     // An attempt may be under way all the time and arrive later.
-    let (outcome, attempts) = never_answered(Finds::Settled);
+    let (outcome, attempts) = never_answered(LookupCoverage::Ended);
     assert!(outcome == "unknown" && attempts > 1, "{outcome} {attempts}");
-    assert_eq!(never_answered(Finds::Nothing), ("unknown".to_owned(), 1));
+    assert_eq!(never_answered(LookupCoverage::None), ("unknown".to_owned(), 1));
 }
 
 #[test]
 fn doubtful_attempt_is_unknown_if_no_other_can_be_sent() {
-    for (finds, expected) in [(Finds::Settled, "unknown"), (Finds::Unsettled, "not_paid")] {
+    for (coverage, expected) in [(LookupCoverage::Ended, "unknown"), (LookupCoverage::InProgress, "not_paid")] {
         let mut payment = unanswered();
-        asks_to_prepare(payment.step(&not_found(finds), after(VOID)));
+        asks_to_prepare(payment.step(&not_found(coverage), after(VOID)));
         // No connection until the end.
         let away = Input::PaymentPrepared(Err(LightningError::NotSent));
         assert_eq!(effects(payment.step(&away, after(VOID + 1))), []);
-        assert_eq!(told(payment.step(&Input::Timer, after(TTL))).0, expected, "{finds:?}");
+        assert_eq!(told(payment.step(&Input::Timer, after(TTL))).0, expected, "{coverage:?}");
     }
 }
 
@@ -137,20 +140,20 @@ fn doubtful_attempt_is_unknown_if_no_other_can_be_sent() {
 fn reported_failed_state_is_conclusive() {
     let mut payment = unanswered();
     let now = after(VOID);
-    asks_to_prepare(payment.step(&not_found(Finds::Settled), now));
+    asks_to_prepare(payment.step(&not_found(LookupCoverage::Ended), now));
     effects(payment.step(&Input::PaymentPrepared(Ok(signed(now))), now));
     asks_to_look_up(payment.step(&replies(2, Err(unknown())), now));
-    assert_eq!(told(payment.step(&is(OutgoingStatus::Failed), now)).0, "not_paid");
+    assert_eq!(told(payment.step(&is(OutgoingPaymentStatus::Failed), now)).0, "not_paid");
 }
 
 #[test]
 fn payment_failed_error_needs_confirmation_by_look_ups() {
     for (result, expected) in [
-        (is(OutgoingStatus::Failed), "not_paid"),
-        (not_found(Finds::Unsettled), "not_paid"),
+        (is(OutgoingPaymentStatus::Failed), "not_paid"),
+        (not_found(LookupCoverage::InProgress), "not_paid"),
         // It may be under way, and not be found until it has arrived.
-        (not_found(Finds::Settled), "unknown"),
-        (not_found(Finds::Nothing), "unknown"),
+        (not_found(LookupCoverage::Ended), "unknown"),
+        (not_found(LookupCoverage::None), "unknown"),
         (Input::PaymentStatus(Err(unknown())), "unknown"),
     ] {
         let mut payment = sent();
@@ -163,18 +166,18 @@ fn payment_failed_error_needs_confirmation_by_look_ups() {
 #[test]
 fn pending_payment_that_disappears_is_unknown() {
     let mut payment = unanswered();
-    assert_eq!(effects(payment.step(&is(OutgoingStatus::Pending), after(70))), []);
-    let (end, outcome, _) = looked_up_until_the_end(&mut payment, &not_found(Finds::Unsettled), after(VOID));
+    assert_eq!(effects(payment.step(&is(OutgoingPaymentStatus::Pending), after(70))), []);
+    let (end, outcome, _) = looked_up_until_the_end(&mut payment, &not_found(LookupCoverage::InProgress), after(VOID));
     assert_eq!(outcome, "unknown");
-    assert!(end >= NOW.plus(LONGEST_PENDING));
+    assert!(end >= NOW.plus(MAX_PENDING_TIME));
 }
 
 #[test]
 fn look_up_with_a_wrong_preimage_proves_nothing() {
     let mut payment = sent();
     asks_to_look_up(payment.step(&replies(1, Err(refused())), NOW));
-    assert_eq!(effects(payment.step(&is(OutgoingStatus::Paid(shown(8))), NOW)), []);
-    assert_eq!(effects(payment.step(&not_found(Finds::Settled), after(VOID))), []);
+    assert_eq!(effects(payment.step(&is(OutgoingPaymentStatus::Paid(shown(8))), NOW)), []);
+    assert_eq!(effects(payment.step(&not_found(LookupCoverage::Ended), after(VOID))), []);
 }
 
 #[test]
@@ -198,7 +201,7 @@ fn payment_is_found_after_days_without_look_ups() {
         let got = effects(payment.step(&Input::Timer, now));
         assert!(!got.contains(&Effect::Finish), "forgotten after {:?}", now.since(NOW));
     }
-    let got = effects(payment.step(&is(OutgoingStatus::Paid(shown(7))), now));
+    let got = effects(payment.step(&is(OutgoingPaymentStatus::Paid(shown(7))), now));
     assert_eq!(event(&got).1["status"], "paid");
 }
 

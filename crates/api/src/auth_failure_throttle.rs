@@ -1,0 +1,154 @@
+//! Limits for clients without a valid token: delayed responses to wrong tokens, and a limited number of log lines.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use tokio::time::Instant;
+
+use crate::peer_address::PeerNetwork;
+
+/// Wrong tokens of one address that get their response at once; further ones get it one after the other.
+const BURST: u32 = 50;
+
+/// Between two responses to wrong tokens of one address, beyond the burst.
+const PACE: Duration = Duration::from_millis(50);
+
+/// The longest delay of a response. It bounds how many requests wait: at most as many as connect in this time.
+const MAX_DELAY: Duration = Duration::from_secs(2);
+
+/// Maximum number of remembered addresses. Beyond it, expired ones are removed, or all if none has expired.
+const MAX_ADDRESSES: usize = 4_096;
+
+/// Log lines for requests without a valid token: this many at once, then one per interval.
+const LINES: u32 = 100;
+const LINE_EVERY: Duration = Duration::from_millis(600);
+
+/// Between two lines that sum up.
+const SUMMARY_EVERY: Duration = Duration::from_secs(60);
+
+/// Recent wrong tokens and log lines of clients without a valid token. A wrong token is never a reason to refuse
+/// another request: the app may share its address (a proxy's) with the one who guesses. So a guess costs time.
+#[derive(Debug, Default)]
+pub(crate) struct AuthFailureThrottle {
+    /// For each address, when the delays of its wrong tokens are over.
+    addresses: Mutex<HashMap<PeerNetwork, Instant>>,
+    lines: Mutex<Lines>,
+    wrong_tokens: AtomicU64,
+}
+
+#[derive(Debug, Default)]
+struct Lines {
+    /// When the full number of lines is available again.
+    full_at: Option<Instant>,
+    summary_at: Option<Instant>,
+    wrong_tokens: u64,
+    unlogged: u64,
+}
+
+/// The content of a summary line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Summary {
+    /// Wrong tokens since the last one.
+    pub(crate) wrong_tokens: u64,
+    /// Requests without a valid token since the last one that have no line of their own.
+    pub(crate) unlogged: u64,
+}
+
+impl AuthFailureThrottle {
+    /// A wrong token came from `peer`; returns by how long its response is to be delayed.
+    pub(crate) fn wrong_token(&self, peer: Option<IpAddr>, now: Instant) -> Duration {
+        self.wrong_tokens.fetch_add(1, Ordering::Relaxed);
+        self.lines.lock().wrong_tokens += 1;
+        let mut addresses = self.addresses.lock();
+        if addresses.len() >= MAX_ADDRESSES {
+            addresses.retain(|_, full_at| *full_at > now);
+            if addresses.len() >= MAX_ADDRESSES {
+                addresses.clear();
+            }
+        }
+        let full_at = addresses.entry(PeerNetwork::or_loopback(peer)).or_insert(now);
+        let free = PACE * BURST;
+        // Not further ahead than the longest delay, or an address would stay slow long after its last wrong token.
+        *full_at = ((*full_at).max(now) + PACE).min(now + free + MAX_DELAY);
+        full_at.duration_since(now).saturating_sub(free)
+    }
+
+    pub(crate) fn wrong_tokens(&self) -> u64 {
+        self.wrong_tokens.load(Ordering::Relaxed)
+    }
+
+    /// Whether a request without a valid token has a line in the log, and what there is to sum up: both are bounded, or
+    /// anybody could fill the disk.
+    pub(crate) fn line(&self, now: Instant) -> (bool, Option<Summary>) {
+        let mut lines = self.lines.lock();
+        let next = lines.full_at.map_or(now, |full_at| full_at.max(now)) + LINE_EVERY;
+        let allowed = next.duration_since(now) <= LINE_EVERY * LINES;
+        if allowed {
+            lines.full_at = Some(next);
+        } else {
+            lines.unlogged += 1;
+        }
+        let due = lines.summary_at.is_none_or(|at| at <= now);
+        let Lines { wrong_tokens, unlogged, .. } = *lines;
+        if !due || (wrong_tokens, unlogged) == (0, 0) {
+            return (allowed, None);
+        }
+        (lines.summary_at, lines.wrong_tokens, lines.unlogged) = (Some(now + SUMMARY_EVERY), 0, 0);
+        (allowed, Some(Summary { wrong_tokens, unlogged }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ip(number: u8) -> Option<IpAddr> {
+        Some(IpAddr::from([10, 0, 0, number]))
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn wrong_tokens_are_delayed_per_address() {
+        let throttle = AuthFailureThrottle::default();
+        let now = Instant::now();
+        let hold = |peer, at| throttle.wrong_token(peer, at);
+        for _ in 0..BURST {
+            assert_eq!(hold(ip(1), now), Duration::ZERO);
+        }
+        assert_eq!(hold(ip(1), now), PACE);
+        assert_eq!(hold(ip(1), now), PACE * 2);
+        assert_eq!(hold(ip(2), now), Duration::ZERO, "another address");
+        for _ in 0..1_000 {
+            assert!(hold(ip(1), now) <= MAX_DELAY);
+        }
+        let later = now + PACE * BURST + MAX_DELAY;
+        assert_eq!(hold(ip(1), later), Duration::ZERO, "all is forgotten");
+        assert_eq!(throttle.wrong_tokens(), u64::from(BURST) + 1_004);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn number_of_remembered_addresses_is_limited() {
+        let throttle = AuthFailureThrottle::default();
+        let now = Instant::now();
+        for number in 0..20_000_u32 {
+            throttle.wrong_token(Some(IpAddr::from(number.to_be_bytes())), now);
+            assert!(throttle.addresses.lock().len() <= MAX_ADDRESSES);
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn log_lines_are_limited_and_summarized() {
+        let throttle = AuthFailureThrottle::default();
+        let now = Instant::now();
+        assert_eq!(throttle.line(now), (true, None), "no token is no wrong token");
+        throttle.wrong_token(ip(1), now);
+        assert_eq!(throttle.line(now), (true, Some(Summary { wrong_tokens: 1, unlogged: 0 })));
+        let logged = (0..10_000).filter(|_| throttle.line(now).0).count();
+        assert_eq!(logged, LINES as usize - 2);
+        let (allowed, summary) = throttle.line(now + SUMMARY_EVERY);
+        assert!(allowed);
+        assert_eq!(summary, Some(Summary { wrong_tokens: 0, unlogged: 10_000 - u64::from(LINES) + 2 }));
+    }
+}

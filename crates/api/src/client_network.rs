@@ -1,0 +1,140 @@
+//! Who opens a page, for the limits of pages: by the connection's peer, or by what a trusted proxy says.
+
+use std::net::{IpAddr, SocketAddr};
+use std::sync::{Arc, Once};
+
+use axum::extract::{Request, State};
+use axum::middleware::Next;
+use axum::response::Response;
+use http::HeaderMap;
+use ipnet::IpNet;
+use usher_engine::ClientNetwork;
+
+use crate::local_request::names_proxy;
+use crate::peer_address::Peer;
+
+/// What a proxy appends the address of its client to.
+const X_FORWARDED_FOR: &str = "x-forwarded-for";
+
+/// Proxies that are believed when they say whom they forward (`pages.trusted_proxies`).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TrustedProxies(Arc<[IpNet]>);
+
+impl TrustedProxies {
+    /// Those in these networks.
+    pub fn new(networks: impl IntoIterator<Item = IpNet>) -> Self {
+        Self(networks.into_iter().collect())
+    }
+
+    fn trusts(&self, address: IpAddr) -> bool {
+        self.0.iter().any(|network| network.contains(&address.to_canonical()))
+    }
+}
+
+/// Tells the pages who opens them.
+pub(crate) async fn identify(State(trusted): State<TrustedProxies>, mut request: Request, next: Next) -> Response {
+    if let Some(Peer(peer)) = request.extensions().get::<Peer>().copied() {
+        let network = client_network(&trusted, peer, request.headers());
+        request.extensions_mut().insert(network);
+    }
+    next.run(request).await
+}
+
+fn client_network(trusted: &TrustedProxies, peer: IpAddr, headers: &HeaderMap) -> ClientNetwork {
+    if !trusted.trusts(peer) {
+        warn_of_proxy(peer, headers);
+        return ClientNetwork::at(peer);
+    }
+    ClientNetwork::at(forwarded_for(trusted, headers).unwrap_or(peer))
+}
+
+/// Warns, once: anybody can send such a header, and it changes nothing.
+fn warn_of_proxy(peer: IpAddr, headers: &HeaderMap) {
+    static WARNED: Once = Once::new();
+    if names_proxy(headers) {
+        WARNED.call_once(|| {
+            tracing::warn!(
+                %peer,
+                "a request for a page says that a proxy has forwarded it, and pages.trusted_proxies does not name the proxy: \
+                 all who come through it share the limits of one address"
+            );
+        });
+    }
+}
+
+/// Whom the trusted proxies forward: each appends the address of its client, so what is before the first that is not trusted,
+/// seen from the end, was written by anybody.
+fn forwarded_for(trusted: &TrustedProxies, headers: &HeaderMap) -> Option<IpAddr> {
+    let lines: Vec<&str> =
+        headers.get_all(X_FORWARDED_FOR).iter().map(|line| line.to_str().unwrap_or_default()).collect();
+    for entry in lines.iter().flat_map(|line| line.split(',')).rev() {
+        let entry = entry.trim();
+        // Some proxies add the port.
+        let address = entry.parse().or_else(|_| entry.parse().map(|address: SocketAddr| address.ip())).ok()?;
+        if !trusted.trusts(address) {
+            return Some(address);
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seen(trusted: &[&str], peer: &str, headers: &[(&'static str, &str)]) -> ClientNetwork {
+        let trusted = TrustedProxies::new(trusted.iter().map(|network| network.parse().unwrap()));
+        let mut map = HeaderMap::new();
+        for (name, value) in headers {
+            map.append(*name, value.parse().unwrap());
+        }
+        client_network(&trusted, peer.parse().unwrap(), &map)
+    }
+
+    fn network(address: &str) -> ClientNetwork {
+        ClientNetwork::Network(address.parse().unwrap())
+    }
+
+    const TRUSTED: [&str; 2] = ["127.0.0.1/32", "10.1.0.0/16"];
+
+    #[test]
+    fn direct_clients_are_known_by_their_network() {
+        for trusted in [&TRUSTED[..], &[]] {
+            assert_eq!(seen(trusted, "198.51.100.7", &[]), network("198.51.100.7"));
+            assert_eq!(seen(trusted, "::ffff:198.51.100.7", &[]), network("198.51.100.7"));
+            assert_eq!(seen(trusted, "2001:db8:1:2:3:4:5:6", &[]), network("2001:db8:1::"));
+            assert_eq!(seen(trusted, "::1", &[]), ClientNetwork::Loopback);
+        }
+    }
+
+    #[test]
+    fn trusted_proxy_names_its_client() {
+        let forwarded = |value: &'static str| seen(&TRUSTED, "127.0.0.1", &[(X_FORWARDED_FOR, value)]);
+        assert_eq!(forwarded("198.51.100.7"), network("198.51.100.7"));
+        assert_eq!(forwarded("198.51.100.7:51234"), network("198.51.100.7"));
+        assert_eq!(forwarded("[2001:db8::7]:51234"), network("2001:db8::"));
+        assert_eq!(forwarded("2001:db8::7"), network("2001:db8::"));
+        assert_eq!(
+            forwarded("203.0.113.9, 198.51.100.7"),
+            network("198.51.100.7"),
+            "what the client said does not count"
+        );
+        assert_eq!(forwarded("203.0.113.9, 198.51.100.7, 10.1.2.3"), network("198.51.100.7"), "two proxies");
+        for nobody in ["nonsense, 10.1.2.3", "nonsense", "10.1.2.3", "127.0.0.1", ""] {
+            assert_eq!(forwarded(nobody), ClientNetwork::Loopback, "{nobody}");
+        }
+        let lines = [(X_FORWARDED_FOR, "203.0.113.9"), (X_FORWARDED_FOR, "198.51.100.7")];
+        assert_eq!(seen(&TRUSTED, "10.1.9.9", &lines), network("198.51.100.7"));
+        assert_eq!(seen(&TRUSTED, "10.1.9.9", &[]), network("10.1.9.9"));
+    }
+
+    #[test]
+    fn nobody_else_names_a_client_or_has_more_room() {
+        let forwarded = [(X_FORWARDED_FOR, "203.0.113.9")];
+        assert_eq!(seen(&[], "127.0.0.1", &forwarded), ClientNetwork::Loopback);
+        for name in [X_FORWARDED_FOR, "forwarded", "via", "x-real-ip"] {
+            let peer = network("198.51.100.7");
+            assert_eq!(seen(&TRUSTED, "198.51.100.7", &[(name, "203.0.113.9")]), peer, "{name}");
+        }
+    }
+}

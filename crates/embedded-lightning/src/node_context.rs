@@ -1,0 +1,86 @@
+//! The node with what its parts share.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use ldk_node::bitcoin::secp256k1::PublicKey;
+use ldk_node::{BalanceDetails, ChannelDetails, Node};
+use parking_lot::{Mutex, RwLock};
+use tokio::sync::watch;
+use usher_engine::ports::Clock;
+use usher_protocol::bolt11::Network;
+
+use crate::generation::Generation;
+use crate::node::CLOSING_RESERVE;
+use crate::options::LiquidityProvider;
+use crate::panic_flag::PanicGuard;
+use crate::store::Store;
+
+/// How old the node's knowledge of the chain may be, in seconds. Beyond that it could not defend a payment.
+pub(crate) const OLDEST_SYNC: u64 = 3600;
+
+/// The node and what belongs to it.
+pub(crate) struct NodeContext {
+    /// A draft until the chain source answers (`node.rs`).
+    pub(crate) node: RwLock<Arc<Node>>,
+    pub(crate) guard: PanicGuard,
+    pub(crate) store: Arc<Store>,
+    pub(crate) generation: Generation,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) network: Network,
+    pub(crate) max_fee_percent: u64,
+    pub(crate) max_opening_fee_percent: u64,
+    pub(crate) provider: Option<LiquidityProvider>,
+    /// Whether the node publishes the closing transactions of channels with the provider.
+    pub(crate) closes_alone: bool,
+    /// Held while the library builds the node, which needs its threads.
+    pub(crate) building: Mutex<()>,
+    /// Held while a channel is opened.
+    pub(crate) opening: Mutex<()>,
+    pub(crate) started: AtomicBool,
+    /// Held from the look at the inbound capacity until an invoice that needs it is recorded.
+    pub(crate) reserving: Mutex<()>,
+    /// Changes with each payment by the service that ends.
+    pub(crate) outcomes: watch::Sender<u64>,
+}
+
+impl NodeContext {
+    /// The library's node.
+    pub(crate) fn node(&self) -> Arc<Node> {
+        Arc::clone(&self.node.read())
+    }
+
+    /// Unix seconds.
+    pub(crate) fn now(&self) -> u64 {
+        self.clock.now().secs()
+    }
+
+    /// The most, in millisats, that the provider may keep of a payment for opening a channel.
+    pub(crate) fn opening_fee_limit(&self, amount: u64) -> u64 {
+        amount / 100 * self.max_opening_fee_percent
+    }
+
+    /// Whether this peer is the liquidity provider.
+    pub(crate) fn is_provider(&self, peer: &PublicKey) -> bool {
+        self.provider.as_ref().is_some_and(|provider| provider.node_id == *peer)
+    }
+
+    /// What can be spent of the on-chain balance and what is kept of it for closing channels with peers other than the
+    /// provider, in sats. The library keeps nothing if it closes channels with the provider alone.
+    pub(crate) fn on_chain(&self, balances: &BalanceDetails, channels: &[ChannelDetails]) -> (u64, u64) {
+        let others = channels.iter().filter(|channel| !self.is_provider(&channel.counterparty_node_id)).count();
+        let kept = (CLOSING_RESERVE * others as u64).min(balances.total_onchain_balance_sats);
+        let not_yet = kept.saturating_sub(balances.total_anchor_channels_reserve_sats);
+        (balances.spendable_onchain_balance_sats.saturating_sub(not_yet), kept)
+    }
+
+    /// Whether the node runs and can store what it does.
+    pub(crate) fn is_running(&self) -> bool {
+        self.started.load(Ordering::Acquire) && !self.store.has_failed() && !self.is_broken()
+    }
+
+    /// Whether the library has panicked: then it must not be called.
+    pub(crate) fn is_broken(&self) -> bool {
+        self.guard.has_panicked()
+    }
+}

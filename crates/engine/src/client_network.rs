@@ -1,0 +1,43 @@
+//! The network from which a page is opened, as far as the limits of pages tell people apart.
+
+use std::net::{IpAddr, Ipv6Addr};
+
+/// From where a page is opened. A request extension: the server in front of the pages sets it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ClientNetwork {
+    /// Those at this address, which may be that of a proxy that names nobody; of IPv6, those in this network of 56 bits.
+    Network(IpAddr),
+    /// All who come over loopback: through a proxy on this machine, or from it.
+    Loopback,
+}
+
+impl ClientNetwork {
+    /// Who is at this address. A provider gives each of its customers an IPv6 network of 56 bits, or a smaller one.
+    pub fn at(address: IpAddr) -> Self {
+        match address.to_canonical() {
+            address if address.is_loopback() => Self::Loopback,
+            IpAddr::V4(address) => Self::Network(address.into()),
+            IpAddr::V6(address) => {
+                let [a, b, c, d, ..] = address.segments();
+                Self::Network(Ipv6Addr::new(a, b, c, d & 0xff00, 0, 0, 0, 0).into())
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn customers_of_a_provider_have_one_network_each() {
+        let at = |text: &str| ClientNetwork::at(text.parse().unwrap());
+        assert_eq!(at("127.0.0.1"), ClientNetwork::Loopback);
+        assert_eq!(at("::ffff:127.0.0.1"), ClientNetwork::Loopback);
+        assert_eq!(at("::1"), ClientNetwork::Loopback);
+        assert_eq!(at("::ffff:10.0.0.1"), at("10.0.0.1"));
+        assert_ne!(at("10.0.0.2"), at("10.0.0.1"));
+        assert_eq!(at("2001:db8:0:12ff::1"), at("2001:db8:0:1200:ffff::2"));
+        assert_ne!(at("2001:db8:0:1300::1"), at("2001:db8:0:1200::1"));
+    }
+}

@@ -1,0 +1,137 @@
+//! Collects what belongs into one transaction: a step, the operations it starts, and those it sends a signal to.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use tracing::error;
+
+use super::{Change, append};
+use crate::kernel::core::Core;
+use crate::kernel::observer::LinkedChanges;
+use crate::operations::{Effect, Input, LinkedChange, Operation, Signal, StepResult};
+use crate::ports::{CorrelationKey, StoreError, Table};
+use crate::{StreamId, UnixMillis};
+
+type Signals = VecDeque<(StreamId, CorrelationKey, Signal)>;
+
+pub(super) struct ChangeCollector {
+    pub(super) core: Core,
+    pub(super) linked_changes: Arc<dyn LinkedChanges>,
+}
+
+impl ChangeCollector {
+    /// `changes` and what follows from them, without effects that start or change another operation.
+    pub(super) async fn collect(&self, changes: Vec<Change>, now: UnixMillis) -> Result<Vec<Change>, StoreError> {
+        let (mut collected, mut signals) = (Vec::<Change>::new(), Signals::new());
+        let mut started = VecDeque::from(changes);
+        let mut linked_changes = Vec::new();
+        loop {
+            while let Some(mut change) = started.pop_front() {
+                self.extract(&mut change, &mut started, &mut signals, &mut linked_changes, now);
+                collected.push(change);
+            }
+            if let Some((sender, key, signal)) = signals.pop_front() {
+                let known = collected.iter_mut().find(|change| change.operation.correlations().contains(&key));
+                match known {
+                    Some(change) if change.effects.contains(&Effect::Finish) => end_instead(&mut collected, sender),
+                    Some(change) => {
+                        if step_by_signal(change, signal, now) {
+                            self.extract(change, &mut started, &mut signals, &mut linked_changes, now);
+                        }
+                    }
+                    None => match self.recipient(key).await? {
+                        Some(mut change) => {
+                            if step_by_signal(&mut change, signal, now) {
+                                started.push_back(change);
+                            }
+                        }
+                        None => end_instead(&mut collected, sender),
+                    },
+                }
+                continue;
+            }
+            let Some(linked_change) = linked_changes.pop() else { return Ok(collected) };
+            for id in self.linked_changes.closes(&linked_change) {
+                if !collected.iter().any(|change| change.id == id)
+                    && let Some(mut change) = self.open(id).await?
+                    && step_by_signal(&mut change, Signal::Superseded, now)
+                {
+                    collected.push(change);
+                }
+            }
+        }
+    }
+
+    /// The open operation with this key, unchanged; `None` when it does not exist or cannot be read.
+    async fn recipient(&self, key: CorrelationKey) -> Result<Option<Change>, StoreError> {
+        let found = match self.core.store.operation_with_key(key).await {
+            Ok(Some((id, stored))) => Operation::from_state(&stored.state)
+                .ok()
+                .map(|operation| Change::step(id, stored.revision, operation, Vec::new())),
+            Ok(None) => return Ok(None),
+            Err(StoreError::Unreadable(_)) => None,
+            Err(failure) => return Err(failure),
+        };
+        if found.is_none() {
+            self.core.metrics.store_failed();
+            error!("an operation that another one sends a signal to cannot be read: the signal is dropped");
+            if let Some(id) = self.core.index.find(key) {
+                self.core.damaged_rows.set_aside(Table::Operations, id);
+            }
+        }
+        Ok(found)
+    }
+
+    async fn open(&self, id: StreamId) -> Result<Option<Change>, StoreError> {
+        let stored = match self.core.store.operation(id).await {
+            Ok(stored) => stored.filter(|stored| stored.finished_at.is_none()),
+            Err(StoreError::Unreadable(_)) => None,
+            Err(failure) => return Err(failure),
+        };
+        let operation = stored.and_then(|stored| Some((stored.revision, Operation::from_state(&stored.state).ok()?)));
+        Ok(operation.map(|(revision, operation)| Change::step(id, revision, operation, Vec::new())))
+    }
+
+    /// Takes what a change starts, the signals it sends and its linked changes out of its effects.
+    fn extract(
+        &self,
+        change: &mut Change,
+        started: &mut VecDeque<Change>,
+        signals: &mut Signals,
+        linked_changes: &mut Vec<LinkedChange>,
+        now: UnixMillis,
+    ) {
+        for effect in std::mem::take(&mut change.effects) {
+            match effect {
+                Effect::Start(operation, effects) => {
+                    started.push_back(Change::start(self.core.ids.stream_id(), *operation, effects));
+                }
+                Effect::LinkedChange(linked_change) => {
+                    if let Some((operation, effects)) = self.linked_changes.start(&linked_change, now) {
+                        started.push_back(Change::start(self.core.ids.stream_id(), operation, effects));
+                    }
+                    linked_changes.push(linked_change);
+                }
+                Effect::Signal(key, signal) => signals.push_back((change.id, key, signal)),
+                effect => change.effects.push(effect),
+            }
+        }
+    }
+}
+
+/// A signal of this change has no recipient: the step ends otherwise, or the signal is dropped.
+fn end_instead(collected: &mut [Change], sender: StreamId) {
+    if let Some(change) = collected.iter_mut().find(|change| change.id == sender)
+        && let Some(effects) = change.operation.signal_without_recipient()
+    {
+        change.effects = effects;
+    }
+}
+
+fn step_by_signal(change: &mut Change, signal: Signal, now: UnixMillis) -> bool {
+    let before = change.operation.correlations();
+    let StepResult::Stepped(more) = change.operation.step(&Input::Signal(signal), now) else { return false };
+    change.claims.extend(change.operation.correlations().into_iter().filter(|key| !before.contains(key)));
+    append(&mut change.effects, more);
+    true
+}

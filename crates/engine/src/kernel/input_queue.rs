@@ -1,0 +1,71 @@
+//! The queue of inputs, the only way to run a step of an operation: parts put here what an operation should know, and
+//! the [workers](super::workers) take it out.
+
+use std::sync::Arc;
+
+use tokio::sync::mpsc;
+use usher_protocol::EventId;
+
+use crate::StreamId;
+use crate::operations::Input;
+
+/// Workers: how many operations step at the same time, and how many commits the store can group.
+const WORKERS: usize = 64;
+
+/// Inputs that wait for one worker. When a queue is full, the inbox waits, and then the relays' sockets.
+pub(crate) const QUEUE: usize = 256;
+
+#[derive(Debug)]
+pub(crate) struct Job {
+    pub(crate) id: StreamId,
+    pub(crate) input: Input,
+    /// The Nostr event that brought it, if one did: recorded with the step, so that it is handled once.
+    pub(crate) inbound: Option<EventId>,
+}
+
+#[derive(Clone)]
+pub(crate) struct InputQueue {
+    workers: Arc<[mpsc::Sender<Job>]>,
+}
+
+impl InputQueue {
+    pub(crate) fn new() -> (Self, Vec<mpsc::Receiver<Job>>) {
+        let (senders, receivers): (Vec<_>, _) = (0..WORKERS).map(|_| mpsc::channel(QUEUE)).unzip();
+        (Self { workers: senders.into() }, receivers)
+    }
+
+    pub(crate) async fn put_message(&self, id: StreamId, input: Input, event: EventId) {
+        self.queue(Job { id, input, inbound: Some(event) }).await;
+    }
+
+    pub(crate) async fn put(&self, id: StreamId, input: Input) {
+        self.queue(Job { id, input, inbound: None }).await;
+    }
+
+    /// All inputs of an operation go to the same worker, in the order in which they come.
+    async fn queue(&self, job: Job) {
+        // The last bytes of a UUIDv7 are random.
+        let worker = usize::from(job.id.as_bytes()[15]) % WORKERS;
+        if let Some(worker) = self.workers.get(worker) {
+            // Fails only when the worker has ended, that is, when the engine stops.
+            let _ = worker.send(job).await;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn inputs_of_an_operation_stay_in_order() {
+        let mine = StreamId::from_parts(0, [1; 10]);
+        let (inputs, mut workers) = InputQueue::new();
+        inputs.put(mine, Input::Timer).await;
+        inputs.put_message(mine, Input::Resumed, EventId::from_byte_array([7; 32])).await;
+        let mut jobs = workers.iter_mut().flat_map(|worker| std::iter::from_fn(|| worker.try_recv().ok()));
+        assert!(matches!(jobs.next(), Some(Job { id, input: Input::Timer, inbound: None }) if id == mine));
+        assert!(matches!(jobs.next(), Some(Job { id, input: Input::Resumed, inbound: Some(_) }) if id == mine));
+        assert!(jobs.next().is_none());
+    }
+}

@@ -1,0 +1,31 @@
+//! When each wallet was last heard. In memory only: after a restart a request is sent again anyway.
+
+use std::num::NonZeroUsize;
+
+use lru::LruCache;
+use parking_lot::Mutex;
+use usher_protocol::PublicKey;
+
+use crate::UnixMillis;
+
+/// Keys remembered, about 100 bytes each. A flood of keys displaces others, whose requests are then repeated.
+const KEYS: NonZeroUsize = NonZeroUsize::MIN.saturating_add(16_383);
+
+pub(super) struct WalletActivity {
+    last: Mutex<LruCache<PublicKey, UnixMillis>>,
+}
+
+impl WalletActivity {
+    pub(super) fn new() -> Self {
+        Self { last: Mutex::new(LruCache::new(KEYS)) }
+    }
+
+    pub(super) fn record(&self, key: PublicKey, now: UnixMillis) {
+        self.last.lock().put(key, now);
+    }
+
+    /// Whether a message of this key arrived after `at`. A time after `now` says nothing: the clock was set back.
+    pub(super) fn was_active_between(&self, key: &PublicKey, at: UnixMillis, now: UnixMillis) -> bool {
+        self.last.lock().peek(key).is_some_and(|heard| *heard > at && *heard <= now)
+    }
+}

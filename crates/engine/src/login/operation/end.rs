@@ -1,0 +1,49 @@
+//! How a login ends, and what its app and its reusable login learn of it.
+
+use usher_protocol::PublicKey;
+
+use super::{Login, LoginMethod, LoginState};
+use crate::UnixMillis;
+use crate::event::NewEvent;
+use crate::event_data::{EventData, LoginData};
+use crate::login::authentication::Authentication;
+use crate::operations::operation_signal::Signal;
+use crate::operations::{Effect, LinkedChange};
+use crate::ports::CorrelationKey;
+
+impl Login {
+    /// An event of this login: on its own stream, or on that of the reusable login.
+    pub(super) fn tell(&self, data: &EventData, now: UnixMillis) -> Effect {
+        let event = NewEvent::new(data, now);
+        match self.reusable() {
+            None => Effect::Emit(event),
+            Some(stream) => Effect::Signal(CorrelationKey::reusable_login(stream), Signal::LoginEvent(event)),
+        }
+    }
+
+    /// The event of an end that no wallet's reply has brought; at a reusable login it names the asked or proven key.
+    pub(super) fn tell_outcome(&self, status: &str, reason: &str, method: LoginMethod, now: UnixMillis) -> Effect {
+        let mut data = LoginData { status: status.to_owned(), reason: Some(reason.to_owned()), ..LoginData::default() };
+        if self.reusable().is_some() {
+            let key = match self.state {
+                LoginState::Proven { main_key, .. } => Some(main_key),
+                _ => self.authentication.as_ref().map(Authentication::requested_key),
+            };
+            data.main_key = key.map(|key| key.to_hex());
+            data.method = Some(method.as_str().to_owned());
+        }
+        self.tell(&EventData::Login(data), now)
+    }
+
+    pub(super) fn end(&mut self, state: LoginState) {
+        let has_failed = matches!(state, LoginState::Declined | LoginState::Expired);
+        self.ended_untouched = has_failed && self.reusable().is_some() && self.is_untouched();
+        self.state = state;
+        self.signer = None;
+    }
+
+    /// At a reusable login, a user's outcome is that of the login that they have begun last.
+    pub(super) fn supersede_others(&self, main_key: PublicKey) -> Option<Effect> {
+        self.reusable().map(|reusable| Effect::LinkedChange(LinkedChange::SupersedeLogins { reusable, main_key }))
+    }
+}

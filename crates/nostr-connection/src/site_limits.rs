@@ -1,0 +1,130 @@
+//! At whose host a relay is, and how often relays that users name, which may not exist, are connected to there.
+
+use std::net::{IpAddr, Ipv6Addr};
+use std::num::NonZeroUsize;
+use std::time::Duration;
+
+use lru::LruCache;
+use tokio::time::Instant;
+use url::{Host, Url};
+use usher_token_bucket::{Rate, TokenBucket};
+
+/// The [url_simplicity] of an address that consists of a host only.
+pub const SIMPLEST_URL: u8 = 2;
+
+/// Labels below a country's top-level domain under which domains are registered: `example.co.uk`.
+const SHARED_SECOND_LEVEL: [&str; 15] =
+    ["ac", "co", "com", "edu", "gen", "go", "gob", "gov", "me", "mil", "ne", "net", "nom", "or", "org"];
+
+/// Sites whose openings are counted: those at which relays were opened last.
+const SITES: usize = 4096;
+
+/// Relays opened at one site (for a plain address, at the relay) at once, and more each second: anybody can name hosts.
+const OPENINGS: u32 = 32;
+const OPENINGS_PER_SECOND: f64 = 0.5;
+
+/// The registered domain, guessed without the public suffix list, or the network address: who runs the relay.
+pub fn site(url: &Url) -> String {
+    let name = match url.host().unwrap_or(Host::Domain("")) {
+        Host::Domain(name) => name.trim_end_matches('.'),
+        Host::Ipv4(ip) => return network_of(IpAddr::V4(ip)).to_string(),
+        Host::Ipv6(ip) => return network_of(IpAddr::V6(ip)).to_string(),
+    };
+    let labels: Vec<&str> = name.split('.').collect();
+    let registrable = match labels.as_slice() {
+        [.., second, country] if country.len() == 2 && SHARED_SECOND_LEVEL.contains(second) => 3,
+        _ => 2,
+    };
+    labels.get(labels.len().saturating_sub(registrable)..).unwrap_or_default().join(".")
+}
+
+/// What counts as one network address: for IPv6 the prefix that a provider assigns to one customer.
+pub fn network_of(ip: IpAddr) -> IpAddr {
+    match ip.to_canonical() {
+        IpAddr::V6(ip) => IpAddr::V6(Ipv6Addr::from_bits(ip.to_bits() & !u128::from(u64::MAX))),
+        ip => ip,
+    }
+}
+
+/// How simple the address is. A relay without a path and on the usual port is more likely to be shared by many users.
+pub fn url_simplicity(url: &Url) -> u8 {
+    match (url.path(), url.query(), url.port()) {
+        ("/" | "", None, None) => SIMPLEST_URL,
+        ("/" | "", None, Some(_)) => 1,
+        _ => 0,
+    }
+}
+
+/// How often relays that users name may be opened, by site.
+#[derive(Debug)]
+pub struct ConnectLimits(LruCache<String, TokenBucket<Instant>>);
+
+impl Default for ConnectLimits {
+    fn default() -> Self {
+        // Does not allocate its whole capacity at once.
+        let mut buckets = LruCache::unbounded();
+        buckets.resize(NonZeroUsize::new(SITES).unwrap_or(NonZeroUsize::MIN));
+        Self(buckets)
+    }
+}
+
+impl ConnectLimits {
+    /// Whether this relay may be opened now.
+    pub fn has_one(&mut self, url: &Url) -> bool {
+        let now = Instant::now();
+        self.bucket(url, now).has_one(now)
+    }
+
+    /// Counts an opening of this relay.
+    ///
+    /// # Errors
+    /// After how long it may be opened.
+    pub fn take(&mut self, url: &Url) -> Result<(), Duration> {
+        let now = Instant::now();
+        self.bucket(url, now).try_take(now)
+    }
+
+    /// Counts a connection to this network for the relay's site, where many names may lead; whether there may be one.
+    pub fn take_at(&mut self, network: IpAddr, url: &Url) -> bool {
+        let now = Instant::now();
+        self.keyed(format!("{network} {}", site(url)), now).take(now)
+    }
+
+    fn bucket(&mut self, url: &Url, now: Instant) -> &mut TokenBucket<Instant> {
+        // At a host that honest users use too, invented addresses must not count against the relay itself.
+        let key = if url_simplicity(url) == SIMPLEST_URL { url.as_str().to_owned() } else { site(url) };
+        self.keyed(key, now)
+    }
+
+    fn keyed(&mut self, key: String, now: Instant) -> &mut TokenBucket<Instant> {
+        self.0.get_or_insert_mut(key, || TokenBucket::new(Rate::per_second(OPENINGS, OPENINGS_PER_SECOND), now))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn url(text: &str) -> Url {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn openings_of_a_site_are_counted_together_and_of_a_plain_relay_by_themselves() {
+        let mut connect_limits = ConnectLimits::default();
+        let invented = |n: u32| url(&format!("wss://r{n}.example.com/{n}"));
+        let opened = (0..100).filter(|n| connect_limits.take(&invented(*n)).is_ok()).count();
+        assert_eq!(opened, 32);
+        let wait = connect_limits.take(&invented(7)).unwrap_err();
+        assert!(wait > Duration::from_millis(1_500) && wait <= Duration::from_secs(2), "{wait:?}");
+        assert!(!connect_limits.has_one(&invented(8)) && connect_limits.has_one(&url("wss://relay.example.com")));
+        assert_eq!((0..100).filter(|_| connect_limits.take(&url("wss://relay.example.com")).is_ok()).count(), 32);
+        assert_eq!(connect_limits.take(&url("wss://relay.example.org/x")), Ok(()));
+        // Plain names of one site that lead to one address.
+        let victim = IpAddr::from([192, 0, 2, 1]);
+        let reached =
+            (0..100).filter(|n| connect_limits.take_at(victim, &url(&format!("wss://r{n}.example.com")))).count();
+        assert_eq!(reached, 32);
+        assert!(connect_limits.take_at(victim, &url("wss://relay.example.net")), "another site at the same address");
+    }
+}

@@ -1,0 +1,132 @@
+//! Our own subkey proof, for wallets that know only our main key (docs/protocol.md, Subkeys).
+
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::time::Duration;
+
+use lru::LruCache;
+use nostr::{Event, EventId, PublicKey};
+use parking_lot::Mutex;
+use tokio::time::Instant;
+use usher_engine::UnixMillis;
+use usher_protocol::{envelope, kind};
+use usher_token_bucket::{Rate, TokenBucket};
+
+use crate::conversation_keys::ConversationKeys;
+use crate::identity::Identity;
+use crate::metrics::{Metrics, add};
+use crate::options::Limits;
+use crate::relay_address::RelayAddress;
+use crate::relay_status::Origin;
+
+/// Authors whose requests are counted; beyond them the limits of relays hold.
+const AUTHORS: usize = 8192;
+
+/// Relays that are counted: more than are ever connected.
+const RELAYS: usize = 256;
+
+/// Responds with our proof to events that we cannot read: a few per author, a share per relay, and a limit in total,
+/// since anybody can send unreadable events to our main key.
+///
+/// In this order, so that one author cannot use up a relay's share, nor the authors over one relay the total. Relays
+/// that users named have a quarter of the total together: their owners can invent authors.
+pub(crate) struct SubkeyProofResponder {
+    identity: Identity,
+    proof: String,
+    per_author: Rate,
+    per_relay: Rate,
+    conversation_keys: Arc<ConversationKeys>,
+    metrics: Arc<Metrics>,
+    limits: Mutex<Counting>,
+}
+
+struct Counting {
+    authors: LruCache<PublicKey, TokenBucket<Instant>>,
+    relays: LruCache<RelayAddress, TokenBucket<Instant>>,
+    over_ours: TokenBucket<Instant>,
+    over_users: TokenBucket<Instant>,
+}
+
+/// Why there is no response.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ProofLimited {
+    /// The author has used up their share, or there is no response to be made.
+    PerAuthor,
+    /// Too many arrived over this relay; over another one it may be answered.
+    PerRelay,
+}
+
+impl SubkeyProofResponder {
+    /// `None` when we run on our main key: then there is nothing to prove.
+    pub(crate) fn new(
+        identity: &Identity,
+        limits: &Limits,
+        conversation_keys: Arc<ConversationKeys>,
+        metrics: Arc<Metrics>,
+    ) -> Option<Self> {
+        let proof = serde_json::to_string(identity.subkey_proof.as_ref()?).ok()?;
+        let (now, per_second) = (Instant::now(), f64::from(limits.proofs_per_second));
+        let counting = Counting {
+            authors: cache(AUTHORS),
+            relays: cache(RELAYS),
+            over_ours: TokenBucket::new(Rate::per_second(limits.proofs, per_second), now),
+            over_users: TokenBucket::new(Rate::per_second(limits.proofs / 4, per_second / 4.0), now),
+        };
+        Some(Self {
+            identity: identity.clone(),
+            proof,
+            per_author: Rate::full_after(limits.proofs_per_author, Duration::from_secs(60)),
+            per_relay: Rate::per_second(limits.proofs / 2, per_second / 2.0),
+            conversation_keys,
+            metrics,
+            limits: Mutex::new(counting),
+        })
+    }
+
+    /// The response to `event` of `author`, which arrived over a relay.
+    pub(crate) fn answer(
+        &self,
+        author: PublicKey,
+        event: EventId,
+        over: &RelayAddress,
+        origin: Origin,
+        now: UnixMillis,
+    ) -> Result<Event, ProofLimited> {
+        self.admit(author, over, origin).inspect_err(|_| add(&self.metrics.proofs_withheld))?;
+        let conversation = self.conversation_keys.with(&author).map_err(|_| ProofLimited::PerAuthor)?;
+        let keys = &self.identity.keys;
+        let sealed =
+            envelope::seal(keys, &conversation, &[author], Some(event), kind::SUBKEY_PROOF, &self.proof, now.secs());
+        let sealed = sealed.map_err(|_| ProofLimited::PerAuthor)?;
+        add(&self.metrics.proofs_sent);
+        Ok(sealed)
+    }
+
+    fn admit(&self, author: PublicKey, over: &RelayAddress, origin: Origin) -> Result<(), ProofLimited> {
+        let now = Instant::now();
+        let mut limits = self.limits.lock();
+        let Counting { authors, relays, over_ours, over_users } = &mut *limits;
+        let fresh = || TokenBucket::new(self.per_author, now);
+        let of_author = authors.get_or_insert_mut(author, fresh);
+        if !of_author.take(now) {
+            return Err(ProofLimited::PerAuthor);
+        }
+        let of_relay = relays.get_or_insert_mut_ref(over, || TokenBucket::new(self.per_relay, now));
+        let together = match origin {
+            Origin::Configured => over_ours,
+            Origin::User => over_users,
+        };
+        if !of_relay.take(now) || !together.take(now) {
+            of_author.give_back(1.0);
+            return Err(ProofLimited::PerRelay);
+        }
+        Ok(())
+    }
+}
+
+/// A cache that does not allocate its whole capacity at once.
+fn cache<K: std::hash::Hash + Eq, V>(capacity: usize) -> LruCache<K, V> {
+    let mut cache = LruCache::unbounded();
+    cache.resize(NonZeroUsize::new(capacity).unwrap_or(NonZeroUsize::MIN));
+    cache
+}

@@ -1,0 +1,224 @@
+//! What concerns several keys at once, and what an operator should be warned of.
+
+use std::net::IpAddr;
+use std::path::Path;
+
+use usher_engine::UnixMillis;
+use usher_engine::ports::ProfileChange;
+use usher_protocol::mint_url;
+use usher_protocol::subkey::{Permission, ProofError, SubkeyProof};
+use usher_relays::check_profile;
+
+use super::embedded_lightning;
+use super::error::{ConfigError, Origin};
+use super::keys::{self, Config};
+use super::layer::Layer;
+use super::reader::Reader;
+use super::setting::{
+    ApiToken, BoundedInteger, DatabaseUrl, HostPort, LnBackend, Nip05, NwcUrl, PrivateKey, ProfileName, Text,
+    VerificationProvider, WebUrl,
+};
+
+/// Seconds in a day.
+const DAY: u64 = 24 * 60 * 60;
+
+/// How many days before its end an operator is warned of a proof: time to get hold of whoever has the main key.
+const PROOF_DAYS: u64 = 30;
+
+/// Notes errors in keys that are right for themselves but not together, or not in this version. Whatever is wrong with
+/// other keys does not hide them: an operator is told everything at once.
+pub fn together(reader: &Reader<'_>, now: UnixMillis, errors: &mut Vec<ConfigError>) {
+    let mut note = |name: &str, what: String| {
+        let origin = reader.origin(name).cloned();
+        errors.push(ConfigError { origin, what: format!("{name} {what}") });
+    };
+    if reader.peek::<Option<DatabaseUrl>>("database.url").flatten().is_some() {
+        if reader.peek("wallet.ln_backend") == Some(LnBackend::Embedded) {
+            let what = "cannot be embedded together with database.url: an old copy of a channel's state loses money, and the \
+                        node's library cannot yet write under the lease of the active instance; use nwc";
+            note("wallet.ln_backend", what.to_owned());
+        }
+        let address = reader.peek::<IpAddr>("info.listen_address");
+        let is_unset =
+            reader.peek::<Option<HostPort>>("database.instance_address").is_some_and(|given| given.is_none());
+        if is_unset && address.is_some_and(|address| address.is_unspecified()) {
+            let what = "is required together with database.url while info.listen_address is every address of the machine: \
+                        other instances must know where to reach this one";
+            note("database.instance_address", what.to_owned());
+        }
+    }
+    let tokens = [
+        ("auth.auth_token", reader.peek::<ApiToken>("auth.auth_token")),
+        ("auth.previous_token", reader.peek::<Option<ApiToken>>("auth.previous_token").flatten()),
+    ];
+    for (name, token) in tokens {
+        if let (Some(address), Some(weakness)) = (exposed(reader), token.and_then(|token| token.weakness())) {
+            note(
+                name,
+                format!(
+                    "{weakness}; this is not allowed while info.listen_address is {address}, which other machines can \
+                     reach: generate a token with `openssl rand -hex 32`"
+                ),
+            );
+        }
+    }
+    let proof = reader.peek::<Option<SubkeyProof>>("nostr.subkey_proof").flatten();
+    if let (Some(proof), Some(key)) = (proof, reader.peek::<PrivateKey>("nostr.private_key")) {
+        match proof.verify(&key.public(), Permission::Auth, now.secs()) {
+            Ok(()) => {}
+            Err(ProofError::NotDerived) => {
+                note("nostr.subkey_proof", "is not a proof for the key of nostr.private_key".to_owned());
+            }
+            Err(problem) => note("nostr.subkey_proof", format!("is invalid: {problem}")),
+        }
+    }
+    for error in check_profile(&profile(reader)).err().into_iter().flatten() {
+        note(&format!("profile.{}", error.name()), error.detail.clone());
+    }
+    if let Some(url) = reader.peek::<Option<WebUrl>>("pages.public_url").flatten()
+        && (url.url().query().is_some() || url.url().fragment().is_some())
+    {
+        note("pages.public_url", "must have neither a query nor a fragment".to_owned());
+    }
+    let api_port = reader.peek::<BoundedInteger<0, 65535>>("info.listen_port").map(BoundedInteger::get);
+    let pages_port =
+        reader.peek::<Option<BoundedInteger<0, 65535>>>("pages.listen_port").flatten().map(BoundedInteger::get);
+    if pages_port.is_some_and(|port| port != 0 && Some(port) == api_port) {
+        note("pages.listen_port", "must differ from info.listen_port".to_owned());
+    }
+    if let Some(url) = reader.peek::<Option<WebUrl>>("verification.mint_url").flatten()
+        && mint_url::normalize(url.url().as_str()).is_none()
+    {
+        note("verification.mint_url", "must have neither a query nor a fragment, and at most 512 bytes".to_owned());
+    }
+    let is_missing = |key: &str, is_set: Option<bool>| (is_set == Some(false)).then(|| key.to_owned());
+    let web = |key| reader.peek::<Option<WebUrl>>(key).map(|url| url.is_some());
+    let missing = match reader.peek("verification.provider") {
+        Some(VerificationProvider::Oidc) => {
+            let client = reader.peek::<Option<Text>>("verification.oidc.client_id").map(|client| client.is_some());
+            let issuer = is_missing("verification.oidc.issuer", web("verification.oidc.issuer"));
+            issuer.or_else(|| is_missing("verification.oidc.client_id", client))
+        }
+        Some(VerificationProvider::Remote) => is_missing("verification.remote.url", web("verification.remote.url")),
+        Some(VerificationProvider::Manual) | None => None,
+    };
+    if let Some(missing) = missing {
+        note("verification.provider", format!("needs {missing}, which is not set"));
+    }
+    // What is wrong with an address that is there is said where it is read.
+    let address = reader.peek::<Option<NwcUrl>>("wallet.nwc.url");
+    if reader.peek("wallet.ln_backend") == Some(LnBackend::Nwc) && address.is_some_and(|address| address.is_none()) {
+        note("wallet.ln_backend", "needs wallet.nwc.url, which is not set".to_owned());
+    }
+    embedded_lightning::check(reader, &mut note);
+}
+
+/// The profile, as far as its keys are right for themselves.
+fn profile(reader: &Reader<'_>) -> ProfileChange {
+    ProfileChange {
+        name: reader.peek::<Option<ProfileName>>("profile.name").flatten().map(|name| name.as_str().to_owned()),
+        display_name: reader
+            .peek::<Option<Text>>("profile.display_name")
+            .flatten()
+            .map(|name| name.as_str().to_owned()),
+        picture: reader.peek::<Option<WebUrl>>("profile.picture").flatten().map(|url| url.url().to_string()),
+        about: None,
+        nip05: reader.peek::<Option<Nip05>>("profile.nip05").flatten().map(|text| text.as_str().to_owned()),
+    }
+}
+
+/// Notes what is allowed but unwise, and what this version does not act on.
+pub fn warnings(config: &Config, reader: &Reader<'_>, now: UnixMillis, warnings: &mut Vec<String>) {
+    if let Some(weakness) = config.auth.auth_token.weakness() {
+        warnings.push(format!("auth.auth_token {weakness}; generate one with `openssl rand -hex 32`"));
+    }
+    if let Some(weakness) = config.auth.previous_token.as_ref().and_then(|token| token.weakness()) {
+        warnings.push(format!("auth.previous_token {weakness}; remove it as soon as nobody uses it"));
+    }
+    if let Some(proof) = &config.nostr.subkey_proof {
+        let days = proof.metadata.expires_at.saturating_sub(now.secs()) / DAY;
+        if days < PROOF_DAYS {
+            let left = if days == 1 { "1 day".to_owned() } else { format!("{days} days") };
+            warnings.push(format!(
+                "nostr.subkey_proof expires in {left}; from then on wallets ignore this key and the service does not start: \
+                 have a new one made with the main key"
+            ));
+        }
+        if !proof.metadata.permissions.contains(Permission::Payment) {
+            warnings.push(
+                "nostr.subkey_proof does not permit payments: wallets may ignore all requests of this key except logins"
+                    .to_owned(),
+            );
+        }
+    }
+    if config.nostr.relays.addresses().len() < 2 {
+        warnings.push(
+            "nostr.relays has only one relay: wallets send once, and what they send during a reconnection can be lost; \
+             list at least two, of different operators"
+                .to_owned(),
+        );
+    }
+    if config.nostr.allow_private_relays {
+        warnings.push(
+            "nostr.allow_private_relays is on: anybody can make this machine connect to its own network".to_owned(),
+        );
+    }
+    if config.nwc.url.is_some() && config.wallet.ln_backend != LnBackend::Nwc {
+        warnings.push("wallet.nwc.url is set but unused; wallet.ln_backend is not nwc".to_owned());
+    }
+    embedded_lightning::warnings(config, reader, warnings);
+}
+
+/// Warns of files with secrets that others on this machine can read. `config_file` is the configuration itself.
+#[cfg(unix)]
+pub fn permissions(config_file: &Path, given: &Layer, warnings: &mut Vec<String>) {
+    use std::collections::BTreeMap;
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let origins = given.iter().filter(|(name, _)| keys::find(name).is_some_and(|key| key.secret));
+    let files = origins.filter_map(|(name, (_, origin))| match origin {
+        // It is Usher's own file: nobody else needs it.
+        Origin::Line(file, _) if file == config_file => Some((file, (0o077, "secrets"))),
+        // A group may be how the service itself gets to read it (root:usher 0640).
+        Origin::SecretFile(file, _) => Some((file, (0o027, *name))),
+        _ => None,
+    });
+    for (file, (forbidden, what)) in files.collect::<BTreeMap<_, _>>() {
+        // Of what is no file there is another complaint, and nobody should change the mode of a folder or device.
+        let readable =
+            |metadata: std::fs::Metadata| metadata.is_file() && metadata.permissions().mode() & forbidden != 0;
+        if std::fs::metadata(file).is_ok_and(readable) {
+            let file = file.display();
+            let holds = if what == "secrets" { "holds secrets".to_owned() } else { format!("holds {what}") };
+            warnings.push(format!(
+                "{file} {holds}, and other users of this machine can read or change it; run `chmod 600 {file}`"
+            ));
+        }
+    }
+}
+
+/// Warns of files with secrets that others on this machine can read: not known on this system.
+#[cfg(not(unix))]
+pub fn permissions(_config_file: &Path, _given: &Layer, _warnings: &mut Vec<String>) {}
+
+/// Warns of a data directory in which every user of this machine can replace files.
+#[cfg(unix)]
+pub fn folder(data_dir: &Path, warnings: &mut Vec<String>) {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    if std::fs::metadata(data_dir).is_ok_and(|folder| folder.permissions().mode() & 0o002 != 0) {
+        let folder = data_dir.display();
+        warnings.push(format!(
+            "other users of this machine can replace the files in the data directory {folder}; run `chmod o-w {folder}`"
+        ));
+    }
+}
+
+/// Warns of a data directory in which every user of this machine can replace files: not known on this system.
+#[cfg(not(unix))]
+pub fn folder(_data_dir: &Path, _warnings: &mut Vec<String>) {}
+
+/// The address of the listener when other machines can reach it.
+fn exposed(reader: &Reader<'_>) -> Option<IpAddr> {
+    reader.peek::<IpAddr>("info.listen_address").filter(|address| !address.to_canonical().is_loopback())
+}

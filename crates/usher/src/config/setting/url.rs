@@ -1,0 +1,114 @@
+//! URLs.
+
+use std::fmt;
+
+use secrecy::{ExposeSecret as _, SecretString};
+use url::Url;
+
+use super::{RawValue, SET, Setting, quoted, text, unfit};
+
+/// The address of a web page or service, without credentials.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WebUrl(Url);
+
+impl WebUrl {
+    /// The address.
+    pub const fn url(&self) -> &Url {
+        &self.0
+    }
+}
+
+impl Setting for WebUrl {
+    fn expected() -> String {
+        "an http(s) URL without user name and password".to_owned()
+    }
+    const EXAMPLE: &'static str = "\"https://example.com/\"";
+
+    fn read(given: &RawValue) -> Result<Self, String> {
+        let url = web(text::<Self>(given)?).ok_or_else(unfit::<Self>)?;
+        if url.username().is_empty() && url.password().is_none() { Ok(Self(url)) } else { Err(unfit::<Self>()) }
+    }
+
+    fn show(&self) -> String {
+        quoted(self.0.as_str())
+    }
+}
+
+/// Whether requests to `url` can be read on a network: they are not encrypted, and leave this machine.
+pub fn crosses_network_in_clear(url: &Url) -> bool {
+    let is_loopback = match url.host() {
+        Some(url::Host::Ipv4(ip)) => ip.is_loopback(),
+        Some(url::Host::Ipv6(ip)) => ip.is_loopback(),
+        Some(url::Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
+        None => false,
+    };
+    url.scheme() == "http" && !is_loopback
+}
+
+/// Where webhooks go. Such addresses often carry a secret: only the host is ever shown.
+#[derive(Clone)]
+pub struct WebhookUrl(SecretString, String);
+
+impl WebhookUrl {
+    /// The whole address.
+    pub fn expose(&self) -> &str {
+        self.0.expose_secret()
+    }
+}
+
+impl fmt::Debug for WebhookUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "WebhookUrl({}/…)", self.1)
+    }
+}
+
+impl Setting for WebhookUrl {
+    fn expected() -> String {
+        "an http(s) URL".to_owned()
+    }
+    const EXAMPLE: &'static str = "\"https://example.com/usher-events\"";
+    const SECRET: bool = true;
+
+    fn read(given: &RawValue) -> Result<Self, String> {
+        let url = web(text::<Self>(given)?).ok_or_else(unfit::<Self>)?;
+        let origin = url.origin().ascii_serialization();
+        Ok(Self(String::from(url).into(), origin))
+    }
+
+    fn show(&self) -> String {
+        format!("{SET} ({})", self.1)
+    }
+}
+
+/// The address of a PostgreSQL database; it may hold a password.
+#[derive(Clone, Debug)]
+pub struct DatabaseUrl(SecretString);
+
+impl DatabaseUrl {
+    /// The address.
+    pub const fn secret(&self) -> &SecretString {
+        &self.0
+    }
+}
+
+impl Setting for DatabaseUrl {
+    fn expected() -> String {
+        "a postgres:// or postgresql:// URL".to_owned()
+    }
+    const EXAMPLE: &'static str = "\"postgres://user:password@localhost/usher\"";
+    const SECRET: bool = true;
+
+    fn read(given: &RawValue) -> Result<Self, String> {
+        let text = text::<Self>(given)?;
+        let url = Url::parse(text).map_err(|_| unfit::<Self>())?;
+        if matches!(url.scheme(), "postgres" | "postgresql") { Ok(Self(text.into())) } else { Err(unfit::<Self>()) }
+    }
+
+    fn show(&self) -> String {
+        SET.to_owned()
+    }
+}
+
+fn web(text: &str) -> Option<Url> {
+    Url::parse(text).ok().filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host())
+}
