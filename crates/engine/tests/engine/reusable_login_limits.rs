@@ -34,7 +34,7 @@ async fn open_logins_are_bounded() {
         let (secret, other) = (page_secret(&poster), ClientNetwork::Network([10, 0, 0, 1].into()));
         let refused = usher.engine.logins().open_child_login(poster.stream_id, &secret, &[], other).await;
         assert!(
-            matches!(refused, Err(VisitError::NoRoom(room)) if room == NoRoom { is_of_visitor: false, retry_after: MINUTE / 2 })
+            matches!(refused, Err(VisitError::NoRoom(room)) if room == NoRoom { is_of_network: false, retry_after: MINUTE / 2 })
         );
         usher.clock.turn(MINUTE * 3 / 2);
     }
