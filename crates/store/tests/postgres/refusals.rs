@@ -139,3 +139,31 @@ async fn restart_of_the_server_loses_nothing() {
     store.close().await;
     drop(server);
 }
+
+/// Every commit of the group is told why, nothing of any is stored, and the same commits succeed later.
+#[tokio::test]
+async fn full_disk_fails_the_group_and_says_so() {
+    let place = Place::new().await;
+    let (_, store) = place.open(&place.options()).await;
+    commit_done(&*store, create(id(0))).await;
+    place
+        .psql(
+            "CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS $$
+            BEGIN RAISE EXCEPTION 'could not extend file' USING ERRCODE = 'disk_full'; END $$;
+            CREATE TRIGGER full_disk BEFORE INSERT ON operations EXECUTE FUNCTION full_disk()",
+        )
+        .await;
+    let mut commits = tokio::task::JoinSet::new();
+    for number in 1..20 {
+        let store = Arc::clone(&store);
+        commits.spawn(async move { store.commit(create(id(number))).await });
+    }
+    for result in commits.join_all().await {
+        let text = chain(&result.unwrap_err());
+        assert!(text.contains("the database's disk is full: could not extend file (SQLSTATE 53100)"), "{text}");
+    }
+    place.psql("DROP TRIGGER full_disk ON operations").await;
+    for number in 1..20 {
+        commit_done(&*store, create(id(number))).await;
+    }
+}
