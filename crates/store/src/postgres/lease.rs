@@ -99,6 +99,16 @@ impl Lease {
         Ok(Self { address, session: Mutex::new(Some(session)) })
     }
 
+    /// As [`connect`](Self::connect), but changes nothing: only to look at the [`holder`](Self::holder).
+    ///
+    /// # Errors
+    /// [`PostgresOpenError`].
+    pub async fn observe(options: &PostgresOptions) -> Result<Self, PostgresOpenError> {
+        let address = Address::new(options)?;
+        let session = Session::connect(&address).await?;
+        Ok(Self { address, session: Mutex::new(Some(session)) })
+    }
+
     /// Takes the lease if nobody holds it. The new epoch is greater than every one before.
     ///
     /// # Errors

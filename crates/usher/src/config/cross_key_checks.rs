@@ -38,6 +38,10 @@ pub fn together(reader: &Reader<'_>, now: UnixMillis, errors: &mut Vec<ConfigErr
                         node's library cannot yet write under the lease of the active instance; use nwc";
             note("wallet.ln_backend", what.to_owned());
         }
+        if reader.peek::<Option<WebUrl>>("pages.public_url").is_some_and(|url| url.is_none()) {
+            let what = "is required together with database.url: pages have one address, whichever instance serves them";
+            note("pages.public_url", what.to_owned());
+        }
         let address = reader.peek::<IpAddr>("info.listen_address");
         let is_unset =
             reader.peek::<Option<HostPort>>("database.instance_address").is_some_and(|given| given.is_none());

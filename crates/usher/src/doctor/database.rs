@@ -4,11 +4,12 @@ use std::path::Path;
 use std::time::Duration;
 
 use usher_engine::operations::Operation;
-use usher_store::{DatabaseInspection, Integrity, OpenError};
+use usher_store::{DatabaseInspection, Integrity, Lease, LeaseHolder, OpenError};
 
 use super::finding::Finding;
 use super::service::{Presence, Service};
-use crate::failure::chain;
+use crate::database::SharedDatabase;
+use crate::failure::{Failure, chain};
 
 const CHECK: &str = "database";
 
@@ -34,6 +35,37 @@ pub(super) fn open(path: &Path, findings: &mut Vec<Finding>) -> Option<DatabaseI
             None
         }
     }
+}
+
+/// A PostgreSQL database: whether it responds, and which instance is active.
+pub(super) async fn shared(database: &SharedDatabase) -> Finding {
+    let lease = match Lease::observe(&database.options).await {
+        Ok(lease) => lease,
+        Err(error) => {
+            let said = format!("PostgreSQL cannot be used: {}", chain(&error));
+            return Finding::fail(CHECK, said, "check database.url, and that the server runs and lets this machine in");
+        }
+    };
+    match lease.holder().await {
+        Ok(Some(LeaseHolder { owner, address, .. })) => {
+            Finding::ok(CHECK, format!("PostgreSQL responds; the active instance is {owner}, at {address}"))
+        }
+        Ok(None) => Finding::ok(CHECK, "PostgreSQL responds; no instance is active".to_owned()),
+        Err(error) => {
+            let said =
+                format!("PostgreSQL responds, but it cannot be read which instance is active: {}", chain(&error));
+            Finding::warn(
+                CHECK,
+                said,
+                "nothing if no instance has used this database yet; otherwise look at the server's log",
+            )
+        }
+    }
+}
+
+/// The database cannot be configured.
+pub(super) fn misconfigured(failure: &Failure) -> Finding {
+    Finding::fail(CHECK, failure.to_string(), "change the setting")
 }
 
 /// Whether the process that uses the database is the service that was found.

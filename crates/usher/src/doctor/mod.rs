@@ -17,6 +17,7 @@ mod service;
 mod verification;
 mod webhook;
 
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use usher_engine::ports::{Clock as _, SystemClock};
@@ -29,6 +30,7 @@ use crate::cli::DoctorCommand;
 use crate::command::environment::{load_in_time, source};
 use crate::config::setting::LogFormat;
 use crate::config::{Config, Source};
+use crate::database::SharedDatabase;
 use crate::failure::Failure;
 use crate::logging::{self, Output};
 use crate::output::write;
@@ -78,8 +80,21 @@ async fn examine(config: &Config, source: &Source, findings: &mut Vec<Finding>) 
     if let Some(service) = service {
         database::ask(service, findings).await;
     }
-    findings.extend(database::owner(&path, &presence));
-    let database = inspect(&path, findings).await;
+    let listens_at = SocketAddr::new(config.info.listen_address, config.info.port());
+    let database = match SharedDatabase::configured(config, listens_at) {
+        Ok(None) => {
+            findings.extend(database::owner(&path, &presence));
+            inspect(&path, findings).await
+        }
+        Ok(Some(shared)) => {
+            findings.push(database::shared(&shared).await);
+            None
+        }
+        Err(failure) => {
+            findings.push(database::misconfigured(&failure));
+            None
+        }
+    };
 
     let asked = match service {
         Some(service) => relays::service_view(service).await,

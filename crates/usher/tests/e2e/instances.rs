@@ -47,6 +47,7 @@ impl Cluster {
             .relays(&[relay.url()])
             .set("WEBHOOK__URL", app.url())
             .set("DATABASE__URL", url)
+            .set("PAGES__PUBLIC_URL", "http://127.0.0.1:9/")
             .set("DATABASE__LEASE_SECONDS", LEASE);
         let mut cluster = Self { server, relay, app, instances: vec![builder.start().await] };
         cluster.until_active(0).await;

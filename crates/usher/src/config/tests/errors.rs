@@ -275,9 +275,18 @@ fn what_is_wrong_together_is_said_beside_what_is_wrong_alone() {
 }
 
 #[test]
-fn postgresql_is_refused_in_this_version() {
+fn postgresql_needs_addresses_and_no_embedded_node() {
     let given = Fixture::required().variable("DATABASE__URL", "postgres://u:p@localhost/usher");
-    insta::assert_snapshot!(given.errors(), @"SERVICE__DATABASE__URL: database.url is set, but this version supports SQLite only; use database.path");
+    let given = given.variable("INFO__LISTEN_ADDRESS", "0.0.0.0").variable("AUTH__AUTH_TOKEN", &"7b".repeat(32));
+    insta::assert_snapshot!(given.errors(), @r"
+    pages.public_url is required together with database.url: pages have one address, whichever instance serves them
+    database.instance_address is required together with database.url while info.listen_address is every address of the machine: other instances must know where to reach this one
+    ");
+    let given = given.variable("PAGES__PUBLIC_URL", "https://pages.example/");
+    let given = given.variable("DATABASE__INSTANCE_ADDRESS", "10.0.0.5");
+    insta::assert_snapshot!(given.errors(), @"SERVICE__DATABASE__INSTANCE_ADDRESS: database.instance_address must be a host name or IP address and a port, such as 10.0.0.5:3000");
+    let given = given.variable("DATABASE__INSTANCE_ADDRESS", "[fd00::5]:3000");
+    insta::assert_snapshot!(given.errors(), @"");
     let given = Fixture::required().variable("DATABASE__URL", "mysql://u:p@localhost/usher");
     insta::assert_snapshot!(given.errors(), @"SERVICE__DATABASE__URL: database.url must be a postgres:// or postgresql:// URL");
 }
