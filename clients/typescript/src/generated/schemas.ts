@@ -1012,7 +1012,7 @@ export interface components {
          * @description Whether the service, and each of its parts, can work.
          */
         Ready: {
-            /** @description `active`, or `standby` when another instance is active and has answered: see "Two instances" in docs/operations.md. */
+            /** @description `active`, or `standby` when another instance is active and has answered: docs/instances.md. */
             instance: string;
             /** @description Whether the service can work. */
             ready: boolean;

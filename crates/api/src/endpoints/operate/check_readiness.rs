@@ -47,7 +47,7 @@ impl IntoResponse for NotReady {
 pub(crate) struct Ready {
     /// Whether the service can work.
     ready: bool,
-    /// `active`, or `standby` when another instance is active and has answered: see "Two instances" in docs/operations.md.
+    /// `active`, or `standby` when another instance is active and has answered: docs/instances.md.
     instance: &'static str,
     /// The operator's relays: one connected relay is enough.
     relays: Relays,

@@ -5,8 +5,8 @@ package usher.client.model;
  * Whether the service, and each of its parts, can work.
  *
  * @param ready Whether the service can work.
- * @param instance {@code active}, or {@code standby} when another instance is active and has answered: see "Two
- *     instances" in docs/operations.md.
+ * @param instance {@code active}, or {@code standby} when another instance is active and has answered:
+ *     docs/instances.md.
  * @param relays The operator's relays: one connected relay is enough.
  * @param store The database: it was read and written for this response.
  * @param wallet The Lightning backend. Without it only payments fail, so it does not affect {@code ready} of the
