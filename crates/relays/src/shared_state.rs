@@ -17,11 +17,11 @@ use crate::conversation_keys::ConversationKeys;
 use crate::event_verifier::EventVerifier;
 use crate::metrics::Metrics;
 use crate::options::RelayOptions;
+use crate::own_proof_responder::{ProofLimited, SubkeyProofResponder};
 use crate::relay_handle::RelayHandle;
 use crate::relay_status::Origin;
 use crate::relays_in_use::{Bounds, RelaysInUse};
 use crate::send_queue::Outgoing;
-use crate::subkey_proof_responder::{ProofLimited, SubkeyProofResponder};
 
 /// The state shared by all relays' tasks.
 pub(crate) struct SharedState {

@@ -14,9 +14,9 @@ use usher_relays::{Identity, RelayAddress, RelayOptions, RelayPool};
 use usher_store::conformance::FullStore;
 
 use crate::ports::clock::WallClock;
+use crate::ports::disk::Disk;
 use crate::ports::messenger::Observed;
 use crate::ports::network::Network;
-use crate::ports::store::Disk;
 use crate::ports::webhook::Webhook;
 use crate::world::World;
 

@@ -17,10 +17,10 @@ use crate::TicketOptions;
 use crate::failure::{Failure, Refusal};
 use crate::mint_auth_tokens::MintTokens;
 use crate::mint_error::MintError;
+use crate::mint_seeds::{Owner, Seeds};
 use crate::mints::{Mint, Mints};
 use crate::outputs::{OutputError, Outputs};
 use crate::running_jobs::{Added, Entry, Jobs, Limits, Progress, Waiter};
-use crate::seed::{Owner, Seeds};
 use crate::stored_job::{Ending, Job, Stage, Terms, plain_commit};
 
 /// How long a repeated request waits for the payment of a quote to be noticed, at most.

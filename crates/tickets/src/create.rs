@@ -5,7 +5,7 @@ use std::sync::Arc;
 use cashu::{KeySetInfo, Keys};
 use usher_engine::ports::{CounterAdvance, MintAuthToken, ProofId, TicketConflict, TicketJobId, WithdrawTerms};
 
-use crate::attempt::stale;
+use crate::attempt_history::stale;
 use crate::core::{AttemptError, Core, edge};
 use crate::failure::{Failure, Refusal};
 use crate::keysets::FRESH;
@@ -142,7 +142,8 @@ impl Core {
                     continue;
                 }
             };
-            let totals = vec![(terms.amount, crate::seed::Owner::Holder), (change, crate::seed::Owner::Wallet)];
+            let totals =
+                vec![(terms.amount, crate::mint_seeds::Owner::Holder), (change, crate::mint_seeds::Owner::Wallet)];
             let (outputs, counter) = self.prepare(mint, &info, &keys, totals, terms.auth.as_ref()).await?;
             let swapping = Swapping {
                 mint_url: mint.address.as_str().to_owned(),
@@ -182,7 +183,7 @@ impl Core {
         if rest == 0 {
             return Err(Refusal::Token(usher_engine::ports::TokenFault::WorthNothing).into());
         }
-        let totals = vec![(rest, crate::seed::Owner::Wallet)];
+        let totals = vec![(rest, crate::mint_seeds::Owner::Wallet)];
         let _preparing = mint.preparing.lock().await;
         let auth = self.tokens.of(&mint.address).await;
         let (outputs, counter) = self.prepare(mint, &info, &keys, totals, auth.as_ref()).await?;
@@ -226,7 +227,7 @@ impl Core {
         &self,
         mint: &Mint,
         unit: &str,
-        totals: Vec<(u64, crate::seed::Owner)>,
+        totals: Vec<(u64, crate::mint_seeds::Owner)>,
         auth: Option<&MintAuthToken>,
     ) -> Result<(Outputs, CounterAdvance), Refusal> {
         let (info, keys) = self.keyset_for_outputs(mint, unit).await?;

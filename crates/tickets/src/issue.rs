@@ -9,14 +9,14 @@ use cashu::{Bolt11Invoice, CurrencyUnit, MintQuoteBolt11Request, MintQuoteBolt11
 use usher_engine::UnixMillis;
 use usher_engine::ports::MintTerms;
 
-use crate::attempt::{Attempt, Attempts, stale, wrong};
+use crate::attempt_history::{Attempt, Attempts, stale, wrong};
 use crate::core::{AttemptError, Core, edge};
 use crate::failure::{Failure, Refusal};
 use crate::mint_address::normal_unit;
 use crate::mint_error::MintError;
+use crate::mint_seeds::Owner;
 use crate::mints::Mint;
 use crate::running_jobs::{Entry, Progress};
-use crate::seed::Owner;
 use crate::stored_job::{Ending, Job, Minting, Record, Stage, plain_commit};
 use crate::swap::{SIGNED_BEFORE, no_new_outputs};
 

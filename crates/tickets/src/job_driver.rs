@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use usher_engine::ports::ProofId;
 
-use crate::attempt::{Attempt, Attempts, stale};
+use crate::attempt_history::{Attempt, Attempts, stale};
 use crate::core::{AttemptError, Core, Start};
 use crate::failure::{Failure, Refusal};
 use crate::mint_address::MintAddress;

@@ -91,7 +91,7 @@
 //! are refused when the connection is made. Jobs, mints, waiting questions, keysets and proofs are bounded. A mint that
 //! hangs occupies its own slots only. Texts of mints are cleaned and cut, because some echo secrets.
 
-mod attempt;
+mod attempt_history;
 mod client;
 mod core;
 mod create;
@@ -103,6 +103,7 @@ mod maintenance;
 mod mint_address;
 mod mint_auth_tokens;
 mod mint_error;
+mod mint_seeds;
 mod mints;
 mod options;
 mod outputs;
@@ -111,7 +112,6 @@ mod pending;
 mod receive;
 mod restore;
 mod running_jobs;
-mod seed;
 mod selection;
 mod set_aside;
 mod signatures;

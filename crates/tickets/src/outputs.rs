@@ -6,7 +6,7 @@ use cashu::secret::Secret;
 use cashu::{BlindSignature, BlindedMessage, Id, Keys, Proof, ProofDleq};
 use serde::{Deserialize, Serialize};
 
-use crate::seed::{MintSeeds, Owner};
+use crate::mint_seeds::{MintSeeds, Owner};
 use crate::token::amount;
 
 /// Most outputs of a request.
@@ -191,7 +191,7 @@ mod tests {
     #[test]
     fn only_the_right_signatures_become_proofs() {
         let (keys, secret) = keys(&[1, 2, 4, 8]);
-        let seeds = crate::seed::Seeds::new(&[1; 32]).of_any_mint();
+        let seeds = crate::mint_seeds::Seeds::new(&[1; 32]).of_any_mint();
         let (outputs, next) =
             Outputs::prepare(&seeds, id(), &keys, 7, &[(5, Owner::Holder), (8, Owner::Wallet)]).unwrap();
         assert_eq!((next, outputs.totals()), (10, vec![(5, Owner::Holder), (8, Owner::Wallet)]));

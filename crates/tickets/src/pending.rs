@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use usher_engine::ports::TokenState;
 
-use crate::attempt::{Attempt, Attempts, LATE_EFFECTS, Pending, stale};
+use crate::attempt_history::{Attempt, Attempts, LATE_EFFECTS, Pending, stale};
 use crate::core::{AttemptError, Core, edge};
 use crate::failure::Failure;
 use crate::mint_error::MintError;

@@ -5,16 +5,16 @@ use std::sync::Arc;
 use cashu::{Keys, Proof};
 use usher_engine::ports::{ProofId, ReceiveTerms, TicketConflict, TicketJobId, TokenFault, TokenState};
 
-use crate::attempt::stale;
+use crate::attempt_history::stale;
 use crate::core::{AttemptError, Core, edge};
 use crate::create::{FirstStep, ids};
 use crate::failure::{Failure, Refusal};
 use crate::keysets::{FRESH, fee, is_any_expired};
 use crate::mint_address::{MintAddress, normal_unit};
+use crate::mint_seeds::Owner;
 use crate::mints::Mint;
 use crate::outputs::OutputError;
 use crate::running_jobs::Entry;
-use crate::seed::Owner;
 use crate::spending_conditions::unlock;
 use crate::stored_job::{Ending, Job, Kind, Record, Stage, Swapping};
 use crate::token::{self, ReadToken};

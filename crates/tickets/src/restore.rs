@@ -7,15 +7,15 @@ use cashu::{KeySetInfo, Proof, State};
 use usher_engine::ports::{CounterAdvance, MintAuthToken, StoreError, TicketError, TicketJobId};
 
 use crate::CashuWallet;
-use crate::attempt::wrong;
+use crate::attempt_history::wrong;
 use crate::core::{AttemptError, Core, blocking};
 use crate::failure::Refusal;
 use crate::keysets::FRESH;
 use crate::mint_address::{MintAddress, normal_unit};
 use crate::mint_error::MintError;
+use crate::mint_seeds::{MintSeeds, Owner};
 use crate::mints::Mint;
 use crate::outputs::{COUNTERS, Outputs};
-use crate::seed::{MintSeeds, Owner};
 use crate::stored_job::{Ending, Job, Kind, Record, Stage, plain_commit};
 use crate::{own_proof, token};
 

@@ -10,7 +10,7 @@ use cashu::{PublicKey, State};
 use usher_engine::ports::{ProofId, StoreError, StoredProof, TicketBalance};
 
 use crate::CashuWallet;
-use crate::attempt::Attempt;
+use crate::attempt_history::Attempt;
 use crate::core::{AttemptError, Core, edge};
 use crate::create::ids;
 use crate::failure::Failure;

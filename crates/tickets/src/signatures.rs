@@ -5,12 +5,12 @@ use std::collections::HashMap;
 use cashu::{BlindSignature, BlindedMessage, Proof};
 use usher_engine::ports::MintAuthToken;
 
-use crate::attempt::wrong;
+use crate::attempt_history::wrong;
 use crate::core::{AttemptError, Core, blocking};
 use crate::keysets::FRESH;
+use crate::mint_seeds::Owner;
 use crate::mints::Mint;
 use crate::outputs::{OutputError, Outputs};
-use crate::seed::Owner;
 
 impl Core {
     pub(crate) async fn blinded(&self, outputs: &Outputs) -> Result<Vec<BlindedMessage>, AttemptError> {

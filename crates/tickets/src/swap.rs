@@ -5,15 +5,15 @@ use std::sync::Arc;
 use cashu::{BlindSignature, Proof};
 use usher_engine::ports::TokenState;
 
-use crate::attempt::{Attempt, Attempts, LATE_EFFECTS, stale, wrong};
+use crate::attempt_history::{Attempt, Attempts, LATE_EFFECTS, stale, wrong};
 use crate::core::{AttemptError, Core, edge};
 use crate::failure::{Failure, Refusal};
 use crate::mint_address::MintAddress;
 use crate::mint_error::MintError;
+use crate::mint_seeds::Owner;
 use crate::mints::Mint;
 use crate::outputs::Outputs;
 use crate::running_jobs::Entry;
-use crate::seed::Owner;
 use crate::states::together;
 use crate::stored_job::{Ending, Job, Kind, Record, Stage, Swapping, plain_commit};
 use crate::token;

@@ -15,9 +15,9 @@ use crate::TicketOptions;
 use crate::core::{Core, JobResult};
 use crate::failure::Failure;
 use crate::mint_auth_tokens::MintTokens;
+use crate::mint_seeds::Seeds;
 use crate::mints::Mints;
 use crate::running_jobs::Jobs;
-use crate::seed::Seeds;
 use crate::stored_job::{Ending, Job, Terms};
 use crate::token;
 

@@ -9,10 +9,10 @@ use usher_engine::{Engine, IdempotentRequest, StartError, StreamId};
 use utoipa::ToSchema;
 
 use crate::ApiState;
+use crate::detached_change::{self, TaskLost};
 use crate::idempotency::IdempotencyContext;
 use crate::problem::Problem;
 use crate::request_log;
-use crate::tasks::{self, TaskLost};
 
 /// An operation that has started.
 #[derive(Debug, Serialize, ToSchema)]
@@ -42,7 +42,7 @@ where
     F: Future<Output = Result<StreamId, StartError>> + Send + 'static,
 {
     let once = idempotency.map(|Extension(idempotency)| idempotency.request(Started::on));
-    let stream = tasks::run_detached(state, start(Arc::clone(&state.engine), once)).await??;
+    let stream = detached_change::run_detached(state, start(Arc::clone(&state.engine), once)).await??;
     request_log::record_stream_id(&stream);
     Ok(Json(Started::on(&stream)))
 }

@@ -32,9 +32,9 @@ use self::fingerprint::Fingerprint;
 pub(crate) use self::key::IDEMPOTENCY_KEY;
 use crate::ApiState;
 use crate::body;
+use crate::detached_change::TaskLost;
 use crate::problem::{ErrorCode, Problem};
 use crate::request_log;
-use crate::tasks::TaskLost;
 
 /// Marks a repeated response.
 pub(crate) const IDEMPOTENCY_REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");

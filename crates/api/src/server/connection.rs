@@ -19,7 +19,7 @@ use tower::Service as _;
 use super::options::ServeOptions;
 use crate::connection_lease::ConnectionLease;
 use crate::connection_table::ConnectionPermit;
-use crate::forwarded_request::ForwardingKey;
+use crate::forwarding_key::ForwardingKey;
 use crate::peer_address::Peer;
 
 /// Largest buffer for reading and for writing, each, of one connection.

@@ -21,7 +21,7 @@ use tokio_util::task::TaskTracker;
 use super::StandbyParts;
 use crate::body::BodyError;
 use crate::connection_lease::ConnectionLease;
-use crate::forwarded_request::{ForwardingKey, USHER_FORWARDED};
+use crate::forwarding_key::{ForwardingKey, USHER_FORWARDED};
 use crate::header_list;
 use crate::peer_address::Peer;
 use crate::problem::{ErrorCode, Problem};

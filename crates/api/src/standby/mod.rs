@@ -20,7 +20,7 @@ use crate::auth::ApiTokens;
 use crate::connection_lease::ConnectionLease;
 use crate::connection_table::ConnectionTable;
 use crate::endpoints::check_health;
-use crate::forwarded_request::ForwardingKey;
+use crate::forwarding_key::ForwardingKey;
 use crate::host_header;
 use crate::middleware::finish_response;
 use crate::request_id::{RequestId, X_REQUEST_ID};

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::Deserialize;
 use usher_protocol::bolt11::Invoice;
 
-use super::requested_mint::RequestedMint;
+use super::minting_job::RequestedMint;
 use crate::FieldError;
 use crate::StreamId;
 use crate::kernel::errors::{EventsError, StartError, TicketCallError};

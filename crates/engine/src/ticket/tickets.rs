@@ -16,8 +16,8 @@ use crate::kernel::open_set::OpenSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::minting_job::RequestedMint;
 use super::quote_payment::QuotePayer;
-use super::requested_mint::RequestedMint;
 use crate::FieldErrors;
 use crate::field_checks::FieldChecks;
 use crate::kernel::core::Core;

@@ -3,11 +3,11 @@
 mod false_responses;
 mod fault;
 mod faulty_mint;
-mod hostile_mint;
+mod impostor_mint;
 mod route;
 
 pub use false_responses::FalseResponse;
 pub use fault::{Fault, Garbage};
 pub use faulty_mint::{FaultyMint, MintCall};
-pub use hostile_mint::HostileMint;
+pub use impostor_mint::ImpostorMint;
 pub use route::MintRoute;

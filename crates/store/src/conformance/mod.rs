@@ -18,13 +18,13 @@ pub mod durability;
 pub mod events;
 pub mod idempotency_records;
 pub mod listing;
+mod observed_state;
 pub mod open_operations;
 pub mod openid_records;
 pub mod operations;
 pub mod outbox;
 pub mod retention;
 pub mod settings;
-mod snapshot;
 pub mod stored_values;
 pub mod ticket_races;
 pub mod tickets;
@@ -39,7 +39,7 @@ pub use builders::{
     accepted, commit_conflicts, commit_done, create, event, given_up, id, idempotency_key, inbound, key, message,
     new_record, proof, proof_id, public_key, refused, step, ticket_job, ticket_step,
 };
-pub use snapshot::{Snapshot, Subjects};
+pub use observed_state::{Snapshot, Subjects};
 
 /// Everything that a store keeps.
 pub trait FullStore: Store + DeliveryStore + IdempotencyStore + OpenIdStore + SettingStore + TicketStore {}

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use usher_engine::ports::{MintTerms, ReceiveTerms, TicketError, TicketWallet as _, Token, TokenState};
-use usher_faults::mint::{FalseResponse, Fault, FaultyMint, HostileMint, MintRoute};
+use usher_faults::mint::{FalseResponse, Fault, FaultyMint, ImpostorMint, MintRoute};
 use usher_mint::{KeysetVersion, MintOptions, Rotation};
 use usher_tickets::CashuWallet;
 
@@ -43,7 +43,7 @@ async fn token_of_a_stranger(world: &World, amount: u64) -> Token {
 async fn tickets_of_an_honest_mint_cannot_be_taken_by_one_that_publishes_its_keys() {
     for version in [KeysetVersion::V1, KeysetVersion::V2] {
         let world = World::with(MintOptions::new().keysets(version)).await;
-        let hostile = HostileMint::start(world.url.clone()).await.unwrap();
+        let hostile = ImpostorMint::start(world.url.clone()).await.unwrap();
         let wallet = impatient(&world).await;
         let ticket = world.token(&wallet, "sat", 5).await;
         // Also proofs of the balance, which the hostile mint could put into the balance that is kept with it.
@@ -75,7 +75,7 @@ async fn tickets_of_an_honest_mint_cannot_be_taken_by_one_that_publishes_its_key
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nobody_is_shut_out_of_a_mint_by_another_one() {
     let world = World::new().await;
-    let hostile = HostileMint::start(world.url.clone()).await.unwrap();
+    let hostile = ImpostorMint::start(world.url.clone()).await.unwrap();
     let wallet = impatient(&world).await;
     world.fund(&wallet, "sat", 20).await;
     // A keyset that was not used before.
@@ -99,7 +99,7 @@ async fn nobody_is_shut_out_of_a_mint_by_another_one() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_mint_that_claims_to_have_signed_everything_does_not_shut_the_service_out() {
     let world = World::new().await;
-    let hostile = HostileMint::start(world.url.clone()).await.unwrap();
+    let hostile = ImpostorMint::start(world.url.clone()).await.unwrap();
     hostile.claim_all_signed();
     let wallet = impatient(&world).await;
     // It signs nothing, so nothing comes of it.

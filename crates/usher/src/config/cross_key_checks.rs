@@ -9,7 +9,7 @@ use usher_protocol::mint_url;
 use usher_protocol::subkey::{Permission, ProofError, SubkeyProof};
 use usher_relays::check_profile;
 
-use super::embedded_lightning;
+use super::embedded_lightning_checks;
 use super::error::{ConfigError, Origin};
 use super::keys::{self, Config};
 use super::layer::Layer;
@@ -114,7 +114,7 @@ pub fn together(reader: &Reader<'_>, now: UnixMillis, errors: &mut Vec<ConfigErr
     if reader.peek("wallet.ln_backend") == Some(LnBackend::Nwc) && address.is_some_and(|address| address.is_none()) {
         note("wallet.ln_backend", "needs wallet.nwc.url, which is not set".to_owned());
     }
-    embedded_lightning::check(reader, &mut note);
+    embedded_lightning_checks::check(reader, &mut note);
 }
 
 /// The profile, as far as its keys are right for themselves.
@@ -170,7 +170,7 @@ pub fn warnings(config: &Config, reader: &Reader<'_>, now: UnixMillis, warnings:
     if config.nwc.url.is_some() && config.wallet.ln_backend != LnBackend::Nwc {
         warnings.push("wallet.nwc.url is set but unused; wallet.ln_backend is not nwc".to_owned());
     }
-    embedded_lightning::warnings(config, reader, warnings);
+    embedded_lightning_checks::warnings(config, reader, warnings);
 }
 
 /// Warns of files with secrets that others on this machine can read. `config_file` is the configuration itself.

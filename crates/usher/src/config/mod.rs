@@ -9,7 +9,7 @@
 //! **No error repeats a value**: it may be a secret pasted into the wrong line.
 
 pub mod cross_key_checks;
-mod embedded_lightning;
+mod embedded_lightning_checks;
 pub mod environment;
 pub mod error;
 pub mod file;

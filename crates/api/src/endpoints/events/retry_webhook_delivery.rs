@@ -8,11 +8,11 @@ use usher_engine::ports::Delivery;
 
 use super::webhook_delivery::{DeliveryId, WebhookDelivery};
 use crate::ApiState;
+use crate::detached_change::{self, TaskLost};
 use crate::idempotency::IdempotencyContext;
 use crate::path_parameter::PathParameter;
 use crate::problem::{ErrorCode, Problem};
 use crate::request_log;
-use crate::tasks::{self, TaskLost};
 
 /// Why a delivery is not tried again.
 #[derive(Debug, thiserror::Error)]
@@ -67,6 +67,6 @@ pub(crate) async fn retry_webhook_delivery(
         idempotency.request(|delivery: &Delivery| WebhookDelivery::from(delivery.clone()))
     });
     let retry = async move { engine.webhooks().retry(stream, index, once).await };
-    let retried = tasks::run_detached(&state, retry).await??;
+    let retried = detached_change::run_detached(&state, retry).await??;
     retried.map(|delivery| Json(delivery.into())).ok_or(Error::NotFound)
 }

@@ -12,8 +12,8 @@ use super::node;
 use super::node_error::Error;
 use crate::ApiState;
 use crate::body;
+use crate::detached_change;
 use crate::path_parameter::PathParameter;
-use crate::tasks;
 
 request_body! {
     /// How to close a channel.
@@ -57,6 +57,6 @@ pub(crate) async fn close_channel(
     let is_hex = |id: &String| id.bytes().all(|byte| byte.is_ascii_hexdigit());
     let id = id.filter(is_hex).ok_or(NodeError::ChannelNotFound)?;
     let node = node(&state)?;
-    tasks::run_detached(&state, async move { node.close_channel(&id, force).await }).await??;
+    detached_change::run_detached(&state, async move { node.close_channel(&id, force).await }).await??;
     Ok(Json(Closing { status: "closing" }))
 }

@@ -10,7 +10,7 @@ use super::node;
 use super::node_error::Error;
 use crate::ApiState;
 use crate::body;
-use crate::tasks;
+use crate::detached_change;
 
 request_body! {
     /// Has no fields.
@@ -46,6 +46,6 @@ pub(crate) async fn create_address(
     _: body::OptionalJson<Body>,
 ) -> Result<Json<Address>, Error> {
     let node = node(&state)?;
-    let address = tasks::run_detached(&state, async move { node.new_address().await }).await??;
+    let address = detached_change::run_detached(&state, async move { node.new_address().await }).await??;
     Ok(Json(Address { address }))
 }

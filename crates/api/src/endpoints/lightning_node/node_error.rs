@@ -4,8 +4,8 @@ use axum::response::{IntoResponse, Response};
 use usher_engine::FieldError;
 use usher_engine::ports::NodeError;
 
+use crate::detached_change::TaskLost;
 use crate::problem::{ErrorCode, Problem};
-use crate::tasks::TaskLost;
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Error {

@@ -12,8 +12,8 @@ use super::node;
 use super::node_error::Error;
 use crate::ApiState;
 use crate::body;
+use crate::detached_change;
 use crate::idempotency::IdempotencyContext;
-use crate::tasks;
 
 request_body! {
     /// A channel to open.
@@ -71,6 +71,6 @@ pub(crate) async fn open_channel(
     }
     let key = idempotency.map(|Extension(idempotency)| idempotency.key());
     let wanted = WantedChannel { key, peer, amount };
-    let opened = tasks::run_detached(&state, async move { node.open_channel(&wanted).await }).await??;
+    let opened = detached_change::run_detached(&state, async move { node.open_channel(&wanted).await }).await??;
     Ok(Json(Opening { peer: opened.peer, status: opened.state.as_str() }))
 }

@@ -8,10 +8,10 @@ use usher_engine::{CloseHandshakeError, StreamId};
 use utoipa::ToSchema;
 
 use crate::ApiState;
+use crate::detached_change::{self, TaskLost};
 use crate::path_parameter::PathParameter;
 use crate::problem::Problem;
 use crate::request_log;
-use crate::tasks::{self, TaskLost};
 
 /// Why a handshake was not closed.
 #[derive(Debug, thiserror::Error)]
@@ -70,6 +70,6 @@ pub(crate) async fn close_key_handshake(
     let stream = stream.ok_or(CloseHandshakeError::NotFound)?;
     request_log::record_stream_id(&stream);
     let engine = state.engine.clone();
-    tasks::run_detached(&state, async move { engine.handshakes().close(stream).await }).await??;
+    detached_change::run_detached(&state, async move { engine.handshakes().close(stream).await }).await??;
     Ok(Json(Closed { stream_id: stream.to_string(), status: "closed" }))
 }

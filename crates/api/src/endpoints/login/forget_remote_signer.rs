@@ -10,9 +10,9 @@ use usher_protocol::keys::parse_public_key;
 use utoipa::ToSchema;
 
 use crate::ApiState;
+use crate::detached_change::{self, TaskLost};
 use crate::path_parameter::PathParameter;
 use crate::problem::{ErrorCode, Problem};
-use crate::tasks::{self, TaskLost};
 
 /// Why no remote signer was forgotten.
 #[derive(Debug, thiserror::Error)]
@@ -73,6 +73,7 @@ pub(crate) async fn forget_remote_signer(
     let text = text.ok_or_else(|| Error::Key("is not UTF-8".to_owned()))?;
     let key = parse_public_key(&text).map_err(|error| Error::Key(error.to_string()))?;
     let engine = state.engine.clone();
-    let forgotten = tasks::run_detached(&state, async move { engine.logins().forget_signer(&key).await }).await??;
+    let forgotten =
+        detached_change::run_detached(&state, async move { engine.logins().forget_signer(&key).await }).await??;
     if forgotten { Ok(Json(Forgotten { main_key: key.to_hex(), status: "forgotten" })) } else { Err(Error::NotFound) }
 }

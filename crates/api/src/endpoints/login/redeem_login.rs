@@ -12,11 +12,11 @@ use utoipa::ToSchema;
 
 use crate::ApiState;
 use crate::body;
+use crate::detached_change::{self, TaskLost};
 use crate::idempotency::IdempotencyContext;
 use crate::path_parameter::PathParameter;
 use crate::problem::Problem;
 use crate::request_log;
-use crate::tasks::{self, TaskLost};
 
 /// Why a code was not redeemed.
 #[derive(Debug, thiserror::Error)]
@@ -99,6 +99,7 @@ pub(crate) async fn redeem_login(
     let engine = state.engine.clone();
     let once = idempotency.map(|Extension(idempotency)| idempotency.request(Redeemed::by));
     let redeemed =
-        tasks::run_detached(&state, async move { engine.logins().redeem(stream, &code, once).await }).await??;
+        detached_change::run_detached(&state, async move { engine.logins().redeem(stream, &code, once).await })
+            .await??;
     Ok(Json(Redeemed::by(&redeemed)))
 }

@@ -8,10 +8,10 @@ use utoipa::ToSchema;
 
 use crate::ApiState;
 use crate::body;
+use crate::detached_change;
 use crate::endpoints::operation_started::Error;
 use crate::idempotency::IdempotencyContext;
 use crate::request_log;
-use crate::tasks;
 
 /// A login that has started.
 #[derive(Debug, Serialize, ToSchema)]
@@ -78,7 +78,8 @@ pub(crate) async fn start_login(
 ) -> Result<Json<Started>, Error> {
     let engine = state.engine.clone();
     let once = idempotency.map(|Extension(idempotency)| idempotency.request(Started::on));
-    let started = tasks::run_detached(&state, async move { engine.logins().start(request, once).await }).await??;
+    let started =
+        detached_change::run_detached(&state, async move { engine.logins().start(request, once).await }).await??;
     request_log::record_stream_id(&started.stream_id);
     Ok(Json(Started::on(&started)))
 }

@@ -8,7 +8,7 @@ use axum::extract::State;
 use super::relay::{Body, Error, Relay};
 use crate::ApiState;
 use crate::body;
-use crate::tasks;
+use crate::detached_change;
 
 /// Adds a relay.
 ///
@@ -31,6 +31,6 @@ pub(crate) async fn add_relay(
     body::Json(Body { relay }): body::Json<Body>,
 ) -> Result<Json<Relay>, Error> {
     let relays = Arc::clone(&state.relays);
-    let added = tasks::run_detached(&state, async move { relays.add(&relay).await }).await??;
+    let added = detached_change::run_detached(&state, async move { relays.add(&relay).await }).await??;
     Ok(Json(added.into()))
 }

@@ -9,8 +9,8 @@ use usher_engine::ports::{OpenIdControl, OpenIdKey, OpenIdKeyError, StoreError};
 use utoipa::ToSchema;
 
 use crate::ApiState;
+use crate::detached_change::TaskLost;
 use crate::problem::{ErrorCode, Problem};
-use crate::tasks::TaskLost;
 
 /// Why a request for the provider failed.
 #[derive(Debug, thiserror::Error)]

@@ -10,9 +10,9 @@ use usher_engine::request_body::RequestBody as _;
 
 use crate::ApiState;
 use crate::body;
+use crate::detached_change::{self, TaskLost};
 use crate::endpoints::profile::{Profile, no_relay};
 use crate::problem::Problem;
-use crate::tasks::{self, TaskLost};
 
 /// Why a profile was not published.
 #[derive(Debug, thiserror::Error)]
@@ -60,6 +60,7 @@ pub(crate) async fn publish_profile(
         errors.extend(change.iter().filter_map(|change| directory.check_profile(change).err()).flatten());
     }
     let change = errors.finish(change).map_err(PublishError::Invalid)?;
-    let profile = tasks::run_detached(&state, async move { directory.publish_profile(change).await }).await??;
+    let profile =
+        detached_change::run_detached(&state, async move { directory.publish_profile(change).await }).await??;
     Ok(Json(profile.into()))
 }

@@ -8,8 +8,8 @@ use usher_engine::request_body;
 use usher_engine::request_body::RelayUrl;
 use utoipa::ToSchema;
 
+use crate::detached_change::TaskLost;
 use crate::problem::{ErrorCode, Problem};
-use crate::tasks::TaskLost;
 
 /// Why a relay was not added or removed.
 #[derive(Debug, thiserror::Error)]

@@ -10,7 +10,7 @@ use utoipa::ToSchema;
 use super::relay::{Body, Error};
 use crate::ApiState;
 use crate::body;
-use crate::tasks;
+use crate::detached_change;
 
 /// A relay that was removed.
 #[derive(Debug, Serialize, ToSchema)]
@@ -45,6 +45,6 @@ pub(crate) async fn remove_relay(
     body::Json(Body { relay }): body::Json<Body>,
 ) -> Result<Json<Removed>, Error> {
     let relays = Arc::clone(&state.relays);
-    let removed = tasks::run_detached(&state, async move { relays.remove(&relay).await }).await??;
+    let removed = detached_change::run_detached(&state, async move { relays.remove(&relay).await }).await??;
     Ok(Json(Removed { relay: removed.url, status: "removed" }))
 }

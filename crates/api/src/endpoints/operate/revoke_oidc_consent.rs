@@ -10,7 +10,7 @@ use utoipa::ToSchema;
 use super::oidc_types::{Error, provider};
 use crate::ApiState;
 use crate::body;
-use crate::tasks;
+use crate::detached_change;
 
 request_body! {
     /// Names a consent.
@@ -57,6 +57,7 @@ pub(crate) async fn revoke_oidc_consent(
     body::Json(Body { client_id, main_key }): body::Json<Body>,
 ) -> Result<Json<Revoked>, Error> {
     let provider = provider(&state)?;
-    let revoked = tasks::run_detached(&state, async move { provider.revoke_consent(&client_id, main_key).await });
+    let revoked =
+        detached_change::run_detached(&state, async move { provider.revoke_consent(&client_id, main_key).await });
     if revoked.await?? { Ok(Json(Revoked { status: "revoked" })) } else { Err(Error::NoConsent) }
 }

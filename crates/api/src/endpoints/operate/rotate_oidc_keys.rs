@@ -7,7 +7,7 @@ use usher_engine::request_body;
 use super::oidc_types::{Error, Keys, provider};
 use crate::ApiState;
 use crate::body;
-use crate::tasks;
+use crate::detached_change;
 
 request_body! {
     /// Has no fields.
@@ -37,6 +37,6 @@ pub(crate) async fn rotate_oidc_keys(
     _: body::OptionalJson<Body>,
 ) -> Result<Json<Keys>, Error> {
     let provider = provider(&state)?;
-    let keys = tasks::run_detached(&state, async move { provider.rotate_keys().await }).await??;
+    let keys = detached_change::run_detached(&state, async move { provider.rotate_keys().await }).await??;
     Ok(Json(keys.into()))
 }

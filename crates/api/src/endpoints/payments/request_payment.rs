@@ -8,10 +8,10 @@ use utoipa::ToSchema;
 
 use crate::ApiState;
 use crate::body;
+use crate::detached_change;
 use crate::endpoints::operation_started::Error;
 use crate::idempotency::IdempotencyContext;
 use crate::request_log;
-use crate::tasks;
 
 /// A payment that has started.
 #[derive(Debug, Serialize, ToSchema)]
@@ -78,7 +78,7 @@ pub(crate) async fn request_payment(
         idempotency.request(move |stream: &StreamId| Started::on(&engine, *stream))
     });
     let started = async move { engine.payments().request(request, once).await };
-    let stream = tasks::run_detached(&state, started).await??;
+    let stream = detached_change::run_detached(&state, started).await??;
     request_log::record_stream_id(&stream);
     Ok(Json(Started::on(&state.engine, stream)))
 }

@@ -12,9 +12,9 @@ use utoipa::ToSchema;
 
 use crate::ApiState;
 use crate::body;
+use crate::detached_change::{self, TaskLost};
 use crate::idempotency::IdempotencyContext;
 use crate::problem::Problem;
-use crate::tasks::{self, TaskLost};
 
 /// Why a subscription was not closed.
 #[derive(Debug, thiserror::Error)]
@@ -89,6 +89,6 @@ pub(crate) async fn close_subscription(
     let engine = state.engine.clone();
     let once = idempotency.map(|Extension(idempotency)| idempotency.request(Closed::of));
     let close = async move { engine.subscriptions().close(main_key, &subscription_id, once).await };
-    let view = tasks::run_detached(&state, close).await??;
+    let view = detached_change::run_detached(&state, close).await??;
     Ok(Json(Closed::of(&view)))
 }

@@ -9,10 +9,10 @@ use utoipa::ToSchema;
 
 use crate::ApiState;
 use crate::body;
+use crate::detached_change;
 use crate::endpoints::operation_started::Error;
 use crate::idempotency::IdempotencyContext;
 use crate::request_log;
-use crate::tasks;
 
 /// A ticket that is on its way.
 #[derive(Debug, Serialize, ToSchema)]
@@ -61,7 +61,8 @@ pub(crate) async fn send_ticket(
     let status = if is_connected { "sent" } else { "queued" };
     let once = idempotency
         .map(|Extension(idempotency)| idempotency.request(move |stream: &StreamId| Sent::on(stream, status)));
-    let stream = tasks::run_detached(&state, async move { engine.tickets().send(request, once).await }).await??;
+    let stream =
+        detached_change::run_detached(&state, async move { engine.tickets().send(request, once).await }).await??;
     request_log::record_stream_id(&stream);
     Ok(Json(Sent::on(&stream, status)))
 }

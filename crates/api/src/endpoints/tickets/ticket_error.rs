@@ -8,8 +8,8 @@ use tokio_util::sync::CancellationToken;
 use usher_engine::TicketCallError;
 
 use crate::ApiState;
+use crate::detached_change::{self, TaskLost};
 use crate::problem::{ErrorCode, Problem};
-use crate::tasks::{self, TaskLost};
 
 /// Why a request that waits for a mint has no result.
 #[derive(Debug, thiserror::Error)]
@@ -56,7 +56,9 @@ where
             () = end_of_grace(&stop) => Err(Error::TimedOut),
         }
     };
-    timeout(state.limits.mint_timeout, tasks::run_detached(state, work)).await.map_err(|_elapsed| Error::TimedOut)??
+    timeout(state.limits.mint_timeout, detached_change::run_detached(state, work))
+        .await
+        .map_err(|_elapsed| Error::TimedOut)??
 }
 
 async fn end_of_grace(stop: &CancellationToken) {

@@ -9,10 +9,10 @@ use utoipa::ToSchema;
 
 use crate::ApiState;
 use crate::body;
+use crate::detached_change;
 use crate::endpoints::operation_started::Error;
 use crate::idempotency::IdempotencyContext;
 use crate::request_log;
-use crate::tasks;
 
 request_body! {
     /// Opens an age verification session. It has no fields.
@@ -77,7 +77,8 @@ pub(crate) async fn create_verification_session(
 ) -> Result<Json<Session>, Error> {
     let engine = state.engine.clone();
     let once = idempotency.map(|Extension(idempotency)| idempotency.request(Session::of));
-    let started = tasks::run_detached(&state, async move { engine.verification().start(once).await }).await??;
+    let started =
+        detached_change::run_detached(&state, async move { engine.verification().start(once).await }).await??;
     request_log::record_stream_id(&started.session_id);
     Ok(Json(Session::of(&started)))
 }

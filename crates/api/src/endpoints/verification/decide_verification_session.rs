@@ -12,11 +12,11 @@ use utoipa::ToSchema;
 
 use crate::ApiState;
 use crate::body;
+use crate::detached_change::{self, TaskLost};
 use crate::idempotency::IdempotencyContext;
 use crate::path_parameter::PathParameter;
 use crate::problem::Problem;
 use crate::request_log;
-use crate::tasks::{self, TaskLost};
 
 /// Why a session was not decided.
 #[derive(Debug, thiserror::Error)]
@@ -101,6 +101,7 @@ pub(crate) async fn decide_verification_session(
     let once =
         idempotency.map(|Extension(idempotency)| idempotency.request(move |decision| Decided::by(session, decision)));
     let decided = Decided::by(session, &decision);
-    tasks::run_detached(&state, async move { engine.verification().decide(session, &decision, once).await }).await??;
+    detached_change::run_detached(&state, async move { engine.verification().decide(session, &decision, once).await })
+        .await??;
     Ok(Json(decided))
 }

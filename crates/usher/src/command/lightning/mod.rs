@@ -1,7 +1,7 @@
 //! `usher lightning …`: the Lightning node that the service runs itself, managed through the running service.
 
-mod data;
-mod opening_fee;
+mod funding_fee;
+mod refused_data;
 mod status;
 
 use std::io::{BufRead as _, IsTerminal as _};
@@ -29,13 +29,13 @@ pub fn run(command: &LightningCommand, data_dir: Option<PathBuf>) -> Result<(), 
     let (loaded, source) = load_in_time(source(data_dir)?)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let decision = match command {
-        LightningCommand::Abandon { yes } => Some((data::Decision::Abandon, *yes)),
-        LightningCommand::Adopt { yes } => Some((data::Decision::Adopt, *yes)),
+        LightningCommand::Abandon { yes } => Some((refused_data::Decision::Abandon, *yes)),
+        LightningCommand::Adopt { yes } => Some((refused_data::Decision::Adopt, *yes)),
         _ => None,
     };
     if let Some((decision, yes)) = decision {
         let Some(config) = &loaded.config else { return Err(Failure::Configuration(report::problems(&loaded))) };
-        return runtime.block_on(data::run(decision, config, &source, yes));
+        return runtime.block_on(refused_data::run(decision, config, &source, yes));
     }
     let service = ServiceClient::new(&loaded)?;
     let text = runtime.block_on(async {
@@ -99,7 +99,7 @@ async fn open(
     let on_chain = &node(service).await?["node"]["on_chain"];
     let with = peer.unwrap_or("the liquidity provider");
     tell(&format!("usher: opens a channel of {amount} sat with {with}"));
-    tell(&format!("usher: {}", opening_fee::text(config).await));
+    tell(&format!("usher: {}", funding_fee::text(config).await));
     tell(&format!(
         "usher: the node can spend {} of its on-chain balance, less that fee",
         status::sats(on_chain["spendable"].as_u64().unwrap_or(0))

@@ -30,7 +30,7 @@ const HONEST: Duration = Duration::from_secs(60);
 /// is shown, and uses it at the honest mint: see [`steal`](Self::steal) and [`sign_what_was_seen`](Self::sign_what_was_seen).
 /// Dropping it closes the port.
 #[derive(Debug)]
-pub struct HostileMint {
+pub struct ImpostorMint {
     address: SocketAddr,
     state: Arc<State>,
     stop: CancellationToken,
@@ -47,7 +47,7 @@ struct State {
     outputs: Mutex<Vec<Value>>,
 }
 
-impl HostileMint {
+impl ImpostorMint {
     /// Starts it. `honest` is the address of the honest mint.
     ///
     /// # Errors
@@ -131,7 +131,7 @@ impl HostileMint {
     }
 }
 
-impl Drop for HostileMint {
+impl Drop for ImpostorMint {
     fn drop(&mut self) {
         self.stop.cancel();
     }
