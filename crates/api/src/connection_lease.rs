@@ -37,6 +37,11 @@ impl ConnectionLease {
         self.0.cut.clone()
     }
 
+    /// Its connection does not count against its address from now on.
+    pub(crate) fn leave_address(&self) {
+        self.0.permit.leave_address();
+    }
+
     /// The client has sent a valid token: its connection gives way to no other from now on.
     pub(crate) fn authenticate(&self) {
         self.0.permit.authenticate();

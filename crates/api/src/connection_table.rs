@@ -131,6 +131,15 @@ impl Table {
 }
 
 impl ConnectionPermit {
+    /// The connection no longer counts against its address. It can still be closed for another one until it has sent the token.
+    pub(crate) fn leave_address(&self) {
+        let mut table = self.table.0.lock();
+        if let Some(mut connection) = table.remove(self.number) {
+            connection.address = None;
+            table.unauthenticated.insert(self.number, connection);
+        }
+    }
+
     /// The connection has sent the token: it keeps its place from now on. Nothing when it was closed in that moment.
     pub(crate) fn authenticate(&self) {
         if self.authenticated.load(Ordering::Relaxed) {

@@ -83,20 +83,34 @@ pub fn log_panics() {
     }));
 }
 
-/// Ends everything that this process does and starts the same program anew in its place, with the same arguments.
-pub fn start_over() -> ! {
+/// Tells a program that was started anew why.
+const STARTED_OVER: &str = "USHER_STARTED_OVER";
+
+/// Ends everything that this process does and starts the same program anew in its place, with the same arguments, which logs
+/// why ([`log_start_over`]).
+pub fn start_over(why: &str) -> ! {
     #[cfg(unix)]
     {
         use std::os::unix::process::CommandExt as _;
 
-        let mut arguments = std::env::args_os();
-        // Also when the file has been replaced by another version since.
-        let mut command = std::process::Command::new("/proc/self/exe");
-        if let Some(name) = arguments.next() {
-            command.arg0(name);
+        // The first also when the file has been replaced by another version since.
+        let programs = [Some("/proc/self/exe".into()), std::env::current_exe().ok()];
+        for program in programs.into_iter().flatten() {
+            let mut arguments = std::env::args_os();
+            let mut command = std::process::Command::new(program);
+            if let Some(name) = arguments.next() {
+                command.arg0(name);
+            }
+            // Returns only when it has failed.
+            let _ = command.args(arguments).env(STARTED_OVER, why).exec();
         }
-        let error = command.args(arguments).exec();
-        tracing::error!(%error, "the program cannot be started anew: the process ends");
     }
     std::process::exit(1)
+}
+
+/// Logs why this program was started anew, if it was.
+pub fn log_start_over() {
+    if let Ok(why) = std::env::var(STARTED_OVER) {
+        tracing::warn!(why, "this instance starts over as a standby");
+    }
 }

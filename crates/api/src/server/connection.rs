@@ -82,8 +82,8 @@ impl Connections {
                 request.extensions_mut().insert(lease.clone());
                 let client = forwarding.as_ref().and_then(|key| key.client(&request));
                 if client.is_some() {
-                    // Of another instance, which limits the connections of its clients.
-                    lease.authenticate();
+                    // Many clients come from the address of another instance, which limits each of them.
+                    lease.leave_address();
                 }
                 if let Some(peer) = client.or(peer) {
                     request.extensions_mut().insert(peer);

@@ -8,7 +8,7 @@ use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse as _, Response};
 use futures_util::{StreamExt as _, stream};
-use http::header::{CONNECTION, EXPECT, TE, TRAILER, TRANSFER_ENCODING, UPGRADE, VIA};
+use http::header::{AUTHORIZATION, CONNECTION, COOKIE, EXPECT, HOST, TE, TRAILER, TRANSFER_ENCODING, UPGRADE, VIA};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, Version};
 use http_body::Body as _;
 use hyper_util::client::legacy::Client;
@@ -46,6 +46,9 @@ const HOP_BY_HOP: [HeaderName; 7] =
 #[derive(Debug, thiserror::Error)]
 #[error("another instance became active, or this one stops")]
 struct BrokenOff;
+
+/// Headers that concern no connection, whatever `Connection` names.
+const END_TO_END: [HeaderName; 3] = [AUTHORIZATION, COOKIE, HOST];
 
 /// Marks a response of the active instance. A response extension.
 #[derive(Clone, Copy, Debug)]
@@ -217,6 +220,8 @@ fn remove_hop_by_hop(headers: &mut HeaderMap, upgrade: Option<HeaderValue>) {
         .iter()
         .flat_map(|value| value.as_bytes().split(|byte| *byte == b','))
         .filter_map(|name| HeaderName::from_bytes(name.trim_ascii()).ok())
+        // A client cannot have those removed by which the active instance knows it.
+        .filter(|name| !END_TO_END.contains(name) && !name.as_str().starts_with("x-forwarded-"))
         .collect();
     for name in named.iter().chain(&HOP_BY_HOP) {
         headers.remove(name);
@@ -235,7 +240,7 @@ mod tests {
     fn headers_of_one_connection_are_not_forwarded() {
         let mut headers = HeaderMap::new();
         for (name, value) in [
-            ("connection", "close, X-Private"),
+            ("connection", "close, X-Private, Authorization, host"),
             ("keep-alive", "timeout=5"),
             ("x-private", "1"),
             ("te", "trailers"),

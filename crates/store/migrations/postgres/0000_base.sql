@@ -30,11 +30,11 @@ CREATE TABLE written (
 );
 
 -- The first statement of every transaction that writes. The lock on the row lasts until the transaction ends: nobody can take
--- the lease over in between.
+-- the lease over in between, which locks it FOR UPDATE. The owner can renew it, which changes no key.
 CREATE FUNCTION begin_write(of_epoch bigint, of_session bigint, of_number bigint) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
     PERFORM 1 FROM lease
-    WHERE epoch = of_epoch AND session = of_session AND expires_at > clock_timestamp() FOR SHARE;
+    WHERE epoch = of_epoch AND session = of_session AND expires_at > clock_timestamp() FOR KEY SHARE;
     IF NOT FOUND THEN
         RAISE EXCEPTION 'this instance does not hold the lease' USING ERRCODE = 'UL001';
     END IF;

@@ -72,10 +72,12 @@ pub struct LeaseHolder {
 /// How often the lease is asked for when it ends just while it is looked who holds it.
 const ATTEMPTS: u32 = 5;
 
-const ACQUIRE: &str = "UPDATE lease
-    SET owner = $1, address = $2, epoch = epoch + 1, session = 0,
+/// Waits for a transaction of the former owner that is under way.
+const ACQUIRE: &str = "WITH free AS (SELECT epoch FROM lease WHERE expires_at <= clock_timestamp() FOR UPDATE)
+    UPDATE lease
+    SET owner = $1, address = $2, epoch = lease.epoch + 1, session = 0,
         expires_at = clock_timestamp() + $3::bigint * interval '1 millisecond'
-    WHERE expires_at <= clock_timestamp() RETURNING epoch";
+    FROM free WHERE lease.epoch = free.epoch AND lease.expires_at <= clock_timestamp() RETURNING lease.epoch";
 
 /// One that has expired is not renewed, although nobody may have taken it: its owner has given everything up.
 const RENEW: &str = "UPDATE lease SET expires_at = clock_timestamp() + $2::bigint * interval '1 millisecond'

@@ -118,7 +118,8 @@ impl Session {
     /// # Errors
     /// [`PostgresFailure`].
     pub(super) async fn script(&self, during: &'static str, sql: &str) -> Result<(), PostgresFailure> {
-        self.in_time(during, self.client()?.batch_execute(sql)).await
+        // On big tables it takes its time; a connection that is lost is noticed all the same.
+        self.client()?.batch_execute(sql).await.map_err(|error| PostgresFailure::new(during, &error))
     }
 
     /// Sends a whole transaction at once, from BEGIN to COMMIT, and queries that run after it: one round trip, however many

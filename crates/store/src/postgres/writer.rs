@@ -38,7 +38,8 @@ const MAX_PAUSE: Duration = Duration::from_secs(1);
 pub(super) const BEGIN_WRITE: &str = "SELECT begin_write($1, $2, $3)";
 
 const NEW_SESSION: &str =
-    "UPDATE lease SET session = session + 1 WHERE epoch = $1 AND expires_at > clock_timestamp() RETURNING session";
+    "WITH held AS (SELECT epoch FROM lease WHERE epoch = $1 AND expires_at > clock_timestamp() FOR UPDATE)
+    UPDATE lease SET session = session + 1 FROM held WHERE lease.epoch = held.epoch RETURNING session";
 
 /// A statement of its own, after that one has waited: it sees what was committed in the meantime.
 const LAST_WRITTEN: &str = "SELECT coalesce(max(number), 0) FROM written WHERE epoch = $1";

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
@@ -31,6 +32,9 @@ const STOP_WITHIN: Duration = Duration::from_secs(9);
 /// How long a standby may take to stop.
 const STANDBY_STOPS_WITHIN: Duration = Duration::from_secs(3);
 
+/// The pause before an instance that was to be active and could not use the database is a standby again.
+const START_OVER_PAUSE: Duration = Duration::from_secs(1);
+
 /// Runs the service until a signal.
 ///
 /// # Errors
@@ -53,6 +57,7 @@ pub fn run(data_dir: Option<PathBuf>) -> Result<(), Failure> {
     process::warn_of_root();
     process::raise_file_limit(config.limits.max_connections.get());
     process::log_panics();
+    process::log_start_over();
     make_data_dir(&source.data_dir)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let outcome = runtime.block_on(serve(config, &source, Reloader::new(data_dir, log, loaded)));
@@ -66,18 +71,25 @@ async fn serve(config: &Config, source: &Source, mut reloader: Reloader) -> Resu
     // Before the start, which takes a while: one that comes meanwhile is served after it.
     let mut hangups = Hangups::listen()?;
     let stop_waiting = CancellationToken::new();
-    let mut starting = std::pin::pin!(start(config, source, &stop_waiting));
+    // Beside what starts, which may be cut off.
+    let lease = Mutex::new(None);
+    let mut starting = std::pin::pin!(start(config, source, &stop_waiting, &lease));
     let started = tokio::select! {
         started = &mut starting => started.map_err(with_doctor)?,
         signal = signals.next() => {
             tracing::info!(signal, "asked to stop while starting");
             // A standby finishes what it forwards; all else is dropped.
             stop_waiting.cancel();
-            let _ = tokio::time::timeout(STANDBY_STOPS_WITHIN, starting).await;
+            lease.lock().iter().for_each(ActiveLease::exit_on_loss);
+            let started = tokio::time::timeout(STANDBY_STOPS_WITHIN, &mut starting).await;
+            if let Ok(Ok(Some(service))) = started {
+                let _ = stop(service, &mut signals).await;
+            }
+            hand_over(&lease).await;
             return Ok(());
         }
     };
-    let Some(Started { service, lease }) = started else { return Ok(()) };
+    let Some(service) = started else { return Ok(()) };
     tracing::info!(
         version = version::VERSION,
         commit = version::COMMIT,
@@ -94,34 +106,38 @@ async fn serve(config: &Config, source: &Source, mut reloader: Reloader) -> Resu
             () = service.failed() => {
                 notify::stopping();
                 // Whatever comes of it: the next start goes on where this one ends.
+                lease.lock().iter().for_each(ActiveLease::exit_on_loss);
                 let _ = stop(service, &mut signals).await;
-                hand_over(lease).await;
+                hand_over(&lease).await;
                 return Err(Failure::said("a part of the service failed; see the log and restart".to_owned()));
             }
         }
     };
     tracing::info!(signal, "stopping");
     notify::stopping();
+    lease.lock().iter().for_each(ActiveLease::exit_on_loss);
     let stopped = stop(service, &mut signals).await;
-    hand_over(lease).await;
+    hand_over(&lease).await;
     stopped
 }
 
-/// The service, and the lease under which it runs if it shares its database.
-struct Started {
-    service: Service,
-    lease: Option<ActiveLease>,
-}
+/// The lease under which the service runs, if it shares its database.
+type LeaseSlot = Mutex<Option<ActiveLease>>;
 
 /// Starts the service; with a shared database only when this instance is the active one. `None` when it was asked to stop
 /// before.
-async fn start(config: &Config, source: &Source, stop_waiting: &CancellationToken) -> Result<Option<Started>, Failure> {
+async fn start(
+    config: &Config,
+    source: &Source,
+    stop_waiting: &CancellationToken,
+    slot: &LeaseSlot,
+) -> Result<Option<Service>, Failure> {
     let listeners = Listeners::bind(config).await?;
     let (data_dir, docs) = (&source.data_dir, DocsAccess::WithToken);
     let Some(database) = SharedDatabase::configured(config, listeners.api.local_addr()?)? else {
         let store = open_sqlite(config, data_dir)?;
         let service = Service::start(config, data_dir, docs, store, listeners, LeaseGate::default()).await?;
-        return Ok(Some(Started { service, lease: None }));
+        return Ok(Some(service));
     };
     let identity = identity(config)?;
     let port_of_pages = listeners.pages.as_ref().map(TcpListener::local_addr).transpose()?;
@@ -143,21 +159,29 @@ async fn start(config: &Config, source: &Source, stop_waiting: &CancellationToke
         BecameActive::Active(lease) => lease,
         BecameActive::Stopped => return Ok(None),
     };
-    let started = async {
-        let store = PostgresStore::open(&database.options, lease.epoch()).await;
-        let store = store.map_err(|error| refusal(&error).unwrap_or_else(|| Failure::said(chain(&error))))?;
-        Service::start(config, data_dir, docs, Arc::new(store), listeners, lease.gate()).await
-    };
-    match started.await {
-        Ok(service) => Ok(Some(Started { service, lease: Some(lease) })),
-        Err(failure) => {
-            lease.hand_over().await;
-            Err(failure)
+    let (epoch, gate) = (lease.epoch(), lease.gate());
+    *slot.lock() = Some(lease);
+    let store = match PostgresStore::open(&database.options, epoch).await {
+        Ok(store) => Arc::new(store),
+        Err(error) => {
+            hand_over(slot).await;
+            let Some(refused) = refusal(&error) else {
+                tracing::error!(error = %chain(&error), "the database cannot be used");
+                tokio::time::sleep(START_OVER_PAUSE).await;
+                process::start_over("the database could not be used");
+            };
+            return Err(refused);
         }
+    };
+    let started = Service::start(config, data_dir, docs, store, listeners, gate).await;
+    if started.is_err() {
+        hand_over(slot).await;
     }
+    started.map(Some)
 }
 
-async fn hand_over(lease: Option<ActiveLease>) {
+async fn hand_over(slot: &LeaseSlot) {
+    let lease = slot.lock().take();
     if let Some(lease) = lease {
         lease.hand_over().await;
     }

@@ -1,7 +1,7 @@
 //! Waits until this instance may be the active one.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::net::TcpListener;
 use tokio::sync::watch;
@@ -17,8 +17,14 @@ use crate::failure::{Failure, chain};
 /// The interval between two looks at the lease: the delay of a take-over beyond the lease itself.
 const POLL_INTERVAL: Duration = Duration::from_millis(250);
 
-/// How long requests that are being forwarded may take to end when this instance becomes active or stops.
+/// How long requests that are being forwarded may take to end when this instance stops.
 const GRACE: Duration = Duration::from_secs(2);
+
+/// The same when it becomes active: they have been answered by then. Connections that send nothing must not delay it.
+const HAND_OVER_GRACE: Duration = Duration::from_millis(100);
+
+/// How much longer than its lease an active instance is believed to be there while the database cannot be asked.
+const UNKNOWN_AFTER: Duration = Duration::from_secs(1);
 
 /// What came of waiting.
 pub enum BecameActive {
@@ -69,13 +75,19 @@ pub async fn stand_by(
         set(&active, holder.map(|holder| holder.address.clone()));
         set(&pages_active, holder.and_then(|holder| on_port(&holder.address, port_of_pages?)));
     };
-    let waiting = async {
-        let became = wait(database, &show, stop).await;
-        show(None);
-        stop_serving.cancel();
-        became
+    let mut serving = std::pin::pin!(serving);
+    let became = tokio::select! {
+        became = wait(database, &show, stop) => became,
+        () = &mut serving => Ok(BecameActive::Stopped),
     };
-    let (became, ()) = tokio::join!(waiting, serving);
+    stop_serving.cancel();
+    if matches!(became, Ok(BecameActive::Active(_))) {
+        show(None);
+        // Connections that are left end by themselves: they serve nothing any more.
+        let _ = tokio::time::timeout(HAND_OVER_GRACE, serving).await;
+    } else {
+        serving.await;
+    }
     became
 }
 
@@ -87,6 +99,7 @@ async fn wait(
 ) -> Result<BecameActive, Failure> {
     let mut lease: Option<Arc<Lease>> = None;
     let mut known: Option<LeaseHolder> = None;
+    let mut holds_until = Instant::now();
     let mut is_failing = false;
     loop {
         let asked = async {
@@ -98,17 +111,18 @@ async fn wait(
             lease = Some(Arc::clone(&connected));
             Ok::<_, PostgresOpenError>((connected, acquired))
         };
+        // Without an answer in time it is asked over another connection. A lease that was taken all the same expires.
         let asked = tokio::select! {
-            asked = asked => asked,
+            asked = tokio::time::timeout(database.request.lasts, asked) => asked,
             () = stop.cancelled() => return Ok(BecameActive::Stopped),
         };
         let failed = match asked {
-            Ok((lease, Ok(Acquired::Held(held)))) => {
+            Ok(Ok((lease, Ok(Acquired::Held(held))))) => {
                 let active = ActiveLease::keep(lease, held, database.request.lasts, OnLoss::StartOver)?;
                 tracing::info!(epoch = held.epoch, "this instance is the active one");
                 return Ok(BecameActive::Active(active));
             }
-            Ok((_, Ok(Acquired::Taken(holder)))) => {
+            Ok(Ok((_, Ok(Acquired::Taken(holder))))) => {
                 if known.as_ref().is_none_or(|known| known.epoch != holder.epoch) {
                     tracing::info!(
                         active = %holder.owner,
@@ -118,17 +132,22 @@ async fn wait(
                     );
                 }
                 show(Some(&holder));
+                holds_until = Instant::now() + holder.remaining + UNKNOWN_AFTER;
                 known = Some(holder);
                 None
             }
-            Ok((_, Err(error))) => Some(chain(&error)),
-            Err(error) => match refusal(&error) {
+            Ok(Ok((_, Err(error)))) => Some(chain(&error)),
+            Ok(Err(error)) => match refusal(&error) {
                 Some(refused) => return Err(refused),
                 None => Some(chain(&error)),
             },
+            Err(_elapsed) => Some("it does not answer in time".to_owned()),
         };
+        if failed.is_some() && holds_until < Instant::now() {
+            // Whoever was active has given up, and its address may be somebody else's.
+            show(None);
+        }
         match &failed {
-            // The active instance may still reach the database: what is known of it stays.
             Some(error) if !is_failing => tracing::warn!(%error, "the database cannot be used; trying again"),
             None if is_failing => tracing::info!("the database can be used again"),
             Some(_) | None => {}

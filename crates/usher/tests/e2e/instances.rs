@@ -349,3 +349,39 @@ async fn work_goes_on_when_the_database_is_back() {
     let up: Value = ask!(cluster.client(), api => api.get("/version"));
     assert!(up["version"].is_string());
 }
+
+/// Somebody's lock holds a write up for longer than the lease lasts.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_slow_write_does_not_cost_the_lease() {
+    let server = PostgresServer::start();
+    let database = server.database();
+    let url = server.url(&database);
+    let cluster = Cluster::start_with(server, &url, 1, |_, _| Reply::Ok).await;
+    let client = cluster.client();
+    client.handshake("before").await;
+    let lock =
+        format!("BEGIN; LOCK TABLE operations IN SHARE ROW EXCLUSIVE MODE; SELECT pg_sleep({}); COMMIT", 2 * LEASE);
+    let locking = std::thread::spawn({
+        let url = url.clone();
+        move || std::process::Command::new("psql").args([&url, "-q", "-c", &lock]).status().unwrap()
+    });
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    client.handshake("during").await;
+    tokio::task::spawn_blocking(move || assert!(locking.join().unwrap().success())).await.unwrap();
+    assert_eq!(cluster.server.psql(&database, "SELECT epoch FROM lease"), "1");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_instance_that_stops_while_the_database_is_away_ends() {
+    let server = PostgresServer::start();
+    let proxy = BreakableProxy::start(format!("127.0.0.1:{}", server.port())).await.unwrap();
+    let url = server.url_by(proxy.address().port(), &server.database());
+    let mut cluster = Cluster::start_with(server, &url, 1, |_, _| Reply::Ok).await;
+    let api = cluster.instances[0].api();
+    proxy.swallow();
+    let waiting = tokio::spawn(async move { drop(api.post("/key-handshake", &json!({})).await) });
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    cluster.instances[0].stop().await;
+    waiting.await.unwrap();
+    assert!(!cluster.instances[0].log().contains("starts over"));
+}
