@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use clap::{Args, Parser, ValueEnum};
 
+use crate::database::Engine;
+
 /// Measures `usher serve`: starts it with a relay on loopback, loads it, and prints one table.
 ///
 /// Build all in release mode first: `cargo build --release -p usher -p usher-load -p usher-mint`.
@@ -54,9 +56,20 @@ pub(crate) enum Measurement {
     Memory,
     /// Time to start.
     Startup,
+    /// Time until a standby has taken over; needs `--postgresql`.
+    Takeover,
 }
 
 impl Measurement {
+    /// The engines that it is made on, where there is a PostgreSQL server.
+    pub(crate) fn engines(self) -> &'static [Engine] {
+        match self {
+            Self::Logins | Self::Starts => &[Engine::Sqlite, Engine::Postgresql, Engine::DistantPostgresql],
+            Self::Takeover => &[Engine::Postgresql],
+            _ => &[Engine::Sqlite, Engine::Postgresql],
+        }
+    }
+
     /// Whether this includes `other`.
     pub(crate) fn includes(self, other: Self) -> bool {
         self == Self::All || self == other
@@ -117,12 +130,24 @@ pub(crate) struct Options {
     /// Seconds in which look-ups are counted while nobody pays.
     #[arg(long, default_value_t = 60)]
     pub(crate) watch_seconds: u64,
-    /// Open operations for memory and start-up.
+    /// Measures on this PostgreSQL server, too: the URL of a user who may create databases, which are dropped again, such as
+    /// `postgres://user:password@127.0.0.1/postgres?sslmode=disable`. Other users of the machine can read it meanwhile.
+    #[arg(long, value_name = "URL")]
+    pub(crate) postgresql: Option<String>,
+    /// Simulated delay between the service and a distant PostgreSQL, in each direction, in microseconds.
+    #[arg(long, default_value_t = 500)]
+    pub(crate) postgresql_latency_us: u64,
+    /// Open operations for memory, start-up and take-over.
     #[arg(long, default_value_t = 100_000)]
     pub(crate) operations: usize,
 }
 
 impl Options {
+    /// The simulated delay between the service and a distant PostgreSQL, each way.
+    pub(crate) fn postgresql_latency(&self) -> Duration {
+        Duration::from_micros(self.postgresql_latency_us)
+    }
+
     /// The simulated delay, each way.
     pub(crate) fn latency(&self) -> Duration {
         Duration::from_millis(self.latency_ms)

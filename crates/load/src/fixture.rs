@@ -1,6 +1,7 @@
 //! What every measurement uses: a relay, a data directory and a running service.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
@@ -9,6 +10,7 @@ use usher_protocol::handshake_url::HandshakeUrl;
 
 use crate::api;
 use crate::cli::Options;
+use crate::database::{Engine, PostgresqlServer};
 use crate::http::Connection;
 use crate::lightning::Lightning;
 use crate::process_usage::{Meter, Processes};
@@ -31,6 +33,10 @@ pub(crate) struct Tool {
     pub(crate) mint: PathBuf,
     /// Where data directories are made.
     pub(crate) data: PathBuf,
+    /// What the services that are started now keep their data in.
+    pub(crate) engine: Engine,
+    /// The server of the engines that need one.
+    pub(crate) postgresql: Option<Arc<PostgresqlServer>>,
 }
 
 /// A relay, a data directory and a service that runs on both.
@@ -40,6 +46,8 @@ pub(crate) struct Fixture {
     pub(crate) lightning: Option<Lightning>,
     pub(crate) instance: Instance,
     pub(crate) service: Service,
+    /// Where the data is, if not in a file.
+    postgresql: Option<Arc<PostgresqlServer>>,
 }
 
 impl Tool {
@@ -78,9 +86,16 @@ impl Tool {
         lightning: Option<Lightning>,
         variables: &[(&'static str, &str)],
     ) -> Result<Fixture> {
-        let instance = Instance::new(&self.usher, &self.data, relay.url(), variables)?;
+        let postgresql = if self.engine == Engine::Sqlite { None } else { self.postgresql.clone() };
+        let mut variables = variables.to_vec();
+        let database;
+        if let Some(server) = &postgresql {
+            database = server.new_database(self.engine).await?;
+            variables.push(("SERVICE__DATABASE__URL", &database));
+        }
+        let instance = Instance::new(&self.usher, &self.data, relay.url(), &variables)?;
         let service = instance.start()?;
-        let fixture = Fixture { relay, lightning, instance, service };
+        let fixture = Fixture { relay, lightning, instance, service, postgresql };
         fixture.warm_up().await.with_context(|| format!("no handshake succeeds:\n{}", fixture.instance.log_tail()))?;
         Ok(fixture)
     }
@@ -90,7 +105,16 @@ impl Fixture {
     /// Starts to measure processor time.
     pub(crate) fn meter(&self) -> Result<Meter> {
         let lightning = self.lightning.as_ref().and_then(Lightning::pid);
-        Meter::start(Processes { usher: self.service.pid(), relay: self.relay.pid(), lightning })
+        let processes = Processes { usher: self.service.pid(), relay: self.relay.pid(), lightning };
+        Meter::start(processes, self.postgresql.clone())
+    }
+
+    /// Size of all that the service has stored, in bytes.
+    pub(crate) async fn stored_bytes(&self) -> Result<u64> {
+        match &self.postgresql {
+            Some(server) => server.stored_bytes().await,
+            None => self.instance.stored_bytes(),
+        }
     }
 
     /// A new user of the service.

@@ -4,6 +4,8 @@ mod api;
 mod cli;
 mod closed_loop;
 mod connected_users;
+mod database;
+mod database_proxy;
 mod first_events;
 mod fixture;
 mod http;
@@ -21,17 +23,19 @@ mod service;
 mod wallet;
 
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail, ensure};
-use clap::Parser as _;
+use clap::{Parser as _, ValueEnum as _};
 use rustix::process::{Resource, getrlimit, setrlimit};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::cli::{Cli, Measurement};
+use crate::database::{Engine, PostgresqlServer};
 use crate::fixture::Tool;
 use crate::machine::Machine;
-use crate::report::Report;
+use crate::report::{Report, Row};
 
 // One thread: the load must leave the processors to what it measures.
 #[tokio::main(flavor = "current_thread")]
@@ -87,30 +91,47 @@ async fn measure(cli: &Cli) -> Result<Report> {
     let data = cli.options.data.clone().unwrap_or(beside);
     let machine = Machine::look(&data)?;
     Tool::say(&machine.line());
-    let tool = Tool { options: cli.options.clone(), usher, mint, data };
+    let postgresql = match &cli.options.postgresql {
+        Some(url) => Some(Arc::new(PostgresqlServer::connect(url, cli.options.postgresql_latency()).await?)),
+        None => None,
+    };
+    let mut tool = Tool { options: cli.options.clone(), usher, mint, data, engine: Engine::Sqlite, postgresql };
+    let rows = measure_on_each_engine(&mut tool, cli.what).await;
+    if let Some(server) = &tool.postgresql {
+        server.drop_databases().await?;
+    }
+    Ok(Report { machine, rows: rows? })
+}
+
+/// One engine after the other for each measurement, so that what else the machine does meets both.
+async fn measure_on_each_engine(tool: &mut Tool, what: Measurement) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
-    if cli.what.includes(Measurement::Logins) {
-        rows.extend(measure::logins::measure(&tool).await?);
+    for measurement in Measurement::value_variants().iter().copied().filter(|one| what.includes(*one)) {
+        for &engine in measurement.engines() {
+            if engine != Engine::Sqlite && tool.postgresql.is_none() {
+                continue;
+            }
+            tool.engine = engine;
+            let suffix = engine.suffix(tool.options.postgresql_latency());
+            let measured = measure_one(tool, measurement).await?;
+            rows.extend(measured.into_iter().map(|row| Row { under: row.under + &suffix, ..row }));
+        }
     }
-    if cli.what.includes(Measurement::Starts) || cli.what.includes(Measurement::Polls) {
-        rows.extend(measure::calls::measure(&tool, cli.what).await?);
+    Ok(rows)
+}
+
+async fn measure_one(tool: &Tool, what: Measurement) -> Result<Vec<Row>> {
+    match what {
+        Measurement::All => Ok(Vec::new()),
+        Measurement::Logins => measure::logins::measure(tool).await,
+        Measurement::Starts | Measurement::Polls => measure::calls::measure(tool, what).await,
+        Measurement::Events => measure::events::measure(tool).await,
+        Measurement::Payments => measure::payments::measure(tool).await,
+        Measurement::Tickets => measure::tickets::measure(tool).await,
+        Measurement::Memory => measure::memory::measure(tool).await,
+        Measurement::Startup => measure::startup::measure(tool).await,
+        Measurement::Takeover => measure::takeover::measure(tool).await,
     }
-    if cli.what.includes(Measurement::Events) {
-        rows.extend(measure::events::measure(&tool).await?);
-    }
-    if cli.what.includes(Measurement::Payments) {
-        rows.extend(measure::payments::measure(&tool).await?);
-    }
-    if cli.what.includes(Measurement::Tickets) {
-        rows.extend(measure::tickets::measure(&tool).await?);
-    }
-    if cli.what.includes(Measurement::Memory) {
-        rows.extend(measure::memory::measure(&tool).await?);
-    }
-    if cli.what.includes(Measurement::Startup) {
-        rows.extend(measure::startup::measure(&tool).await?);
-    }
-    Ok(Report { machine, rows })
 }
 
 /// A thousand users are two thousand sockets here and as many there; 1,024 is a common limit, and children inherit it.

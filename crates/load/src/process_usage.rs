@@ -1,10 +1,13 @@
 //! Processor time and memory of each process, from `/proc`.
 
 use std::fs;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
 use serde::Serialize;
+
+use crate::database::PostgresqlServer;
 
 /// Clock ticks per second in `/proc` (USER_HZ, which is 100 on every architecture that Linux has today).
 const TICKS_PER_SECOND: f64 = 100.0;
@@ -33,6 +36,8 @@ pub(crate) struct Meter {
     processes: Processes,
     begun: Instant,
     before: Ticks,
+    postgresql: Option<Arc<PostgresqlServer>>,
+    round_trips_before: u64,
 }
 
 /// Processor time used, in processors: 1.0 is one of them all the time.
@@ -43,11 +48,15 @@ pub(crate) struct Usage {
     pub(crate) load: f64,
     /// Everybody else on the machine: when it is much, the measurement is worth little.
     pub(crate) others: f64,
+    /// Round trips to a distant PostgreSQL server, in all; 0 where the service has none.
+    pub(crate) round_trips: u64,
 }
 
 impl Meter {
-    pub(crate) fn start(processes: Processes) -> Result<Self> {
-        Ok(Self { processes, begun: Instant::now(), before: Ticks::now(processes)? })
+    /// Starts; `postgresql` is where the service keeps its data.
+    pub(crate) fn start(processes: Processes, postgresql: Option<Arc<PostgresqlServer>>) -> Result<Self> {
+        let round_trips_before = postgresql.as_ref().map_or(0, |server| server.round_trips());
+        Ok(Self { processes, begun: Instant::now(), before: Ticks::now(processes)?, postgresql, round_trips_before })
     }
 
     /// How long it has run, and who used what meanwhile.
@@ -59,7 +68,9 @@ impl Meter {
         let relay = used(after.relay, self.before.relay);
         let load = used(after.load, self.before.load);
         let others = (used(after.machine, self.before.machine) - usher - relay - load).max(0.0);
-        Ok((elapsed, Usage { usher, relay, load, others }))
+        let round_trips = self.postgresql.as_ref().map_or(0, |server| server.round_trips());
+        let round_trips = round_trips.saturating_sub(self.round_trips_before);
+        Ok((elapsed, Usage { usher, relay, load, others, round_trips }))
     }
 }
 

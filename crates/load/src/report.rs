@@ -31,6 +31,8 @@ pub(crate) struct Row {
     pub(crate) processors: Option<Usage>,
     /// Processor time that one call or login cost the service, in microseconds.
     pub(crate) usher_us_each: Option<f64>,
+    /// Round trips to a distant PostgreSQL server for each call or login.
+    pub(crate) round_trips_each: Option<f64>,
 }
 
 impl Row {
@@ -39,6 +41,8 @@ impl Row {
         let seconds = elapsed.as_secs_f64();
         self.seconds = Some(seconds);
         self.processors = Some(usage);
+        self.round_trips_each =
+            (count > 0 && usage.round_trips > 0).then(|| round_trips(usage.round_trips) / float(count));
         self.usher_us_each = (count > 0).then(|| usage.usher * seconds * 1e6 / float(count));
         self
     }
@@ -61,20 +65,22 @@ impl Report {
             );
         }
         out.push_str(
-            "| Measured | Under | Result | p50 ms | p99 ms | Aim | Usher's CPU each | Cores used: usher, relay (and Lightning wallet), load; others |\n\
-             | --- | --- | --- | ---: | ---: | --- | ---: | --- |\n",
+            "| Measured | Under | Result | p50 ms | p99 ms | Aim | Usher's CPU each | Database round trips each | Cores used: usher, relay (and Lightning wallet), load; others |\n\
+             | --- | --- | --- | ---: | ---: | --- | ---: | ---: | --- |\n",
         );
         for row in &self.rows {
             let number =
                 |value: Option<f64>, places| value.map_or_else(String::new, |value| format!("{value:.places$}"));
             let each = row.usher_us_each.map_or_else(String::new, |us| format!("{us:.0} µs"));
+            let trips = number(row.round_trips_each, 2);
             let cores = row.processors.map_or_else(String::new, |used| {
                 format!("{:.2}, {:.2}, {:.2}; {:.2}", used.usher, used.relay, used.load, used.others)
             });
             let (p50, p99) = (number(row.p50_ms, 2), number(row.p99_ms, 2));
             let Row { what, under, result, aim, .. } = row;
             // Writing to a string cannot fail.
-            let _ = writeln!(out, "| {what} | {under} | {result} | {p50} | {p99} | {aim} | {each} | {cores} |");
+            let _ =
+                writeln!(out, "| {what} | {under} | {result} | {p50} | {p99} | {aim} | {each} | {trips} | {cores} |");
         }
         out
     }
@@ -83,6 +89,11 @@ impl Report {
 /// A count as a number to calculate with.
 #[expect(clippy::cast_precision_loss, reason = "counts here are far below 2^53")]
 pub(crate) fn float(count: usize) -> f64 {
+    count as f64
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts here are far below 2^53")]
+fn round_trips(count: u64) -> f64 {
     count as f64
 }
 

@@ -84,7 +84,7 @@ impl Instance {
         let begun = Instant::now();
         let child = command.spawn().with_context(|| format!("cannot run {}", self.program.display()))?;
         let mut service = Service { child, address, started_in: Duration::ZERO };
-        while !is_healthy(address) {
+        while !is_at_work(address, self.shares_its_database()) {
             if let Some(status) = service.child.try_wait()? {
                 bail!("the service ended ({status}):\n{}", self.log_tail());
             }
@@ -93,6 +93,26 @@ impl Instance {
         }
         service.started_in = begun.elapsed();
         Ok(service)
+    }
+
+    /// A further instance with the same configuration and the same PostgreSQL database, for which it has to wait.
+    pub(crate) fn start_standby(&self) -> Result<(Self, Service)> {
+        let parent = self.folder.path().parent().context("the data directory has no parent")?;
+        let folder = tempfile::Builder::new().prefix("usher-load-").tempdir_in(parent)?;
+        let standby = Self {
+            program: self.program.clone(),
+            folder,
+            keys: self.keys.clone(),
+            token: self.token.clone(),
+            relay: self.relay.clone(),
+            variables: self.variables.clone(),
+        };
+        let service = standby.start()?;
+        Ok((standby, service))
+    }
+
+    fn shares_its_database(&self) -> bool {
+        self.variables.iter().any(|(name, _)| *name == "SERVICE__DATABASE__URL")
     }
 
     fn log(&self) -> PathBuf {
@@ -148,15 +168,17 @@ impl Service {
     }
 }
 
-/// Whether `/health` is answered with 200. Blocking: nothing else is to run on this thread while a start is timed.
-fn is_healthy(address: SocketAddr) -> bool {
+/// Whether the service answers; with a shared database, whether an instance is active. Blocking: nothing else is to run on this
+/// thread while a start is timed.
+fn is_at_work(address: SocketAddr, shares_its_database: bool) -> bool {
+    let path = if shares_its_database { "/health/ready" } else { "/health" };
     let ask = || -> std::io::Result<bool> {
         let mut stream = TcpStream::connect(address)?;
         stream.set_read_timeout(Some(Duration::from_secs(5)))?;
-        stream.write_all(b"GET /health HTTP/1.1\r\nHost: usher\r\nConnection: close\r\n\r\n")?;
-        let mut status = [0; 12];
-        stream.read_exact(&mut status)?;
-        Ok(&status == b"HTTP/1.1 200")
+        write!(stream, "GET {path} HTTP/1.1\r\nHost: usher\r\nConnection: close\r\n\r\n")?;
+        let mut response = String::new();
+        stream.read_to_string(&mut response)?;
+        Ok(if shares_its_database { response.contains(r#""instance":"#) } else { response.starts_with("HTTP/1.1 200") })
     };
     ask().unwrap_or(false)
 }

@@ -69,6 +69,34 @@ impl PostgresServer {
         server
     }
 
+    /// A replica of this server. From now on a commit is acknowledged when both have it.
+    pub fn start_replica(&self) -> Self {
+        let folder = tempfile::Builder::new().prefix("usher-postgres-").tempdir().unwrap();
+        give_away(folder.path());
+        succeed(
+            program("pg_basebackup")
+                .args(["--dbname", &self.url("postgres"), "--pgdata"])
+                .arg(folder.path().join("data"))
+                .args(["--write-recovery-conf", "--checkpoint=fast", "--no-sync"]),
+        );
+        let port = usher_loopback_port::free().unwrap();
+        let mut replica = Self { folder, port, running: None, removes_folder: false, has_tls: false };
+        replica.restart();
+        self.psql("postgres", "ALTER SYSTEM SET synchronous_standby_names = '*'");
+        self.psql("postgres", "SELECT pg_reload_conf()");
+        let deadline = Instant::now() + TIMEOUT;
+        while self.psql("postgres", "SELECT sync_state FROM pg_stat_replication") != "sync" {
+            assert!(Instant::now() < deadline, "the replica does not follow");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        replica
+    }
+
+    /// Makes this replica a server of its own.
+    pub fn promote(&self) {
+        assert_eq!(self.psql("postgres", "SELECT pg_promote()"), "t");
+    }
+
     /// One server for all tests of this process.
     pub fn shared() -> &'static Self {
         static SHARED: OnceLock<PostgresServer> = OnceLock::new();

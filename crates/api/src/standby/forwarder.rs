@@ -1,5 +1,6 @@
 //! Forwards a request to the active instance, and its response back.
 
+use std::borrow::Cow;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,7 +22,7 @@ use tokio_util::task::TaskTracker;
 use super::StandbyParts;
 use crate::body::BodyError;
 use crate::connection_lease::ConnectionLease;
-use crate::forwarding_key::{ForwardingKey, USHER_FORWARDED};
+use crate::forwarding_key::USHER_FORWARDED;
 use crate::header_list;
 use crate::peer_address::Peer;
 use crate::problem::{ErrorCode, Problem};
@@ -58,9 +59,7 @@ pub(super) struct Forwarded;
 #[derive(Clone)]
 pub(super) struct Forwarder {
     client: Client<HttpConnector, Body>,
-    key: ForwardingKey,
-    body_bytes: usize,
-    active: watch::Receiver<Option<Arc<str>>>,
+    parts: StandbyParts,
     tasks: TaskTracker,
     stop: CancellationToken,
 }
@@ -71,7 +70,7 @@ impl Forwarder {
         connector.set_connect_timeout(Some(CONNECT_TIMEOUT));
         connector.set_nodelay(true);
         let client = Client::builder(TokioExecutor::new()).pool_idle_timeout(IDLE_TIMEOUT).build(connector);
-        Self { client, key: parts.key.clone(), body_bytes: parts.body_bytes, active: parts.active.clone(), tasks, stop }
+        Self { client, parts: parts.clone(), tasks, stop }
     }
 
     /// Forwards a request, and returns what the active instance answers.
@@ -79,15 +78,15 @@ impl Forwarder {
     /// # Errors
     /// `no_active_instance` when none is active, or another one is before it has answered.
     pub(super) async fn send(&self, mut request: Request) -> Result<Response, Problem> {
-        if self.key.client(&request).is_some() {
+        if self.parts.key.client(&request).is_some() {
             return Err(none("the instance to which the request was forwarded is not active either"));
         }
         // Refused here: the active instance would answer and close while the body is still being sent, which can lose the
         // answer.
-        if request.body().size_hint().lower() > u64::try_from(self.body_bytes).unwrap_or(u64::MAX) {
-            return Err(BodyError::TooLarge { limit: self.body_bytes }.into());
+        if request.body().size_hint().lower() > u64::try_from(self.parts.body_bytes).unwrap_or(u64::MAX) {
+            return Err(BodyError::TooLarge { limit: self.parts.body_bytes }.into());
         }
-        let mut active = self.active.clone();
+        let mut active = self.parts.active.clone();
         let Some(address) = active.borrow_and_update().clone() else {
             return Err(none("no instance of this service is active at the moment"));
         };
@@ -145,6 +144,12 @@ impl Forwarder {
         }
     }
 
+    /// Why no instance may be active, if the client may know: what a database says names users and databases.
+    pub(super) fn database_failure(&self, headers: &HeaderMap) -> Option<Arc<str>> {
+        self.parts.tokens.authorize(headers).ok()?;
+        self.parts.database_failure.borrow().clone()
+    }
+
     /// Makes the request one to the active instance.
     fn rewrite(&self, request: &mut Request, address: &str) -> Result<(), Problem> {
         let client = request.extensions().get::<Peer>().map_or(IpAddr::from([0, 0, 0, 0]), |Peer(client)| *client);
@@ -156,7 +161,7 @@ impl Forwarder {
             tracing::error!(%address, %error, "the address of the active instance cannot be used");
             none("the address of the active instance cannot be used")
         })?;
-        let forwarded = self.key.header_value(client, request);
+        let forwarded = self.parts.key.header_value(client, request);
         let upgrade = is_upgrade(request).then(|| request.headers().get(UPGRADE).cloned()).flatten();
         *request.uri_mut() = uri;
         *request.version_mut() = Version::HTTP_11;
@@ -203,7 +208,7 @@ pub(super) fn unreachable() -> Problem {
     none("the active instance cannot be reached; whether the request took effect is unknown")
 }
 
-fn none(detail: &'static str) -> Problem {
+pub(super) fn none(detail: impl Into<Cow<'static, str>>) -> Problem {
     Problem::new(ErrorCode::NoActiveInstance, detail).retry_after(RETRY_SECONDS)
 }
 

@@ -38,6 +38,8 @@ pub struct StandbyParts {
     pub body_bytes: usize,
     /// `host:port` of the active instance, as far as it is known.
     pub active: watch::Receiver<Option<Arc<str>>>,
+    /// Why the database cannot be asked who is active, for callers with the token.
+    pub database_failure: watch::Receiver<Option<Arc<str>>>,
     /// Makes request ids.
     pub randomness: Arc<dyn Randomness>,
 }

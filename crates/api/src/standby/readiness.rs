@@ -6,16 +6,20 @@ use axum::response::{IntoResponse as _, Response};
 use http::header::CONTENT_LENGTH;
 use serde_json::{Value, json};
 
-use super::forwarder::Forwarder;
+use super::forwarder::{Forwarder, none};
 
 /// Longest readiness that is read, in bytes: 100 mints and 100 damaged rows are listed at most.
 const LONGEST: usize = 256 * 1024;
 
 /// The readiness of the active instance, which is what a client of this one gets, with `"instance": "standby"`.
 pub(super) async fn readiness(State(forwarder): State<Forwarder>, request: Request) -> Response {
-    let response = match forwarder.send(request).await {
-        Ok(response) => response,
-        Err(problem) => return problem.into_response(),
+    let failure = forwarder.database_failure(request.headers());
+    let response = match (forwarder.send(request).await, failure) {
+        (Ok(response), _) => response,
+        (Err(_), Some(failure)) => {
+            return none(format!("no instance of this service is active: {failure}")).into_response();
+        }
+        (Err(problem), None) => return problem.into_response(),
     };
     let (mut head, body) = response.into_parts();
     let Ok(body) = to_bytes(body, LONGEST).await else { return super::forwarder::unreachable().into_response() };

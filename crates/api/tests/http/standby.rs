@@ -24,6 +24,7 @@ const SECRET: [u8; 32] = [7; 32];
 
 struct Standby {
     active: watch::Sender<Option<Arc<str>>>,
+    database_failure: watch::Sender<Option<Arc<str>>>,
     stop: CancellationToken,
     serving: JoinHandle<()>,
 }
@@ -34,11 +35,13 @@ impl Standby {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let (active, receiver) = watch::channel(active.map(|address| address.to_string().into()));
+        let (database_failure, failure_receiver) = watch::channel(None);
         let parts = StandbyParts {
             tokens: ApiTokens::new(&TOKEN.into(), None),
             key: ForwardingKey::new(SECRET),
             body_bytes: 256 * 1024,
             active: receiver,
+            database_failure: failure_receiver,
             randomness: Arc::new(OsRandomness),
         };
         let stop = CancellationToken::new();
@@ -46,7 +49,7 @@ impl Standby {
         let serving = tokio::spawn(async move {
             serve_standby(&listener, parts, ServeOptions::default(), TaskTracker::new(), stopped).await;
         });
-        (Self { active, stop, serving }, address)
+        (Self { active, database_failure, stop, serving }, address)
     }
 
     async fn stop(self) {
@@ -127,6 +130,13 @@ async fn without_an_active_instance_there_is_a_clear_error() {
     refused("/events/x").await;
     refused("/health/ready").await;
     assert_eq!(http.get(format!("http://{address}/health")).send().await.unwrap().status(), 200);
+
+    standby.database_failure.send_replace(Some("the database is away".into()));
+    let ready = http.get(format!("http://{address}/health/ready"));
+    let with_token = ready.try_clone().unwrap().bearer_auth(TOKEN).send().await.unwrap().text().await.unwrap();
+    assert!(with_token.contains("the database is away"), "{with_token}");
+    let without = ready.send().await.unwrap().text().await.unwrap();
+    assert!(without.contains("no_active_instance") && !without.contains("the database is away"), "{without}");
 
     // Nobody listens there.
     let gone = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();

@@ -30,7 +30,7 @@ async fn of(tool: &Tool, what: Opened, name: &str) -> Result<[Row; 2]> {
     tokio::time::sleep(SETTLE).await;
     let with_all = fixture.service.resident_bytes()?;
     let each = float(usize::try_from(with_all.saturating_sub(with_few))?) / float(all - few);
-    let stored = fixture.instance.stored_bytes()?;
+    let stored = fixture.stored_bytes().await?;
     let stored_each = float(usize::try_from(stored)?) / float(all);
     let memory = Row {
         what: format!("Memory per {name}"),

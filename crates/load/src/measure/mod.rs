@@ -6,4 +6,5 @@ pub(crate) mod logins;
 pub(crate) mod memory;
 pub(crate) mod payments;
 pub(crate) mod startup;
+pub(crate) mod takeover;
 pub(crate) mod tickets;

@@ -42,6 +42,17 @@ pub struct PostgresOptions {
 }
 
 impl PostgresOptions {
+    /// Whether a URL can be used, without connecting.
+    ///
+    /// # Errors
+    /// What is wrong with it, without any part of it.
+    pub fn check_url(url: &str) -> Result<(), &'static str> {
+        match parse(url) {
+            Err(PostgresOpenError::Url(reason)) => Err(reason),
+            Ok(_) | Err(_) => Ok(()),
+        }
+    }
+
     /// The defaults, which suit a service whose database is near.
     pub fn new(url: SecretString) -> Self {
         Self {

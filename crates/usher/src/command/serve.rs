@@ -149,6 +149,7 @@ async fn start(
             key: forwarding_key(&identity),
             body_bytes: Limits::default().body_bytes,
             active: watch::channel(None).1,
+            database_failure: watch::channel(None).1,
             randomness: Arc::new(OsRandomness),
         },
         options: serve_options(config, &identity),

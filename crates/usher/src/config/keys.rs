@@ -55,7 +55,8 @@ configuration! {
     ["database"] database: Database {
         /// The SQLite file. A relative path starts at the data directory.
         path: Text = "\"usher.db\"";
-        /// A PostgreSQL database (14 or newer) in place of the SQLite file: `postgres://user:password@host/name`. Several
+        /// A PostgreSQL database (14 or newer) in place of the SQLite file: `postgres://user:password@host/name`,
+        /// or `…@host1,host2/name` for a primary and its replicas, of which the one that can be written to is used. Several
         /// instances with the same database are one service: one is active, the others forward to it and take over when it
         /// fails. The connection is encrypted and the server's certificate verified, unless the URL ends with
         /// `?sslmode=disable`. Not together with `wallet.ln_backend = "embedded"`.

@@ -40,7 +40,7 @@ pub struct Forwarding<'a> {
     pub listener: &'a TcpListener,
     /// Where the pages are asked for, if apart, and at which port of the active instance they are.
     pub pages: Option<(&'a TcpListener, u16)>,
-    /// What the forwarding needs; its `active` is replaced.
+    /// What the forwarding needs; its `active` and `database_failure` are replaced.
     pub parts: StandbyParts,
     /// How connections are treated.
     pub options: ServeOptions,
@@ -57,11 +57,12 @@ pub async fn stand_by(
 ) -> Result<BecameActive, Failure> {
     let (active, receiver) = watch::channel(None);
     let (pages_active, pages_receiver) = watch::channel(None);
+    let (database_failure, failure_receiver) = watch::channel(None);
     let (tasks, stop_serving) = (TaskTracker::new(), CancellationToken::new());
     let Forwarding { listener, pages, parts, options } = forwarding;
     let options = ServeOptions { grace: GRACE, ..options };
     let serve = |listener, active| {
-        let parts = StandbyParts { active, ..parts.clone() };
+        let parts = StandbyParts { active, database_failure: failure_receiver.clone(), ..parts.clone() };
         serve_standby(listener, parts, options.clone(), tasks.clone(), stop_serving.clone())
     };
     let serving = async {
@@ -77,7 +78,7 @@ pub async fn stand_by(
     };
     let mut serving = std::pin::pin!(serving);
     let became = tokio::select! {
-        became = wait(database, &show, stop) => became,
+        became = wait(database, &show, &database_failure, stop) => became,
         () = &mut serving => Ok(BecameActive::Stopped),
     };
     stop_serving.cancel();
@@ -95,6 +96,7 @@ pub async fn stand_by(
 async fn wait(
     database: &SharedDatabase,
     show: impl Fn(Option<&LeaseHolder>),
+    database_failure: &watch::Sender<Option<Arc<str>>>,
     stop: &CancellationToken,
 ) -> Result<BecameActive, Failure> {
     let mut lease: Option<Arc<Lease>> = None;
@@ -153,6 +155,7 @@ async fn wait(
             Some(_) | None => {}
         }
         is_failing = failed.is_some();
+        set(database_failure, failed);
         tokio::select! {
             () = tokio::time::sleep(POLL_INTERVAL) => {}
             () = stop.cancelled() => return Ok(BecameActive::Stopped),
@@ -160,11 +163,11 @@ async fn wait(
     }
 }
 
-fn set(active: &watch::Sender<Option<Arc<str>>>, address: Option<String>) {
-    active.send_if_modified(|known| {
-        let is_new = known.as_deref() != address.as_deref();
+fn set(sender: &watch::Sender<Option<Arc<str>>>, value: Option<String>) {
+    sender.send_if_modified(|known| {
+        let is_new = known.as_deref() != value.as_deref();
         if is_new {
-            *known = address.map(Into::into);
+            *known = value.map(Into::into);
         }
         is_new
     });

@@ -1,6 +1,10 @@
 //! Several instances that share a PostgreSQL database: whatever happens to one, nothing is lost, nothing happens twice, and
 //! another one goes on.
 
+pub(crate) mod balancer;
+mod database_failures;
+mod openid_sessions;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -62,12 +66,8 @@ impl Cluster {
         Client(self.instances.iter().map(TestUsher::api).collect())
     }
 
-    /// What this instance says that it is.
     async fn role(&self, instance: usize) -> Option<String> {
-        match self.instances[instance].api().get("/health/ready").await {
-            Ok(ready) | Err(CallError::Status(503, ready)) => ready["instance"].as_str().map(str::to_owned),
-            Err(_) => None,
-        }
+        role(&self.instances[instance].api()).await
     }
 
     /// The instance that is active now, in time.
@@ -89,11 +89,7 @@ impl Cluster {
     }
 
     async fn until_role(&self, instance: usize, role: &str) {
-        let deadline = Instant::now() + LONG;
-        while self.role(instance).await.as_deref() != Some(role) {
-            assert!(Instant::now() < deadline, "instance {instance} never is {role}");
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
+        until_role(&self.instances[instance].api(), role).await;
     }
 
     fn signal(&self, instance: usize, signal: Signal) {
@@ -116,6 +112,22 @@ impl Cluster {
             assert_eq!(self.app.accepted(stream)[0]["data"], event.data, "{stream}");
         }
         self.app.assert_order();
+    }
+}
+
+/// What this instance says that it is.
+async fn role(instance: &Api) -> Option<String> {
+    match instance.get("/health/ready").await {
+        Ok(ready) | Err(CallError::Status(503, ready)) => ready["instance"].as_str().map(str::to_owned),
+        Err(_) => None,
+    }
+}
+
+pub(crate) async fn until_role(instance: &Api, expected: &str) {
+    let deadline = Instant::now() + LONG;
+    while role(instance).await.as_deref() != Some(expected) {
+        assert!(Instant::now() < deadline, "{} never is {expected}", instance.base);
+        tokio::time::sleep(Duration::from_millis(50)).await;
     }
 }
 

@@ -10,25 +10,36 @@ use usher_sandbox::wallet::Policy;
 use usher_test_tools::{Browser, Library, RelyingParty};
 
 use crate::harness::{LONG, TestUsher, wallet_for};
+use crate::instances::balancer::Balancer;
+use crate::instances::until_role;
 
 const SECRET: &str = "app-secret-app-secret-app-secret-app";
 const EXTENSION_BUTTON: &str = "#extension:not([hidden]) button";
 
-struct Fixture {
-    usher: TestUsher,
-    app: RelyingParty,
-    browser: Browser,
+/// Where browsers find the service.
+pub(crate) enum Place<'a> {
+    /// On its only port.
+    Own,
+    /// On a port of the pages' own.
+    PagesPort(u16),
+    /// As the only one yet of the instances that share a database, behind this balancer.
+    Instance { database: String, balancer: &'a Balancer },
+}
+
+pub(crate) struct Fixture {
+    pub(crate) usher: TestUsher,
+    pub(crate) app: RelyingParty,
+    pub(crate) browser: Browser,
     user: PublicKey,
     _relay: EmbeddedRelay,
 }
 
 impl Fixture {
     async fn start(library: Library, client: Value) -> Self {
-        Self::start_with(library, client, None).await
+        Self::start_at(library, client, Place::Own).await
     }
 
-    /// With a port of the pages' own, if any.
-    async fn start_with(library: Library, client: Value, pages_port: Option<u16>) -> Self {
+    pub(crate) async fn start_at(library: Library, client: Value, place: Place<'_>) -> Self {
         let is_public = client["public"] == true;
         let app =
             RelyingParty::start(library, "app", (!is_public).then_some(SECRET), "openid profile email offline_access");
@@ -42,11 +53,24 @@ impl Fixture {
         entry.as_object_mut().unwrap().extend(client.as_object().unwrap().clone());
         let relay = EmbeddedRelay::start().await.unwrap();
         let mut builder = TestUsher::builder().relays(&[relay.url()]).set("OIDC__CLIENTS", json!([entry]));
-        if let Some(port) = pages_port {
-            builder = builder.set("PAGES__LISTEN_PORT", port);
-        }
-        let usher = builder.set("OIDC__EMAIL_DOMAIN", "users.example").start().await;
-        let issuer = pages_port.map_or_else(|| usher.api().base, |port| format!("http://127.0.0.1:{port}"));
+        builder = builder.set("OIDC__EMAIL_DOMAIN", "users.example");
+        let (usher, issuer) = match place {
+            Place::Own => {
+                let usher = builder.start().await;
+                let issuer = usher.api().base;
+                (usher, issuer)
+            }
+            Place::PagesPort(port) => {
+                (builder.set("PAGES__LISTEN_PORT", port).start().await, format!("http://127.0.0.1:{port}"))
+            }
+            Place::Instance { database, balancer } => {
+                builder = builder.set("DATABASE__URL", database).set("DATABASE__LEASE_SECONDS", 2);
+                let usher = builder.set("PAGES__PUBLIC_URL", balancer.url()).start().await;
+                until_role(&usher.api(), "active").await;
+                balancer.set(&[&usher.api().base]);
+                (usher, balancer.url())
+            }
+        };
         let keys = Keys::generate();
         let mut browser = Browser::start().await;
         browser.install_extension(&keys.secret_key().to_secret_hex()).await;
@@ -55,26 +79,34 @@ impl Fixture {
         fixture
     }
 
-    async fn open_login(&mut self) {
+    pub(crate) async fn open_login(&mut self) {
         self.browser.open(&format!("{}/login", self.app.address)).await;
     }
 
-    async fn click_extension(&mut self) {
+    pub(crate) async fn until_extension_is_offered(&mut self) {
         self.browser.until(&format!("document.querySelector('{EXTENSION_BUTTON}') !== null")).await;
+    }
+
+    pub(crate) async fn click_extension(&mut self) {
+        self.until_extension_is_offered().await;
         let text = self.browser.evaluate("document.body.innerText").await;
         assert!(text.as_str().unwrap().contains("The App asks you to log in"), "{text}");
         self.browser.click(EXTENSION_BUTTON).await;
     }
 
-    /// On the page that asks: the user agrees.
-    async fn agree(&mut self) {
+    pub(crate) async fn until_asked(&mut self) {
         self.browser.until("document.querySelector('button[value=allow]') !== null").await;
+    }
+
+    /// On the page that asks: the user agrees.
+    pub(crate) async fn agree(&mut self) {
+        self.until_asked().await;
         assert_eq!(self.browser.accessibility_faults().await, [] as [&str; 0]);
         assert_eq!(self.browser.overflow().await, json!(0));
         self.browser.click("button[value=allow]").await;
     }
 
-    async fn done(&mut self) -> Value {
+    pub(crate) async fn done(&mut self) -> Value {
         self.browser.until("document.querySelector('#done, #failed') !== null").await;
         let result = self.app.result();
         assert!(result["error"].is_null(), "{result}");
@@ -95,7 +127,7 @@ impl Fixture {
     }
 
     /// A login from the beginning to the end; its result.
-    async fn login(&mut self) -> Value {
+    pub(crate) async fn login(&mut self) -> Value {
         self.open_login().await;
         self.click_extension().await;
         self.agree().await;
@@ -285,7 +317,7 @@ async fn operator_lists_and_revokes_consents_and_rotates_keys() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn provider_is_where_the_pages_are() {
     let port = usher_loopback_port::free().unwrap();
-    let mut fixture = Fixture::start_with(Library::OpenidClient, json!({}), Some(port)).await;
+    let mut fixture = Fixture::start_at(Library::OpenidClient, json!({}), Place::PagesPort(port)).await;
     fixture.login().await;
     let api = fixture.usher.api();
     let status = async |address: String| api.http.get(address).bearer_auth(&api.token).send().await.unwrap().status();

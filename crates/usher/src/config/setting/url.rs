@@ -4,6 +4,7 @@ use std::fmt;
 
 use secrecy::{ExposeSecret as _, SecretString};
 use url::Url;
+use usher_store::PostgresOptions;
 
 use super::{RawValue, SET, Setting, quoted, text, unfit};
 
@@ -93,15 +94,15 @@ impl DatabaseUrl {
 
 impl Setting for DatabaseUrl {
     fn expected() -> String {
-        "a postgres:// or postgresql:// URL".to_owned()
+        "the URL of a PostgreSQL database".to_owned()
     }
     const EXAMPLE: &'static str = "\"postgres://user:password@localhost/usher\"";
     const SECRET: bool = true;
 
     fn read(given: &RawValue) -> Result<Self, String> {
         let text = text::<Self>(given)?;
-        let url = Url::parse(text).map_err(|_| unfit::<Self>())?;
-        if matches!(url.scheme(), "postgres" | "postgresql") { Ok(Self(text.into())) } else { Err(unfit::<Self>()) }
+        PostgresOptions::check_url(text).map_err(|reason| format!("{}: {reason}", unfit::<Self>()))?;
+        Ok(Self(text.into()))
     }
 
     fn show(&self) -> String {

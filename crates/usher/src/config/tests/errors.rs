@@ -288,7 +288,7 @@ fn postgresql_needs_addresses_and_no_embedded_node() {
     let given = given.variable("DATABASE__INSTANCE_ADDRESS", "[fd00::5]:3000");
     insta::assert_snapshot!(given.errors(), @"");
     let given = Fixture::required().variable("DATABASE__URL", "mysql://u:p@localhost/usher");
-    insta::assert_snapshot!(given.errors(), @"SERVICE__DATABASE__URL: database.url must be a postgres:// or postgresql:// URL");
+    insta::assert_snapshot!(given.errors(), @"SERVICE__DATABASE__URL: database.url must be the URL of a PostgreSQL database: it must begin with postgres://");
 }
 
 #[test]
