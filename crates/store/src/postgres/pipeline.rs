@@ -20,15 +20,14 @@ impl<'a, T> Pipeline<'a, T> {
         Self { waiting: Vec::with_capacity(capacity) }
     }
 
-    /// Sends a request. Returns its result if there is one at once: it failed before it was sent.
-    pub(super) async fn send(&mut self, mut request: Request<'a, T>) -> Option<&T> {
+    /// Sends a request, unless it fails before. Its response may be there when this returns.
+    pub(super) async fn send(&mut self, mut request: Request<'a, T>) {
         let polled = poll_fn(|context| Poll::Ready(request.as_mut().poll(context))).await;
         let result = match polled {
             Poll::Ready(result) => Some(result),
             Poll::Pending => None,
         };
         self.waiting.push((request, result));
-        self.waiting.last().and_then(|(_, result)| result.as_ref())
     }
 
     /// The results, in the order of the requests.
@@ -41,6 +40,13 @@ impl<'a, T> Pipeline<'a, T> {
             });
         }
         results
+    }
+}
+
+impl<T, E> Pipeline<'_, Result<T, E>> {
+    /// Whether a request is known to have failed: perhaps it was not sent.
+    pub(super) fn has_failed(&self) -> bool {
+        self.waiting.iter().any(|(_, result)| matches!(result, Some(Err(_))))
     }
 }
 
@@ -58,6 +64,16 @@ mod tests {
     use parking_lot::Mutex;
 
     use super::*;
+
+    #[tokio::test]
+    async fn a_request_with_an_early_response_has_not_failed() {
+        let mut pipeline: Pipeline<'_, Result<(), ()>> = Pipeline::new(3);
+        pipeline.send(Box::pin(std::future::pending())).await;
+        pipeline.send(Box::pin(std::future::ready(Ok(())))).await;
+        assert!(!pipeline.has_failed());
+        pipeline.send(Box::pin(std::future::ready(Err(())))).await;
+        assert!(pipeline.has_failed());
+    }
 
     #[tokio::test]
     async fn requests_begin_in_order_before_the_first_ends() {

@@ -137,12 +137,13 @@ impl Session {
         let client = self.client().map_err(TransactionFailure::RolledBack)?;
         let answers = self.patiently("commit a transaction", async {
             let mut pipeline = Pipeline::new(all.len().saturating_add(2));
-            let mut is_sent = pipeline.send(simple(client, "begin a transaction", "BEGIN")).await.is_none();
+            pipeline.send(simple(client, "begin a transaction", "BEGIN")).await;
             let mut requests = all.iter().zip(&prepared).map(|(query, statement)| execute(client, query, statement));
             for request in requests.by_ref().take(queries.len()) {
-                is_sent &= pipeline.send(request).await.is_none();
+                pipeline.send(request).await;
             }
             // A statement that could not be sent leaves the others without it.
+            let is_sent = !pipeline.has_failed();
             let end = if is_sent { "COMMIT" } else { "ROLLBACK" };
             pipeline.send(simple(client, "commit a transaction", end)).await;
             for request in requests {
