@@ -48,7 +48,8 @@ pub use login::key_handshake::page::{HandshakeState, HandshakeView};
 pub use login::key_handshake::reusable::{CloseHandshakeError, HandshakePage, Handshakes, ReusableHandshake};
 pub use login::key_handshake::start::{KeyHandshakeRequest, KeyHandshakeStarted};
 pub use login::page_view::{
-    AskError, LoginPageError, LoginPageWatch, LoginView, OpenedLogin, ProveError, ReusablePage, SignerView, VisitError,
+    AskError, AskLimit, LoginPageError, LoginPageWatch, LoginView, OpenedLogin, ProveError, ReusablePage, SignerView,
+    VisitError,
 };
 pub use login::scan_limits::{ScanLimit, ScanMetrics};
 pub use login::start::{BrowserLogin, BrowserLoginStarted, ChildLogin, LoginRequest, LoginStarted};

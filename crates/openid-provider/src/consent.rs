@@ -10,7 +10,7 @@ use usher_engine::ports::{OpenIdConsent, OpenIdRecordId};
 
 use crate::authorization_request::{AuthorizationRequest, OAuthError};
 use crate::bounds;
-use crate::page::PageError;
+use crate::page::{PageError, RequestFault};
 use crate::parameters::Parameters;
 use crate::provider::{Provider, SharedProvider};
 use crate::records::{self, Content, Found, User};
@@ -41,7 +41,7 @@ pub(crate) async fn show(
 /// `POST /oauth/consent`
 pub(crate) async fn decide(State(provider): State<SharedProvider>, headers: HeaderMap, body: Bytes) -> Response {
     let Some(parameters) = Parameters::form(&headers, &body) else {
-        return provider.error_page(&headers, PageError::Request);
+        return provider.error_page(&headers, RequestFault::Malformed.into());
     };
     match provider.decided(&parameters, &headers).await {
         Ok(address) => provider.leaving_page(&headers, &address),
@@ -82,7 +82,7 @@ impl Provider {
                 self.consume(id, Vec::new(), None).await?;
                 Ok(self.address_with_error(&request, DENIED))
             }
-            _ => Err(PageError::Request),
+            _ => Err(RequestFault::Malformed.into()),
         }
     }
 }
