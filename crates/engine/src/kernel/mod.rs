@@ -5,6 +5,7 @@
 pub(crate) mod admission;
 pub(crate) mod age_check_queue;
 pub(crate) mod bounded_cache;
+mod call_counts;
 pub(crate) mod capacity;
 pub(crate) mod cleanup;
 pub(crate) mod commit;
