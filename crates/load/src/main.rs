@@ -93,7 +93,7 @@ async fn measure(cli: &Cli) -> Result<Report> {
         rows.extend(measure::logins::measure(&tool).await?);
     }
     if cli.what.includes(Measurement::Starts) || cli.what.includes(Measurement::Polls) {
-        rows.extend(measure::calls::measure(&tool, cli.what).await?);
+        rows.extend(measure::call_rate::measure(&tool, cli.what).await?);
     }
     if cli.what.includes(Measurement::Events) {
         rows.extend(measure::events::measure(&tool).await?);

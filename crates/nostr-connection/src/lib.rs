@@ -22,7 +22,7 @@ mod reconnection;
 mod relay_message;
 mod session;
 mod site_limits;
-mod timing;
+mod time_limits;
 mod tls;
 
 pub use backoff::Backoff;
@@ -37,7 +37,7 @@ pub use session::{
     EndReason, OnRefusal, Protocol, Received, Session, SessionOptions, SessionTiming, Step, Verdict, event_message,
 };
 pub use site_limits::{ConnectLimits, SIMPLEST_URL, network_of, site, url_simplicity};
-pub use timing::Timing;
+pub use time_limits::Timing;
 pub use tls::web_tls;
 pub use tokio_tungstenite::tungstenite::Utf8Bytes;
 pub use usher_address_guard as address_guard;

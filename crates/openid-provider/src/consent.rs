@@ -9,11 +9,11 @@ use http::HeaderMap;
 use usher_engine::ports::{OpenIdConsent, OpenIdRecordId};
 
 use crate::authorization_request::{AuthorizationRequest, OAuthError};
-use crate::bounds;
 use crate::page::{PageError, RequestFault};
 use crate::parameters::Parameters;
 use crate::provider::{Provider, SharedProvider};
 use crate::records::{self, Content, Found, User};
+use crate::storage_bounds;
 
 const DENIED: OAuthError = OAuthError::new("access_denied", "the user has not agreed");
 
@@ -75,7 +75,7 @@ impl Provider {
                     at: self.clock.now(),
                 };
                 let (code, record) = self.new_code(&request, user, &visitor);
-                self.consume(id, vec![record], Some(bounds::bounded(consent, &visitor))).await?;
+                self.consume(id, vec![record], Some(storage_bounds::bounded(consent, &visitor))).await?;
                 Ok(self.address_with_code(&request, code.expose()))
             }
             Some("deny") => {

@@ -11,7 +11,6 @@ pub(crate) mod cleanup;
 pub(crate) mod commit;
 pub(crate) mod core;
 pub(crate) mod damaged_rows;
-pub(crate) mod errors;
 pub(crate) mod event_feed;
 #[cfg(test)]
 pub(crate) mod fixtures;
@@ -29,6 +28,7 @@ pub(crate) mod network_quota;
 pub(crate) mod observer;
 pub(crate) mod open_set;
 pub(crate) mod outbox;
+pub(crate) mod request_errors;
 pub(crate) mod restore;
 pub(crate) mod signer_queue;
 pub(crate) mod signer_slots;

@@ -12,7 +12,7 @@ use super::page_view::{
 };
 use super::start::ChildLogin;
 use crate::kernel::commit::{Cause, Change, Modified, ModifyError, Stored};
-use crate::kernel::errors::StartError;
+use crate::kernel::request_errors::StartError;
 use crate::operations::{Effect, KeyHandshake, Login, LoginMethod, LoginOrigin, LoginState, Operation};
 use crate::ports::{OperationKind, RemoteSignerError, StoreError};
 use crate::{ClientNetwork, StreamId};

@@ -9,8 +9,8 @@ use cashu::{KeySetInfo, Proof};
 use usher_engine::ports::{TicketError, TicketJobId};
 
 use crate::core::{AttemptError, Core};
-use crate::create::MAX_INPUTS;
 use crate::failure::Refusal;
+use crate::job_creation::MAX_INPUTS;
 use crate::keysets::{EXPIRY_NOTICE, FRESH, fee};
 use crate::mints::Mint;
 use crate::own_proof;
