@@ -7,10 +7,8 @@
 //! Quality of a connection that ended ─▶ Reconnection: the pause before the next attempt
 //! ```
 //!
-//! Relays are untrusted input. A connection ends when a relay sends too many frames or bytes that carry no message
-//! ([`Abuse`]), sends a message too slowly, falls silent, or reads nothing.
-//!
-//! Why it is not built on a client library: `docs/adr/0002-own-relay-connection.md`.
+//! A connection ends when a relay sends too many frames or bytes that carry no message ([`Abuse`]), sends a message too slowly,
+//! falls silent, or reads nothing. The reason for a session of our own: `docs/adr/0002-own-relay-connection.md`.
 
 mod backoff;
 mod connection;
