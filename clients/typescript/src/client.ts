@@ -1,3 +1,4 @@
+import { list, orNull, query, segment, started } from "./calls.js";
 import { UsherError } from "./errors.js";
 import { toEvent } from "./event-parser.js";
 import {
@@ -8,8 +9,8 @@ import {
   type UsherEvent,
 } from "./events.js";
 import type { components } from "./generated/schemas.js";
-import { type CallOptions, Http } from "./http.js";
-import { List } from "./list.js";
+import type { CallOptions, Http } from "./http.js";
+import type { List } from "./list.js";
 import {
   KeyHandshake,
   Login,
@@ -20,94 +21,33 @@ import {
   SentTicket,
   VerificationSession,
 } from "./operation.js";
-import { Hub, type TransportName } from "./reading/hub.js";
+import { OperatorEndpoints } from "./operator-endpoints.js";
+import { httpOf, hubOf, type UsherOptions } from "./options.js";
+import type { Hub } from "./reading/hub.js";
 import type { ReadOptions } from "./reading/iterator.js";
-import type { WebSocketConstructor } from "./reading/socket.js";
-import { CLIENT_VERSION, compareVersions, type VersionCheck } from "./version.js";
+import { type Defaults, priced, withCurrency, withSubkeys } from "./request-defaults.js";
 
 type Schemas = components["schemas"];
-/** A request in which fields with an obvious default may be left out. */
-type Defaults<T, K extends keyof T> = Omit<T, K> & Partial<Pick<T, K>>;
-
-/** How to reach the service. */
-export interface UsherOptions {
-  /** Where it is, for example `http://127.0.0.1:3000`. */
-  url: string | URL;
-  /**
-   * Its API token (`auth.auth_token`), or a function that returns it if it changes. Keep it on your server. An undefined
-   * one, from an environment variable that is not set, is a `TypeError`.
-   */
-  token: string | undefined | (() => string | Promise<string>);
-  /** Milliseconds that a call may take, with its retries. Default 40,000; 100,000 for calls that wait for a mint. */
-  timeout?: number;
-  /** How often a call is repeated when the service cannot be reached, or is full. Default 3. */
-  retries?: number;
-  /** Milliseconds for which readers of events keep trying while the service cannot be reached. Default 300,000. */
-  unreachableAfter?: number;
-  /** How streams are read. Default `auto`: whatever suits. */
-  transport?: TransportName;
-  /** By default the runtime's own. */
-  WebSocket?: WebSocketConstructor;
-  /** By default the runtime's own. */
-  fetch?: typeof fetch;
-  /** Whether the first call also compares the service's version with the client's, and warns. Default true. */
-  checkVersion?: boolean;
-  /** Takes warnings. Default `console.warn`. */
-  onWarning?: (message: string) => void;
-}
 
 /** Milliseconds for calls that wait for a mint: the service responds within 25 s, and a repeated call continues. */
 const MINT_TIMEOUT = 100_000;
 /** The reserved stream of all subscriptions. */
 const SUBSCRIPTIONS = "subscriptions";
 
-const segment = encodeURIComponent;
-
-function query(values: Record<string, string | number | undefined>): string {
-  const pairs = Object.entries(values).filter(([, value]) => value !== undefined);
-  return pairs.length === 0 ? "" : `?${pairs.map(([name, value]) => `${name}=${segment(String(value))}`).join("&")}`;
-}
-
-/** Gives requests the defaults of `subkeys` and `currency`, which an undefined one has as well. */
-const withSubkeys = <T extends { subkeys?: string[] | undefined }>(body: T) => ({
-  ...body,
-  subkeys: body.subkeys === undefined ? [] : body.subkeys,
-});
-const withCurrency = <T extends { currency?: string | undefined }>(body: T) => ({
-  ...body,
-  currency: body.currency === undefined ? "millisats" : body.currency,
-});
-const priced = <T extends { subkeys?: string[]; currency?: string }>(body: T) => withCurrency(withSubkeys(body));
-
 /**
  * A client of one Usher. Make one for your app and share it.
  *
  * Each method is one endpoint. Those that start something return an operation. Fields have the names of the HTTP API.
  */
-export class Usher {
+export class Usher extends OperatorEndpoints {
   readonly #http: Http;
   readonly #hub: Hub;
 
   constructor(options: UsherOptions) {
-    const url = new URL(options.url);
-    if (!/^https?:$/.test(url.protocol)) throw new TypeError("url must be an http(s) URL");
-    if (url.username || url.password || url.search || url.hash)
-      throw new TypeError("url must have no user, password, query or fragment: they would be logged");
-    const { token } = options;
-    if (typeof token !== "function" && (typeof token !== "string" || !/^[\x21-\x7e]+$/.test(token)))
-      throw new TypeError("token must be visible ASCII characters");
-    this.#http = new Http({
-      url,
-      token: typeof token === "function" ? token : () => token,
-      fetch: options.fetch ?? ((...args) => globalThis.fetch(...args)),
-      timeout: options.timeout ?? 40_000,
-      retries: options.retries ?? 3,
-    });
-    this.#hub = new Hub(this.#http, {
-      transport: options.transport ?? "auto",
-      WebSocket: options.WebSocket ?? (globalThis.WebSocket as WebSocketConstructor | undefined),
-      unreachableAfter: options.unreachableAfter ?? 300_000,
-    });
+    const http = httpOf(options);
+    super(http);
+    this.#http = http;
+    this.#hub = hubOf(options, http);
     if (options.checkVersion !== false) {
       const warn = options.onWarning ?? ((message: string) => console.warn(message));
       this.#http.onRequest = () => {
@@ -144,9 +84,9 @@ export class Usher {
   login(request?: Schemas["LoginRequest"] & { static_token?: null }, options?: CallOptions): Promise<Login>;
   login(request?: Schemas["LoginRequest"], options?: CallOptions): Promise<Login | ReusableLogin>;
   async login(request: Schemas["LoginRequest"] = {}, options?: CallOptions): Promise<Login | ReusableLogin> {
-    const started = await this.#started<Schemas["LoginStarted"]>("/login", request, options, "page_url");
-    if (request.static_token != null) return new ReusableLogin(this.#hub, started);
-    return new Login(this.#hub, started.stream_id, started.url, started.page_url);
+    const login = await started<Schemas["LoginStarted"]>(this.#http, "/login", request, options, "page_url");
+    if (request.static_token != null) return new ReusableLogin(this.#hub, login);
+    return new Login(this.#hub, login.stream_id, login.url, login.page_url);
   }
 
   /** Continues a login, for example after a restart of your app: `streamId` is that of the login. */
@@ -169,7 +109,7 @@ export class Usher {
 
   /** Creates a handshake URL, single-use or reusable (`static_token`). A key that is told is not proven yet. */
   async keyHandshake(request: Schemas["KeyHandshakeRequest"] = {}, options?: CallOptions): Promise<KeyHandshake> {
-    return new KeyHandshake(this.#hub, await this.#started("/key-handshake", request, options, "url"));
+    return new KeyHandshake(this.#hub, await started(this.#http, "/key-handshake", request, options, "url"));
   }
 
   /** Lists the open reusable handshakes and logins. */
@@ -177,7 +117,7 @@ export class Usher {
     filter: { after?: string; limit?: number } = {},
     options?: CallOptions,
   ): List<Schemas["KeyHandshakeList"], Schemas["ReusableHandshake"]> {
-    return this.#list("/key-handshake", filter, options, (page) => page.handshakes);
+    return list(this.#http, "/key-handshake", filter, options, (page) => page.handshakes);
   }
 
   /** Closes a handshake or a reusable login: its URL stops working. */
@@ -232,7 +172,7 @@ export class Usher {
   ): Promise<Payment> {
     return new Payment(
       this.#hub,
-      await this.#started<Schemas["PaymentStarted"]>("/payments/single", priced(request), options, "page_url"),
+      await started<Schemas["PaymentStarted"]>(this.#http, "/payments/single", priced(request), options, "page_url"),
     );
   }
 
@@ -258,40 +198,6 @@ export class Usher {
     );
   }
 
-  /** The service's Lightning backend and its balance. */
-  walletInfo(options?: CallOptions): Promise<Schemas["WalletInfo"]> {
-    return this.#http.call("GET", "/wallet/info", undefined, options);
-  }
-
-  /** The channels of the service's own Lightning node. */
-  channels(options?: CallOptions): Promise<Schemas["Channels"]> {
-    return this.#http.call("GET", "/wallet/channels", undefined, options);
-  }
-
-  /** Opens a channel with money of the node's on-chain balance. */
-  openChannel(request: Schemas["OpenChannelRequest"], options?: CallOptions): Promise<Schemas["ChannelOpening"]> {
-    return this.#http.call("POST", "/wallet/channels", request, options);
-  }
-
-  /** Closes a channel. With `force`, without the peer's agreement: only if it does not come back. */
-  closeChannel(
-    channelId: string,
-    request: Schemas["CloseChannelRequest"] = {},
-    options?: CallOptions,
-  ): Promise<Schemas["ChannelClosing"]> {
-    return this.#http.call("POST", `/wallet/channels/${segment(channelId)}/close`, request, options);
-  }
-
-  /** A new address at which the service's own Lightning node receives bitcoin. */
-  createAddress(options?: CallOptions): Promise<Schemas["BitcoinAddress"]> {
-    return this.#http.call("POST", "/wallet/addresses", {}, options);
-  }
-
-  /** What a liquidity provider would keep of a payment to the service's own Lightning node, at this moment. */
-  receivingCost(amount: number, options?: CallOptions): Promise<Schemas["ReceivingCost"]> {
-    return this.#http.call("POST", "/wallet/receiving-cost", { amount }, options);
-  }
-
   // Subscribe
 
   /** Asks a user to agree to a subscription. */
@@ -315,7 +221,7 @@ export class Usher {
     filter: { state?: string; main_key?: string; after?: string; limit?: number } = {},
     options?: CallOptions,
   ): List<Schemas["SubscriptionList"], Schemas["SubscriptionInfo"]> {
-    return this.#list("/subscriptions", filter, options, (page) => page.subscriptions);
+    return list(this.#http, "/subscriptions", filter, options, (page) => page.subscriptions);
   }
 
   /** Shows a subscription. */
@@ -391,7 +297,7 @@ export class Usher {
     request: Defaults<Schemas["SendTicketRequest"], "subkeys">,
     options?: CallOptions,
   ): Promise<SentTicket> {
-    return new SentTicket(this.#hub, await this.#started("/cashu/send-direct", withSubkeys(request), options));
+    return new SentTicket(this.#hub, await started(this.#http, "/cashu/send-direct", withSubkeys(request), options));
   }
 
   /** Lists the tickets that were sent and not redeemed. */
@@ -399,7 +305,7 @@ export class Usher {
     filter: { after?: string; limit?: number } = {},
     options?: CallOptions,
   ): List<Schemas["OutgoingTicketList"], Schemas["OutgoingTicket"]> {
-    return this.#list("/cashu/outgoing", filter, options, (page) => page.outgoing);
+    return list(this.#http, "/cashu/outgoing", filter, options, (page) => page.outgoing);
   }
 
   /** Takes a ticket that was sent and not redeemed back. */
@@ -430,7 +336,7 @@ export class Usher {
   ): Promise<VerificationSession> {
     return new VerificationSession(
       this.#hub,
-      await this.#started("/verification/sessions", request, options, "session_url"),
+      await started(this.#http, "/verification/sessions", request, options, "session_url"),
     );
   }
 
@@ -486,142 +392,13 @@ export class Usher {
     return { ...read, events: read.events.map((event) => toEvent(event, streamId)) };
   }
 
-  /** Lists webhook deliveries: by default those that failed. */
-  webhookDeliveries(
-    filter: { status?: "failed" | "pending" | "delivered"; after?: string; limit?: number } = {},
-    options?: CallOptions,
-  ): List<Schemas["WebhookDeliveries"], Schemas["WebhookDelivery"]> {
-    return this.#list("/webhooks/deliveries", filter, options, (page) => page.deliveries);
-  }
-
-  /** Sends a webhook delivery again. */
-  retryWebhookDelivery(id: string, options?: CallOptions): Promise<Schemas["WebhookDelivery"]> {
-    return this.#http.call("POST", `/webhooks/deliveries/${segment(id)}/retry`, undefined, options);
-  }
-
-  // Operate
-
-  /** Whether the service is alive: `OK`. */
-  health(options?: CallOptions): Promise<string> {
-    return this.#http.call("GET", "/health", undefined, options);
-  }
-
-  /** Whether the service can do its work, with the state of its parts. */
-  readiness(options?: CallOptions): Promise<Schemas["Ready"]> {
-    return this.#http.call("GET", "/health/ready", undefined, options);
-  }
-
-  /** Metrics for Prometheus. */
-  metrics(options?: CallOptions): Promise<string> {
-    return this.#http.call("GET", "/metrics", undefined, options);
-  }
-
-  /** The service's relays and their connections. */
-  relays(options?: CallOptions): Promise<Schemas["Relays"]> {
-    return this.#http.call("GET", "/relays", undefined, options);
-  }
-
-  /** Adds a relay. */
-  addRelay(relay: string, options?: CallOptions): Promise<Schemas["Relay"]> {
-    return this.#http.call("POST", "/relays", { relay }, options);
-  }
-
-  /** Removes a relay. */
-  removeRelay(relay: string, options?: CallOptions): Promise<Schemas["RelayRemoved"]> {
-    return this.#http.call("DELETE", "/relays", { relay }, options);
-  }
-
-  /** Lists which users have let which apps log them in with OpenID Connect. */
-  oidcConsents(
-    filter: { after?: string; limit?: number } = {},
-    options?: CallOptions,
-  ): List<Schemas["OidcConsentList"], Schemas["OidcConsent"]> {
-    return this.#list("/oidc/consents", filter, options, (page) => page.consents);
-  }
-
-  /** Revokes a user's consent: the app's codes and tokens for this user stop working. */
-  revokeOidcConsent(
-    request: Schemas["RevokeOidcConsentRequest"],
-    options?: CallOptions,
-  ): Promise<Schemas["OidcConsentRevoked"]> {
-    return this.#http.call("DELETE", "/oidc/consents", request, options);
-  }
-
-  /** Lists the keys that sign ID tokens. */
-  oidcKeys(options?: CallOptions): Promise<Schemas["OidcKeys"]> {
-    return this.#http.call("GET", "/oidc/keys", undefined, options);
-  }
-
-  /** Rotates the keys that sign ID tokens. */
-  rotateOidcKeys(options?: CallOptions): Promise<Schemas["OidcKeys"]> {
-    return this.#http.call("POST", "/oidc/keys", {}, options);
-  }
-
-  /** Revokes a key that signs ID tokens, because somebody else has it. */
-  revokeOidcKey(kid: string, options?: CallOptions): Promise<Schemas["OidcKeys"]> {
-    return this.#http.call("DELETE", `/oidc/keys/${segment(kid)}`, undefined, options);
-  }
-
-  /** The service's own name, as it publishes it. */
-  nostrJson(name?: string, options?: CallOptions): Promise<Schemas["WellKnown"]> {
-    return this.#http.call("GET", `/.well-known/nostr.json${query({ name })}`, undefined, options);
-  }
-
-  /** The service's version. */
-  version(options?: CallOptions): Promise<Schemas["Version"]> {
-    return this.#http.call("GET", "/version", undefined, options);
-  }
-
-  /** Compares the service's version with the client's. */
-  async checkVersion(options?: CallOptions): Promise<VersionCheck> {
-    return compareVersions(CLIENT_VERSION, String((await this.version(options)).version));
-  }
-
-  /** The service's OpenAPI document. */
-  openapiDocument(options?: CallOptions): Promise<Record<string, unknown>> {
-    return this.#http.call("GET", "/openapi.json", undefined, options);
-  }
-
   async #start<K extends OperationKind>(
     kind: K,
     path: string,
     body: object,
     options?: CallOptions,
   ): Promise<Operations[K]> {
-    const { stream_id } = await this.#started<Schemas["StreamStarted"]>(path, body, options);
+    const { stream_id } = await started<Schemas["StreamStarted"]>(this.#http, path, body, options);
     return this.resume(kind, stream_id);
-  }
-
-  /** Starts an operation: a response without a stream is none of Usher's. */
-  async #started<T extends { stream_id: string }>(
-    path: string,
-    body: object,
-    options?: CallOptions,
-    member: keyof T = "stream_id",
-  ): Promise<T> {
-    const response = await this.#http.call<T>("POST", path, body, options);
-    if (typeof response.stream_id === "string" && typeof response[member] === "string") return response;
-    throw new UsherError("PARSE_ERROR", `POST ${path}: the response has no stream_id`);
-  }
-
-  #list<P extends { next?: string | null }, I>(
-    path: string,
-    filter: Record<string, string | number | undefined> & { after?: string },
-    options: CallOptions | undefined,
-    items: (page: P) => I[],
-  ): List<P, I> {
-    const page = (after: string | undefined) =>
-      this.#http.call<P>("GET", path + query({ ...filter, after }), undefined, options);
-    return new List(page, items, (page) => page.next, filter.after);
-  }
-}
-
-/** `null` for what is not there. */
-async function orNull<T>(response: Promise<T>): Promise<T | null> {
-  try {
-    return await response;
-  } catch (error) {
-    if (error instanceof UsherError && error.problem?.code === "profile_not_found") return null;
-    throw error;
   }
 }

@@ -3,7 +3,7 @@
  *
  * @packageDocumentation
  */
-export { Usher, type UsherOptions } from "./client.js";
+export { Usher } from "./client.js";
 export { OperationError, UsherError, type Problem, type UsherErrorCode, type UsherErrorDetails } from "./errors.js";
 export * from "./event-parser.js";
 export * from "./events.js";
@@ -22,6 +22,7 @@ export {
   VerificationSession,
   type ResultOptions,
 } from "./operation.js";
+export type { UsherOptions } from "./options.js";
 export type { TransportName } from "./reading/hub.js";
 export type { ReadOptions } from "./reading/iterator.js";
 export type { WebSocketConstructor } from "./reading/socket.js";

@@ -1,10 +1,7 @@
 //! The address guard: which network addresses a user may make us connect to.
 //!
-//! Users choose relays and NIP-05 domains, and callers choose mints, so these addresses are untrusted input. Without a guard, anybody with a wallet
-//! could make the service connect to the operator's own network. Checking the name is not enough: what matters is the
-//! address that is connected to. So the name is resolved here, the addresses are checked, and the caller connects to
-//! exactly one of the addresses returned, without resolving a second time. Otherwise a name server could return a public
-//! address to the check and a private one to the connection (DNS rebinding).
+//! Users choose relays and NIP-05 domains, and callers choose mints. Names are resolved here, their addresses are checked, and the
+//! caller connects to one of those returned without resolving again (DNS rebinding).
 
 mod name_lookup;
 mod public_ranges;

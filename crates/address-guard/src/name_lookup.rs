@@ -1,8 +1,4 @@
-//! Resolving names.
-//!
-//! The system's resolver blocks one of the runtime's threads for as long as it likes, even when nobody waits for it any
-//! more, and users may name hosts whose name servers respond slowly. The runtime has 512 such threads: without a limit, a
-//! user with slow names could occupy all of them, and the operator's own relays could not be connected to.
+//! Resolving names, a bounded number at a time: the system's resolver blocks one of the runtime's 512 threads until it is done.
 
 use std::io;
 use std::net::{IpAddr, ToSocketAddrs as _};

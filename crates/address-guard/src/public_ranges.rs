@@ -1,9 +1,5 @@
-//! Which ranges of addresses are the public Internet.
-//!
-//! From the IANA special-purpose address registries for IPv4 (RFC 6890 and successors) and IPv6. The standard
-//! library's `is_global` is unstable. IPv6 is an allow list: only global unicast (2000::/3) can be public, so
-//! loopback, unspecified, v4-mapped and v4-compatible, NAT64 (64:ff9b::/96, 64:ff9b:1::/48), discard-only, unique local,
-//! link-local, site-local, multicast and ranges assigned later are excluded because they are not on the list.
+//! Which ranges of addresses are the public Internet, from the IANA special-purpose address registries (RFC 6890 and successors).
+//! Of IPv6 only global unicast (2000::/3) can be public.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 

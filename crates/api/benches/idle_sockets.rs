@@ -8,10 +8,6 @@
 
 #[path = "../tests/http/app.rs"]
 mod app;
-#[path = "../tests/http/fake_ports.rs"]
-mod fake_ports;
-#[path = "../tests/http/ticket_wallet.rs"]
-mod ticket_wallet;
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};

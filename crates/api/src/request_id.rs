@@ -17,7 +17,7 @@ pub(crate) struct RequestId(Arc<str>);
 
 impl RequestId {
     /// The client's id if it consists of 1 to 128 letters, digits and `-_.:/+=@~`, so that it cannot look like other
-    /// fields of a log line; otherwise a random one. An invalid id is no reason to fail a payment.
+    /// fields of a log line; otherwise a random one.
     pub(crate) fn of(headers: &HeaderMap, randomness: &dyn Randomness) -> Self {
         let given = headers.get(X_REQUEST_ID).and_then(|value| value.to_str().ok());
         match given {

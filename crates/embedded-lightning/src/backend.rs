@@ -18,7 +18,6 @@ use usher_engine::ports::{
 use usher_protocol::bolt11::Invoice;
 use usher_protocol::message::PaymentHash;
 
-use crate::generation::Generation;
 use crate::invoices::blocking;
 use crate::liquidity::sendable;
 use crate::node::{MAX_PAUSE, MIN_PAUSE, StartError, build, check_owner, draft, start, until_chain};
@@ -26,6 +25,7 @@ use crate::node_context::NodeContext;
 use crate::options::Options;
 use crate::panic_flag::PanicGuard;
 use crate::payments::{Sent, prepare};
+use crate::rollback_guard::Generation;
 use crate::store::Store;
 use crate::{cleanup, connections, events, funding, overview};
 

@@ -11,7 +11,7 @@ use usher_engine::ports::{CompletedPayment, LightningNotification};
 use usher_protocol::message::{PaymentHash, Preimage};
 
 use crate::node_context::NodeContext;
-use crate::node_records::Closure;
+use crate::operator_records::Closure;
 
 /// Processes events until `stop`.
 pub(crate) async fn run(

@@ -1,13 +1,13 @@
-//! What the operator decides about data that the guard against old copies (`generation.rs`) refuses: gives up a node whose data
+//! What the operator decides about data that the guard against old copies (`rollback_guard.rs`) refuses: gives up a node whose data
 //! are lost, so that a new one may start, or takes over data that the service's database does not know.
 
 use std::path::Path;
 
 use usher_engine::ports::SettingStore;
 
-use crate::generation::{self, Known};
 use crate::node::{StartError, check_owner};
 use crate::options::Options;
+use crate::rollback_guard::{self, Known};
 use crate::store::{FILE, Store};
 
 /// What there is of a node.
@@ -52,7 +52,7 @@ pub async fn adopt(options: &Options) -> Result<(), StartError> {
     let stamp = *store.stamp().borrow();
     store.close();
     checked?;
-    generation::set(&**settings, stamp).await.map_err(|error| StartError::Settings(error.to_string()))
+    rollback_guard::set(&**settings, stamp).await.map_err(|error| StartError::Settings(error.to_string()))
 }
 
 /// Gives up the node whose data are lost: the next start makes a new one, and old copies are still refused.
@@ -61,5 +61,5 @@ pub async fn adopt(options: &Options) -> Result<(), StartError> {
 /// If the service's database cannot be read or written.
 pub async fn give_up(settings: &dyn SettingStore) -> Result<(), StartError> {
     let Some(known) = Known::read(settings).await? else { return Ok(()) };
-    generation::abandon(settings, known.stamp).await.map_err(|error| StartError::Settings(error.to_string()))
+    rollback_guard::abandon(settings, known.stamp).await.map_err(|error| StartError::Settings(error.to_string()))
 }

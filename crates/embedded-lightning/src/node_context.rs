@@ -10,10 +10,10 @@ use tokio::sync::watch;
 use usher_engine::ports::Clock;
 use usher_protocol::bolt11::Network;
 
-use crate::generation::Generation;
 use crate::node::CLOSING_RESERVE;
 use crate::options::LiquidityProvider;
 use crate::panic_flag::PanicGuard;
+use crate::rollback_guard::Generation;
 use crate::store::Store;
 
 /// How old the node's knowledge of the chain may be, in seconds. Beyond that it could not defend a payment.

@@ -13,7 +13,7 @@ use usher_protocol::message::PaymentHash;
 use uuid::Uuid;
 
 use crate::node_context::NodeContext;
-use crate::records::SentState;
+use crate::payment_records::SentState;
 
 /// What a prepared payment says.
 #[derive(Serialize, Deserialize)]

@@ -1,6 +1,6 @@
 //! The node's storage: one SQLite file, whose every write is on disk before it is acknowledged.
 //!
-//! It has the library's key-value pairs and the adapter's own records (`records.rs`). After one write has failed, all
+//! It has the library's key-value pairs and the adapter's own records (`payment_records.rs`). After one write has failed, all
 //! later writes fail: the library's memory may be ahead of the disk then, and only a restart brings them together.
 
 use std::fs::{File, TryLockError};
@@ -106,7 +106,7 @@ pub(crate) struct Store {
     failed: AtomicBool,
     /// Held until the store is closed: the lock ends with the process, however it ends.
     lock: Mutex<Option<File>>,
-    /// The newest stamp (`generation.rs`).
+    /// The newest stamp (`rollback_guard.rs`).
     stamp: watch::Sender<u64>,
 }
 
@@ -205,7 +205,7 @@ impl Store {
         }
     }
 
-    /// The newest stamp of the data (`generation.rs`).
+    /// The newest stamp of the data (`rollback_guard.rs`).
     pub(crate) fn stamp(&self) -> watch::Receiver<u64> {
         self.stamp.subscribe()
     }

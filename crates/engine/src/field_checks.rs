@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::kernel::core::Core;
-use crate::kernel::errors::StartError;
+use crate::kernel::request_errors::StartError;
 use crate::payment::rules::PaymentRules;
 use crate::ports::{StoreError, TicketWallet};
 use crate::request_body::RequestBody;

@@ -34,11 +34,11 @@ pub use event::{Event, EventPage, EventType};
 pub use event_data::EventData;
 pub use field_checks::{CheckedRequest, FieldChecks};
 pub use field_errors::{FieldError, FieldErrors};
-pub use kernel::errors::{EventsError, StartError, TicketCallError};
 pub use kernel::event_feed::{EventFeed, Live, LiveEvent, LiveEvents};
 pub use kernel::idempotency::{IdempotencyRecords, IdempotentRequest, RenderedResponse};
 pub use kernel::lightning_queue::LightningBackend;
 pub use kernel::metrics::{EngineMetrics, OperationMetrics};
+pub use kernel::request_errors::{EventsError, StartError, TicketCallError};
 pub use kernel::webhook_dispatcher::{RetryError, WebhookDispatcher};
 pub use login::Logins;
 pub use login::authentication::start::AuthenticateKey;
@@ -48,7 +48,8 @@ pub use login::key_handshake::page::{HandshakeState, HandshakeView};
 pub use login::key_handshake::reusable::{CloseHandshakeError, HandshakePage, Handshakes, ReusableHandshake};
 pub use login::key_handshake::start::{KeyHandshakeRequest, KeyHandshakeStarted};
 pub use login::page_view::{
-    AskError, LoginPageError, LoginPageWatch, LoginView, OpenedLogin, ProveError, ReusablePage, SignerView, VisitError,
+    AskError, AskLimit, LoginPageError, LoginPageWatch, LoginView, OpenedLogin, ProveError, ReusablePage, SignerView,
+    VisitError,
 };
 pub use login::scan_limits::{ScanLimit, ScanMetrics};
 pub use login::start::{BrowserLogin, BrowserLoginStarted, ChildLogin, LoginRequest, LoginStarted};

@@ -6,7 +6,7 @@ use sha2::{Digest as _, Sha256};
 use url::Url;
 
 use crate::StreamId;
-use crate::kernel::errors::StartError;
+use crate::kernel::request_errors::StartError;
 
 const MAX_BYTES: usize = 2_048;
 

@@ -1,12 +1,14 @@
 //! Fakes of the ports, one of each, for tests of every crate: a clock turned by hand, seeded randomness, a messenger that
-//! records its messages, a store in memory and one with faults, an app behind the webhook, a Lightning backend and a ticket
-//! wallet.
+//! records its messages, a store in memory and one with faults, an app behind the webhook, a Lightning backend, a ticket
+//! wallet, a directory and a list of relays.
 
 // Tests, compiled as a library so that other crates can use them.
 #![allow(clippy::panic, clippy::unwrap_used)]
 
 mod fake_app;
+mod fake_directory;
 mod fake_lightning;
+mod fake_relay_control;
 mod fake_ticket_wallet;
 mod faulty_store;
 mod intercepted_store;
@@ -25,8 +27,10 @@ use usher_protocol::bolt11::Network;
 use usher_protocol::{EventId, Keys, PublicKey, SecretKey};
 
 pub use self::fake_app::{FakeApp, Post, Reply};
+pub use self::fake_directory::FakeDirectory;
 pub use self::fake_lightning::{FakeLightning, invoice, invoice_on, preimage};
-pub use self::fake_ticket_wallet::{FakeTicketWallet, MINT, OTHER_MINT, token};
+pub use self::fake_relay_control::FakeRelayControl;
+pub use self::fake_ticket_wallet::{FakeTicketWallet, MINT, OTHER_MINT, UNIT, token};
 pub use self::faulty_store::{COMMITS, CREATIONS, FaultyStore, Methods, StoreFaults};
 pub use self::intercepted_store::{InterceptedStore, Interceptor, Run, StoreCall};
 pub use self::memory_store::MemoryStore;

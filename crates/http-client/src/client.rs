@@ -73,9 +73,7 @@ impl Client {
     }
 
     /// Sends a request with an absolute URI once; returns when the head of the final response has arrived. Adds `Host`.
-    ///
-    /// `reqwest`'s retries are off. hyper-util's, which `reqwest` cannot turn off, happen only when a kept connection
-    /// was closed before any of the request was written (`TrySendError::message` in hyper's `client::dispatch`).
+    /// hyper-util sends it again only if a kept connection was closed before any of it was written.
     ///
     /// # Errors
     /// When there is no readable response.

@@ -100,27 +100,6 @@ impl Network {
         }
     }
 
-    /// Lets the provider open channels of so many sats, half of which are the node's under test, once that is connected.
-    /// Waits until the provider can use all of them.
-    ///
-    /// # Errors
-    /// If the node does not connect, or a channel is not opened.
-    pub async fn open_channels(&self, count: usize, capacity: u64) -> anyhow::Result<()> {
-        let (provider, payer) = (self.provider.node(), self.payer.id());
-        let connected = || provider.list_peers().into_iter().find(|peer| peer.node_id != payer && peer.is_connected);
-        let peer = until("node that connects to the provider", connected).await?;
-        for _ in 0..count {
-            let (node, id, address) = (provider.clone(), peer.node_id, peer.address.clone());
-            let half = capacity * 1_000 / 2;
-            tokio::task::spawn_blocking(move || node.open_channel(id, address, capacity, Some(half), None)).await??;
-            // One after the other: peers accept few unfunded channels, and the next is paid from this one's change.
-            until("funding transaction", || (self.chain.unconfirmed() > 0).then_some(())).await?;
-            self.mine(1).await?;
-        }
-        self.mine(6).await?;
-        until("usable channels", || (self.provider.usable_channels() > count).then_some(())).await
-    }
-
     /// A channel from the payer with money on both sides.
     async fn open_payer_channel(&self) -> anyhow::Result<()> {
         let (node, id, address) = (self.payer.node().clone(), self.provider.id(), self.provider.address());

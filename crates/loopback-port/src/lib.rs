@@ -1,12 +1,5 @@
-//! Free ports for what listens on loopback in `usher dev` and in tests.
-//!
-//! A leaf crate, because relays, mints, Lightning nodes and tests take ports and must not depend on each other.
-//!
-//! They are below the range from which the system takes ports for outgoing connections (32768–60999 on Linux): a port of
-//! that range may be gone when the program that held it starts again.
-//!
-//! A port is reserved by a socket that is bound to it and does not listen: this crate gives it to nobody else on this
-//! machine, and programs that set `SO_REUSEADDR`, as every server does here, can listen on it, also after a restart.
+//! Free ports for what listens on loopback in `usher dev` and in tests, below the range of outgoing connections (32768–60999 on
+//! Linux). A port is reserved by a socket that is bound to it and does not listen: servers that set `SO_REUSEADDR` can.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};

@@ -12,7 +12,7 @@ use tokio_tungstenite::tungstenite::{self, Message, Utf8Bytes};
 use crate::dialer::ByteStream;
 use crate::printable::printable;
 use crate::read_meter::{Abuse, ReadMeter};
-use crate::timing::Timing;
+use crate::time_limits::Timing;
 
 /// The WebSocket over a metered stream.
 pub(crate) type Socket = WebSocketStream<Box<dyn ByteStream>>;

@@ -19,7 +19,7 @@ use crate::address_guard::{self, AddressSource, GuardError};
 use crate::connection::Connection;
 use crate::dialer::{ByteStream, Dialer};
 use crate::read_meter::{Metered, ReadMeter};
-use crate::timing::Timing;
+use crate::time_limits::Timing;
 use crate::tls::web_tls;
 
 /// Most addresses of one relay that are tried before a pause.

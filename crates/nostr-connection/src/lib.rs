@@ -7,10 +7,8 @@
 //! Quality of a connection that ended ─▶ Reconnection: the pause before the next attempt
 //! ```
 //!
-//! Relays are untrusted input. A connection ends when a relay sends too many frames or bytes that carry no message
-//! ([`Abuse`]), sends a message too slowly, falls silent, or reads nothing.
-//!
-//! Why it is not built on a client library: `docs/adr/0002-own-relay-connection.md`.
+//! A connection ends when a relay sends too many frames or bytes that carry no message ([`Abuse`]), sends a message too slowly,
+//! falls silent, or reads nothing. The reason for a session of our own: `docs/adr/0002-own-relay-connection.md`.
 
 mod backoff;
 mod connection;
@@ -22,7 +20,7 @@ mod reconnection;
 mod relay_message;
 mod session;
 mod site_limits;
-mod timing;
+mod time_limits;
 mod tls;
 
 pub use backoff::Backoff;
@@ -37,7 +35,7 @@ pub use session::{
     EndReason, OnRefusal, Protocol, Received, Session, SessionOptions, SessionTiming, Step, Verdict, event_message,
 };
 pub use site_limits::{ConnectLimits, SIMPLEST_URL, network_of, site, url_simplicity};
-pub use timing::Timing;
+pub use time_limits::Timing;
 pub use tls::web_tls;
 pub use tokio_tungstenite::tungstenite::Utf8Bytes;
 pub use usher_address_guard as address_guard;

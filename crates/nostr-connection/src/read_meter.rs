@@ -1,8 +1,5 @@
-//! Limits what a connection costs beside its messages, which the code that reads them limits.
-//!
-//! The WebSocket library returns whole messages, so endless fragments, or TLS records that carry one byte or none, are
-//! invisible above it. So received bytes are counted below TLS: there may be only so many, and for so long, before the
-//! next message.
+//! Limits what a connection costs beside its messages: received bytes are counted below TLS, because endless fragments or TLS
+//! records without content are invisible above it.
 
 use std::io;
 use std::pin::Pin;

@@ -5,7 +5,7 @@ use tokio::time::Instant;
 use usher_token_bucket::{Rate, TokenBucket};
 
 use crate::backoff::Backoff;
-use crate::timing::Timing;
+use crate::time_limits::Timing;
 
 /// Immediate attempts per minute: a relay whose connection breaks every three seconds needs 20.
 const AT_ONCE_PER_MINUTE: u32 = 30;

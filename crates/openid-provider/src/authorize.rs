@@ -22,7 +22,7 @@ use crate::authorization_request::{AuthorizationRequest, Interaction, OAuthError
 use crate::browser_session::Session;
 use crate::client::Client;
 use crate::logins::{BeginLogin, LoginError};
-use crate::page::PageError;
+use crate::page::{PageError, RequestFault};
 use crate::parameters::Parameters;
 use crate::prefetch_guard;
 use crate::provider::{Provider, SharedProvider};
@@ -64,7 +64,7 @@ pub(crate) async fn by_get(
 pub(crate) async fn by_post(State(provider): State<SharedProvider>, headers: HeaderMap, body: Bytes) -> Response {
     match Parameters::form(&headers, &body) {
         Some(parameters) => redirect::to(&format!("{}?{}", provider.path("/oauth/authorize"), parameters.to_query())),
-        None => provider.error_page(&headers, PageError::Request),
+        None => provider.error_page(&headers, RequestFault::Malformed.into()),
     }
 }
 
@@ -75,11 +75,11 @@ impl Provider {
         headers: &HeaderMap,
         network: ClientNetwork,
     ) -> Result<Response, PageError> {
-        let client = parameters.get("client_id").map_err(|_| PageError::Request)?;
-        let client = client.and_then(|id| self.clients.get(id)).ok_or(PageError::Client)?;
-        let redirect_uri = parameters.get("redirect_uri").map_err(|_| PageError::Request)?;
+        let client = parameters.get("client_id").map_err(|_| RequestFault::Malformed)?;
+        let client = client.and_then(|id| self.clients.get(id)).ok_or(RequestFault::UnknownClient)?;
+        let redirect_uri = parameters.get("redirect_uri").map_err(|_| RequestFault::Malformed)?;
         let redirect_uri = redirect_uri.filter(|uri| client.may_redirect_to(uri));
-        let redirect_uri = redirect_uri.ok_or(PageError::RedirectUri)?;
+        let redirect_uri = redirect_uri.ok_or(RequestFault::WrongRedirectUri)?;
 
         let unread = AuthorizationRequest::empty(client, redirect_uri, parameters);
         let (request, interaction) = match unread.clone().read(client, parameters) {

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-use crate::bounds::login_of;
 use crate::provider::SharedProvider;
+use crate::storage_bounds::login_of;
 
 const EVERY: Duration = Duration::from_secs(600);
 /// For how long records stay after they have expired: a code that is used again within this time still revokes its tokens.

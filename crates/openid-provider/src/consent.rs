@@ -9,11 +9,11 @@ use http::HeaderMap;
 use usher_engine::ports::{OpenIdConsent, OpenIdRecordId};
 
 use crate::authorization_request::{AuthorizationRequest, OAuthError};
-use crate::bounds;
-use crate::page::PageError;
+use crate::page::{PageError, RequestFault};
 use crate::parameters::Parameters;
 use crate::provider::{Provider, SharedProvider};
 use crate::records::{self, Content, Found, User};
+use crate::storage_bounds;
 
 const DENIED: OAuthError = OAuthError::new("access_denied", "the user has not agreed");
 
@@ -41,7 +41,7 @@ pub(crate) async fn show(
 /// `POST /oauth/consent`
 pub(crate) async fn decide(State(provider): State<SharedProvider>, headers: HeaderMap, body: Bytes) -> Response {
     let Some(parameters) = Parameters::form(&headers, &body) else {
-        return provider.error_page(&headers, PageError::Request);
+        return provider.error_page(&headers, RequestFault::Malformed.into());
     };
     match provider.decided(&parameters, &headers).await {
         Ok(address) => provider.leaving_page(&headers, &address),
@@ -75,14 +75,14 @@ impl Provider {
                     at: self.clock.now(),
                 };
                 let (code, record) = self.new_code(&request, user, &visitor);
-                self.consume(id, vec![record], Some(bounds::bounded(consent, &visitor))).await?;
+                self.consume(id, vec![record], Some(storage_bounds::bounded(consent, &visitor))).await?;
                 Ok(self.address_with_code(&request, code.expose()))
             }
             Some("deny") => {
                 self.consume(id, Vec::new(), None).await?;
                 Ok(self.address_with_error(&request, DENIED))
             }
-            _ => Err(PageError::Request),
+            _ => Err(RequestFault::Malformed.into()),
         }
     }
 }

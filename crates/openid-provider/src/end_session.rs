@@ -13,7 +13,7 @@ use subtle::ConstantTimeEq as _;
 
 use crate::browser_session::Session;
 use crate::client::Client;
-use crate::page::PageError;
+use crate::page::{PageError, RequestFault};
 use crate::parameters::Parameters;
 use crate::provider::{Provider, SharedProvider};
 use crate::redirect;
@@ -38,7 +38,7 @@ pub(crate) async fn by_get(
 /// `POST /oauth/end-session`, also of the page that asks. Without the confirmation, it becomes a GET.
 pub(crate) async fn by_post(State(provider): State<SharedProvider>, headers: HeaderMap, body: Bytes) -> Response {
     let Some(parameters) = Parameters::form(&headers, &body) else {
-        return provider.error_page(&headers, PageError::Request);
+        return provider.error_page(&headers, RequestFault::Malformed.into());
     };
     provider.confirmed(&parameters, &headers).await.unwrap_or_else(|error| provider.error_page(&headers, error))
 }
@@ -80,12 +80,12 @@ impl Provider {
         Ok(response)
     }
 
-    fn logout_request(&self, parameters: &Parameters) -> Result<LogoutRequest<'_>, PageError> {
-        let get = |name| parameters.get(name).map_err(|_| PageError::Request);
+    fn logout_request(&self, parameters: &Parameters) -> Result<LogoutRequest<'_>, RequestFault> {
+        let get = |name| parameters.get(name).map_err(|_| RequestFault::Malformed);
         let hint = get("id_token_hint")?.and_then(|hint| self.read_hint(hint));
         let hinted = hint.as_ref().map(|hint| hint.client_id.as_str());
         let client_id = match (get("client_id")?, hinted) {
-            (Some(given), Some(hinted)) if given != hinted => return Err(PageError::Request),
+            (Some(given), Some(hinted)) if given != hinted => return Err(RequestFault::Malformed),
             (given, hinted) => given.or(hinted),
         };
         let client = client_id.and_then(|id| self.clients.get(id));
@@ -95,7 +95,7 @@ impl Provider {
                 let known = client.map(|client| &client.post_logout_redirect_uris);
                 let is_known = known.is_some_and(|known| known.iter().any(|known| known == uri));
                 if !is_known {
-                    return Err(PageError::RedirectUri);
+                    return Err(RequestFault::WrongRedirectUri);
                 }
                 Some(match get("state")? {
                     None => uri.to_owned(),

@@ -14,7 +14,7 @@
 //! | `/oauth/userinfo` | `userinfo` |
 //! | `/oauth/end-session` | `end_session` |
 //!
-//! What anybody can make the provider store is bounded (`bounds`).
+//! What anybody can make the provider store is bounded (`storage_bounds`).
 //!
 //! Everything that a browser or a client holds is a random secret, of which only the hash is stored (`records`): an
 //! authorization request that waits for the login, one that waits for consent, a session, a code, tokens. A step that
@@ -31,7 +31,6 @@
 mod address_pseudonym_key;
 mod authorization_request;
 mod authorize;
-mod bounds;
 mod browser_session;
 mod claims;
 mod cleanup;
@@ -52,6 +51,7 @@ mod provider;
 mod records;
 mod redirect;
 mod routes;
+mod storage_bounds;
 mod texts;
 mod token;
 mod userinfo;

@@ -37,14 +37,27 @@ pub(crate) const HEADERS: [(HeaderName, HeaderValue); 6] = [
 
 #[derive(Debug)]
 pub(crate) enum PageError {
-    Request,
-    Client,
-    RedirectUri,
+    /// The request is wrong, and nobody is known to whom the browser could be led with an error.
+    Request(RequestFault),
     /// The request is over, or never was. If it is known, the page leads on to its app.
     Ended(Option<Box<AuthorizationRequest>>),
     /// Another browser has begun it.
     OtherBrowser,
     Unavailable(Box<dyn std::error::Error + Send + Sync>),
+}
+
+/// What is wrong with a request.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum RequestFault {
+    Malformed,
+    UnknownClient,
+    WrongRedirectUri,
+}
+
+impl From<RequestFault> for PageError {
+    fn from(fault: RequestFault) -> Self {
+        Self::Request(fault)
+    }
 }
 
 impl From<StoreError> for PageError {
@@ -106,9 +119,9 @@ impl Provider {
     pub(crate) fn error_page(&self, headers: &HeaderMap, error: PageError) -> Response {
         let texts = texts(headers);
         let (status, message) = match error {
-            PageError::Request => (StatusCode::BAD_REQUEST, &texts.bad_request),
-            PageError::Client => (StatusCode::BAD_REQUEST, &texts.unknown_client),
-            PageError::RedirectUri => (StatusCode::BAD_REQUEST, &texts.wrong_redirect_uri),
+            PageError::Request(RequestFault::Malformed) => (StatusCode::BAD_REQUEST, &texts.bad_request),
+            PageError::Request(RequestFault::UnknownClient) => (StatusCode::BAD_REQUEST, &texts.unknown_client),
+            PageError::Request(RequestFault::WrongRedirectUri) => (StatusCode::BAD_REQUEST, &texts.wrong_redirect_uri),
             PageError::Ended(None) => (StatusCode::NOT_FOUND, &texts.over),
             PageError::Ended(Some(request)) => return self.over_page(texts, &request),
             PageError::OtherBrowser => (StatusCode::FORBIDDEN, &texts.other_browser),

@@ -35,8 +35,7 @@ const INVALID_REFRESH_TOKEN: OAuthError =
 const USED_JUST_NOW: OAuthError =
     OAuthError::new("invalid_grant", "the refresh token was used a moment ago: use the one that came of it");
 
-/// For how long after its first use a refresh token may be used again without harm, but in vain: an app may send two requests at
-/// the same time. A thief gains nothing: who comes second gets no tokens.
+/// For how long after its first use a second use of a refresh token is only refused: an app may send two requests at the same time.
 const PARALLEL_REFRESH: Duration = Duration::from_secs(10);
 
 enum Failure {

@@ -7,7 +7,7 @@ use axum::extract::State;
 use axum::response::Response;
 use http::{HeaderMap, StatusCode};
 use usher_engine::operations::{SignerFault, SignerStatus};
-use usher_engine::{AskError, LoginPageError, SignerView};
+use usher_engine::{AskError, AskLimit, LoginPageError, SignerView};
 
 use crate::PagesState;
 use crate::login_page_request::{AtLogin, other_type};
@@ -104,10 +104,12 @@ pub(crate) async fn ask(State(pages): State<PagesState>, at: AtLogin, headers: H
         Err(AskError::Unreachable(_)) => {
             at.message(StatusCode::SERVICE_UNAVAILABLE, &texts.signer_unreachable, Next::Back(&at.address))
         }
-        Err(AskError::TooManySigners) => {
+        Err(AskError::Limit(AskLimit::SignersOfLogin)) => {
             at.message(StatusCode::TOO_MANY_REQUESTS, &texts.signer_too_often, Next::Back(&at.address))
         }
-        Err(AskError::TooOften) => at.message(StatusCode::TOO_MANY_REQUESTS, &texts.too_often, Next::Nothing),
+        Err(AskError::Limit(AskLimit::ReusableLogin)) => {
+            at.message(StatusCode::TOO_MANY_REQUESTS, &texts.too_often, Next::Nothing)
+        }
     }
 }
 

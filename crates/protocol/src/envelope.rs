@@ -69,10 +69,8 @@ pub fn seal(
     seal_with(sender, conversation, &contents, replies_to, &mut OsRng)
 }
 
-/// Makes the event of these contents, the same byte for byte each time: wallets know repetitions by the event's id.
-///
-/// The nonce is derived from the contents and the conversation key, so that different contents never share one, and
-/// nobody else can tell it from a random one.
+/// Makes the event of these contents, the same byte for byte each time: wallets know repetitions by the event's id. The nonce is
+/// derived from the contents and the conversation key.
 ///
 /// # Errors
 /// As [`seal`].

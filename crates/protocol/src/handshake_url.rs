@@ -4,13 +4,11 @@
 //! <scheme>://<npub>?relays=<url>,<url>&token=<token>[&subkey=<npub>][&no_request=true]
 //! ```
 //!
-//! **Encoding.** Each value is percent-encoded: every byte but `A–Z a–z 0–9 - . _ ~` becomes `%XX`. `relays` is one
-//! value of several addresses: each is encoded by itself, and they are joined by plain commas. A comma inside an address
-//! would be taken for one of these, so it is written as the `%2C` that means the same inside a URL, and then encoded.
+//! **Encoding.** Each value is percent-encoded: every byte but `A–Z a–z 0–9 - . _ ~` becomes `%XX`. The addresses in `relays` are
+//! encoded one by one and joined by plain commas; a comma inside an address is `%2C` before.
 //!
-//! **Parsing** is more generous: any scheme, the key as `npub` or hexadecimal, a comma between addresses plain or
-//! encoded, a trailing `/` after the key; unknown parameters and a fragment are ignored. A parameter given twice is
-//! refused, for two readers could understand two things. `+` is a plus sign, not a space.
+//! **Parsing** also takes any scheme, a hexadecimal key, encoded commas between addresses and a `/` after the key; it ignores
+//! unknown parameters and a fragment, and refuses a parameter given twice. `+` is a plus sign.
 
 use std::fmt;
 use std::str::FromStr;

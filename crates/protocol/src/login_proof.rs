@@ -1,7 +1,5 @@
-//! The proof of a login by a browser extension (NIP-07) or by a remote signer (NIP-46): one signed NIP-98 event.
-//!
-//! Such a signer signs for any site without naming it. So the event names the login's page (tag `u`) and its own
-//! challenge (tag `challenge`): it proves nothing elsewhere. A login accepts one proof and is over then.
+//! The proof of a login by a browser extension (NIP-07) or by a remote signer (NIP-46): one signed NIP-98 event. It names the login's
+//! page (tag `u`) and its own challenge (tag `challenge`), so it proves nothing elsewhere.
 
 use std::fmt;
 

@@ -4,11 +4,11 @@
 //! behaves as it should: what misbehaves is in `usher-faults`, which the `usher` binary does not link. Everything
 //! listens on loopback only.
 
+pub mod amounts;
 pub mod cli;
 pub mod clock;
 pub mod dev;
 pub mod lightning;
 pub mod relay;
 mod relay_client;
-pub mod text;
 pub mod wallet;

@@ -12,7 +12,7 @@ use crate::client::{HttpClient, MintClient};
 use crate::failure::{Failure, Refusal};
 use crate::keysets::{Keysets, MAX_KEYSETS};
 use crate::mint_address::MintAddress;
-use crate::states::StateQueue;
+use crate::proof_states::StateQueue;
 
 /// Most mints in memory. Those that no job uses make way.
 const MAX_MINTS: usize = 256;

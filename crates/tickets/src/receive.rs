@@ -7,8 +7,8 @@ use usher_engine::ports::{ProofId, ReceiveTerms, TicketConflict, TicketJobId, To
 
 use crate::attempt_history::stale;
 use crate::core::{AttemptError, Core, edge};
-use crate::create::{FirstStep, ids};
 use crate::failure::{Failure, Refusal};
+use crate::job_creation::{FirstStep, ids};
 use crate::keysets::{FRESH, fee, is_any_expired};
 use crate::mint_address::{MintAddress, normal_unit};
 use crate::mint_seeds::Owner;

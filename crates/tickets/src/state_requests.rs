@@ -9,7 +9,7 @@ use crate::core::{AttemptError, Core};
 use crate::failure::Refusal;
 use crate::mint_error::MintError;
 use crate::mints::Mint;
-use crate::states::together;
+use crate::proof_states::together;
 
 impl Core {
     /// The state of the proofs with these points, asked together with what others ask the same mint; [`AttemptError::Refused`]

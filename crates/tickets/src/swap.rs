@@ -13,8 +13,8 @@ use crate::mint_error::MintError;
 use crate::mint_seeds::Owner;
 use crate::mints::Mint;
 use crate::outputs::Outputs;
+use crate::proof_states::together;
 use crate::running_jobs::Entry;
-use crate::states::together;
 use crate::stored_job::{Ending, Job, Kind, Record, Stage, Swapping, plain_commit};
 use crate::token;
 

@@ -1,9 +1,5 @@
-//! A token bucket: allows a burst, and after it a steady rate.
-//!
-//! A leaf crate, because the API, the engine and the relay connections all limit rates and must not depend on each other.
-//!
-//! The fill level is kept in whole nanoseconds (the generic cell rate algorithm): rounding errors cannot add up, however
-//! often a bucket is used.
+//! A token bucket: allows a burst, and after it a steady rate. The fill level is kept in whole nanoseconds (the generic cell rate
+//! algorithm), so rounding errors do not add up.
 
 use std::time::Duration;
 

@@ -1,8 +1,8 @@
 //! The OpenAPI document: made from the endpoints, and completed with what all of them have in common.
 
+mod description_text;
 mod errors;
 mod examples;
-mod operation_links;
 mod parameters;
 mod webhook;
 
@@ -16,7 +16,7 @@ use utoipa::openapi::{
 };
 use utoipa::{PartialSchema as _, ToSchema as _};
 
-use self::operation_links::OperationLinks;
+use self::description_text::OperationLinks;
 use crate::auth::AuthPolicy;
 use crate::endpoint_group::EndpointGroup;
 use crate::problem::{ErrorCode, FieldErrorSchema, ProblemBody};

@@ -20,15 +20,14 @@ use usher_api::{
 use usher_engine::ports::{
     DeliveryStore, Inbound, OpenIdControl, OsRandomness, OutgoingMessage, SystemClock, Via, WebhookSender,
 };
-use usher_engine::testing::{self, FaultyStore, ManualClock, Methods, RecordingMessenger};
+use usher_engine::testing::{
+    self, FakeDirectory, FakeRelayControl, FakeTicketWallet, FaultyStore, ManualClock, Methods, RecordingMessenger,
+};
 use usher_engine::{Engine, EngineOptions, EngineParts, LightningBackend, PageRules, UnixMillis, VerificationRules};
 use usher_protocol::jwt::JwtIssuer;
 use usher_protocol::message::{AuthResponse, AuthStatus, KeyHandshake, WalletMessage};
 use usher_protocol::{EventId, Keys, PublicKey};
 use usher_store::{SqliteOptions, SqliteStore};
-
-use crate::fake_ports::World;
-use crate::ticket_wallet::ScriptedTicketWallet;
 
 pub const TOKEN: &str = "t0ken-of-the-tests";
 
@@ -131,7 +130,9 @@ pub struct TestApp {
     pub tasks: TaskTracker,
     pub server: JoinHandle<()>,
     pub tokens: ApiTokens,
-    pub tickets: Arc<ScriptedTicketWallet>,
+    /// The ticket wallet. It holds 42 at [`testing::MINT`], and nothing else.
+    pub tickets: Arc<FakeTicketWallet>,
+    pub directory: Arc<FakeDirectory>,
     sent: tokio::sync::Mutex<Sent>,
     inbox: mpsc::Sender<Inbound>,
     next_event: AtomicU64,
@@ -148,7 +149,8 @@ impl Builder {
         let (inbox, receiver) = mpsc::channel(64);
         let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
         let (messenger, messages) = RecordingMessenger::new(&["wss://relay.example"]);
-        let tickets = Arc::new(ScriptedTicketWallet::default());
+        let tickets = Arc::new(FakeTicketWallet::default());
+        tickets.deposit(42);
         let options = EngineOptions {
             handshake_ttl: self.handshake_ttl,
             max_open_streams: self.max_open_streams,
@@ -176,7 +178,11 @@ impl Builder {
             remote_signer: None,
         };
         let engine = Engine::start(options, parts, &tasks, stop.clone()).await.unwrap();
-        let world = Arc::new(World::default());
+        let directory = FakeDirectory::of(key(SERVICE))
+            .with_user(key(KNOWN), "ada", "ada@example.com")
+            .with_unreachable(key(UNREACHABLE))
+            .with_busy("busy@example.com");
+        let directory = Arc::new(directory);
         let parts_say = Arc::new(PartsSay::default());
         let clock = Arc::new(ManualClock::at(UnixMillis(1_732_137_600_000)));
         let tokens = ApiTokens::new(&TOKEN.into(), None);
@@ -188,8 +194,8 @@ impl Builder {
             jwt: JwtIssuer::new(keys(SERVICE)),
             limits: self.limits,
             docs: self.docs,
-            directory: Arc::clone(&world) as _,
-            relays: Arc::clone(&world) as _,
+            directory: Arc::clone(&directory) as _,
+            relays: Arc::new(FakeRelayControl::default()),
             status: Arc::clone(&parts_say) as _,
             clock: Arc::clone(&clock) as _,
             randomness: Arc::new(OsRandomness),
@@ -213,6 +219,7 @@ impl Builder {
             server: tokio::spawn(serving),
             tokens,
             tickets,
+            directory,
             tasks,
             sent: tokio::sync::Mutex::new(Sent { messages, seen: Vec::new() }),
             inbox,
@@ -336,6 +343,12 @@ impl TestApp {
 
 /// The number of the service's own key.
 pub const SERVICE: u8 = 1;
+
+/// The user whom the directory knows.
+pub const KNOWN: u8 = 7;
+
+/// The user of whom no relay says anything.
+pub const UNREACHABLE: u8 = 9;
 
 /// A user's key.
 pub fn key(number: u8) -> PublicKey {

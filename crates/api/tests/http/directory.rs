@@ -1,9 +1,9 @@
 //! Profiles, identifiers and relays.
 
 use serde_json::{Value, json};
+use usher_engine::ports::PublishError;
 
-use crate::app::{TestApp, key};
-use crate::fake_ports::{KNOWN, UNREACHABLE};
+use crate::app::{KNOWN, TestApp, UNREACHABLE, key};
 
 impl TestApp {
     /// The status and the body of a call.
@@ -76,9 +76,11 @@ async fn service_profile_can_be_published_and_read() {
     assert_eq!(status, 422);
     let fields: Vec<_> = errors(&body).into_iter().map(|(field, _)| field).collect();
     assert_eq!(fields, ["/name", "/about", "/picture", "/nip05"]);
-    let (status, body) = app.call("PUT", "/profile", Some(json!({ "name": "nobody-listens" }))).await;
+    app.directory.fail_publishing(PublishError::NoRelay);
+    let (status, body) = app.call("PUT", "/profile", Some(json!({ "name": "shop" }))).await;
     assert_eq!((status, &body["code"]), (503, &json!("no_relay_connected")));
-    let (status, body) = app.call("PUT", "/profile", Some(json!({ "name": "unsigned" }))).await;
+    app.directory.fail_publishing(PublishError::Signing);
+    let (status, body) = app.call("PUT", "/profile", Some(json!({ "name": "shop" }))).await;
     assert_eq!((status, &body["code"]), (500, &json!("internal_error")));
     assert_eq!(app.call("PUT", "/profile", None).await.0, 400, "a body that is missing clears nothing");
     app.stop().await;

@@ -3,10 +3,8 @@
 #![allow(missing_docs, unreachable_pub)]
 
 mod app;
-mod fake_ports;
 mod python_checks;
 mod raw_client;
-mod ticket_wallet;
 
 mod authorization;
 mod bodies;

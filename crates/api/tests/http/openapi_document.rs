@@ -189,7 +189,7 @@ fn bounded(document: &Value, schema: &Value, at: &str) -> usize {
     match types.iter().filter_map(Value::as_str).find(|name| *name != "null") {
         Some("string") => assert!(says(&["maxLength", "pattern", "enum"]), "{at}: how long may it be? {schema}"),
         Some("integer") => assert!(says(&["minimum"]) && says(&["maximum"]), "{at}: from what to what? {schema}"),
-        // So many different ones, which is more than JSON Schema can say: `formats.rs`.
+        // So many different ones, which is more than JSON Schema can say: `field_types.rs`.
         Some("array") => assert!(schema["description"].as_str().unwrap().contains("at most"), "{at}: how many?"),
         Some("boolean") => {}
         Some("object") => {

@@ -1,13 +1,14 @@
-//! The endpoints of tickets. The mints behind them are scripted; crates/usher/tests/e2e has real ones.
+//! The endpoints of tickets, on a fake ticket wallet; crates/usher/tests/e2e has a real one with real mints.
 
 use std::time::Duration;
 
 use proptest::prelude::*;
 use reqwest::Response;
 use serde_json::{Value, json};
+use usher_engine::ports::{TicketError, Token, TokenFault};
+use usher_engine::testing::{MINT, UNIT, token};
 
-use crate::app::{TestApp, eventually, key};
-use crate::ticket_wallet::{MINT, UNIT};
+use crate::app::{TestApp, eventually, key, within};
 
 async fn post(app: &TestApp, path: &str, body: &Value) -> (u16, Value) {
     read(app.post(path).json(body).send().await.unwrap()).await
@@ -32,8 +33,13 @@ fn minting(mint: &str) -> Value {
     json!({ "mint_url": mint, "unit": UNIT, "amount": 3 })
 }
 
-fn burning(token: &str) -> Value {
-    json!({ "mint_url": MINT, "unit": UNIT, "token": token })
+fn burning(token: &Token) -> Value {
+    json!({ "mint_url": MINT, "unit": UNIT, "token": token.0 })
+}
+
+/// A token that nobody has redeemed.
+fn ticket(amount: u64, name: &str) -> Token {
+    token(MINT, UNIT, amount, name)
 }
 
 #[tokio::test]
@@ -41,31 +47,34 @@ async fn tickets_are_minted_burned_withdrawn_and_listed() {
     let app = TestApp::start().await;
     let (status, minted) = post(&app, "/cashu/mint", &minting(MINT)).await;
     assert_eq!(status, 200);
-    let token = minted["token"].as_str().unwrap();
-    assert!(token.starts_with("cashuB"));
-    assert_eq!(post(&app, "/cashu/burn", &burning(token)).await, (200, json!({ "amount": 3 })));
+    let token = Token(minted["token"].as_str().unwrap().to_owned());
+    assert!(token.0.starts_with("cashuB"));
+    let burned = post(&app, "/cashu/burn", &burning(&token)).await;
+    assert_eq!(burned, (200, json!({ "amount": 2 })), "the mint's fee is 1");
     let (status, withdrawn) = post(&app, "/cashu/withdraw", &minting(MINT)).await;
     assert_eq!(status, 200);
     assert!(withdrawn["token"].as_str().unwrap().starts_with("cashuB"));
     let balances = app.get("/cashu/balances").send().await.unwrap();
-    insta::assert_snapshot!(balances.text().await.unwrap(), @r#"{"balances":[{"mint_url":"https://mint.example","unit":"multi","amount":42}]}"#);
+    insta::assert_snapshot!(balances.text().await.unwrap(), @r#"{"balances":[{"mint_url":"https://mint.example","unit":"multi","amount":41}]}"#);
     app.stop().await;
 }
 
 #[tokio::test]
 async fn every_failure_has_its_status_and_code() {
     let app = TestApp::start().await;
-    for (mint, status, code) in [
-        ("https://refuses.example", 502, "mint_error"),
-        ("https://babbles.example", 502, "mint_error"),
-        ("https://away.example", 502, "mint_error"),
-        ("https://hangs.example", 504, "mint_timeout"),
-        ("https://crowded.example", 503, "overloaded"),
-        ("https://private.example", 422, "invalid_request"),
-    ] {
+    let failures: [(&str, fn() -> TicketError, u16, &str); 6] = [
+        ("https://refuses.example", || TicketError::Refused("minting is disabled".to_owned()), 502, "mint_error"),
+        ("https://lies.example", || TicketError::InvalidResponse("no signature".to_owned()), 502, "mint_error"),
+        ("https://away.example", || TicketError::Unreachable("connection refused".to_owned()), 502, "mint_error"),
+        ("https://hangs.example", || TicketError::TimedOut, 504, "mint_timeout"),
+        ("https://crowded.example", || TicketError::Overloaded, 503, "overloaded"),
+        ("https://private.example", || TicketError::AddressNotAllowed("private".to_owned()), 422, "invalid_request"),
+    ];
+    for (mint, failure, status, code) in failures {
+        app.tickets.fail(mint, failure);
         for path in ["/cashu/mint", "/cashu/withdraw", "/cashu/burn"] {
             let mut body = minting(mint);
-            body["token"] = json!("cashuB_good_1");
+            body["token"] = json!(token(mint, UNIT, 1, "good").0);
             let (answered, problem) = post(&app, path, &body).await;
             assert_eq!((answered, problem["code"].as_str()), (status, Some(code)), "{path} {mint}");
             if status == 422 {
@@ -73,23 +82,26 @@ async fn every_failure_has_its_status_and_code() {
             }
         }
     }
-    for (token, status, code, pointer) in [
-        ("cashuB_spent_7", 409, "token_already_spent", None),
-        ("cashuB_locked_7", 422, "invalid_request", Some("/token")),
-        ("cashuB_forged_7", 422, "invalid_request", Some("/token")),
-        ("cashuB_strange_7", 422, "invalid_request", Some("/token")),
-        ("cashuB_poor_7", 422, "invalid_request", Some("/token")),
-        ("cashuB_large_7000000", 422, "invalid_request", Some("/token")),
-        ("cashuA", 422, "invalid_request", Some("/token")),
+    for (fault, status, code, pointer) in [
+        (TokenFault::AlreadySpent, 409, "token_already_spent", None),
+        (TokenFault::Locked, 422, "invalid_request", Some("/token")),
+        (TokenFault::Forged, 422, "invalid_request", Some("/token")),
+        (TokenFault::UnknownKeyset, 422, "invalid_request", Some("/token")),
+        (TokenFault::WorthNothing, 422, "invalid_request", Some("/token")),
+        (TokenFault::TooLarge { limit: 1_000, of: "proofs" }, 422, "invalid_request", Some("/token")),
+        (TokenFault::Malformed, 422, "invalid_request", Some("/token")),
     ] {
-        let (answered, problem) = post(&app, "/cashu/burn", &burning(token)).await;
-        assert_eq!((answered, problem["code"].as_str()), (status, Some(code)), "{token}");
-        assert_eq!(problem["errors"][0]["pointer"].as_str(), pointer, "{token}");
-        assert!(!problem.to_string().contains(token), "{problem}");
+        let token = ticket(7, &format!("{fault:?}"));
+        app.tickets.refuse(&token, fault.clone());
+        let (answered, problem) = post(&app, "/cashu/burn", &burning(&token)).await;
+        assert_eq!((answered, problem["code"].as_str()), (status, Some(code)), "{fault:?}");
+        assert_eq!(problem["errors"][0]["pointer"].as_str(), pointer, "{fault:?}");
+        assert!(!problem.to_string().contains(&token.0), "{problem}");
     }
-    let other = json!({ "mint_url": "https://other.example", "unit": UNIT, "token": "cashuB_good_1" });
+    let good = ticket(1, "good").0;
+    let other = json!({ "mint_url": "https://other.example", "unit": UNIT, "token": good });
     assert_eq!(pointers(&post(&app, "/cashu/burn", &other).await.1), ["/mint_url"]);
-    let other = json!({ "mint_url": MINT, "unit": "sat", "token": "cashuB_good_1" });
+    let other = json!({ "mint_url": MINT, "unit": "sat", "token": good });
     assert_eq!(pointers(&post(&app, "/cashu/burn", &other).await.1), ["/unit"]);
     let (status, problem) =
         post(&app, "/cashu/withdraw", &json!({ "mint_url": MINT, "unit": UNIT, "amount": 43 })).await;
@@ -159,7 +171,7 @@ async fn fields_accept_both_names() {
         (json!({ "static_token": null }), None),
     ] {
         assert_eq!(post(&app, "/cashu/mint", &with(fields.clone())).await.0, 200, "{fields}");
-        assert_eq!(app.tickets.auth.lock().drain(..).next_back().as_deref(), shown, "{fields}");
+        assert_eq!(app.tickets.take_auth().pop().as_deref(), shown, "{fields}");
     }
     let (status, problem) =
         post(&app, "/cashu/mint", &with(json!({ "static_token": "a", "static_auth_token": "b" }))).await;
@@ -189,18 +201,19 @@ async fn fields_accept_both_names() {
 async fn tickets_are_sent_listed_and_reclaimed() {
     let app = TestApp::start().await;
     let user = key(7).to_hex();
-    let send = |token: &str| json!({ "main_key": user, "subkeys": [], "token": token, "request_id": "seat-1" });
+    let send = |token: &Token| json!({ "main_key": user, "subkeys": [], "token": token.0, "request_id": "seat-1" });
     let mut streams = Vec::new();
-    for token in ["cashuB_a_5", "cashuB_b_6", "cashuB_c_7"] {
-        let (status, sent) = post_with_key(&app, "/cashu/send-direct", token, &send(token)).await;
+    let tokens = [ticket(5, "a"), ticket(6, "b"), ticket(7, "c")];
+    for token in &tokens {
+        let (status, sent) = post_with_key(&app, "/cashu/send-direct", &token.0, &send(token)).await;
         assert_eq!(status, 200, "{sent}");
         assert_eq!(sent["status"], "queued", "no relay is connected here");
-        assert_eq!(post_with_key(&app, "/cashu/send-direct", token, &send(token)).await, (200, sent.clone()));
+        assert_eq!(post_with_key(&app, "/cashu/send-direct", &token.0, &send(token)).await, (200, sent.clone()));
         streams.push(sent["stream_id"].as_str().unwrap().to_owned());
     }
     // The same token again is the same delivery, and nobody else gets it.
-    assert_eq!(post(&app, "/cashu/send-direct", &send("cashuB_a_5")).await.1["stream_id"], streams[0].as_str());
-    let other = json!({ "recipient_key": key(8).to_hex(), "subkeys": [], "token": "cashuB_a_5" });
+    assert_eq!(post(&app, "/cashu/send-direct", &send(&tokens[0])).await.1["stream_id"], streams[0].as_str());
+    let other = json!({ "recipient_key": key(8).to_hex(), "subkeys": [], "token": tokens[0].0 });
     let (status, problem) = post(&app, "/cashu/send-direct", &other).await;
     assert_eq!((status, pointers(&problem)), (422, vec!["/token"]));
 
@@ -224,7 +237,7 @@ async fn tickets_are_sent_listed_and_reclaimed() {
     assert_eq!((ids(&rest), &rest["next"]), (streams[2..].to_vec(), &Value::Null));
 
     let reclaim = format!("/cashu/outgoing/{}/reclaim", streams[1]);
-    let expected = json!({ "stream_id": streams[1], "status": "reclaimed", "amount": 6 });
+    let expected = json!({ "stream_id": streams[1], "status": "reclaimed", "amount": 5 });
     assert_eq!(post(&app, &reclaim, &json!({})).await, (200, expected.clone()));
     assert_eq!(post(&app, &reclaim, &json!({ "static_auth_token": "x" })).await, (200, expected), "it is done already");
     assert_eq!(ids(&list("").await), [streams[0].clone(), streams[2].clone()]);
@@ -254,7 +267,9 @@ async fn invalid_sends_and_reclaims_are_refused() {
         let (status, problem) = post(&app, &format!("/cashu/outgoing/{stream}/reclaim"), &json!({})).await;
         assert_eq!((status, problem["code"].as_str()), (404, Some("stream_not_found")), "{stream}");
     }
-    let spent = json!({ "main_key": user, "subkeys": [], "token": "cashuB_spent_7" });
+    let spent = ticket(7, "spent");
+    app.tickets.refuse(&spent, TokenFault::AlreadySpent);
+    let spent = json!({ "main_key": user, "subkeys": [], "token": spent.0 });
     let sent = post(&app, "/cashu/send-direct", &spent).await.1;
     let reclaim = format!("/cashu/outgoing/{}/reclaim", sent["stream_id"].as_str().unwrap());
     let (status, problem) = post(&app, &reclaim, &json!({})).await;
@@ -268,8 +283,8 @@ async fn invalid_sends_and_reclaims_are_refused() {
 #[tokio::test]
 async fn mints_and_units_are_compared_in_their_normal_form() {
     let app = TestApp::start().await;
-    let body = json!({ "mint_url": "HTTPS://MINT.example:443/", "unit": "MULTI", "token": "cashuB_good_5" });
-    assert_eq!(post(&app, "/cashu/burn", &body).await, (200, json!({ "amount": 5 })));
+    let body = json!({ "mint_url": "HTTPS://MINT.example:443/", "unit": "MULTI", "token": ticket(5, "good").0 });
+    assert_eq!(post(&app, "/cashu/burn", &body).await, (200, json!({ "amount": 4 })));
     app.stop().await;
 }
 
@@ -296,6 +311,7 @@ async fn repeated_request_returns_the_same_token() {
 #[tokio::test]
 async fn another_body_with_an_unfinished_jobs_key_is_409() {
     let app = TestApp::start().await;
+    app.tickets.fail("https://away.example", || TicketError::Unreachable("connection refused".to_owned()));
     assert_eq!(post_with_key(&app, "/cashu/mint", "k", &minting("https://away.example")).await.0, 502);
     let (status, problem) = post_with_key(&app, "/cashu/mint", "k", &minting(MINT)).await;
     assert_eq!((status, problem["code"].as_str()), (409, Some("idempotency_key_reused")));
@@ -307,23 +323,23 @@ async fn slow_mint_is_504_and_the_job_continues() {
     let mut builder = TestApp::builder();
     builder.limits.mint_timeout = Duration::from_millis(200);
     let app = builder.start().await;
-    let body = minting("https://slow.example");
+    app.tickets.hold(Some(MINT));
+    let body = minting(MINT);
     let (status, problem) = post_with_key(&app, "/cashu/mint", "k", &body).await;
     assert_eq!((status, problem["code"].as_str()), (504, Some("mint_timeout")));
-    let jobs = app.tickets.jobs();
-    app.tickets.awake.notify_one();
+    app.tickets.hold(None);
     // Its response is stored when it is done, whether or not anybody waits.
-    let mut answer = (0, Value::Null);
-    for _ in 0..200 {
-        answer = post_with_key(&app, "/cashu/mint", "k", &body).await;
-        if answer.0 == 200 {
-            break;
+    let answer = within(async {
+        loop {
+            let answer = post_with_key(&app, "/cashu/mint", "k", &body).await;
+            if answer.0 != 504 {
+                return answer;
+            }
         }
-        app.tickets.awake.notify_one();
-    }
+    });
+    let answer = answer.await;
     assert_eq!(answer.0, 200, "{answer:?}");
-    assert_eq!(app.tickets.jobs(), jobs, "it is the same job");
-    app.tickets.awake.notify_waiters();
+    assert_eq!(app.tickets.jobs(), 1, "it is the same job");
     app.stop().await;
 }
 
@@ -331,13 +347,14 @@ async fn slow_mint_is_504_and_the_job_continues() {
 #[tokio::test]
 async fn token_is_kept_after_a_client_disconnect() {
     let app = TestApp::start().await;
-    let body = minting("https://slow.example");
+    app.tickets.hold(Some(MINT));
+    let body = minting(MINT);
     let call = app.post("/cashu/mint").header("idempotency-key", "k").json(&body).send();
     tokio::select! {
         response = call => panic!("{response:?}"),
         () = eventually(|| (app.tickets.jobs() == 1).then_some(())) => {}
     }
-    app.tickets.awake.notify_one();
+    app.tickets.hold(None);
     let (status, answer) = post_with_key(&app, "/cashu/mint", "k", &body).await;
     assert_eq!(status, 200, "{answer}");
     assert_eq!(app.tickets.jobs(), 1);
@@ -383,8 +400,8 @@ fn arbitrary_requests_never_cause_a_500() {
         Just(json!(key(7).to_hex())),
         Just(json!([])),
         Just(json!({ "a": [1, {}] })),
-        Just(json!("cashuB_good_7")),
-        Just(json!("cashuB_good_99999999999999999999")),
+        Just(json!(ticket(7, "good").0)),
+        Just(json!(format!("cashuB{MINT}|{UNIT}|99999999999999999999|good"))),
     ];
     let fields = proptest::collection::btree_map(proptest::sample::select(&NAMES[..]), leaf, 0..=NAMES.len());
     let paths = proptest::sample::select(

@@ -3,10 +3,10 @@
 use serde_json::{Value, json};
 
 use usher_engine::VerificationRules;
-use usher_engine::ports::MintAuthToken;
+use usher_engine::ports::{MintAuthToken, TicketError};
+use usher_engine::testing::MINT;
 
 use crate::app::{TestApp, key};
-use crate::ticket_wallet::MINT;
 
 async fn open(app: &TestApp) -> Value {
     let response = app.post("/verification/sessions").json(&json!({})).send().await.unwrap();
@@ -147,7 +147,8 @@ async fn approved_user_gets_a_proof_the_app_can_redeem() {
 
 #[tokio::test]
 async fn mint_refusal_is_reported_with_its_reason() {
-    let app = with_mint("https://refuses.example").await;
+    let app = with_mint(MINT).await;
+    app.tickets.fail(MINT, || TicketError::Refused("minting is disabled".to_owned()));
     let session = open(&app).await;
     let id = session["session_id"].as_str().unwrap();
     assert_eq!(decide(&app, id, &json!({"decision": "approve"})).await.0, 200);

@@ -5,10 +5,6 @@
 
 #[path = "../http/app.rs"]
 mod app;
-#[path = "../http/fake_ports.rs"]
-mod fake_ports;
-#[path = "../http/ticket_wallet.rs"]
-mod ticket_wallet;
 
 use std::io;
 use std::sync::Arc;
@@ -16,9 +12,10 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tracing_subscriber::fmt::MakeWriter;
+use usher_engine::ports::{TicketError, TokenFault};
+use usher_engine::testing::{MINT, UNIT, token};
 
 use crate::app::{REQUESTS, TOKEN, TestApp, key};
-use crate::ticket_wallet::{MINT, UNIT};
 
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<Vec<u8>>>);
@@ -76,16 +73,17 @@ async fn one_log_line_per_request_with_its_id_and_no_secrets() {
         .unwrap();
     let body = json!({ "main_key": key(1).to_hex(), "subkeys": ["nsec1s3cret"] });
     app.post("/authenticate-key").header("x-request-id", "d").json(&body).send().await.unwrap();
+    let (good, spent) = (token(MINT, UNIT, 7, "s3cret"), token(MINT, UNIT, 7, "s3cret_spent"));
+    app.tickets.refuse(&spent, TokenFault::AlreadySpent);
+    app.tickets.fail("https://refuses.example", || TicketError::Refused("minting is disabled".to_owned()));
+    app.tickets.fail("https://away.example", || TicketError::Unreachable("connection refused".to_owned()));
     let mint = |name: &str| json!({ "mint_url": format!("https://{name}.example"), "unit": "multi", "amount": 1, "static_token": "m-s3cret" });
     for (index, (path, body)) in [
         ("/cashu/mint", mint("mint")),
         ("/cashu/mint", mint("refuses")),
         ("/cashu/withdraw", mint("away")),
-        (
-            "/cashu/burn",
-            json!({ "mint_url": MINT, "unit": UNIT, "token": "cashuB_s3cret_7", "static_token": "m-s3cret" }),
-        ),
-        ("/cashu/burn", json!({ "mint_url": MINT, "unit": UNIT, "token": "cashuB_s3cret_spent_7" })),
+        ("/cashu/burn", json!({ "mint_url": MINT, "unit": UNIT, "token": good.0, "static_token": "m-s3cret" })),
+        ("/cashu/burn", json!({ "mint_url": MINT, "unit": UNIT, "token": spent.0 })),
         ("/cashu/burn", json!({ "mint_url": MINT, "unit": UNIT, "token": "s3cret" })),
         ("/cashu/burn", json!({ "mint_url": "s3cret", "unit": "not a s3cret", "token": 7 })),
     ]

@@ -1,5 +1,4 @@
-use std::sync::atomic::{AtomicU64, Ordering};
-
+use super::call_counts::CallCounts;
 use crate::ports::LightningError;
 
 #[derive(Clone, Copy, Debug)]
@@ -14,8 +13,13 @@ const KINDS: [&str; 4] = ["make_invoice", "pay", "look_up_invoice", "look_up_pay
 
 const RESULTS: [&str; 4] = ["answered", "refused", "not_sent", "unknown"];
 
-#[derive(Default)]
-pub(crate) struct LightningMetrics([[AtomicU64; RESULTS.len()]; KINDS.len()]);
+pub(crate) struct LightningMetrics(CallCounts<{ KINDS.len() }, { RESULTS.len() }>);
+
+impl Default for LightningMetrics {
+    fn default() -> Self {
+        Self(CallCounts::new(KINDS, RESULTS))
+    }
+}
 
 impl LightningMetrics {
     pub(crate) fn count<T>(&self, kind: LightningCallKind, result: &Result<T, LightningError>) {
@@ -25,20 +29,11 @@ impl LightningMetrics {
             Err(LightningError::NotSent) => 2,
             Err(LightningError::Unknown(_)) => 3,
         };
-        if let Some(count) = self.0.get(kind as usize).and_then(|results| results.get(result)) {
-            count.fetch_add(1, Ordering::Relaxed);
-        }
+        self.0.count(kind as usize, result);
     }
 
     pub(crate) fn values(&self) -> Vec<(&'static str, &'static str, u64)> {
-        let of_kind = |(kind, counts): (&'static str, &[AtomicU64; RESULTS.len()])| {
-            RESULTS
-                .iter()
-                .zip(counts)
-                .map(move |(result, count)| (kind, *result, count.load(Ordering::Relaxed)))
-                .collect::<Vec<_>>()
-        };
-        KINDS.into_iter().zip(&self.0).flat_map(of_kind).collect()
+        self.0.values()
     }
 }
 

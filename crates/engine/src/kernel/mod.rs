@@ -5,12 +5,12 @@
 pub(crate) mod admission;
 pub(crate) mod age_check_queue;
 pub(crate) mod bounded_cache;
+mod call_counts;
 pub(crate) mod capacity;
 pub(crate) mod cleanup;
 pub(crate) mod commit;
 pub(crate) mod core;
 pub(crate) mod damaged_rows;
-pub(crate) mod errors;
 pub(crate) mod event_feed;
 #[cfg(test)]
 pub(crate) mod fixtures;
@@ -28,6 +28,7 @@ pub(crate) mod network_quota;
 pub(crate) mod observer;
 pub(crate) mod open_set;
 pub(crate) mod outbox;
+pub(crate) mod request_errors;
 pub(crate) mod restore;
 pub(crate) mod signer_queue;
 pub(crate) mod signer_slots;

@@ -1,6 +1,6 @@
 use std::borrow::Borrow;
-use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::call_counts::CallCounts;
 use crate::ports::TicketError;
 
 #[derive(Clone, Copy, Debug)]
@@ -17,8 +17,13 @@ const KINDS: [&str; 6] = ["mint", "redeem", "verify", "withdraw", "check_state",
 
 const RESULTS: [&str; 5] = ["done", "token_refused", "mint_refused", "unknown", "not_done"];
 
-#[derive(Default)]
-pub(crate) struct TicketMetrics([[AtomicU64; RESULTS.len()]; KINDS.len()]);
+pub(crate) struct TicketMetrics(CallCounts<{ KINDS.len() }, { RESULTS.len() }>);
+
+impl Default for TicketMetrics {
+    fn default() -> Self {
+        Self(CallCounts::new(KINDS, RESULTS))
+    }
+}
 
 impl TicketMetrics {
     pub(crate) fn count<'a, T, E: Borrow<TicketError>>(
@@ -45,21 +50,12 @@ impl TicketMetrics {
                 | TicketError::Overloaded,
             ) => 4,
         };
-        if let Some(count) = self.0.get(kind as usize).and_then(|results| results.get(slot)) {
-            count.fetch_add(1, Ordering::Relaxed);
-        }
+        self.0.count(kind as usize, slot);
         failure
     }
 
     pub(crate) fn values(&self) -> Vec<(&'static str, &'static str, u64)> {
-        let of_kind = |(kind, counts): (&'static str, &[AtomicU64; RESULTS.len()])| {
-            RESULTS
-                .iter()
-                .zip(counts)
-                .map(move |(result, count)| (kind, *result, count.load(Ordering::Relaxed)))
-                .collect::<Vec<_>>()
-        };
-        KINDS.into_iter().zip(&self.0).flat_map(of_kind).collect()
+        self.0.values()
     }
 }
 

@@ -8,7 +8,7 @@ use super::Logins;
 use super::browser_logins::NoRoom;
 use super::page_view::{AskError, LoginPageError, LoginView, OpenedLogin, ProveError, VisitError};
 use super::start::{BrowserLogin, BrowserLoginStarted, ChildLogin};
-use crate::kernel::errors::StartError;
+use crate::kernel::request_errors::StartError;
 use crate::ports::StoreError;
 use crate::{ClientNetwork, StreamId};
 

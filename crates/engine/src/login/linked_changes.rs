@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use usher_protocol::PublicKey;
 
-use super::new_logins::NewLogins;
+use super::login_factory::NewLogins;
 use super::reusable_logins::ReusableLogins;
 use crate::kernel::observer::LinkedChanges;
 use crate::operations::{Effect, Operation};

@@ -7,8 +7,9 @@ pub(crate) mod codes;
 pub(crate) mod handshake_urls;
 pub(crate) mod key_handshake;
 pub(crate) mod linked_changes;
+pub(crate) mod login_factory;
 pub(crate) mod network_quotas;
-pub(crate) mod new_logins;
+pub(crate) mod open_login_tables;
 pub(crate) mod operation;
 pub(crate) mod page_view;
 pub(crate) mod pages;
@@ -16,14 +17,13 @@ pub(crate) mod reusable_logins;
 pub(crate) mod scan_limits;
 pub(crate) mod signer_request;
 pub(crate) mod start;
-pub(crate) mod tables;
 
 use std::sync::Arc;
 
 use self::browser_logins::BrowserLogins;
 use self::handshake_urls::HandshakeUrls;
 use self::key_handshake::Handshakes;
-use self::new_logins::NewLogins;
+use self::login_factory::NewLogins;
 use self::reusable_logins::ReusableLogins;
 use self::scan_limits::ScanLimits;
 use crate::kernel::core::Core;

@@ -385,11 +385,6 @@ impl Login {
         matches!(self.state, LoginState::Waiting) && self.signer.is_none()
     }
 
-    /// Whether somebody has named a key.
-    pub const fn has_user(&self) -> bool {
-        self.authentication.is_some() || matches!(self.state, LoginState::Proven { .. } | LoginState::Approved { .. })
-    }
-
     /// Whether it has ended at a reusable login, and nothing had happened there.
     pub const fn leaves_nothing(&self) -> bool {
         self.ended_untouched

@@ -139,18 +139,26 @@ pub enum AskError {
     /// This browser cannot change the login.
     #[error(transparent)]
     Page(#[from] LoginPageError),
-    /// Too many users log in at this reusable login now.
-    #[error("too many logins at this reusable login")]
-    TooOften,
-    /// The login has asked too many remote signers.
-    #[error("the login has asked too many remote signers")]
-    TooManySigners,
+    /// A limit is reached.
+    #[error(transparent)]
+    Limit(#[from] AskLimit),
     /// The text is not an address of a remote signer.
     #[error(transparent)]
     Address(#[from] InvalidSignerAddress),
     /// No relay reaches remote signers.
     #[error(transparent)]
     Unreachable(#[from] RemoteSignerError),
+}
+
+/// What is asked too often.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum AskLimit {
+    /// Too many users log in at this reusable login now.
+    #[error("too many logins at this reusable login")]
+    ReusableLogin,
+    /// The login has asked too many remote signers.
+    #[error("the login has asked too many remote signers")]
+    SignersOfLogin,
 }
 
 impl ModifyError for LoginPageError {}
@@ -179,7 +187,7 @@ impl From<AskSignerError> for AskError {
     fn from(error: AskSignerError) -> Self {
         match error {
             AskSignerError::Ended => Self::Page(LoginPageError::Ended),
-            AskSignerError::TooMany => Self::TooManySigners,
+            AskSignerError::TooMany => AskLimit::SignersOfLogin.into(),
         }
     }
 }

@@ -7,11 +7,12 @@ use usher_protocol::login_proof::LoginChallenge;
 use super::Logins;
 use super::browser_logins::NoRoom;
 use super::page_view::{
-    AskError, LoginPageError, LoginPageWatch, LoginView, OpenedLogin, ProveError, ReusablePage, SignerView, VisitError,
+    AskError, AskLimit, LoginPageError, LoginPageWatch, LoginView, OpenedLogin, ProveError, ReusablePage, SignerView,
+    VisitError,
 };
 use super::start::ChildLogin;
 use crate::kernel::commit::{Cause, Change, Modified, ModifyError, Stored};
-use crate::kernel::errors::StartError;
+use crate::kernel::request_errors::StartError;
 use crate::operations::{Effect, KeyHandshake, Login, LoginMethod, LoginOrigin, LoginState, Operation};
 use crate::ports::{OperationKind, RemoteSignerError, StoreError};
 use crate::{ClientNetwork, StreamId};
@@ -208,7 +209,7 @@ impl Logins {
         let signer = self.signer.as_ref().ok_or(RemoteSignerError::Unreachable)?;
         let (_, _, login) = self.own_open(id, page_secret, browser).await?;
         if !self.is_within_limits(&login, None, network) {
-            return Err(AskError::TooOften);
+            return Err(AskLimit::ReusableLogin.into());
         }
         self.change(id, page_secret, browser, |login| {
             let session = match address {

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use super::Logins;
 use super::key_handshake::static_token::Wanted;
-use crate::kernel::errors::StartError;
 use crate::kernel::idempotency::IdempotentRequest;
+use crate::kernel::request_errors::StartError;
 use crate::operations::{KeyHandshake, Login, LoginOrigin, LoginTerms, LoginUrl, Operation};
 use crate::request_body;
 use crate::request_body::{Nullable, VisibleAscii, WebUrl};

@@ -4,8 +4,8 @@ use usher_protocol::bolt11::Invoice;
 
 use super::outgoing::start::ServicePaymentRequest;
 use crate::field_checks::{CheckedRequest, FieldChecks, expiry};
-use crate::kernel::errors::StartError;
 use crate::kernel::idempotency::IdempotentRequest;
+use crate::kernel::request_errors::StartError;
 use crate::operations::{Operation, Payment, PaymentTerms};
 use crate::payment::Payments;
 use crate::ports::{CorrelationKey, StoreError};

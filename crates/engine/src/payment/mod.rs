@@ -18,8 +18,8 @@ use usher_protocol::bolt11::Network;
 use self::spending_budget::SpendingBudget;
 use crate::field_checks::FieldChecks;
 use crate::kernel::core::Core;
-use crate::kernel::errors::StartError;
 use crate::kernel::event_feed::EventFeed;
+use crate::kernel::request_errors::StartError;
 use crate::kernel::starter::Starter;
 use crate::page_rules::PageRules;
 

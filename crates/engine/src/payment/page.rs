@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use super::Payments;
-use crate::kernel::errors::EventsError;
+use crate::kernel::request_errors::EventsError;
 use crate::operations::{Operation, PaymentProgress};
 use crate::page_rules::KeyedPage;
 use crate::ports::StoreError;

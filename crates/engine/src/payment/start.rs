@@ -4,8 +4,8 @@ use usher_protocol::PublicKey;
 
 use crate::field_checks::{CheckedRequest, FieldChecks, expiry};
 use crate::kernel::commit::Change;
-use crate::kernel::errors::StartError;
 use crate::kernel::idempotency::IdempotentRequest;
+use crate::kernel::request_errors::StartError;
 use crate::operations::{
     Input, Operation, Payment, PaymentTerms, RequestedPayment, Signal, StepResult, SubscriptionLink, SubscriptionState,
     SubscriptionView,

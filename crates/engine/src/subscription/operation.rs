@@ -395,8 +395,8 @@ fn announce_payment(data: SubscriptionPaymentData, now: UnixMillis) -> Effect {
 }
 
 #[cfg(test)]
-mod histories;
-#[cfg(test)]
 mod random_histories;
+#[cfg(test)]
+mod random_histories_with_payments;
 #[cfg(test)]
 mod tests;

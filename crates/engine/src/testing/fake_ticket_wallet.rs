@@ -21,10 +21,12 @@ const NOW: UnixMillis = UnixMillis(1_800_000_000_000);
 pub const MINT: &str = "https://mint.example";
 /// Another mint.
 pub const OTHER_MINT: &str = "https://other.example";
+/// The unit of balances.
+pub const UNIT: &str = "multi";
 
-/// Tokens read `<mint>|<unit>|<amount>|<anything>`.
+/// Tokens read `cashuB<mint>|<unit>|<amount>|<anything>`.
 pub fn token(mint: &str, unit: &str, amount: u64, name: &str) -> Token {
-    Token(format!("{mint}|{unit}|{amount}|{name}"))
+    Token(format!("cashuB{mint}|{unit}|{amount}|{name}"))
 }
 
 /// A wallet with balances at mints that exist only here.
@@ -37,11 +39,18 @@ pub struct FakeTicketWallet {
 
 #[derive(Default)]
 struct Books {
-    jobs: HashMap<TicketJobId, (String, Result<String, TokenFault>)>,
+    /// The terms of each job, and its result once it is done.
+    jobs: HashMap<TicketJobId, (String, Option<String>)>,
     /// Every call, with the id of its job.
     calls: Vec<(&'static str, TicketJobId)>,
     minted: usize,
+    withdrawn: usize,
     spent: HashMap<String, TicketJobId>,
+    /// Why jobs fail: those of a mint, those with a token.
+    failures: HashMap<String, fn() -> TicketError>,
+    faults: HashMap<String, TokenFault>,
+    /// What was shown to mints.
+    auth: Vec<String>,
     balance: u64,
     /// The mint of which calls hang, and whether the job is done all the same.
     hangs: Option<(String, bool)>,
@@ -73,6 +82,21 @@ impl FakeTicketWallet {
         self.books.lock().away = away;
     }
 
+    /// From now on jobs at this mint fail like this. They were begun.
+    pub fn fail(&self, mint: &str, failure: fn() -> TicketError) {
+        self.books.lock().failures.insert(mint.to_owned(), failure);
+    }
+
+    /// From now on the token is refused when it is redeemed or verified.
+    pub fn refuse(&self, token: &Token, fault: TokenFault) {
+        self.books.lock().faults.insert(token.0.clone(), fault);
+    }
+
+    /// Adds to the balance.
+    pub fn deposit(&self, amount: u64) {
+        self.books.lock().balance += amount;
+    }
+
     /// From now on a token costs so many millisats.
     pub fn charge(&self, millisats: u64, payer: &Arc<FakeLightning>) {
         self.books.lock().quote = Some((millisats, Arc::clone(payer)));
@@ -96,6 +120,16 @@ impl FakeTicketWallet {
     /// What it holds.
     pub fn balance(&self) -> u64 {
         self.books.lock().balance
+    }
+
+    /// How many jobs were begun.
+    pub fn jobs(&self) -> usize {
+        self.books.lock().jobs.len()
+    }
+
+    /// The static authentication tokens that were shown to mints since the last call.
+    pub fn take_auth(&self) -> Vec<String> {
+        std::mem::take(&mut self.books.lock().auth)
     }
 
     /// How often the state of a token was checked.
@@ -127,27 +161,24 @@ impl FakeTicketWallet {
             if books.away {
                 return Err(TicketError::Unreachable("connection refused".to_owned()));
             }
-            if let Some((before, _)) = books.jobs.get(&id)
-                && *before != terms
-            {
+            let (begun, done) = books.jobs.entry(id).or_insert_with(|| (terms.clone(), None)).clone();
+            if begun != terms {
                 return Err(TicketError::OtherJob);
             }
-            if !books.jobs.contains_key(&id) {
-                let result = work(&mut books);
+            if let Some(failure) = books.failures.get(mint) {
+                return Err(failure());
+            }
+            if done.is_none() {
                 // A job that failed for good changed nothing; the same again may be tried.
-                if result.is_ok() {
-                    books.jobs.insert(id, (terms, result.clone()));
-                }
-                if let Err(fault) = result {
-                    return Err(fault.into());
-                }
+                let result = work(&mut books).inspect_err(|_| drop(books.jobs.remove(&id)))?;
+                books.jobs.insert(id, (terms, Some(result)));
             }
         }
         if hangs.is_some() {
             std::future::pending::<()>().await;
         }
         self.may_return(mint).await;
-        self.books.lock().jobs[&id].1.clone().map_err(TicketError::Token)
+        Ok(self.books.lock().jobs[&id].1.clone().unwrap())
     }
 
     async fn may_return(&self, mint: &str) {
@@ -155,7 +186,10 @@ impl FakeTicketWallet {
         let _ = self.held.subscribe().wait_for(|held| held.as_deref() != Some(mint)).await;
     }
 
-    fn check(&self, terms: &ReceiveTerms) -> Result<TokenInfo, TokenFault> {
+    fn check(&self, books: &Books, terms: &ReceiveTerms) -> Result<TokenInfo, TokenFault> {
+        if let Some(fault) = books.faults.get(&terms.token.0) {
+            return Err(fault.clone());
+        }
         let info = self.read_token(&terms.token)?;
         if info.mint_url != terms.mint_url {
             return Err(TokenFault::OtherMint);
@@ -173,13 +207,15 @@ impl FakeTicketWallet {
 #[async_trait]
 impl TicketWallet for FakeTicketWallet {
     fn read_token(&self, token: &Token) -> Result<TokenInfo, TokenFault> {
-        let parts: Vec<_> = token.0.split('|').collect();
+        let text = token.0.strip_prefix("cashuB").ok_or(TokenFault::Malformed)?;
+        let parts: Vec<_> = text.split('|').collect();
         let [mint, unit, amount, _] = parts[..] else { return Err(TokenFault::Malformed) };
         let amount = amount.parse().map_err(|_| TokenFault::Malformed)?;
         Ok(TokenInfo { mint_url: mint.to_owned(), unit: unit.to_owned(), amount, proofs: 1 })
     }
 
     async fn mint(&self, id: TicketJobId, terms: &MintTerms) -> Result<Minted, TicketError> {
+        self.books.lock().auth.extend(terms.auth.iter().map(|auth| auth.0.clone()));
         let quote = self.books.lock().quote.clone();
         if let Some((price, payer)) = quote
             && payer.sent().is_empty()
@@ -197,7 +233,7 @@ impl TicketWallet for FakeTicketWallet {
 
     async fn redeem(&self, id: TicketJobId, terms: &ReceiveTerms) -> Result<u64, TicketError> {
         let redeemed = self.job("redeem", id, (&terms.mint_url, terms.token.0.clone()), |books| {
-            let amount = self.check(terms)?.amount - 1;
+            let amount = self.check(books, terms)?.amount.saturating_sub(1);
             if books.spent.insert(terms.token.0.clone(), id).is_some() {
                 return Err(TokenFault::AlreadySpent);
             }
@@ -209,7 +245,7 @@ impl TicketWallet for FakeTicketWallet {
 
     async fn verify(&self, id: TicketJobId, terms: &ReceiveTerms) -> Result<Token, TicketError> {
         let verified = self.job("verify", id, (&terms.mint_url, terms.token.0.clone()), |books| {
-            let info = self.check(terms)?;
+            let info = self.check(books, terms)?;
             if books.spent.insert(terms.token.0.clone(), id).is_some() {
                 return Err(TokenFault::AlreadySpent);
             }
@@ -221,7 +257,7 @@ impl TicketWallet for FakeTicketWallet {
     async fn give_up(&self, id: TicketJobId) -> Result<Option<Token>, TicketError> {
         let mut books = self.books.lock();
         books.calls.push(("give_up", id));
-        Ok(books.jobs.get(&id).and_then(|(_, result)| result.clone().ok()).map(Token))
+        Ok(books.jobs.get(&id).and_then(|(_, result)| result.clone()).map(Token))
     }
 
     async fn abandon_quote(&self, id: TicketJobId) {
@@ -236,7 +272,8 @@ impl TicketWallet for FakeTicketWallet {
         }
         let taken = self.job("withdraw", id, (mint_url, format!("{terms:?}")), |books| {
             books.balance -= amount;
-            Ok(token(mint_url, unit, *amount, "withdrawn").0)
+            books.withdrawn += 1;
+            Ok(token(mint_url, unit, *amount, &format!("withdrawn-{}", books.withdrawn)).0)
         });
         Ok(Token(taken.await?))
     }
@@ -259,6 +296,6 @@ impl TicketWallet for FakeTicketWallet {
 
     async fn balances(&self) -> Result<Vec<TicketBalance>, StoreError> {
         let amount = self.books.lock().balance;
-        Ok(vec![TicketBalance { mint_url: MINT.to_owned(), unit: "multi".to_owned(), amount, set_aside: 0 }])
+        Ok(vec![TicketBalance { mint_url: MINT.to_owned(), unit: UNIT.to_owned(), amount, set_aside: 0 }])
     }
 }

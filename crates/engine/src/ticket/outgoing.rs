@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use crate::StreamId;
 use crate::kernel::commit::{Modified, Stored};
-use crate::kernel::errors::{StartError, TicketCallError};
 use crate::kernel::idempotency::IdempotentRequest;
+use crate::kernel::request_errors::{StartError, TicketCallError};
 use crate::kernel::ticket_metrics::TicketCallKind;
 use crate::kernel::ticket_queue::redeem_job;
 use crate::operations::{

@@ -21,8 +21,8 @@ use super::quote_payment::QuotePayer;
 use crate::FieldErrors;
 use crate::field_checks::FieldChecks;
 use crate::kernel::core::Core;
-use crate::kernel::errors::{StartError, TicketCallError};
 use crate::kernel::idempotency::IdempotentRequest;
+use crate::kernel::request_errors::{StartError, TicketCallError};
 use crate::kernel::starter::Starter;
 use crate::kernel::ticket_metrics::{TicketCallKind, TicketMetrics};
 use crate::ports::{

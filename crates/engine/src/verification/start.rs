@@ -5,8 +5,8 @@ use std::time::Duration;
 use usher_protocol::keys::npub;
 
 use super::Verification;
-use crate::kernel::errors::StartError;
 use crate::kernel::idempotency::IdempotentRequest;
+use crate::kernel::request_errors::StartError;
 use crate::operations::{Operation, VerificationSession, VerificationTerms};
 use crate::ports::{MintAuthToken, MintTerms};
 use crate::{StreamId, UnixMillis};

@@ -2,8 +2,8 @@
 
 use super::Verification;
 use crate::StreamId;
-use crate::kernel::errors::StartError;
 use crate::kernel::idempotency::IdempotentRequest;
+use crate::kernel::request_errors::StartError;
 use crate::request_body;
 use crate::request_body::{Key, MintUrl, Subkeys};
 use crate::ticket::request::RequestTicket;

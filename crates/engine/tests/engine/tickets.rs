@@ -347,7 +347,7 @@ async fn tickets_are_burnt_into_the_balance_and_taken_out_of_it() {
     assert_eq!(engine.tickets().balances().await.unwrap()[0].amount, 2);
     let withdraw = || WithdrawTicket { mint_url: MINT.to_owned(), unit: "multi".to_owned(), amount: 2, auth: None };
     let taken = engine.tickets().withdraw(withdraw(), keyed(2)).await.unwrap();
-    assert_eq!(taken, token(MINT, "multi", 2, "withdrawn"));
+    assert_eq!(taken, token(MINT, "multi", 2, "withdrawn-1"));
     let refused = engine.tickets().withdraw(withdraw(), None).await;
     assert!(
         matches!(refused, Err(TicketCallError::Ticket(TicketError::InsufficientFunds { available: 0, needed: 2 }))),

@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::convert::Infallible;
 use std::io;
-use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,15 +11,11 @@ use futures_util::StreamExt as _;
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt as _, Full, StreamBody};
 use hyper::body::{Frame, Incoming};
-use hyper::service::service_fn;
 use hyper::{Request, Response, StatusCode, header};
-use hyper_util::rt::TokioIo;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
-use tokio::net::{TcpListener, TcpStream};
-use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
 
+use super::http_server::HttpServer;
 use super::{FalseResponse, Fault, Garbage, MintRoute};
 
 /// How long the honest mint may take.
@@ -37,10 +32,8 @@ const CALLS: usize = 10_000;
 /// Its address is the mint's for wallets behind it: tokens name it. Dropping it closes every connection.
 #[derive(Debug)]
 pub struct FaultyMint {
-    address: SocketAddr,
     proxy: Arc<Proxy>,
-    tasks: TaskTracker,
-    stop: CancellationToken,
+    server: HttpServer,
 }
 
 /// A request to the mint.
@@ -61,7 +54,7 @@ pub struct MintCall {
 #[derive(Debug)]
 struct Proxy {
     http: reqwest::Client,
-    target: Mutex<String>,
+    target: String,
     faults: Mutex<Faults>,
     calls: Mutex<VecDeque<MintCall>>,
 }
@@ -104,39 +97,20 @@ impl FaultyMint {
             .no_proxy()
             .build()
             .map_err(io::Error::other)?;
-        let proxy = Arc::new(Proxy {
-            http,
-            target: Mutex::new(target.into()),
-            faults: Mutex::default(),
-            calls: Mutex::default(),
-        });
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
-        let address = listener.local_addr()?;
-        let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
-        let accept = {
-            let (proxy, tasks, stop) = (Arc::clone(&proxy), tasks.clone(), stop.clone());
-            async move {
-                loop {
-                    let Ok((stream, _)) = listener.accept().await else {
-                        tokio::time::sleep(Duration::from_millis(50)).await;
-                        continue;
-                    };
-                    tasks.spawn(stop.clone().run_until_cancelled_owned(serve(stream, Arc::clone(&proxy))));
-                }
-            }
+        let proxy = Arc::new(Proxy { http, target: target.into(), faults: Mutex::default(), calls: Mutex::default() });
+        let server = {
+            let proxy = Arc::clone(&proxy);
+            HttpServer::start(move |request| {
+                let proxy = Arc::clone(&proxy);
+                async move { proxy.handle(request).await }
+            })
         };
-        tasks.spawn(stop.clone().run_until_cancelled_owned(accept));
-        Ok(Self { address, proxy, tasks, stop })
+        Ok(Self { proxy, server: server.await? })
     }
 
     /// Its address: `http://127.0.0.1:<port>`.
     pub fn url(&self) -> String {
-        format!("http://{}", self.address)
-    }
-
-    /// The honest mint is here from now on.
-    pub fn set_target(&self, target: impl Into<String>) {
-        *self.proxy.target.lock() = target.into();
+        self.server.url()
     }
 
     /// What goes wrong with every request of this route from now on.
@@ -188,31 +162,11 @@ impl FaultyMint {
 
     /// Closes the port and every connection, and waits until that is done.
     pub async fn stop(&self) {
-        self.stop.cancel();
-        self.tasks.close();
-        self.tasks.wait().await;
-    }
-}
-
-impl Drop for FaultyMint {
-    fn drop(&mut self) {
-        self.stop.cancel();
+        self.server.stop().await;
     }
 }
 
 type Body = UnsyncBoxBody<Bytes, io::Error>;
-
-async fn serve(stream: TcpStream, proxy: Arc<Proxy>) {
-    if stream.set_nodelay(true).is_err() {
-        return;
-    }
-    let service = service_fn(move |request| {
-        let proxy = Arc::clone(&proxy);
-        async move { proxy.handle(request).await }
-    });
-    // An error is a connection that was closed, by the client or on purpose.
-    let _ = hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(stream), service).await;
-}
 
 impl Proxy {
     /// An error closes the connection.
@@ -302,7 +256,7 @@ impl Proxy {
     /// The honest mint's response. A mint that is not there is a connection that is closed.
     async fn forward(&self, head: &hyper::http::request::Parts, body: Bytes) -> io::Result<Response<Body>> {
         let path = head.uri.path_and_query().map_or("/", |path| path.as_str());
-        let url = format!("{}{path}", self.target.lock());
+        let url = format!("{}{path}", self.target);
         let mut request = self.http.request(head.method.clone(), url).body(body);
         for name in ["clear-auth", "blind-auth", "content-type", "accept"] {
             if let Some(value) = head.headers.get(name) {

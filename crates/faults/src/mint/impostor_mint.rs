@@ -1,7 +1,6 @@
 //! A mint that pretends to be another one.
 
 use std::io;
-use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -9,17 +8,13 @@ use std::time::Duration;
 use bytes::Bytes;
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::Incoming;
-use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode, header};
-use hyper_util::rt::TokioIo;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
-use tokio::net::{TcpListener, TcpStream};
-use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
 
 use super::MintRoute;
 use super::false_responses::SOME_POINT;
+use super::http_server::HttpServer;
 
 /// How long the honest mint may take.
 const HONEST: Duration = Duration::from_secs(60);
@@ -31,9 +26,8 @@ const HONEST: Duration = Duration::from_secs(60);
 /// Dropping it closes the port.
 #[derive(Debug)]
 pub struct ImpostorMint {
-    address: SocketAddr,
     state: Arc<State>,
-    stop: CancellationToken,
+    server: HttpServer,
 }
 
 #[derive(Debug)]
@@ -61,28 +55,19 @@ impl ImpostorMint {
             proofs: Mutex::default(),
             outputs: Mutex::default(),
         });
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
-        let address = listener.local_addr()?;
-        let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
-        let accept = {
-            let (state, tasks, stop) = (Arc::clone(&state), tasks.clone(), stop.clone());
-            async move {
-                loop {
-                    let Ok((stream, _)) = listener.accept().await else {
-                        tokio::time::sleep(Duration::from_millis(50)).await;
-                        continue;
-                    };
-                    tasks.spawn(stop.clone().run_until_cancelled_owned(serve(stream, Arc::clone(&state))));
-                }
-            }
+        let server = {
+            let state = Arc::clone(&state);
+            HttpServer::start(move |request| {
+                let state = Arc::clone(&state);
+                async move { state.handle(request).await }
+            })
         };
-        tasks.spawn(stop.clone().run_until_cancelled_owned(accept));
-        Ok(Self { address, state, stop })
+        Ok(Self { state, server: server.await? })
     }
 
     /// Its address: `http://127.0.0.1:<port>`.
     pub fn url(&self) -> String {
-        format!("http://{}", self.address)
+        self.server.url()
     }
 
     /// From now on it claims to have signed all outputs that it is asked about; before, to have signed none.
@@ -129,21 +114,6 @@ impl ImpostorMint {
         }
         Ok(signed)
     }
-}
-
-impl Drop for ImpostorMint {
-    fn drop(&mut self) {
-        self.stop.cancel();
-    }
-}
-
-async fn serve(stream: TcpStream, state: Arc<State>) {
-    let service = service_fn(move |request| {
-        let state = Arc::clone(&state);
-        async move { state.handle(request).await }
-    });
-    // An error is a connection that was closed.
-    let _ = hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(stream), service).await;
 }
 
 impl State {

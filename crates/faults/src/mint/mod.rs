@@ -3,6 +3,7 @@
 mod false_responses;
 mod fault;
 mod faulty_mint;
+mod http_server;
 mod impostor_mint;
 mod route;
 

@@ -1,6 +1,6 @@
 //! What is measured.
 
-pub(crate) mod calls;
+pub(crate) mod call_rate;
 pub(crate) mod events;
 pub(crate) mod logins;
 pub(crate) mod memory;

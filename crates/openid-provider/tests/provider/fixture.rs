@@ -20,17 +20,14 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tower::ServiceExt as _;
 use url::Url;
-use usher_engine::ports::{
-    Directory, LookUpError, Nip05, Nip05Answer, OpenIdConsent, OpenIdStore as _, Profile, ProfileChange, PublishError,
-    WellKnown,
-};
-use usher_engine::testing::{ManualClock, SeededRandomness};
+use usher_engine::ports::{OpenIdConsent, OpenIdStore as _};
+use usher_engine::testing::{FakeDirectory, ManualClock, SeededRandomness};
 use usher_engine::{ClientNetwork, UnixMillis};
 use usher_openid_provider::{
     AddressPseudonymKey, Algorithm, BeginLogin, Client, ClientSecret, LoginError, LoginOutcome, LoginStarted, Logins,
     OpenIdOptions, OpenIdParts, OpenIdProvider,
 };
-use usher_protocol::{EventId, Keys, PublicKey, SecretKey};
+use usher_protocol::{Keys, PublicKey, SecretKey};
 use usher_store::{SqliteOptions, SqliteStore};
 
 pub(crate) const NOW: UnixMillis = UnixMillis(1_800_000_000_000);
@@ -91,47 +88,6 @@ impl Logins for TestLogins {
             return Ok(LoginOutcome::OtherBrowser);
         }
         Ok(self.outcomes.lock().get(login_id).cloned().unwrap_or(LoginOutcome::Pending))
-    }
-}
-
-/// Knows one profile: that of user 1.
-struct OneProfile;
-
-#[async_trait]
-impl Directory for OneProfile {
-    async fn profile(&self, key: &PublicKey) -> Result<Option<Profile>, LookUpError> {
-        if *key == user(2) {
-            return Err(LookUpError::NoRelay);
-        }
-        Ok((*key == user(1)).then(|| Profile {
-            id: EventId::from_byte_array([1; 32]),
-            pubkey: *key,
-            name: Some("alice".to_owned()),
-            display_name: None,
-            picture: None,
-            about: None,
-            nip05: Some("alice@shop.example".parse().unwrap()),
-        }))
-    }
-
-    async fn nip05(&self, _: &Nip05) -> Result<Option<Nip05Answer>, LookUpError> {
-        Ok(None)
-    }
-
-    fn own_profile(&self) -> Option<Profile> {
-        None
-    }
-
-    async fn publish_profile(&self, _: ProfileChange) -> Result<Profile, PublishError> {
-        Err(PublishError::NoRelay)
-    }
-
-    fn check_profile(&self, _: &ProfileChange) -> Result<(), Vec<usher_engine::FieldError>> {
-        Ok(())
-    }
-
-    fn well_known(&self) -> WellKnown {
-        WellKnown::default()
     }
 }
 
@@ -210,10 +166,12 @@ async fn start(
         session_ttl: Duration::from_secs(8 * 3600),
         pseudonym_key: pseudonym_key(),
     };
+    let directory =
+        FakeDirectory::of(user(9)).with_user(user(1), "alice", "alice@shop.example").with_unreachable(user(2));
     let parts = OpenIdParts {
         store: store.clone(),
         logins: logins.clone(),
-        directory: Arc::new(OneProfile),
+        directory: Arc::new(directory),
         clock: clock.clone(),
         randomness: Arc::new(SeededRandomness::new(seed)),
     };

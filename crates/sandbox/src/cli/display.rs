@@ -48,7 +48,7 @@ fn unit(currency: &Currency) -> String {
 }
 
 pub(super) fn balance(millisats: u64) -> String {
-    crate::text::millisats(millisats)
+    crate::amounts::millisats(millisats)
 }
 
 pub(super) fn balance_json(millisats: u64) -> Value {
@@ -64,7 +64,7 @@ pub(super) fn subscription(subscription: &Subscription) -> String {
     let mut text = format!(
         "{} {} {}, {} paid, {state}",
         clean(&subscription.id, 64),
-        crate::text::amount(subscription.amount, &subscription.currency),
+        crate::amounts::amount(subscription.amount, &subscription.currency),
         subscription.recurrence.calendar,
         subscription.payments,
     );

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{CliError, display};
-use crate::text::{millisats, tickets};
+use crate::amounts::{millisats, tickets};
 use crate::wallet::{Agreement, Fulfilled, Request, RequestContent, Verdict, Wallet, WalletError};
 
 #[derive(Clone, Debug)]

@@ -8,8 +8,8 @@ use usher_engine::ports::{TicketJobId, Token};
 use super::CliError;
 use super::console::Console;
 use super::one_shot::OneShot;
+use crate::amounts::tickets;
 use crate::clock::system_clock;
-use crate::text::tickets;
 use crate::wallet::{GivenState, GivenTicket, KnownMint, ReceivedTicket, Secret, TicketAmount, Tickets, WalletFile};
 
 /// Longest token that is read, in bytes; the ticket wallet's own limit is lower.

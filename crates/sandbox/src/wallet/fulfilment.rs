@@ -12,7 +12,7 @@ use usher_protocol::message::{
 };
 
 use super::error::cannot;
-use super::messages::OutgoingMessage;
+use super::outgoing_messages::OutgoingMessage;
 use super::reply::payment;
 use super::wallet_state::WalletState;
 use super::{

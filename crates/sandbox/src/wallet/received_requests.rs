@@ -7,7 +7,7 @@ use tokio::sync::Notify;
 use usher_protocol::PublicKey;
 use usher_protocol::message::{PaymentStatus, RecurringStatus, WalletMessage};
 
-use super::messages::OutgoingMessage;
+use super::outgoing_messages::OutgoingMessage;
 use super::{ReceivedTicket, Request, RequestContent};
 
 const CAPACITY: NonZeroUsize = NonZeroUsize::MIN.saturating_add(9_999);

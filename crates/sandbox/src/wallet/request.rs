@@ -176,10 +176,10 @@ impl RequestContent {
             let _ = write!(text, ", permissions: {}", clean(&challenge.required_permissions.join(" "), SHOWN));
         }
         if let Some((amount, currency)) = self.amount() {
-            let _ = write!(text, ", {}", crate::text::amount(amount, currency));
+            let _ = write!(text, ", {}", crate::amounts::amount(amount, currency));
         }
         if let Some((amount, unit, mint_url)) = self.ticket() {
-            let _ = write!(text, ", {}", crate::text::tickets(amount, unit, mint_url));
+            let _ = write!(text, ", {}", crate::amounts::tickets(amount, unit, mint_url));
         }
         if let Self::Recurring(asked) = self {
             let _ = write!(text, " {}", asked.recurrence.calendar);

@@ -4,7 +4,7 @@ use usher_protocol::Event;
 use usher_protocol::message::{CloseSubscription, PaymentHash, PaymentStatus, WalletMessage};
 
 use super::error::cannot;
-use super::messages::OutgoingMessage;
+use super::outgoing_messages::OutgoingMessage;
 use super::reply::{payment, recurring, with_calendar};
 use super::subscription::{Agreement, Closed, Subscription};
 use super::wallet_state::WalletState;

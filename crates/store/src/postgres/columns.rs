@@ -5,7 +5,7 @@ use tokio_postgres::types::FromSql;
 use usher_engine::UnixMillis;
 
 use super::failure::PostgresFailure;
-use super::text;
+use super::nul_escaping;
 
 /// A value as the database has it.
 pub(super) fn get<'r, T: FromSql<'r>>(row: &'r Row, column: usize) -> Result<T, PostgresFailure> {
@@ -47,10 +47,10 @@ pub(super) fn optional_bytes<const N: usize>(row: &Row, column: usize) -> Result
 
 /// A text.
 pub(super) fn text(row: &Row, column: usize) -> Result<String, PostgresFailure> {
-    Ok(text::decode(get(row, column)?)?)
+    Ok(nul_escaping::decode(get(row, column)?)?)
 }
 
 /// A text, or nothing.
 pub(super) fn optional_text(row: &Row, column: usize) -> Result<Option<String>, PostgresFailure> {
-    Ok(get::<Option<String>>(row, column)?.map(text::decode).transpose()?)
+    Ok(get::<Option<String>>(row, column)?.map(nul_escaping::decode).transpose()?)
 }

@@ -7,7 +7,7 @@ use tokio_postgres::Row;
 use tokio_postgres::types::private::BytesMut;
 use tokio_postgres::types::{IsNull, ToSql, Type, to_sql_checked};
 
-use super::text;
+use super::nul_escaping;
 
 /// A statement and its parameters.
 #[derive(Debug)]
@@ -111,8 +111,8 @@ into_param! {
     &[u8] => Bytes, BytesList, |value| Some(value.to_vec());
     Vec<u8> => Bytes, BytesList, |value| Some(value);
     Option<Vec<u8>> => Bytes, BytesList, |value| value;
-    &str => Text, Texts, |value| Some(text::encode(value).into_owned());
-    Option<&str> => Text, Texts, |value| value.map(|value| text::encode(value).into_owned());
+    &str => Text, Texts, |value| Some(nul_escaping::encode(value).into_owned());
+    Option<&str> => Text, Texts, |value| value.map(|value| nul_escaping::encode(value).into_owned());
 }
 
 impl<const N: usize> IntoParam for [u8; N] {

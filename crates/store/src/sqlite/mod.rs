@@ -21,14 +21,14 @@ mod inspect;
 mod open;
 mod open_error;
 mod openid_records;
-#[cfg(test)]
-mod panics;
 mod read;
 mod readers;
 mod retention;
 mod schema;
 mod settings;
 mod thread_job;
+#[cfg(test)]
+mod thread_panic_tests;
 mod tickets;
 mod writer;
 

@@ -11,8 +11,8 @@ use usher_relays::check_profile;
 
 use super::embedded_lightning_checks;
 use super::error::{ConfigError, Origin};
+use super::given_values::Layer;
 use super::keys::{self, Config};
-use super::layer::Layer;
 use super::reader::Reader;
 use super::setting::{
     ApiToken, BoundedInteger, DatabaseUrl, HostPort, LnBackend, Nip05, NwcUrl, PrivateKey, ProfileName, Text,

@@ -5,9 +5,9 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use super::error::{ConfigError, Origin};
+use super::given_values::{Entry, Layer, resolve};
 use super::key::Key;
 use super::keys;
-use super::layer::{Entry, Layer, resolve};
 use super::setting::RawValue;
 use super::suggestion::{nearest, presentable};
 

@@ -6,8 +6,8 @@ use std::path::Path;
 use toml::de::{DeTable, DeValue};
 
 use super::error::{ConfigError, Origin};
+use super::given_values::{Entry, Layer, resolve};
 use super::keys;
-use super::layer::{Entry, Layer, resolve};
 use super::suggestion::{nearest, presentable};
 use super::text_file::read_file;
 use super::toml_value::given;

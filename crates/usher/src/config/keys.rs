@@ -3,12 +3,12 @@
 use std::net::IpAddr;
 
 use super::key::Key;
+use super::key_table_macro::configuration;
 use super::setting::{
     ApiToken, BoundedInteger, DatabaseUrl, EmailDomain, HostName, HostPort, Hours, LnBackend, LogFilter, LogFormat,
     Mnemonic, Nip05, NodeAddress, NwcUrl, OpenIdClients, Port, PrivateKey, ProfileName, ProxyNetworks, Relays,
     ReturnUrls, Scheme, Secret, Text, Unit, VerificationProvider, WebUrl, WebhookSecret, WebhookUrl,
 };
-use super::table::configuration;
 use usher_protocol::bolt11::Network;
 use usher_protocol::subkey::SubkeyProof;
 

@@ -8,10 +8,10 @@ use usher_engine::UnixMillis;
 use super::cross_key_checks;
 use super::error::{ConfigError, Origin};
 use super::file::FileLayer;
+use super::given_values::Layer;
+use super::key_table_macro::FromReader as _;
 use super::keys::{Config, Info};
-use super::layer::Layer;
 use super::reader::{InForce, Reader};
-use super::table::FromReader as _;
 use super::{environment, file, keys};
 
 /// From what a configuration is loaded.

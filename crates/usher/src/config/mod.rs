@@ -13,16 +13,16 @@ mod embedded_lightning_checks;
 pub mod environment;
 pub mod error;
 pub mod file;
+pub mod given_values;
 pub mod key;
+pub mod key_table_macro;
 pub mod keys;
-pub mod layer;
 pub mod load;
 pub mod reader;
 pub mod reference;
 pub mod report;
 pub mod setting;
 pub mod suggestion;
-pub mod table;
 pub mod text_file;
 pub mod toml_value;
 

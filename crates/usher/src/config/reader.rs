@@ -4,8 +4,8 @@ use std::fmt;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use super::error::{ConfigError, Origin};
+use super::given_values::Layer;
 use super::key::Key;
-use super::layer::Layer;
 use super::setting::{RawValue, Setting};
 use super::toml_value::default_value;
 

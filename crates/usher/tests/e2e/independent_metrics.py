@@ -1,4 +1,4 @@
-"""Reads metrics with the official Python client of Prometheus, which knows nothing of ours (watching.rs).
+"""Reads metrics with the official Python client of Prometheus, which knows nothing of ours (observability.rs).
 
 The text on standard input, on standard output a list of {"name", "type", "help", "samples": [{"name", "labels", "value"}]}.
 """

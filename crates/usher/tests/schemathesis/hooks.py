@@ -20,7 +20,7 @@ NOWHERE = "127.0.0.1:9"
 LONGEST_WAIT = 1
 
 # Formats of JSON Schema and OpenAPI whose rules generators know. Any other is a name of ours for a rule that a schema
-# cannot say (crates/api/src/formats.rs), and then a value that the schema allows may be refused.
+# cannot say (crates/engine/src/request_body/field_types.rs), and then a value that the schema allows may be refused.
 KNOWN_FORMATS = {"uuid", "int32", "int64", "double", "float"}
 
 # Answers of a service that is well and lacks something its operator may leave out.

@@ -214,7 +214,7 @@ fn event_vectors_match_the_service() {
     check(
         "events.json",
         &json!({
-            "about": "Events of each type. `meaning` is what an event means to a client that waits for the result of the operation. Written by crates/webhooks/tests/client_vectors.rs.",
+            "about": "Events of each type. `meaning` is what an event means to a client that waits for the result of the operation. Written by crates/webhooks/tests/webhooks/client_vectors.rs.",
             "cases": cases,
         }),
     );
@@ -363,7 +363,7 @@ async fn webhook_vectors_match_the_service() {
     check(
         "webhooks.json",
         &json!({
-            "about": "Webhooks as the service posts them (the body is its exact bytes, in UTF-8), and what a receiver with these secrets says of them at `now` (Unix seconds) with a tolerance of 300 s. Header names are in lower case. Written by crates/webhooks/tests/client_vectors.rs.",
+            "about": "Webhooks as the service posts them (the body is its exact bytes, in UTF-8), and what a receiver with these secrets says of them at `now` (Unix seconds) with a tolerance of 300 s. Header names are in lower case. Written by crates/webhooks/tests/webhooks/client_vectors.rs.",
             "cases": cases,
         }),
     );

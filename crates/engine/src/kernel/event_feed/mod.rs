@@ -11,7 +11,7 @@ use self::finished_streams::FinishedStreams;
 use self::live_feed::LiveFeed;
 pub use self::live_feed::{Live, LiveEvent, LiveEvents};
 use self::waiters::Waiters;
-use super::errors::EventsError;
+use super::request_errors::EventsError;
 use crate::event::{Event, NewEvent};
 use crate::kernel::core::Core;
 use crate::ports::{StoreError, Table};

@@ -4,8 +4,8 @@ use usher_protocol::PublicKey;
 use usher_protocol::login_proof::LoginChallenge;
 
 use crate::StreamId;
-use crate::kernel::errors::StartError;
 use crate::kernel::idempotency::IdempotentRequest;
+use crate::kernel::request_errors::StartError;
 use crate::login::Logins;
 use crate::operations::{Authentication, MAX_SUBKEYS, Operation};
 use crate::ports::{SignerSession, StoreError};

@@ -3,8 +3,8 @@
 use super::Handshakes;
 use super::static_token::Wanted;
 use crate::StreamId;
-use crate::kernel::errors::StartError;
 use crate::kernel::idempotency::IdempotentRequest;
+use crate::kernel::request_errors::StartError;
 use crate::operations::{KeyHandshake, Operation};
 use crate::page_rules::KeyedPage;
 use crate::request_body;

@@ -2,7 +2,7 @@
 
 use super::Handshakes;
 use crate::StreamId;
-use crate::kernel::errors::StartError;
+use crate::kernel::request_errors::StartError;
 use crate::operations::{KeyHandshake, LoginUrl, Operation};
 use crate::ports::{CorrelationKey, NewIdempotencyRecord, StoreError};
 

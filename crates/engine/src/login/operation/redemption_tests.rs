@@ -38,7 +38,7 @@ fn app_learns_who_the_user_is_when_it_redeems_the_code() {
     assert_eq!(events(&proven), [said("user_approved", "wallet")]);
     assert!(proven.contains(&Effect::ClearOutbox) && !proven.contains(&Effect::Finish), "{proven:?}");
     assert_eq!(login.state(), LoginState::Proven { main_key, method: LoginMethod::Wallet, at: NOW });
-    assert!(login.has_code() && login.requested_key().is_none() && login.has_user());
+    assert!(login.has_code() && login.requested_key().is_none());
 
     let later = seconds(299);
     let (redeemed, got) = login.redeem(later).unwrap();

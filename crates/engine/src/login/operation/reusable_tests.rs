@@ -83,7 +83,7 @@ fn user_who_has_scanned_is_challenged_at_once() {
     let [Effect::Send(challenge)] = &got[..] else { panic!("{got:?}") };
     assert_eq!((challenge.kind, &challenge.recipients[..]), (27000, &[user(1).public_key()][..]));
     assert_eq!((login.state(), login.wake_at()), (LoginState::Asking, Some(NOW.plus(Duration::from_secs(300)))));
-    assert!(!login.is_unused() && login.has_user());
+    assert!(!login.is_unused() && login.requested_key().is_some());
 
     let got = effects(login.step(&approval(user(1).public_key(), "challenge", None), NOW));
     let approved = json!({

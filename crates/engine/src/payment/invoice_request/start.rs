@@ -2,8 +2,8 @@
 
 use super::{RequestInvoice, RequestInvoiceDraft};
 use crate::field_checks::{CheckedRequest, FieldChecks, expiry};
-use crate::kernel::errors::StartError;
 use crate::kernel::idempotency::IdempotentRequest;
+use crate::kernel::request_errors::StartError;
 use crate::operations::{InvoiceRequest, Operation};
 use crate::payment::Payments;
 use crate::ports::StoreError;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use usher_protocol::bolt11::Invoice;
 
-use crate::kernel::errors::StartError;
+use crate::kernel::request_errors::StartError;
 use crate::operations::{Operation, OutgoingPayment};
 use crate::payment::Payments;
 use crate::payment::spending_budget::BudgetError;

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use super::{RecurringPaymentDraft, RecurringPaymentRequest};
 use crate::field_checks::{CheckedRequest, FieldChecks};
-use crate::kernel::errors::StartError;
 use crate::kernel::idempotency::IdempotentRequest;
+use crate::kernel::request_errors::StartError;
 use crate::operations::{Operation, RecurringRequest};
 use crate::ports::StoreError;
 use crate::subscription::subscriptions::Subscriptions;

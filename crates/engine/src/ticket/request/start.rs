@@ -2,8 +2,8 @@
 
 use super::{RequestTicket, RequestTicketDraft};
 use crate::field_checks::{CheckedRequest, FieldChecks, expiry};
-use crate::kernel::errors::StartError;
 use crate::kernel::idempotency::IdempotentRequest;
+use crate::kernel::request_errors::StartError;
 use crate::operations::{Operation, TicketRequest};
 use crate::ports::StoreError;
 use crate::ticket::tickets::{Tickets, check_amount};

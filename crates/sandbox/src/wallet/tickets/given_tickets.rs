@@ -87,7 +87,7 @@ impl GivenTicket {
     /// The ticket in one line: `1f0c2d3e 5 multi of https://mint.example, given 20 s ago, not spent`.
     pub fn summary(&self, state: GivenState, now: u64) -> String {
         let id = self.id.get(..SHORT).unwrap_or(&self.id);
-        let amount = crate::text::tickets(self.amount, &self.unit, &self.mint_url);
+        let amount = crate::amounts::tickets(self.amount, &self.unit, &self.mint_url);
         let ago = now.saturating_sub(self.given_at);
         format!("{id} {amount}, given {ago} s ago, {}", state.words())
     }

@@ -4,11 +4,11 @@ use std::path::Path;
 use std::time::Duration;
 
 use usher_protocol::handshake_url::HandshakeUrl;
-use usher_sandbox::text::{self, amount, millisats};
+use usher_sandbox::amounts::{self, amount, millisats};
 use usher_sandbox::wallet::{FileError, Fulfilled, Request, Subscription, Verdict, Wallet, WalletFile};
 
-use super::pages::Pages;
-use super::setup::Setup;
+use super::sample_pages::Pages;
+use super::started_parts::Setup;
 use super::tickets;
 use super::tour::{self, tour};
 
@@ -278,9 +278,9 @@ fn describe(done: &Fulfilled) -> String {
     } else if let Some(subscription) = &done.subscription {
         format!("The wallet approved it: subscription {}.", subscription.id)
     } else if let Some(given) = &done.given {
-        format!("The wallet approved it and gave {}.", text::tickets(given.amount, &given.unit, &given.mint_url))
+        format!("The wallet approved it and gave {}.", amounts::tickets(given.amount, &given.unit, &given.mint_url))
     } else if let Some(received) = &done.received {
-        format!("The wallet took {}.", text::tickets(received.amount, &received.unit, &received.mint_url))
+        format!("The wallet took {}.", amounts::tickets(received.amount, &received.unit, &received.mint_url))
     } else if done.insufficient_funds {
         "The wallet does not hold enough, and replied so.".to_owned()
     } else {

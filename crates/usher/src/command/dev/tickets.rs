@@ -1,8 +1,8 @@
 //! Commands on the user's tickets.
 
 use usher_engine::ports::{OsRandomness, Randomness as _, TicketJobId, Token};
+use usher_sandbox::amounts;
 use usher_sandbox::clock::system_clock;
-use usher_sandbox::text;
 use usher_sandbox::wallet::{TicketAmount, Tickets, TicketsError, Wallet};
 
 /// What the user holds, and what was given and is not spent.
@@ -13,8 +13,10 @@ pub(super) async fn show(wallet: &Wallet) -> String {
 async fn list(wallet: &Wallet) -> Result<String, TicketsError> {
     let tickets = held(wallet)?;
     let balances = tickets.balances().await?;
-    let mut lines: Vec<_> =
-        balances.iter().map(|held| format!("  {}", text::tickets(held.amount, &held.unit, &held.mint_url))).collect();
+    let mut lines: Vec<_> = balances
+        .iter()
+        .map(|held| format!("  {}", amounts::tickets(held.amount, &held.unit, &held.mint_url)))
+        .collect();
     if lines.is_empty() {
         lines.push("No tickets.".to_owned());
     }
@@ -58,7 +60,7 @@ pub(super) async fn take(wallet: &Wallet, token: Option<&str>) -> String {
     match received {
         Ok(received) if received.again => "The wallet took it before; nothing has changed.".to_owned(),
         Ok(received) => {
-            format!("The wallet took {}.", text::tickets(received.amount, &received.unit, &received.mint_url))
+            format!("The wallet took {}.", amounts::tickets(received.amount, &received.unit, &received.mint_url))
         }
         Err(error) => format!("Not taken: {error}."),
     }
@@ -72,7 +74,7 @@ pub(super) async fn take_back(wallet: &Wallet, id: Option<&str>) -> String {
         Err(error) => Err(error),
     };
     match taken {
-        Ok(taken) => format!("The wallet took back {}.", text::tickets(taken.amount, &taken.unit, &taken.mint_url)),
+        Ok(taken) => format!("The wallet took back {}.", amounts::tickets(taken.amount, &taken.unit, &taken.mint_url)),
         Err(error) => format!("Not taken back: {error}."),
     }
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use secrecy::ExposeSecret as _;
 
-use super::setup::Setup;
+use super::started_parts::Setup;
 
 /// The payment that is asked for, in millisats.
 const AMOUNT: u64 = 10_000;

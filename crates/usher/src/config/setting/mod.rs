@@ -114,6 +114,16 @@ fn text<T: Setting>(given: &RawValue) -> Result<&str, String> {
     }
 }
 
+/// The entries of a list, which a text separates by commas. An empty text is an empty list.
+fn entries<T: Setting>(given: &RawValue) -> Result<Vec<&str>, String> {
+    match given {
+        RawValue::Text(text) if text.trim().is_empty() => Ok(Vec::new()),
+        RawValue::Text(text) => Ok(text.split(',').map(str::trim).collect()),
+        RawValue::List(list) => Ok(list.iter().map(String::as_str).collect()),
+        _ => Err(unfit::<T>()),
+    }
+}
+
 fn empty<T: Setting>() -> String {
     format!("is empty; it must be {}", T::expected())
 }

@@ -2,7 +2,7 @@
 
 use url::Url;
 
-use super::{RawValue, Setting, unfit};
+use super::{RawValue, Setting, entries, unfit};
 
 /// The most entries of a list.
 const MAX_ENTRIES: usize = 32;
@@ -29,13 +29,7 @@ impl Setting for ReturnUrls {
 
     /// An empty list is one: then no page leads anywhere.
     fn read(given: &RawValue) -> Result<Self, String> {
-        let entries: Vec<&str> = match given {
-            RawValue::Text(text) if text.trim().is_empty() => Vec::new(),
-            RawValue::Text(text) => text.split(',').map(str::trim).collect(),
-            RawValue::List(list) => list.iter().map(String::as_str).collect(),
-            _ => return Err(unfit::<Self>()),
-        };
-        let urls: Option<Vec<Url>> = entries.into_iter().map(plain_url).collect();
+        let urls: Option<Vec<Url>> = entries::<Self>(given)?.into_iter().map(plain_url).collect();
         urls.filter(|urls| urls.len() <= MAX_ENTRIES).map(Self).ok_or_else(unfit::<Self>)
     }
 

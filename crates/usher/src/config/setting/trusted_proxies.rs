@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use ipnet::IpNet;
 
-use super::{RawValue, Setting, unfit};
+use super::{RawValue, Setting, entries, unfit};
 
 /// The most entries of a list.
 const MAX_ENTRIES: usize = 32;
@@ -29,13 +29,7 @@ impl Setting for ProxyNetworks {
 
     /// An empty list is one: then nobody is believed.
     fn read(given: &RawValue) -> Result<Self, String> {
-        let entries: Vec<&str> = match given {
-            RawValue::Text(text) if text.trim().is_empty() => Vec::new(),
-            RawValue::Text(text) => text.split(',').map(str::trim).collect(),
-            RawValue::List(list) => list.iter().map(String::as_str).collect(),
-            _ => return Err(unfit::<Self>()),
-        };
-        let networks: Option<Vec<IpNet>> = entries.into_iter().map(network).collect();
+        let networks: Option<Vec<IpNet>> = entries::<Self>(given)?.into_iter().map(network).collect();
         networks.filter(|networks| networks.len() <= MAX_ENTRIES).map(Self).ok_or_else(unfit::<Self>)
     }
 

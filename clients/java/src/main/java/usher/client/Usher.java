@@ -1,19 +1,10 @@
 package usher.client;
 
 import java.net.http.HttpClient;
-import java.time.Duration;
 import java.util.Optional;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executor;
-import java.util.concurrent.Executors;
 import java.util.concurrent.Flow;
-import java.util.concurrent.RejectedExecutionException;
-import java.util.concurrent.ScheduledThreadPoolExecutor;
-import java.util.concurrent.ThreadFactory;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BiConsumer;
 import java.util.function.Function;
-import org.jspecify.annotations.Nullable;
 import usher.client.internal.ApiVersion;
 import usher.client.model.*;
 
@@ -41,32 +32,12 @@ public final class Usher implements AutoCloseable {
     private final Transport transport;
     private final EventHub hub;
     private final UsherApi api;
-    private final @Nullable ExecutorService ownExecutor;
+    private final ClientThreads threads;
 
     Usher(UsherBuilder options) {
-        ScheduledThreadPoolExecutor loop = new ScheduledThreadPoolExecutor(1, daemons("usher-client-loop"));
-        loop.setRemoveOnCancelPolicy(true);
-        loop.setExecuteExistingDelayedTasksAfterShutdownPolicy(false);
-        ownExecutor = options.executor == null ? Executors.newCachedThreadPool(daemons("usher-client")) : null;
-        Executor given = options.executor == null ? ownExecutor : options.executor;
-        Executor executor = task -> {
-            try {
-                given.execute(task);
-            } catch (RejectedExecutionException closed) {
-                // Whoever waits still learns of the end.
-                task.run();
-            }
-        };
-        HttpClient client = options.httpClient;
-        if (client == null) {
-            client = HttpClient.newBuilder()
-                    .version(HttpClient.Version.HTTP_1_1)
-                    .followRedirects(HttpClient.Redirect.NEVER)
-                    .connectTimeout(Duration.ofSeconds(10))
-                    .executor(executor)
-                    .build();
-        }
-        transport = new Transport(client, options, loop, executor);
+        threads = new ClientThreads(options.executor);
+        HttpClient client = options.httpClient == null ? threads.httpClient() : options.httpClient;
+        transport = new Transport(client, options, threads.loop, threads.executor);
         hub = new EventHub(transport, options.reconnectTimeout);
         api = new UsherApi(transport);
         if (options.versionCheck) {
@@ -458,12 +429,7 @@ public final class Usher implements AutoCloseable {
     @Override
     public void close() {
         transport.close();
-        hub.close(() -> {
-            if (ownExecutor != null) {
-                // What is waiting to be told the end still runs.
-                ownExecutor.shutdown();
-            }
-        });
+        hub.close(threads::shutDown);
     }
 
     <R> Call<R> await(String streamId, OperationKind<R> kind) {
@@ -496,14 +462,5 @@ public final class Usher implements AutoCloseable {
 
     private static <T, U> Call<U> change(Call<T> call, Function<T, U> change) {
         return call.map(change, error -> null);
-    }
-
-    private static ThreadFactory daemons(String name) {
-        AtomicInteger number = new AtomicInteger();
-        return task -> {
-            Thread thread = new Thread(task, name + "-" + number.incrementAndGet());
-            thread.setDaemon(true);
-            return thread;
-        };
     }
 }

@@ -9,7 +9,7 @@ use usher_protocol::PublicKey;
 
 use super::data_dir::DataDir;
 use super::mint::DevMint;
-use super::pages::Pages;
+use super::sample_pages::Pages;
 
 /// What is running.
 pub(super) struct Setup<'a> {

@@ -12,8 +12,8 @@ use crate::keysets::FRESH;
 use crate::mint_address::normal_unit;
 use crate::mints::Mint;
 use crate::outputs::Outputs;
+use crate::proof_selection::{Selected, select};
 use crate::running_jobs::Entry;
-use crate::selection::{Selected, select};
 use crate::stored_job::{Ending, Job, Kind, Record, Stage, Swapping, Terms, plain_commit};
 use crate::token;
 

@@ -31,7 +31,7 @@ macro_rules! configuration {
                 $( $(#[doc = $doc])* pub $key: $Type, )*
             }
 
-            impl $crate::config::table::FromReader for $Section {
+            impl $crate::config::key_table_macro::FromReader for $Section {
                 fn from_reader(reader: &mut $crate::config::reader::Reader<'_>) -> Option<Self> {
                     // All are read before the first is missed, so that all errors are noted.
                     $( let $key = reader.read::<$Type>(concat!($name, ".", stringify!($key))); )*
@@ -40,9 +40,9 @@ macro_rules! configuration {
             }
         )*
 
-        impl $crate::config::table::FromReader for Config {
+        impl $crate::config::key_table_macro::FromReader for Config {
             fn from_reader(reader: &mut $crate::config::reader::Reader<'_>) -> Option<Self> {
-                $( let $field = <$Section as $crate::config::table::FromReader>::from_reader(reader); )*
+                $( let $field = <$Section as $crate::config::key_table_macro::FromReader>::from_reader(reader); )*
                 Some(Self { $( $field: $field?, )* })
             }
         }

@@ -1,5 +1,5 @@
-//! What is done from time to time: finished jobs are removed, mints are asked about proofs that are set aside, many small proofs become few, and own proofs leave keysets
-//! that the mint has retired or that expire.
+//! What is done from time to time: finished jobs are removed, mints are asked about proofs that are set aside, many small proofs
+//! become few, and own proofs leave keysets that the mint has retired or that expire.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -9,8 +9,8 @@ use cashu::{KeySetInfo, Proof};
 use usher_engine::ports::{TicketError, TicketJobId};
 
 use crate::core::{AttemptError, Core};
-use crate::create::MAX_INPUTS;
 use crate::failure::Refusal;
+use crate::job_creation::MAX_INPUTS;
 use crate::keysets::{EXPIRY_NOTICE, FRESH, fee};
 use crate::mints::Mint;
 use crate::own_proof;
@@ -18,23 +18,23 @@ use crate::stored_job::{RenewTerms, Terms};
 use crate::token;
 
 /// The longest time until the first maintenance, so that a service that is restarted every day has one.
-const FIRST: Duration = Duration::from_secs(60);
+const LONGEST_FIRST_PAUSE: Duration = Duration::from_secs(60);
 
 /// How many finished jobs are removed at once.
-const REMOVE: usize = 500;
+const JOBS_REMOVED_AT_ONCE: usize = 500;
 
 /// How many proofs of a mint and unit are looked at.
-const LOOK_AT: usize = 5000;
+const MAX_PROOFS_READ: usize = 5000;
 
 /// From how many own proofs of one mint and unit on the smallest become few. Each withdrawal looks at 500.
-const MANY: usize = 400;
+const CONSOLIDATED_FROM: usize = 400;
 
 /// How many are swapped at once: mints bound their requests, and what they sign takes memory.
-const AT_ONCE: usize = 250;
+const PROOFS_SWAPPED_AT_ONCE: usize = 250;
 
 impl Core {
     pub(crate) async fn maintain(self: &Arc<Self>) {
-        let mut pause = FIRST.min(self.options.maintenance_interval);
+        let mut pause = LONGEST_FIRST_PAUSE.min(self.options.maintenance_interval);
         loop {
             tokio::select! {
                 () = self.clock.sleep(pause) => {}
@@ -55,8 +55,8 @@ impl Core {
     async fn remove_finished(&self) {
         let before = self.now().minus(self.options.retention);
         loop {
-            match self.store.remove_ticket_jobs(before, REMOVE).await {
-                Ok(removed) if removed < REMOVE => return,
+            match self.store.remove_ticket_jobs(before, JOBS_REMOVED_AT_ONCE).await {
+                Ok(removed) if removed < JOBS_REMOVED_AT_ONCE => return,
                 Ok(_) if self.closing.is_cancelled() => return,
                 Ok(_) => {}
                 Err(error) => {
@@ -88,7 +88,7 @@ impl Core {
     pub(crate) async fn renew(self: &Arc<Self>, mint: &Arc<Mint>, unit: &str) -> Result<(), TicketError> {
         let list = mint.keysets.list(self.clock.monotonic(), FRESH).await.map_err(Refusal::from)?;
         let soon = self.now().secs().saturating_add(EXPIRY_NOTICE.as_secs());
-        let stored = self.store.free_proofs(mint.address.as_str(), unit, LOOK_AT).await?;
+        let stored = self.store.free_proofs(mint.address.as_str(), unit, MAX_PROOFS_READ).await?;
         let proofs = stored.iter().map(own_proof::read).collect::<Result<Vec<_>, _>>()?;
         let expires = |info: &KeySetInfo| info.final_expiry.is_some_and(|at| at != 0 && at < soon);
         let infos: HashMap<_, _> = list.iter().map(|info| (info.id, info)).collect();
@@ -103,13 +103,13 @@ impl Core {
                 "the mint's only keyset expires soon: spend its tickets before, they cannot be renewed",
             );
         } else {
-            for part in retired.chunks(AT_ONCE) {
+            for part in retired.chunks(PROOFS_SWAPPED_AT_ONCE) {
                 self.renew_these(mint, unit, &list, part.to_vec()).await?;
             }
         }
         let mut count = current.len();
-        for part in current.chunks(AT_ONCE) {
-            if count < MANY {
+        for part in current.chunks(PROOFS_SWAPPED_AT_ONCE) {
+            if count < CONSOLIDATED_FROM {
                 break;
             }
             count = count.saturating_sub(part.len());

@@ -1,0 +1,144 @@
+import { list, query, segment } from "./calls.js";
+import type { components } from "./generated/schemas.js";
+import type { CallOptions, Http } from "./http.js";
+import type { List } from "./list.js";
+import { CLIENT_VERSION, compareVersions, type VersionCheck } from "./version.js";
+
+type Schemas = components["schemas"];
+
+/** The endpoints with which the service is operated: its state, relays, Lightning node, webhooks and OpenID Connect. */
+export class OperatorEndpoints {
+  readonly #http: Http;
+
+  constructor(http: Http) {
+    this.#http = http;
+  }
+
+  /** Whether the service is alive: `OK`. */
+  health(options?: CallOptions): Promise<string> {
+    return this.#http.call("GET", "/health", undefined, options);
+  }
+
+  /** Whether the service can do its work, with the state of its parts. */
+  readiness(options?: CallOptions): Promise<Schemas["Ready"]> {
+    return this.#http.call("GET", "/health/ready", undefined, options);
+  }
+
+  /** Metrics for Prometheus. */
+  metrics(options?: CallOptions): Promise<string> {
+    return this.#http.call("GET", "/metrics", undefined, options);
+  }
+
+  /** The service's relays and their connections. */
+  relays(options?: CallOptions): Promise<Schemas["Relays"]> {
+    return this.#http.call("GET", "/relays", undefined, options);
+  }
+
+  /** Adds a relay. */
+  addRelay(relay: string, options?: CallOptions): Promise<Schemas["Relay"]> {
+    return this.#http.call("POST", "/relays", { relay }, options);
+  }
+
+  /** Removes a relay. */
+  removeRelay(relay: string, options?: CallOptions): Promise<Schemas["RelayRemoved"]> {
+    return this.#http.call("DELETE", "/relays", { relay }, options);
+  }
+
+  /** Lists which users have let which apps log them in with OpenID Connect. */
+  oidcConsents(
+    filter: { after?: string; limit?: number } = {},
+    options?: CallOptions,
+  ): List<Schemas["OidcConsentList"], Schemas["OidcConsent"]> {
+    return list(this.#http, "/oidc/consents", filter, options, (page) => page.consents);
+  }
+
+  /** Revokes a user's consent: the app's codes and tokens for this user stop working. */
+  revokeOidcConsent(
+    request: Schemas["RevokeOidcConsentRequest"],
+    options?: CallOptions,
+  ): Promise<Schemas["OidcConsentRevoked"]> {
+    return this.#http.call("DELETE", "/oidc/consents", request, options);
+  }
+
+  /** Lists the keys that sign ID tokens. */
+  oidcKeys(options?: CallOptions): Promise<Schemas["OidcKeys"]> {
+    return this.#http.call("GET", "/oidc/keys", undefined, options);
+  }
+
+  /** Rotates the keys that sign ID tokens. */
+  rotateOidcKeys(options?: CallOptions): Promise<Schemas["OidcKeys"]> {
+    return this.#http.call("POST", "/oidc/keys", {}, options);
+  }
+
+  /** Revokes a key that signs ID tokens, because somebody else has it. */
+  revokeOidcKey(kid: string, options?: CallOptions): Promise<Schemas["OidcKeys"]> {
+    return this.#http.call("DELETE", `/oidc/keys/${segment(kid)}`, undefined, options);
+  }
+
+  /** The service's own name, as it publishes it. */
+  nostrJson(name?: string, options?: CallOptions): Promise<Schemas["WellKnown"]> {
+    return this.#http.call("GET", `/.well-known/nostr.json${query({ name })}`, undefined, options);
+  }
+
+  /** The service's version. */
+  version(options?: CallOptions): Promise<Schemas["Version"]> {
+    return this.#http.call("GET", "/version", undefined, options);
+  }
+
+  /** Compares the service's version with the client's. */
+  async checkVersion(options?: CallOptions): Promise<VersionCheck> {
+    return compareVersions(CLIENT_VERSION, String((await this.version(options)).version));
+  }
+
+  /** The service's OpenAPI document. */
+  openapiDocument(options?: CallOptions): Promise<Record<string, unknown>> {
+    return this.#http.call("GET", "/openapi.json", undefined, options);
+  }
+
+  /** The service's Lightning backend and its balance. */
+  walletInfo(options?: CallOptions): Promise<Schemas["WalletInfo"]> {
+    return this.#http.call("GET", "/wallet/info", undefined, options);
+  }
+
+  /** The channels of the service's own Lightning node. */
+  channels(options?: CallOptions): Promise<Schemas["Channels"]> {
+    return this.#http.call("GET", "/wallet/channels", undefined, options);
+  }
+
+  /** Opens a channel with money of the node's on-chain balance. */
+  openChannel(request: Schemas["OpenChannelRequest"], options?: CallOptions): Promise<Schemas["ChannelOpening"]> {
+    return this.#http.call("POST", "/wallet/channels", request, options);
+  }
+
+  /** Closes a channel. With `force`, without the peer's agreement: only if it does not come back. */
+  closeChannel(
+    channelId: string,
+    request: Schemas["CloseChannelRequest"] = {},
+    options?: CallOptions,
+  ): Promise<Schemas["ChannelClosing"]> {
+    return this.#http.call("POST", `/wallet/channels/${segment(channelId)}/close`, request, options);
+  }
+
+  /** A new address at which the service's own Lightning node receives bitcoin. */
+  createAddress(options?: CallOptions): Promise<Schemas["BitcoinAddress"]> {
+    return this.#http.call("POST", "/wallet/addresses", {}, options);
+  }
+
+  /** What a liquidity provider would keep of a payment to the service's own Lightning node, at this moment. */
+  receivingCost(amount: number, options?: CallOptions): Promise<Schemas["ReceivingCost"]> {
+    return this.#http.call("POST", "/wallet/receiving-cost", { amount }, options);
+  }
+
+  /** Lists webhook deliveries: by default those that failed. */
+  webhookDeliveries(
+    filter: { status?: "failed" | "pending" | "delivered"; after?: string; limit?: number } = {},
+    options?: CallOptions,
+  ): List<Schemas["WebhookDeliveries"], Schemas["WebhookDelivery"]> {
+    return list(this.#http, "/webhooks/deliveries", filter, options, (page) => page.deliveries);
+  }
+
+  /** Sends a webhook delivery again. */
+  retryWebhookDelivery(id: string, options?: CallOptions): Promise<Schemas["WebhookDelivery"]> {
+    return this.#http.call("POST", `/webhooks/deliveries/${segment(id)}/retry`, undefined, options);
+  }
+}
