@@ -9,9 +9,10 @@ use std::time::{Duration, Instant};
 
 use rand::Rng as _;
 use serde_json::json;
+use usher_engine::ports::SettingStore as _;
 use usher_faults::relay::{Quirks, QuirkyRelay};
 use usher_mint::{Mint, MintOptions};
-use usher_store::{CopyState, DatabaseInspection, PostgresInspection, PostgresOptions};
+use usher_store::{CopyState, DatabaseInspection, PostgresInspection, PostgresOptions, SqliteOptions, SqliteStore};
 use usher_test_tools::{PostgresServer, soak};
 
 use crate::crash::dice;
@@ -112,6 +113,9 @@ async fn a_service_goes_on_with_the_copy_of_its_store() {
     let in_use = copy(&usher, "postgres");
     assert!(!in_use.status.success() && said(&in_use).contains("in use"), "{}", said(&in_use));
     assert!(usher.stop().await.success());
+    if cfg!(feature = "embedded-lightning") {
+        refuses_a_lightning_node(&usher).await;
+    }
     let moved = copy(&usher, "postgres");
     assert!(printed(&moved).contains("operations"), "{}", printed(&moved));
     assert!(!said(&moved).contains(server.password()));
@@ -157,6 +161,19 @@ async fn a_service_goes_on_with_the_copy_of_its_store() {
     assert_eq!(api.get("/cashu/balances").await.unwrap(), balances);
     let burnt_again = api.post_once("/cashu/burn", "burn", &burn).await.unwrap();
     assert!(burnt_again.1, "answered as before");
+}
+
+/// Its data are not in the store, and cannot be in PostgreSQL.
+async fn refuses_a_lightning_node(usher: &TestUsher) {
+    let set = async |value| {
+        let store = SqliteStore::open(&usher.data_dir().join("usher.db"), SqliteOptions::default()).unwrap();
+        store.set_setting("lightning.generation", value).await.unwrap();
+        store.close().await;
+    };
+    set(Some("5")).await;
+    let refused = copy(usher, "postgres");
+    assert!(!refused.status.success() && said(&refused).contains("Lightning node"), "{}", said(&refused));
+    set(None).await;
 }
 
 /// What a copy that was killed has left.
