@@ -114,9 +114,10 @@ impl Known {
     pub(crate) async fn read(settings: &dyn SettingStore) -> Result<Option<Self>, StartError> {
         let stored = settings.setting(SETTING).await.map_err(|error| StartError::Settings(error.to_string()))?;
         let Some(stored) = stored else { return Ok(None) };
+        let stored = stored.trim_matches('"');
         let (stamp, is_abandoned) = match stored.strip_suffix(ABANDONED) {
             Some(stamp) => (stamp, true),
-            None => (stored.as_str(), false),
+            None => (stored, false),
         };
         let stamp = stamp.parse().map_err(|_| StartError::Settings(format!("{SETTING} is not a number")))?;
         Ok(Some(Self { stamp, is_abandoned }))
@@ -130,7 +131,8 @@ pub(crate) async fn set(settings: &dyn SettingStore, stamp: u64) -> Result<(), S
 
 /// Stores that the data are given up.
 pub(crate) async fn abandon(settings: &dyn SettingStore, stamp: u64) -> Result<(), StoreError> {
-    settings.set_setting(SETTING, Some(&format!("{stamp}{ABANDONED}"))).await
+    // Settings are JSON.
+    settings.set_setting(SETTING, Some(&format!("\"{stamp}{ABANDONED}\""))).await
 }
 
 fn warn(error: &StoreError) {

@@ -7,16 +7,22 @@
 mod codec;
 #[cfg(feature = "conformance")]
 pub mod conformance;
+mod copy;
+mod copy_mark;
+mod damaged_row;
 mod database;
 mod metrics;
 mod panic_signal;
 mod postgres;
 mod sqlite;
 
+pub use copy::{CopiedTable, CopyError, CopyOutcome, CopyPart, CopySource, CopyTarget, copy};
+pub use copy_mark::{CopyMark, CopyState};
+pub use damaged_row::{DamagedRow, StateCheck};
 pub use database::Database;
 pub use metrics::{HistogramValues, StoreMetrics};
 pub use postgres::{
-    Acquired, HeldLease, Lease, LeaseHolder, LeaseRequest, PostgresFailure, PostgresOpenError, PostgresOptions,
-    PostgresStore,
+    Acquired, HeldLease, Lease, LeaseHolder, LeaseRequest, PostgresFailure, PostgresInspection, PostgresOpenError,
+    PostgresOptions, PostgresStore,
 };
-pub use sqlite::{DamagedRow, DatabaseInspection, Integrity, OpenError, SqliteFailure, SqliteOptions, SqliteStore};
+pub use sqlite::{DatabaseInspection, Integrity, OpenError, SqliteFailure, SqliteOptions, SqliteStore};

@@ -12,6 +12,9 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
+/// The variable with the folder of another version's programs, such as `/usr/lib/postgresql/17/bin`.
+const FOLDER: &str = "USHER_POSTGRES_BIN";
+
 /// The superuser that the server is made with.
 const USER: &str = "usher";
 
@@ -229,9 +232,15 @@ impl Drop for PostgresServer {
     }
 }
 
-/// A program of PostgreSQL: the newest that Debian has installed, or what is in the path. It does not run as root.
+/// A program of PostgreSQL: of the folder in [`FOLDER`] if it is there, of the newest version that Debian has installed, or what
+/// is in the path. It does not run as root.
 fn program(name: &str) -> Command {
-    let path = newest_of_debian().map_or_else(|| PathBuf::from(name), |folder| folder.join(name));
+    let chosen = std::env::var_os(FOLDER).map(|folder| PathBuf::from(folder).join(name));
+    // Some packages have the server and no client.
+    let path = chosen
+        .filter(|path| path.exists())
+        .or_else(|| Some(newest_of_debian()?.join(name)))
+        .unwrap_or_else(|| PathBuf::from(name));
     let mut command = if is_root() {
         let mut command = Command::new("setpriv");
         command.args(["--reuid=postgres", "--regid=postgres", "--clear-groups", "--"]).arg(path);

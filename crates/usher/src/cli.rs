@@ -62,6 +62,11 @@ pub enum Command {
     /// All but `abandon` ask the running service of the data directory. Amounts are sats.
     #[command(subcommand)]
     Lightning(LightningCommand),
+    /// Moves everything between SQLite and PostgreSQL.
+    ///
+    /// No service must run on either database.
+    #[command(subcommand)]
+    Store(StoreCommand),
     /// Shows and revokes what users agreed to give apps (OpenID Connect), and rotates its signing keys.
     ///
     /// All ask the running service of the data directory.
@@ -325,6 +330,41 @@ pub enum LightningCommand {
         #[arg(long)]
         yes: bool,
     },
+}
+
+/// `usher store …`
+#[derive(Debug, Subcommand)]
+pub enum StoreCommand {
+    /// Moves everything from the SQLite file of database.path to the PostgreSQL database of database.url, or back.
+    ///
+    /// Both are read again and compared row by row before the copy is stored. The database that was copied is marked then: a
+    /// service refuses it, because with both in use payments and tickets would be made twice. Prints the number of rows of each
+    /// table, and a digest that is the same in both databases.
+    ///
+    /// It refuses to run while a service uses one of the databases, and when the new one is not empty or the old one is damaged.
+    /// If it is interrupted, run it again.
+    Copy {
+        /// Which of the two becomes the copy.
+        #[arg(long, value_name = "DATABASE")]
+        to: CopyDirection,
+    },
+    /// Lets the service use the configured database again that was moved away, or that is an unfinished copy.
+    ///
+    /// Only when the other one is lost, or nothing has used it and nothing ever will. Otherwise move back with `copy`.
+    Reopen {
+        /// Does not ask.
+        #[arg(long)]
+        yes: bool,
+    },
+}
+
+/// The database that becomes the copy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum CopyDirection {
+    /// The database of database.url; the file of database.path is copied.
+    Postgres,
+    /// The file of database.path; the database of database.url is copied.
+    Sqlite,
 }
 
 /// `usher oidc …`

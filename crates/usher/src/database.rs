@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
@@ -29,9 +29,12 @@ pub fn open_sqlite(config: &Config, data_dir: &Path) -> Result<Arc<SqliteStore>,
             Err(Failure::said(format!("{error}; is another usher running on {}?", data_dir.display())))
         }
         // A restart finds the same file.
-        Err(error @ (OpenError::Newer { .. } | OpenError::Foreign { .. } | OpenError::Incomplete { .. })) => {
-            Err(Failure::refused(error))
-        }
+        Err(
+            error @ (OpenError::Newer { .. }
+            | OpenError::Marked { .. }
+            | OpenError::Foreign { .. }
+            | OpenError::Incomplete { .. }),
+        ) => Err(Failure::refused(error)),
         Err(error) => Err(error.into()),
     }
 }
@@ -46,6 +49,14 @@ pub struct SharedDatabase {
 }
 
 impl SharedDatabase {
+    /// The configured one, for a command.
+    ///
+    /// # Errors
+    /// When the file with certificates cannot be read.
+    pub fn of_command(config: &Config) -> Result<Option<Self>, Failure> {
+        Self::configured(config, SocketAddr::new(config.info.listen_address, config.info.port()))
+    }
+
     /// The configured one, for an instance that listens at this address; `None` when the database is a SQLite file.
     ///
     /// # Errors
@@ -86,8 +97,35 @@ pub fn refusal(error: &PostgresOpenError) -> Option<Failure> {
         | PostgresOpenError::TooOld { .. }
         | PostgresOpenError::Encoding { .. }
         | PostgresOpenError::Foreign
+        | PostgresOpenError::Marked(_)
         | PostgresOpenError::Newer { .. } => Some(Failure::refused(chain(error))),
     }
+}
+
+/// Takes the lease for a command, which uses the database while no service does. Waits so long for that of somebody who does not
+/// renew it.
+///
+/// # Errors
+/// When a service or another command has it, or the database cannot be used.
+pub async fn hold(
+    SharedDatabase { options, request }: &SharedDatabase,
+    wait: Duration,
+) -> Result<ActiveLease, Failure> {
+    let lease = Arc::new(Lease::connect(options).await.map_err(|error| unusable(&error))?);
+    let deadline = Instant::now() + wait;
+    loop {
+        match lease.acquire(request).await? {
+            Acquired::Held(held) => return Ok(ActiveLease::keep(lease, held, request.lasts, OnLoss::Exit)?),
+            Acquired::Taken(LeaseHolder { owner, remaining, .. }) if Instant::now() + remaining > deadline => {
+                return Err(Failure::said(format!("the database is in use by {owner}; is another usher running?")));
+            }
+            Acquired::Taken(LeaseHolder { remaining, .. }) => tokio::time::sleep(remaining).await,
+        }
+    }
+}
+
+fn unusable(error: &PostgresOpenError) -> Failure {
+    refusal(error).unwrap_or_else(|| Failure::said(chain(error)))
 }
 
 /// The database for a command, which uses it while no service does.
@@ -103,20 +141,11 @@ impl CommandDatabase {
     /// # Errors
     /// When a service or another command uses it, or it cannot be used.
     pub async fn open(config: &Config, data_dir: &Path) -> Result<Self, Failure> {
-        let listens_at = SocketAddr::new(config.info.listen_address, config.info.port());
-        let Some(SharedDatabase { options, request }) = SharedDatabase::configured(config, listens_at)? else {
+        let Some(shared) = SharedDatabase::of_command(config)? else {
             return Ok(Self { store: open_sqlite(config, data_dir)?, lease: None });
         };
-        let unusable = |error: &PostgresOpenError| refusal(error).unwrap_or_else(|| Failure::said(chain(error)));
-        let lease = Arc::new(Lease::connect(&options).await.map_err(|error| unusable(&error))?);
-        let held = match lease.acquire(&request).await? {
-            Acquired::Held(held) => held,
-            Acquired::Taken(LeaseHolder { owner, .. }) => {
-                return Err(Failure::said(format!("the database is in use by {owner}; is another usher running?")));
-            }
-        };
-        let lease = ActiveLease::keep(lease, held, request.lasts, OnLoss::Exit)?;
-        match PostgresStore::open(&options, lease.epoch()).await {
+        let lease = hold(&shared, Duration::ZERO).await?;
+        match PostgresStore::open(&shared.options, lease.epoch()).await {
             Ok(store) => Ok(Self { store: Arc::new(store), lease: Some(lease) }),
             Err(error) => {
                 lease.hand_over().await;

@@ -1,6 +1,8 @@
 //! Standard output for people and pipes.
 
-use std::io::{self, ErrorKind, Write as _};
+use std::io::{self, BufRead as _, ErrorKind, IsTerminal as _, Write as _};
+
+use crate::failure::Failure;
 
 /// Writes a text. A reader that has gone (`usher … | head -1`) has read enough, and is no failure.
 ///
@@ -17,4 +19,22 @@ pub fn write(text: &str) -> io::Result<()> {
 /// Writes a line for the operator to standard error. That nobody listens is no reason to fail.
 pub fn tell(line: &str) {
     let _ = writeln!(io::stderr(), "{line}");
+}
+
+/// Asks on a terminal whether to continue, unless it was said before.
+///
+/// # Errors
+/// When the answer is no, or nobody can be asked.
+pub fn confirm(yes: bool) -> Result<(), Failure> {
+    if yes {
+        return Ok(());
+    }
+    let stdin = std::io::stdin();
+    if !stdin.is_terminal() {
+        return Err(Failure::usage("confirm with --yes"));
+    }
+    tell("usher: continue? [y/N]");
+    let mut answer = String::new();
+    stdin.lock().read_line(&mut answer)?;
+    if answer.trim().eq_ignore_ascii_case("y") { Ok(()) } else { Err(Failure::said("nothing was done")) }
 }

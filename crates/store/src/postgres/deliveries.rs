@@ -10,7 +10,7 @@ use usher_engine::ports::{
 use usher_engine::{StreamId, UnixMillis};
 
 use super::failure::PostgresFailure;
-use super::query::{Query, list, params};
+use super::query::{Answer, Query, list, params};
 use super::{PostgresStore, columns, idempotency_records, read, retention};
 use crate::codec;
 
@@ -156,13 +156,7 @@ impl DeliveryStore for PostgresStore {
     }
 
     async fn count_deliveries(&self) -> Result<DeliveryCounts, StoreError> {
-        const COUNT: &str = "SELECT (SELECT count(*) FROM deliveries WHERE status = 0),
-            (SELECT count(*) FROM deliveries WHERE status = 2)";
-        let counted = self.read("count deliveries", COUNT, params![]).await?;
-        let counts = counted.rows.first().map(|row| {
-            Ok::<_, PostgresFailure>(DeliveryCounts { pending: columns::int(row, 0)?, failed: columns::int(row, 1)? })
-        });
-        Ok(counts.transpose()?.unwrap_or_default())
+        Ok(counts(&self.read("count deliveries", COUNT, params![]).await?)?)
     }
 
     async fn forget_deliveries(&self, before: UnixMillis, limit: usize) -> Result<usize, StoreError> {
@@ -184,7 +178,19 @@ pub(super) fn put(deliveries: &[(StreamId, u64, StreamId, UnixMillis)]) -> Query
     Query::new("put deliveries", PUT, columns)
 }
 
-fn delivery(row: &Row) -> Result<Delivery, PostgresFailure> {
+/// Those that are pending, and those that were given up.
+pub(super) const COUNT: &str = "SELECT (SELECT count(*) FROM deliveries WHERE status = 0),
+    (SELECT count(*) FROM deliveries WHERE status = 2)";
+
+/// The answer to [`COUNT`].
+pub(super) fn counts(answer: &Answer) -> Result<DeliveryCounts, PostgresFailure> {
+    match answer.rows.first() {
+        Some(row) => Ok(DeliveryCounts { pending: columns::int(row, 0)?, failed: columns::int(row, 1)? }),
+        None => Ok(DeliveryCounts::default()),
+    }
+}
+
+pub(super) fn delivery(row: &Row) -> Result<Delivery, PostgresFailure> {
     let status = DeliveryStatus::from_code(columns::int(row, 5)?);
     Ok(Delivery {
         event: read::event(row)?,

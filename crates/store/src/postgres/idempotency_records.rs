@@ -1,6 +1,7 @@
 //! Idempotency records, stored by themselves or in a commit.
 
 use async_trait::async_trait;
+use tokio_postgres::Row;
 use usher_engine::UnixMillis;
 use usher_engine::ports::{IdempotencyKey, IdempotencyRecord, IdempotencyStore, NewIdempotencyRecord, StoreError};
 
@@ -14,17 +15,7 @@ impl IdempotencyStore for PostgresStore {
     async fn idempotency_record(&self, key: &IdempotencyKey) -> Result<Option<IdempotencyRecord>, StoreError> {
         const GET: &str = "SELECT fingerprint, at, status, media_type, body FROM answers WHERE key = $1";
         let found = self.read("read an idempotency record", GET, params![key.0]).await?;
-        let record = found.rows.first().map(|row| {
-            Ok::<_, PostgresFailure>(IdempotencyRecord {
-                key: *key,
-                fingerprint: columns::bytes(row, 0)?,
-                at: columns::time(row, 1)?,
-                status: columns::int(row, 2)?,
-                media_type: columns::text(row, 3)?,
-                body: columns::get(row, 4)?,
-            })
-        });
-        Ok(record.transpose()?)
+        Ok(found.rows.first().map(|row| stored(row, key.0)).transpose()?)
     }
 
     async fn add_idempotency_record(&self, new: NewIdempotencyRecord) -> Result<bool, StoreError> {
@@ -50,6 +41,18 @@ impl IdempotencyStore for PostgresStore {
     async fn remove_idempotency_records(&self, before: UnixMillis, limit: usize) -> Result<usize, StoreError> {
         self.change("remove idempotency records", retention::RECORDS, retention::bounds(before, limit)).await
     }
+}
+
+/// The record with this key in a row that begins with its fingerprint, time, status, media type and body.
+pub(super) fn stored(row: &Row, key: [u8; 32]) -> Result<IdempotencyRecord, PostgresFailure> {
+    Ok(IdempotencyRecord {
+        key: IdempotencyKey(key),
+        fingerprint: columns::bytes(row, 0)?,
+        at: columns::time(row, 1)?,
+        status: columns::int(row, 2)?,
+        media_type: columns::text(row, 3)?,
+        body: columns::get(row, 4)?,
+    })
 }
 
 /// Whether there is a record under the same key that may not be replaced: a row says so.

@@ -10,13 +10,18 @@
 //! | `writer_job`, `writer`, `readers` | what waits for a connection, and what becomes of it |
 //! | `commit` | steps of operations, decided in memory |
 //! | `read`, `deliveries`, `idempotency_records`, `openid_records`, `settings`, `tickets`, `retention` | the statements |
+//! | `inspect`, `damaged_rows` | looking at a database without changing it |
+//! | `copy` | reading and writing all rows, for `usher store copy` |
 //! | `failure` | errors |
 
 mod columns;
 mod commit;
+mod copy;
+mod damaged_rows;
 mod deliveries;
 mod failure;
 mod idempotency_records;
+mod inspect;
 mod lease;
 mod nul_escaping;
 mod open_error;
@@ -59,7 +64,9 @@ use crate::codec;
 use crate::metrics::{Metrics, StoreMetrics};
 use crate::panic_signal::PanicSignal;
 
+pub(crate) use self::copy::{PostgresSource, PostgresTarget};
 pub use self::failure::PostgresFailure;
+pub use self::inspect::PostgresInspection;
 pub use self::lease::{Acquired, HeldLease, Lease, LeaseHolder, LeaseRequest};
 pub use self::open_error::PostgresOpenError;
 pub use self::options::PostgresOptions;
@@ -91,6 +98,7 @@ impl PostgresStore {
         let (for_writer, timeout) = (address.clone(), options.outcome_timeout);
         let mut writer = Writer::new(for_writer, epoch, max_batch, timeout, Arc::clone(&metrics));
         writer.connect().await?;
+        writer.check_mark().await?;
         writer.migrate(schema::MIGRATIONS).await?;
         let readers = Readers::new(address, options.readers, capacity, writer.certainty(), timeout);
         let panic_signal = PanicSignal::new();

@@ -1,6 +1,7 @@
 //! Why a database is refused.
 
 use super::failure::PostgresFailure;
+use crate::copy_mark::CopyMark;
 
 /// Why a database was not opened. None of them contains the URL or the password.
 #[derive(Debug, thiserror::Error)]
@@ -29,6 +30,9 @@ pub enum PostgresOpenError {
     /// There are tables of another program.
     #[error("the database's schema is not empty and not of this program; use a database, or a schema, of its own")]
     Foreign,
+    /// It was moved away, or is an unfinished copy.
+    #[error("the database {0}")]
+    Marked(CopyMark),
     /// A newer version of the program has migrated it.
     #[error(
         "the database has schema version {found}, made by a newer version of this program; this one knows versions up to \

@@ -147,7 +147,7 @@ const fn quota_code(quota: OpenIdQuota) -> u8 {
     }
 }
 
-fn stored(row: &Row, id: OpenIdRecordId) -> Result<OpenIdRecord, PostgresFailure> {
+pub(super) fn stored(row: &Row, id: OpenIdRecordId) -> Result<OpenIdRecord, PostgresFailure> {
     let data = columns::text(row, 3)?;
     if !codec::is_json(&data) {
         return Err(PostgresFailure::Unreadable("a record of the OpenID Connect provider"));
@@ -166,7 +166,7 @@ fn stored(row: &Row, id: OpenIdRecordId) -> Result<OpenIdRecord, PostgresFailure
     })
 }
 
-fn consent(row: &Row) -> Result<OpenIdConsent, PostgresFailure> {
+pub(super) fn consent(row: &Row) -> Result<OpenIdConsent, PostgresFailure> {
     Ok(OpenIdConsent {
         client_id: columns::text(row, 0)?,
         subject: columns::text(row, 1)?,

@@ -64,8 +64,13 @@ pub(super) async fn prepare(session: &Session) -> Result<(), PostgresOpenError> 
     Ok(())
 }
 
-/// Looked for in the schema where tables would be made, and not in others on the path.
-async fn has_base(session: &Session) -> Result<bool, PostgresOpenError> {
+/// The newest version that this program knows.
+pub(super) fn known_version() -> u32 {
+    MIGRATIONS.last().map_or(0, |migration| migration.version)
+}
+
+/// Whether an instance has used the database. Looked for in the schema where tables would be made, and not in others on the path.
+pub(super) async fn has_base(session: &Session) -> Result<bool, PostgresOpenError> {
     const TABLES: &str = "SELECT count(*) FILTER (WHERE c.relname IN ('lease', 'migrations')), count(*)
         FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
         WHERE n.nspname = current_schema() AND c.relkind IN ('r', 'p', 'v', 'm', 'f')";
@@ -92,7 +97,7 @@ async fn make_base(session: &Session) -> Result<(), PostgresOpenError> {
 }
 
 /// The version the database is at; 0 before the first migration.
-async fn version(session: &Session) -> Result<u32, PostgresFailure> {
+pub(super) async fn version(session: &Session) -> Result<u32, PostgresFailure> {
     const VERSION: &str = "SELECT coalesce(max(version), 0) FROM migrations";
     let found = session.one(&Query::new("read the schema's version", VERSION, params![])).await?;
     found.rows.first().map_or(Ok(0), |row| super::columns::int(row, 0))

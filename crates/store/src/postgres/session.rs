@@ -3,11 +3,12 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
+use bytes::Bytes;
 use futures_util::TryStreamExt as _;
 use parking_lot::Mutex;
 use tokio::task::JoinHandle;
 use tokio_postgres::types::ToSql;
-use tokio_postgres::{Client, Statement};
+use tokio_postgres::{Client, CopyInSink, RowStream, Statement};
 
 use super::failure::PostgresFailure;
 use super::options::Address;
@@ -120,6 +121,24 @@ impl Session {
     pub(super) async fn script(&self, during: &'static str, sql: &str) -> Result<(), PostgresFailure> {
         // On big tables it takes its time; a connection that is lost is noticed all the same.
         self.client()?.batch_execute(sql).await.map_err(|error| PostgresFailure::new(during, &error))
+    }
+
+    /// The rows of a statement without parameters, as they come: there can be more than fit into memory. No limit of time but the
+    /// server's.
+    ///
+    /// # Errors
+    /// [`PostgresFailure`].
+    pub(super) async fn stream(&self, during: &'static str, sql: &str) -> Result<RowStream, PostgresFailure> {
+        let none: [&(dyn ToSql + Sync); 0] = [];
+        self.client()?.query_raw(sql, none).await.map_err(|error| PostgresFailure::new(during, &error))
+    }
+
+    /// Where the rows of a `COPY … FROM STDIN` go.
+    ///
+    /// # Errors
+    /// [`PostgresFailure`].
+    pub(super) async fn copy_in(&self, during: &'static str, sql: &str) -> Result<CopyInSink<Bytes>, PostgresFailure> {
+        self.client()?.copy_in(sql).await.map_err(|error| PostgresFailure::new(during, &error))
     }
 
     /// Sends a whole transaction at once, from BEGIN to COMMIT, and queries that run after it: one round trip, however many

@@ -27,7 +27,7 @@ use super::query::{Answer, Query, params};
 use super::schema::{self, Migration};
 use super::session::{Session, TransactionFailure};
 use super::writer_job::{DecisionJob, Job, Message, Outcome};
-use super::{columns, lease};
+use super::{columns, lease, settings};
 use crate::metrics::Metrics;
 
 /// The first pause between attempts to find out the outcome of a commit; each is twice as long as the one before.
@@ -59,6 +59,21 @@ pub(super) enum Certainty {
 struct Writing {
     session: Session,
     number: i64,
+}
+
+/// Begins transactions on a connection that no [`Writer`] has.
+pub(super) struct BeginWrite {
+    epoch: i64,
+    number: i64,
+    group: i64,
+}
+
+impl BeginWrite {
+    /// The statements for the next transaction: it begins with the check of the lease.
+    pub(super) fn next(&mut self) -> String {
+        self.group = self.group.saturating_add(1);
+        format!("BEGIN; SELECT begin_write({}, {}, {})", self.epoch, self.number, self.group)
+    }
 }
 
 /// Jobs that were waiting at the same time.
@@ -132,6 +147,24 @@ impl Writer {
         self.writing = Some(Writing { session, number });
         self.certainty.send_replace(Certainty::Certain);
         Ok(())
+    }
+
+    /// Refuses a database that was moved away, and an unfinished copy.
+    ///
+    /// # Errors
+    /// [`PostgresOpenError::Marked`].
+    pub(super) async fn check_mark(&self) -> Result<(), PostgresOpenError> {
+        let writing = self.writing.as_ref().ok_or(PostgresFailure::NotActive)?;
+        match settings::copy_mark(&writing.session).await? {
+            Some(mark) => Err(PostgresOpenError::Marked(mark)),
+            None => Ok(()),
+        }
+    }
+
+    /// Its connection, for one transaction after the other, and what begins each.
+    pub(super) fn into_connection(self) -> Option<(Session, BeginWrite)> {
+        let Writing { session, number } = self.writing?;
+        Some((session, BeginWrite { epoch: self.epoch, number, group: self.group }))
     }
 
     /// Makes the missing migrations.

@@ -3,26 +3,14 @@
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Row};
 use usher_engine::StreamId;
-use usher_engine::ports::{OpenIdRecordId, TicketJobId};
+use usher_engine::ports::{OpenIdRecordId, OperationKind, State, TicketJobId};
 
 use super::failure::{During as _, SqliteFailure};
 use super::{deliveries, idempotency_records, openid_records, read, tickets};
 use crate::codec;
+use crate::damaged_row::{DamagedRow, KeyPart};
 
 const DURING: &str = "look for damaged rows";
-
-/// Longest name that is shown as it is: that of a counter contains its mint's address.
-const MAX_NAME: usize = 200;
-
-/// A row that cannot be read, or holds impossible values.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DamagedRow {
-    /// The table.
-    pub table: &'static str,
-    /// Its key: a stream, an event as `<stream>:<index>`, a public key or another key in hex, a setting's name, or a
-    /// counter as `<mint>#<keyset>`. Never the row's content.
-    pub id: String,
-}
 
 /// How the rows of a table are read.
 struct Check {
@@ -190,8 +178,36 @@ const CHECKS: [Check; 15] = [
     },
 ];
 
-/// Every damaged row, at most `limit`.
-pub(crate) fn damaged_rows(connection: &Connection, limit: usize) -> Result<Vec<DamagedRow>, SqliteFailure> {
+/// How many operations are open, and damaged rows, at most `limit`: by their columns, or because `readable` does not take an
+/// open operation's state.
+pub(crate) fn damaged_rows(
+    connection: &Connection,
+    limit: usize,
+    readable: impl Fn(&State) -> bool,
+) -> Result<(u64, Vec<DamagedRow>), SqliteFailure> {
+    let mut damaged = damaged_by_columns(connection, limit)?;
+    let open = "SELECT id, kind, state FROM operations WHERE finished_at IS NULL";
+    let mut statement = connection.prepare(open).during(DURING)?;
+    let mut rows = statement.query([]).during(DURING)?;
+    let mut open = 0;
+    while let Some(row) = rows.next().during(DURING)? {
+        let kind = row.get::<_, u8>(1).ok().and_then(OperationKind::from_code);
+        // The reserved stream is always there, and no operation.
+        if kind == Some(OperationKind::Subscriptions) {
+            continue;
+        }
+        open += 1;
+        // What cannot be read at all has been found above.
+        let (Ok(id), Ok(state)) = (row.get(0), row.get(2).map(State)) else { continue };
+        let row = DamagedRow::operation(StreamId::from_bytes(id));
+        if damaged.len() < limit && !readable(&state) && !damaged.contains(&row) {
+            damaged.push(row);
+        }
+    }
+    Ok((open, damaged))
+}
+
+fn damaged_by_columns(connection: &Connection, limit: usize) -> Result<Vec<DamagedRow>, SqliteFailure> {
     let mut damaged = Vec::new();
     for Check { table, columns, from, key, read } in &CHECKS {
         let sql = format!("SELECT {columns}, {} FROM {from}", key.join(", "));
@@ -204,7 +220,7 @@ pub(crate) fn damaged_rows(connection: &Connection, limit: usize) -> Result<Vec<
             match read(row) {
                 Ok(()) => {}
                 Err(SqliteFailure::Unreadable(_)) => {
-                    damaged.push(DamagedRow { table, id: id_of(row, first_of_key, table)? });
+                    damaged.push(DamagedRow::new(table, key_of(row, first_of_key)?));
                 }
                 Err(failure) => return Err(failure),
             }
@@ -239,27 +255,15 @@ fn ticket_job(row: &Row<'_>) -> Result<(), SqliteFailure> {
     if codec::is_json(&job.state.0) { Ok(()) } else { Err(SqliteFailure::Unreadable("the state of a job")) }
 }
 
-/// The key of a row for people: the id of a stream, a key in hex or a name; with the index after a colon.
-fn id_of(row: &Row<'_>, first: usize, table: &str) -> Result<String, SqliteFailure> {
-    let mut parts = Vec::new();
-    for column in first..row.as_ref().column_count() {
-        parts.push(match row.get_ref(column).during(DURING)? {
-            ValueRef::Blob([]) => "(empty)".to_owned(),
-            ValueRef::Blob(bytes) => match bytes.try_into() {
-                Ok(id) if table != "correlations" => StreamId::from_bytes(id).to_string(),
-                _ => hex(bytes),
-            },
-            ValueRef::Integer(number) => number.to_string(),
-            ValueRef::Text(name) if name.len() <= MAX_NAME && name.iter().all(u8::is_ascii_graphic) => {
-                String::from_utf8_lossy(name).into_owned()
-            }
-            ValueRef::Text(name) => hex(name.get(..MAX_NAME).unwrap_or(name)),
-            ValueRef::Null | ValueRef::Real(_) => "?".to_owned(),
-        });
-    }
-    Ok(parts.join(":"))
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+/// The columns from this one on, which are the row's key.
+fn key_of<'r>(row: &'r Row<'_>, first: usize) -> Result<Vec<KeyPart<'r>>, SqliteFailure> {
+    let part = |column| {
+        Ok(match row.get_ref(column).during(DURING)? {
+            ValueRef::Blob(bytes) => KeyPart::Bytes(bytes),
+            ValueRef::Integer(number) => KeyPart::Number(number),
+            ValueRef::Text(name) => KeyPart::Text(name),
+            ValueRef::Null | ValueRef::Real(_) => KeyPart::Other,
+        })
+    };
+    (first..row.as_ref().column_count()).map(part).collect()
 }

@@ -22,14 +22,34 @@ pub(crate) struct DatabaseFile {
 }
 
 impl DatabaseFile {
-    /// Locks the file, and creates it when there is none.
+    /// [Locks](Self::lock) the file, and creates it when there is none.
+    ///
+    /// # Errors
+    /// [`OpenError::InUse`], [`OpenError::Foreign`], [`OpenError::File`].
+    pub(crate) fn claim(path: &Path) -> Result<Self, OpenError> {
+        let claimed = Self::lock(path)?;
+        let path = claimed.path();
+        let failed = |source| OpenError::File { path: path.to_owned(), source };
+        // SQLite gives the files beside it the permissions of this one, so it must be there first. Asking for write
+        // access shows at once what SQLite would only say at the first commit.
+        let mut file = create(path).map_err(failed)?;
+        if !file.metadata().map_err(failed)?.is_file() {
+            return Err(failed(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file")));
+        }
+        if !is_empty_or_database(&mut file).map_err(failed)? {
+            return Err(OpenError::Foreign { path: path.to_owned() });
+        }
+        Ok(claimed)
+    }
+
+    /// Takes the path for this process, whether there is a file or not.
     ///
     /// The lock is a file of its own beside the database, since closing any handle of the database itself would drop
     /// the locks that SQLite has on it.
     ///
     /// # Errors
     /// [`OpenError::InUse`], [`OpenError::File`].
-    pub(crate) fn claim(path: &Path) -> Result<Self, OpenError> {
+    pub(crate) fn lock(path: &Path) -> Result<Self, OpenError> {
         let failed = |source| OpenError::File { path: path.to_owned(), source };
         let path = resolve(path).map_err(failed)?;
         let lock = owner_only().create(true).truncate(false).open(beside(&path, ".lock")).map_err(failed)?;
@@ -42,15 +62,6 @@ impl DatabaseFile {
                 Err(TryLockError::WouldBlock) => return Err(OpenError::InUse { path }),
                 Err(TryLockError::Error(source)) => return Err(failed(source)),
             }
-        }
-        // SQLite gives the files beside it the permissions of this one, so it must be there first. Asking for write
-        // access shows at once what SQLite would only say at the first commit.
-        let mut file = owner_only().create(true).truncate(false).open(&path).map_err(failed)?;
-        if !file.metadata().map_err(failed)?.is_file() {
-            return Err(failed(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file")));
-        }
-        if !is_empty_or_database(&mut file).map_err(failed)? {
-            return Err(OpenError::Foreign { path });
         }
         Ok(Self { path, _lock: lock })
     }
@@ -91,6 +102,16 @@ pub(crate) fn is_in_use(path: &Path) -> Option<bool> {
     }
 }
 
+/// Opens a file that only its owner can read, and makes it when there is none.
+pub(crate) fn create(path: &Path) -> io::Result<File> {
+    owner_only().create(true).truncate(false).open(path)
+}
+
+/// Whether the file at this path is empty or a SQLite database.
+pub(crate) fn is_database(path: &Path) -> io::Result<bool> {
+    is_empty_or_database(&mut File::open(path)?)
+}
+
 /// SQLite alone would take a file of one byte for an empty one.
 fn is_empty_or_database(file: &mut File) -> io::Result<bool> {
     const MAGIC: &[u8] = b"SQLite format 3\0";
@@ -115,7 +136,7 @@ fn resolve(path: &Path) -> io::Result<PathBuf> {
 }
 
 /// `<path><suffix>`.
-fn beside(path: &Path, suffix: &str) -> PathBuf {
+pub(crate) fn beside(path: &Path, suffix: &str) -> PathBuf {
     let mut name = OsString::from(path);
     name.push(suffix);
     name.into()

@@ -9,14 +9,14 @@ use std::time::Duration;
 use async_trait::async_trait;
 use parking_lot::Mutex;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
-use usher_engine::StreamId;
 use usher_engine::ports::{DeliveryCounts, OperationKind, SettingStore, State, StoreError, TicketBalance};
 
-use super::damaged_rows::DamagedRow;
 use super::failure::{During as _, SqliteFailure};
 use super::open_error::OpenError;
 use super::schema::{self, MIGRATIONS};
 use super::{damaged_rows, deliveries, file, settings, tickets};
+use crate::copy_mark::CopyMark;
+use crate::damaged_row::DamagedRow;
 
 /// How long a read waits for another process's lock.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(2);
@@ -64,7 +64,7 @@ impl DatabaseInspection {
 
     /// The schema's version, and the one that this program brings it to when the service starts.
     pub fn schema_version(&self) -> (u32, u32) {
-        (self.version, known_version())
+        (self.version, schema::known_version())
     }
 
     /// Whether a process has the database at this path open; `None` if that cannot be determined.
@@ -72,12 +72,20 @@ impl DatabaseInspection {
         file::is_in_use(path)
     }
 
+    /// What `usher store copy` has noted in it.
+    ///
+    /// # Errors
+    /// When the table cannot be read.
+    pub fn copy_mark(&self) -> Result<Option<CopyMark>, SqliteFailure> {
+        if self.version < settings::SINCE { Ok(None) } else { settings::copy_mark(&self.connection.lock()) }
+    }
+
     /// Tables, columns and indexes that are missing, in words; none are looked for in a database of an older schema.
     ///
     /// # Errors
     /// When the schema cannot be read.
     pub fn missing(&self) -> Result<Vec<String>, SqliteFailure> {
-        if self.version < known_version() { Ok(Vec::new()) } else { schema::missing(&self.connection.lock()) }
+        if self.version < schema::known_version() { Ok(Vec::new()) } else { schema::missing(&self.connection.lock()) }
     }
 
     /// Checks every page of the file, for at most `limit`.
@@ -117,31 +125,10 @@ impl DatabaseInspection {
     /// # Errors
     /// When a table cannot be read.
     pub fn damaged_rows(&self, readable: impl Fn(&State) -> bool) -> Result<(u64, Vec<DamagedRow>), SqliteFailure> {
-        const DURING: &str = "read the open operations";
-        let connection = self.connection.lock();
-        if self.version < known_version() {
+        if self.version < schema::known_version() {
             return Ok((0, Vec::new()));
         }
-        let mut damaged = damaged_rows::damaged_rows(&connection, MAX_PROBLEMS)?;
-        let mut statement =
-            connection.prepare("SELECT id, kind, state FROM operations WHERE finished_at IS NULL").during(DURING)?;
-        let mut rows = statement.query([]).during(DURING)?;
-        let mut open = 0;
-        while let Some(row) = rows.next().during(DURING)? {
-            let kind = row.get::<_, u8>(1).ok().and_then(OperationKind::from_code);
-            // The reserved stream is always there, and no operation.
-            if kind == Some(OperationKind::Subscriptions) {
-                continue;
-            }
-            open += 1;
-            // What cannot be read at all has been found above.
-            let (Ok(id), Ok(state)) = (row.get(0), row.get(2).map(State)) else { continue };
-            let row = DamagedRow { table: "operations", id: StreamId::from_bytes(id).to_string() };
-            if damaged.len() < MAX_PROBLEMS && !readable(&state) && !damaged.contains(&row) {
-                damaged.push(row);
-            }
-        }
-        Ok((open, damaged))
+        damaged_rows::damaged_rows(&self.connection.lock(), MAX_PROBLEMS, readable)
     }
 
     /// What the ticket wallet holds, by mint and unit. Nothing in a database of an older schema.
@@ -149,7 +136,7 @@ impl DatabaseInspection {
     /// # Errors
     /// When the table cannot be read.
     pub fn ticket_balances(&self) -> Result<Vec<TicketBalance>, SqliteFailure> {
-        if self.version < known_version() {
+        if self.version < schema::known_version() {
             return Ok(Vec::new());
         }
         tickets::balances(&self.connection.lock())
@@ -189,10 +176,6 @@ impl SettingStore for DatabaseInspection {
     }
 }
 
-fn known_version() -> u32 {
-    MIGRATIONS.last().map_or(0, |migration| migration.version)
-}
-
 fn connect(path: &Path) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     // Without a write-ahead log no process has it open, and the file itself is complete: then SQLite need not make the
@@ -229,6 +212,8 @@ impl std::fmt::Debug for DatabaseInspection {
 
 #[cfg(test)]
 mod tests {
+    use usher_engine::StreamId;
+
     use super::super::{SqliteOptions, SqliteStore};
     use super::*;
 

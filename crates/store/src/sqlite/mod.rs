@@ -8,9 +8,11 @@
 //! | `thread_job`, `writer`, `readers` | the threads and their jobs |
 //! | `inspect` | looking at a database without changing it |
 //! | `apply_commit`, `read`, `deliveries`, `idempotency_records`, `openid_records`, `settings`, `tickets`, `retention`, `damaged_rows` | the statements |
+//! | `copy` | reading and writing all rows, for `usher store copy` |
 //! | `disk_space` | whether there is enough disk space |
 
 mod apply_commit;
+mod copy;
 mod damaged_rows;
 mod deliveries;
 mod disk_space;
@@ -56,7 +58,7 @@ use self::file::DatabaseFile;
 use self::readers::{ReaderQueues, Readers};
 use self::thread_job::Message;
 
-pub use self::damaged_rows::DamagedRow;
+pub(crate) use self::copy::{SqliteSource, SqliteTarget};
 pub use self::failure::SqliteFailure;
 pub use self::inspect::{DatabaseInspection, Integrity};
 pub use self::open_error::OpenError;

@@ -10,6 +10,7 @@ use super::failure::{During as _, SqliteFailure};
 use super::file::DatabaseFile;
 use super::open_error::OpenError;
 use super::schema::{self, MIGRATIONS};
+use super::settings;
 
 /// How long a statement waits for another process's lock. No other process writes, but an operator's backup or
 /// `sqlite3` shell may hold the file for a moment.
@@ -31,7 +32,12 @@ pub(crate) fn writer(file: &DatabaseFile, options: &SqliteOptions) -> Result<Con
     let unusable = |failure| OpenError::unusable(path, failure);
     let mut connection = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE).map_err(unusable)?;
     // Before anything is changed: it may not be ours.
-    schema::inspect(&connection, MIGRATIONS).map_err(|error| OpenError::of_schema(path, error))?;
+    let version = schema::inspect(&connection, MIGRATIONS).map_err(|error| OpenError::of_schema(path, error))?;
+    if version >= settings::SINCE
+        && let Some(mark) = settings::copy_mark(&connection).map_err(unusable)?
+    {
+        return Err(OpenError::Marked { path: path.to_owned(), mark });
+    }
     file.restrict()?;
     configure_writer(&connection, options).during("configure the database").map_err(unusable)?;
     schema::migrate(&mut connection, MIGRATIONS).map_err(|error| OpenError::of_schema(path, error))?;
@@ -40,6 +46,12 @@ pub(crate) fn writer(file: &DatabaseFile, options: &SqliteOptions) -> Result<Con
         return Err(OpenError::Incomplete { path: path.to_owned(), missing });
     }
     Ok(connection)
+}
+
+/// A connection to a database whose schema stays as it is.
+pub(crate) fn existing(file: &DatabaseFile) -> Result<Connection, OpenError> {
+    let path = file.path();
+    connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE).map_err(|failure| OpenError::unusable(path, failure))
 }
 
 /// A connection that reads; to be opened after the writer's.

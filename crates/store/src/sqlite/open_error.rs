@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::failure::SqliteFailure;
 use super::schema::SchemaError;
+use crate::copy_mark::CopyMark;
 
 /// Why a database was not opened.
 #[derive(Debug, thiserror::Error)]
@@ -28,6 +29,14 @@ pub enum OpenError {
     Foreign {
         /// The file.
         path: PathBuf,
+    },
+    /// It was moved away, or is an unfinished copy.
+    #[error("the database {} {mark}", path.display())]
+    Marked {
+        /// The file.
+        path: PathBuf,
+        /// What `usher store copy` has noted in it.
+        mark: CopyMark,
     },
     /// A newer version of the program has migrated it.
     #[error(

@@ -36,6 +36,11 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
     Migration { version: 17, sql: include_str!("../../migrations/sqlite/0017_eventless_operations.sql") },
 ];
 
+/// The newest version that this program knows.
+pub(crate) fn known_version() -> u32 {
+    MIGRATIONS.last().map_or(0, |migration| migration.version)
+}
+
 /// Why a database was not brought to the schema.
 #[derive(Debug)]
 pub(crate) enum SchemaError {

@@ -6,6 +6,10 @@ use usher_engine::ports::{SettingStore, StoreError};
 
 use super::SqliteStore;
 use super::failure::{During as _, SqliteFailure};
+use crate::copy_mark::CopyMark;
+
+/// The schema version since which there are settings.
+pub(crate) const SINCE: u32 = 4;
 
 #[async_trait]
 impl SettingStore for SqliteStore {
@@ -27,7 +31,13 @@ pub(crate) fn get(connection: &Connection, name: &str) -> Result<Option<String>,
         .during("read a setting")
 }
 
-fn set(connection: &Connection, name: &str, value: Option<&str>) -> Result<(), SqliteFailure> {
+/// The note of `usher store copy`.
+pub(crate) fn copy_mark(connection: &Connection) -> Result<Option<CopyMark>, SqliteFailure> {
+    let stored = get(connection, CopyMark::SETTING)?;
+    Ok(stored.map(|stored| CopyMark::read(&stored)).transpose()?)
+}
+
+pub(crate) fn set(connection: &Connection, name: &str, value: Option<&str>) -> Result<(), SqliteFailure> {
     let changed = match value {
         Some(value) => connection
             .prepare_cached(

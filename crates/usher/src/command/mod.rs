@@ -13,5 +13,6 @@ pub mod oidc;
 mod reload;
 pub mod serve;
 mod service_client;
+pub mod store;
 pub mod tickets;
 pub mod wallet;

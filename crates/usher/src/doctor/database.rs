@@ -4,7 +4,10 @@ use std::path::Path;
 use std::time::Duration;
 
 use usher_engine::operations::Operation;
-use usher_store::{DatabaseInspection, Integrity, Lease, LeaseHolder, OpenError};
+use usher_store::{
+    CopyMark, CopyState, DamagedRow, DatabaseInspection, Integrity, Lease, LeaseHolder, OpenError, PostgresInspection,
+    PostgresOpenError,
+};
 
 use super::finding::Finding;
 use super::service::{Presence, Service};
@@ -22,6 +25,9 @@ const LITTLE_ROOM: u64 = 64 * 1024 * 1024;
 /// What to do about a damaged file.
 const RESTORE: &str = "stop the service, keep a copy of the file, and restore a backup (docs/operations.md, Back up)";
 
+/// What to do about a PostgreSQL database that cannot be read.
+const RESTORE_SHARED: &str = "look at the server's log; restore a backup of the database if it is damaged";
+
 /// Looks at the file; `None` in place of an inspection when it cannot be read or is not there.
 pub(super) fn open(path: &Path, findings: &mut Vec<Finding>) -> Option<DatabaseInspection> {
     if !path.exists() && unreadable_folder(path).is_none() {
@@ -37,15 +43,56 @@ pub(super) fn open(path: &Path, findings: &mut Vec<Finding>) -> Option<DatabaseI
     }
 }
 
-/// A PostgreSQL database: whether it responds, and which instance is active.
-pub(super) async fn shared(database: &SharedDatabase) -> Finding {
-    let lease = match Lease::observe(&database.options).await {
-        Ok(lease) => lease,
+/// A PostgreSQL database: whether it responds, which instance is active, and what is in it.
+pub(super) async fn shared(database: &SharedDatabase, findings: &mut Vec<Finding>) -> Option<PostgresInspection> {
+    let opened = async {
+        let lease = Lease::observe(&database.options).await?;
+        Ok::<_, PostgresOpenError>((lease, PostgresInspection::open(&database.options).await?))
+    };
+    let (lease, inspection) = match opened.await {
+        Ok(opened) => opened,
         Err(error) => {
             let said = format!("PostgreSQL cannot be used: {}", chain(&error));
-            return Finding::fail(CHECK, said, "check database.url, and that the server runs and lets this machine in");
+            let advice = "check database.url, and that the server runs and lets this machine in";
+            findings.push(Finding::fail(CHECK, said, advice));
+            return None;
         }
     };
+    let Some(inspection) = inspection else {
+        let said = "PostgreSQL responds; no instance has used this database yet: the first one makes its tables";
+        findings.push(Finding::ok(CHECK, said.to_owned()));
+        return None;
+    };
+    findings.push(active_instance(&lease).await);
+    let mut found = Vec::new();
+    check_shared(&inspection, &mut found).await;
+    add_new(found, findings);
+    Some(inspection)
+}
+
+async fn check_shared(inspection: &PostgresInspection, findings: &mut Vec<Finding>) {
+    let (version, known) = inspection.schema_version();
+    findings.extend(old_schema(version, known));
+    findings.extend(copy_mark(inspection.copy_mark().await.ok().flatten()));
+    match inspection.damaged_rows(|state| Operation::from_state(state).is_ok()).await {
+        Ok(found) => rows(version < known, found, findings),
+        Err(error) => {
+            let message = format!("its rows cannot be read: {}", chain(&error));
+            findings.push(Finding::fail(CHECK, message, RESTORE_SHARED));
+        }
+    }
+}
+
+/// A running service may have said the same of a damaged row.
+pub(super) fn add_new(found: Vec<Finding>, findings: &mut Vec<Finding>) {
+    for finding in found {
+        if !findings.contains(&finding) {
+            findings.push(finding);
+        }
+    }
+}
+
+async fn active_instance(lease: &Lease) -> Finding {
     match lease.holder().await {
         Ok(Some(LeaseHolder { owner, address, .. })) => {
             Finding::ok(CHECK, format!("PostgreSQL responds; the active instance is {owner}, at {address}"))
@@ -54,11 +101,7 @@ pub(super) async fn shared(database: &SharedDatabase) -> Finding {
         Err(error) => {
             let said =
                 format!("PostgreSQL responds, but it cannot be read which instance is active: {}", chain(&error));
-            Finding::warn(
-                CHECK,
-                said,
-                "nothing if no instance has used this database yet; otherwise look at the server's log",
-            )
+            Finding::warn(CHECK, said, "look at the server's log")
         }
     }
 }
@@ -105,10 +148,8 @@ pub(super) fn check(path: &Path, inspection: &DatabaseInspection, findings: &mut
         Err(error) => Finding::fail(CHECK, format!("{shown} cannot be checked: {}", chain(&error)), RESTORE),
     });
     let (version, known) = inspection.schema_version();
-    if version < known {
-        let message = format!("its schema has version {version}; the next start migrates it to {known}");
-        findings.push(Finding::warn(CHECK, message, "make a backup first: older versions refuse the new schema"));
-    }
+    findings.extend(old_schema(version, known));
+    findings.extend(copy_mark(inspection.copy_mark().ok().flatten()));
     match inspection.missing() {
         Ok(missing) if missing.is_empty() => {}
         Ok(missing) => {
@@ -122,20 +163,41 @@ pub(super) fn check(path: &Path, inspection: &DatabaseInspection, findings: &mut
         }
     }
     match inspection.damaged_rows(|state| Operation::from_state(state).is_ok()) {
-        // Of an older schema the rows were not looked at.
-        Ok(_) if version < known => {}
-        Ok((open, damaged)) if damaged.is_empty() => {
-            findings.push(Finding::ok(CHECK, format!("every row is readable; {open} operations are open")));
-        }
-        Ok((_, damaged)) => {
-            findings.extend(damaged.into_iter().map(|row| damaged_row(row.table, &row.id)));
-        }
+        Ok(found) => rows(version < known, found, findings),
         Err(error) => {
             let message = format!("its rows cannot be read: {}", chain(&error));
             findings.push(Finding::fail(CHECK, message, RESTORE));
         }
     }
     findings.extend(room(path));
+}
+
+fn old_schema(version: u32, known: u32) -> Option<Finding> {
+    let message = format!("its schema has version {version}; the next start migrates it to {known}");
+    let advice = "make a backup first: older versions refuse the new schema";
+    (version < known).then(|| Finding::warn(CHECK, message, advice))
+}
+
+/// A service does not use it.
+fn copy_mark(mark: Option<CopyMark>) -> Option<Finding> {
+    let mark = mark?;
+    let advice = match mark.state {
+        CopyState::Moved => "configure the database that it was moved to (docs/instances.md)",
+        CopyState::Unfinished => "run `usher store copy` again",
+    };
+    Some(Finding::fail(CHECK, format!("the database {mark}"), advice))
+}
+
+/// What was found in the rows, and how many operations are open.
+fn rows(is_old: bool, (open, damaged): (u64, Vec<DamagedRow>), findings: &mut Vec<Finding>) {
+    // Of an older schema the rows were not looked at.
+    if is_old {
+        return;
+    }
+    if damaged.is_empty() {
+        findings.push(Finding::ok(CHECK, format!("every row is readable; {open} operations are open")));
+    }
+    findings.extend(damaged.into_iter().map(|row| damaged_row(row.table, &row.id)));
 }
 
 /// A row that cannot be read. The same words whoever has found it: it is listed once.

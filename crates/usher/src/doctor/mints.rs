@@ -10,9 +10,9 @@ use url::Url;
 use usher_engine::operations::Operation;
 use usher_engine::ports::OperationKind;
 use usher_protocol::mint_url;
-use usher_store::DatabaseInspection;
 
 use super::finding::Finding;
+use super::inspection::Inspection;
 use crate::config::Config;
 
 const CHECK: &str = "mints";
@@ -35,8 +35,8 @@ struct Uses {
 }
 
 /// Asks each mint for its information (NUT-06), which is public.
-pub(super) async fn check(config: &Config, database: Option<&DatabaseInspection>, findings: &mut Vec<Finding>) {
-    let mints = mints(config, database);
+pub(super) async fn check(config: &Config, database: Option<&Inspection>, findings: &mut Vec<Finding>) {
+    let mints = mints(config, database).await;
     if mints.is_empty() {
         findings.push(Finding::ok(CHECK, "none is in use"));
         return;
@@ -54,19 +54,23 @@ pub(super) async fn check(config: &Config, database: Option<&DatabaseInspection>
 }
 
 /// The mints in use, by address; that of the proofs first.
-fn mints(config: &Config, database: Option<&DatabaseInspection>) -> Vec<(String, Uses)> {
+async fn mints(config: &Config, database: Option<&Inspection>) -> Vec<(String, Uses)> {
     let mut mints: BTreeMap<String, Uses> = BTreeMap::new();
     let of_proofs = config.verification.mint_url.as_ref().map(|mint| mint.url().as_str());
     if let Some(mint) = of_proofs.and_then(mint_url::normalize) {
         mints.entry(mint).or_default().proofs = true;
     }
-    // What cannot be read is reported by the check of the database.
-    for balance in database.and_then(|database| database.ticket_balances().ok()).unwrap_or_default() {
+    let (balances, open) = match database {
+        Some(database) => {
+            (database.ticket_balances().await, database.open_operations(OperationKind::TicketDelivery).await)
+        }
+        None => Default::default(),
+    };
+    for balance in balances {
         let text = format!("{} {}", balance.amount, usher_protocol::text::clean(&balance.unit, 32));
         mints.entry(balance.mint_url).or_default().balances.push(text);
     }
-    let open = database.and_then(|database| database.open_operations(OperationKind::TicketDelivery).ok());
-    for state in open.unwrap_or_default() {
+    for state in open {
         if let Ok(Operation::TicketDelivery(delivery)) = Operation::from_state(&state)
             && let Some(delivery) = delivery.view()
         {

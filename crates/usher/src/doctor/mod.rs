@@ -9,6 +9,7 @@ mod configuration;
 mod database;
 mod embedded_lightning;
 mod finding;
+mod inspection;
 mod lightning;
 mod mints;
 mod open_files;
@@ -17,14 +18,13 @@ mod service;
 mod verification;
 mod webhook;
 
-use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use usher_engine::ports::{Clock as _, SystemClock};
 use usher_relays::{RelayAddress, ServiceRelays};
-use usher_store::DatabaseInspection;
 
 use self::finding::{Finding, State};
+use self::inspection::Inspection;
 use self::service::Service;
 use crate::cli::DoctorCommand;
 use crate::command::environment::{load_in_time, source};
@@ -80,15 +80,14 @@ async fn examine(config: &Config, source: &Source, findings: &mut Vec<Finding>) 
     if let Some(service) = service {
         database::ask(service, findings).await;
     }
-    let listens_at = SocketAddr::new(config.info.listen_address, config.info.port());
-    let database = match SharedDatabase::configured(config, listens_at) {
+    let database = match SharedDatabase::of_command(config) {
         Ok(None) => {
             findings.extend(database::owner(&path, &presence));
             inspect(&path, findings).await
         }
         Ok(Some(shared)) => {
-            findings.push(database::shared(&shared).await);
-            None
+            let found = database::shared(&shared, findings).await;
+            found.map(Inspection::Postgres)
         }
         Err(failure) => {
             findings.push(database::misconfigured(&failure));
@@ -120,7 +119,7 @@ async fn examine(config: &Config, source: &Source, findings: &mut Vec<Finding>) 
 }
 
 /// Reads the database, on a thread of its own: it may be large.
-async fn inspect(path: &Path, findings: &mut Vec<Finding>) -> Option<DatabaseInspection> {
+async fn inspect(path: &Path, findings: &mut Vec<Finding>) -> Option<Inspection> {
     let path = path.to_owned();
     let read = tokio::task::spawn_blocking(move || {
         let mut findings = Vec::new();
@@ -131,17 +130,12 @@ async fn inspect(path: &Path, findings: &mut Vec<Finding>) -> Option<DatabaseIns
         (database, findings)
     });
     let (database, found) = read.await.unwrap_or_default();
-    // A running service may have said the same of a damaged row.
-    for finding in found {
-        if !findings.contains(&finding) {
-            findings.push(finding);
-        }
-    }
-    database
+    database::add_new(found, findings);
+    database.map(Inspection::Sqlite)
 }
 
 /// The configured relays with what was changed at run time, or the configured ones when that cannot be read.
-async fn relays_of_service(config: &Config, database: Option<&DatabaseInspection>) -> Vec<RelayAddress> {
+async fn relays_of_service(config: &Config, database: Option<&Inspection>) -> Vec<RelayAddress> {
     let configured = config.nostr.relays.addresses();
     match database {
         Some(database) => {

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use serde_json::Value;
 use url::Url;
-use usher_store::DatabaseInspection;
 use usher_webhooks::probe;
 
 use super::finding::Finding;
+use super::inspection::Inspection;
 use super::service::Service;
 use crate::config::Config;
 use crate::config::setting::crosses_network_in_clear;
@@ -49,16 +49,13 @@ pub(super) async fn check(config: &Config, findings: &mut Vec<Finding>) {
 }
 
 /// What the running service says of deliveries that failed, or else what the database does.
-pub(super) async fn deliveries(
-    service: Option<&Service>,
-    database: Option<&DatabaseInspection>,
-    findings: &mut Vec<Finding>,
-) {
+pub(super) async fn deliveries(service: Option<&Service>, database: Option<&Inspection>, findings: &mut Vec<Finding>) {
     if let Some(reason) = last_failure(service).await {
         let message = format!("deliveries are pending; last error: {reason}");
         findings.push(Finding::warn(CHECK, message, "the service retries by itself; see the receiver's log"));
     }
-    let Some(counts) = database.and_then(|database| database.deliveries().ok()) else { return };
+    let Some(database) = database else { return };
+    let Some(counts) = database.deliveries().await else { return };
     if counts.failed > 0 {
         findings.push(Finding::fail(CHECK, format!("{} deliveries were given up", counts.failed), RETRY));
     }

@@ -26,6 +26,7 @@ mod payments;
 mod readers_across_restarts;
 mod relays;
 mod runtime_changes;
+mod store_copy;
 mod tickets;
 mod verification;
 mod wallet_kills;

@@ -11,7 +11,8 @@ use usher_engine::ports::{
     TicketStore,
 };
 
-use self::rows::{COUNTER, JOB, MAYBE_OF_KEYSET, counter, job, of_keyset};
+pub(super) use self::rows::job;
+use self::rows::{COUNTER, JOB, MAYBE_OF_KEYSET, counter, of_keyset};
 use super::failure::PostgresFailure;
 use super::query::{list, params};
 use super::{PostgresStore, columns, retention};
@@ -24,7 +25,7 @@ const SET_ASIDE: &str = "SELECT id, mint_url, unit, amount, proof FROM ticket_pr
     WHERE set_aside AND id > $1 ORDER BY id LIMIT $2 OFFSET $3";
 
 /// The sums as texts: they can be greater than a column.
-const BALANCES: &str = "SELECT mint_url, unit,
+pub(super) const BALANCES: &str = "SELECT mint_url, unit,
         coalesce(sum(amount) FILTER (WHERE NOT set_aside), 0)::text, coalesce(sum(amount) FILTER (WHERE set_aside), 0)::text
     FROM ticket_proofs WHERE ((job IS NULL AND NOT set_aside) OR set_aside) AND amount > 0
     GROUP BY mint_url, unit ORDER BY mint_url, unit";
@@ -101,7 +102,7 @@ impl TicketStore for PostgresStore {
     }
 }
 
-fn proof(row: &Row) -> Result<StoredProof, PostgresFailure> {
+pub(super) fn proof(row: &Row) -> Result<StoredProof, PostgresFailure> {
     let proof = columns::text(row, 4)?;
     if !codec::is_json(&proof) {
         return Err(PostgresFailure::Unreadable("a proof of the ticket wallet"));
@@ -115,7 +116,7 @@ fn proof(row: &Row) -> Result<StoredProof, PostgresFailure> {
     })
 }
 
-fn balance(row: &Row) -> Result<TicketBalance, PostgresFailure> {
+pub(super) fn balance(row: &Row) -> Result<TicketBalance, PostgresFailure> {
     let sum = |column| {
         let sum: u128 = columns::get::<&str>(row, column)?.parse().map_err(|_| PostgresFailure::Unreadable("a sum"))?;
         Ok::<_, PostgresFailure>(u64::try_from(sum).unwrap_or(u64::MAX))

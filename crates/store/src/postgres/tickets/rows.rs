@@ -19,7 +19,7 @@ pub(super) const MAYBE_OF_KEYSET: &str = "SELECT proof FROM ticket_proofs
         AND NOT EXISTS (SELECT 1 FROM ticket_counters WHERE mint_url = $1 AND keyset = $2)";
 
 /// The job in a row of [`JOB`].
-pub(super) fn job(row: &Row, id: TicketJobId) -> Result<StoredTicketJob, PostgresFailure> {
+pub(in crate::postgres) fn job(row: &Row, id: TicketJobId) -> Result<StoredTicketJob, PostgresFailure> {
     let revision = columns::int(row, 0)?;
     codec::check_revision(revision)?;
     Ok(StoredTicketJob {

@@ -4,7 +4,6 @@ mod funding_fee;
 mod refused_data;
 mod status;
 
-use std::io::{BufRead as _, IsTerminal as _};
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
@@ -16,7 +15,7 @@ use super::service_client::ServiceClient;
 use crate::cli::LightningCommand;
 use crate::config::{Config, report};
 use crate::failure::Failure;
-use crate::output::{tell, write};
+use crate::output::{confirm, tell, write};
 
 /// Millisats of a sat.
 const SAT: u64 = 1000;
@@ -150,19 +149,4 @@ fn pretty(value: &Value) -> Result<String, Failure> {
 
 fn millisats(sats: u64) -> Result<u64, Failure> {
     sats.checked_mul(SAT).ok_or_else(|| Failure::usage("the amount is too large"))
-}
-
-/// Asks on a terminal.
-fn confirm(yes: bool) -> Result<(), Failure> {
-    if yes {
-        return Ok(());
-    }
-    let stdin = std::io::stdin();
-    if !stdin.is_terminal() {
-        return Err(Failure::usage("confirm with --yes"));
-    }
-    tell("usher: continue? [y/N]");
-    let mut answer = String::new();
-    stdin.lock().read_line(&mut answer)?;
-    if answer.trim().eq_ignore_ascii_case("y") { Ok(()) } else { Err(Failure::said("nothing was done")) }
 }

@@ -35,7 +35,7 @@ async fn abandon(
 ) -> Result<(), Failure> {
     use usher_embedded_lightning::DataState;
 
-    use crate::output::tell;
+    use crate::output::{confirm, tell};
 
     match usher_embedded_lightning::data_state(folder, settings).await? {
         DataState::None => {
@@ -52,7 +52,7 @@ async fn abandon(
                  balance (with a bitcoind only if wallet.embedded.recover is set), but not the money in channels \
                  (docs/lightning.md, Back up)",
             );
-            super::confirm(yes)?;
+            confirm(yes)?;
             Ok(usher_embedded_lightning::give_up(settings).await?)
         }
     }
@@ -66,7 +66,7 @@ async fn adopt(
 ) -> Result<(), Failure> {
     use usher_embedded_lightning::DataState;
 
-    use crate::output::tell;
+    use crate::output::{confirm, tell};
 
     let folder = &options.folder;
     match usher_embedded_lightning::data_state(folder, settings).await? {
@@ -76,7 +76,7 @@ async fn adopt(
                  it, its channels' money can be lost",
                 folder.display()
             ));
-            super::confirm(yes)?;
+            confirm(yes)?;
             Ok(usher_embedded_lightning::adopt(options).await?)
         }
         DataState::Present => Err(Failure::said(

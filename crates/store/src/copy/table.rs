@@ -1,0 +1,129 @@
+//! The tables of both engines, matched: every one and every column, as the databases themselves have them.
+
+use std::collections::BTreeMap;
+
+/// A table as one of the databases has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct FoundTable {
+    pub(crate) name: String,
+    pub(crate) columns: Vec<FoundColumn>,
+}
+
+/// Its column.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct FoundColumn {
+    pub(crate) name: String,
+    pub(crate) kind: Kind,
+}
+
+/// What a column holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Integer,
+    /// SQLite has integers for it.
+    Boolean,
+    Text,
+    Blob,
+    /// The order in which rows were added: PostgreSQL has a column for it where it matters, SQLite the number of each row.
+    RowNumber,
+    /// A type that this program does not use.
+    Unknown,
+}
+
+/// A table to copy.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Table {
+    pub(crate) name: String,
+    pub(crate) columns: Vec<FoundColumn>,
+}
+
+impl Table {
+    /// The column with the row's number.
+    pub(crate) fn row_number(&self) -> Option<&str> {
+        self.columns.iter().find(|column| column.kind == Kind::RowNumber).map(|column| column.name.as_str())
+    }
+}
+
+/// The tables to copy, sorted by their names, as their columns are.
+///
+/// # Errors
+/// What only one of the databases has, or has in another form, in words.
+pub(crate) fn matched(source: Vec<FoundTable>, target: Vec<FoundTable>) -> Result<Vec<Table>, String> {
+    let mut targets: BTreeMap<_, _> = target.into_iter().map(|table| (table.name, table.columns)).collect();
+    let mut tables = Vec::new();
+    for FoundTable { name, columns } in source {
+        let others = targets.remove(&name).ok_or_else(|| format!("only the source has the table {name}"))?;
+        let columns = matched_columns(columns, others).map_err(|what| format!("{what} of the table {name}"))?;
+        tables.push(Table { name, columns });
+    }
+    tables.sort_by(|one, other| one.name.cmp(&other.name));
+    match targets.into_keys().next() {
+        Some(name) => Err(format!("only the target has the table {name}")),
+        None => Ok(tables),
+    }
+}
+
+fn matched_columns(source: Vec<FoundColumn>, target: Vec<FoundColumn>) -> Result<Vec<FoundColumn>, String> {
+    let mut targets: BTreeMap<_, _> = target.into_iter().map(|column| (column.name, column.kind)).collect();
+    let mut columns = Vec::new();
+    for FoundColumn { name, kind } in source {
+        let kind = match (kind, targets.remove(&name)) {
+            (Kind::RowNumber, None) => Kind::RowNumber,
+            (_, None) => return Err(format!("only the source has the column {name}")),
+            (Kind::Boolean, Some(Kind::Integer)) | (Kind::Integer, Some(Kind::Boolean)) => Kind::Boolean,
+            (Kind::Integer, Some(Kind::Integer)) => Kind::Integer,
+            (Kind::Text, Some(Kind::Text)) => Kind::Text,
+            (Kind::Blob, Some(Kind::Blob)) => Kind::Blob,
+            (_, Some(_)) => return Err(format!("different types has the column {name}")),
+        };
+        columns.push(FoundColumn { name, kind });
+    }
+    for (name, kind) in targets {
+        if kind != Kind::RowNumber {
+            return Err(format!("only the target has the column {name}"));
+        }
+        columns.push(FoundColumn { name, kind });
+    }
+    // The digests of both directions are the same.
+    columns.sort_by(|one, other| one.name.cmp(&other.name));
+    Ok(columns)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table(name: &str, columns: &[(&str, Kind)]) -> FoundTable {
+        let columns = columns.iter().map(|(name, kind)| FoundColumn { name: (*name).to_owned(), kind: *kind });
+        FoundTable { name: name.to_owned(), columns: columns.collect() }
+    }
+
+    #[test]
+    fn what_only_one_database_has_is_an_error() {
+        let one = || vec![table("a", &[("x", Kind::Integer), ("y", Kind::Text)])];
+        assert_eq!(matched(one(), one()).map(|tables| tables.len()), Ok(1));
+        let others = [
+            vec![],
+            vec![table("b", &[("x", Kind::Integer), ("y", Kind::Text)])],
+            vec![table("a", &[("x", Kind::Integer)])],
+            vec![table("a", &[("x", Kind::Integer), ("y", Kind::Blob)])],
+            vec![table("a", &[("x", Kind::Integer), ("y", Kind::Text), ("z", Kind::Text)])],
+            [one(), vec![table("b", &[])]].concat(),
+        ];
+        for other in others {
+            assert!(matched(one(), other.clone()).is_err(), "{other:?}");
+            assert!(matched(other.clone(), one()).is_err(), "{other:?}");
+        }
+        let unknown = vec![table("a", &[("x", Kind::Unknown)])];
+        assert!(matched(unknown.clone(), unknown).is_err());
+    }
+
+    #[test]
+    fn row_numbers_and_truth_values_have_two_forms() {
+        let sqlite = || vec![table("a", &[("x", Kind::Integer)])];
+        let postgres = || vec![table("a", &[("x", Kind::Boolean), ("seq", Kind::RowNumber)])];
+        let expected = matched(sqlite(), postgres()).unwrap();
+        assert_eq!(matched(postgres(), sqlite()).unwrap(), expected);
+        assert_eq!(expected[0].row_number(), Some("seq"));
+    }
+}

@@ -1,0 +1,141 @@
+//! Values of rows, the same for both engines.
+
+use std::fmt;
+
+use sha2::{Digest as _, Sha256};
+
+/// A value of a column. `Debug` hides it: rows hold secrets.
+#[derive(Clone, PartialEq)]
+pub(crate) enum Value {
+    Null,
+    /// Also a truth value, as 0 or 1.
+    Integer(i64),
+    Text(String),
+    Blob(Vec<u8>),
+}
+
+impl fmt::Debug for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("…")
+    }
+}
+
+/// Rows on their way from one database to the other: some, but no more than about [`BATCH_BYTES`].
+pub(crate) type Rows = Vec<Vec<Value>>;
+
+/// How many bytes of values are read before they are handed on. What is on its way at one time is a few times as much.
+const BATCH_BYTES: usize = 256 * 1024;
+
+/// Most rows that are handed on together.
+const BATCH_ROWS: usize = 1024;
+
+/// Collects rows until there are enough of them to be handed on.
+#[derive(Default)]
+pub(crate) struct Batch {
+    rows: Rows,
+    bytes: usize,
+}
+
+impl Batch {
+    /// Adds a row; returns all of them when they are enough.
+    pub(crate) fn add(&mut self, row: Vec<Value>) -> Option<Rows> {
+        self.bytes = self.bytes.saturating_add(row.iter().map(Value::size).sum());
+        self.rows.push(row);
+        let is_full = self.bytes >= BATCH_BYTES || self.rows.len() >= BATCH_ROWS;
+        is_full.then(|| std::mem::take(self).rows)
+    }
+
+    /// The rows that are left.
+    pub(crate) fn rest(self) -> Rows {
+        self.rows
+    }
+}
+
+impl Value {
+    fn size(&self) -> usize {
+        match self {
+            Self::Null => 1,
+            Self::Integer(_) => 8,
+            Self::Text(text) => text.len(),
+            Self::Blob(bytes) => bytes.len(),
+        }
+    }
+
+    fn hash(&self, hash: &mut Sha256) {
+        let (tag, number, bytes): (u8, i64, &[u8]) = match self {
+            Self::Null => (0, 0, &[]),
+            Self::Integer(number) => (1, *number, &[]),
+            Self::Text(text) => (2, i64::try_from(text.len()).unwrap_or(i64::MAX), text.as_bytes()),
+            Self::Blob(bytes) => (3, i64::try_from(bytes.len()).unwrap_or(i64::MAX), bytes),
+        };
+        hash.update([tag]);
+        hash.update(number.to_be_bytes());
+        hash.update(bytes);
+    }
+}
+
+/// How many rows there are, and the sum of their SHA-256 modulo 2^256: the same for the same rows, in whatever order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct RowsDigest {
+    pub(crate) rows: u64,
+    sum: [u8; 32],
+}
+
+impl RowsDigest {
+    /// Adds a row.
+    pub(crate) fn add(&mut self, row: &[Value]) {
+        let mut hash = Sha256::new();
+        row.iter().for_each(|value| value.hash(&mut hash));
+        let mut carry = 0_u16;
+        for (digit, added) in self.sum.iter_mut().zip(hash.finalize()).rev() {
+            let [high, low] = (u16::from(*digit) + u16::from(added) + carry).to_be_bytes();
+            (carry, *digit) = (u16::from(high), low);
+        }
+        self.rows += 1;
+    }
+
+    /// The sum, in hex.
+    pub(crate) fn hex(&self) -> String {
+        self.sum.iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn digest(rows: &[&[Value]]) -> RowsDigest {
+        let mut digest = RowsDigest::default();
+        rows.iter().for_each(|row| digest.add(row));
+        digest
+    }
+
+    #[test]
+    fn digests_tell_rows_apart_and_not_their_order() {
+        let text = |text: &str| Value::Text(text.to_owned());
+        let (a, b) = ([text("a"), Value::Null], [text("b"), Value::Integer(0)]);
+        assert_eq!(digest(&[&a, &b]), digest(&[&b, &a]));
+        let others: [&[&[Value]]; 7] = [
+            &[&a],
+            &[&a, &a],
+            &[&b, &b],
+            &[&a, &[text("b"), Value::Integer(1)]],
+            &[&a, &[text("b"), Value::Null]],
+            &[&a, &[text("b"), text("")]],
+            &[&a, &[text("b"), Value::Blob(Vec::new())]],
+        ];
+        for other in others {
+            assert_ne!(digest(&[&a, &b]), digest(other));
+        }
+        assert_ne!(digest(&[&[text("ab"), text("c")]]), digest(&[&[text("a"), text("bc")]]));
+    }
+
+    #[test]
+    fn sums_carry() {
+        let mut digest = RowsDigest { rows: 0, sum: [0xff; 32] };
+        digest.add(&[]);
+        let mut expected: [u8; 32] = Sha256::digest([]).into();
+        expected[31] -= 1;
+        assert_eq!(digest.sum, expected, "2^256 - 1 is -1");
+    }
+}

@@ -1,0 +1,426 @@
+//! A file as the source of a copy, or as the copy.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use parking_lot::Mutex;
+use rusqlite::config::DbConfig;
+use rusqlite::types::{ToSqlOutput, ValueRef};
+use rusqlite::{Connection, ToSql, params_from_iter};
+use tokio::sync::mpsc;
+
+use super::failure::{During as _, SqliteFailure};
+use super::file::{self, DatabaseFile, beside};
+use super::open_error::OpenError;
+use super::{damaged_rows, open, schema, settings};
+use crate::copy::{Batch, CopyError, FoundColumn, FoundTable, Kind, Rows, Side, Source, Table, Target, Value};
+use crate::copy_mark::CopyMark;
+use crate::damaged_row::StateCheck;
+
+const DURING: &str = "copy the database";
+
+/// Most damaged rows that are listed.
+const MAX_PROBLEMS: usize = 20;
+
+/// Memory for the pages of the copy while it is written, in KiB.
+const CACHE_KIB: u32 = 64 * 1024;
+
+type Shared = Arc<Mutex<Connection>>;
+
+/// The database that is copied.
+pub(crate) struct SqliteSource {
+    file: DatabaseFile,
+    connection: Shared,
+}
+
+impl SqliteSource {
+    /// Takes the file for this process.
+    pub(crate) async fn open(path: &Path) -> Result<Self, CopyError> {
+        let path = path.to_owned();
+        blocking(move || {
+            if !path.exists() {
+                return Err(CopyError::Missing(path.display().to_string()));
+            }
+            let file = DatabaseFile::claim(&path)?;
+            let connection = open::existing(&file)?;
+            let of_schema = |error| OpenError::of_schema(file.path(), error);
+            let found = schema::inspect(&connection, schema::MIGRATIONS).map_err(of_schema)?;
+            let known = schema::known_version();
+            if found == 0 {
+                return Err(CopyError::Missing(path.display().to_string()));
+            }
+            if found != known {
+                return Err(CopyError::Version { place: place(file.path()), found, known });
+            }
+            Ok(Self { file, connection: Arc::new(Mutex::new(connection)) })
+        })
+        .await
+    }
+}
+
+#[async_trait]
+impl Side for SqliteSource {
+    fn place(&self) -> String {
+        place(self.file.path())
+    }
+
+    async fn mark(&self) -> Result<Option<CopyMark>, CopyError> {
+        with(&self.connection, |connection| Ok(settings::copy_mark(connection)?)).await
+    }
+
+    async fn set_mark(&mut self, mark: Option<&CopyMark>) -> Result<(), CopyError> {
+        set_mark(&self.connection, mark).await
+    }
+
+    async fn tables(&self) -> Result<Vec<FoundTable>, CopyError> {
+        with(&self.connection, |connection| Ok(tables(connection).during(DURING)?)).await
+    }
+
+    async fn read(&self, table: &Table, rows: mpsc::Sender<Rows>) -> Result<(), CopyError> {
+        let table = table.clone();
+        with(&self.connection, move |connection| Ok(read(connection, &table, &rows)?)).await
+    }
+}
+
+#[async_trait]
+impl Source for SqliteSource {
+    async fn check(&self, readable: StateCheck) -> Result<(), CopyError> {
+        let path = self.file.path().to_owned();
+        with(&self.connection, move |connection| {
+            let missing = schema::missing(connection)?;
+            if !missing.is_empty() {
+                return Err(OpenError::Incomplete { path, missing }.into());
+            }
+            let checked = connection.query_row("PRAGMA quick_check(1)", [], |row| row.get::<_, String>(0));
+            let problem = checked.during("check the database")?;
+            if problem != "ok" {
+                return Err(CopyError::DamagedFile { path, problem });
+            }
+            let (_, rows) = damaged_rows::damaged_rows(connection, MAX_PROBLEMS, readable)?;
+            if rows.is_empty() { Ok(()) } else { Err(CopyError::DamagedRows { rows }) }
+        })
+        .await
+    }
+}
+
+/// The database that becomes the copy. It is written under another name, and then gets its own.
+pub(crate) struct SqliteTarget {
+    file: DatabaseFile,
+    /// What the copy would replace.
+    others: Option<String>,
+    /// What is under its own name, after the copy or from an earlier run.
+    finished: Option<Shared>,
+    /// What is being written.
+    connection: Option<Shared>,
+}
+
+impl SqliteTarget {
+    /// Takes the file for this process.
+    pub(crate) async fn open(path: &Path) -> Result<Self, CopyError> {
+        let path = path.to_owned();
+        blocking(move || {
+            let file = DatabaseFile::lock(&path)?;
+            let path = file.path();
+            let length = match path.metadata() {
+                Ok(metadata) => metadata.len(),
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => 0,
+                Err(source) => return Err(OpenError::File { path: path.to_owned(), source }.into()),
+            };
+            let (mut finished, mut others) = (None, None);
+            if length > 0 {
+                if !file::is_database(path).map_err(|source| OpenError::File { path: path.to_owned(), source })? {
+                    return Err(OpenError::Foreign { path: path.to_owned() }.into());
+                }
+                let connection = open::existing(&file)?;
+                let of_schema = |error| OpenError::of_schema(path, error);
+                let found = schema::inspect(&connection, schema::MIGRATIONS).map_err(of_schema)?;
+                if found >= settings::SINCE && settings::copy_mark(&connection)?.is_some() {
+                    finished = Some(Arc::new(Mutex::new(connection)));
+                } else {
+                    others = Some("the file exists".to_owned());
+                }
+            } else {
+                // SQLite would take them for those of the copy.
+                for suffix in ["-wal", "-shm", "-journal"] {
+                    let rest = beside(path, suffix);
+                    if rest.exists() {
+                        others = Some(format!("{} of another database is there", rest.display()));
+                    }
+                }
+            }
+            Ok(Self { file, others, finished, connection: None })
+        })
+        .await
+    }
+
+    fn temporary(&self) -> PathBuf {
+        beside(self.file.path(), ".copying")
+    }
+
+    fn connection(&self) -> Result<&Shared, CopyError> {
+        self.connection.as_ref().or(self.finished.as_ref()).ok_or(CopyError::Task)
+    }
+}
+
+impl Drop for SqliteTarget {
+    fn drop(&mut self) {
+        if self.connection.take().is_some() {
+            // An unfinished one; it would be removed by the next run.
+            let _ = remove(&self.temporary());
+        }
+    }
+}
+
+#[async_trait]
+impl Side for SqliteTarget {
+    fn place(&self) -> String {
+        place(self.file.path())
+    }
+
+    async fn mark(&self) -> Result<Option<CopyMark>, CopyError> {
+        match &self.finished {
+            Some(connection) => with(connection, |connection| Ok(settings::copy_mark(connection)?)).await,
+            None => Ok(None),
+        }
+    }
+
+    async fn set_mark(&mut self, mark: Option<&CopyMark>) -> Result<(), CopyError> {
+        set_mark(self.connection()?, mark).await
+    }
+
+    async fn tables(&self) -> Result<Vec<FoundTable>, CopyError> {
+        with(self.connection()?, |connection| Ok(tables(connection).during(DURING)?)).await
+    }
+
+    async fn read(&self, table: &Table, rows: mpsc::Sender<Rows>) -> Result<(), CopyError> {
+        let table = table.clone();
+        with(self.connection()?, move |connection| Ok(read(connection, &table, &rows)?)).await
+    }
+}
+
+#[async_trait]
+impl Target for SqliteTarget {
+    async fn begin(&mut self, mark: &CopyMark, _replaces: bool) -> Result<(), CopyError> {
+        if let Some(what) = self.others.clone() {
+            return Err(CopyError::NotEmpty { place: self.place(), what });
+        }
+        let (path, mark) = (self.temporary(), mark.clone());
+        let connection = blocking(move || {
+            let failed = |source| CopyError::File { path: path.clone(), source };
+            remove(&path).map_err(failed)?;
+            file::create(&path).map_err(failed)?;
+            let mut connection = Connection::open(&path).during(DURING)?;
+            schema::migrate(&mut connection, schema::MIGRATIONS).map_err(|error| OpenError::of_schema(&path, error))?;
+            begin(&connection, &mark).during(DURING)?;
+            Ok(connection)
+        })
+        .await?;
+        self.connection = Some(Arc::new(Mutex::new(connection)));
+        Ok(())
+    }
+
+    async fn write(&mut self, table: &Table, mut rows: mpsc::Receiver<Rows>) -> Result<(), CopyError> {
+        let sql = insert(table);
+        with(self.connection()?, move |connection| {
+            let mut statement = connection.prepare(&sql).during(DURING)?;
+            while let Some(batch) = rows.blocking_recv() {
+                for row in batch {
+                    statement.execute(params_from_iter(row)).during(DURING)?;
+                }
+            }
+            Ok(())
+        })
+        .await
+    }
+
+    async fn written(&mut self, _tables: &[Table]) -> Result<(), CopyError> {
+        let path = self.temporary();
+        let connection = self.connection.take().and_then(Arc::into_inner).ok_or(CopyError::Task)?.into_inner();
+        let connection = blocking(move || {
+            connection.execute_batch("COMMIT").during(DURING)?;
+            connection.close().map_err(|(_, error)| error).during(DURING)?;
+            let failed = |source| CopyError::File { path: path.clone(), source };
+            File::open(&path).and_then(|file| file.sync_all()).map_err(failed)?;
+            // Opened anew, so that what is compared comes from the file.
+            Ok(Connection::open(&path).during(DURING)?)
+        })
+        .await?;
+        self.connection = Some(Arc::new(Mutex::new(connection)));
+        Ok(())
+    }
+
+    async fn commit(&mut self) -> Result<(), CopyError> {
+        let (from, to) = (self.temporary(), self.file.path().to_owned());
+        let written = self.connection.take().and_then(Arc::into_inner).ok_or(CopyError::Task)?.into_inner();
+        // One that is replaced leaves no files beside it.
+        let replaced = self.finished.take().and_then(Arc::into_inner).map(Mutex::into_inner);
+        let connection = blocking(move || {
+            for connection in std::iter::once(written).chain(replaced) {
+                connection.close().map_err(|(_, error)| error).during(DURING)?;
+            }
+            let failed = |source| CopyError::File { path: to.clone(), source };
+            std::fs::rename(&from, &to).map_err(failed)?;
+            sync_folder(&to).map_err(failed)?;
+            let connection = Connection::open(&to).during(DURING)?;
+            make_durable(&connection).during(DURING)?;
+            Ok(connection)
+        })
+        .await?;
+        self.finished = Some(Arc::new(Mutex::new(connection)));
+        Ok(())
+    }
+}
+
+fn place(path: &Path) -> String {
+    format!("the SQLite file {}", path.display())
+}
+
+/// On a thread that may block.
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, CopyError> + Send + 'static,
+) -> Result<T, CopyError> {
+    tokio::task::spawn_blocking(work).await.map_err(|_| CopyError::Task)?
+}
+
+async fn with<T: Send + 'static>(
+    connection: &Shared,
+    work: impl FnOnce(&Connection) -> Result<T, CopyError> + Send + 'static,
+) -> Result<T, CopyError> {
+    let connection = Arc::clone(connection);
+    blocking(move || work(&connection.lock())).await
+}
+
+async fn set_mark(connection: &Shared, mark: Option<&CopyMark>) -> Result<(), CopyError> {
+    let stored = mark.map(CopyMark::stored);
+    with(connection, move |connection| {
+        make_durable(connection).during(DURING)?;
+        Ok(settings::set(connection, CopyMark::SETTING, stored.as_deref())?)
+    })
+    .await
+}
+
+fn make_durable(connection: &Connection) -> rusqlite::Result<()> {
+    connection.pragma_update(None, "synchronous", "full")?;
+    connection.pragma_update(None, "fullfsync", true)
+}
+
+/// Prepares an empty copy. Nothing needs to survive a crash before it is whole.
+fn begin(connection: &Connection, mark: &CopyMark) -> rusqlite::Result<()> {
+    connection.pragma_update(None, "synchronous", "off")?;
+    connection.pragma_update_and_check(None, "journal_mode", "off", |_| Ok(()))?;
+    connection.pragma_update(None, "cache_size", -i64::from(CACHE_KIB))?;
+    // What they count is copied as well.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false)?;
+    connection.execute_batch("BEGIN")?;
+    for table in tables(connection)? {
+        connection.execute(&format!("DELETE FROM {}", quoted(&table.name)), [])?;
+    }
+    let insert = "INSERT INTO settings (name, value) VALUES (?1, ?2)";
+    connection.execute(insert, [CopyMark::SETTING, &mark.stored()]).map(drop)
+}
+
+/// All of them.
+pub(super) fn tables(connection: &Connection) -> rusqlite::Result<Vec<FoundTable>> {
+    let mut tables: Vec<FoundTable> = Vec::new();
+    let mut statement = connection.prepare(
+        "SELECT t.name, c.name, c.type FROM sqlite_schema AS t JOIN pragma_table_xinfo(t.name) AS c
+         WHERE t.type = 'table' AND t.name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY t.name, c.cid",
+    )?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let name: String = row.get(0)?;
+        let kind = match row.get_ref(2)?.as_str().unwrap_or_default() {
+            "INTEGER" => Kind::Integer,
+            "TEXT" => Kind::Text,
+            "BLOB" => Kind::Blob,
+            _ => Kind::Unknown,
+        };
+        let column = FoundColumn { name: row.get(1)?, kind };
+        match tables.last_mut().filter(|table| table.name == name) {
+            Some(table) => table.columns.push(column),
+            None => tables.push(FoundTable { name, columns: vec![column] }),
+        }
+    }
+    Ok(tables)
+}
+
+fn read(connection: &Connection, table: &Table, rows: &mpsc::Sender<Rows>) -> Result<(), SqliteFailure> {
+    let sql = format!("SELECT {} FROM {}{}", columns(table), quoted(&table.name), CopyMark::without(&table.name));
+    let mut statement = connection.prepare(&sql).during(DURING)?;
+    let mut found = statement.query([]).during(DURING)?;
+    let mut batch = Batch::default();
+    while let Some(row) = found.next().during(DURING)? {
+        let value = |column| value(row.get_ref(column).during(DURING)?);
+        let row = (0..table.columns.len()).map(value).collect::<Result<_, SqliteFailure>>()?;
+        if let Some(full) = batch.add(row)
+            && rows.blocking_send(full).is_err()
+        {
+            return Ok(());
+        }
+    }
+    // Whoever received them may have ended.
+    let _ = rows.blocking_send(batch.rest());
+    Ok(())
+}
+
+fn value(value: ValueRef<'_>) -> Result<Value, SqliteFailure> {
+    Ok(match value {
+        ValueRef::Null => Value::Null,
+        ValueRef::Integer(number) => Value::Integer(number),
+        ValueRef::Text(text) => {
+            Value::Text(str::from_utf8(text).map_err(|_| SqliteFailure::Unreadable("a text"))?.to_owned())
+        }
+        ValueRef::Blob(bytes) => Value::Blob(bytes.to_owned()),
+        ValueRef::Real(_) => return Err(SqliteFailure::Unreadable("a column")),
+    })
+}
+
+impl ToSql for Value {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        Ok(ToSqlOutput::Borrowed(match self {
+            Self::Null => ValueRef::Null,
+            Self::Integer(number) => ValueRef::Integer(*number),
+            Self::Text(text) => ValueRef::Text(text.as_bytes()),
+            Self::Blob(bytes) => ValueRef::Blob(bytes),
+        }))
+    }
+}
+
+fn insert(table: &Table) -> String {
+    let places = vec!["?"; table.columns.len()].join(", ");
+    format!("INSERT INTO {} ({}) VALUES ({places})", quoted(&table.name), columns(table))
+}
+
+fn columns(table: &Table) -> String {
+    let name = |column: &FoundColumn| match column.kind {
+        Kind::RowNumber => "rowid".to_owned(),
+        _ => quoted(&column.name),
+    };
+    table.columns.iter().map(name).collect::<Vec<_>>().join(", ")
+}
+
+fn quoted(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
+}
+
+/// Removes a file of an earlier run.
+fn remove(path: &Path) -> std::io::Result<()> {
+    for path in [path.to_owned(), beside(path, "-journal")] {
+        match std::fs::remove_file(path) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
+            Ok(()) | Err(_) => {}
+        }
+    }
+    Ok(())
+}
+
+/// The file's name is on disk when this returns.
+fn sync_folder(path: &Path) -> std::io::Result<()> {
+    match path.parent() {
+        #[cfg(unix)]
+        Some(folder) => File::open(folder)?.sync_all(),
+        _ => Ok(()),
+    }
+}
