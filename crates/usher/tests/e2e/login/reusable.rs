@@ -177,7 +177,7 @@ async fn each_browser_at_the_page_logs_its_own_user_in() {
     let returned = format!("http://127.0.0.1:9/app?stream_id={}&code=", reusable.stream);
     let mut codes = Vec::new();
     for browser in [&mut extension, &mut scanned] {
-        let url = super::on_the_page::wait_for_request(browser, &returned).await;
+        let url = browser.until_requested(&returned).await;
         codes.push(url[returned.len()..].to_owned());
     }
     // Who is in which browser is known when the app redeems the codes.
