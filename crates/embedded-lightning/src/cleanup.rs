@@ -136,7 +136,7 @@ mod tests {
 
     #[tokio::test(flavor = "multi_thread")]
     async fn unpaid_invoices_leave_the_memory_when_they_are_dead_and_paid_ones_stay() {
-        let (network, folder) = (Network::start().await.unwrap(), TempDir::new().unwrap());
+        let (network, folder) = (Network::start_copy().await.unwrap(), TempDir::new().unwrap());
         let (backend, _notifications) =
             EmbeddedLightning::start(options(&network, folder.path()), Arc::new(SystemClock)).await.unwrap();
         let paid = invoice(&backend, 600).await;

@@ -83,7 +83,7 @@ mod tests {
 
     #[tokio::test(flavor = "multi_thread")]
     async fn a_node_that_has_panicked_is_not_called_any_more() {
-        let network = usher_lightning_network::Network::start().await.unwrap();
+        let network = usher_lightning_network::Network::start_copy().await.unwrap();
         let folder = TempDir::new().unwrap();
         let options = options(&network, folder.path());
         let (backend, _notifications) = EmbeddedLightning::start(options, Arc::new(SystemClock)).await.unwrap();

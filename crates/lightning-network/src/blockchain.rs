@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use anyhow::{Context as _, ensure};
 use ldk_node::bitcoin::absolute::LockTime;
 use ldk_node::bitcoin::block::{Header, Version};
+use ldk_node::bitcoin::consensus::{Decodable as _, encode::serialize};
 use ldk_node::bitcoin::constants::genesis_block;
 use ldk_node::bitcoin::hashes::Hash as _;
 use ldk_node::bitcoin::opcodes::all::OP_RETURN;
@@ -38,8 +39,6 @@ pub(crate) struct Blockchain {
     spent: HashSet<OutPoint>,
     /// In the order of arrival, so that a parent is before its child.
     unconfirmed: Vec<(Txid, Unconfirmed)>,
-    /// How many coins were made of nothing.
-    funded: u64,
     pub(crate) takes_transactions: bool,
 }
 
@@ -54,9 +53,22 @@ impl Blockchain {
             seen: HashSet::new(),
             spent: HashSet::new(),
             unconfirmed: Vec::new(),
-            funded: 0,
             takes_transactions: true,
         }
+    }
+
+    /// The same chain as the one whose blocks [`encoded_blocks`](Self::encoded_blocks) returned.
+    pub(crate) fn of_blocks(mut encoded: &[u8]) -> anyhow::Result<Self> {
+        let mut blockchain = Self::new();
+        while !encoded.is_empty() {
+            blockchain.append(Block::consensus_decode_from_finite_reader(&mut encoded)?);
+        }
+        Ok(blockchain)
+    }
+
+    /// All blocks after the first.
+    pub(crate) fn encoded_blocks(&self) -> Vec<u8> {
+        self.blocks.iter().skip(1).flat_map(|(_, block)| serialize(block)).collect()
     }
 
     pub(crate) fn height(&self) -> usize {
@@ -125,9 +137,9 @@ impl Blockchain {
 
     /// Makes a coin of nothing for the next block.
     pub(crate) fn fund(&mut self, address: &Address, amount: Amount) -> OutPoint {
-        self.funded += 1;
+        // As different as the number of transactions before it.
         let nowhere = Txid::from_byte_array(
-            ldk_node::bitcoin::hashes::sha256d::Hash::hash(&self.funded.to_be_bytes()).to_byte_array(),
+            ldk_node::bitcoin::hashes::sha256d::Hash::hash(&self.seen.len().to_be_bytes()).to_byte_array(),
         );
         let transaction = Transaction {
             version: TransactionVersion::TWO,
@@ -143,11 +155,7 @@ impl Blockchain {
 
     pub(crate) fn mine(&mut self) -> anyhow::Result<()> {
         let mut transactions = vec![coinbase(self.blocks.len())?];
-        for (id, unconfirmed) in self.unconfirmed.drain(..) {
-            self.confirmed.insert(id);
-            self.spent.extend(unconfirmed.transaction.input.iter().map(|input| input.previous_output));
-            transactions.push(unconfirmed.transaction);
-        }
+        transactions.extend(self.unconfirmed.drain(..).map(|(_, unconfirmed)| unconfirmed.transaction));
         let previous = self.blocks.last().context("a chain has a first block")?;
         let mut block = Block {
             header: Header {
@@ -166,10 +174,20 @@ impl Blockchain {
         while block.header.validate_pow(target).is_err() {
             block.header.nonce = block.header.nonce.wrapping_add(1);
         }
+        self.append(block);
+        Ok(())
+    }
+
+    fn append(&mut self, block: Block) {
+        for transaction in block.txdata.iter().skip(1) {
+            let id = transaction.compute_txid();
+            self.confirmed.insert(id);
+            self.seen.insert(id);
+            self.spent.extend(transaction.input.iter().map(|input| input.previous_output));
+        }
         let hash = block.block_hash();
         self.heights.insert(hash, self.blocks.len());
         self.blocks.push((hash, block));
-        Ok(())
     }
 }
 

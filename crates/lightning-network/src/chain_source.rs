@@ -62,9 +62,23 @@ impl Chain {
     /// # Errors
     /// If no loopback port can be opened.
     pub async fn start() -> anyhow::Result<Self> {
+        Self::serve(Blockchain::new()).await
+    }
+
+    /// Starts a chain with blocks that [`encoded_blocks`](Self::encoded_blocks) returned.
+    pub(crate) async fn start_with(blocks: &[u8]) -> anyhow::Result<Self> {
+        Self::serve(Blockchain::of_blocks(blocks)?).await
+    }
+
+    /// All blocks; not what is unconfirmed.
+    pub(crate) fn encoded_blocks(&self) -> Vec<u8> {
+        self.blockchain.lock().encoded_blocks()
+    }
+
+    async fn serve(blockchain: Blockchain) -> anyhow::Result<Self> {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let address = listener.local_addr()?;
-        let (blockchain, reachable) = (Arc::new(Mutex::new(Blockchain::new())), Arc::new(AtomicBool::new(true)));
+        let (blockchain, reachable) = (Arc::new(Mutex::new(blockchain)), Arc::new(AtomicBool::new(true)));
         let router = esplora::router()
             .route("/", post(respond))
             .layer(middleware::from_fn_with_state(Arc::clone(&reachable), fail_if_unreachable))

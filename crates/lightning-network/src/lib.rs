@@ -15,6 +15,7 @@ mod chain_source;
 mod esplora;
 mod network;
 mod peer;
+mod prepared_network;
 
 pub use chain_source::{Chain, RpcAccess};
 pub use ldk_node::payment::PaymentStatus;

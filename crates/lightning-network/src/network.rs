@@ -8,6 +8,9 @@ use tempfile::TempDir;
 use crate::chain_source::Chain;
 use crate::peer::{Peer, until};
 
+/// The file with the blocks of a network that was stopped.
+const BLOCKS: &str = "blocks";
+
 /// The time between blocks that come by themselves.
 const BLOCK_INTERVAL: Duration = Duration::from_secs(10);
 
@@ -34,7 +37,7 @@ pub struct Network {
     pub provider: Peer,
     /// A customer, with a channel to the provider.
     pub payer: Peer,
-    _folder: TempDir,
+    folder: TempDir,
 }
 
 impl Network {
@@ -57,20 +60,42 @@ impl Network {
 
     /// The same, with other fees.
     pub async fn start_with(fees: Fees) -> anyhow::Result<Self> {
-        let folder = TempDir::new()?;
         let chain = Chain::start().await?;
         chain.mine(1)?;
-        let provider = Peer::start(&folder.path().join("provider"), &chain.rpc(), Some(service(fees))).await?;
-        let payer = Peer::start(&folder.path().join("payer"), &chain.rpc(), None).await?;
-        for peer in [&provider, &payer] {
+        let network = Self::start_peers(TempDir::new()?, chain, fees).await?;
+        for peer in [&network.provider, &network.payer] {
             let address = peer.node().onchain_payment().new_address()?;
-            chain.fund(&address, Amount::from_sat(50_000_000))?;
+            network.chain.fund(&address, Amount::from_sat(50_000_000))?;
         }
-        chain.mine(6)?;
-        let network = Self { chain, provider, payer, _folder: folder };
-        network.sync().await?;
+        network.mine(6).await?;
         network.open_payer_channel().await?;
         Ok(network)
+    }
+
+    /// Starts the network that was [stopped](Self::stop) in this folder, or a copy of it.
+    pub(crate) async fn start_again(folder: TempDir, fees: Fees) -> anyhow::Result<Self> {
+        let chain = Chain::start_with(&std::fs::read(folder.path().join(BLOCKS))?).await?;
+        let network = Self::start_peers(folder, chain, fees).await?;
+        network.payer.connect(&network.provider).await?;
+        network.until_payer_can_pay().await?;
+        Ok(network)
+    }
+
+    async fn start_peers(folder: TempDir, chain: Chain, fees: Fees) -> anyhow::Result<Self> {
+        let provider = Peer::start(&folder.path().join("provider"), &chain.rpc(), Some(service(fees))).await?;
+        let payer = Peer::start(&folder.path().join("payer"), &chain.rpc(), None).await?;
+        Ok(Self { chain, provider, payer, folder })
+    }
+
+    /// Stops everything; the folder with what [`start_again`](Self::start_again) needs.
+    pub(crate) async fn stop(self) -> anyhow::Result<TempDir> {
+        let Self { chain, provider, payer, folder } = self;
+        // The addresses are others the next time.
+        payer.forget(&provider).await?;
+        provider.forget(&payer).await?;
+        drop((payer, provider));
+        std::fs::write(folder.path().join(BLOCKS), chain.encoded_blocks())?;
+        Ok(folder)
     }
 
     /// Lets the nodes of the network process the chain.
@@ -107,7 +132,12 @@ impl Network {
             .await??;
         until("funding transaction", || (self.chain.unconfirmed() > 0).then_some(())).await?;
         self.mine(6).await?;
-        until("usable channel", || (self.payer.usable_channels() > 0).then_some(())).await
+        self.until_payer_can_pay().await
+    }
+
+    async fn until_payer_can_pay(&self) -> anyhow::Result<()> {
+        let usable = || (self.payer.usable_channels() > 0 && self.provider.usable_channels() > 0).then_some(());
+        until("usable channel", usable).await
     }
 }
 

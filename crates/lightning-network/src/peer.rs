@@ -92,6 +92,18 @@ impl Peer {
         self.address.clone()
     }
 
+    /// Connects to another peer, and keeps connecting to it.
+    pub(crate) async fn connect(&self, peer: &Self) -> anyhow::Result<()> {
+        let (node, id, address) = (Arc::clone(&self.node), peer.id(), peer.address());
+        Ok(tokio::task::spawn_blocking(move || node.connect(id, address, true)).await??)
+    }
+
+    /// Closes the connection to another peer, and forgets its address.
+    pub(crate) async fn forget(&self, peer: &Self) -> anyhow::Result<()> {
+        let (node, id) = (Arc::clone(&self.node), peer.id());
+        Ok(tokio::task::spawn_blocking(move || node.disconnect(id)).await??)
+    }
+
     /// Processes the blocks that were mined.
     ///
     /// # Errors

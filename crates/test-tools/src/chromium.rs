@@ -1,65 +1,36 @@
 //! A real browser: Debian's chromium, driven by its own protocol (Chrome DevTools Protocol).
 
-use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::{SinkExt as _, StreamExt as _};
 use serde_json::{Value, json};
-use tempfile::TempDir;
-use tokio::net::TcpStream;
-use tokio_tungstenite::tungstenite::Message;
-use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
 
-/// Longer than anything takes, on any machine.
-const TIMEOUT: Duration = Duration::from_secs(60);
+use crate::browser_context::BrowserContext;
+use crate::devtools::{Connection, TIMEOUT};
 
-/// A tab of a browser with cookies of its own; the browser ends with its last tab.
+/// A tab of a browser with cookies of its own.
 pub struct Browser {
-    process: Arc<Process>,
-    socket: WebSocketStream<MaybeTlsStream<TcpStream>>,
-    next_id: u64,
-    events: Vec<Value>,
+    context: Arc<BrowserContext>,
+    page: Connection,
     has_javascript: bool,
 }
 
 impl Browser {
-    /// Starts chromium, or the program that `USHER_TEST_CHROMIUM` names, with an empty page.
+    /// Opens a window with an empty page in the Chromium that all tests of a run share, which has no part of any other
+    /// `Browser`; without a shared one, starts `chromium`, or the program that `USHER_TEST_CHROMIUM` names.
     ///
     /// # Panics
     /// When there is none.
     pub async fn start() -> Self {
-        let profile = tempfile::tempdir().unwrap();
-        let chromium = std::env::var_os("USHER_TEST_CHROMIUM").map_or_else(|| PathBuf::from("chromium"), PathBuf::from);
-        let process = Command::new(&chromium)
-            .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"])
-            .args(["--disable-background-networking", "--disable-component-update", "--disable-dev-shm-usage"])
-            .args(["--remote-debugging-port=0", "--window-size=1200,2000"])
-            .arg(format!("--user-data-dir={}", profile.path().display()))
-            .arg("about:blank")
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap_or_else(|error| panic!("no browser at {chromium:?} ({error}): scripts/test installs chromium"));
-        let process = Process { child: process, profile, http: http_client() };
-        let url = within(async {
-            loop {
-                if let Some(url) = process.first_page().await {
-                    return url;
-                }
-                tokio::time::sleep(Duration::from_millis(50)).await;
-            }
-        })
-        .await;
-        Self::drive(Arc::new(process), &url).await
+        let context = BrowserContext::create().await;
+        let page = context.open_window().await;
+        Self::drive(Arc::new(context), page).await
     }
 
     /// Another tab of the same browser, in front of this one, which is hidden then.
     pub async fn another_tab(&self) -> Self {
-        let url = self.process.new_page().await.expect("a new tab");
-        Self::drive(Arc::clone(&self.process), &url).await
+        let page = self.context.open_tab().await;
+        Self::drive(Arc::clone(&self.context), page).await
     }
 
     /// Brings the tab to the front, and hides the others.
@@ -67,10 +38,8 @@ impl Browser {
         self.command("Page.bringToFront", json!({})).await;
     }
 
-    /// Drives the page that is driven at this address.
-    async fn drive(process: Arc<Process>, url: &str) -> Self {
-        let socket = within(tokio_tungstenite::connect_async(url)).await.unwrap().0;
-        let mut browser = Self { process, socket, next_id: 0, events: Vec::new(), has_javascript: true };
+    async fn drive(context: Arc<BrowserContext>, page: Connection) -> Self {
+        let mut browser = Self { context, page, has_javascript: true };
         for domain in ["Page", "Runtime", "Log", "Network"] {
             browser.command(&format!("{domain}.enable"), json!({})).await;
         }
@@ -106,7 +75,9 @@ impl Browser {
 
     /// Lets pages write and read the clipboard, as if the window had the focus.
     pub async fn allow_clipboard(&mut self) {
-        let permissions = json!({ "permissions": ["clipboardReadWrite", "clipboardSanitizedWrite"] });
+        let permissions = json!({
+            "browserContextId": self.context.id(), "permissions": ["clipboardReadWrite", "clipboardSanitizedWrite"],
+        });
         self.command("Browser.grantPermissions", permissions).await;
         self.command("Emulation.setFocusEmulationEnabled", json!({ "enabled": true })).await;
     }
@@ -168,7 +139,7 @@ impl Browser {
         } else {
             // Such a page runs no timers and has no frames to wait for. A picture of it needs it painted.
             let corner = json!({ "x": 0, "y": 0, "width": 1, "height": 1, "scale": 1 });
-            let _ = self.try_command("Page.captureScreenshot", json!({ "format": "png", "clip": corner })).await;
+            let _ = self.page.try_command("Page.captureScreenshot", json!({ "format": "png", "clip": corner })).await;
         }
     }
 
@@ -194,7 +165,7 @@ impl Browser {
             Some("Runtime.exceptionThrown") => true,
             _ => false,
         };
-        self.events.iter().filter(complains).collect()
+        self.page.events.iter().filter(complains).collect()
     }
 
     /// Addresses that were requested.
@@ -202,18 +173,34 @@ impl Browser {
         self.requests().filter_map(|request| request["url"].as_str()).collect()
     }
 
+    /// Waits until an address that begins so was requested; the address.
+    pub async fn until_requested(&mut self, beginning: &str) -> String {
+        let waited = tokio::time::timeout(TIMEOUT, async {
+            loop {
+                if let Some(url) = self.requested().into_iter().find(|url| url.starts_with(beginning)) {
+                    return url.to_owned();
+                }
+                self.page.next_event().await;
+            }
+        });
+        if let Ok(url) = waited.await {
+            return url;
+        }
+        panic!("{beginning} was never requested: {:?}", self.requested());
+    }
+
     /// The requests that were sent, as the browser describes them.
     pub fn requests(&self) -> impl Iterator<Item = &Value> {
-        let sent = self.events.iter().filter(|event| event["method"] == "Network.requestWillBeSent");
+        let sent = self.page.events.iter().filter(|event| event["method"] == "Network.requestWillBeSent");
         sent.map(|event| &event["params"]["request"])
     }
 
     /// The requests that were sent and have neither been answered nor failed.
     fn unanswered(&self) -> Vec<&Value> {
         let with_id = |method: &str, id: &Value| {
-            self.events.iter().any(|event| event["method"] == method && event["params"]["requestId"] == *id)
+            self.page.events.iter().any(|event| event["method"] == method && event["params"]["requestId"] == *id)
         };
-        let sent = self.events.iter().filter(|event| event["method"] == "Network.requestWillBeSent");
+        let sent = self.page.events.iter().filter(|event| event["method"] == "Network.requestWillBeSent");
         let open = sent.map(|event| &event["params"]).filter(|sent| {
             let id = &sent["requestId"];
             !with_id("Network.responseReceived", id) && !with_id("Network.loadingFailed", id)
@@ -230,7 +217,7 @@ impl Browser {
 
     async fn try_evaluate(&mut self, expression: &str) -> Result<Value, String> {
         let parameters = json!({ "expression": expression, "awaitPromise": true, "returnByValue": true });
-        let mut result = self.try_command("Runtime.evaluate", parameters).await?;
+        let mut result = self.page.try_command("Runtime.evaluate", parameters).await?;
         if !result["exceptionDetails"].is_null() {
             return Err(result["exceptionDetails"].to_string());
         }
@@ -238,71 +225,6 @@ impl Browser {
     }
 
     async fn command(&mut self, method: &str, parameters: Value) -> Value {
-        self.try_command(method, parameters).await.unwrap_or_else(|error| panic!("{method}: {error}"))
+        self.page.command(method, parameters).await
     }
-
-    async fn try_command(&mut self, method: &str, parameters: Value) -> Result<Value, String> {
-        self.next_id += 1;
-        let id = self.next_id;
-        let command = json!({ "id": id, "method": method, "params": parameters });
-        self.socket.send(Message::text(command.to_string())).await.unwrap();
-        loop {
-            let message = within(self.socket.next()).await.expect("the browser has ended").unwrap();
-            let Message::Text(text) = message else { continue };
-            let mut message: Value = serde_json::from_str(&text).unwrap();
-            if message["id"] == id {
-                return if message["error"].is_null() {
-                    Ok(message["result"].take())
-                } else {
-                    Err(message["error"].to_string())
-                };
-            }
-            self.events.push(message);
-        }
-    }
-}
-
-/// Ends with its last user, also when that panics.
-struct Process {
-    child: Child,
-    profile: TempDir,
-    http: reqwest::Client,
-}
-
-impl Process {
-    /// The address at which the browser is asked for its pages.
-    fn address(&self, path: &str) -> Option<String> {
-        let port = std::fs::read_to_string(self.profile.path().join("DevToolsActivePort")).ok()?;
-        Some(format!("http://127.0.0.1:{}/json/{path}", port.split_once('\n')?.0))
-    }
-
-    /// The address at which the browser's first page is driven.
-    async fn first_page(&self) -> Option<String> {
-        let targets: Value = self.http.get(self.address("list")?).send().await.ok()?.json().await.ok()?;
-        driven_at(targets.as_array()?.iter().find(|target| target["type"] == "page")?)
-    }
-
-    /// Opens another page; the address at which it is driven.
-    async fn new_page(&self) -> Option<String> {
-        driven_at(&self.http.put(self.address("new?about:blank")?).send().await.ok()?.json().await.ok()?)
-    }
-}
-
-fn driven_at(target: &Value) -> Option<String> {
-    Some(target["webSocketDebuggerUrl"].as_str()?.to_owned())
-}
-
-fn http_client() -> reqwest::Client {
-    reqwest::Client::builder().no_proxy().timeout(TIMEOUT).build().unwrap()
-}
-
-impl Drop for Process {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-async fn within<F: Future>(future: F) -> F::Output {
-    tokio::time::timeout(TIMEOUT, future).await.expect("the browser takes too long")
 }

@@ -20,7 +20,9 @@
 )]
 
 mod accessibility;
+mod browser_context;
 mod chromium;
+mod devtools;
 mod extension;
 mod http_request;
 mod oidc_provider;

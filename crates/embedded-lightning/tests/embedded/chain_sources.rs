@@ -39,7 +39,7 @@ async fn start(options: Options) -> Arc<EmbeddedLightning> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn nothing_is_stored_before_the_chain_source_is_of_the_right_network() {
-    let (network, folder) = (Network::start().await.unwrap(), TempDir::new().unwrap());
+    let (network, folder) = (Network::start_copy().await.unwrap(), TempDir::new().unwrap());
     let setup = Setup::of(&network, folder.path());
     let wrong = Arc::new(Serves(vec![Ok(tip(bolt11::Network::Signet, 200_000))], AtomicUsize::new(0)));
     let chain: Arc<dyn ChainAccess> = wrong.clone();
@@ -72,7 +72,7 @@ async fn nothing_is_stored_before_the_chain_source_is_of_the_right_network() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_node_that_starts_anew_finds_its_money_on_the_chain() {
-    let (network, lost) = (Network::start().await.unwrap(), TempDir::new().unwrap());
+    let (network, lost) = (Network::start_copy().await.unwrap(), TempDir::new().unwrap());
     let node = start(Setup::of(&network, lost.path()).options()).await;
     until("a started node", || node.status().connected).await;
     let address: Address<_> = node.new_address().await.unwrap().parse().unwrap();
@@ -100,7 +100,7 @@ async fn a_node_that_starts_anew_finds_its_money_on_the_chain() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_kill_at_each_write_of_a_first_start_leaves_a_node_that_starts() {
-    let network = Network::start().await.unwrap();
+    let network = Network::start_copy().await.unwrap();
     for write in 0..5 {
         let folder = TempDir::new().unwrap();
         let fail_point = format!("before-lightning-write={write}*off->return");

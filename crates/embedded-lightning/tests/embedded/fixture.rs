@@ -106,7 +106,7 @@ impl Fixture {
     }
 
     pub(crate) async fn start_with(fees: Fees) -> Self {
-        let (network, folder) = (Network::start_with(fees).await.unwrap(), TempDir::new().unwrap());
+        let (network, folder) = (Network::start_copy_with(fees).await.unwrap(), TempDir::new().unwrap());
         let (backend, notifications) = Setup::of(&network, folder.path()).start().await;
         let fixture = Self { network, folder, backend, notifications };
         fixture.until_connected().await;

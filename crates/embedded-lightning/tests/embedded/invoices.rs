@@ -85,7 +85,7 @@ async fn no_invoice_without_somebody_who_opens_a_channel() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_start_does_not_wait_for_the_chain() {
-    let network = Network::start().await.unwrap();
+    let network = Network::start_copy().await.unwrap();
     network.chain.set_reachable(false);
     let folder = TempDir::new().unwrap();
     let setup = Setup::of(&network, folder.path());

@@ -72,7 +72,7 @@ async fn an_old_copy_beside_a_newer_database_is_refused() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_copy_of_a_running_node_is_refused_after_a_kill() {
-    let (data, network) = (TempDir::new().unwrap(), Network::start().await.unwrap());
+    let (data, network) = (TempDir::new().unwrap(), Network::start_copy().await.unwrap());
     let (folder, backup) = (data.path().join("lightning"), data.path().join("backup"));
     let settings = database(&data, "usher.db");
     let start = async || {

@@ -75,7 +75,7 @@ async fn a_payment_out_that_a_kill_interrupts_is_paid_once() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn without_its_chain_source_everything_else_works_and_payments_wait() {
-    let network = Network::start().await.unwrap();
+    let network = Network::start_copy().await.unwrap();
     network.chain.set_reachable(false);
     let mut fixture = Fixture::open_on(network, bitcoind).await;
     let user = fixture.user().await;
@@ -120,7 +120,7 @@ async fn a_second_process_and_an_old_copy_are_refused() {
 async fn a_node_on_an_esplora_server_takes_payments_and_pays() {
     let esplora =
         |builder: Builder, network: &Network| builder.set("WALLET__EMBEDDED__CHAIN_URL", network.chain.esplora_url());
-    let mut fixture = Fixture::open_on(Network::start().await.unwrap(), esplora).await;
+    let mut fixture = Fixture::open_on(Network::start_copy().await.unwrap(), esplora).await;
     fixture.until_node_runs().await;
     fixture.fund().await;
     let invoice = fixture.network.payer.invoice(1_000_000, 600).unwrap();

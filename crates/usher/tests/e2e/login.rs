@@ -19,7 +19,7 @@ use usher_faults::relay::{Quirks, QuirkyRelay};
 use usher_sandbox::relay::EmbeddedRelay;
 use usher_sandbox::wallet::Policy;
 
-use crate::harness::{LONG, QUIET, TestUsher, User, introduce, wallet_for};
+use crate::harness::{LONG, TestUsher, User, caught_up, introduce, wallet_for};
 
 /// A service that listens at one relay which loses nothing.
 async fn service() -> (QuirkyRelay, TestUsher) {
@@ -68,7 +68,7 @@ async fn a_user_scans_approves_and_is_logged_in() {
 
     // A later change of mind changes nothing.
     wallet.decline(&request, Some("no, after all")).unwrap();
-    tokio::time::sleep(QUIET).await;
+    caught_up(&api, &wallet).await;
     assert_eq!(api.events(&stream).await, (vec![event], true));
 }
 
@@ -98,8 +98,10 @@ async fn nobody_answers() {
     }
 
     // Too late is too late.
+    const UNMATCHED: &str = "usher_wallet_messages_total{match=\"none\"}";
+    let before = api.metric(UNMATCHED).await;
     wallet.open(&handshake.url, LONG).await.unwrap();
-    tokio::time::sleep(QUIET).await;
+    api.until_metric(UNMATCHED, before + 1).await;
     assert_eq!(api.events(&handshake.stream).await.0.len(), 1);
 }
 
@@ -157,9 +159,9 @@ async fn a_handshake_without_request() {
     assert!(wallet.open(&handshake.url, LONG).await.unwrap().no_request, "the wallet is told");
     let event = api.outcome(&handshake.stream).await;
     assert_eq!(event.main_key(), wallet.main_key().to_hex());
-    tokio::time::sleep(QUIET).await;
-    assert!(wallet.requests().is_empty());
-    assert_eq!(relay.metrics().events_of(usher_protocol::kind::AUTH_CHALLENGE), 0, "nothing is asked");
+    assert_eq!(api.outcome(&api.authenticate(&wallet.main_key(), &[]).await).await.status(), "approved");
+    assert_eq!(wallet.requests().len(), 1, "that one");
+    assert_eq!(relay.metrics().events_of(usher_protocol::kind::AUTH_CHALLENGE), 1, "nothing was asked before");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

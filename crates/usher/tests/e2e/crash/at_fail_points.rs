@@ -6,7 +6,7 @@ use serde_json::json;
 use usher_sandbox::wallet::{DeliveryStatus, Identity, Policy, Wallet, WalletOptions};
 
 use super::{dice, pause, service};
-use crate::harness::{LONG, QUIET, TestUsher, User, introduce, wallet_for};
+use crate::harness::{LONG, TestUsher, User, caught_up, introduce, wallet_for};
 use usher_faults::relay::{Quirks, QuirkyRelay};
 use usher_test_tools::soak;
 
@@ -95,7 +95,7 @@ async fn what_was_asked_before_can_be_answered_after() {
     crash(&relay, &mut usher).await;
     wallet.approve(&requests[1]).unwrap();
     wallet.open(&second.url, LONG).await.unwrap();
-    tokio::time::sleep(QUIET).await;
+    caught_up(&api, &wallet).await;
     for stream in [&yes, &no, &first.stream, &second.stream] {
         assert_eq!(api.finished(stream).await.len(), 1);
     }

@@ -23,7 +23,7 @@ impl Fixture {
 
     /// Starts everything, and waits for the node.
     pub(super) async fn open() -> Self {
-        let fixture = Self::open_on(Network::start().await.unwrap(), bitcoind).await;
+        let fixture = Self::open_on(Network::start_copy().await.unwrap(), bitcoind).await;
         fixture.until_node_runs().await;
         fixture
     }

@@ -102,13 +102,22 @@ impl Api {
         samples.find(|(name, _)| *name == sample).map_or(0, |(_, value)| value.parse().expect("a whole number"))
     }
 
-    /// Waits until so many calls wait for events.
-    pub(crate) async fn long_polls(&self, count: u64) {
+    /// Waits until a counter or gauge has this value.
+    pub(crate) async fn until_metric(&self, sample: &str, expected: u64) {
         let deadline = Instant::now() + LONG;
-        while self.metric("usher_http_long_polls").await != count {
-            assert!(Instant::now() < deadline, "{count} calls never waited for events");
+        loop {
+            let value = self.metric(sample).await;
+            if value == expected {
+                return;
+            }
+            assert!(Instant::now() < deadline, "{sample} is {value}, and never {expected}");
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
+    }
+
+    /// Waits until so many calls wait for events.
+    pub(crate) async fn long_polls(&self, count: u64) {
+        self.until_metric("usher_http_long_polls", count).await;
     }
 
     pub(crate) async fn get(&self, path: &str) -> Result<Value, CallError> {

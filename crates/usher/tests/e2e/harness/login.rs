@@ -48,6 +48,13 @@ pub(crate) async fn introduce(api: &Api, wallet: &Wallet, handshake: &Handshake,
     panic!("the service never learnt of the user");
 }
 
+/// Waits until the service has dealt with what this wallet has sent for operations that are over: it reads in order, and learns
+/// of the wallet once more.
+pub(crate) async fn caught_up(api: &Api, wallet: &Wallet) {
+    let handshake = api.handshake(json!({})).await;
+    introduce(api, wallet, &handshake, User::Once).await;
+}
+
 /// Logs a new user in: handshake, authentication, approval.
 pub(crate) async fn login(api: &Api, user: User) -> PublicKey {
     let wallet = wallet_for(Policy::auto_approve()).await;

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 pub(crate) use api::{Api, CallError, Event, Handshake};
 pub(crate) use handmade_wallet::{HandmadeWallet, device, now};
-pub(crate) use login::{User, introduce, run_logins, wallet_for};
+pub(crate) use login::{User, caught_up, introduce, run_logins, wallet_for};
 pub(crate) use python::python;
 pub(crate) use sse::Sse;
 pub(crate) use test_tasks::TestTasks;
@@ -23,5 +23,5 @@ pub(crate) use usher::{Builder, TestUsher};
 /// Longer than anything takes, on any machine.
 pub(crate) const LONG: Duration = Duration::from_secs(180);
 
-/// Long enough to see that nothing comes.
+/// Long enough to see that nothing comes, where nothing else shows that it would have come.
 pub(crate) const QUIET: Duration = Duration::from_millis(1500);

@@ -80,6 +80,7 @@ async fn a_signer_that_refuses_three_times_in_a_row_is_forgotten() {
     }
     let asked = times_asked(&signer, "sign_event");
     let stream = api.authenticate(&user, &[]).await;
+    // Nothing else goes this way.
     tokio::time::sleep(QUIET).await;
     assert!(api.events(&stream).await.0.is_empty());
     assert_eq!(times_asked(&signer, "sign_event"), asked, "it is not asked any more");
@@ -97,6 +98,7 @@ async fn an_operator_removes_a_signer() {
     }
     let asked = times_asked(&signer, "sign_event");
     let stream = api.authenticate(&user, &[]).await;
+    // Nothing else goes this way.
     tokio::time::sleep(QUIET).await;
     assert!(api.events(&stream).await.0.is_empty());
     assert_eq!(times_asked(&signer, "sign_event"), asked, "it is not asked any more");

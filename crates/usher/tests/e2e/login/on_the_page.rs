@@ -91,7 +91,7 @@ async fn a_user_logs_in_with_a_wallet_and_returns_to_the_app() {
     browser.until(&state_is("asking")).await;
     wallet.approve(&request).unwrap();
     let returned = format!("http://127.0.0.1:9/app/done?stream_id={}&code=", login.stream);
-    let returned = wait_for_request(&mut browser, &returned).await;
+    let returned = browser.until_requested(&returned).await;
     let code = returned.rsplit('=').next().unwrap().to_owned();
     let (said, done) = api.events(&login.stream).await;
     assert_eq!((said[1].data.clone(), done), (json!({ "status": "user_approved", "method": "wallet" }), false));
@@ -113,19 +113,6 @@ async fn a_user_logs_in_with_a_wallet_and_returns_to_the_app() {
     assert_eq!((event.status(), &event.data["method"]), ("approved", &json!("wallet")));
     let referrers: Vec<_> = browser.requests().filter(|request| request["url"] == returned.as_str()).collect();
     assert!(referrers.iter().all(|request| request["headers"]["Referer"].is_null()), "{referrers:?}");
-}
-
-/// The first address that the browser has requested and that begins so.
-pub(super) async fn wait_for_request(browser: &mut Browser, url: &str) -> String {
-    for _ in 0..600 {
-        // Also reads what the browser has reported meanwhile.
-        browser.until("true").await;
-        if let Some(requested) = browser.requested().into_iter().find(|requested| requested.starts_with(url)) {
-            return requested.to_owned();
-        }
-        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
-    }
-    panic!("{url} was never requested: {:?}", browser.requested());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -174,7 +161,7 @@ async fn nobody_logs_in_with_the_page_or_the_signature_of_another_login() {
     victims_browser.until(&format!("document.querySelector('{EXTENSION_BUTTON}') !== null")).await;
     victims_browser.click(EXTENSION_BUTTON).await;
     let returned = format!("http://127.0.0.1:9/app/done?stream_id={}&code=", begun.stream);
-    wait_for_request(&mut victims_browser, &returned).await;
+    victims_browser.until_requested(&returned).await;
     attackers_browser.open(&begun.page_url).await;
     attackers_browser.until("document.body?.innerText.includes('This login was opened elsewhere')").await;
     assert!(!attackers_browser.requested().iter().any(|url| url.starts_with(&returned)));

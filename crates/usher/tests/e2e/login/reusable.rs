@@ -1,7 +1,5 @@
 //! `POST /login` with a static token: many users at one URL and at one page, on the real binary.
 
-use std::time::Duration;
-
 use serde_json::{Value, json};
 use usher_protocol::Keys;
 use usher_sandbox::relay::EmbeddedRelay;
@@ -9,7 +7,7 @@ use usher_sandbox::wallet::{Policy, Wallet};
 use usher_test_tools::Browser;
 
 use super::on_the_page::{Login, is_for_everybody, start, state_is};
-use crate::harness::{Api, CallError, Event, LONG, QUIET, TestUsher, wallet_for};
+use crate::harness::{Api, CallError, Event, LONG, TestUsher, caught_up, wallet_for};
 
 const EXTENSION_BUTTON: &str = "#extension:not([hidden]) button";
 
@@ -72,8 +70,8 @@ async fn users_of_one_url_log_in_each_by_themselves_across_crashes() {
     usher.restart().await;
     for (wallet, request) in wallets.iter().zip(&requests) {
         wallet.approve(request).unwrap();
+        caught_up(&api, wallet).await;
     }
-    tokio::time::sleep(QUIET).await;
     let (told, done) = api.events(&reusable.stream).await;
     assert_eq!((told.len(), done), (6, false));
     let next = wallet_for(Policy::auto_approve()).await;
@@ -124,8 +122,10 @@ async fn it_is_listed_and_closed_like_a_reusable_handshake() {
     assert!(status == 410 || text.contains("data-state=\"expired\""), "{status} {text}");
     wallet.approve(&request).unwrap();
     let late = wallet_for(Policy::auto_approve()).await;
-    let _ = late.open(&reusable.url.parse().unwrap(), Duration::from_secs(2)).await;
-    tokio::time::sleep(QUIET).await;
+    late.open(&reusable.url.parse().unwrap(), LONG).await.unwrap();
+    for wallet in [&wallet, &late] {
+        caught_up(&api, wallet).await;
+    }
     let (events, done) = api.events(&reusable.stream).await;
     assert!(done && of_user(&events, &wallet) == ["named"] && events.len() == 1, "{events:?}");
     let anew = start(&api, json!({ "static_token": "door-2" })).await;
@@ -177,7 +177,7 @@ async fn each_browser_at_the_page_logs_its_own_user_in() {
     let returned = format!("http://127.0.0.1:9/app?stream_id={}&code=", reusable.stream);
     let mut codes = Vec::new();
     for browser in [&mut extension, &mut scanned] {
-        let url = super::on_the_page::wait_for_request(browser, &returned).await;
+        let url = browser.until_requested(&returned).await;
         codes.push(url[returned.len()..].to_owned());
     }
     // Who is in which browser is known when the app redeems the codes.

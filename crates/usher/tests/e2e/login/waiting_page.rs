@@ -13,7 +13,7 @@ use usher_sandbox::relay::EmbeddedRelay;
 use usher_sandbox::wallet::Policy;
 use usher_test_tools::Browser;
 
-use super::on_the_page::{is_for_everybody, start, state_is, wait_for_request};
+use super::on_the_page::{is_for_everybody, start, state_is};
 use super::remote_signers::everybody;
 use crate::harness::{LONG, TestTasks, TestUsher, wallet_for};
 
@@ -158,7 +158,7 @@ async fn one_login_in_two_tabs_returns_to_the_app_once() {
     second.open(&login.page_url).await;
     second.click(EXTENSION_BUTTON).await;
     let returned = format!("http://127.0.0.1:9/app?stream_id={}", login.stream);
-    let returned = wait_for_request(&mut second, &returned).await;
+    let returned = second.until_requested(&returned).await;
     first.until(&state_is("approved")).await;
     first.bring_to_front().await;
     assert!(!first.requested().contains(&returned.as_str()), "the app gets its user once");

@@ -8,8 +8,8 @@ use usher_protocol::message::Preimage;
 use usher_sandbox::lightning::{InvoiceTerms, Method};
 use usher_sandbox::wallet::Policy;
 
-use super::fixture::{Fixture, statuses};
-use crate::harness::{LONG, QUIET};
+use super::fixture::{Fixture, approved_and_paid, statuses};
+use crate::harness::LONG;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_payer_who_claims_success_is_not_believed() {
@@ -45,7 +45,10 @@ async fn money_is_money_whatever_the_payer_says() {
     payer.pay_late(fixture.invoice_of(&request).as_str(), None).unwrap();
     let events = fixture.later(&stream, 2).await;
     assert_eq!(statuses(&events), ["timeout", "paid"]);
-    tokio::time::sleep(QUIET).await;
+    // The next payment is told the same way, after it.
+    let next = fixture.ask(&user, 1_000).await;
+    user.approve(&user.next_request(LONG).await.unwrap()).unwrap();
+    assert!(approved_and_paid(&fixture.api().finished(&next).await));
     assert_eq!(fixture.api().events(&stream).await, (events, true));
 }
 
@@ -158,6 +161,11 @@ async fn our_wallet_answers_after_both_were_started_again() {
     let events = fixture.api().finished(&stream).await;
     assert_eq!(statuses(&events), ["paid"]);
     assert_eq!((fixture.wallet.metrics().calls(Method::PayInvoice), payee.balance()), (1, 1_000));
-    tokio::time::sleep(QUIET).await;
+    // The next answer comes the same way, after it.
+    let invoice = payee.make_invoice(&InvoiceTerms::of(1_000)).unwrap();
+    let next = fixture.start("/invoices/pay", &serde_json::json!({"invoice": invoice.as_str()})).await;
+    fixture.wallet.wait_for(LONG, |metrics| metrics.executed(Method::PayInvoice) == 2).await.expect("executed");
+    fixture.wallet.release();
+    assert_eq!(statuses(&fixture.api().finished(&next).await), ["paid"]);
     assert_eq!(fixture.api().events(&stream).await, (events, true));
 }

@@ -38,15 +38,7 @@ async fn invoice(browser: &mut Browser) -> String {
 /// The page says `paid` and leads to the app, so quickly that a test may not see it.
 async fn returns_to_the_app(browser: &mut Browser, stream: &str) {
     let app = format!("http://127.0.0.1:9/app?stream_id={stream}");
-    for _ in 0..600 {
-        // Also reads what the browser has reported meanwhile.
-        browser.until("true").await;
-        if browser.requested().contains(&app.as_str()) {
-            return;
-        }
-        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
-    }
-    panic!("{app} was never requested: {:?}", browser.requested());
+    browser.until_requested(&app).await;
 }
 
 async fn service() -> Fixture {
