@@ -24,6 +24,7 @@ mod session;
 mod site_limits;
 mod timing;
 mod tls;
+mod write_gate;
 
 pub use backoff::Backoff;
 pub use connection::{Activity, Connection, ConnectionError, Interest, wait_until};
@@ -41,3 +42,4 @@ pub use timing::Timing;
 pub use tls::web_tls;
 pub use tokio_tungstenite::tungstenite::Utf8Bytes;
 pub use usher_address_guard as address_guard;
+pub use write_gate::WriteGate;

@@ -7,6 +7,8 @@ use std::time::Duration;
 
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
+use usher_engine::ports::{Clock as _, SystemClock};
+use usher_instance::{ActiveLease, Held, OnLoss};
 use usher_store::{
     Acquired, Database, Lease, LeaseHolder, LeaseRequest, OpenError, PostgresOpenError, PostgresOptions, PostgresStore,
     SqliteOptions, SqliteStore,
@@ -14,7 +16,7 @@ use usher_store::{
 
 use crate::config::Config;
 use crate::failure::{Failure, chain};
-use crate::instance::{ActiveLease, OnLoss};
+use crate::process::ThisProcess;
 
 /// Opens the SQLite file and takes it for this process. Comes before anything else is written into the data directory: another
 /// process may be using it.
@@ -109,13 +111,16 @@ impl CommandDatabase {
         };
         let unusable = |error: &PostgresOpenError| refusal(error).unwrap_or_else(|| Failure::said(chain(error)));
         let lease = Arc::new(Lease::connect(&options).await.map_err(|error| unusable(&error))?);
+        let asked_at = SystemClock.monotonic();
         let held = match lease.acquire(&request).await? {
-            Acquired::Held(held) => held,
+            Acquired::Held(held) => {
+                Held { epoch: held.epoch, certain_until: asked_at + request.lasts, lasts: request.lasts }
+            }
             Acquired::Taken(LeaseHolder { owner, .. }) => {
                 return Err(Failure::said(format!("the database is in use by {owner}; is another usher running?")));
             }
         };
-        let lease = ActiveLease::keep(lease, held, request.lasts, OnLoss::Exit)?;
+        let lease = ActiveLease::keep(lease, held, OnLoss::Exit, Arc::new(SystemClock), Arc::new(ThisProcess))?;
         match PostgresStore::open(&options, lease.epoch()).await {
             Ok(store) => Ok(Self { store: Arc::new(store), lease: Some(lease) }),
             Err(error) => {

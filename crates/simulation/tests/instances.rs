@@ -1,0 +1,80 @@
+//! Several instances on one database: seeds in which no rule is broken, and defects that are put in on purpose and found.
+
+#![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)] // a test's helpers too
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+use usher_simulation::runner::{Kind, run_many, run_one};
+use usher_test_tools::soak;
+
+const SEEDS: usize = 100;
+
+/// Within how many seeds a defect is found.
+const FOUND_WITHIN: u64 = 40;
+
+fn program() -> PathBuf {
+    PathBuf::from(env!("CARGO_BIN_EXE_usher-simulation"))
+}
+
+fn kind(mutation: Option<&str>) -> Kind {
+    Kind { instances: true, mutation: mutation.map(str::to_owned) }
+}
+
+#[test]
+fn no_seed_with_several_instances_violates_an_invariant() {
+    let seeds = soak::chosen(SEEDS);
+    let (mut broken, mut starts) = (String::new(), 0);
+    run_many(&program(), &kind(None), seeds.iter().map(|seed| *seed as u64), 2, |outcome| {
+        starts += outcome.starts;
+        for (rule, how) in &outcome.violations {
+            let _ = writeln!(broken, "seed {}: {rule}: {how}", outcome.seed);
+        }
+        if let Some(failure) = &outcome.failure {
+            let _ = writeln!(broken, "seed {}: {failure}", outcome.seed);
+        }
+        true
+    })
+    .unwrap();
+    assert!(broken.is_empty(), "replay with `cargo run -p usher-simulation -- --instances --seed N`\n{broken}");
+    // The first start and the last, and what was taken over in between.
+    assert!(starts > 4 * seeds.len() as u64, "the world is too quiet: {starts} starts in {} seeds", seeds.len());
+}
+
+#[test]
+fn same_seed_with_several_instances_gives_the_same_history() {
+    let run = || run_one(&program(), &kind(None), 2).unwrap();
+    let (one, other) = (run(), run());
+    assert!(one.hash.is_some(), "{:?}", one.failure);
+    assert_eq!(one.hash, other.hash);
+}
+
+/// Runs seeds with a defect until it is found; returns the rules that were broken.
+fn found(mutation: &str) -> Vec<String> {
+    let mut rules = Vec::new();
+    run_many(&program(), &kind(Some(mutation)), 0..FOUND_WITHIN, 2, |outcome| {
+        assert!(outcome.failure.is_none(), "seed {}: {:?}", outcome.seed, outcome.failure);
+        rules.extend(outcome.violations.into_iter().map(|(rule, _)| rule));
+        rules.is_empty()
+    })
+    .unwrap();
+    rules
+}
+
+#[test]
+fn missing_epoch_check_is_found() {
+    let rules = found("no-epoch-check");
+    assert!(rules.iter().any(|rule| rule == "no-write-after-the-lease"), "{rules:?}");
+}
+
+#[test]
+fn lease_by_the_wall_clock_is_found() {
+    let rules = found("lease-by-wall-clock");
+    assert!(rules.iter().any(|rule| rule == "one-is-active" || rule == "nothing-after-the-lease"), "{rules:?}");
+}
+
+#[test]
+fn work_after_the_lease_is_found() {
+    let rules = found("no-gates");
+    assert!(rules.iter().any(|rule| rule == "nothing-after-the-lease"), "{rules:?}");
+}
