@@ -18,7 +18,7 @@ pub mod service;
 mod service_options;
 mod service_status;
 pub mod signals;
-mod standby;
+pub mod standby;
 mod task_group;
 mod ticket_wallet;
 pub mod version;

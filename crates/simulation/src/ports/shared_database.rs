@@ -16,7 +16,7 @@ use usher_store::{Acquired, HeldLease, LeaseHolder, LeaseRequest};
 
 use super::disk::{noted_attempt, noted_commits, wait};
 use crate::world::World;
-use crate::world::instances::{Mutation, Seat};
+use crate::world::instances::{ANSWERED, Mutation, ON_ITS_WAY, READ, Seat};
 
 /// How long a connection, or the outcome of a transaction, is waited for.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -100,7 +100,7 @@ impl Interceptor for Connection {
             self.connect().await?;
             self.travel().await;
             let read = wait(run);
-            self.world.instant("after a read").await;
+            self.world.instant(READ).await;
             return read;
         }
         self.world.instant("before a transaction").await;
@@ -108,7 +108,7 @@ impl Interceptor for Connection {
         self.connect().await?;
         self.travel().await;
         // Its sender may be paused meanwhile: then it arrives late.
-        self.world.instant("with a transaction on its way").await;
+        self.world.instant(ON_ITS_WAY).await;
         if self.is_cut() {
             return Err(failed("the connection was lost"));
         }
@@ -120,7 +120,7 @@ impl Interceptor for Connection {
         if is_lost {
             return self.find_out(written).await;
         }
-        self.world.instant("as the answer to a transaction arrives").await;
+        self.world.instant(ANSWERED).await;
         Ok(written)
     }
 

@@ -18,6 +18,15 @@ pub const LEASE: Duration = Duration::from_secs(5);
 /// How long a message that was sent is on its way to the relay's end of the connection, in milliseconds: two steps.
 const ON_THE_WIRE: u64 = 2 * crate::cluster::STEP;
 
+/// The instant at which a transaction is on its way to the database.
+pub const ON_ITS_WAY: &str = "with a transaction on its way";
+
+/// The instant at which the answer to a transaction arrives.
+pub const ANSWERED: &str = "as the answer to a transaction arrives";
+
+/// The instant at which something has been read.
+pub const READ: &str = "after a read";
+
 /// An instance while it is the active one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seat {
@@ -54,8 +63,8 @@ pub enum InstanceFault {
     Kill(Target),
     /// The process is paused, and goes on exactly where it was.
     Pause(Target, Duration),
-    /// The process that comes to the so-manyth instant of interest is paused there.
-    PauseAt(u64, Duration),
+    /// The process that comes to the so-manyth instant of interest, or of this kind, is paused there.
+    PauseAt(Option<&'static str>, u64, Duration),
     /// It is stopped in order: it hands the lease over.
     Stop(Target),
     /// Nothing reaches the database from there, nor back.
@@ -93,8 +102,8 @@ pub struct Instances {
     pub lease: LeaseRow,
     /// What is wrong on purpose.
     pub mutation: Option<Mutation>,
-    /// The instance that comes to the so-manyth instant of interest from now is paused there, for so long.
-    pub pause_in: Option<(u64, Duration)>,
+    /// The instance that comes to the so-manyth instant of interest, or of this kind, from now is paused there, for so long.
+    pub pause_in: Option<(Option<&'static str>, u64, Duration)>,
     /// For how long the one that runs is to be paused, from now on.
     pub pause_now: Option<Duration>,
     slow_until: u64,
@@ -194,14 +203,15 @@ impl State {
     /// Whether the instance that is at an instant of interest is to be paused there.
     pub(super) fn is_to_be_paused(&mut self, what: &str) -> bool {
         match &mut self.instances.pause_in {
-            Some((0, lasts)) => {
+            Some((Some(kind), ..)) if *kind != what => false,
+            Some((_, 0, lasts)) => {
                 let lasts = *lasts;
                 self.instances.pause_in = None;
                 self.instances.pause_now = Some(lasts);
                 self.log(&format!("! paused {what} for {} ms", lasts.as_millis()));
                 true
             }
-            Some((left, _)) => {
+            Some((_, left, _)) => {
                 *left -= 1;
                 false
             }
@@ -225,11 +235,15 @@ impl State {
             let minutes = i64::try_from(self.decisions.number(1_000..300_000)).unwrap_or_default();
             let sign = if self.decisions.percent(60) { -1 } else { 1 };
             let instant = self.decisions.number(0..20);
+            let places = [None, Some(ON_ITS_WAY), Some(ANSWERED), Some(READ)];
+            let place = self.decisions.pick(&places, None);
             // The first is one that takes the lease from its owner.
             let kind = if fault == 0 { self.decisions.number(0..6) } else { self.decisions.number(0..15) };
             let fault = match kind {
                 0 => InstanceFault::Kill(target),
-                1 | 2 | 13 | 14 => InstanceFault::PauseAt(instant, lasts),
+                1 | 2 | 13 | 14 => {
+                    InstanceFault::PauseAt(place, if place.is_some() { instant / 4 } else { instant }, lasts)
+                }
                 3 => InstanceFault::Pause(target, lasts),
                 4 => InstanceFault::CutFromDatabase(target, lasts),
                 5 => InstanceFault::Stop(target),
@@ -267,7 +281,7 @@ impl State {
             InstanceFault::Stop(target) => {
                 return Some(Task::Instance(InstanceFault::Stop(Target::Instance(self.resolve(target)))));
             }
-            InstanceFault::PauseAt(nth, lasts) => self.instances.pause_in = Some((nth, lasts)),
+            InstanceFault::PauseAt(place, nth, lasts) => self.instances.pause_in = Some((place, nth, lasts)),
             InstanceFault::CutFromDatabase(target, lasts) => {
                 let number = self.resolve(target);
                 self.instances.machines.get_mut(number)?.database_until = until(lasts);
