@@ -106,6 +106,8 @@ pub struct Instances {
     pub pause_in: Option<(Option<&'static str>, u64, Duration)>,
     /// For how long the one that runs is to be paused, from now on.
     pub pause_now: Option<Duration>,
+    /// Whether the wall clock of a machine was ever set.
+    pub clocks_were_set: bool,
     slow_until: u64,
     answers_lost_until: u64,
     /// Requests to the Lightning backend that were sent after the lease of their sender.
@@ -306,6 +308,7 @@ impl State {
                 let ahead = &self.instances.machines.get(number)?.ahead;
                 let set = (ahead.load(Ordering::Relaxed) + by).clamp(-300_000, 300_000);
                 ahead.store(set, Ordering::Relaxed);
+                self.instances.clocks_were_set = true;
                 self.log(&format!("! the clock of instance {number} is set by {by} ms and is {set} ms ahead"));
             }
             InstanceFault::SetDatabaseClock(by) => {
