@@ -21,6 +21,7 @@ use crate::dialer::{ByteStream, Dialer};
 use crate::read_meter::{Metered, ReadMeter};
 use crate::time_limits::Timing;
 use crate::tls::web_tls;
+use crate::write_gate::{GatedStream, WriteGate};
 
 /// Most addresses of one relay that are tried before a pause.
 const MAX_ATTEMPTS: usize = 4;
@@ -69,6 +70,8 @@ pub struct DialOptions<'a> {
     pub max_message_bytes: usize,
     /// Replaces name resolution, the address guard and TCP.
     pub dialer: Option<&'a dyn Dialer>,
+    /// Whether anything may be sent; `None` is always.
+    pub gate: Option<&'a WriteGate>,
 }
 
 /// Connects as [`open`] does, without the response to the handshake.
@@ -88,7 +91,7 @@ pub async fn open(
     options: &DialOptions<'_>,
     admit: impl FnOnce(IpAddr) -> bool,
 ) -> Result<(Connection, Response), DialError> {
-    let DialOptions { source, timing, tls, max_message_bytes, dialer } = *options;
+    let DialOptions { source, timing, tls, max_message_bytes, dialer, gate } = *options;
     let host = url.host().ok_or(DialError::NoHost)?;
     let stream: Box<dyn ByteStream> = match dialer {
         Some(dialer) => dialer.dial(url).await.map_err(DialError::Tcp)?,
@@ -101,6 +104,10 @@ pub async fn open(
             }
             Box::new(stream)
         }
+    };
+    let stream: Box<dyn ByteStream> = match gate {
+        Some(gate) => Box::new(GatedStream { stream, gate: gate.clone() }),
+        None => stream,
     };
     let config = WebSocketConfig::default()
         .read_buffer_size(BUFFER_BYTES)

@@ -22,6 +22,7 @@ mod session;
 mod site_limits;
 mod time_limits;
 mod tls;
+mod write_gate;
 
 pub use backoff::Backoff;
 pub use connection::{Activity, Connection, ConnectionError, Interest, wait_until};
@@ -39,3 +40,4 @@ pub use time_limits::Timing;
 pub use tls::web_tls;
 pub use tokio_tungstenite::tungstenite::Utf8Bytes;
 pub use usher_address_guard as address_guard;
+pub use write_gate::WriteGate;

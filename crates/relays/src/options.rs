@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use usher_nostr_connection::{Dialer, SessionTiming, Timing as ConnectionTiming};
+use usher_nostr_connection::{Dialer, SessionTiming, Timing as ConnectionTiming, WriteGate};
 
 use crate::identity::Identity;
 use crate::relay_address::RelayAddress;
@@ -39,6 +39,8 @@ pub struct RelayOptions {
     pub tls: Option<Arc<rustls::ClientConfig>>,
     /// Replaces TCP and the address guard; `None` outside simulations.
     pub dialer: Option<Arc<dyn Dialer>>,
+    /// Whether anything may be sent, to wallets above all; `None` is always.
+    pub gate: Option<WriteGate>,
 }
 
 /// Time limits of the protocol on a relay connection.
@@ -109,6 +111,7 @@ impl RelayOptions {
             limits: Limits::default(),
             tls: None,
             dialer: None,
+            gate: None,
         }
     }
 }

@@ -65,6 +65,7 @@ async fn ask(address: &RelayAddress, key: PublicKey) -> Result<Probed, ProbeErro
         tls: None,
         max_message_bytes: MAX_MESSAGE_BYTES,
         dialer: None,
+        gate: None,
     };
     let opened = open(address.url(), &options, |_| true).await;
     let (mut connection, response) = opened.map_err(|error| ProbeError::Unreachable(error.into()))?;

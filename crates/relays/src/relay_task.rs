@@ -49,9 +49,9 @@ async fn connect_once(shared: &SharedState, handle: &RelayHandle) -> Option<(End
         Origin::Configured => limits.frame_bytes,
         Origin::User => limits.user_frame_bytes,
     };
-    let RelayOptions { connection: timing, tls, dialer, .. } = &shared.options;
-    let (tls, dialer) = (tls.as_ref(), dialer.as_deref());
-    let options = DialOptions { source: handle.source, timing, tls, max_message_bytes, dialer };
+    let RelayOptions { connection: timing, tls, dialer, gate, .. } = &shared.options;
+    let (tls, dialer, gate) = (tls.as_ref(), dialer.as_deref(), gate.as_ref());
+    let options = DialOptions { source: handle.source, timing, tls, max_message_bytes, dialer, gate };
     let connection = tokio::select! {
         dialled = dial(handle.address.url(), &options, |ip| shared.admit(handle, ip)) => match dialled {
             Ok(connection) => connection,

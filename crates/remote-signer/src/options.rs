@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use usher_nostr_connection::{OnRefusal, SessionTiming, Timing};
+use usher_nostr_connection::{OnRefusal, SessionTiming, Timing, WriteGate};
 
 /// How signers are reached, and how the service introduces itself. [`RemoteSignerOptions::new`] has the defaults.
 #[derive(Clone, Debug)]
@@ -26,6 +26,8 @@ pub struct RemoteSignerOptions {
     pub session: SessionTiming,
     /// Time limits of connections, and the pauses between them.
     pub connection: Timing,
+    /// Whether anything may be sent; `None` is always.
+    pub gate: Option<WriteGate>,
 }
 
 impl RemoteSignerOptions {
@@ -51,6 +53,7 @@ impl RemoteSignerOptions {
                 reconnect_longest: Duration::from_secs(15),
                 ..Timing::default()
             },
+            gate: None,
         }
     }
 }

@@ -3,22 +3,25 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use usher_engine::ports::{Clock, Randomness};
+use usher_engine::testing::{InterceptedStore, Interceptor};
 use usher_engine::{Engine, EngineParts, LightningBackend};
+use usher_instance::{GatedLightning, GatedMessenger, GatedWebhook, LeaseGate};
 use usher_lightning::nwc::{NwcBackend, NwcOptions, Settings};
 use usher_relays::{Identity, RelayAddress, RelayOptions, RelayPool};
 use usher_store::conformance::FullStore;
 
 use crate::ports::clock::WallClock;
-use crate::ports::disk::Disk;
 use crate::ports::messenger::Observed;
 use crate::ports::network::Network;
 use crate::ports::webhook::Webhook;
 use crate::world::World;
+use crate::world::instances::Seat;
 
 /// How long an orderly stop may take.
 const STOPPING: Duration = Duration::from_secs(60);
@@ -29,6 +32,20 @@ pub struct Service {
     pub engine: Arc<Engine>,
     operations: Layer,
     relays: Layer,
+}
+
+/// Where an instance of the service runs.
+pub struct Host<I> {
+    /// The clocks of its machine.
+    pub clock: WallClock,
+    /// Its database.
+    pub store: Arc<InterceptedStore<dyn FullStore, I>>,
+    /// Where the relays' ends of its connections run.
+    pub relays: Handle,
+    /// Which of several instances it is, and its epoch.
+    pub seat: Option<Seat>,
+    /// Whether it may reach others.
+    pub gate: LeaseGate,
 }
 
 /// Tasks that end together.
@@ -51,15 +68,15 @@ impl Service {
     ///
     /// # Errors
     /// In words.
-    pub async fn start(
+    pub async fn start<I: Interceptor + 'static>(
         world: &Arc<World>,
-        inner: Arc<dyn FullStore>,
+        host: Host<I>,
         randomness: Arc<dyn Randomness>,
     ) -> Result<Self, String> {
-        let clock: Arc<dyn Clock> = Arc::new(WallClock(Arc::clone(&world.time)));
+        let Host { clock, store: disk, relays: relays_run_on, seat, gate } = host;
+        let clock: Arc<dyn Clock> = Arc::new(clock);
         let (operations, relays) = (Layer::default(), Layer::default());
-        let network = Network { world: Arc::clone(world), tasks: TaskTracker::new() };
-        let disk = Arc::new(Disk::with(inner, Arc::clone(world)));
+        let network = Network { world: Arc::clone(world), tasks: TaskTracker::new(), relays: relays_run_on, seat };
         let (service, connection, has_webhook) = {
             let state = world.lock();
             (state.service.clone(), state.node.connection_string(), state.plan.webhook)
@@ -70,12 +87,18 @@ impl Service {
         let mut options = RelayOptions::new(identity.clone(), vec![address]);
         options.allow_private = true;
         options.dialer = Some(Arc::new(network.clone()));
+        options.gate = gate.of_connections();
         let (to_engine, inbox) = mpsc::channel(4096);
         let pool = RelayPool::start(options, to_engine, Arc::clone(&clock), &relays.tasks, relays.stop.clone());
 
         let url = connection.parse().map_err(|_| "the connection string is none".to_owned())?;
         let settings = Settings(Some(disk.clone()));
-        let options = NwcOptions { dialer: Some(Arc::new(network)), settings, ..NwcOptions::new(url) };
+        let options = NwcOptions {
+            dialer: Some(Arc::new(network)),
+            gate: gate.of_connections(),
+            settings,
+            ..NwcOptions::new(url)
+        };
         let (wallet, notifications) =
             NwcBackend::start(options, Arc::clone(&clock), &relays.tasks, relays.stop.clone())
                 .map_err(|error| error.to_string())?;
@@ -84,12 +107,22 @@ impl Service {
             store: disk.clone(),
             idempotency: disk.clone(),
             deliveries: disk,
-            webhook: if has_webhook { Some(Arc::new(Webhook(Arc::clone(world)))) } else { None },
-            messenger: Arc::new(Observed { pool, world: Arc::clone(world) }),
+            webhook: has_webhook.then(|| {
+                let webhook = Arc::new(Webhook { world: Arc::clone(world), seat });
+                Arc::new(GatedWebhook { webhook, gate: gate.clone() }) as _
+            }),
+            messenger: Arc::new(GatedMessenger {
+                messenger: Arc::new(Observed { pool, world: Arc::clone(world), seat }),
+                gate: gate.clone(),
+            }),
             clock,
             randomness,
             inbox,
-            lightning: Some(LightningBackend { adapter: wallet, name: "nwc", node: None }),
+            lightning: Some(LightningBackend {
+                adapter: Arc::new(GatedLightning { backend: wallet, gate }),
+                name: "nwc",
+                node: None,
+            }),
             lightning_notifications: Some(notifications),
             tickets: None,
             age_verifier: None,

@@ -78,12 +78,24 @@ pub struct FaultPlan {
     pub webhook: bool,
     /// What happens is written down: one operation and one outage.
     pub script: Option<Script>,
+    /// How many instances share a database; none is one without a lease.
+    pub instances: usize,
 }
 
 const SECOND: u64 = 1000;
 const MINUTE: u64 = 60 * SECOND;
 const HOUR: u64 = 60 * MINUTE;
 const DAY: u64 = 24 * HOUR;
+
+/// A seed of [`FaultPlan::of`] of this kind.
+const fn workload_seed(workload: Workload) -> u64 {
+    match workload {
+        Workload::Subscriptions => 1,
+        Workload::Paying => 2,
+        Workload::ReusableLogin => 8,
+        _ => 0,
+    }
+}
 
 impl FaultPlan {
     /// The plan of an outage: nothing else goes wrong, and all users behave as expected.
@@ -113,12 +125,41 @@ impl FaultPlan {
             sqlite: false,
             webhook: true,
             script: Some(script),
+            instances: 0,
         }
     }
 
     /// Whether users are unpredictable: they refuse, change their minds, or do not reply.
     pub fn is_troubled(&self) -> bool {
         self.workload != Workload::Years && self.script.is_none()
+    }
+
+    /// The plan of a seed with several instances.
+    pub fn of_instances(seed: u64, decisions: &mut Decisions) -> Self {
+        use Workload::{Mixed, Paying, ReusableLogin, Subscriptions};
+        let workloads = [Mixed, Paying, Subscriptions, ReusableLogin];
+        let workload = usize::try_from(seed % 4).ok().and_then(|n| workloads.get(n)).copied().unwrap_or(Mixed);
+        Self {
+            workload,
+            trouble: Duration::from_millis(decisions.number(2 * MINUTE..4 * MINUTE)),
+            calls: decisions.number(12..24),
+            kills: 0,
+            restarts: 0,
+            disk_full: 0,
+            disk: 1..20,
+            relay_outages: decisions.number(0..2),
+            node_outages: decisions.number(0..2),
+            receiver_outages: decisions.number(0..2),
+            outage: SECOND..MINUTE,
+            latency: 5..decisions.pick(&[200, SECOND], SECOND),
+            set_backs: 0,
+            set_forwards: 0,
+            leaps: 0,
+            sqlite: false,
+            webhook: true,
+            instances: if decisions.percent(50) { 2 } else { 3 },
+            ..Self::of(workload_seed(workload), decisions)
+        }
     }
 
     /// The plan of a seed.
@@ -155,6 +196,7 @@ impl FaultPlan {
             sqlite: seed % 20 == 13,
             webhook: decisions.percent(80),
             script: None,
+            instances: 0,
         };
         match workload {
             Mixed => {}

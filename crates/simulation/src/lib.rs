@@ -11,11 +11,13 @@
 //! | [`world::invariants`] | a ledger of what was committed and reported, and the rules that must hold |
 //! | [`ports`] | the ports of the service, connected to the world |
 //! | [`daemon`], [`supervisor`] | the service, and who starts it again when it was killed |
+//! | [`cluster`] | several instances on one database |
 //! | [`fault_plan`] | the faults of a seed, decided in advance |
 //! | [`tickets`] | the ticket wallet and a mint, in a world of their own |
 //! | [`runner`] | many seeds, each in a process of its own |
 
 pub mod app_calls;
+pub mod cluster;
 pub mod daemon;
 pub mod entropy;
 pub mod fault_plan;
@@ -36,6 +38,7 @@ use crate::outage_script::Script;
 use crate::ports::randomness::Seeded;
 use crate::seeded_decisions::Decisions;
 use crate::world::World;
+use crate::world::instances::Mutation;
 use crate::world::invariants::Violation;
 
 /// The result of a seed.
@@ -45,6 +48,8 @@ pub struct Report {
     pub seed: u64,
     /// The hash of its history.
     pub hash: u64,
+    /// How often the service was started, or taken over.
+    pub starts: u64,
     /// What happened, line by line.
     pub history: Vec<String>,
     /// The rules that were broken.
@@ -56,7 +61,7 @@ pub struct Report {
 /// # Errors
 /// When the simulation itself does not work.
 pub fn run(seed: u64) -> Result<Report, String> {
-    run_plan(seed, move |decisions| FaultPlan::of(seed, decisions))
+    run_plan(seed, None, move |decisions| FaultPlan::of(seed, decisions))
 }
 
 /// Runs an outage.
@@ -64,21 +69,39 @@ pub fn run(seed: u64) -> Result<Report, String> {
 /// # Errors
 /// When the simulation itself does not work.
 pub fn run_outage(script: Script) -> Result<Report, String> {
-    run_plan(1, move |_| FaultPlan::of_outage(script))
+    run_plan(1, None, move |_| FaultPlan::of_outage(script))
 }
 
-fn run_plan(seed: u64, plan: impl FnOnce(&mut Decisions) -> FaultPlan + Send + 'static) -> Result<Report, String> {
+/// Runs a seed with several instances on one database, and with this defect.
+///
+/// # Errors
+/// When the simulation itself does not work.
+pub fn run_instances(seed: u64, mutation: Option<Mutation>) -> Result<Report, String> {
+    run_plan(seed, mutation, move |decisions| FaultPlan::of_instances(seed, decisions))
+}
+
+fn run_plan(
+    seed: u64,
+    mutation: Option<Mutation>,
+    plan: impl FnOnce(&mut Decisions) -> FaultPlan + Send + 'static,
+) -> Result<Report, String> {
     let run = move || {
         entropy::seed(seed);
         let mut decisions = Decisions::new(seed);
         let plan = plan(&mut decisions);
         let world = World::new(plan, decisions);
         let randomness = Arc::new(Seeded::new(seed ^ 0x5555)) as _;
-        supervisor::keep(&world, &randomness)?;
+        world.lock().instances.mutation = mutation;
+        if world.lock().plan.instances > 0 {
+            cluster::keep(&world, &randomness)?;
+        } else {
+            supervisor::keep(&world, &randomness)?;
+        }
         let state = world.lock();
         Ok(Report {
             seed,
             hash: state.history.hash(),
+            starts: state.starts,
             history: state.history.lines().to_vec(),
             violations: state.invariants.violations.clone(),
         })

@@ -7,6 +7,15 @@ use std::process::{Child, Command, Output, Stdio};
 use std::sync::mpsc;
 use std::thread;
 
+/// What kind of seeds.
+#[derive(Clone, Debug, Default)]
+pub struct Kind {
+    /// With several instances on one database.
+    pub instances: bool,
+    /// With this defect put in on purpose.
+    pub mutation: Option<String>,
+}
+
 /// The result of a seed's process.
 #[derive(Clone, Debug)]
 pub struct Outcome {
@@ -14,6 +23,8 @@ pub struct Outcome {
     pub seed: u64,
     /// The hash of its history, when it came to its end.
     pub hash: Option<u64>,
+    /// How often the service was started, or taken over.
+    pub starts: u64,
     /// The rules that were broken, each with how.
     pub violations: Vec<(String, String)>,
     /// Why it did not finish.
@@ -24,18 +35,22 @@ pub struct Outcome {
 ///
 /// # Errors
 /// When no process can be had.
-pub fn run_one(program: &Path, seed: u64) -> io::Result<Outcome> {
+pub fn run_one(program: &Path, kind: &Kind, seed: u64) -> io::Result<Outcome> {
     let child: Child = Command::new(program)
         .args(["--summary", "--seed", &seed.to_string()])
+        .args(kind.instances.then_some("--instances"))
+        .args(kind.mutation.iter().flat_map(|mutation| ["--mutation", mutation]))
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()?;
     let Output { stdout, stderr, .. } = child.wait_with_output()?;
-    let mut outcome = Outcome { seed, hash: None, violations: Vec::new(), failure: None };
+    let mut outcome = Outcome { seed, hash: None, starts: 0, violations: Vec::new(), failure: None };
     for line in String::from_utf8_lossy(&stdout).lines() {
         if let Some(hash) = line.strip_prefix("hash ") {
             outcome.hash = u64::from_str_radix(hash, 16).ok();
+        } else if let Some(starts) = line.strip_prefix("starts ") {
+            outcome.starts = starts.parse().unwrap_or_default();
         } else if let Some((rule, how)) = line.strip_prefix("broken ").and_then(|line| line.split_once(": ")) {
             outcome.violations.push((rule.to_owned(), how.to_owned()));
         }
@@ -52,6 +67,7 @@ pub fn run_one(program: &Path, seed: u64) -> io::Result<Outcome> {
 /// When no process can be had.
 pub fn run_many(
     program: &Path,
+    kind: &Kind,
     seeds: impl Iterator<Item = u64>,
     at_once: usize,
     mut heed: impl FnMut(Outcome) -> bool,
@@ -63,10 +79,10 @@ pub fn run_many(
     loop {
         while goes_on && running.len() < at_once.max(1) {
             let Some(seed) = seeds.next() else { break };
-            let (program, done) = (program.to_owned(), done.clone());
+            let (program, kind, done) = (program.to_owned(), kind.clone(), done.clone());
             let thread = thread::Builder::new().spawn(move || {
                 // The receiver is gone: the run is over.
-                let _ = done.send((seed, run_one(&program, seed)));
+                let _ = done.send((seed, run_one(&program, &kind, seed)));
             })?;
             running.insert(seed, thread);
         }

@@ -5,16 +5,19 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tempfile::TempDir;
-use tokio::runtime::Builder;
+use tokio::runtime::{Builder, Handle};
 use tokio::time::sleep;
 use tokio_util::task::TaskTracker;
 use usher_engine::ports::Randomness;
 use usher_engine::testing::MemoryStore;
+use usher_instance::LeaseGate;
 use usher_store::conformance::FullStore;
 use usher_store::{SqliteOptions, SqliteStore};
 
 use crate::app_calls;
-use crate::daemon::Service;
+use crate::daemon::{Host, Service};
+use crate::ports::clock::WallClock;
+use crate::ports::disk;
 use crate::world::World;
 use crate::world::action::{Action, Task};
 
@@ -76,7 +79,19 @@ impl Disk {
 /// # Errors
 /// When the simulation itself does not work.
 pub fn keep(world: &Arc<World>, randomness: &Arc<dyn Randomness>) -> Result<(), String> {
-    let mut disk = Disk::new(world.lock().plan.sqlite)?;
+    let disk = Disk::new(world.lock().plan.sqlite)?;
+    keep_on(world, disk, randomness)
+}
+
+/// Runs a world whose service has stored this to its end.
+///
+/// # Errors
+/// When the simulation itself does not work.
+pub fn keep_with(world: &Arc<World>, store: Arc<MemoryStore>, randomness: &Arc<dyn Randomness>) -> Result<(), String> {
+    keep_on(world, Disk::Memory(store), randomness)
+}
+
+fn keep_on(world: &Arc<World>, mut disk: Disk, randomness: &Arc<dyn Randomness>) -> Result<(), String> {
     loop {
         let runtime = Builder::new_current_thread().enable_time().start_paused(true).build();
         let runtime = runtime.map_err(|error| error.to_string())?;
@@ -107,7 +122,14 @@ async fn live(
     randomness: &Arc<dyn Randomness>,
 ) -> Result<ProcessExit, String> {
     let service = {
-        let mut starting = std::pin::pin!(Service::start(world, store, Arc::clone(randomness)));
+        let host = Host {
+            clock: WallClock { time: Arc::clone(&world.time), ahead: Arc::default() },
+            store: Arc::new(disk::Disk::with(store, Arc::clone(world))),
+            relays: Handle::current(),
+            seat: None,
+            gate: LeaseGate::default(),
+        };
+        let mut starting = std::pin::pin!(Service::start(world, host, Arc::clone(randomness)));
         loop {
             tokio::select! {
                 biased;
@@ -152,6 +174,7 @@ async fn live(
                 world.lock().judge(open);
                 return Ok(ProcessExit::Finished);
             }
+            Task::Instance(_) => {}
             Task::Restart(down) => return Ok(stop(world, service, &calls, down).await),
         }
     }

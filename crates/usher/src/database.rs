@@ -7,6 +7,8 @@ use std::time::{Duration, Instant};
 
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
+use usher_engine::ports::{Clock as _, SystemClock};
+use usher_instance::{ActiveLease, Held, OnLoss};
 use usher_store::{
     Acquired, Database, Lease, LeaseHolder, LeaseRequest, OpenError, PostgresOpenError, PostgresOptions, PostgresStore,
     SqliteOptions, SqliteStore,
@@ -14,7 +16,7 @@ use usher_store::{
 
 use crate::config::Config;
 use crate::failure::{Failure, chain};
-use crate::instance::{ActiveLease, OnLoss};
+use crate::process::ThisProcess;
 
 /// Opens the SQLite file and takes it for this process. Comes before anything else is written into the data directory: another
 /// process may be using it.
@@ -114,8 +116,14 @@ pub async fn hold(
     let lease = Arc::new(Lease::connect(options).await.map_err(|error| unusable(&error))?);
     let deadline = Instant::now() + wait;
     loop {
+        let asked_at = SystemClock.monotonic();
         match lease.acquire(request).await? {
-            Acquired::Held(held) => return Ok(ActiveLease::keep(lease, held, request.lasts, OnLoss::Exit)?),
+            Acquired::Held(held) => {
+                let lasts = request.lasts;
+                let held = Held { epoch: held.epoch, certain_until: asked_at + lasts, lasts };
+                let (clock, process) = (Arc::new(SystemClock), Arc::new(ThisProcess));
+                return Ok(ActiveLease::keep(lease, held, OnLoss::Exit, clock, process)?);
+            }
             Acquired::Taken(LeaseHolder { owner, remaining, .. }) if Instant::now() + remaining > deadline => {
                 return Err(Failure::said(format!("the database is in use by {owner}; is another usher running?")));
             }

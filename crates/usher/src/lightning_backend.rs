@@ -6,6 +6,7 @@ use std::sync::Arc;
 use secrecy::ExposeSecret as _;
 use usher_engine::LightningBackend;
 use usher_engine::ports::{Clock, LightningNotifications};
+use usher_instance::LeaseGate;
 use usher_lightning::nwc::{NwcBackend, NwcOptions, Settings};
 use usher_store::Database;
 
@@ -44,10 +45,11 @@ pub(crate) async fn start(
     store: &Arc<dyn Database>,
     clock: &Arc<dyn Clock>,
     tasks: &TaskGroup,
+    gate: &LeaseGate,
 ) -> Result<(EmbeddedNode, Option<Started>), Failure> {
     match config.wallet.ln_backend {
         LnBackend::None => Ok((EmbeddedNode::default(), None)),
-        LnBackend::Nwc => Ok((EmbeddedNode::default(), Some(start_nwc(config, store, clock, tasks)?))),
+        LnBackend::Nwc => Ok((EmbeddedNode::default(), Some(start_nwc(config, store, clock, tasks, gate)?))),
         LnBackend::Embedded => start_embedded(config, data_dir, store, clock).await,
     }
 }
@@ -57,12 +59,14 @@ fn start_nwc(
     store: &Arc<dyn Database>,
     clock: &Arc<dyn Clock>,
     tasks: &TaskGroup,
+    gate: &LeaseGate,
 ) -> Result<Started, Failure> {
     // Says nothing of the address: it is a secret.
     let unusable = || Failure::said("wallet.nwc.url cannot be used");
     let url = config.nwc.url.as_ref().ok_or_else(unusable)?.secret().expose_secret();
     let settings = Settings(Some(store.clone()));
-    let options = NwcOptions { settings, ..NwcOptions::new(url.parse().map_err(|_| unusable())?) };
+    let url = url.parse().map_err(|_| unusable())?;
+    let options = NwcOptions { settings, gate: gate.of_connections(), ..NwcOptions::new(url) };
     let clock = Arc::clone(clock);
     let (wallet, notifications) =
         NwcBackend::start(options, clock, &tasks.tasks, tasks.stop.clone()).map_err(|_| unusable())?;

@@ -1,5 +1,7 @@
 //! What the process itself is prepared for.
 
+use usher_instance::{Process, Watching};
+
 /// Files that are open beside connections of callers: at most 1,024 posts to the webhook and 768 for 256 Lightning nodes that
 /// connect to the embedded one; the database, relays, look-ups.
 const OTHER_FILES: u64 = 2_048;
@@ -112,5 +114,25 @@ pub fn start_over(why: &str) -> ! {
 pub fn log_start_over() {
     if let Ok(why) = std::env::var(STARTED_OVER) {
         tracing::warn!(why, "this instance starts over as a standby");
+    }
+}
+
+/// This process, which ends when it loses its lease.
+pub struct ThisProcess;
+
+impl Process for ThisProcess {
+    fn watch(&self, watching: Watching) -> std::io::Result<()> {
+        // A thread of its own also wakes with the process after a pause.
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
+        std::thread::Builder::new().name("lease".to_owned()).spawn(move || runtime.block_on(watching))?;
+        Ok(())
+    }
+
+    fn start_over(&self, why: &'static str) {
+        start_over(why);
+    }
+
+    fn exit(&self) {
+        std::process::exit(1);
     }
 }

@@ -11,6 +11,7 @@ use usher_age_verifiers::{OidcOptions, OidcVerifier, VerificationServiceClient, 
 use usher_api::{ApiParts, ApiState, ApiTokens, DocsAccess, ServeOptions, Surface};
 use usher_engine::ports::{AgeVerifier, Clock, OsRandomness, Randomness, RemoteSigner, SystemClock, WebhookSender};
 use usher_engine::{Engine, EngineParts, LightningBackend};
+use usher_instance::{GatedLightning, GatedMessenger, GatedWebhook, LeaseGate};
 use usher_openid_provider::{OpenIdParts, OpenIdProvider};
 use usher_protocol::jwt::JwtIssuer;
 use usher_relays::{
@@ -24,7 +25,6 @@ use usher_webhooks::{HttpWebhookSender, WebhookOptions};
 use crate::config::Config;
 use crate::config::setting::VerificationProvider;
 use crate::failure::Failure;
-use crate::instance::{GatedLightning, GatedMessenger, GatedWebhook, LeaseGate};
 use crate::lightning_backend::{self, EmbeddedNode};
 use crate::openid::{self, EngineLogins};
 use crate::profile_directory;
@@ -80,10 +80,11 @@ impl Service {
         let roster = ServiceRelays::load(&*store, config.nostr.relays.addresses()).await?;
         let mut options = RelayOptions::new(identity.clone(), roster.relays());
         options.allow_private = config.nostr.allow_private_relays;
+        options.gate = gate.of_connections();
         let (to_engine, inbox) = mpsc::channel(INBOX);
         let pool = RelayPool::start(options, to_engine, Arc::clone(&clock), &relays.tasks, relays.stop.clone());
 
-        let (node, lightning) = lightning_backend::start(config, data_dir, &store, &clock, &relays).await?;
+        let (node, lightning) = lightning_backend::start(config, data_dir, &store, &clock, &relays, &gate).await?;
         let (lightning, lightning_notifications) = lightning.unzip();
         let lightning = lightning.map(|backend| LightningBackend {
             adapter: Arc::new(GatedLightning { backend: backend.adapter, gate: gate.clone() }),
@@ -98,7 +99,7 @@ impl Service {
             webhook: webhook
                 .clone()
                 .map(|webhook| Arc::new(GatedWebhook { webhook, gate: gate.clone() }) as Arc<dyn WebhookSender>),
-            messenger: Arc::new(GatedMessenger { messenger: pool.clone(), gate }),
+            messenger: Arc::new(GatedMessenger { messenger: pool.clone(), gate: gate.clone() }),
             clock: Arc::clone(&clock),
             randomness: Arc::clone(&randomness),
             inbox,
@@ -106,7 +107,7 @@ impl Service {
             lightning_notifications,
             tickets: Some(Arc::clone(&tickets) as _),
             age_verifier: age_verifier(config, &clock)?,
-            remote_signer: Some(remote_signer(config, &identity, &pages_url, &relays, &clock)?),
+            remote_signer: Some(remote_signer(config, &identity, &pages_url, &relays, &clock, &gate)?),
         };
         let engine = Engine::start(
             engine_options(config, &identity, &pages_url),
@@ -334,12 +335,14 @@ fn remote_signer(
     pages_url: &str,
     floor: &TaskGroup,
     clock: &Arc<dyn Clock>,
+    gate: &LeaseGate,
 ) -> Result<Arc<dyn RemoteSigner>, Failure> {
     let relays = config.nostr.relays.addresses().iter().map(ToString::to_string).collect();
     let options = RemoteSignerOptions {
         allow_private: config.nostr.allow_private_relays,
         name: service_name(config).map(str::to_owned).unwrap_or_default(),
         url: pages_url.to_owned(),
+        gate: gate.of_connections(),
         ..RemoteSignerOptions::new(relays)
     };
     let (key, clock, tasks) = (identity.keys.secret_key(), Arc::clone(clock), floor.tasks.clone());

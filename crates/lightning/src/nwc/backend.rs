@@ -13,7 +13,7 @@ use usher_engine::ports::{
     Clock, CompletedPayment, InvoiceStatus, Lightning, LightningError, LightningInfo, LightningNotifications,
     LightningStatus, OutgoingPaymentStatus, SettingStore, SignedPayment, WantedInvoice,
 };
-use usher_nostr_connection::Dialer;
+use usher_nostr_connection::{Dialer, WriteGate};
 use usher_protocol::bolt11::Invoice;
 use usher_protocol::message::PaymentHash;
 
@@ -54,6 +54,8 @@ pub struct NwcOptions {
     pub grace: Duration,
     /// Replaces TCP; `None` outside simulations.
     pub dialer: Option<Arc<dyn Dialer>>,
+    /// Whether anything may be sent; `None` is always.
+    pub gate: Option<WriteGate>,
     /// Stores how far look-ups can be relied on.
     pub settings: Settings,
 }
@@ -76,6 +78,7 @@ impl NwcOptions {
             patience: Duration::from_secs(20),
             grace: Duration::from_secs(5),
             dialer: None,
+            gate: None,
             settings: Settings::default(),
         }
     }
@@ -109,7 +112,7 @@ impl NwcBackend {
         tasks: &TaskTracker,
         stop: CancellationToken,
     ) -> Result<(Arc<Self>, LightningNotifications), InvalidConnectionUri> {
-        let NwcOptions { uri, patience, grace, dialer, settings } = options;
+        let NwcOptions { uri, patience, grace, dialer, gate, settings } = options;
         let lookup_reliability = Arc::new(LookupReliability::of(&uri, settings.0));
         let cipher = Cipher::new(uri.keys.secret_key(), uri.backend).map_err(|_| InvalidConnectionUri)?;
         let (received, to_read) = mpsc::channel(RECEIVED);
@@ -122,6 +125,7 @@ impl NwcBackend {
             received,
             stop,
             dialer,
+            gate,
             timing: relay_task::timing(),
         });
         let mut queues = Vec::new();

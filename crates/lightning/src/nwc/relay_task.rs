@@ -15,7 +15,7 @@ use url::Url;
 use usher_engine::ports::Clock;
 use usher_nostr_connection::address_guard::AddressSource;
 use usher_nostr_connection::{
-    DialOptions, Dialer, EndReason, OnRefusal, Quality, Reconnection, SessionTiming, Timing, dial,
+    DialOptions, Dialer, EndReason, OnRefusal, Quality, Reconnection, SessionTiming, Timing, WriteGate, dial,
 };
 
 use super::connection_uri::ConnectionUri;
@@ -85,6 +85,7 @@ pub(crate) struct Shared {
     pub(crate) stop: CancellationToken,
     /// Replaces TCP in simulations.
     pub(crate) dialer: Option<Arc<dyn Dialer>>,
+    pub(crate) gate: Option<WriteGate>,
     pub(crate) timing: Timing,
 }
 
@@ -147,6 +148,7 @@ async fn connect_once(
         tls: None,
         max_message_bytes: MAX_MESSAGE_BYTES,
         dialer: shared.dialer.as_deref(),
+        gate: shared.gate.as_ref(),
     };
     match dial(url, &options, |_| true).await {
         Ok(connection) => RequestSession::new(shared, relay, url, connection).run(outgoing).await,

@@ -43,6 +43,7 @@ impl OneShotQueries {
             tls: self.tls.as_ref(),
             max_message_bytes: 2 * MAX_EVENT_BYTES,
             dialer: None,
+            gate: None,
         };
         let mut connection = match dial(address.url(), &options, |_| true).await {
             Ok(connection) => connection,

@@ -60,8 +60,14 @@ async fn connect_once(shared: &Shared, relay: &Arc<SharedRelay>) -> (EndReason, 
         return (EndReason::ByUs, None);
     }
     let timing = &shared.options.connection;
-    let options =
-        DialOptions { source: relay.source, timing, tls: None, max_message_bytes: MAX_MESSAGE_BYTES, dialer: None };
+    let options = DialOptions {
+        source: relay.source,
+        timing,
+        tls: None,
+        max_message_bytes: MAX_MESSAGE_BYTES,
+        dialer: None,
+        gate: shared.options.gate.as_ref(),
+    };
     match dial(&relay.url, &options, |ip| shared.admits(relay, ip)).await {
         Ok(connection) => SignerSession::new(shared, relay, connection).run().await,
         Err(error) => (error.into(), None),

@@ -95,6 +95,7 @@ impl RelayTask {
             tls: None,
             max_message_bytes: MAX_MESSAGE_BYTES,
             dialer: None,
+            gate: None,
         };
         match self.stop.run_until_cancelled(dial(&self.url, &options, |_| true)).await {
             Some(Ok(connection)) => self.serve(connection).await,

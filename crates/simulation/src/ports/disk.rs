@@ -25,7 +25,7 @@ pub struct Disk {
 }
 
 /// Waits for a future on this thread without letting virtual time pass: the real store has its own threads.
-fn wait<T>(future: impl Future<Output = T>) -> T {
+pub(super) fn wait<T>(future: impl Future<Output = T>) -> T {
     struct Unpark(Thread);
     impl Wake for Unpark {
         fn wake(self: Arc<Self>) {
@@ -40,6 +40,31 @@ fn wait<T>(future: impl Future<Output = T>) -> T {
             Poll::Pending => std::thread::park(),
         }
     }
+}
+
+/// A transaction that is recorded in the ledger when it is durable.
+pub(super) fn noted_commits<'a>(
+    world: &'a World,
+    commits: &'a [Commit],
+    run: Run<'a, AllCommitted>,
+) -> Run<'a, AllCommitted> {
+    Box::pin(async move {
+        let committed = run.await?;
+        if let AllCommitted::Done(heads) = &committed {
+            world.lock().committed(commits, heads);
+            world.queued.notify_one();
+        }
+        Ok(committed)
+    })
+}
+
+/// The same of an attempt to deliver an event.
+pub(super) fn noted_attempt<'a>(world: &'a World, attempt: &'a DeliveryAttempt, run: Run<'a, bool>) -> Run<'a, bool> {
+    Box::pin(async move {
+        let recorded = run.await?;
+        world.lock().attempted(attempt);
+        Ok(recorded)
+    })
 }
 
 impl Disk {
@@ -104,23 +129,12 @@ impl Interceptor for Disk {
     }
 
     async fn commit_all(&self, commits: &[Commit], run: Run<'_, AllCommitted>) -> Result<AllCommitted, StoreError> {
-        let noted = async {
-            let committed = run.await?;
-            if let AllCommitted::Done(heads) = &committed {
-                self.world.lock().committed(commits, heads);
-                self.world.queued.notify_one();
-            }
-            Ok(committed)
-        };
-        self.around(StoreCall { method: "commit_all", writes: true }, Box::pin(noted)).await
+        let noted = noted_commits(&self.world, commits, run);
+        self.around(StoreCall { method: "commit_all", writes: true }, noted).await
     }
 
     async fn record_attempt(&self, attempt: &DeliveryAttempt, run: Run<'_, bool>) -> Result<bool, StoreError> {
-        let noted = async {
-            let recorded = run.await?;
-            self.world.lock().attempted(attempt);
-            Ok(recorded)
-        };
-        self.around(StoreCall { method: "record_attempt", writes: true }, Box::pin(noted)).await
+        let noted = noted_attempt(&self.world, attempt, run);
+        self.around(StoreCall { method: "record_attempt", writes: true }, noted).await
     }
 }

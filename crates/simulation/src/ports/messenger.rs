@@ -7,6 +7,7 @@ use usher_protocol::EventId;
 use usher_relays::RelayPool;
 
 use crate::world::World;
+use crate::world::instances::Seat;
 
 /// The real relay pool, observed.
 pub struct Observed {
@@ -14,11 +15,17 @@ pub struct Observed {
     pub pool: Arc<RelayPool>,
     /// The world.
     pub world: Arc<World>,
+    /// Whose it is, of several instances.
+    pub seat: Option<Seat>,
 }
 
 impl Messenger for Observed {
     fn send(&self, message: &OutgoingMessage) -> Vec<EventId> {
-        self.world.lock().asks(message);
+        {
+            let mut state = self.world.lock();
+            state.asks(message);
+            state.call_begins(self.seat, "a message to a wallet");
+        }
         self.pool.send(message)
     }
 

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use futures_util::{SinkExt as _, StreamExt as _};
 use tokio::io::DuplexStream;
+use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 use tokio_tungstenite::accept_async;
 use tokio_tungstenite::tungstenite::Message;
@@ -16,6 +17,7 @@ use url::Url;
 use usher_nostr_connection::{ByteStream, Dialer};
 
 use crate::world::World;
+use crate::world::instances::Seat;
 
 /// The most bytes in transit in one direction.
 const BUFFER: usize = 256 * 1024;
@@ -27,6 +29,10 @@ pub struct Network {
     pub world: Arc<World>,
     /// The relays' ends of the connections.
     pub tasks: TaskTracker,
+    /// Where those run.
+    pub relays: Handle,
+    /// Whose network it is, of several instances.
+    pub seat: Option<Seat>,
 }
 
 impl fmt::Debug for Network {
@@ -45,26 +51,29 @@ impl Network {
         let (relay, number) = {
             let mut state = self.world.lock();
             let (now, number) = (state.now(), state.number());
-            let is_there = |relay: &crate::world::relay::Relay| relay.host == host && relay.down_until <= now;
+            let is_cut_off = state.is_cut_from_relays(self.seat);
+            let is_there =
+                |relay: &crate::world::relay::Relay| relay.host == host && relay.down_until <= now && !is_cut_off;
             let relay = state.relays.iter().position(is_there);
             let relay = relay.ok_or_else(|| io::Error::from(io::ErrorKind::ConnectionRefused))?;
             if let Some(relay) = state.relays.get_mut(relay) {
-                relay.connect(number, out, broken.clone());
+                relay.connect(number, self.seat, out, broken.clone());
             }
             state.log(&format!("connected to {host}"));
             (relay, number)
         };
-        let world = Arc::clone(&self.world);
-        self.tasks.spawn(async move {
+        let (world, seat) = (Arc::clone(&self.world), self.seat);
+        let served = async move {
             tokio::select! {
                 biased;
                 () = broken.cancelled() => {}
-                () = serve(&world, relay, number, theirs, sent) => {}
+                () = serve(&world, (relay, number), seat, theirs, sent) => {}
             }
             if let Some(relay) = world.lock().relays.get_mut(relay) {
                 relay.connections.remove(&number);
             }
-        });
+        };
+        self.tasks.spawn_on(served, &self.relays);
         Ok(ours)
     }
 }
@@ -72,8 +81,8 @@ impl Network {
 /// A relay's end of a connection.
 async fn serve(
     world: &World,
-    relay: usize,
-    number: u64,
+    (relay, number): (usize, u64),
+    seat: Option<Seat>,
     stream: DuplexStream,
     mut sent: mpsc::UnboundedReceiver<String>,
 ) {
@@ -95,6 +104,7 @@ async fn serve(
                 let mut state = world.lock();
                 let published = state.relays.get_mut(relay).and_then(|relay| relay.hear(number, &text));
                 if let Some(event) = published {
+                    state.arrives(seat, &event);
                     state.published(relay, event);
                 }
                 drop(state);

@@ -10,22 +10,36 @@ use usher_engine::ports::{Posted, WebhookSender};
 use usher_engine::{StreamId, UnixMillis};
 
 use crate::world::World;
+use crate::world::instances::Seat;
 
 /// How long a response is awaited.
 const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// The way to the receiver.
-pub struct Webhook(pub Arc<World>);
+pub struct Webhook {
+    /// The world.
+    pub world: Arc<World>,
+    /// Whose it is, of several instances.
+    pub seat: Option<Seat>,
+}
 
 #[async_trait]
 impl WebhookSender for Webhook {
     async fn post(&self, stream: StreamId, event: &Event, _now: UnixMillis) -> Posted {
-        let way = self.0.lock().decisions.delay(1..400);
+        let (way, is_cut_off) = {
+            let mut state = self.world.lock();
+            state.call_begins(self.seat, "a webhook post");
+            (state.decisions.delay(1..400), state.is_cut_from_receiver(self.seat))
+        };
+        if is_cut_off {
+            sleep(TIMEOUT).await;
+            return Posted::Refused { http_status: None, reason: "no connection".to_owned(), retry_after: None };
+        }
         sleep(way).await;
-        self.0.instant("before a post arrives").await;
-        let posted = self.0.lock().posted(stream, event.index);
-        self.0.queued.notify_one();
-        self.0.instant("after a post arrived, before its answer").await;
+        self.world.instant("before a post arrives").await;
+        let posted = self.world.lock().posted(stream, event.index);
+        self.world.queued.notify_one();
+        self.world.instant("after a post arrived, before its answer").await;
         match posted {
             Some(posted) => {
                 sleep(way).await;

@@ -165,7 +165,7 @@ async fn run_app(world: &Arc<World>, store: &Arc<MemoryStore>) -> Result<Process
     let tls = usher_http_client::tls_config(Vec::new()).map_err(|error| error.to_string())?;
     let options = TicketOptions { transport: Some(Arc::new(Network(Arc::clone(world)))), ..TicketOptions::new(tls) };
     let disk = Arc::new(InterceptedStore::new(Arc::clone(store), Disk(Arc::clone(world))));
-    let clock = Arc::new(WallClock(Arc::clone(&world.time)));
+    let clock = Arc::new(WallClock { time: Arc::clone(&world.time), ahead: Arc::default() });
     let wallet = CashuWallet::new(&[7; 32], disk, clock, options).map_err(|error| error.to_string())?;
     let wallet = Arc::new(wallet);
     wallet.start().await.map_err(|error| error.to_string())?;

@@ -7,6 +7,8 @@ use serde_json::Value;
 use usher_protocol::bolt11::Invoice;
 use usher_protocol::message::{PaymentHash, PaymentRequest, WalletMessage};
 
+use super::instances::InstanceFault;
+
 /// Something that happens.
 #[derive(Clone, Debug)]
 pub enum Action {
@@ -84,6 +86,10 @@ pub enum Action {
     SetBack(Duration),
     /// The clocks are set forward.
     SetForward(Duration),
+    /// Something happens to one of several instances, or to their database.
+    Instance(InstanceFault),
+    /// The app gives up waiting for this instance, and repeats what it may.
+    Impatience(usize),
     /// Nothing goes wrong from now on.
     Calm,
     /// It is over.
@@ -101,6 +107,8 @@ pub enum Task {
     Kill,
     /// Stops it in order, and starts it again.
     Restart(Option<Duration>),
+    /// Does this to one of several instances.
+    Instance(InstanceFault),
     /// Ends the run.
     End,
 }

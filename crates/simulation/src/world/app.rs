@@ -39,6 +39,8 @@ pub struct Receiver {
 pub struct App {
     /// Requests without a response yet.
     pub pending: BTreeMap<u64, Call>,
+    /// The instance that was asked last, of several.
+    pub asked: BTreeMap<u64, usize>,
     /// Requests whose response was a stream.
     pub acknowledged: BTreeMap<u64, Acknowledged>,
     /// Its webhook.
@@ -167,7 +169,7 @@ impl State {
     pub fn failed(&mut self, call: &Call, why: &str) {
         self.log(&format!("call {} failed: {why}", call.number));
         self.app.pending.remove(&call.number);
-        if call.once && why.contains("store") {
+        if call.once && (why.contains("store") || why.contains("active")) {
             self.later(Duration::from_secs(5), Action::Call(call.clone()));
         }
     }

@@ -6,8 +6,10 @@
 pub mod action;
 pub mod app;
 mod final_checks;
+pub mod instances;
 pub mod invariants;
 pub mod invoice_factory;
+mod lease_row;
 pub mod lightning_node;
 mod outage;
 pub mod relay;
@@ -27,6 +29,7 @@ use usher_protocol::{Keys, SecretKey};
 
 use self::action::Action;
 use self::app::App;
+use self::instances::Instances;
 use self::invariants::InvariantChecker;
 use self::lightning_node::Node;
 use self::relay::Relay;
@@ -49,6 +52,8 @@ pub struct World {
     pub queued: Notify,
     /// The service is to die at this instant.
     pub killed: Notify,
+    /// The instance that runs is to be paused at this instant.
+    pub paused: Notify,
 }
 
 /// All of it but the time.
@@ -76,6 +81,8 @@ pub struct State {
     pub disk_full_until: u64,
     /// The service is killed at the so-manyth instant of interest from now.
     pub kill_in: Option<u64>,
+    /// Several instances of the service, their machines, and their lease.
+    pub instances: Instances,
     /// How often the service was started.
     pub starts: u64,
     /// Whether it runs.
@@ -108,6 +115,7 @@ impl World {
             service,
             disk_full_until: 0,
             kill_in: None,
+            instances: Instances::new(plan.instances),
             starts: 0,
             up: false,
             calm: false,
@@ -120,7 +128,13 @@ impl World {
         };
         state.people();
         state.prepare();
-        Arc::new(Self { time, state: Mutex::new(state), queued: Notify::new(), killed: Notify::new() })
+        Arc::new(Self {
+            time,
+            state: Mutex::new(state),
+            queued: Notify::new(),
+            killed: Notify::new(),
+            paused: Notify::new(),
+        })
     }
 
     /// The state. Never held while the service does something.
@@ -136,7 +150,7 @@ impl World {
 
     /// An instant of interest: the service may be killed here. When it is, this never returns.
     pub async fn instant(&self, what: &str) {
-        let dies = {
+        let (dies, pauses) = {
             let mut state = self.lock();
             let dies = match &mut state.kill_in {
                 Some(0) => true,
@@ -150,8 +164,13 @@ impl World {
                 state.kill_in = None;
                 state.log(&format!("! killed {what}"));
             }
-            dies
+            (dies, !dies && state.is_to_be_paused(what))
         };
+        if pauses {
+            // Whoever steps the instances stops here; this goes on when the instance does.
+            self.paused.notify_one();
+            tokio::task::yield_now().await;
+        }
         if dies {
             self.killed.notify_one();
             std::future::pending::<()>().await;

@@ -7,11 +7,15 @@ use nostr::{ClientMessage, Event, Filter, JsonUtil as _, RelayMessage, Subscript
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
+use super::instances::Seat;
+
 /// A connection of the service's to a relay.
 #[derive(Debug)]
 pub struct Connection {
     /// What the relay sends on it.
     pub out: mpsc::UnboundedSender<String>,
+    /// Whose it is, of several instances.
+    pub seat: Option<Seat>,
     /// Cancelled when it breaks.
     pub broken: CancellationToken,
     subscriptions: BTreeMap<String, Vec<Filter>>,
@@ -39,8 +43,14 @@ impl Relay {
     }
 
     /// A connection is made.
-    pub fn connect(&mut self, number: u64, out: mpsc::UnboundedSender<String>, broken: CancellationToken) {
-        self.connections.insert(number, Connection { out, broken, subscriptions: BTreeMap::new() });
+    pub fn connect(
+        &mut self,
+        number: u64,
+        seat: Option<Seat>,
+        out: mpsc::UnboundedSender<String>,
+        broken: CancellationToken,
+    ) {
+        self.connections.insert(number, Connection { out, seat, broken, subscriptions: BTreeMap::new() });
     }
 
     /// It goes down: every connection breaks.
@@ -49,6 +59,17 @@ impl Relay {
         for connection in std::mem::take(&mut self.connections).into_values() {
             connection.broken.cancel();
         }
+    }
+
+    /// An instance is cut off: its connections break.
+    pub fn cut_off(&mut self, instance: usize) {
+        self.connections.retain(|_, connection| {
+            let goes = connection.seat.is_some_and(|seat| seat.instance == instance);
+            if goes {
+                connection.broken.cancel();
+            }
+            !goes
+        });
     }
 
     /// Keeps an event that replaces earlier ones of its kind.

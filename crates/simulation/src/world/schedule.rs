@@ -79,6 +79,7 @@ impl State {
             self.later(corrected, Action::SetBack(by));
         }
         times(self, plan.calls / 2, &mut |_| Action::Look);
+        self.plan_instance_faults(trouble);
         self.later(plan.trouble, Action::Calm);
         if plan.workload == Workload::Years {
             // From 15 January 2027 to two days before the second New Year. Recently reached users are remembered until the next
@@ -172,10 +173,13 @@ impl State {
                     self.invariants.has_leapt = true;
                 }
             }
+            Action::Instance(fault) => return self.instance_fault(fault),
+            Action::Impatience(instance) => self.ask_elsewhere(instance),
             Action::Calm => {
                 self.log("nothing goes wrong from now on");
                 self.calm = true;
                 self.kill_in = None;
+                self.instances.pause_in = None;
             }
             Action::End => return Some(Task::End),
         }
@@ -183,7 +187,7 @@ impl State {
     }
 
     /// Something does not work for a while.
-    fn bad(&mut self, what: &str, lasts: Duration) {
+    pub(super) fn bad(&mut self, what: &str, lasts: Duration) {
         self.log(&format!("{what} for {} s", lasts.as_secs()));
         let now = self.now();
         self.invariants.bad.push((now, now + u64::try_from(lasts.as_millis()).unwrap_or_default()));

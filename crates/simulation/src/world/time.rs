@@ -34,6 +34,11 @@ impl Time {
         began.0 = Some(Instant::now());
     }
 
+    /// It is this many milliseconds since the beginning, and no runtime runs.
+    pub fn set(&self, now: u64) {
+        *self.began.lock() = (None, now);
+    }
+
     /// It ends: time stands still until [`wait`](Self::wait) or the next one.
     pub fn end(&self) {
         let passed = self.passed();

@@ -13,7 +13,7 @@ use super::options::{Address, PostgresOptions};
 use super::query::{Param, Query, params};
 use super::session::Session;
 use super::writer::{BeginWrite, Writer};
-use super::{columns, damaged_rows, schema, settings, text};
+use super::{columns, damaged_rows, nul_escaping, schema, settings};
 use crate::copy::{Batch, CopyError, FoundColumn, FoundTable, Kind, Rows, Side, Source, Table, Target, Value};
 use crate::copy_mark::CopyMark;
 use crate::damaged_row::StateCheck;
@@ -339,7 +339,7 @@ fn param(value: Value, kind: Kind) -> Result<Param, PostgresFailure> {
         (Value::Integer(number), Kind::Integer | Kind::RowNumber) => Param::Int(Some(number)),
         (Value::Integer(0), Kind::Boolean) => Param::Bool(false),
         (Value::Integer(1), Kind::Boolean) => Param::Bool(true),
-        (Value::Text(text), Kind::Text) => Param::Text(Some(text::encode(&text).into_owned())),
+        (Value::Text(text), Kind::Text) => Param::Text(Some(nul_escaping::encode(&text).into_owned())),
         (Value::Blob(bytes), Kind::Blob) => Param::Bytes(Some(bytes)),
         (Value::Null, Kind::Integer | Kind::RowNumber) => Param::Int(None),
         (Value::Null, Kind::Text) => Param::Text(None),

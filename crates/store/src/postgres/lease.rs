@@ -7,7 +7,7 @@
 //! It is no lock of a session: those last as long as the server believes in a connection, which a pooler or a half-dead network
 //! can keep up for long.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tokio::sync::Mutex;
 use usher_engine::ports::StoreError;
@@ -51,9 +51,6 @@ pub enum Acquired {
 pub struct HeldLease {
     /// What its store writes under.
     pub epoch: u64,
-    /// Until then it certainly holds, unless it was handed over: counted from before the database was asked. An instance that
-    /// has not renewed it by then ends everything that it does outside of the database.
-    pub certain_until: Instant,
 }
 
 /// The instance that holds the lease.
@@ -118,12 +115,11 @@ impl Lease {
     pub async fn acquire(&self, request: &LeaseRequest) -> Result<Acquired, StoreError> {
         let LeaseRequest { owner, address, lasts } = request;
         for _ in 0..ATTEMPTS {
-            let certain_until = Instant::now() + *lasts;
             let acquire = params![owner.as_str(), address.as_str(), millis(*lasts)];
             let taken = self.ask(Query::new("acquire the lease", ACQUIRE, acquire)).await?;
             if let Some(row) = taken.rows.first() {
                 let epoch = columns::int(row, 0)?;
-                return Ok(Acquired::Held(HeldLease { epoch, certain_until }));
+                return Ok(Acquired::Held(HeldLease { epoch }));
             }
             // It may have ended in between.
             if let Some(holder) = self.holder().await? {
@@ -133,14 +129,13 @@ impl Lease {
         Err(StoreError::Unreadable("the lease"))
     }
 
-    /// Holds the lease for `lasts` from now on; `None` if it has expired or another instance has it.
+    /// Holds the lease for `lasts` from now on; false if it has expired or another instance has it.
     ///
     /// # Errors
     /// [`StoreError::Failed`]: there was no answer; the lease may or may not last longer now.
-    pub async fn renew(&self, epoch: u64, lasts: Duration) -> Result<Option<HeldLease>, StoreError> {
-        let certain_until = Instant::now() + lasts;
+    pub async fn renew(&self, epoch: u64, lasts: Duration) -> Result<bool, StoreError> {
         let renewed = self.ask(Query::new("renew the lease", RENEW, params![number(epoch), millis(lasts)])).await?;
-        Ok((renewed.changed == 1).then_some(HeldLease { epoch, certain_until }))
+        Ok(renewed.changed == 1)
     }
 
     /// Gives the lease up, so that another instance can take it at once; returns whether it was held. Nothing is written under

@@ -60,7 +60,7 @@ async fn take_over_raises_the_epoch_and_the_last_owner_writes_nothing() {
     let first = acquire(&lease, LONG).await;
     let old = PostgresStore::open(&place.options(), first.epoch).await.unwrap();
     commit_done(&old, create(id(1))).await;
-    assert!(lease.renew(first.epoch, LONG).await.unwrap().is_some());
+    assert!(lease.renew(first.epoch, LONG).await.unwrap());
     assert!(lease.hand_over(first.epoch).await.unwrap());
     assert!(!lease.hand_over(first.epoch).await.unwrap());
     assert_eq!(lease.holder().await.unwrap(), None);
@@ -69,7 +69,7 @@ async fn take_over_raises_the_epoch_and_the_last_owner_writes_nothing() {
     let second = acquire(&lease, LONG).await;
     assert_eq!(second.epoch, first.epoch + 1);
     writes_nothing(&old).await;
-    assert_eq!(lease.renew(first.epoch, LONG).await.unwrap(), None);
+    assert!(!lease.renew(first.epoch, LONG).await.unwrap());
     assert!(!lease.hand_over(first.epoch).await.unwrap(), "it is another's");
     let new = PostgresStore::open(&place.options(), second.epoch).await.unwrap();
     commit_done(&new, step(id(1), 1)).await;
@@ -88,12 +88,11 @@ async fn paused_instance_writes_nothing_after_its_lease() {
     let held = acquire(&lease, Duration::from_secs(2)).await;
     let store = PostgresStore::open(&place.options(), held.epoch).await.unwrap();
     commit_done(&store, create(id(1))).await;
-    let renewed = lease.renew(held.epoch, Duration::from_millis(600)).await.unwrap().unwrap();
+    assert!(lease.renew(held.epoch, Duration::from_millis(600)).await.unwrap());
     commit_done(&store, create(id(2))).await;
     tokio::time::sleep(Duration::from_millis(700)).await;
-    assert!(Instant::now() > renewed.certain_until);
     writes_nothing(&store).await;
-    assert_eq!(lease.renew(held.epoch, LONG).await.unwrap(), None, "it does not come back");
+    assert!(!lease.renew(held.epoch, LONG).await.unwrap(), "it does not come back");
     writes_nothing(&store).await;
 }
 
@@ -101,9 +100,8 @@ async fn paused_instance_writes_nothing_after_its_lease() {
 #[tokio::test]
 async fn clock_of_the_database_decides() {
     let place = Place::new().await;
-    let (held, store) = place.open(&place.options()).await;
+    let (_held, store) = place.open(&place.options()).await;
     commit_done(&*store, create(id(1))).await;
-    assert!(held.certain_until > Instant::now() + LONG / 2);
     place.psql("UPDATE lease SET expires_at = clock_timestamp()").await;
     writes_nothing(&store).await;
 }
@@ -115,7 +113,7 @@ async fn transaction_under_way_delays_a_take_over() {
     let lease = Lease::connect(&place.options()).await.unwrap();
     let held = acquire(&lease, Duration::from_secs(2)).await;
     PostgresStore::open(&place.options(), held.epoch).await.unwrap().close().await;
-    lease.renew(held.epoch, Duration::from_secs(1)).await.unwrap().unwrap();
+    assert!(lease.renew(held.epoch, Duration::from_secs(1)).await.unwrap());
     let (server, database) = (place.server, place.database.clone());
     let slow = tokio::task::spawn_blocking(move || {
         let begin = "BEGIN; SELECT begin_write(epoch, session, 0) FROM lease; SELECT pg_sleep(2)";
@@ -163,7 +161,7 @@ async fn commits_do_not_delay_renewals() {
     let (mut slowest, mut renewals) = (Duration::ZERO, 0);
     while Instant::now() < end {
         let began = Instant::now();
-        assert!(lease.renew(held.epoch, LONG).await.unwrap().is_some());
+        assert!(lease.renew(held.epoch, LONG).await.unwrap());
         slowest = slowest.max(began.elapsed());
         renewals += 1;
         tokio::time::sleep(Duration::from_millis(20)).await;

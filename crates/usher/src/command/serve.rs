@@ -10,6 +10,7 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use usher_api::{DocsAccess, Limits, StandbyParts};
 use usher_engine::ports::OsRandomness;
+use usher_instance::{ActiveLease, LeaseGate};
 use usher_store::PostgresStore;
 
 use super::environment::{load_in_time, source};
@@ -18,11 +19,11 @@ use crate::config::setting::LogFilter;
 use crate::config::{Config, Source, report};
 use crate::database::{SharedDatabase, open_sqlite, refusal};
 use crate::failure::{Failure, chain};
-use crate::instance::{ActiveLease, BecameActive, Forwarding, LeaseGate, stand_by};
 use crate::logging::{self, Output};
 use crate::service::{Listeners, Service, identity, make_data_dir};
 use crate::service_options::{forwarding_key, serve_options, tokens};
 use crate::signals::{Hangups, Signals};
+use crate::standby::{BecameActive, Forwarding, stand_by};
 use crate::{notify, process, version};
 
 /// How long a stop may take in all. Container runtimes kill after ten seconds by default; what was acknowledged is on

@@ -24,6 +24,7 @@ use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 use usher_engine::KeyHandshakeRequest;
 use usher_engine::ports::{Clock as _, SystemClock};
+use usher_instance::LeaseGate;
 use usher_sandbox::dev::{DevEnvironment, DevError};
 use usher_sandbox::wallet::Policy;
 
@@ -42,7 +43,6 @@ use crate::config::setting::LogFilter;
 use crate::config::{Config, Loaded, Source, load, report};
 use crate::database::open_sqlite;
 use crate::failure::Failure;
-use crate::instance::LeaseGate;
 use crate::logging::{self, Output};
 use crate::output::{tell, write};
 use crate::process;

@@ -16,12 +16,14 @@ use usher_protocol::EventId;
 use usher_protocol::bolt11::Invoice;
 use usher_protocol::message::PaymentHash;
 
-use super::active_lease::LeaseGate;
+use crate::active_lease::LeaseGate;
 
 /// The Lightning backend: pays and makes invoices only while the gate is open.
-pub(crate) struct GatedLightning {
-    pub(crate) backend: Arc<dyn Lightning>,
-    pub(crate) gate: LeaseGate,
+pub struct GatedLightning {
+    /// The backend.
+    pub backend: Arc<dyn Lightning>,
+    /// The gate.
+    pub gate: LeaseGate,
 }
 
 #[async_trait]
@@ -71,9 +73,11 @@ impl Lightning for GatedLightning {
 }
 
 /// The app's webhook.
-pub(crate) struct GatedWebhook {
-    pub(crate) webhook: Arc<dyn WebhookSender>,
-    pub(crate) gate: LeaseGate,
+pub struct GatedWebhook {
+    /// The webhook.
+    pub webhook: Arc<dyn WebhookSender>,
+    /// The gate.
+    pub gate: LeaseGate,
 }
 
 #[async_trait]
@@ -88,9 +92,11 @@ impl WebhookSender for GatedWebhook {
 }
 
 /// Users' wallets.
-pub(crate) struct GatedMessenger {
-    pub(crate) messenger: Arc<dyn Messenger>,
-    pub(crate) gate: LeaseGate,
+pub struct GatedMessenger {
+    /// The way to them.
+    pub messenger: Arc<dyn Messenger>,
+    /// The gate.
+    pub gate: LeaseGate,
 }
 
 impl Messenger for GatedMessenger {

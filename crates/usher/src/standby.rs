@@ -1,30 +1,27 @@
-//! Waits until this instance may be the active one.
+//! Serves as a standby until this instance is the active one of those that share its PostgreSQL database. How it becomes that,
+//! and what happens when it loses the lease, is `crates/instance`.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use usher_api::{ServeOptions, StandbyParts, serve_standby};
-use usher_store::{Acquired, Lease, LeaseHolder, PostgresOpenError};
+use usher_engine::ports::SystemClock;
+use usher_instance::{ActiveLease, ConnectFailure, LeaseStore, OnLoss, acquire};
+use usher_store::{Lease, LeaseHolder};
 
-use super::active_lease::{ActiveLease, OnLoss};
 use crate::database::{SharedDatabase, refusal};
 use crate::failure::{Failure, chain};
-
-/// The interval between two looks at the lease: the delay of a take-over beyond the lease itself.
-const POLL_INTERVAL: Duration = Duration::from_millis(250);
+use crate::process::ThisProcess;
 
 /// How long requests that are being forwarded may take to end when this instance stops.
 const GRACE: Duration = Duration::from_secs(2);
 
 /// The same when it becomes active: they have been answered by then. Connections that send nothing must not delay it.
 const HAND_OVER_GRACE: Duration = Duration::from_millis(100);
-
-/// How much longer than its lease an active instance is believed to be there while the database cannot be asked.
-const UNKNOWN_AFTER: Duration = Duration::from_secs(1);
 
 /// What came of waiting.
 pub enum BecameActive {
@@ -78,7 +75,7 @@ pub async fn stand_by(
     };
     let mut serving = std::pin::pin!(serving);
     let became = tokio::select! {
-        became = wait(database, &show, &database_failure, stop) => became,
+        became = wait(database, &show, |failure| set(&database_failure, failure.map(str::to_owned)), stop) => became,
         () = &mut serving => Ok(BecameActive::Stopped),
     };
     stop_serving.cancel();
@@ -96,71 +93,25 @@ pub async fn stand_by(
 async fn wait(
     database: &SharedDatabase,
     show: impl Fn(Option<&LeaseHolder>),
-    database_failure: &watch::Sender<Option<Arc<str>>>,
+    show_failure: impl Fn(Option<&str>),
     stop: &CancellationToken,
 ) -> Result<BecameActive, Failure> {
-    let mut lease: Option<Arc<Lease>> = None;
-    let mut known: Option<LeaseHolder> = None;
-    let mut holds_until = Instant::now();
-    let mut is_failing = false;
-    loop {
-        let asked = async {
-            let connected = match &lease {
-                Some(lease) => Arc::clone(lease),
-                None => Arc::new(Lease::connect(&database.options).await?),
-            };
-            let acquired = connected.acquire(&database.request).await;
-            lease = Some(Arc::clone(&connected));
-            Ok::<_, PostgresOpenError>((connected, acquired))
-        };
-        // Without an answer in time it is asked over another connection. A lease that was taken all the same expires.
-        let asked = tokio::select! {
-            asked = tokio::time::timeout(database.request.lasts, asked) => asked,
-            () = stop.cancelled() => return Ok(BecameActive::Stopped),
-        };
-        let failed = match asked {
-            Ok(Ok((lease, Ok(Acquired::Held(held))))) => {
-                let active = ActiveLease::keep(lease, held, database.request.lasts, OnLoss::StartOver)?;
-                tracing::info!(epoch = held.epoch, "this instance is the active one");
-                return Ok(BecameActive::Active(active));
-            }
-            Ok(Ok((_, Ok(Acquired::Taken(holder))))) => {
-                if known.as_ref().is_none_or(|known| known.epoch != holder.epoch) {
-                    tracing::info!(
-                        active = %holder.owner,
-                        address = %holder.address,
-                        epoch = holder.epoch,
-                        "this instance is a standby: it forwards to the active one"
-                    );
-                }
-                show(Some(&holder));
-                holds_until = Instant::now() + holder.remaining + UNKNOWN_AFTER;
-                known = Some(holder);
-                None
-            }
-            Ok(Ok((_, Err(error)))) => Some(chain(&error)),
-            Ok(Err(error)) => match refusal(&error) {
-                Some(refused) => return Err(refused),
-                None => Some(chain(&error)),
-            },
-            Err(_elapsed) => Some("it does not answer in time".to_owned()),
-        };
-        if failed.is_some() && holds_until < Instant::now() {
-            // Whoever was active has given up, and its address may be somebody else's.
-            show(None);
+    let connect = || async {
+        match Lease::connect(&database.options).await {
+            Ok(lease) => Ok(Arc::new(lease) as Arc<dyn LeaseStore>),
+            Err(error) => Err(match refusal(&error) {
+                Some(refused) => ConnectFailure::Refused(refused),
+                None => ConnectFailure::Passing(chain(&error)),
+            }),
         }
-        match &failed {
-            Some(error) if !is_failing => tracing::warn!(%error, "the database cannot be used; trying again"),
-            None if is_failing => tracing::info!("the database can be used again"),
-            Some(_) | None => {}
-        }
-        is_failing = failed.is_some();
-        set(database_failure, failed);
-        tokio::select! {
-            () = tokio::time::sleep(POLL_INTERVAL) => {}
-            () = stop.cancelled() => return Ok(BecameActive::Stopped),
-        }
-    }
+    };
+    let (lease, held) = tokio::select! {
+        acquired = acquire(connect, &database.request, &SystemClock, show, show_failure) => acquired?,
+        () = stop.cancelled() => return Ok(BecameActive::Stopped),
+    };
+    let active = ActiveLease::keep(lease, held, OnLoss::StartOver, Arc::new(SystemClock), Arc::new(ThisProcess))?;
+    tracing::info!(epoch = held.epoch, "this instance is the active one");
+    Ok(BecameActive::Active(active))
 }
 
 fn set(sender: &watch::Sender<Option<Arc<str>>>, value: Option<String>) {
