@@ -39,7 +39,7 @@ impl PostgresqlServer {
         );
         let (admin, connection) =
             tokio_postgres::connect(url.as_str(), NoTls).await.context("cannot connect to PostgreSQL")?;
-        // It ends with the client.
+        #[expect(clippy::disallowed_methods, reason = "it ends with the client")]
         tokio::spawn(connection);
         let host = url.host_str().context("--postgresql has no host")?.to_owned();
         let proxy = DatabaseProxy::start(host, url.port().unwrap_or(5432), latency)?;

@@ -166,13 +166,13 @@ fn openid(number: u64) -> OpenIdRecordId {
 fn record(number: u64) -> OpenIdRecord {
     OpenIdRecord {
         id: openid(number),
-        grant: (number % 2 == 0).then_some([9; 16]),
-        client_id: (number % 3 == 0).then(|| "shop".to_owned()),
-        subject: (number % 3 == 0).then(|| "aa".to_owned()),
+        grant: (number.is_multiple_of(2)).then_some([9; 16]),
+        client_id: (number.is_multiple_of(3)).then(|| "shop".to_owned()),
+        subject: (number.is_multiple_of(3)).then(|| "aa".to_owned()),
         data: format!("{{\"number\":{number}}}"),
         expires_at: UnixMillis(1000 + number),
         used: false,
-        quota: if number % 2 == 0 { OpenIdQuota::Grants } else { OpenIdQuota::Requests },
+        quota: if number.is_multiple_of(2) { OpenIdQuota::Grants } else { OpenIdQuota::Requests },
         visitor: format!("v{}", number % 4),
         bytes: 100,
     }

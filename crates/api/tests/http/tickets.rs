@@ -62,7 +62,8 @@ async fn tickets_are_minted_burned_withdrawn_and_listed() {
 #[tokio::test]
 async fn every_failure_has_its_status_and_code() {
     let app = TestApp::start().await;
-    let failures: [(&str, fn() -> TicketError, u16, &str); 6] = [
+    type Failure = fn() -> TicketError;
+    let failures: [(&str, Failure, u16, &str); 6] = [
         ("https://refuses.example", || TicketError::Refused("minting is disabled".to_owned()), 502, "mint_error"),
         ("https://lies.example", || TicketError::InvalidResponse("no signature".to_owned()), 502, "mint_error"),
         ("https://away.example", || TicketError::Unreachable("connection refused".to_owned()), 502, "mint_error"),
