@@ -28,6 +28,7 @@ mod handshake;
 mod keyed_page;
 mod language;
 mod login;
+mod login_methods;
 mod login_page_request;
 mod page;
 mod payment;
@@ -43,7 +44,10 @@ use axum::extract::DefaultBodyLimit;
 use axum::routing::{get, post};
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio_util::sync::CancellationToken;
+use usher_engine::operations::LoginMethod;
 use usher_engine::{Engine, HandshakeView, PaymentView, StreamId, VerificationView};
+
+use self::login_methods::OfferedMethods;
 
 pub use self::browser::{cookie, login_cookie_name, login_cookies};
 
@@ -57,6 +61,9 @@ pub struct PagesOptions {
     pub url: String,
     /// The service's name (`profile.display_name`, `profile.name`).
     pub service_name: Option<String>,
+    /// The ways to log in that the login page offers, in this order (`pages.login_methods`); `None` offers all, the likely one
+    /// first.
+    pub login_methods: Option<Vec<LoginMethod>>,
     /// Cancelled when the service stops: then pages that wait end their responses.
     pub stop: CancellationToken,
 }
@@ -72,6 +79,7 @@ struct Shared {
     /// The path of the public URL, without a trailing slash: a proxy may serve the pages below a path.
     base: String,
     service_name: Option<String>,
+    login_methods: OfferedMethods,
     stop: CancellationToken,
     /// Pages that are rendered at a time.
     rendering: Semaphore,
@@ -102,10 +110,11 @@ impl std::ops::Deref for PagesState {
 /// All pages.
 pub fn router(engine: Arc<Engine>, options: PagesOptions) -> Router {
     let base = url::Url::parse(&options.url).map(|url| url.path().trim_end_matches('/').to_owned()).unwrap_or_default();
-    let PagesOptions { url, service_name, stop } = options;
+    let PagesOptions { url, service_name, login_methods, stop } = options;
+    let login_methods = OfferedMethods::new(login_methods);
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
     let rendering = Semaphore::new((processors / 2).max(1));
-    let state = PagesState(Arc::new(Shared { engine, url, base, service_name, stop, rendering }));
+    let state = PagesState(Arc::new(Shared { engine, url, base, service_name, login_methods, stop, rendering }));
     Router::new()
         .route("/login/{stream_id}/{secret}", get(login::show).post(login::enter))
         .route("/login/{stream_id}/{secret}/events", get(login::events))

@@ -12,13 +12,15 @@ use axum::extract::State;
 use axum::response::{AppendHeaders, IntoResponse as _, Response};
 use http::header::{REFERRER_POLICY, RETRY_AFTER, SET_COOKIE};
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
-use usher_engine::operations::LoginState;
+use usher_engine::operations::{LoginMethod, LoginState};
 use usher_engine::{ChildLogin, LoginPageError, LoginView, NoRoom, OpenedLogin, ProveError, ReusablePage, VisitError};
 
 use crate::PagesState;
 use crate::browser::{
-    FetchInitiator, LoginCookie, fetch_initiator, is_own_form, login_cookies, shown_logins, surplus_cookies,
+    FetchInitiator, LoginCookie, fetch_initiator, is_own_form, last_method_cookie, login_cookies, shown_logins,
+    surplus_cookies,
 };
+use crate::login_methods::Ways;
 use crate::login_page_request::{AtLogin, other_type};
 use crate::page::{self, Next};
 use crate::qr::Qr;
@@ -46,8 +48,7 @@ struct LoginPage<'a> {
     qr: Option<Qr>,
     /// The event for the extension to sign: JSON text.
     unsigned_proof: &'a str,
-    /// Whether a wallet may still scan.
-    can_scan: bool,
+    ways: Ways,
     /// Whether the user may name a remote signer.
     offers_signers: bool,
     /// The remote signer that was named last.
@@ -112,6 +113,9 @@ async fn open(
         Ok(OpenedLogin::Page { view, new_browser }) => {
             let _turn = pages.turn().await;
             let mut response = shows(&view);
+            if let LoginState::Proven { method, .. } | LoginState::Approved { method, .. } = view.state {
+                set_cookies(&mut response, vec![last_method_cookie(&pages.url, method)]);
+            }
             if let Some(browser) = new_browser {
                 set_cookies(&mut response, login_cookies(&pages.url, at.login, &browser, view.time_left, headers));
             }
@@ -203,6 +207,9 @@ pub(crate) async fn prove(State(pages): State<PagesState>, at: AtLogin, headers:
     if let Some(refused) = other_type(&headers, "application/json") {
         return refused;
     }
+    if !pages.login_methods.has(LoginMethod::Extension) {
+        return at.message(StatusCode::NOT_FOUND, &at.texts.no_page, Next::Back(&at.address));
+    }
     match pages.engine.logins().prove(at.login, &at.secret, at.browser.as_deref(), &event, at.network).await {
         Ok(()) => (page::HEADERS, StatusCode::NO_CONTENT).into_response(),
         Err(error) => {
@@ -246,6 +253,16 @@ fn show_login(pages: &PagesState, at: &AtLogin, view: &LoginView) -> Response {
     let service = pages.service_name.as_deref().unwrap_or(texts.this_service);
     let asker = view.client_name.as_deref().unwrap_or(service);
     let open = view.state.is_open();
+    let ways = pages.login_methods.ways(
+        |method| match method {
+            LoginMethod::Extension => true,
+            // A wallet scans once.
+            LoginMethod::Wallet => view.state == LoginState::Waiting,
+            LoginMethod::Signer => view.offers_signers || view.signer.is_some(),
+        },
+        view.signer.as_ref().map(|_| LoginMethod::Signer),
+        at.last_used,
+    );
     let start_again = view.start_again.as_ref().map(|page| at.page_of(pages, page.login, &page.page_secret));
     page::render(
         StatusCode::OK,
@@ -269,7 +286,7 @@ fn show_login(pages: &PagesState, at: &AtLogin, view: &LoginView) -> Response {
             wallet_url: &view.wallet_url,
             qr: Some(view.state).filter(|state| *state == LoginState::Waiting).and_then(|_| Qr::of(&view.wallet_url)),
             unsigned_proof: &view.unsigned_proof,
-            can_scan: view.state == LoginState::Waiting,
+            ways,
             offers_signers: view.offers_signers,
             signer: view.signer.as_ref().map(|signer| SignerPart::of(signer, &texts.login)),
             learns_heading: &fill(texts.login.learns_heading, &[("service", asker)]),

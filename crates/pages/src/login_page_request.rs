@@ -5,11 +5,12 @@ use axum::response::{IntoResponse as _, Response};
 use http::header::CONTENT_TYPE;
 use http::request::Parts;
 use http::{HeaderMap, StatusCode};
+use usher_engine::operations::LoginMethod;
 use usher_engine::ports::StoreError;
 use usher_engine::{ClientNetwork, LoginPageError, OpenedLogin, ReusablePage, StreamId};
 
 use crate::PagesState;
-use crate::browser::{LoginCookie, cookie, login_cookie_name};
+use crate::browser::{LoginCookie, cookie, last_method, login_cookie_name};
 use crate::keyed_page::Address;
 use crate::language::Language;
 use crate::page::{self, Next};
@@ -29,6 +30,8 @@ pub(crate) struct AtLogin {
     pub(crate) browser: Option<String>,
     /// The page of a reusable login on which the browser says that it has begun this one.
     begun_at: Option<ReusablePage>,
+    /// What the browser says that it has logged in with before.
+    pub(crate) last_used: Option<LoginMethod>,
     pub(crate) network: ClientNetwork,
     pub(crate) texts: &'static Texts,
     base: String,
@@ -53,10 +56,11 @@ impl FromRequestParts<PagesState> for AtLogin {
         let shown =
             cookie(&parts.headers, &login_cookie_name(&pages.url, login)).map(|value| LoginCookie::read(&value));
         let (browser, begun_at) = shown.map_or((None, None), |shown| (Some(shown.browser), shown.begun_at));
+        let last_used = last_method(&pages.url, &parts.headers);
         let (address, base) = (pages.address(FOLDER, login, &secret), pages.base.clone());
         // Without a server in front, as in tests, everybody is here.
         let network = parts.extensions.get().copied().unwrap_or(ClientNetwork::Loopback);
-        Ok(Self { login, secret, address, browser, begun_at, network, texts, base })
+        Ok(Self { login, secret, address, browser, begun_at, last_used, network, texts, base })
     }
 }
 

@@ -6,7 +6,7 @@ use askama::Template;
 use axum::extract::State;
 use axum::response::Response;
 use http::{HeaderMap, StatusCode};
-use usher_engine::operations::{SignerFault, SignerStatus};
+use usher_engine::operations::{LoginMethod, SignerFault, SignerStatus};
 use usher_engine::{AskError, LoginPageError, SignerView};
 
 use crate::PagesState;
@@ -73,6 +73,9 @@ pub(crate) const fn word(status: &SignerStatus) -> &'static str {
 
 /// `GET /login/{stream_id}/{secret}/signer`
 pub(crate) async fn show(State(pages): State<PagesState>, at: AtLogin) -> Response {
+    if !pages.login_methods.has(LoginMethod::Signer) {
+        return page::see_other(&at.address);
+    }
     // The first browser is the one that opens the login's page.
     let Some(browser) = &at.browser else { return page::see_other(&at.address) };
     match pages.engine.logins().may_ask_signer(at.login, &at.secret, browser).await {
@@ -87,6 +90,9 @@ pub(crate) async fn show(State(pages): State<PagesState>, at: AtLogin) -> Respon
 pub(crate) async fn ask(State(pages): State<PagesState>, at: AtLogin, headers: HeaderMap, form: String) -> Response {
     if let Some(refused) = other_type(&headers, "application/x-www-form-urlencoded") {
         return refused;
+    }
+    if !pages.login_methods.has(LoginMethod::Signer) {
+        return page::see_other(&at.address);
     }
     let mut fields = url::form_urlencoded::parse(form.as_bytes());
     let signer = fields.find(|(name, _)| name == "address").map(|(_, value)| value.into_owned());

@@ -98,7 +98,12 @@ pub(crate) fn pages_url(config: &Config, listens_on: SocketAddr) -> String {
 }
 
 pub(crate) fn pages(config: &Config, url: String, stop: CancellationToken) -> PagesOptions {
-    PagesOptions { url, service_name: service_name(config).map(str::to_owned), stop }
+    PagesOptions {
+        url,
+        service_name: service_name(config).map(str::to_owned),
+        login_methods: config.pages.login_methods.as_ref().map(|chosen| chosen.methods().to_vec()),
+        stop,
+    }
 }
 
 /// The service's name, as users know it.

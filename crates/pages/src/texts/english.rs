@@ -94,7 +94,7 @@ pub(crate) const ENGLISH: Texts = Texts {
             declined: "Not logged in",
             expired: "The login has expired",
         },
-        extension_heading: "With a browser extension",
+        other_ways: "Other ways to log in",
         extension_button: "Log in with your extension",
         extension_asking: "Please approve the login in your extension.",
         extension_refused: "Your extension did not sign the login. You can try again.",

@@ -101,7 +101,7 @@ pub(crate) const GERMAN: Texts = Texts {
             declined: "Nicht angemeldet",
             expired: "Anmeldung abgelaufen",
         },
-        extension_heading: "Mit einer Browser-Erweiterung",
+        other_ways: "Andere Wege zur Anmeldung",
         extension_button: "Mit der Erweiterung anmelden",
         extension_asking: "Bitte bestätigen Sie die Anmeldung in Ihrer Erweiterung.",
         extension_refused: "Ihre Erweiterung hat die Anmeldung nicht unterschrieben. Sie können es noch einmal versuchen.",

@@ -68,7 +68,7 @@ pub(crate) struct LoginTexts {
     pub(crate) enter: &'static str,
     pub(crate) status: LoginStatusTexts,
     pub(crate) titles: LoginStatusTexts,
-    pub(crate) extension_heading: &'static str,
+    pub(crate) other_ways: &'static str,
     pub(crate) extension_button: &'static str,
     pub(crate) extension_asking: &'static str,
     pub(crate) extension_refused: &'static str,

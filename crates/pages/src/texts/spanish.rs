@@ -97,7 +97,7 @@ pub(crate) const SPANISH: Texts = Texts {
             declined: "Sesión no iniciada",
             expired: "El inicio de sesión ha caducado",
         },
-        extension_heading: "Con una extensión del navegador",
+        other_ways: "Otras formas de iniciar sesión",
         extension_button: "Iniciar sesión con su extensión",
         extension_asking: "Apruebe el inicio de sesión en su extensión.",
         extension_refused: "Su extensión no firmó el inicio de sesión. Puede intentarlo de nuevo.",

@@ -88,8 +88,12 @@ impl Pages {
             remote_signer: Some(Arc::new(signers.unwrap())),
         };
         let engine = Engine::start(options, parts, &tasks, stop.clone()).await.unwrap();
-        let options =
-            PagesOptions { url: URL.to_owned(), service_name: service_name.map(str::to_owned), stop: stop.clone() };
+        let options = PagesOptions {
+            url: URL.to_owned(),
+            service_name: service_name.map(str::to_owned),
+            login_methods: None,
+            stop: stop.clone(),
+        };
         let router = usher_pages::router(Arc::clone(&engine), options);
         Self { engine, clock, router, tasks, stop, _folder: folder }
     }

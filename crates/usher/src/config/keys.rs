@@ -5,8 +5,8 @@ use std::net::IpAddr;
 use super::key::Key;
 use super::setting::{
     ApiToken, BoundedInteger, DatabaseUrl, EmailDomain, HostName, HostPort, Hours, LnBackend, LogFilter, LogFormat,
-    Mnemonic, Nip05, NodeAddress, NwcUrl, OpenIdClients, Port, PrivateKey, ProfileName, ProxyNetworks, Relays,
-    ReturnUrls, Scheme, Secret, Text, Unit, VerificationProvider, WebUrl, WebhookSecret, WebhookUrl,
+    LoginMethods, Mnemonic, Nip05, NodeAddress, NwcUrl, OpenIdClients, Port, PrivateKey, ProfileName, ProxyNetworks,
+    Relays, ReturnUrls, Scheme, Secret, Text, Unit, VerificationProvider, WebUrl, WebhookSecret, WebhookUrl,
 };
 use super::table::configuration;
 use usher_protocol::bolt11::Network;
@@ -255,6 +255,10 @@ configuration! {
         /// Where pages may lead a browser at the end: the `return_url` of a request must have the same scheme, host and port
         /// as one of these, and the same path or one below it.
         return_urls: ReturnUrls = "[]";
+        /// The ways to log in that login pages offer, in this order: `extension` (a browser extension), `wallet` (a code to scan,
+        /// or a link), `signer` (a remote signer). By default all of them, the one first that this browser is likely to use.
+        /// Whoever has a login's `url` can log in with a wallet all the same.
+        login_methods: Option<LoginMethods>;
         /// A port for the pages, OpenID Connect and `/.well-known/nostr.json` alone, at `info.listen_address`. Nothing of the
         /// API is there, so a proxy can pass everything to it; the pages are then no longer at `info.listen_port`. 0 uses any
         /// free port.
