@@ -23,6 +23,13 @@ pub(crate) struct Ways {
     pub(crate) others: Vec<LoginMethod>,
 }
 
+impl Ways {
+    /// Whether a browser may have none of those at the top.
+    pub(crate) fn needs_browser(&self) -> bool {
+        self.first.iter().all(|method| depends_on_browser(*method))
+    }
+}
+
 impl OfferedMethods {
     pub(crate) const fn new(chosen: Option<Vec<LoginMethod>>) -> Self {
         Self { chosen }

@@ -7,8 +7,9 @@ use qrcode::{Color, EcLevel, QrCode};
 /// The light border that readers need (ISO/IEC 18004), in modules.
 const MARGIN: usize = 4;
 
-/// Longest text that phones read well from a screen, in bytes.
-const MAX_BYTES: usize = 700;
+/// Largest code that phones read from a screen, in modules: 2,200 digits, capital letters and a few signs, or 1,500 bytes. An
+/// invoice with the longest description has about 1,400 such characters.
+const MAX_WIDTH: usize = 133;
 
 /// A QR code as the parts of an SVG.
 pub(crate) struct Qr {
@@ -21,12 +22,12 @@ pub(crate) struct Qr {
 impl Qr {
     /// The code of `text`; `None` when it is too long to be read.
     pub(crate) fn of(text: &str) -> Option<Self> {
-        if text.len() > MAX_BYTES {
-            return None;
-        }
         // Level L: codes on a screen are not dirty, and fewer modules are easier to read.
         let code = QrCode::with_error_correction_level(text, EcLevel::L).ok()?;
         let width = code.width();
+        if width > MAX_WIDTH {
+            return None;
+        }
         let mut path = String::new();
         for (row, modules) in code.to_colors().chunks(width).enumerate() {
             let mut column = 0;
@@ -52,7 +53,9 @@ mod tests {
         assert_eq!(qr.size, 21 + 8);
         // The first row begins with the finder pattern of seven dark modules.
         assert!(qr.path.starts_with("M4 4h7v1h-7z"), "{}", qr.path);
-        assert!(Qr::of(&"x".repeat(MAX_BYTES)).is_some());
-        assert!(Qr::of(&"x".repeat(MAX_BYTES + 1)).is_none());
+        for (text, limit) in [("X", 2_200), ("x", 1_500)] {
+            assert!(Qr::of(&text.repeat(limit)).is_some(), "{limit}");
+            assert!(Qr::of(&text.repeat(limit + 200)).is_none(), "{limit}");
+        }
     }
 }

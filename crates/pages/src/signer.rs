@@ -8,6 +8,7 @@ use axum::response::Response;
 use http::{HeaderMap, StatusCode};
 use usher_engine::operations::{LoginMethod, SignerFault, SignerStatus};
 use usher_engine::{AskError, LoginPageError, SignerView};
+use usher_page_layout::Frame;
 
 use crate::PagesState;
 use crate::login_page_request::{AtLogin, other_type};
@@ -18,8 +19,8 @@ use crate::texts::{LoginTexts, Message, Texts};
 #[derive(Template)]
 #[template(path = "signer.html")]
 struct SignerPage<'a> {
+    frame: &'a Frame,
     texts: &'a Texts,
-    base: &'a str,
     /// The path of the login's page.
     address: &'a str,
     /// The address that the user has typed, and what is wrong with it.
@@ -79,7 +80,7 @@ pub(crate) async fn show(State(pages): State<PagesState>, at: AtLogin) -> Respon
     // The first browser is the one that opens the login's page.
     let Some(browser) = &at.browser else { return page::see_other(&at.address) };
     match pages.engine.logins().may_ask_signer(at.login, &at.secret, browser).await {
-        Ok(true) => form_page(StatusCode::OK, &pages, &at, None),
+        Ok(true) => form_page(StatusCode::OK, &at, None),
         // The login's page says why.
         Ok(false) => page::see_other(&at.address),
         Err(error) => at.unavailable(&error),
@@ -98,14 +99,14 @@ pub(crate) async fn ask(State(pages): State<PagesState>, at: AtLogin, headers: H
     let signer = fields.find(|(name, _)| name == "address").map(|(_, value)| value.into_owned());
     let (browser, texts) = (at.browser.as_deref(), &at.texts.login);
     match pages.engine.logins().ask_signer(at.login, &at.secret, browser, signer.as_deref(), at.network).await {
-        // The part of the page that is about the signer.
-        Ok(()) => page::see_other(&format!("{}#with-signer", at.address)),
+        // The code is for the signer.
+        Ok(()) => page::see_other(&format!("{}#code", at.address)),
         // The page shows the outcome.
         Err(AskError::Page(LoginPageError::Ended)) => page::see_other(&at.address),
         Err(AskError::Page(error)) => at.refused(&pages, &error).await,
         Err(AskError::Address(_)) => {
             let refused = (signer.as_deref().unwrap_or_default(), &texts.signer_invalid);
-            form_page(StatusCode::UNPROCESSABLE_ENTITY, &pages, &at, Some(refused))
+            form_page(StatusCode::UNPROCESSABLE_ENTITY, &at, Some(refused))
         }
         Err(AskError::Unreachable(_)) => {
             at.message(StatusCode::SERVICE_UNAVAILABLE, &texts.signer_unreachable, Next::Back(&at.address))
@@ -117,6 +118,7 @@ pub(crate) async fn ask(State(pages): State<PagesState>, at: AtLogin, headers: H
     }
 }
 
-fn form_page(status: StatusCode, pages: &PagesState, at: &AtLogin, refused: Option<(&str, &Message)>) -> Response {
-    page::render(status, &SignerPage { texts: at.texts, base: &pages.base, address: &at.address, refused })
+fn form_page(status: StatusCode, at: &AtLogin, refused: Option<(&str, &Message)>) -> Response {
+    let frame = &at.visit.frame;
+    frame.render(status, &SignerPage { frame, texts: at.texts, address: &at.address, refused })
 }

@@ -30,6 +30,7 @@ use usher_openid_provider::{
     AddressPseudonymKey, Algorithm, BeginLogin, Client, ClientSecret, LoginError, LoginOutcome, LoginStarted, Logins,
     OpenIdOptions, OpenIdParts, OpenIdProvider,
 };
+use usher_page_layout::{Site, SiteOptions};
 use usher_protocol::{EventId, Keys, PublicKey, SecretKey};
 use usher_store::{SqliteOptions, SqliteStore};
 
@@ -204,6 +205,7 @@ async fn start(
     seed: u64,
 ) -> OpenIdProvider {
     let options = OpenIdOptions {
+        site: Site::new(SiteOptions { url: ISSUER.to_owned(), ..SiteOptions::default() }),
         issuer: ISSUER.to_owned(),
         clients: clients(),
         email_domain: Some("users.example".to_owned()),

@@ -96,7 +96,7 @@ async fn full_room_says_when_to_try_again() {
     }
     for (language, text) in [
         ("en", "Too many people are logging in<"),
-        ("de", "Zu viele melden sich gerade an<"),
+        ("de", "Gerade melden sich sehr viele an<"),
         ("es", "Demasiadas personas"),
     ] {
         for from in [Client::Loopback, network(1)] {

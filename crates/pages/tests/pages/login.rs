@@ -83,7 +83,7 @@ async fn user_logs_in_with_an_extension_and_returns_to_the_app() {
     let login = start(&pages, Some(RETURN_URL)).await;
     let (status, headers, html) = pages.get(&path(&login)).await;
     assert_eq!(status, 200);
-    assert!(html.contains("Bar &#60;b&#62;7&#60;/b&#62; asks you to log in with your Nostr key."), "{html}");
+    assert!(html.contains("Log in to Bar &#60;b&#62;7&#60;/b&#62;"), "{html}");
     assert!(html.contains("<svg class=\"qr\" role=\"img\"") && html.contains("You have 10 minutes left."), "{html}");
     assert!(html.contains(&login.url.replace('&', "&#38;")), "{html}");
     assert!(!html.contains("app.example"), "the way back is for the end");
@@ -286,7 +286,7 @@ async fn user_declines_or_does_nothing() {
         (StatusCode::SEE_OTHER, &format!("/usher{}", path(&declined)).parse().unwrap())
     );
     let html = pages.send(get(&path(&declined), Some(&cookie))).await.2;
-    assert!(html.contains("You did not log in.") && html.contains("stream_id=") && !html.contains("code="), "{html}");
+    assert!(html.contains("You did not log in") && html.contains("stream_id=") && !html.contains("code="), "{html}");
     let late = post(&format!("{}/extension", path(&declined)), Some(&cookie), sign(&user(), &unsigned));
     assert_eq!(pages.send(late).await.0, StatusCode::CONFLICT);
 
@@ -295,7 +295,7 @@ async fn user_declines_or_does_nothing() {
     pages.clock.turn(Duration::from_secs(601));
     pages.engine.events().wait(forgotten.stream_id, 0, 1, Duration::from_secs(60)).await.unwrap();
     let html = pages.send(get(&path(&forgotten), Some(&cookie))).await.2;
-    assert!(html.contains("The time for this login is over.") && !html.contains("refresh"), "{html}");
+    assert!(html.contains("The login has expired") && !html.contains("refresh"), "{html}");
     pages.stop().await;
 }
 

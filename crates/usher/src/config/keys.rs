@@ -9,6 +9,7 @@ use super::setting::{
     Relays, ReturnUrls, Scheme, Secret, Text, Unit, VerificationProvider, WebUrl, WebhookSecret, WebhookUrl,
 };
 use super::table::configuration;
+use usher_page_layout::AccentColor;
 use usher_protocol::bolt11::Network;
 use usher_protocol::subkey::SubkeyProof;
 
@@ -255,6 +256,11 @@ configuration! {
         /// Where pages may lead a browser at the end: the `return_url` of a request must have the same scheme, host and port
         /// as one of these, and the same path or one below it.
         return_urls: ReturnUrls = "[]";
+        /// The colour of buttons and links. White text on it must be readable (WCAG 2.2: a contrast of at least 4.5 to 1). Dark
+        /// pages have a lighter tint of it.
+        accent_color: AccentColor = "\"#1d4fa8\"";
+        /// A page with help for your users, to which pages link.
+        help_url: Option<WebUrl>;
         /// The ways to log in that login pages offer, in this order: `extension` (a browser extension), `wallet` (a code to scan,
         /// or a link), `signer` (a remote signer). By default all of them, the one first that this browser is likely to use.
         /// Whoever has a login's `url` can log in with a wallet all the same.

@@ -62,7 +62,7 @@ impl Fixture {
     async fn click_extension(&mut self) {
         self.browser.until(&format!("document.querySelector('{EXTENSION_BUTTON}') !== null")).await;
         let text = self.browser.evaluate("document.body.innerText").await;
-        assert!(text.as_str().unwrap().contains("The App asks you to log in"), "{text}");
+        assert!(text.as_str().unwrap().contains("Log in to The App"), "{text}");
         self.browser.click(EXTENSION_BUTTON).await;
     }
 

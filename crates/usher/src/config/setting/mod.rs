@@ -1,5 +1,6 @@
 //! The types of settings: how each is read from what was given, and how it is shown.
 
+mod accent_color;
 mod basic;
 mod choice;
 mod hours;

@@ -58,7 +58,7 @@ async fn a_user_logs_in_with_an_extension() {
     browser.open(&login.page_url).await;
     browser.until(&format!("document.querySelector('{EXTENSION_BUTTON}') !== null")).await;
     let text = browser.evaluate("document.body.innerText").await;
-    assert!(text.as_str().unwrap().contains("Bar Seven asks you to log in"), "{text}");
+    assert!(text.as_str().unwrap().contains("Log in to Bar Seven"), "{text}");
     is_for_everybody(&mut browser).await;
     browser.click(EXTENSION_BUTTON).await;
     browser.until(&state_is("approved")).await;

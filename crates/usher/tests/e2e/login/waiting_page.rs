@@ -171,6 +171,7 @@ async fn one_login_in_two_tabs_returns_to_the_app_once() {
 async fn the_code_for_a_signer_comes_into_view_and_the_page_stays_in_its_place() {
     let (_relay, _usher, mut signer, mut browser, _login) = everybody().await;
     signer.ask_to_confirm("https://signer.example/confirm?x=1");
+    browser.click("#other-ways summary").await;
     browser.click("a[href$='/signer']").await;
     browser.click("form:not(:has(input)) button").await;
     browser.until(&state_is("waiting-signer-listening")).await;
@@ -223,7 +224,9 @@ async fn an_extension_may_be_late_and_the_time_left_counts_down() {
     browser.until(&format!("{clock} !== {before}")).await;
     browser.click(EXTENSION_BUTTON).await;
     browser
-        .until("document.getElementById('status').textContent === document.getElementById('extension').dataset.refused")
+        .until(
+            "document.querySelector('#status p').textContent === document.getElementById('extension').dataset.refused",
+        )
         .await;
     assert_eq!(browser.complaints(), [] as [&Value; 0]);
 }
