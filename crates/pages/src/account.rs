@@ -13,7 +13,7 @@ const NAME_WITHIN: Duration = Duration::from_millis(400);
 
 /// A user.
 pub(crate) struct Account {
-    /// The name in the user's profile; the start of the key where there is none.
+    /// The name in the user's profile; empty where there is none.
     pub(crate) name: String,
     /// The key as `npub…`, its start and its end.
     pub(crate) npub: String,

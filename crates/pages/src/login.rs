@@ -269,7 +269,7 @@ async fn show_login(pages: &PagesState, at: &AtLogin, view: &LoginView) -> Respo
     };
     let _turn = pages.turn().await;
     let can_scan = view.state == LoginState::Waiting;
-    let ways = pages.login_methods.ways(
+    let mut ways = pages.login_methods.ways(
         |method| match method {
             LoginMethod::Extension => true,
             // A wallet scans once.
@@ -279,6 +279,11 @@ async fn show_login(pages: &PagesState, at: &AtLogin, view: &LoginView) -> Respo
         view.signer.as_ref().map(|_| LoginMethod::Signer),
         at.last_used,
     );
+    // The user has chosen, and has only to approve.
+    let is_asking = view.state == LoginState::Asking;
+    if is_asking && view.signer.is_none() {
+        ways.put_aside();
+    }
     let mut signer = view.signer.as_ref().map(|signer| SignerPart::of(signer, &texts.login));
     let mut wallet_qr = Qr::of(&view.wallet_url).filter(|_| open && can_scan);
     // One code is in front, that of the way in front.
@@ -298,7 +303,10 @@ async fn show_login(pages: &PagesState, at: &AtLogin, view: &LoginView) -> Respo
             texts,
             address: &at.address,
             title: by_state(&texts.login.titles, view.state),
-            heading: &fill(texts.login.heading_to, &[("service", asker)]),
+            heading: &match view.state {
+                LoginState::Asking => texts.login.titles.asking.to_owned(),
+                _ => fill(texts.login.heading_to, &[("service", asker)]),
+            },
             learns: &match &view.client_name {
                 Some(client) => fill(texts.login.learns_through, &[("client", client), ("service", service)]),
                 None => fill(texts.login.learns, &[("service", service)]),

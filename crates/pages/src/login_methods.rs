@@ -26,7 +26,12 @@ pub(crate) struct Ways {
 impl Ways {
     /// Whether a browser may have none of those at the top.
     pub(crate) fn needs_browser(&self) -> bool {
-        self.first.iter().all(|method| depends_on_browser(*method))
+        !self.first.is_empty() && self.first.iter().all(|method| depends_on_browser(*method))
+    }
+
+    /// Puts all of them under "Other ways to log in".
+    pub(crate) fn put_aside(&mut self) {
+        self.others.splice(..0, self.first.drain(..));
     }
 }
 

@@ -25,6 +25,9 @@ use crate::waiting_page::Shown;
 /// How often the page looks whether the invoice has been made: no event says so.
 const MAKING_EVERY: Duration = Duration::from_secs(1);
 
+/// Longest description that is shown whole: some three lines on a phone.
+const SUMMARY_CHARS: usize = 110;
+
 /// How often the page looks whether money has arrived after the end.
 const LATE_EVERY: Duration = Duration::from_secs(30);
 
@@ -41,6 +44,8 @@ struct PaymentPage<'a> {
     service: &'a str,
     amount: &'a str,
     description: &'a str,
+    /// The beginning of a description that would push the code off a phone's screen.
+    summary: Option<String>,
     /// What names the payment.
     number: &'a str,
     status: &'a str,
@@ -183,6 +188,7 @@ fn show_payment(visit: &Visit, found: &Found<PaymentView>) -> Response {
             service: visit.service(),
             amount: &fill(texts.payment.amount, &[("amount", &sats(view.amount))]),
             description: &view.description,
+            summary: summary(&view.description),
             number: &id.to_string(),
             is_over: status.is_over(),
             status: status.text(&texts.payment.status),
@@ -203,6 +209,12 @@ fn show_payment(visit: &Visit, found: &Found<PaymentView>) -> Response {
             return_now: return_url.filter(|_| status == Status::Paid),
         },
     )
+}
+
+/// The beginning of a long text; `None` when it is short.
+fn summary(text: &str) -> Option<String> {
+    let (end, _) = text.char_indices().nth(SUMMARY_CHARS)?;
+    Some(format!("{}…", text.get(..end)?.trim_end()))
 }
 
 /// Millisats as sats, in groups of three digits with a narrow space between them.

@@ -15,7 +15,7 @@ const MAX_WIDTH: usize = 133;
 pub(crate) struct Qr {
     /// The width and height with the border, in modules.
     pub(crate) size: usize,
-    /// The dark modules: one rectangle for each run in a row.
+    /// The dark modules: lines as wide as a module.
     pub(crate) path: String,
 }
 
@@ -30,13 +30,14 @@ impl Qr {
         }
         let mut path = String::new();
         for (row, modules) in code.to_colors().chunks(width).enumerate() {
-            let mut column = 0;
+            // Each row is a line through its middle: the lengths of its dark runs, and of the light ones between them.
+            let _ = write!(path, "M{MARGIN} {row}.5", row = row + MARGIN);
             for run in modules.chunk_by(|left, right| left == right) {
-                if run.first() == Some(&Color::Dark) {
-                    // Writing to a string cannot fail.
-                    let _ = write!(path, "M{} {}h{}v1h-{}z", column + MARGIN, row + MARGIN, run.len(), run.len());
-                }
-                column += run.len();
+                // Writing to a string cannot fail.
+                let _ = match run.first() {
+                    Some(&Color::Dark) => write!(path, "h{}", run.len()),
+                    _ => write!(path, "m{} 0", run.len()),
+                };
             }
         }
         Some(Self { size: width + 2 * MARGIN, path })
@@ -52,7 +53,7 @@ mod tests {
         let qr = Qr::of("LIGHTNING:LNBC1").unwrap();
         assert_eq!(qr.size, 21 + 8);
         // The first row begins with the finder pattern of seven dark modules.
-        assert!(qr.path.starts_with("M4 4h7v1h-7z"), "{}", qr.path);
+        assert!(qr.path.starts_with("M4 4.5h7m1 0"), "{}", qr.path);
         for (text, limit) in [("X", 2_200), ("x", 1_500)] {
             assert!(Qr::of(&text.repeat(limit)).is_some(), "{limit}");
             assert!(Qr::of(&text.repeat(limit + 200)).is_none(), "{limit}");

@@ -82,7 +82,7 @@ pub(crate) const ENGLISH: Texts = Texts {
         heading: "This check was started elsewhere",
         message: "Finish the check in the browser in which you started it, or start it again there.",
     },
-    go_on: "Continue",
+    go_on: "Back to the app",
     go_to: "Go to {app}",
     help: "Get help",
     login: LoginTexts {
@@ -93,6 +93,7 @@ pub(crate) const ENGLISH: Texts = Texts {
         use_phone: "Use another phone",
         about_heading: "What is this?",
         about: "You log in with a key of your own instead of a password: a wallet, a browser extension or a signer keeps it for you. If you have none yet, install a Nostr wallet and create one there.",
+        your_key: "Your key",
         no_way: "This browser has no extension that holds a Nostr key. Install one, or open this page in a browser that has one.",
         enter: "You continue in this browser. If somebody sent you this page: do not log in for others.",
         status: LoginStatusTexts {

@@ -91,7 +91,7 @@ pub(crate) const GERMAN: Texts = Texts {
         heading: "Diese Prüfung wurde anderswo begonnen",
         message: "Beenden Sie die Prüfung in dem Browser, in dem Sie sie begonnen haben, oder beginnen Sie sie dort neu.",
     },
-    go_on: "Weiter",
+    go_on: "Zurück zur App",
     go_to: "Weiter zu {app}",
     help: "Hilfe",
     login: LoginTexts {
@@ -102,6 +102,7 @@ pub(crate) const GERMAN: Texts = Texts {
         use_phone: "Anderes Telefon verwenden",
         about_heading: "Was ist das?",
         about: "Statt mit einem Passwort melden Sie sich mit einem eigenen Schlüssel an, den eine Wallet, eine Browser-Erweiterung oder ein Signer für Sie verwahrt. Wenn Sie noch keinen haben, installieren Sie eine Nostr-Wallet und erstellen ihn dort.",
+        your_key: "Ihr Schlüssel",
         no_way: "Dieser Browser hat keine Erweiterung mit einem Nostr-Schlüssel. Installieren Sie eine, oder öffnen Sie diese Seite in einem Browser, der eine hat.",
         enter: "Sie machen in diesem Browser weiter. Hat Ihnen jemand diese Seite geschickt? Melden Sie sich nie für andere an.",
         status: LoginStatusTexts {

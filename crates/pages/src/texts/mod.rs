@@ -76,6 +76,8 @@ pub(crate) struct LoginTexts {
     /// For newcomers.
     pub(crate) about_heading: &'static str,
     pub(crate) about: &'static str,
+    /// Before the key of a user without a name.
+    pub(crate) your_key: &'static str,
     /// When the browser has none of the ways that are offered.
     pub(crate) no_way: &'static str,
     pub(crate) enter: &'static str,

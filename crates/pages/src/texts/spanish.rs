@@ -84,7 +84,7 @@ pub(crate) const SPANISH: Texts = Texts {
         heading: "Esta comprobación se empezó en otro lugar",
         message: "Termine la comprobación en el navegador en el que la empezó, o empiécela allí de nuevo.",
     },
-    go_on: "Continuar",
+    go_on: "Volver a la aplicación",
     go_to: "Ir a {app}",
     help: "Ayuda",
     login: LoginTexts {
@@ -95,6 +95,7 @@ pub(crate) const SPANISH: Texts = Texts {
         use_phone: "Usar otro teléfono",
         about_heading: "¿Qué es esto?",
         about: "En lugar de una contraseña, usted inicia sesión con una clave propia que le guarda una cartera, una extensión del navegador o un firmante. Si aún no tiene ninguna, instale una cartera de Nostr y créela allí.",
+        your_key: "Su clave",
         no_way: "Este navegador no tiene ninguna extensión con una clave de Nostr. Instale una o abra esta página en un navegador que la tenga.",
         enter: "Usted continúa en este navegador. ¿Alguien le envió esta página? No inicie sesión por otros.",
         status: LoginStatusTexts {

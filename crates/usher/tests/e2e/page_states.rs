@@ -5,12 +5,13 @@
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use usher_faults::lightning::FaultyNwcService;
 use usher_faults::relay::{Quirks, QuirkyRelay};
 use usher_protocol::Keys;
 use usher_sandbox::lightning::LightningNetwork;
 use usher_sandbox::wallet::{Policy, Wallet};
-use usher_test_tools::Browser;
+use usher_test_tools::{Browser, TcpServer};
 
 use crate::harness::{Api, LONG, TestUsher, wallet_for};
 
@@ -350,4 +351,58 @@ async fn user_chooses_the_language() {
     open(&mut browser, &session.page, "open").await;
     let heading = browser.evaluate("document.querySelector('h1').textContent").await;
     assert_eq!(heading, json!("Altersprüfung"));
+}
+
+/// A service whose profile has a picture at this server.
+async fn service_with_picture(relay: &QuirkyRelay, server: &TcpServer, allow_private: bool) -> TestUsher {
+    let builder = TestUsher::builder().relays(&[relay.url()]).set("PROFILE__DISPLAY_NAME", "Bar Seven");
+    let builder = builder.set("PROFILE__PICTURE", format!("http://{}/logo.png", server.address()));
+    builder.set("NOSTR__ALLOW_PRIVATE_RELAYS", allow_private).start().await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn picture_of_the_profile_is_inside_the_page() {
+    let mut browser = Browser::start().await;
+    browser.show_as(300, 200, false).await;
+    browser.open("data:text/html,<body style='background: linear-gradient(teal, gold)'>").await;
+    browser.until("document.readyState === 'complete'").await;
+    let picture = browser.screenshot().await;
+    let server = TcpServer::start(move |mut stream| {
+        let picture = picture.clone();
+        async move {
+            let mut request = [0; 4096];
+            if stream.read(&mut request).await.is_ok_and(|read| read > 0) {
+                let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n", picture.len());
+                let _ = stream.write_all(&[head.as_bytes(), &picture].concat()).await;
+            }
+        }
+    })
+    .await;
+    let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();
+
+    let usher = service_with_picture(&relay, &server, true).await;
+    let login = usher.api().post("/login", &json!({})).await.unwrap();
+    let page = login["page_url"].as_str().unwrap();
+    open(&mut browser, page, "waiting").await;
+    while browser.evaluate("document.querySelector('img.picture')?.naturalWidth ?? 0").await != json!(112) {
+        // Pages do not wait for it.
+        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+        browser.reload().await;
+    }
+    let sources = "[...document.querySelectorAll('img, link[rel=icon]')].map(element => element.src ?? element.href)
+        .every(source => source.startsWith('data:image/'))";
+    assert_eq!(browser.evaluate(sources).await, json!(true));
+    assert_eq!(server.connections(), 1, "it is fetched once, by the service");
+    assert_eq!(browser.accessibility_faults().await, [] as [&str; 0]);
+
+    // Whoever may change the profile cannot look into the service's network.
+    let guarded = service_with_picture(&relay, &server, false).await;
+    let login = guarded.api().post("/login", &json!({})).await.unwrap();
+    open(&mut browser, login["page_url"].as_str().unwrap(), "waiting").await;
+    while !guarded.log().contains("the picture of the service's profile cannot be shown on pages") {
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    }
+    browser.reload().await;
+    assert_eq!(browser.evaluate("document.querySelector('span.picture').textContent").await, json!("B"));
+    assert_eq!(server.connections(), 1);
 }
