@@ -214,7 +214,7 @@ fn show_payment(visit: &Visit, found: &Found<PaymentView>) -> Response {
 /// The beginning of a long text; `None` when it is short.
 fn summary(text: &str) -> Option<String> {
     let (end, _) = text.char_indices().nth(SUMMARY_CHARS)?;
-    Some(format!("{}…", text.get(..end)?.trim_end()))
+    Some(format!("{}…", text.get(..end)?.trim_end_matches(|last: char| !last.is_alphanumeric())))
 }
 
 /// Millisats as sats, in groups of three digits with a narrow space between them.
