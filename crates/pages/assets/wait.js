@@ -108,7 +108,7 @@ function show(page) {
   const wasLogin = document.getElementById("elsewhere") !== null;
   const hadCode = chosenCode() !== null;
   update(document.body, page.body);
-  if (!hadCode) chosenCode()?.scrollIntoView();
+  if (!hadCode) chosenCode()?.scrollIntoView({ block: "center" });
   document.dispatchEvent(new Event("shown"));
   const { next, state } = document.body.dataset;
   if (wasLogin && state === "approved") channel?.postMessage(location.pathname);

@@ -13,7 +13,7 @@ use usher_sandbox::wallet::Policy;
 use usher_test_tools::{Browser, NdkSigner};
 
 use super::on_the_page::{is_for_everybody, start, state_is};
-use super::remote_signers::name_signer;
+use super::remote_signers::{name_signer, use_a_signer};
 use crate::harness::{Api, LONG, TestUsher, wallet_for};
 
 async fn service() -> (EmbeddedRelay, TestUsher) {
@@ -117,8 +117,7 @@ async fn remote_signers_log_in_on_the_page_across_a_crash() {
     }
     // One shows a code, which is still good after a crash.
     let mut scanning = NdkSigner::start(&[relay.url()]).await;
-    scans.click("#other-ways summary").await;
-    scans.click("a[href$='/signer']").await;
+    use_a_signer(&mut scans).await;
     scans.click("form:not(:has(input)) button").await;
     scans.until(&state_is("waiting-signer-listening")).await;
     let link = "document.querySelector('a[href^=\"nostrconnect://\"]').href";
