@@ -12,6 +12,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tower::ServiceExt as _;
+use usher_engine::operations::LoginMethod;
 use usher_engine::ports::AgeVerifier;
 use usher_engine::testing::{self, ManualClock, RecordingMessenger, SeededRandomness};
 use usher_engine::{
@@ -50,6 +51,16 @@ impl Pages {
         service_name: Option<&str>,
         age_verifier: Option<Arc<dyn AgeVerifier>>,
         relays: &[&str],
+    ) -> Self {
+        Self::start_offering(service_name, age_verifier, relays, None).await
+    }
+
+    /// The same, with these ways to log in (`pages.login_methods`).
+    pub(crate) async fn start_offering(
+        service_name: Option<&str>,
+        age_verifier: Option<Arc<dyn AgeVerifier>>,
+        relays: &[&str],
+        login_methods: Option<Vec<LoginMethod>>,
     ) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let store = SqliteStore::open(&folder.path().join("test.sqlite"), SqliteOptions::default()).unwrap();
@@ -98,7 +109,7 @@ impl Pages {
                 ..SiteOptions::default()
             }),
             directory: None,
-            login_methods: None,
+            login_methods,
             stop: stop.clone(),
         };
         let router = usher_pages::router(Arc::clone(&engine), options);

@@ -7,6 +7,7 @@ use http::{Request, StatusCode};
 use http_body_util::BodyExt as _;
 use nostr::{EventBuilder, JsonUtil as _, Kind, Tag, Timestamp};
 use serde_json::{Value, json};
+use usher_engine::operations::LoginMethod;
 use usher_engine::{Event, LoginRequest, LoginStarted};
 use usher_protocol::{Keys, SecretKey};
 
@@ -129,6 +130,30 @@ async fn user_logs_in_with_an_extension_and_returns_to_the_app() {
         assert_eq!(pages.send(post(&address, Some(cookie), again)).await.0, StatusCode::CONFLICT);
     }
     assert_eq!(events(&pages, &login).await.len(), 2);
+    pages.stop().await;
+}
+
+#[tokio::test]
+async fn way_that_the_operator_does_not_offer_is_no_way() {
+    let only = |method| Pages::start_offering(None, None, &[], Some(vec![method]));
+    let pages = only(LoginMethod::Wallet).await;
+    let login = start(&pages, None).await;
+    let (_, headers, html) = pages.get(&path(&login)).await;
+    let cookie = headers["set-cookie"].to_str().unwrap().split(';').next().unwrap();
+    assert!(html.contains("id=\"with-wallet\"") && !html.contains("id=\"extension\""), "{html}");
+    assert!(!html.contains("/signer\"") && !html.contains("id=\"other-ways\""), "{html}");
+    let (status, _, _) = pages.send(post(&format!("{}/extension", path(&login)), Some(cookie), "{}".to_owned())).await;
+    assert_eq!(status, StatusCode::NOT_FOUND);
+    let signer = format!("{}/signer", path(&login));
+    assert_eq!(pages.send(get(&signer, Some(cookie))).await.0, StatusCode::SEE_OTHER);
+    assert!(events(&pages, &login).await.is_empty());
+    pages.stop().await;
+
+    let pages = only(LoginMethod::Extension).await;
+    let login = start(&pages, None).await;
+    let (_, _, html) = pages.get(&path(&login)).await;
+    assert!(!html.contains("class=\"qr\"") && !html.contains("id=\"with-wallet\""), "{html}");
+    assert!(html.contains("This browser has no extension"), "shown where the browser has none: {html}");
     pages.stop().await;
 }
 
