@@ -89,7 +89,7 @@ impl AccentColor {
 
 impl Default for AccentColor {
     fn default() -> Self {
-        Self { light: "#1d4fa8".to_owned(), dark: "#a9c3f7".to_owned() }
+        Self { light: "#1d4fa8".to_owned(), dark: "#92aad5".to_owned() }
     }
 }
 
@@ -97,7 +97,9 @@ impl FromStr for AccentColor {
     type Err = AccentError;
 
     fn from_str(text: &str) -> Result<Self, AccentError> {
-        let digits = text.strip_prefix('#').filter(|digits| digits.len() == 6 && digits.is_ascii());
+        let digits = text
+            .strip_prefix('#')
+            .filter(|digits| digits.len() == 6 && digits.bytes().all(|digit| digit.is_ascii_hexdigit()));
         let digits = digits.ok_or(AccentError::Syntax)?;
         let value = u32::from_str_radix(digits, 16).map_err(|_| AccentError::Syntax)?;
         let [_, red, green, blue] = value.to_be_bytes();
