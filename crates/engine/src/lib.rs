@@ -74,5 +74,5 @@ pub use verification::Verification;
 pub use verification::sessions::{
     AgeCheckError, AgeCheckReturned, AgeCheckStarted, BeginCheckError, DecisionError, VerificationView,
 };
-pub use verification::start::{VerificationRules, VerificationSessionStarted};
+pub use verification::start::{VerificationRules, VerificationSessionRequest, VerificationSessionStarted};
 pub use verification::token_request::RequestVerificationToken;

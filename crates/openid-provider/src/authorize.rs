@@ -22,7 +22,7 @@ use crate::authorization_request::{AuthorizationRequest, Interaction, OAuthError
 use crate::browser_session::Session;
 use crate::client::Client;
 use crate::logins::{BeginLogin, LoginError};
-use crate::page::{PageError, RequestFault};
+use crate::page::{PageError, RequestFault, Visit};
 use crate::parameters::Parameters;
 use crate::prefetch_guard;
 use crate::provider::{Provider, SharedProvider};
@@ -38,11 +38,11 @@ pub(crate) async fn by_get(
     State(provider): State<SharedProvider>,
     RawQuery(query): RawQuery,
     network: Option<Extension<ClientNetwork>>,
+    visit: Visit,
     headers: HeaderMap,
 ) -> Response {
     let parameters = Parameters::parse(query.unwrap_or_default().as_bytes());
-    // Without a server in front, as in tests, everybody is here.
-    let network = network.map_or(ClientNetwork::Loopback, |Extension(network)| network);
+    let network = network_of(network);
     // It is never closed.
     let turn = Arc::clone(&provider.beginning).acquire_owned().await.ok();
     // On a task of its own: a browser that disconnects would leave a login without its request, which nothing counts.
@@ -55,17 +55,27 @@ pub(crate) async fn by_get(
     };
     match provider.tasks.spawn(work).await {
         Ok(Ok(response)) => response,
-        Ok(Err(error)) => provider.error_page(&headers, error),
-        Err(error) => provider.error_page(&headers, PageError::Unavailable(error.into())),
+        Ok(Err(error)) => provider.error_page(&visit, error),
+        Err(error) => provider.error_page(&visit, PageError::Unavailable(error.into())),
     }
 }
 
 /// `POST /oauth/authorize`. The form of another site has no cookies (`SameSite=Lax`): it becomes a GET, which has them.
-pub(crate) async fn by_post(State(provider): State<SharedProvider>, headers: HeaderMap, body: Bytes) -> Response {
+pub(crate) async fn by_post(
+    State(provider): State<SharedProvider>,
+    visit: Visit,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Response {
     match Parameters::form(&headers, &body) {
         Some(parameters) => redirect::to(&format!("{}?{}", provider.path("/oauth/authorize"), parameters.to_query())),
-        None => provider.error_page(&headers, RequestFault::Malformed.into()),
+        None => provider.error_page(&visit, RequestFault::Malformed.into()),
     }
+}
+
+/// Without a server in front, as in tests, everybody is here.
+pub(crate) fn network_of(network: Option<Extension<ClientNetwork>>) -> ClientNetwork {
+    network.map_or(ClientNetwork::Loopback, |Extension(network)| network)
 }
 
 impl Provider {
@@ -79,7 +89,8 @@ impl Provider {
         let client = client.and_then(|id| self.clients.get(id)).ok_or(RequestFault::UnknownClient)?;
         let redirect_uri = parameters.get("redirect_uri").map_err(|_| RequestFault::Malformed)?;
         let redirect_uri = redirect_uri.filter(|uri| client.may_redirect_to(uri));
-        let redirect_uri = redirect_uri.ok_or(RequestFault::WrongRedirectUri)?;
+        let redirect_uri =
+            redirect_uri.ok_or_else(|| RequestFault::WrongRedirectUri { app: Some(client.name.clone()) })?;
 
         let unread = AuthorizationRequest::empty(client, redirect_uri, parameters);
         let (request, interaction) = match unread.clone().read(client, parameters) {
@@ -136,7 +147,7 @@ impl Provider {
         Ok(redirect::to(&if has_room { back() } else { self.address_with_error(&request, UNAVAILABLE) }))
     }
 
-    async fn begin_login(
+    pub(crate) async fn begin_login(
         &self,
         client: &Client,
         request: AuthorizationRequest,

@@ -2,14 +2,18 @@
 //!
 //! Only the browser whose user has logged in can agree: the request's secret is in the address, the session's in the cookie.
 
+use axum::Extension;
 use axum::body::Bytes;
 use axum::extract::{RawQuery, State};
 use axum::response::Response;
 use http::HeaderMap;
+use usher_engine::ClientNetwork;
 use usher_engine::ports::{OpenIdConsent, OpenIdRecordId};
 
 use crate::authorization_request::{AuthorizationRequest, OAuthError};
-use crate::page::{PageError, RequestFault};
+use crate::authorize;
+use crate::bounds;
+use crate::page::{self, PageError, RequestFault, Visit};
 use crate::parameters::Parameters;
 use crate::provider::{Provider, SharedProvider};
 use crate::records::{self, Content, Found, User};
@@ -28,24 +32,35 @@ struct Question {
 pub(crate) async fn show(
     State(provider): State<SharedProvider>,
     RawQuery(query): RawQuery,
+    visit: Visit,
     headers: HeaderMap,
 ) -> Response {
     let parameters = Parameters::parse(query.unwrap_or_default().as_bytes());
     let secret = parameters.get("request").ok().flatten().unwrap_or_default();
     match provider.question(secret, &headers).await {
-        Ok(Question { request, user, .. }) => provider.consent_page(&headers, secret, &request, &user),
-        Err(error) => provider.error_page(&headers, error),
+        Ok(Question { request, user, .. }) => provider.consent_page(&visit, secret, &request, &user),
+        Err(error) => provider.error_page(&visit, error),
     }
 }
 
 /// `POST /oauth/consent`
-pub(crate) async fn decide(State(provider): State<SharedProvider>, headers: HeaderMap, body: Bytes) -> Response {
+pub(crate) async fn decide(
+    State(provider): State<SharedProvider>,
+    network: Option<Extension<ClientNetwork>>,
+    visit: Visit,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Response {
     let Some(parameters) = Parameters::form(&headers, &body) else {
-        return provider.error_page(&headers, RequestFault::Malformed.into());
+        return provider.error_page(&visit, RequestFault::Malformed.into());
     };
+    if matches!(parameters.get("decision"), Ok(Some("other"))) {
+        let again = provider.with_another_account(&parameters, &headers, authorize::network_of(network)).await;
+        return again.unwrap_or_else(|error| provider.error_page(&visit, error));
+    }
     match provider.decided(&parameters, &headers).await {
-        Ok(address) => provider.leaving_page(&headers, &address),
-        Err(error) => provider.error_page(&headers, error),
+        Ok(address) => page::leaving_page(&visit, &address),
+        Err(error) => provider.error_page(&visit, error),
     }
 }
 
@@ -61,6 +76,25 @@ impl Provider {
             Some(current) if records::hex(current.id) == session => Ok(Question { id, visitor, request, user }),
             _ => Err(PageError::OtherBrowser),
         }
+    }
+
+    /// Ends the browser's session, and begins the login anew.
+    async fn with_another_account(
+        &self,
+        parameters: &Parameters,
+        headers: &HeaderMap,
+        network: ClientNetwork,
+    ) -> Result<Response, PageError> {
+        let secret = parameters.get("request").ok().flatten().unwrap_or_default();
+        let Question { id, request, .. } = self.question(secret, headers).await?;
+        let client = self.clients.get(&request.client_id).ok_or(RequestFault::UnknownClient)?;
+        self.consume(id, Vec::new(), None).await?;
+        if let Some(session) = self.session(headers).await? {
+            self.store.drop_openid_records(vec![session.id]).await?;
+        }
+        let mut response = self.begin_login(client, request, None, headers, network).await?;
+        self.clear_session(&mut response);
+        Ok(response)
     }
 
     async fn decided(&self, parameters: &Parameters, headers: &HeaderMap) -> Result<String, PageError> {

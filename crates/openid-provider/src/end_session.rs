@@ -13,7 +13,7 @@ use subtle::ConstantTimeEq as _;
 
 use crate::browser_session::Session;
 use crate::client::Client;
-use crate::page::{PageError, RequestFault};
+use crate::page::{self, PageError, RequestFault, Visit};
 use crate::parameters::Parameters;
 use crate::provider::{Provider, SharedProvider};
 use crate::redirect;
@@ -29,22 +29,33 @@ struct LogoutRequest<'a> {
 pub(crate) async fn by_get(
     State(provider): State<SharedProvider>,
     RawQuery(query): RawQuery,
+    visit: Visit,
     headers: HeaderMap,
 ) -> Response {
     let parameters = Parameters::parse(query.unwrap_or_default().as_bytes());
-    provider.end_session(&parameters, &headers).await.unwrap_or_else(|error| provider.error_page(&headers, error))
+    provider.end_session(&parameters, &visit, &headers).await.unwrap_or_else(|error| provider.error_page(&visit, error))
 }
 
 /// `POST /oauth/end-session`, also of the page that asks. Without the confirmation, it becomes a GET.
-pub(crate) async fn by_post(State(provider): State<SharedProvider>, headers: HeaderMap, body: Bytes) -> Response {
+pub(crate) async fn by_post(
+    State(provider): State<SharedProvider>,
+    visit: Visit,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Response {
     let Some(parameters) = Parameters::form(&headers, &body) else {
-        return provider.error_page(&headers, RequestFault::Malformed.into());
+        return provider.error_page(&visit, RequestFault::Malformed.into());
     };
-    provider.confirmed(&parameters, &headers).await.unwrap_or_else(|error| provider.error_page(&headers, error))
+    provider.confirmed(&parameters, &visit, &headers).await.unwrap_or_else(|error| provider.error_page(&visit, error))
 }
 
 impl Provider {
-    async fn confirmed(&self, parameters: &Parameters, headers: &HeaderMap) -> Result<Response, PageError> {
+    async fn confirmed(
+        &self,
+        parameters: &Parameters,
+        visit: &Visit,
+        headers: &HeaderMap,
+    ) -> Result<Response, PageError> {
         let given = parameters.get("confirmation").ok().flatten().unwrap_or_default();
         let session = self.session(headers).await?;
         let session = session.filter(|session| session.confirmation.as_bytes().ct_eq(given.as_bytes()).into());
@@ -54,22 +65,27 @@ impl Provider {
         let LogoutRequest { target, .. } = self.logout_request(parameters)?;
         // The form of our own page: a redirect of it to the client is bound by the page's policy, a link is not.
         let response = match &target {
-            Some(target) => self.leaving_page(headers, target),
-            None => self.logged_out_page(headers),
+            Some(target) => page::leaving_page(visit, target),
+            None => page::logged_out_page(visit),
         };
         self.ended(session, response).await
     }
 
-    async fn end_session(&self, parameters: &Parameters, headers: &HeaderMap) -> Result<Response, PageError> {
+    async fn end_session(
+        &self,
+        parameters: &Parameters,
+        visit: &Visit,
+        headers: &HeaderMap,
+    ) -> Result<Response, PageError> {
         let LogoutRequest { client, subject, target } = self.logout_request(parameters)?;
         let response = match &target {
             Some(target) => redirect::to(target),
-            None => self.logged_out_page(headers),
+            None => page::logged_out_page(visit),
         };
         match self.session(headers).await? {
             None => Ok(response),
             Some(session) if subject.as_ref() == Some(&session.user.subject) => self.ended(session, response).await,
-            Some(session) => Ok(self.logout_page(headers, client, parameters, &session.confirmation)),
+            Some(session) => Ok(self.logout_page(visit, client, parameters, &session.confirmation)),
         }
     }
 
@@ -95,7 +111,7 @@ impl Provider {
                 let known = client.map(|client| &client.post_logout_redirect_uris);
                 let is_known = known.is_some_and(|known| known.iter().any(|known| known == uri));
                 if !is_known {
-                    return Err(RequestFault::WrongRedirectUri);
+                    return Err(RequestFault::WrongRedirectUri { app: client.map(|client| client.name.clone()) });
                 }
                 Some(match get("state")? {
                     None => uri.to_owned(),

@@ -7,7 +7,7 @@ use usher_engine::ports::OpenIdRecordId;
 
 use crate::authorization_request::{AuthorizationRequest, OAuthError};
 use crate::logins::LoginOutcome;
-use crate::page::PageError;
+use crate::page::{PageError, Visit};
 use crate::parameters::Parameters;
 use crate::provider::{Provider, SharedProvider};
 use crate::records::{self, Content, Found, INTERACTION_TTL, User};
@@ -23,13 +23,14 @@ const OTHER_USER: OAuthError = OAuthError::new("login_required", "another user h
 pub(crate) async fn show(
     State(provider): State<SharedProvider>,
     RawQuery(query): RawQuery,
+    visit: Visit,
     headers: HeaderMap,
 ) -> Response {
     let parameters = Parameters::parse(query.unwrap_or_default().as_bytes());
     let secret = parameters.get("request").ok().flatten().unwrap_or_default();
     match provider.end_login(secret, &headers).await {
         Ok(response) => response,
-        Err(error) => provider.error_page(&headers, error),
+        Err(error) => provider.error_page(&visit, error),
     }
 }
 

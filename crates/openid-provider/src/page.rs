@@ -1,39 +1,42 @@
 //! The pages: consent, log-out and errors, in the layout of `crates/pages`, which serves the style sheet.
 
+use std::convert::Infallible;
+
 use askama::Template;
-use axum::response::{Html, IntoResponse as _, Response};
-use http::header::{
-    ACCEPT_LANGUAGE, CACHE_CONTROL, CONTENT_SECURITY_POLICY, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
-};
-use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use axum::extract::FromRequestParts;
+use axum::response::Response;
+use http::StatusCode;
+use http::request::Parts;
 use usher_engine::ports::StoreError;
+use usher_page_layout::{Frame, short_key};
 use usher_protocol::keys::{npub, parse_public_key};
 
 use crate::authorization_request::{AuthorizationRequest, OAuthError};
 use crate::client::Client;
 use crate::logins::LoginError;
 use crate::parameters::Parameters;
-use crate::provider::Provider;
+use crate::provider::{Provider, SharedProvider};
 use crate::records::User;
 use crate::texts::{self, Message, Texts};
 
-/// The page loads from this service alone, sends forms to this service alone, and cannot be framed: a site that shows it in a
-/// frame could make users agree without knowing. `data:` is for the empty icon.
-const POLICY: &str = "default-src 'none'; style-src 'self'; img-src data:; base-uri 'none'; form-action 'self'; \
-                      frame-ancestors 'none'";
-
 const OVER: OAuthError = OAuthError::new("access_denied", "the login is over");
 
-/// What every response says that a browser shows or follows.
-pub(crate) const HEADERS: [(HeaderName, HeaderValue); 6] = [
-    (CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY)),
-    // Addresses contain codes and secrets: no other site may learn them.
-    (REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
-    (X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
-    (X_FRAME_OPTIONS, HeaderValue::from_static("DENY")),
-    (CACHE_CONTROL, HeaderValue::from_static("no-store")),
-    (HeaderName::from_static("cross-origin-opener-policy"), HeaderValue::from_static("same-origin")),
-];
+/// A request for a page.
+#[derive(Clone)]
+pub(crate) struct Visit {
+    pub(crate) frame: Frame,
+    texts: &'static Texts,
+}
+
+impl FromRequestParts<SharedProvider> for Visit {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, provider: &SharedProvider) -> Result<Self, Infallible> {
+        let frame = provider.options.site.frame(parts);
+        let texts = texts::of(frame.language);
+        Ok(Self { frame, texts })
+    }
+}
 
 #[derive(Debug)]
 pub(crate) enum PageError {
@@ -47,11 +50,14 @@ pub(crate) enum PageError {
 }
 
 /// What is wrong with a request.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum RequestFault {
     Malformed,
     UnknownClient,
-    WrongRedirectUri,
+    WrongRedirectUri {
+        /// The name of the app that asks, if it is known.
+        app: Option<String>,
+    },
 }
 
 impl From<RequestFault> for PageError {
@@ -75,10 +81,12 @@ impl From<LoginError> for PageError {
 #[derive(Template)]
 #[template(path = "consent.html")]
 struct ConsentPage<'a> {
+    frame: &'a Frame,
     texts: &'a Texts,
-    base: &'a str,
     action: &'a str,
     heading: &'a str,
+    /// Who asks, and who is asked.
+    asks: &'a str,
     request: &'a str,
     learns: &'a [&'a str],
     account: &'a str,
@@ -88,8 +96,8 @@ struct ConsentPage<'a> {
 #[derive(Template)]
 #[template(path = "logout.html")]
 struct LogoutPage<'a> {
+    frame: &'a Frame,
     texts: &'a Texts,
-    base: &'a str,
     action: &'a str,
     question: &'a str,
     confirmation: &'a str,
@@ -99,69 +107,69 @@ struct LogoutPage<'a> {
 #[derive(Template)]
 #[template(path = "leaving.html")]
 struct LeavingPage<'a> {
+    frame: &'a Frame,
     texts: &'a Texts,
-    base: &'a str,
     target: &'a str,
 }
 
 #[derive(Template)]
 #[template(path = "message.html")]
 struct MessagePage<'a> {
+    frame: &'a Frame,
     texts: &'a Texts,
-    base: &'a str,
     heading: &'a str,
     message: &'a str,
+    /// The name of the app that asks.
+    app: Option<&'a str>,
     /// A way on: its text and its address.
     link: Option<(&'a str, &'a str)>,
 }
 
 impl Provider {
-    pub(crate) fn error_page(&self, headers: &HeaderMap, error: PageError) -> Response {
-        let texts = texts(headers);
-        let (status, message) = match error {
-            PageError::Request(RequestFault::Malformed) => (StatusCode::BAD_REQUEST, &texts.bad_request),
-            PageError::Request(RequestFault::UnknownClient) => (StatusCode::BAD_REQUEST, &texts.unknown_client),
-            PageError::Request(RequestFault::WrongRedirectUri) => (StatusCode::BAD_REQUEST, &texts.wrong_redirect_uri),
-            PageError::Ended(None) => (StatusCode::NOT_FOUND, &texts.over),
-            PageError::Ended(Some(request)) => return self.over_page(texts, &request),
-            PageError::OtherBrowser => (StatusCode::FORBIDDEN, &texts.other_browser),
+    pub(crate) fn error_page(&self, visit: &Visit, error: PageError) -> Response {
+        let texts = visit.texts;
+        let (status, message, app) = match &error {
+            PageError::Request(RequestFault::Malformed) => (StatusCode::BAD_REQUEST, &texts.bad_request, None),
+            PageError::Request(RequestFault::UnknownClient) => (StatusCode::BAD_REQUEST, &texts.unknown_client, None),
+            PageError::Request(RequestFault::WrongRedirectUri { app }) => {
+                (StatusCode::BAD_REQUEST, &texts.wrong_redirect_uri, app.as_deref())
+            }
+            PageError::Ended(None) => (StatusCode::NOT_FOUND, &texts.over, None),
+            PageError::Ended(Some(request)) => return self.over_page(visit, request),
+            PageError::OtherBrowser => (StatusCode::FORBIDDEN, &texts.other_browser, None),
             PageError::Unavailable(error) => {
-                tracing::error!(error = &*error as &dyn std::error::Error, "an OpenID Connect login could not go on");
-                (StatusCode::SERVICE_UNAVAILABLE, &texts.unavailable)
+                tracing::error!(error = &**error as &dyn std::error::Error, "an OpenID Connect login could not go on");
+                (StatusCode::SERVICE_UNAVAILABLE, &texts.unavailable, None)
             }
         };
-        self.message_page(status, texts, message)
+        message_page(visit, status, message, app, None)
     }
 
     /// Says that the request is over, and leads on to the app: whoever goes back in the browser comes here.
-    fn over_page(&self, texts: &Texts, request: &AuthorizationRequest) -> Response {
+    fn over_page(&self, visit: &Visit, request: &AuthorizationRequest) -> Response {
         // An app's own scheme has no pages: such an app gets a response to its request, as it expects one.
         let address = match url::Url::parse(&request.redirect_uri) {
             Ok(url) if matches!(url.scheme(), "http" | "https") => format!("{}/", url.origin().ascii_serialization()),
             _ => self.address_with_error(request, OVER),
         };
-        let name = self.clients.get(&request.client_id).map_or(request.client_id.as_str(), |client| &client.name);
-        let link = texts.go_to.replace("{client}", name);
-        let Message { heading, message } = texts.over;
-        let page = MessagePage { texts, base: &self.base, heading, message, link: Some((&link, &address)) };
-        render(StatusCode::NOT_FOUND, &page)
+        let link = visit.texts.go_to.replace("{client}", self.client_name(request));
+        message_page(visit, StatusCode::NOT_FOUND, &visit.texts.over, None, Some((&link, &address)))
     }
 
-    pub(crate) fn logged_out_page(&self, headers: &HeaderMap) -> Response {
-        let texts = texts(headers);
-        self.message_page(StatusCode::OK, texts, &texts.logged_out)
+    /// The name of the app that asks. A client that is not configured any more gets nothing anyway: its code is worth nothing.
+    fn client_name<'a>(&'a self, request: &'a AuthorizationRequest) -> &'a str {
+        self.clients.get(&request.client_id).map_or(request.client_id.as_str(), |client| &client.name)
     }
 
     pub(crate) fn consent_page(
         &self,
-        headers: &HeaderMap,
+        visit: &Visit,
         secret: &str,
         request: &AuthorizationRequest,
         user: &User,
     ) -> Response {
-        let texts = texts(headers);
-        // A client that is not configured any more gets nothing anyway: its code is worth nothing.
-        let client = self.clients.get(&request.client_id).map_or(request.client_id.as_str(), |client| &client.name);
+        let Visit { frame, texts } = visit;
+        let client = self.client_name(request);
         let mut learns = vec![texts.learns_key];
         for (scope, text) in [
             ("profile", texts.learns_profile),
@@ -176,16 +184,18 @@ impl Provider {
             _ => url.scheme().to_owned(),
         });
         let account = parse_public_key(&user.subject).map_or_else(|_| user.subject.clone(), |key| npub(&key));
-        render(
+        let service = frame.service_name().map_or_else(|| host(frame.site().url()), str::to_owned);
+        frame.render_without_script(
             StatusCode::OK,
             &ConsentPage {
+                frame,
                 texts,
-                base: &self.base,
                 action: &self.path("/oauth/consent"),
                 heading: &texts.wants.replace("{client}", client),
+                asks: &texts.asks.replace("{client}", client).replace("{service}", &service),
                 request: secret,
                 learns: &learns,
-                account: &texts.account.replace("{npub}", &account),
+                account: &short_key(&account),
                 goes_to: &texts.goes_to.replace("{host}", &goes_to.unwrap_or_default()),
             },
         )
@@ -193,12 +203,12 @@ impl Provider {
 
     pub(crate) fn logout_page(
         &self,
-        headers: &HeaderMap,
+        visit: &Visit,
         client: Option<&Client>,
         parameters: &Parameters,
         confirmation: &str,
     ) -> Response {
-        let texts = texts(headers);
+        let Visit { frame, texts } = visit;
         let kept = ["client_id", "post_logout_redirect_uri", "state"];
         let fields: Vec<_> =
             kept.into_iter().filter_map(|name| Some((name, parameters.get(name).ok().flatten()?))).collect();
@@ -207,42 +217,37 @@ impl Provider {
             None => texts.logout_question.to_owned(),
         };
         let action = self.path("/oauth/end-session");
-        render(
+        frame.render_without_script(
             StatusCode::OK,
-            &LogoutPage {
-                texts,
-                base: &self.base,
-                action: &action,
-                question: &question,
-                confirmation,
-                fields: &fields,
-            },
+            &LogoutPage { frame, texts, action: &action, question: &question, confirmation, fields: &fields },
         )
     }
-
-    /// Leads on to a client after a form: browsers bind a redirect of a form by the page's `form-action`, also where the
-    /// client redirects again, but not a link.
-    pub(crate) fn leaving_page(&self, headers: &HeaderMap, target: &str) -> Response {
-        render(StatusCode::OK, &LeavingPage { texts: texts(headers), base: &self.base, target })
-    }
-
-    fn message_page(&self, status: StatusCode, texts: &Texts, message: &Message) -> Response {
-        let Message { heading, message } = *message;
-        render(status, &MessagePage { texts, base: &self.base, heading, message, link: None })
-    }
 }
 
-fn texts(headers: &HeaderMap) -> &'static Texts {
-    texts::preferred(headers.get(ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok()).unwrap_or_default())
+pub(crate) fn logged_out_page(visit: &Visit) -> Response {
+    message_page(visit, StatusCode::OK, &visit.texts.logged_out, None, None)
 }
 
-fn render(status: StatusCode, page: &impl Template) -> Response {
-    match page.render() {
-        Ok(html) => (status, HEADERS, Html(html)).into_response(),
-        Err(error) => {
-            // Writing to a string does not fail, and no template of ours does.
-            tracing::error!(%error, "a page could not be rendered");
-            StatusCode::INTERNAL_SERVER_ERROR.into_response()
-        }
-    }
+/// Leads on to a client after a form: browsers bind a redirect of a form by the page's `form-action`, also where the client
+/// redirects again, but not a link.
+pub(crate) fn leaving_page(visit: &Visit, target: &str) -> Response {
+    let Visit { frame, texts } = visit;
+    frame.render_without_script(StatusCode::OK, &LeavingPage { frame, texts, target })
+}
+
+fn message_page(
+    visit: &Visit,
+    status: StatusCode,
+    message: &Message,
+    app: Option<&str>,
+    link: Option<(&str, &str)>,
+) -> Response {
+    let Visit { frame, texts } = visit;
+    let Message { heading, message } = *message;
+    frame.render_without_script(status, &MessagePage { frame, texts, heading, message, app, link })
+}
+
+/// The host of an address, for who has given the service no name.
+fn host(address: &str) -> String {
+    url::Url::parse(address).ok().and_then(|url| Some(url.host_str()?.to_owned())).unwrap_or_default()
 }

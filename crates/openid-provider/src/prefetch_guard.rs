@@ -5,13 +5,13 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use http::{HeaderMap, Method, StatusCode};
 
-use crate::page;
+use usher_page_layout::HEADERS;
 
 /// Responds to `HEAD` and to browsers that load an address before their user goes there: nothing begins, is used up or ends. Such
 /// a browser asks anew when its user goes there.
 pub(crate) async fn visits_only(request: Request, next: Next) -> Response {
     if request.method() == Method::HEAD || is_prefetch(request.headers()) {
-        return (StatusCode::SERVICE_UNAVAILABLE, page::HEADERS).into_response();
+        return (StatusCode::SERVICE_UNAVAILABLE, HEADERS).into_response();
     }
     next.run(request).await
 }

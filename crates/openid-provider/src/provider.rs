@@ -5,6 +5,7 @@ use std::time::Duration;
 use tokio::sync::{Mutex, Semaphore};
 use tokio_util::task::TaskTracker;
 use usher_engine::ports::{Clock, Directory, OpenIdStore, Randomness};
+use usher_page_layout::Site;
 
 use crate::address_pseudonym_key::AddressPseudonymKey;
 use crate::client::Client;
@@ -16,6 +17,8 @@ use crate::logins::Logins;
 pub struct OpenIdOptions {
     /// Its issuer identifier: how a browser reaches the service, without a trailing slash (`pages.public_url`).
     pub issuer: String,
+    /// What all pages of the service have in common.
+    pub site: Site,
     /// The clients.
     pub clients: Vec<Client>,
     /// The domain of the addresses in the claim `email`; none: there is no such claim.

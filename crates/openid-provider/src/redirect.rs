@@ -3,15 +3,15 @@
 use axum::response::{IntoResponse as _, Response};
 use http::header::LOCATION;
 use http::{HeaderValue, StatusCode};
+use usher_page_layout::HEADERS;
 
 use crate::authorization_request::{AuthorizationRequest, OAuthError};
-use crate::page;
 use crate::provider::Provider;
 
 /// Leads the browser to an address. 303, so that a POST becomes a GET.
 pub(crate) fn to(address: &str) -> Response {
     match HeaderValue::try_from(address) {
-        Ok(address) => (StatusCode::SEE_OTHER, page::HEADERS, [(LOCATION, address)]).into_response(),
+        Ok(address) => (StatusCode::SEE_OTHER, HEADERS, [(LOCATION, address)]).into_response(),
         Err(error) => {
             // Redirect URIs are checked when they are configured, and everything added to them is percent-encoded.
             tracing::error!(%error, "a browser could not be redirected");

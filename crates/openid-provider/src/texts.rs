@@ -1,11 +1,15 @@
 //! All texts of the pages. Another language is another constant of this type.
 
+use usher_page_layout::Language;
+
 /// The texts of one language. In those that take values, `{…}` names where each goes.
 pub(crate) struct Texts {
-    /// The language's tag (BCP 47).
-    pub(crate) language: &'static str,
     pub(crate) wants: &'static str,
+    pub(crate) asks: &'static str,
     pub(crate) account: &'static str,
+    pub(crate) other_account: &'static str,
+    pub(crate) app: &'static str,
+    pub(crate) help: &'static str,
     pub(crate) learns_heading: &'static str,
     pub(crate) learns_key: &'static str,
     pub(crate) learns_profile: &'static str,
@@ -35,29 +39,22 @@ pub(crate) struct Message {
     pub(crate) message: &'static str,
 }
 
-const LANGUAGES: [&Texts; 3] = [&ENGLISH, &GERMAN, &SPANISH];
-
-/// The texts for a browser with this `Accept-Language` (RFC 9110 section 12.5.4).
-pub(crate) fn preferred(accept_language: &str) -> &'static Texts {
-    let mut best: (&'static Texts, f32) = (&ENGLISH, 0.0);
-    for range in accept_language.split(',') {
-        let (tag, quality) = range.split_once(';').unwrap_or((range, "q=1"));
-        let quality = quality.trim().strip_prefix("q=").and_then(|quality| quality.parse().ok()).unwrap_or(0.0);
-        let language = tag.trim().split('-').next().unwrap_or_default();
-        let known = LANGUAGES.into_iter().find(|texts| texts.language.eq_ignore_ascii_case(language));
-        if let Some(texts) = known
-            && quality > best.1
-        {
-            best = (texts, quality);
-        }
+/// The texts of a language.
+pub(crate) const fn of(language: Language) -> &'static Texts {
+    match language {
+        Language::English => &ENGLISH,
+        Language::German => &GERMAN,
+        Language::Spanish => &SPANISH,
     }
-    best.0
 }
 
 const ENGLISH: Texts = Texts {
-    language: "en",
     wants: "Log in to {client}",
-    account: "You are logged in as {npub}.",
+    asks: "{client} asks {service} who you are.",
+    account: "Your account",
+    other_account: "Use another account",
+    app: "App",
+    help: "Get help",
     learns_heading: "What the app learns",
     learns_key: "Your public Nostr key. Apps that know it know that you are the same user.",
     learns_profile: "Your public Nostr profile: name, picture and verified identifier.",
@@ -98,9 +95,12 @@ const ENGLISH: Texts = Texts {
 };
 
 const GERMAN: Texts = Texts {
-    language: "de",
     wants: "Bei {client} anmelden",
-    account: "Sie sind angemeldet als {npub}.",
+    asks: "{client} fragt {service}, wer Sie sind.",
+    account: "Ihr Konto",
+    other_account: "Anderes Konto verwenden",
+    app: "App",
+    help: "Hilfe",
     learns_heading: "Was die App erfährt",
     learns_key: "Ihren öffentlichen Nostr-Schlüssel. Apps, die ihn kennen, wissen, dass Sie dieselbe Person sind.",
     learns_profile: "Ihr öffentliches Nostr-Profil: Name, Bild und bestätigte Kennung.",
@@ -146,9 +146,12 @@ const GERMAN: Texts = Texts {
 };
 
 const SPANISH: Texts = Texts {
-    language: "es",
     wants: "Iniciar sesión en {client}",
-    account: "Ha iniciado sesión como {npub}.",
+    asks: "{client} pregunta a {service} quién es usted.",
+    account: "Su cuenta",
+    other_account: "Usar otra cuenta",
+    app: "Aplicación",
+    help: "Ayuda",
     learns_heading: "Qué recibe la aplicación",
     learns_key: "Su clave pública de Nostr. Las aplicaciones que la conocen saben que usted es la misma persona.",
     learns_profile: "Su perfil público de Nostr: nombre, imagen e identificador verificado.",
@@ -191,23 +194,3 @@ const SPANISH: Texts = Texts {
         message: "Inténtelo de nuevo dentro de un momento.",
     },
 };
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn language_is_the_one_preferred_among_those_known() {
-        for (header, language) in [
-            ("", "en"),
-            ("de-AT,de;q=0.9,en;q=0.8", "de"),
-            ("fr-FR,fr;q=0.9,es;q=0.5,en;q=0.4", "es"),
-            ("fr", "en"),
-            ("ES", "es"),
-            ("de;q=0,es;q=0.1", "es"),
-            ("*, ;;q=x, de;q=abc", "en"),
-        ] {
-            assert_eq!(preferred(header).language, language, "{header}");
-        }
-    }
-}

@@ -1,22 +1,20 @@
 // Logs in with a browser extension (NIP-07), when there is one.
-import { load } from "./wait.js";
 
 /// When the event to sign was served.
 let servedAt = Date.now();
 
 /// Extensions appear some time after the page has loaded, and may be unlocked later.
-function offer() {
+function offerExtension() {
   const section = document.getElementById("extension");
   if (section) section.hidden = typeof window.nostr?.signEvent !== "function";
 }
 
 async function logIn(section, button) {
-  const status = document.getElementById("status");
   button.disabled = true;
-  status.textContent = section.dataset.asking;
+  say(section.dataset.asking);
   const said = await prove(section);
   // The login may have ended in another way while the extension asked.
-  if (section.isConnected && said) status.textContent = said;
+  if (section.isConnected && said) say(said);
   button.disabled = false;
 }
 
@@ -50,7 +48,7 @@ document.addEventListener("click", (event) => {
 });
 document.addEventListener("shown", () => {
   servedAt = Date.now();
-  offer();
+  offerExtension();
 });
-offer();
-setInterval(offer, 250);
+offerExtension();
+setInterval(offerExtension, 250);

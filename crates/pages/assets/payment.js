@@ -1,7 +1,7 @@
 // Conveniences of the payment page: the browser's own wallet (WebLN), and copying the invoice.
 
 /// Wallets appear some time after the page has loaded. An element of the page is no wallet: `window` has a name for each id.
-function offer() {
+function offerWallet() {
   const section = document.getElementById("own-wallet");
   if (section) section.hidden = typeof window.webln?.sendPayment !== "function";
   const copy = document.getElementById("copy");
@@ -15,12 +15,12 @@ async function pay(section, button) {
     // The page says `paid` when the service has the money, whatever the wallet says.
     await window.webln.sendPayment(section.dataset.invoice);
   } catch {
-    if (section.isConnected) document.getElementById("status").textContent = section.dataset.refused;
+    if (section.isConnected) say(section.dataset.refused);
   }
   button.disabled = false;
 }
 
-async function copy(button) {
+async function copyInvoice(button) {
   const invoice = document.getElementById("invoice");
   try {
     await navigator.clipboard.writeText(invoice.value);
@@ -35,8 +35,8 @@ async function copy(button) {
 document.addEventListener("click", (event) => {
   const button = event.target.closest("button");
   if (button?.closest("#own-wallet")) pay(button.closest("section"), button);
-  else if (button?.closest("#copy")) copy(button);
+  else if (button?.closest("#copy")) copyInvoice(button);
 });
-document.addEventListener("shown", offer);
-offer();
-setInterval(offer, 250);
+document.addEventListener("shown", offerWallet);
+offerWallet();
+setInterval(offerWallet, 250);

@@ -63,7 +63,7 @@ function retry() {
 }
 
 /// Loads the page, and shows what is new.
-export async function load() {
+async function load() {
   stop();
   loads += 1;
   const own = loads;
@@ -85,6 +85,17 @@ export async function load() {
   }
 }
 
+/// The code that the user has asked for: it comes later than the page.
+function chosenCode() {
+  return document.getElementById(location.hash.slice(1))?.querySelector(".qr") ?? null;
+}
+
+/// Says something in the line that says how far it is.
+function say(text) {
+  const line = document.querySelector("#status p");
+  if (line) line.textContent = text;
+}
+
 function sayWhetherConnected(isConnected) {
   const said = document.getElementById("connection");
   const text = isConnected ? "" : said?.dataset.lost;
@@ -95,11 +106,9 @@ function show(page) {
   for (const element of page.querySelectorAll("noscript")) element.remove();
   document.title = page.title;
   const wasLogin = document.getElementById("elsewhere") !== null;
-  // What the user has chosen; its code comes later.
-  const chosen = document.getElementById(location.hash.slice(1));
-  const hadCode = chosen?.querySelector(".qr");
+  const hadCode = chosenCode() !== null;
   update(document.body, page.body);
-  if (!hadCode && chosen?.querySelector(".qr")) chosen.scrollIntoView();
+  if (!hadCode) chosenCode()?.scrollIntoView({ block: "center" });
   document.dispatchEvent(new Event("shown"));
   const { next, state } = document.body.dataset;
   if (wasLogin && state === "approved") channel?.postMessage(location.pathname);

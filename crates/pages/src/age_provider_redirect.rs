@@ -9,44 +9,42 @@ use axum::response::Response;
 use http::header::SET_COOKIE;
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use usher_engine::{AgeCheckError, AgeCheckReturned, AgeCheckStarted, BeginCheckError, StreamId, VerificationView};
+use usher_page_layout::Frame;
 
 use crate::PagesState;
 use crate::age_verification;
 use crate::browser::{FetchInitiator, cookie, cookie_name, fetch_initiator, set_cookie};
 use crate::keyed_page::{self, Address, Found, KeyedView as _};
-use crate::language::Language;
 use crate::page::{self, Next};
 use crate::texts::{Message, Texts, fill};
+use crate::visit::Visit;
 
 /// The page that leads to the provider. A redirect of a form is bound by the page's `form-action`, a link is not.
 #[derive(Template)]
 #[template(path = "leaving.html")]
 struct LeavingPage<'a> {
+    frame: &'a Frame,
     texts: &'a Texts,
-    base: &'a str,
     leaving: &'a str,
     target: &'a str,
 }
 
 /// `POST /verify/{session_id}/{secret}/start`
-pub(crate) async fn begin(
-    State(pages): State<PagesState>,
-    Path((id, secret)): Address,
-    Language(texts): Language,
-) -> Response {
-    let (session, address, view) = match keyed_page::find::<VerificationView>(&pages, texts, &id, &secret).await {
+pub(crate) async fn begin(State(pages): State<PagesState>, Path((id, secret)): Address, visit: Visit) -> Response {
+    let (session, address, view) = match keyed_page::find::<VerificationView>(&pages, &visit, &id, &secret).await {
         Ok(Found { id, address, view }) => (id, address, view),
         Err(response) => return response,
     };
     let AgeCheckStarted { url, browser } = match pages.engine.verification().begin_check(session, secret).await {
         Ok(started) => started,
-        Err(error) => return not_begun(&pages, texts, session, &error, &address),
+        Err(error) => return not_begun(&visit, session, &error, &address),
     };
     let provider = pages.engine.verification().verifier_name().unwrap_or_default();
+    let (frame, texts) = (&visit.frame, visit.texts);
     let leaving = fill(texts.leaving, &[("provider", provider)]);
-    let page = LeavingPage { texts, base: &pages.base, leaving: &leaving, target: &url };
-    let mut response = page::render(StatusCode::OK, &page);
-    let cookie = set_cookie(&pages.url, &check_cookie_name(&pages, session), &browser, view.time_left.as_secs());
+    let page = LeavingPage { frame, texts, leaving: &leaving, target: &url };
+    let mut response = frame.render(StatusCode::OK, &page);
+    let cookie = set_cookie(pages.url(), &check_cookie_name(&pages, session), &browser, view.time_left.as_secs());
     if let Ok(cookie) = HeaderValue::try_from(cookie) {
         response.headers_mut().insert(SET_COOKIE, cookie);
     }
@@ -57,7 +55,7 @@ pub(crate) async fn begin(
 pub(crate) async fn end(
     State(pages): State<PagesState>,
     RawQuery(query): RawQuery,
-    Language(texts): Language,
+    visit: Visit,
     method: Method,
     headers: HeaderMap,
 ) -> Response {
@@ -68,9 +66,9 @@ pub(crate) async fn end(
     let state = url::form_urlencoded::parse(query.as_bytes()).find(|(name, _)| name == "state");
     let state = state.map(|(_, value)| value.into_owned()).unwrap_or_default();
     let session = state.split_once('.').and_then(|(session, _)| session.parse::<StreamId>().ok());
-    let Some(session) = session else { return message(&pages, texts, StatusCode::NOT_FOUND, &texts.not_found, None) };
+    let Some(session) = session else { return message(&visit, StatusCode::NOT_FOUND, &visit.texts.not_found, None) };
     let Some(browser) = cookie(&headers, &check_cookie_name(&pages, session)) else {
-        return message(&pages, texts, StatusCode::FORBIDDEN, &texts.other_browser, None);
+        return message(&visit, StatusCode::FORBIDDEN, &visit.texts.other_browser, None);
     };
     match pages.engine.verification().end_check(state, query, browser).await {
         Ok(AgeCheckReturned { session_id, page_secret, is_complete }) => {
@@ -78,45 +76,47 @@ pub(crate) async fn end(
             let target = if is_complete { address } else { format!("{address}?{}", age_verification::INCOMPLETE) };
             let mut response = page::see_other(&target);
             // A check is over once its browser has returned.
-            let cookie = set_cookie(&pages.url, &check_cookie_name(&pages, session), "", 0);
+            let cookie = set_cookie(pages.url(), &check_cookie_name(&pages, session), "", 0);
             if let Ok(cookie) = HeaderValue::try_from(cookie) {
                 response.headers_mut().insert(SET_COOKIE, cookie);
             }
             response
         }
-        Err(error) => failed(&pages, texts, session, &error, None),
+        Err(error) => failed(&visit, session, &error, None),
     }
 }
 
-fn not_begun(pages: &PagesState, texts: &Texts, session: StreamId, error: &BeginCheckError, address: &str) -> Response {
+fn not_begun(visit: &Visit, session: StreamId, error: &BeginCheckError, address: &str) -> Response {
+    let texts = visit.texts;
     let back = Some(address);
     match error {
-        BeginCheckError::Check(error) => failed(pages, texts, session, error, back),
-        BeginCheckError::NothingToCheck => message(pages, texts, StatusCode::CONFLICT, &texts.nothing_to_check, back),
-        BeginCheckError::TooOften => message(pages, texts, StatusCode::TOO_MANY_REQUESTS, &texts.too_often, back),
+        BeginCheckError::Check(error) => failed(visit, session, error, back),
+        BeginCheckError::NothingToCheck => message(visit, StatusCode::CONFLICT, &texts.nothing_to_check, back),
+        BeginCheckError::TooOften => message(visit, StatusCode::TOO_MANY_REQUESTS, &texts.too_often, back),
         BeginCheckError::Verifier(error) => {
             tracing::warn!(%session, %error, "a check of the age verifier could not begin");
-            message(pages, texts, StatusCode::BAD_GATEWAY, &texts.provider_unavailable, back)
+            message(visit, StatusCode::BAD_GATEWAY, &texts.provider_unavailable, back)
         }
     }
 }
 
-fn failed(pages: &PagesState, texts: &Texts, session: StreamId, error: &AgeCheckError, back: Option<&str>) -> Response {
+fn failed(visit: &Visit, session: StreamId, error: &AgeCheckError, back: Option<&str>) -> Response {
+    let texts = visit.texts;
     match error {
-        AgeCheckError::NotFound => message(pages, texts, StatusCode::NOT_FOUND, &texts.not_found, None),
-        AgeCheckError::Busy => message(pages, texts, StatusCode::SERVICE_UNAVAILABLE, &texts.unavailable, back),
+        AgeCheckError::NotFound => message(visit, StatusCode::NOT_FOUND, &texts.not_found, None),
+        AgeCheckError::Busy => message(visit, StatusCode::SERVICE_UNAVAILABLE, &texts.unavailable, back),
         AgeCheckError::Store(error) => {
             tracing::error!(%session, %error, "a check of the age verifier could not be stored");
-            message(pages, texts, StatusCode::SERVICE_UNAVAILABLE, &texts.unavailable, back)
+            message(visit, StatusCode::SERVICE_UNAVAILABLE, &texts.unavailable, back)
         }
     }
 }
 
-fn message(pages: &PagesState, texts: &Texts, status: StatusCode, message: &Message, back: Option<&str>) -> Response {
-    page::message(status, texts, &pages.base, message, back.map_or(Next::Nothing, Next::Back))
+fn message(visit: &Visit, status: StatusCode, message: &Message, back: Option<&str>) -> Response {
+    page::message(status, visit, message, back.map_or(Next::Nothing, Next::Back))
 }
 
 /// A cookie of each session's own: several can be open in one browser.
 fn check_cookie_name(pages: &PagesState, session: StreamId) -> String {
-    cookie_name(&pages.url, &format!("usher_check_{session}"))
+    cookie_name(pages.url(), &format!("usher_check_{session}"))
 }

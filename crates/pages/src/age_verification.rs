@@ -9,19 +9,20 @@ use http::StatusCode;
 use usher_engine::operations::VerificationState;
 use usher_engine::ports::StoreError;
 use usher_engine::{Engine, StreamId, VerificationView};
+use usher_page_layout::Frame;
 
 use crate::PagesState;
 use crate::keyed_page::{self, Address, KeyedView};
-use crate::language::Language;
-use crate::page;
+use crate::page::Tone;
 use crate::texts::{Message, StatusTexts, Texts, fill};
+use crate::visit::Visit;
 use crate::waiting_page::Shown;
 
 #[derive(Template)]
 #[template(path = "session.html")]
 struct SessionPage<'a> {
+    frame: &'a Frame,
     texts: &'a Texts,
-    base: &'a str,
     /// The page's own path.
     address: &'a str,
     title: &'a str,
@@ -32,8 +33,11 @@ struct SessionPage<'a> {
     /// The text of the button that begins the check, if there is one.
     button: Option<&'a str>,
     what_the_button_does: &'a str,
-    /// The colour of the status: `passed`, `failed` or none.
-    tone: &'a str,
+    tone: Tone,
+    /// How it ended.
+    outcome: &'a str,
+    /// Whether nobody has decided yet.
+    is_open: bool,
     checked: &'a str,
     checker: &'a str,
     /// In seconds, and as a text.
@@ -45,6 +49,10 @@ struct SessionPage<'a> {
     /// Whether the page reloads by itself without JavaScript: only where the user can do nothing but wait, because it
     /// interrupts screen readers.
     reloads: bool,
+    /// Where the page leads to at the end.
+    return_url: Option<&'a str>,
+    /// Where the browser goes now.
+    return_now: Option<&'a str>,
 }
 
 /// The query with which the user returns from a check that has no result.
@@ -78,14 +86,14 @@ impl KeyedView for VerificationView {
 pub(crate) async fn show(
     State(pages): State<PagesState>,
     Path((id, secret)): Address,
-    Language(texts): Language,
+    visit: Visit,
     RawQuery(query): RawQuery,
 ) -> Response {
-    match keyed_page::find::<VerificationView>(&pages, texts, &id, &secret).await {
+    match keyed_page::find::<VerificationView>(&pages, &visit, &id, &secret).await {
         Ok(found) => {
             let _turn = pages.turn().await;
             let is_incomplete = query.as_deref() == Some(INCOMPLETE);
-            show_session(&pages, texts, &found.address, &found.view, is_incomplete)
+            show_session(&pages, &visit, &found.address, &found.view, is_incomplete)
         }
         Err(response) => response,
     }
@@ -93,13 +101,14 @@ pub(crate) async fn show(
 
 fn show_session(
     pages: &PagesState,
-    texts: &Texts,
+    visit: &Visit,
     address: &str,
     view: &VerificationView,
     is_incomplete: bool,
 ) -> Response {
     let age = view.minimum_age.to_string();
-    let service = pages.service_name.as_deref().unwrap_or(texts.this_service);
+    let (texts, service) = (visit.texts, visit.service());
+    let return_url = view.return_url.as_deref().filter(|_| !is_live(view.state));
     let open = matches!(view.state, VerificationState::Open | VerificationState::Checking);
     let provider = pages.engine.verification().verifier_name();
     let button = match view.state {
@@ -121,11 +130,11 @@ fn show_session(
     };
     let reloads = button.is_none() || provider.is_none();
     let time_left = if reloads { texts.time_left(view.time_left) } else { texts.time_left_when_loaded(view.time_left) };
-    page::render(
+    visit.frame.render(
         StatusCode::OK,
         &SessionPage {
+            frame: &visit.frame,
             texts,
-            base: &pages.base,
             address,
             title,
             asks: &fill(texts.asks, &[("service", service), ("age", &age)]),
@@ -134,12 +143,9 @@ fn show_session(
             button: button.filter(|_| provider.is_some()),
             what_the_button_does: &fill(texts.what_the_button_does, &[("provider", provider.unwrap_or_default())]),
             tone: match view.state {
-                VerificationState::Open
-                | VerificationState::Checking
-                | VerificationState::Issuing
-                | VerificationState::NotIssued => "",
-                VerificationState::Passed => "passed",
-                VerificationState::Rejected | VerificationState::Expired => "failed",
+                VerificationState::Open | VerificationState::Checking | VerificationState::Issuing => Tone::Waiting,
+                VerificationState::Passed => Tone::Passed,
+                VerificationState::Rejected | VerificationState::NotIssued | VerificationState::Expired => Tone::Failed,
             },
             checked: &fill(texts.checked, &[("age", &age)]),
             checker: &checker,
@@ -147,6 +153,11 @@ fn show_session(
             state: word(view.state),
             reloads,
             live: is_live(view.state),
+            outcome: by_state(&texts.outcomes, view.state),
+            is_open: open,
+            return_url,
+            // Not after the other ends: the user reads here why.
+            return_now: return_url.filter(|_| view.state == VerificationState::Passed),
         },
     )
 }

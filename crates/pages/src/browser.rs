@@ -6,10 +6,17 @@ use std::time::Duration;
 use http::header::{COOKIE, ORIGIN};
 use http::{HeaderMap, Method};
 use url::Url;
+use usher_engine::operations::LoginMethod;
 use usher_engine::{ReusablePage, StreamId};
 
 /// Most cookies of logins that a browser keeps: the oldest go, so that requests do not grow without end.
 const MAX_LOGINS: usize = 20;
+
+/// The name of the cookie that remembers what a browser has logged in with.
+const LAST_METHOD: &str = "usher_last_method";
+
+/// In seconds.
+pub(crate) const YEAR: u64 = 365 * 24 * 60 * 60;
 
 /// What the names of the cookies of logins begin with.
 const LOGIN: &str = "usher_login_";
@@ -135,6 +142,16 @@ pub(crate) fn shown_logins(public_url: &str, headers: &HeaderMap) -> Vec<(Stream
     shown.sort_unstable_by_key(|(login, _)| std::cmp::Reverse(*login));
     shown.truncate(MAX_LOGINS);
     shown
+}
+
+/// What a browser says that it has logged in with before.
+pub(crate) fn last_method(public_url: &str, headers: &HeaderMap) -> Option<LoginMethod> {
+    LoginMethod::parse(&cookie(headers, &cookie_name(public_url, LAST_METHOD))?)
+}
+
+/// The `Set-Cookie` header with which a browser remembers what it has logged in with.
+pub(crate) fn last_method_cookie(public_url: &str, method: LoginMethod) -> String {
+    set_cookie(public_url, &cookie_name(public_url, LAST_METHOD), method.as_str(), YEAR)
 }
 
 /// The name of a cookie. With the prefix `__Host-`, which browsers accept over TLS alone, no other host can set it: not even one

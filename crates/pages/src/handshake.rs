@@ -10,13 +10,14 @@ use axum::response::Response;
 use http::StatusCode;
 use usher_engine::ports::StoreError;
 use usher_engine::{Engine, HandshakeState, HandshakeView, StreamId};
+use usher_page_layout::Frame;
 
 use crate::PagesState;
 use crate::keyed_page::{self, Address, KeyedView};
-use crate::language::Language;
-use crate::page;
+use crate::page::{CodePanel, Tone};
 use crate::qr::Qr;
 use crate::texts::{Message, Texts, fill};
+use crate::visit::Visit;
 use crate::waiting_page::Shown;
 
 /// How often the page looks whether the operator has closed a handshake: no event says so.
@@ -25,24 +26,26 @@ const CLOSED_EVERY: Duration = Duration::from_secs(30);
 #[derive(Template)]
 #[template(path = "handshake.html")]
 struct HandshakePage<'a> {
+    frame: &'a Frame,
     texts: &'a Texts,
-    base: &'a str,
     /// The page's own path.
     address: &'a str,
+    title: &'a str,
     asks: &'a str,
     status: &'a str,
-    /// The colour of the status: `passed`, `failed` or none.
-    tone: &'a str,
+    tone: Tone,
     /// The state in one word.
     state: &'a str,
     /// Whether the state may change.
     live: bool,
+    /// Whether the page reloads by itself without JavaScript.
+    reloads: bool,
     url: &'a str,
-    qr: Option<Qr>,
+    code: Option<CodePanel<'a>>,
     /// In seconds, and as a text.
     time_left: Option<(u64, &'a str)>,
     /// Where the page leads to at the end.
-    return_url: Option<&'a str>,
+    return_now: Option<&'a str>,
 }
 
 impl KeyedView for HandshakeView {
@@ -70,47 +73,54 @@ impl KeyedView for HandshakeView {
 }
 
 /// `GET /handshake/{stream_id}/{secret}`
-pub(crate) async fn show(
-    State(pages): State<PagesState>,
-    Path((id, secret)): Address,
-    Language(texts): Language,
-) -> Response {
-    match keyed_page::find::<HandshakeView>(&pages, texts, &id, &secret).await {
+pub(crate) async fn show(State(pages): State<PagesState>, Path((id, secret)): Address, visit: Visit) -> Response {
+    match keyed_page::find::<HandshakeView>(&pages, &visit, &id, &secret).await {
         Ok(found) => {
             let _turn = pages.turn().await;
-            show_handshake(&pages, texts, &found.address, &found.view)
+            show_handshake(&visit, &found.address, &found.view)
         }
         Err(response) => response,
     }
 }
 
-fn show_handshake(pages: &PagesState, texts: &Texts, address: &str, view: &HandshakeView) -> Response {
-    let service = pages.service_name.as_deref().unwrap_or(texts.this_service);
+fn show_handshake(visit: &Visit, address: &str, view: &HandshakeView) -> Response {
+    let texts = visit.texts;
     let live = view.state == HandshakeState::Waiting;
     let time_left = view.time_left.map(|left| (left.as_secs(), texts.time_left(left)));
-    page::render(
+    visit.frame.render(
         StatusCode::OK,
         &HandshakePage {
+            frame: &visit.frame,
             texts,
-            base: &pages.base,
             address,
-            asks: &fill(texts.handshake.asks, &[("service", service)]),
+            title: match view.state {
+                HandshakeState::Waiting => texts.handshake.heading,
+                HandshakeState::Completed => texts.handshake.completed_heading,
+                HandshakeState::Ended => texts.handshake.over_heading,
+            },
+            asks: &fill(texts.handshake.asks, &[("service", visit.service())]),
             status: match view.state {
                 HandshakeState::Waiting => texts.handshake.waiting,
                 HandshakeState::Completed => texts.handshake.completed,
                 HandshakeState::Ended => texts.handshake.over,
             },
             tone: match view.state {
-                HandshakeState::Waiting => "",
-                HandshakeState::Completed => "passed",
-                HandshakeState::Ended => "failed",
+                HandshakeState::Waiting => Tone::Waiting,
+                HandshakeState::Completed => Tone::Passed,
+                HandshakeState::Ended => Tone::Failed,
             },
             state: word(view.state),
             live,
+            reloads: live,
             url: &view.url,
-            qr: live.then(|| Qr::of(&view.url)).flatten(),
+            code: Qr::of(&view.url).filter(|_| live).map(|qr| CodePanel {
+                qr,
+                label: texts.handshake.qr,
+                text: texts.handshake.scan,
+                is_open: !visit.is_phone,
+            }),
             time_left: time_left.as_ref().map(|(seconds, text)| (*seconds, text.as_str())),
-            return_url: view.return_url.as_deref(),
+            return_now: view.return_url.as_deref().filter(|_| !live),
         },
     )
 }

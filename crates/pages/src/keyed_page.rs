@@ -10,6 +10,7 @@ use usher_engine::{Engine, StreamId};
 use crate::PagesState;
 use crate::page::{self, Next};
 use crate::texts::{Message, Texts};
+use crate::visit::Visit;
 use crate::waiting_page::{self, Shown};
 
 /// What such a page shows.
@@ -48,18 +49,18 @@ pub(crate) struct Found<V> {
 /// Finds what this page shows; otherwise what it says instead.
 pub(crate) async fn find<V: KeyedView>(
     pages: &PagesState,
-    texts: &Texts,
+    visit: &Visit,
     id: &str,
     secret: &str,
 ) -> Result<Found<V>, Response> {
-    let not_found = || page::message(StatusCode::NOT_FOUND, texts, &pages.base, V::not_found(texts), Next::Nothing);
+    let not_found = || page::message(StatusCode::NOT_FOUND, visit, V::not_found(visit.texts), Next::Nothing);
     let Ok(id) = id.parse::<StreamId>() else { return Err(not_found()) };
     match V::find(&pages.engine, id, secret).await {
         Ok(Some(view)) => Ok(Found { id, address: pages.address(V::FOLDER, id, secret), view }),
         Ok(None) => Err(not_found()),
         Err(error) => {
             tracing::error!(stream_id = %id, %error, "a page could not be shown");
-            Err(page::message(StatusCode::SERVICE_UNAVAILABLE, texts, &pages.base, &texts.unavailable, Next::Nothing))
+            Err(page::message(StatusCode::SERVICE_UNAVAILABLE, visit, &visit.texts.unavailable, Next::Nothing))
         }
     }
 }

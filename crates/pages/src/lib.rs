@@ -16,24 +16,26 @@
 //! | `/verify/{session_id}/{secret}/start` | begins the check of a provider (POST) |
 //! | `/verify/return` | where the provider sends the browser back to |
 //! | `/pages/none` | says that there is no such page, for browsers that ask for another path |
-//! | `/pages/assets/…` | style sheet and scripts |
+//! | `/pages/assets/page.js` | the script of all pages |
 //!
 //! The listener around this router limits connections and time, and keeps addresses out of the log: they contain secrets.
 
+mod account;
 mod age_provider_redirect;
 mod age_verification;
 mod assets;
 mod browser;
 mod handshake;
 mod keyed_page;
-mod language;
 mod login;
+mod login_methods;
 mod login_page_request;
 mod page;
 mod payment;
 mod qr;
 mod signer;
 mod texts;
+mod visit;
 mod waiting_page;
 
 use std::sync::Arc;
@@ -43,7 +45,12 @@ use axum::extract::DefaultBodyLimit;
 use axum::routing::{get, post};
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio_util::sync::CancellationToken;
+use usher_engine::operations::LoginMethod;
+use usher_engine::ports::Directory;
 use usher_engine::{Engine, HandshakeView, PaymentView, StreamId, VerificationView};
+use usher_page_layout::Site;
+
+use self::login_methods::OfferedMethods;
 
 pub use self::browser::{cookie, login_cookie_name, login_cookies};
 
@@ -51,12 +58,15 @@ pub use self::browser::{cookie, login_cookie_name, login_cookies};
 const MAX_BODY_BYTES: usize = 16 * 1024;
 
 /// How the pages are reached and what they say of the service.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct PagesOptions {
-    /// How a browser reaches the service, without a trailing slash (`pages.public_url`).
-    pub url: String,
-    /// The service's name (`profile.display_name`, `profile.name`).
-    pub service_name: Option<String>,
+    /// What all pages of the service have in common.
+    pub site: Site,
+    /// Knows the names of users.
+    pub directory: Option<Arc<dyn Directory>>,
+    /// The ways to log in that the login page offers, in this order (`pages.login_methods`); `None` offers all, the likely one
+    /// first.
+    pub login_methods: Option<Vec<LoginMethod>>,
     /// Cancelled when the service stops: then pages that wait end their responses.
     pub stop: CancellationToken,
 }
@@ -67,17 +77,20 @@ struct PagesState(Arc<Shared>);
 
 struct Shared {
     engine: Arc<Engine>,
-    /// How a browser reaches the service, without a trailing slash.
-    url: String,
-    /// The path of the public URL, without a trailing slash: a proxy may serve the pages below a path.
-    base: String,
-    service_name: Option<String>,
+    site: Site,
+    directory: Option<Arc<dyn Directory>>,
+    login_methods: OfferedMethods,
     stop: CancellationToken,
     /// Pages that are rendered at a time.
     rendering: Semaphore,
 }
 
 impl PagesState {
+    /// How a browser reaches the service, without a trailing slash.
+    fn url(&self) -> &str {
+        self.site.url()
+    }
+
     /// Waits until a page may be rendered. Together pages take half of the processors, so that no flood of visitors takes all
     /// of them from the API. Nobody may wait for anything while they hold this.
     async fn turn(&self) -> Option<SemaphorePermit<'_>> {
@@ -87,7 +100,7 @@ impl PagesState {
 
     /// The path of a page of this kind: `login`, `pay`, `handshake` or `verify`.
     fn address(&self, folder: &str, id: StreamId, secret: &str) -> String {
-        format!("{}/{folder}/{id}/{secret}", self.base)
+        format!("{}/{folder}/{id}/{secret}", self.site.base())
     }
 }
 
@@ -101,11 +114,11 @@ impl std::ops::Deref for PagesState {
 
 /// All pages.
 pub fn router(engine: Arc<Engine>, options: PagesOptions) -> Router {
-    let base = url::Url::parse(&options.url).map(|url| url.path().trim_end_matches('/').to_owned()).unwrap_or_default();
-    let PagesOptions { url, service_name, stop } = options;
+    let PagesOptions { site, directory, login_methods, stop } = options;
+    let login_methods = OfferedMethods::new(login_methods);
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
     let rendering = Semaphore::new((processors / 2).max(1));
-    let state = PagesState(Arc::new(Shared { engine, url, base, service_name, stop, rendering }));
+    let state = PagesState(Arc::new(Shared { engine, site, directory, login_methods, stop, rendering }));
     Router::new()
         .route("/login/{stream_id}/{secret}", get(login::show).post(login::enter))
         .route("/login/{stream_id}/{secret}/events", get(login::events))
@@ -121,11 +134,7 @@ pub fn router(engine: Arc<Engine>, options: PagesOptions) -> Router {
         .route("/verify/{session_id}/{secret}/start", post(age_provider_redirect::begin))
         .route("/verify/return", get(age_provider_redirect::end))
         .route("/pages/none", get(page::none))
-        .route("/pages/assets/page.css", get(assets::style))
-        .route("/pages/assets/wait.js", get(assets::wait_script))
-        .route("/pages/assets/clock.js", get(assets::clock_script))
-        .route("/pages/assets/login.js", get(assets::login_script))
-        .route("/pages/assets/payment.js", get(assets::payment_script))
+        .route("/pages/assets/page.js", get(assets::script))
         .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
         .with_state(state)
 }

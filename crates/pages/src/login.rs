@@ -12,15 +12,19 @@ use axum::extract::State;
 use axum::response::{AppendHeaders, IntoResponse as _, Response};
 use http::header::{REFERRER_POLICY, RETRY_AFTER, SET_COOKIE};
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
-use usher_engine::operations::LoginState;
+use usher_engine::operations::{LoginMethod, LoginState};
 use usher_engine::{ChildLogin, LoginPageError, LoginView, NoRoom, OpenedLogin, ProveError, ReusablePage, VisitError};
+use usher_page_layout::Frame;
 
 use crate::PagesState;
+use crate::account::Account;
 use crate::browser::{
-    FetchInitiator, LoginCookie, fetch_initiator, is_own_form, login_cookies, shown_logins, surplus_cookies,
+    FetchInitiator, LoginCookie, fetch_initiator, is_own_form, last_method_cookie, login_cookies, shown_logins,
+    surplus_cookies,
 };
+use crate::login_methods::Ways;
 use crate::login_page_request::{AtLogin, other_type};
-use crate::page::{self, Next};
+use crate::page::{self, CodePanel, Next, Tone};
 use crate::qr::Qr;
 use crate::signer::{self, SignerPart};
 use crate::texts::{LoginStatusTexts, Texts, fill};
@@ -29,34 +33,41 @@ use crate::waiting_page::{self, Shown};
 #[derive(Template)]
 #[template(path = "login.html")]
 struct LoginPage<'a> {
+    frame: &'a Frame,
     texts: &'a Texts,
-    base: &'a str,
     /// The page's own path.
     address: &'a str,
     title: &'a str,
-    asks: &'a str,
+    heading: &'a str,
+    /// What who asks for the login learns.
+    learns: &'a str,
     status: &'a str,
-    /// The colour of the status: `passed`, `failed` or none.
-    tone: &'a str,
+    tone: Tone,
     /// The state in one word.
     state: &'a str,
     /// Whether the user can still log in.
-    open: bool,
+    live: bool,
+    /// Whether the page reloads by itself without JavaScript.
+    reloads: bool,
     wallet_url: &'a str,
-    qr: Option<Qr>,
+    /// The code for a wallet, where it is not in front.
+    wallet_qr: Option<Qr>,
+    /// The code in front.
+    code: Option<CodePanel<'a>>,
     /// The event for the extension to sign: JSON text.
     unsigned_proof: &'a str,
-    /// Whether a wallet may still scan.
-    can_scan: bool,
+    ways: Ways,
     /// Whether the user may name a remote signer.
     offers_signers: bool,
     /// The remote signer that was named last.
     signer: Option<SignerPart<'a>>,
-    learns_heading: &'a str,
     seconds_left: u64,
     time_left: &'a str,
-    /// Where the page leads to at the end.
-    return_url: Option<&'a str>,
+    /// Where the page leads to at the end, and the text of the button.
+    return_now: Option<&'a str>,
+    go_on: &'a str,
+    /// Who has logged in.
+    account: Option<Account>,
     /// Where the next login begins, when this one is over: the link's text and its address.
     start_again: Option<(&'static str, &'a str)>,
 }
@@ -65,8 +76,8 @@ struct LoginPage<'a> {
 #[derive(Template)]
 #[template(path = "enter.html")]
 struct EnterPage<'a> {
+    frame: &'a Frame,
     texts: &'a Texts,
-    base: &'a str,
     /// The page's own path.
     address: &'a str,
 }
@@ -83,21 +94,21 @@ pub(crate) async fn show(State(pages): State<PagesState>, at: AtLogin, method: M
     let claims = match fetch_initiator(&method, &headers) {
         FetchInitiator::User => true,
         // Without TLS no browser says that it shows the page.
-        FetchInitiator::Unknown => !pages.url.starts_with("https://"),
+        FetchInitiator::Unknown => !pages.url().starts_with("https://"),
         // The page that the browser has already.
         FetchInitiator::Script => false,
         FetchInitiator::Nobody => return page::not_shown(),
     };
-    open(&pages, &at, claims, &headers, |view| show_login(&pages, &at, view)).await
+    open(&pages, &at, claims, &headers, async |view| show_login(&pages, &at, view).await).await
 }
 
 /// `POST /login/{stream_id}/{secret}`: the user says that they have opened the page.
 pub(crate) async fn enter(State(pages): State<PagesState>, at: AtLogin, headers: HeaderMap) -> Response {
     // Another site can have browsers send such a form without the cookies of their logins. It can lead them to the page, no more.
-    if !is_own_form(&pages.url, &headers) {
+    if !is_own_form(pages.url(), &headers) {
         return page::see_other(&at.address);
     }
-    open(&pages, &at, true, &headers, |_| page::see_other(&at.address)).await
+    open(&pages, &at, true, &headers, async |_| page::see_other(&at.address)).await
 }
 
 /// Opens the page, and responds with what `shows` makes of it.
@@ -106,22 +117,24 @@ async fn open(
     at: &AtLogin,
     claims: bool,
     headers: &HeaderMap,
-    shows: impl FnOnce(&LoginView) -> Response,
+    shows: impl AsyncFnOnce(&LoginView) -> Response,
 ) -> Response {
     match pages.engine.logins().open(at.login, &at.secret, at.browser.as_deref(), claims).await {
         Ok(OpenedLogin::Page { view, new_browser }) => {
-            let _turn = pages.turn().await;
-            let mut response = shows(&view);
+            let mut response = shows(&view).await;
+            if let LoginState::Proven { method, .. } | LoginState::Approved { method, .. } = view.state {
+                set_cookies(&mut response, vec![last_method_cookie(pages.url(), method)]);
+            }
             if let Some(browser) = new_browser {
-                set_cookies(&mut response, login_cookies(&pages.url, at.login, &browser, view.time_left, headers));
+                set_cookies(&mut response, login_cookies(pages.url(), at.login, &browser, view.time_left, headers));
             }
             response
         }
         Ok(OpenedLogin::Reusable) if claims => visit_reusable(pages, at, headers).await,
         Ok(OpenedLogin::Unclaimed | OpenedLogin::Reusable) => {
             let _turn = pages.turn().await;
-            let page = EnterPage { texts: at.texts, base: &pages.base, address: &at.address };
-            let mut response = page::render(StatusCode::OK, &page);
+            let page = EnterPage { frame: &at.visit.frame, texts: at.texts, address: &at.address };
+            let mut response = at.visit.frame.render(StatusCode::OK, &page);
             // With "no-referrer", the page's own form would come from the origin "null", as one of any site can.
             response.headers_mut().insert(REFERRER_POLICY, HeaderValue::from_static("same-origin"));
             response
@@ -138,7 +151,7 @@ async fn visit_reusable(pages: &PagesState, at: &AtLogin, headers: &HeaderMap) -
     match pages
         .engine
         .logins()
-        .open_child_login(at.login, &at.secret, &shown_logins(&pages.url, headers), at.network)
+        .open_child_login(at.login, &at.secret, &shown_logins(pages.url(), headers), at.network)
         .await
     {
         Ok(ChildLogin { login, page_secret, new_browser }) => {
@@ -147,9 +160,9 @@ async fn visit_reusable(pages: &PagesState, at: &AtLogin, headers: &HeaderMap) -
                 Some((browser, time_left)) => {
                     let begun_at = Some(ReusablePage { login: at.login, page_secret: at.secret.clone() });
                     let cookie = LoginCookie { browser, begun_at }.to_string();
-                    login_cookies(&pages.url, login, &cookie, time_left, headers)
+                    login_cookies(pages.url(), login, &cookie, time_left, headers)
                 }
-                None => surplus_cookies(&pages.url, login, headers),
+                None => surplus_cookies(pages.url(), login, headers),
             };
             set_cookies(&mut response, cookies);
             response
@@ -203,6 +216,9 @@ pub(crate) async fn prove(State(pages): State<PagesState>, at: AtLogin, headers:
     if let Some(refused) = other_type(&headers, "application/json") {
         return refused;
     }
+    if !pages.login_methods.has(LoginMethod::Extension) {
+        return at.message(StatusCode::NOT_FOUND, &at.texts.no_page, Next::Back(&at.address));
+    }
     match pages.engine.logins().prove(at.login, &at.secret, at.browser.as_deref(), &event, at.network).await {
         Ok(()) => (page::HEADERS, StatusCode::NO_CONTENT).into_response(),
         Err(error) => {
@@ -226,10 +242,7 @@ pub(crate) async fn prove(State(pages): State<PagesState>, at: AtLogin, headers:
 pub(crate) async fn decline(State(pages): State<PagesState>, at: AtLogin) -> Response {
     match pages.engine.logins().decline(at.login, &at.secret, at.browser.as_deref()).await {
         // Nothing may be left of it.
-        Ok(view) if view.is_child_login => {
-            let _turn = pages.turn().await;
-            show_login(&pages, &at, &view)
-        }
+        Ok(view) if view.is_child_login => show_login(&pages, &at, &view).await,
         // The page shows the outcome, whichever it is.
         Ok(_) | Err(LoginPageError::Ended) => page::see_other(&at.address),
         Err(error) => at.refused(&pages, &error).await,
@@ -241,41 +254,90 @@ pub(crate) async fn decline_again(at: AtLogin) -> Response {
     page::see_other(&at.address)
 }
 
-fn show_login(pages: &PagesState, at: &AtLogin, view: &LoginView) -> Response {
-    let texts = at.texts;
-    let service = pages.service_name.as_deref().unwrap_or(texts.this_service);
+async fn show_login(pages: &PagesState, at: &AtLogin, view: &LoginView) -> Response {
+    let (texts, service) = (at.texts, at.visit.service());
     let asker = view.client_name.as_deref().unwrap_or(service);
     let open = view.state.is_open();
     let start_again = view.start_again.as_ref().map(|page| at.page_of(pages, page.login, &page.page_secret));
-    page::render(
+    let return_now = view.return_url.as_deref().filter(|_| !open);
+    let account = match view.state {
+        // Who is led on does not wait for it.
+        LoginState::Proven { main_key, .. } | LoginState::Approved { main_key, .. } if return_now.is_none() => {
+            Some(Account::of(pages, &main_key).await)
+        }
+        _ => None,
+    };
+    let _turn = pages.turn().await;
+    let can_scan = view.state == LoginState::Waiting;
+    let mut ways = pages.login_methods.ways(
+        |method| match method {
+            LoginMethod::Extension => true,
+            // A wallet scans once.
+            LoginMethod::Wallet => can_scan,
+            LoginMethod::Signer => view.offers_signers || view.signer.is_some(),
+        },
+        view.signer.as_ref().map(|_| LoginMethod::Signer),
+        at.last_used,
+    );
+    // The user has chosen, and has only to approve.
+    let is_asking = view.state == LoginState::Asking;
+    if is_asking && view.signer.is_none() {
+        ways.put_aside();
+    }
+    let mut signer = view.signer.as_ref().map(|signer| SignerPart::of(signer, &texts.login));
+    let mut wallet_qr = Qr::of(&view.wallet_url).filter(|_| open && can_scan);
+    // One code is in front, that of the way in front.
+    let signer_code = signer.as_mut().and_then(|signer| signer.qr.take());
+    // The user has asked for it.
+    let signer_code = signer_code.map(|qr| (qr, texts.login.signer_qr, texts.login.signer_scan, true));
+    let is_wallet_first = ways.first.contains(&LoginMethod::Wallet);
+    let code = signer_code.or_else(|| {
+        let qr = wallet_qr.take_if(|_| is_wallet_first)?;
+        Some((qr, texts.login.wallet_qr, texts.login.wallet_scan, !at.visit.is_phone))
+    });
+    let code = code.filter(|_| open).map(|(qr, label, text, is_open)| CodePanel { qr, label, text, is_open });
+    at.visit.frame.render(
         StatusCode::OK,
         &LoginPage {
+            frame: &at.visit.frame,
             texts,
-            base: &pages.base,
             address: &at.address,
             title: by_state(&texts.login.titles, view.state),
-            asks: &fill(texts.login.asks, &[("service", asker)]),
+            heading: &match view.state {
+                LoginState::Asking => texts.login.titles.asking.to_owned(),
+                _ => fill(texts.login.heading_to, &[("service", asker)]),
+            },
+            learns: &match &view.client_name {
+                Some(client) => fill(texts.login.learns_through, &[("client", client), ("service", service)]),
+                None => fill(texts.login.learns, &[("service", service)]),
+            },
             status: match view.state {
                 LoginState::Expired if start_again.is_some() => texts.login.expired_start_again,
                 state => by_state(&texts.login.status, state),
             },
             tone: match view.state {
-                LoginState::Waiting | LoginState::Asking => "",
-                LoginState::Proven { .. } | LoginState::Approved { .. } => "passed",
-                LoginState::Declined | LoginState::Expired => "failed",
+                LoginState::Waiting | LoginState::Asking => Tone::Waiting,
+                LoginState::Proven { .. } | LoginState::Approved { .. } => Tone::Passed,
+                LoginState::Declined | LoginState::Expired => Tone::Failed,
             },
             state: &word(view),
-            open,
+            live: open,
+            reloads: open,
             wallet_url: &view.wallet_url,
-            qr: Some(view.state).filter(|state| *state == LoginState::Waiting).and_then(|_| Qr::of(&view.wallet_url)),
+            wallet_qr,
+            code,
             unsigned_proof: &view.unsigned_proof,
-            can_scan: view.state == LoginState::Waiting,
+            ways,
             offers_signers: view.offers_signers,
-            signer: view.signer.as_ref().map(|signer| SignerPart::of(signer, &texts.login)),
-            learns_heading: &fill(texts.login.learns_heading, &[("service", asker)]),
+            signer,
             seconds_left: view.time_left.as_secs(),
             time_left: &texts.time_left(view.time_left),
-            return_url: view.return_url.as_deref().filter(|_| !open),
+            return_now,
+            go_on: &match &view.client_name {
+                Some(client) => fill(texts.go_to, &[("app", client)]),
+                None => texts.go_on.to_owned(),
+            },
+            account,
             start_again: start_again.as_deref().map(|address| match view.state {
                 LoginState::Proven { .. } | LoginState::Approved { .. } => (texts.login.new_login, address),
                 _ => (texts.login.start_again, address),

@@ -5,15 +5,16 @@ use axum::response::{IntoResponse as _, Response};
 use http::header::CONTENT_TYPE;
 use http::request::Parts;
 use http::{HeaderMap, StatusCode};
+use usher_engine::operations::LoginMethod;
 use usher_engine::ports::StoreError;
 use usher_engine::{ClientNetwork, LoginPageError, OpenedLogin, ReusablePage, StreamId};
 
 use crate::PagesState;
-use crate::browser::{LoginCookie, cookie, login_cookie_name};
+use crate::browser::{LoginCookie, cookie, last_method, login_cookie_name};
 use crate::keyed_page::Address;
-use crate::language::Language;
 use crate::page::{self, Next};
 use crate::texts::{Message, Texts};
+use crate::visit::Visit;
 
 /// The first part of the path of the page.
 const FOLDER: &str = "login";
@@ -29,41 +30,39 @@ pub(crate) struct AtLogin {
     pub(crate) browser: Option<String>,
     /// The page of a reusable login on which the browser says that it has begun this one.
     begun_at: Option<ReusablePage>,
+    /// What the browser says that it has logged in with before.
+    pub(crate) last_used: Option<LoginMethod>,
     pub(crate) network: ClientNetwork,
     pub(crate) texts: &'static Texts,
-    base: String,
+    pub(crate) visit: Visit,
 }
 
 impl FromRequestParts<PagesState> for AtLogin {
     type Rejection = Response;
 
     async fn from_request_parts(parts: &mut Parts, pages: &PagesState) -> Result<Self, Response> {
-        let Ok(Language(texts)) = Language::from_request_parts(parts, pages).await;
+        let Ok(visit) = Visit::from_request_parts(parts, pages).await;
+        let texts = visit.texts;
         let Path((id, secret)) =
             Address::from_request_parts(parts, pages).await.map_err(|rejection| rejection.into_response())?;
         let Ok(login) = id.parse::<StreamId>() else {
-            return Err(page::message(
-                StatusCode::NOT_FOUND,
-                texts,
-                &pages.base,
-                &texts.login.not_found,
-                Next::Nothing,
-            ));
+            return Err(page::message(StatusCode::NOT_FOUND, &visit, &texts.login.not_found, Next::Nothing));
         };
         let shown =
-            cookie(&parts.headers, &login_cookie_name(&pages.url, login)).map(|value| LoginCookie::read(&value));
+            cookie(&parts.headers, &login_cookie_name(pages.url(), login)).map(|value| LoginCookie::read(&value));
         let (browser, begun_at) = shown.map_or((None, None), |shown| (Some(shown.browser), shown.begun_at));
-        let (address, base) = (pages.address(FOLDER, login, &secret), pages.base.clone());
+        let last_used = last_method(pages.url(), &parts.headers);
+        let address = pages.address(FOLDER, login, &secret);
         // Without a server in front, as in tests, everybody is here.
         let network = parts.extensions.get().copied().unwrap_or(ClientNetwork::Loopback);
-        Ok(Self { login, secret, address, browser, begun_at, network, texts, base })
+        Ok(Self { login, secret, address, browser, begun_at, last_used, network, texts, visit })
     }
 }
 
 impl AtLogin {
     /// A page that only says something.
     pub(crate) fn message(&self, status: StatusCode, message: &Message, next: Next<'_>) -> Response {
-        page::message(status, self.texts, &self.base, message, next)
+        page::message(status, &self.visit, message, next)
     }
 
     /// There is no such login. If the browser had it, it has made room for others, or has been over for long.

@@ -12,17 +12,21 @@ use http::StatusCode;
 use usher_engine::operations::PaymentProgress;
 use usher_engine::ports::StoreError;
 use usher_engine::{Engine, OperationOutcome, PaymentView, StreamId};
+use usher_page_layout::Frame;
 
 use crate::PagesState;
-use crate::keyed_page::{self, Address, KeyedView};
-use crate::language::Language;
-use crate::page;
+use crate::keyed_page::{self, Address, Found, KeyedView};
+use crate::page::Tone;
 use crate::qr::Qr;
 use crate::texts::{Message, PaymentStatusTexts, Texts, fill};
+use crate::visit::Visit;
 use crate::waiting_page::Shown;
 
 /// How often the page looks whether the invoice has been made: no event says so.
 const MAKING_EVERY: Duration = Duration::from_secs(1);
+
+/// Longest description that is shown whole: some three lines on a phone.
+const SUMMARY_CHARS: usize = 110;
 
 /// How often the page looks whether money has arrived after the end.
 const LATE_EVERY: Duration = Duration::from_secs(30);
@@ -30,17 +34,23 @@ const LATE_EVERY: Duration = Duration::from_secs(30);
 #[derive(Template)]
 #[template(path = "payment.html")]
 struct PaymentPage<'a> {
+    frame: &'a Frame,
     texts: &'a Texts,
-    base: &'a str,
     /// The page's own path.
     address: &'a str,
     title: &'a str,
-    asks: &'a str,
+    /// How it ended.
+    heading: &'a str,
+    service: &'a str,
     amount: &'a str,
     description: &'a str,
+    /// The beginning of a description that would push the code off a phone's screen.
+    summary: Option<String>,
+    /// What names the payment.
+    number: &'a str,
     status: &'a str,
-    /// The colour of the status: `passed`, `failed` or none.
-    tone: &'a str,
+    tone: Tone,
+    is_over: bool,
     /// The state in one word.
     state: &'a str,
     /// Whether the state may change.
@@ -150,41 +160,42 @@ impl KeyedView for PaymentView {
 }
 
 /// `GET /pay/{stream_id}/{secret}`
-pub(crate) async fn show(
-    State(pages): State<PagesState>,
-    Path((id, secret)): Address,
-    Language(texts): Language,
-) -> Response {
-    match keyed_page::find::<PaymentView>(&pages, texts, &id, &secret).await {
+pub(crate) async fn show(State(pages): State<PagesState>, Path((id, secret)): Address, visit: Visit) -> Response {
+    match keyed_page::find::<PaymentView>(&pages, &visit, &id, &secret).await {
         Ok(found) => {
             let _turn = pages.turn().await;
-            show_payment(&pages, texts, &found.address, &found.view)
+            show_payment(&visit, &found)
         }
         Err(response) => response,
     }
 }
 
-fn show_payment(pages: &PagesState, texts: &Texts, address: &str, view: &PaymentView) -> Response {
-    let service = pages.service_name.as_deref().unwrap_or(texts.this_service);
+fn show_payment(visit: &Visit, found: &Found<PaymentView>) -> Response {
+    let Found { id, address, view } = found;
+    let texts = visit.texts;
     let status = Status::of(view);
     let return_url = view.return_url.as_deref().filter(|_| status.is_over());
     // Upper case: QR codes have a shorter form for it, and both schemes and invoices may be in either case.
     let qr = view.invoice.as_ref().and_then(|invoice| Qr::of(&format!("LIGHTNING:{}", invoice.to_uppercase())));
-    page::render(
+    visit.frame.render(
         StatusCode::OK,
         &PaymentPage {
+            frame: &visit.frame,
             texts,
-            base: &pages.base,
             address,
             title: status.text(&texts.payment.titles),
-            asks: &fill(texts.payment.asks, &[("service", service)]),
+            heading: status.text(&texts.payment.headings),
+            service: visit.service(),
             amount: &fill(texts.payment.amount, &[("amount", &sats(view.amount))]),
             description: &view.description,
+            summary: summary(&view.description),
+            number: &id.to_string(),
+            is_over: status.is_over(),
             status: status.text(&texts.payment.status),
             tone: match status {
-                Status::Paid => "passed",
-                Status::Rejected | Status::Expired | Status::Failed => "failed",
-                Status::Making | Status::Waiting | Status::Approved | Status::Closing => "",
+                Status::Paid => Tone::Passed,
+                Status::Rejected | Status::Expired | Status::Failed => Tone::Failed,
+                Status::Making | Status::Waiting | Status::Approved | Status::Closing => Tone::Waiting,
             },
             state: status.word(),
             live: status != Status::Paid,
@@ -198,6 +209,12 @@ fn show_payment(pages: &PagesState, texts: &Texts, address: &str, view: &Payment
             return_now: return_url.filter(|_| status == Status::Paid),
         },
     )
+}
+
+/// The beginning of a long text; `None` when it is short.
+fn summary(text: &str) -> Option<String> {
+    let (end, _) = text.char_indices().nth(SUMMARY_CHARS)?;
+    Some(format!("{}…", text.get(..end)?.trim_end_matches(|last: char| !last.is_alphanumeric())))
 }
 
 /// Millisats as sats, in groups of three digits with a narrow space between them.

@@ -7,35 +7,37 @@ use qrcode::{Color, EcLevel, QrCode};
 /// The light border that readers need (ISO/IEC 18004), in modules.
 const MARGIN: usize = 4;
 
-/// Longest text that phones read well from a screen, in bytes.
-const MAX_BYTES: usize = 700;
+/// Largest code that phones read from a screen, in modules: 2,200 digits, capital letters and a few signs, or 1,500 bytes. An
+/// invoice with the longest description has about 1,400 such characters.
+const MAX_WIDTH: usize = 133;
 
 /// A QR code as the parts of an SVG.
 pub(crate) struct Qr {
     /// The width and height with the border, in modules.
     pub(crate) size: usize,
-    /// The dark modules: one rectangle for each run in a row.
+    /// The dark modules: lines as wide as a module.
     pub(crate) path: String,
 }
 
 impl Qr {
     /// The code of `text`; `None` when it is too long to be read.
     pub(crate) fn of(text: &str) -> Option<Self> {
-        if text.len() > MAX_BYTES {
-            return None;
-        }
         // Level L: codes on a screen are not dirty, and fewer modules are easier to read.
         let code = QrCode::with_error_correction_level(text, EcLevel::L).ok()?;
         let width = code.width();
+        if width > MAX_WIDTH {
+            return None;
+        }
         let mut path = String::new();
         for (row, modules) in code.to_colors().chunks(width).enumerate() {
-            let mut column = 0;
+            // Each row is a line through its middle: the lengths of its dark runs, and of the light ones between them.
+            let _ = write!(path, "M{MARGIN} {row}.5", row = row + MARGIN);
             for run in modules.chunk_by(|left, right| left == right) {
-                if run.first() == Some(&Color::Dark) {
-                    // Writing to a string cannot fail.
-                    let _ = write!(path, "M{} {}h{}v1h-{}z", column + MARGIN, row + MARGIN, run.len(), run.len());
-                }
-                column += run.len();
+                // Writing to a string cannot fail.
+                let _ = match run.first() {
+                    Some(&Color::Dark) => write!(path, "h{}", run.len()),
+                    _ => write!(path, "m{} 0", run.len()),
+                };
             }
         }
         Some(Self { size: width + 2 * MARGIN, path })
@@ -51,8 +53,10 @@ mod tests {
         let qr = Qr::of("LIGHTNING:LNBC1").unwrap();
         assert_eq!(qr.size, 21 + 8);
         // The first row begins with the finder pattern of seven dark modules.
-        assert!(qr.path.starts_with("M4 4h7v1h-7z"), "{}", qr.path);
-        assert!(Qr::of(&"x".repeat(MAX_BYTES)).is_some());
-        assert!(Qr::of(&"x".repeat(MAX_BYTES + 1)).is_none());
+        assert!(qr.path.starts_with("M4 4.5h7m"), "{}", qr.path);
+        for (text, limit) in [("X", 2_200), ("x", 1_500)] {
+            assert!(Qr::of(&text.repeat(limit)).is_some(), "{limit}");
+            assert!(Qr::of(&text.repeat(limit + 200)).is_none(), "{limit}");
+        }
     }
 }

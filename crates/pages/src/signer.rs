@@ -6,8 +6,9 @@ use askama::Template;
 use axum::extract::State;
 use axum::response::Response;
 use http::{HeaderMap, StatusCode};
-use usher_engine::operations::{SignerFault, SignerStatus};
+use usher_engine::operations::{LoginMethod, SignerFault, SignerStatus};
 use usher_engine::{AskError, AskLimit, LoginPageError, SignerView};
+use usher_page_layout::Frame;
 
 use crate::PagesState;
 use crate::login_page_request::{AtLogin, other_type};
@@ -18,8 +19,8 @@ use crate::texts::{LoginTexts, Message, Texts};
 #[derive(Template)]
 #[template(path = "signer.html")]
 struct SignerPage<'a> {
+    frame: &'a Frame,
     texts: &'a Texts,
-    base: &'a str,
     /// The path of the login's page.
     address: &'a str,
     /// The address that the user has typed, and what is wrong with it.
@@ -73,10 +74,13 @@ pub(crate) const fn word(status: &SignerStatus) -> &'static str {
 
 /// `GET /login/{stream_id}/{secret}/signer`
 pub(crate) async fn show(State(pages): State<PagesState>, at: AtLogin) -> Response {
+    if !pages.login_methods.has(LoginMethod::Signer) {
+        return page::see_other(&at.address);
+    }
     // The first browser is the one that opens the login's page.
     let Some(browser) = &at.browser else { return page::see_other(&at.address) };
     match pages.engine.logins().may_ask_signer(at.login, &at.secret, browser).await {
-        Ok(true) => form_page(StatusCode::OK, &pages, &at, None),
+        Ok(true) => form_page(StatusCode::OK, &at, None),
         // The login's page says why.
         Ok(false) => page::see_other(&at.address),
         Err(error) => at.unavailable(&error),
@@ -88,18 +92,21 @@ pub(crate) async fn ask(State(pages): State<PagesState>, at: AtLogin, headers: H
     if let Some(refused) = other_type(&headers, "application/x-www-form-urlencoded") {
         return refused;
     }
+    if !pages.login_methods.has(LoginMethod::Signer) {
+        return page::see_other(&at.address);
+    }
     let mut fields = url::form_urlencoded::parse(form.as_bytes());
     let signer = fields.find(|(name, _)| name == "address").map(|(_, value)| value.into_owned());
     let (browser, texts) = (at.browser.as_deref(), &at.texts.login);
     match pages.engine.logins().ask_signer(at.login, &at.secret, browser, signer.as_deref(), at.network).await {
-        // The part of the page that is about the signer.
-        Ok(()) => page::see_other(&format!("{}#with-signer", at.address)),
+        // The code is for the signer.
+        Ok(()) => page::see_other(&format!("{}#code", at.address)),
         // The page shows the outcome.
         Err(AskError::Page(LoginPageError::Ended)) => page::see_other(&at.address),
         Err(AskError::Page(error)) => at.refused(&pages, &error).await,
         Err(AskError::Address(_)) => {
             let refused = (signer.as_deref().unwrap_or_default(), &texts.signer_invalid);
-            form_page(StatusCode::UNPROCESSABLE_ENTITY, &pages, &at, Some(refused))
+            form_page(StatusCode::UNPROCESSABLE_ENTITY, &at, Some(refused))
         }
         Err(AskError::Unreachable(_)) => {
             at.message(StatusCode::SERVICE_UNAVAILABLE, &texts.signer_unreachable, Next::Back(&at.address))
@@ -113,6 +120,7 @@ pub(crate) async fn ask(State(pages): State<PagesState>, at: AtLogin, headers: H
     }
 }
 
-fn form_page(status: StatusCode, pages: &PagesState, at: &AtLogin, refused: Option<(&str, &Message)>) -> Response {
-    page::render(status, &SignerPage { texts: at.texts, base: &pages.base, address: &at.address, refused })
+fn form_page(status: StatusCode, at: &AtLogin, refused: Option<(&str, &Message)>) -> Response {
+    let frame = &at.visit.frame;
+    frame.render(status, &SignerPage { frame, texts: at.texts, address: &at.address, refused })
 }

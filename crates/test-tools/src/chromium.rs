@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
 use serde_json::{Value, json};
 
 use crate::browser_context::BrowserContext;
@@ -67,10 +69,47 @@ impl Browser {
         self.command("Emulation.setDeviceMetricsOverride", screen).await;
     }
 
+    /// Shows pages in a window of this size in CSS pixels; as a phone does, which says so.
+    pub async fn show_as(&mut self, width: u32, height: u32, is_phone: bool) {
+        let screen = json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": is_phone });
+        self.command("Emulation.setDeviceMetricsOverride", screen).await;
+        let agent = if is_phone { "Mozilla/5.0 (Android 15; Mobile) Test" } else { "Mozilla/5.0 (X11; Linux) Test" };
+        self.command("Emulation.setUserAgentOverride", json!({ "userAgent": agent })).await;
+    }
+
     /// Shows pages in dark colours.
     pub async fn prefer_dark(&mut self) {
-        let dark = json!([{ "name": "prefers-color-scheme", "value": "dark" }]);
-        self.command("Emulation.setEmulatedMedia", json!({ "features": dark })).await;
+        self.prefer(&[("prefers-color-scheme", "dark")]).await;
+    }
+
+    /// Has these features of CSS media queries, and no others.
+    pub async fn prefer(&mut self, features: &[(&str, &str)]) {
+        let features: Vec<_> = features.iter().map(|(name, value)| json!({ "name": name, "value": value })).collect();
+        self.command("Emulation.setEmulatedMedia", json!({ "features": features })).await;
+    }
+
+    /// Loads the page again.
+    pub async fn reload(&mut self) {
+        self.evaluate("window.isOld = true").await;
+        self.command("Page.reload", json!({})).await;
+        self.until("document.readyState === 'complete' && !window.isOld").await;
+    }
+
+    /// A picture of the whole page, as PNG.
+    pub async fn screenshot(&mut self) -> Vec<u8> {
+        let size = "[document.documentElement.clientWidth,
+            Math.max(innerHeight, document.documentElement.scrollHeight)]";
+        let size = self.evaluate(size).await;
+        let clip = json!({ "x": 0, "y": 0, "width": size[0], "height": size[1], "scale": 1 });
+        let parameters = json!({ "format": "png", "captureBeyondViewport": true, "clip": clip });
+        let picture = self.command("Page.captureScreenshot", parameters).await;
+        BASE64_STANDARD.decode(picture["data"].as_str().unwrap()).unwrap()
+    }
+
+    /// The bytes that came over the wire, for all requests that have ended.
+    pub fn received_bytes(&self) -> u64 {
+        let ended = self.events.iter().filter(|event| event["method"] == "Network.loadingFinished");
+        ended.filter_map(|event| event["params"]["encodedDataLength"].as_f64()).map(|bytes| bytes as u64).sum()
     }
 
     /// Lets pages write and read the clipboard, as if the window had the focus.

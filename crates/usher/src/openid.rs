@@ -10,6 +10,7 @@ use usher_engine::{BrowserLogin, Engine, StartError, StreamId};
 use usher_openid_provider::{
     AddressPseudonymKey, BeginLogin, LoginError, LoginOutcome, LoginStarted, Logins, OpenIdOptions,
 };
+use usher_page_layout::Site;
 use usher_pages::{cookie, login_cookie_name, login_cookies};
 
 use crate::config::Config;
@@ -18,11 +19,17 @@ use crate::config::Config;
 const LIFETIME: Duration = Duration::from_secs(3600);
 
 /// The provider's options; `None` when no client is configured.
-pub(crate) fn options(config: &Config, pages_url: &str, pseudonym_key: &[u8; 32]) -> Option<OpenIdOptions> {
+pub(crate) fn options(
+    config: &Config,
+    pages_url: &str,
+    site: &Site,
+    pseudonym_key: &[u8; 32],
+) -> Option<OpenIdOptions> {
     let provider = &config.openid_provider;
     let clients = provider.clients.as_ref()?;
     Some(OpenIdOptions {
         issuer: pages_url.to_owned(),
+        site: site.clone(),
         clients: clients.clients().to_vec(),
         email_domain: provider.email_domain.as_ref().map(|domain| domain.as_str().to_ascii_lowercase()),
         session_ttl: Duration::from_secs(provider.session_hours.get() * 3600),

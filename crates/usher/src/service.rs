@@ -29,7 +29,7 @@ use crate::lightning_backend::{self, EmbeddedNode};
 use crate::openid::{self, EngineLogins};
 use crate::profile_directory;
 use crate::service_options::{
-    derived_key, engine_options, limits, pages, pages_url, previous_token, serve_options, service_name, tokens,
+    derived_key, engine_options, limits, pages, pages_url, previous_token, serve_options, service_name, site, tokens,
     webhook_secrets,
 };
 use crate::service_status::Parts;
@@ -131,11 +131,12 @@ impl Service {
         )
         .await
         .map_err(profile_directory::failed)?;
-        let options = pages(config, pages_url.clone(), http.stop.clone());
+        let site = site(config, pages_url.clone(), directory.clone(), http.tasks.clone())?;
+        let options = pages(config, site.clone(), directory.clone(), http.stop.clone());
         let mut pages = usher_pages::router(Arc::clone(&engine), options);
         let mut provider = None;
         if let Some(options) =
-            openid::options(config, &pages_url, &derived_key(&identity, "usher: addresses of visitors"))
+            openid::options(config, &pages_url, &site, &derived_key(&identity, "usher: addresses of visitors"))
         {
             let logins = Arc::new(EngineLogins { engine: Arc::clone(&engine), pages_url });
             let parts = OpenIdParts {

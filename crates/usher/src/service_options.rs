@@ -2,23 +2,32 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::num::NonZeroU32;
+use std::sync::Arc;
 use std::time::Duration;
 
 use secrecy::{ExposeSecret as _, SecretString};
 use sha2::{Digest as _, Sha256};
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use usher_address_guard::AddressSource;
 use usher_api::{ApiTokens, ForwardingKey, Limits, ServeOptions, TrustedProxies};
-use usher_engine::ports::MintAuthToken;
+use usher_engine::ports::{Directory, MintAuthToken};
 use usher_engine::{EngineOptions, PageRules, PaymentRules, SpendingRules, VerificationRules};
+use usher_http_client::{Client, ClientOptions};
+use usher_page_layout::{PictureSource, Site, SiteOptions};
 use usher_pages::PagesOptions;
 use usher_protocol::mint_url;
 use usher_relays::Identity;
 
 use crate::config::Config;
 use crate::config::setting::BoundedInteger;
+use crate::failure::Failure;
 
 /// How long a stop waits for calls that run. Container runtimes kill after ten seconds; two are for what follows.
 pub(crate) const GRACE: Duration = Duration::from_secs(5);
+
+/// How long a fetch of the service's picture may take.
+const PICTURE_TIMEOUT: Duration = Duration::from_secs(10);
 
 pub(crate) fn tokens(config: &Config) -> ApiTokens {
     ApiTokens::new(config.auth.auth_token.secret(), previous_token(config))
@@ -97,8 +106,44 @@ pub(crate) fn pages_url(config: &Config, listens_on: SocketAddr) -> String {
     })
 }
 
-pub(crate) fn pages(config: &Config, url: String, stop: CancellationToken) -> PagesOptions {
-    PagesOptions { url, service_name: service_name(config).map(str::to_owned), stop }
+/// What all pages have in common. The picture is that of the profile as published last.
+pub(crate) fn site(
+    config: &Config,
+    url: String,
+    directory: Arc<dyn Directory>,
+    tasks: TaskTracker,
+) -> Result<Site, Failure> {
+    let client = Client::new(ClientOptions {
+        tls: usher_http_client::tls_config(Vec::new()).map_err(|_| Failure::said("TLS cannot be set up"))?,
+        // The profile can be changed over the API, by whom this machine's own network is not open.
+        source: if config.nostr.allow_private_relays { AddressSource::Operator } else { AddressSource::User },
+        https_only: false,
+        timeout: PICTURE_TIMEOUT,
+        connect_timeout: PICTURE_TIMEOUT,
+        pool: None,
+    });
+    let address = Arc::new(move || directory.own_profile()?.picture);
+    Ok(Site::new(SiteOptions {
+        url,
+        service_name: service_name(config).map(str::to_owned),
+        accent: config.pages.accent_color.clone(),
+        help_url: config.pages.help_url.as_ref().map(|url| url.url().to_string()),
+        picture: Some(PictureSource::new(address, client, tasks)),
+    }))
+}
+
+pub(crate) fn pages(
+    config: &Config,
+    site: Site,
+    directory: Arc<dyn Directory>,
+    stop: CancellationToken,
+) -> PagesOptions {
+    PagesOptions {
+        site,
+        directory: Some(directory),
+        login_methods: config.pages.login_methods.as_ref().map(|chosen| chosen.methods().to_vec()),
+        stop,
+    }
 }
 
 /// The service's name, as users know it.

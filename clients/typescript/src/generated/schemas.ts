@@ -1740,9 +1740,15 @@ export interface components {
             stream_id: string;
         };
         /**
-         * @description Opens an age verification session. It has no fields.
+         * @description Opens an age verification session. Every field is optional, and so is the body.
          */
-        VerificationSessionRequest: Record<string, never>;
+        VerificationSessionRequest: {
+            /**
+             * Format: web-url
+             * @description Where the page leads the user's browser at the end, with `stream_id` in the query. It must be under one of `pages.return_urls`. Who has passed goes there at once, others by a button.
+             */
+            return_url?: string | null;
+        };
         /**
          * @description Asks a user for a proof of age.
          */

@@ -114,6 +114,14 @@ pub enum LoginMethod {
 }
 
 impl LoginMethod {
+    /// Every method.
+    pub const ALL: [Self; 3] = [Self::Wallet, Self::Extension, Self::Signer];
+
+    /// The method with this name.
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|method| method.as_str() == name)
+    }
+
     /// The method as events name it.
     pub const fn as_str(self) -> &'static str {
         match self {

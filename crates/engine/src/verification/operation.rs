@@ -78,6 +78,8 @@ pub struct VerificationTerms {
     pub proof: Option<MintTerms>,
     /// Until when it can be decided.
     pub expires_at: UnixMillis,
+    /// Where the page leads to at the end.
+    pub return_url: Option<String>,
 }
 
 /// What was decided.
@@ -133,6 +135,8 @@ pub struct VerificationSession {
     proof: Option<MintTerms>,
     #[serde(with = "millis")]
     expires_at: UnixMillis,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    return_url: Option<String>,
     #[serde(default)]
     checks: u32,
     /// The browser that began the last check, until it has brought what it can bring once only.
@@ -246,6 +250,7 @@ impl VerificationSession {
             minimum_age: terms.minimum_age,
             proof: terms.proof,
             expires_at: terms.expires_at,
+            return_url: terms.return_url,
             checks: 0,
             awaited: None,
             phase: Phase::Open { check: None, polls: 0, next: None },
@@ -294,6 +299,11 @@ impl VerificationSession {
     /// Until when it can be decided.
     pub const fn expires_at(&self) -> UnixMillis {
         self.expires_at
+    }
+
+    /// Where the page leads to at the end.
+    pub fn return_url(&self) -> Option<&str> {
+        self.return_url.as_deref()
     }
 
     /// What its page is found by.

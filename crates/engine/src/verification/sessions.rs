@@ -19,7 +19,7 @@ use crate::operations::{
 use crate::ports::{AgeCheckResult, AgeVerifierError, BegunAgeCheck, NewAgeCheck, OperationKind, StoreError};
 
 /// A session as its page shows it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VerificationView {
     /// How far it is.
     pub state: VerificationState,
@@ -27,6 +27,8 @@ pub struct VerificationView {
     pub minimum_age: u64,
     /// How long it can still be decided.
     pub time_left: Duration,
+    /// Where the page leads to at the end.
+    pub return_url: Option<String>,
 }
 
 /// A check that has begun: the browser goes to the provider.
@@ -140,6 +142,7 @@ impl Verification {
             state: session.state(),
             minimum_age: session.minimum_age(),
             time_left: session.expires_at().since(now),
+            return_url: session.return_url().map(str::to_owned),
         }))
     }
 

@@ -9,7 +9,19 @@ use crate::kernel::idempotency::IdempotentRequest;
 use crate::kernel::request_errors::StartError;
 use crate::operations::{Operation, VerificationSession, VerificationTerms};
 use crate::ports::{MintAuthToken, MintTerms};
+use crate::request_body;
+use crate::request_body::{Nullable, WebUrl};
 use crate::{StreamId, UnixMillis};
+
+request_body! {
+    /// Opens an age verification session. Every field is optional, and so is the body.
+    #[derive(Clone, Debug, Default)]
+    pub struct VerificationSessionRequest, VerificationSessionDraft = "VerificationSessionRequest", example {} {
+        /// Where the page leads the user's browser at the end, with `stream_id` in the query. It must be under one of
+        /// `pages.return_urls`. Who has passed goes there at once, others by a button.
+        return_url: Nullable<WebUrl>,
+    }
+}
 
 /// The rules of age verification.
 #[derive(Clone, Debug)]
@@ -83,6 +95,7 @@ impl Verification {
     /// [`StartError`].
     pub async fn start(
         &self,
+        request: VerificationSessionRequest,
         once: Option<IdempotentRequest<VerificationSessionStarted>>,
     ) -> Result<VerificationSessionStarted, StartError> {
         let rules = &self.rules;
@@ -103,6 +116,7 @@ impl Verification {
             minimum_age: rules.minimum_age,
             proof: rules.proof(),
             expires_at: started.expires_at,
+            return_url: self.pages.return_url(request.return_url.as_deref(), session_id)?,
         };
         let (state, effects) = VerificationSession::start(terms);
         let record = once.map(|once| once.record(&started, now));

@@ -27,6 +27,7 @@ use usher_openid_provider::{
     AddressPseudonymKey, Algorithm, BeginLogin, Client, ClientSecret, LoginError, LoginOutcome, LoginStarted, Logins,
     OpenIdOptions, OpenIdParts, OpenIdProvider,
 };
+use usher_page_layout::{Site, SiteOptions};
 use usher_protocol::{Keys, PublicKey, SecretKey};
 use usher_store::{SqliteOptions, SqliteStore};
 
@@ -160,6 +161,7 @@ async fn start(
     seed: u64,
 ) -> OpenIdProvider {
     let options = OpenIdOptions {
+        site: Site::new(SiteOptions { url: ISSUER.to_owned(), ..SiteOptions::default() }),
         issuer: ISSUER.to_owned(),
         clients: clients(),
         email_domain: Some("users.example".to_owned()),

@@ -12,8 +12,6 @@ pub(crate) use self::spanish::SPANISH;
 
 /// The texts of one language. In those that take values, `{…}` names where each goes.
 pub(crate) struct Texts {
-    /// The language's tag (BCP 47).
-    pub(crate) language: &'static str,
     pub(crate) heading: &'static str,
     pub(crate) asks: &'static str,
     pub(crate) this_service: &'static str,
@@ -44,6 +42,8 @@ pub(crate) struct Texts {
     pub(crate) back: &'static str,
     pub(crate) status: StatusTexts,
     pub(crate) titles: StatusTexts,
+    /// The headings of sessions that nobody need decide any more.
+    pub(crate) outcomes: StatusTexts,
     pub(crate) not_found: Message,
     /// For another path.
     pub(crate) no_page: Message,
@@ -54,6 +54,10 @@ pub(crate) struct Texts {
     pub(crate) other_browser: Message,
     /// The button that leads to the app.
     pub(crate) go_on: &'static str,
+    /// The same, when its name is known.
+    pub(crate) go_to: &'static str,
+    /// The link to `pages.help_url`.
+    pub(crate) help: &'static str,
     pub(crate) login: LoginTexts,
     pub(crate) payment: PaymentTexts,
     pub(crate) handshake: HandshakeTexts,
@@ -61,23 +65,33 @@ pub(crate) struct Texts {
 
 /// The texts of the login page.
 pub(crate) struct LoginTexts {
-    /// The heading, and the title of the open page.
-    pub(crate) heading: &'static str,
-    pub(crate) asks: &'static str,
     /// On the page before the login's own.
+    pub(crate) heading: &'static str,
+    pub(crate) heading_to: &'static str,
+    pub(crate) learns: &'static str,
+    /// When another app asks.
+    pub(crate) learns_through: &'static str,
+    /// Shows the code on a phone.
+    pub(crate) use_phone: &'static str,
+    /// For newcomers.
+    pub(crate) about_heading: &'static str,
+    pub(crate) about: &'static str,
+    /// Before the key of a user without a name.
+    pub(crate) your_key: &'static str,
+    /// When the browser has none of the ways that are offered.
+    pub(crate) no_way: &'static str,
     pub(crate) enter: &'static str,
     pub(crate) status: LoginStatusTexts,
     pub(crate) titles: LoginStatusTexts,
-    pub(crate) extension_heading: &'static str,
+    pub(crate) other_ways: &'static str,
     pub(crate) extension_button: &'static str,
     pub(crate) extension_asking: &'static str,
     pub(crate) extension_refused: &'static str,
     pub(crate) extension_failed: &'static str,
-    pub(crate) wallet_heading: &'static str,
     pub(crate) wallet_scan: &'static str,
     pub(crate) wallet_qr: &'static str,
     pub(crate) wallet_link: &'static str,
-    pub(crate) signer_heading: &'static str,
+    pub(crate) wallet_nothing_opens: &'static str,
     pub(crate) signer_choose: &'static str,
     pub(crate) signer_another: &'static str,
     pub(crate) signer_title: &'static str,
@@ -96,8 +110,6 @@ pub(crate) struct LoginTexts {
     pub(crate) too_often: Message,
     /// The user has logged in in another tab of the same browser.
     pub(crate) done_elsewhere: &'static str,
-    pub(crate) learns_heading: &'static str,
-    pub(crate) learns: &'static str,
     pub(crate) cancel: &'static str,
     pub(crate) start_again: &'static str,
     /// On the page of a login that was approved.
@@ -117,20 +129,24 @@ pub(crate) struct LoginTexts {
 
 /// The texts of the payment page.
 pub(crate) struct PaymentTexts {
-    pub(crate) heading: &'static str,
-    pub(crate) asks: &'static str,
     pub(crate) amount: &'static str,
     pub(crate) status: PaymentStatusTexts,
+    /// The headings of payments that are over.
+    pub(crate) headings: PaymentStatusTexts,
     pub(crate) titles: PaymentStatusTexts,
     pub(crate) webln: &'static str,
     pub(crate) webln_refused: &'static str,
-    pub(crate) pay_heading: &'static str,
     pub(crate) scan: &'static str,
     pub(crate) qr: &'static str,
     pub(crate) link: &'static str,
     pub(crate) invoice: &'static str,
     pub(crate) copy: &'static str,
     pub(crate) copied: &'static str,
+    pub(crate) nothing_opens: &'static str,
+    pub(crate) receipt_amount: &'static str,
+    pub(crate) receipt_for: &'static str,
+    pub(crate) receipt_to: &'static str,
+    pub(crate) receipt_number: &'static str,
     pub(crate) not_found: Message,
 }
 
@@ -152,7 +168,9 @@ pub(crate) struct HandshakeTexts {
     pub(crate) asks: &'static str,
     pub(crate) waiting: &'static str,
     pub(crate) completed: &'static str,
+    pub(crate) completed_heading: &'static str,
     pub(crate) over: &'static str,
+    pub(crate) over_heading: &'static str,
     pub(crate) scan: &'static str,
     pub(crate) qr: &'static str,
     pub(crate) not_found: Message,

@@ -102,7 +102,7 @@ async fn a_user_goes_to_the_provider_and_comes_back_with_the_result() {
         let pages = Pages::start_with(None, Some(verifier.clone())).await;
         let session = pages.open().await;
         let html = pages.get(&path(&session)).await.2;
-        for text in ["Start the check", "id.example. You prove your age there, not here.", "has not started yet"] {
+        for text in ["Start the check", "id.example. You prove your age there, not here.", "Not started yet."] {
             assert!(html.contains(text), "{text}: {html}");
         }
         let (cookie, way) = begin(&pages, &verifier, &session).await;

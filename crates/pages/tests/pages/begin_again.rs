@@ -45,7 +45,7 @@ async fn every_end_leads_to_a_new_login() {
     let decline = post(&format!("{}/decline", declined.page), Some(&declined.cookie), String::new());
     let (status, _, html) = pages.send(decline).await;
     assert!(status == 200 && html.contains("data-state=\"declined\""), "{html}");
-    assert!(html.contains("You did not log in.") && html.contains(&link(&poster, "Start again")), "{html}");
+    assert!(html.contains("You did not log in") && html.contains(&link(&poster, "Start again")), "{html}");
     let again = pages.send(get(&format!("{}/decline", declined.page), Some(&declined.cookie))).await;
     assert_eq!((again.0, page(&again.1)), (StatusCode::SEE_OTHER, declined.page.clone()));
     pages.clock.turn(Duration::from_secs(601));

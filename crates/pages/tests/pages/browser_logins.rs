@@ -123,7 +123,7 @@ async fn login_in_which_nobody_named_a_key_leaves_no_event_and_is_removed() {
     let (declined, expired) = (begin(&pages, 0).await, begin(&pages, 1).await);
     let decline = post(&format!("{}/decline", path(&declined)), Some(&cookie(&declined)), String::new());
     assert_eq!(pages.send(decline).await.0, StatusCode::SEE_OTHER);
-    assert!(page(&pages, &declined).await.1.contains("You did not log in."));
+    assert!(page(&pages, &declined).await.1.contains("You did not log in"));
 
     let waits = pages.open_body(get(&format!("{}/events", path(&expired)), Some(&cookie(&expired)))).await;
     pages.clock.turn(Duration::from_secs(601));
@@ -132,7 +132,7 @@ async fn login_in_which_nobody_named_a_key_leaves_no_event_and_is_removed() {
     let told = String::from_utf8(told.to_vec()).unwrap().replace(":\n\n", "");
     assert_eq!(told, "data: waiting\n\ndata: expired\n\n");
     let html = page(&pages, &expired).await.1;
-    assert!(html.contains("The time for this login is over.") && html.contains("request=1"), "{html}");
+    assert!(html.contains("The login has expired") && html.contains("request=1"), "{html}");
     for login in [&declined, &expired] {
         let page = pages.engine.events().read(login.stream_id, 0, 10).await.unwrap();
         assert!(page.done && page.events.is_empty());

@@ -48,7 +48,7 @@ async fn one_address_has_a_part_of_the_room_and_its_pages_last_while_they_are_se
         assert_eq!(status, StatusCode::SEE_OTHER);
         own.push(Visitor::led_by(&headers));
     }
-    for (language, text) in [("en", "from your network"), ("de", "aus Ihrem Netz"), ("es", "desde su red")] {
+    for (language, text) in [("en", "from your network"), ("de", "Aus Ihrem Netz"), ("es", "desde su red")] {
         let (status, headers, html) = come(&pages, &poster, network(1), language).await;
         assert!(status == StatusCode::TOO_MANY_REQUESTS && headers.get("set-cookie").is_none(), "{html}");
         let seconds = retry_after(&headers);
@@ -96,7 +96,7 @@ async fn full_room_says_when_to_try_again() {
     }
     for (language, text) in [
         ("en", "Too many people are logging in<"),
-        ("de", "Zu viele melden sich gerade an<"),
+        ("de", "Gerade melden sich sehr viele an<"),
         ("es", "Demasiadas personas"),
     ] {
         for from in [Client::Loopback, network(1)] {

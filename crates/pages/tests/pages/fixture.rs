@@ -12,9 +12,13 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tower::ServiceExt as _;
+use usher_engine::operations::LoginMethod;
 use usher_engine::ports::AgeVerifier;
 use usher_engine::testing::{self, ManualClock, RecordingMessenger, SeededRandomness};
-use usher_engine::{Engine, EngineOptions, EngineParts, PageRules, UnixMillis, VerificationSessionStarted};
+use usher_engine::{
+    Engine, EngineOptions, EngineParts, PageRules, UnixMillis, VerificationSessionRequest, VerificationSessionStarted,
+};
+use usher_page_layout::{Site, SiteOptions};
 use usher_pages::PagesOptions;
 use usher_protocol::{Keys, SecretKey};
 use usher_remote_signer::{NostrRemoteSigner, RemoteSignerOptions};
@@ -47,6 +51,16 @@ impl Pages {
         service_name: Option<&str>,
         age_verifier: Option<Arc<dyn AgeVerifier>>,
         relays: &[&str],
+    ) -> Self {
+        Self::start_offering(service_name, age_verifier, relays, None).await
+    }
+
+    /// The same, with these ways to log in (`pages.login_methods`).
+    pub(crate) async fn start_offering(
+        service_name: Option<&str>,
+        age_verifier: Option<Arc<dyn AgeVerifier>>,
+        relays: &[&str],
+        login_methods: Option<Vec<LoginMethod>>,
     ) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let store = SqliteStore::open(&folder.path().join("test.sqlite"), SqliteOptions::default()).unwrap();
@@ -88,14 +102,22 @@ impl Pages {
             remote_signer: Some(Arc::new(signers.unwrap())),
         };
         let engine = Engine::start(options, parts, &tasks, stop.clone()).await.unwrap();
-        let options =
-            PagesOptions { url: URL.to_owned(), service_name: service_name.map(str::to_owned), stop: stop.clone() };
+        let options = PagesOptions {
+            site: Site::new(SiteOptions {
+                url: URL.to_owned(),
+                service_name: service_name.map(str::to_owned),
+                ..SiteOptions::default()
+            }),
+            directory: None,
+            login_methods,
+            stop: stop.clone(),
+        };
         let router = usher_pages::router(Arc::clone(&engine), options);
         Self { engine, clock, router, tasks, stop, _folder: folder }
     }
 
     pub(crate) async fn open(&self) -> VerificationSessionStarted {
-        self.engine.verification().start(None).await.unwrap()
+        self.engine.verification().start(VerificationSessionRequest::default(), None).await.unwrap()
     }
 
     /// As a browser does in which a user opens the address.
@@ -106,7 +128,13 @@ impl Pages {
     pub(crate) async fn send(&self, request: Request<Body>) -> (StatusCode, http::HeaderMap, String) {
         let (head, body) = self.open_body(request).await.into_parts();
         let body = body.collect().await.unwrap().to_bytes();
-        (head.status, head.headers, String::from_utf8(body.to_vec()).unwrap())
+        let text = String::from_utf8(body.to_vec()).unwrap();
+        // The same on every page.
+        let text = match (text.find("<style>"), text.find("</style>")) {
+            (Some(start), Some(end)) => format!("{}{}", &text[..start], &text[end..]),
+            _ => text,
+        };
+        (head.status, head.headers, text)
     }
 
     /// The response while its body is still to come.

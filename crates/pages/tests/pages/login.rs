@@ -7,6 +7,7 @@ use http::{Request, StatusCode};
 use http_body_util::BodyExt as _;
 use nostr::{EventBuilder, JsonUtil as _, Kind, Tag, Timestamp};
 use serde_json::{Value, json};
+use usher_engine::operations::LoginMethod;
 use usher_engine::{Event, LoginRequest, LoginStarted};
 use usher_protocol::{Keys, SecretKey};
 
@@ -83,7 +84,7 @@ async fn user_logs_in_with_an_extension_and_returns_to_the_app() {
     let login = start(&pages, Some(RETURN_URL)).await;
     let (status, headers, html) = pages.get(&path(&login)).await;
     assert_eq!(status, 200);
-    assert!(html.contains("Bar &#60;b&#62;7&#60;/b&#62; asks you to log in with your Nostr key."), "{html}");
+    assert!(html.contains("Log in to Bar &#60;b&#62;7&#60;/b&#62;"), "{html}");
     assert!(html.contains("<svg class=\"qr\" role=\"img\"") && html.contains("You have 10 minutes left."), "{html}");
     assert!(html.contains(&login.url.replace('&', "&#38;")), "{html}");
     assert!(!html.contains("app.example"), "the way back is for the end");
@@ -121,12 +122,38 @@ async fn user_logs_in_with_an_extension_and_returns_to_the_app() {
     let target = format!("https://app.example/done?from=usher&#38;stream_id={}&#38;code={code}", login.stream_id);
     assert!(html.contains("You have confirmed your key.") && html.contains(&format!("href=\"{target}\"")), "{html}");
     assert!(html.contains(&format!("<meta http-equiv=\"refresh\" content=\"0;url={target}\">")), "{html}");
-    assert!(!html.contains("<script") && !html.contains("data-proof") && !headers.contains_key("set-cookie"), "{html}");
+    assert!(!html.contains("<script") && !html.contains("data-proof"), "{html}");
+    let remembered = "__Host-usher_last_method=extension; Path=/; Max-Age=31536000; HttpOnly; SameSite=Lax; Secure";
+    assert_eq!(headers["set-cookie"], remembered);
     // The same event again, or another one: this login is over.
     for again in [sign(&user(), &unsigned), sign(&Keys::generate(), &unsigned)] {
         assert_eq!(pages.send(post(&address, Some(cookie), again)).await.0, StatusCode::CONFLICT);
     }
     assert_eq!(events(&pages, &login).await.len(), 2);
+    pages.stop().await;
+}
+
+#[tokio::test]
+async fn way_that_the_operator_does_not_offer_is_no_way() {
+    let only = |method| Pages::start_offering(None, None, &[], Some(vec![method]));
+    let pages = only(LoginMethod::Wallet).await;
+    let login = start(&pages, None).await;
+    let (_, headers, html) = pages.get(&path(&login)).await;
+    let cookie = headers["set-cookie"].to_str().unwrap().split(';').next().unwrap();
+    assert!(html.contains("id=\"with-wallet\"") && !html.contains("id=\"extension\""), "{html}");
+    assert!(!html.contains("/signer\"") && !html.contains("id=\"other-ways\""), "{html}");
+    let (status, _, _) = pages.send(post(&format!("{}/extension", path(&login)), Some(cookie), "{}".to_owned())).await;
+    assert_eq!(status, StatusCode::NOT_FOUND);
+    let signer = format!("{}/signer", path(&login));
+    assert_eq!(pages.send(get(&signer, Some(cookie))).await.0, StatusCode::SEE_OTHER);
+    assert!(events(&pages, &login).await.is_empty());
+    pages.stop().await;
+
+    let pages = only(LoginMethod::Extension).await;
+    let login = start(&pages, None).await;
+    let (_, _, html) = pages.get(&path(&login)).await;
+    assert!(!html.contains("class=\"qr\"") && !html.contains("id=\"with-wallet\""), "{html}");
+    assert!(html.contains("This browser has no extension"), "shown where the browser has none: {html}");
     pages.stop().await;
 }
 
@@ -284,7 +311,7 @@ async fn user_declines_or_does_nothing() {
         (StatusCode::SEE_OTHER, &format!("/usher{}", path(&declined)).parse().unwrap())
     );
     let html = pages.send(get(&path(&declined), Some(&cookie))).await.2;
-    assert!(html.contains("You did not log in.") && html.contains("stream_id=") && !html.contains("code="), "{html}");
+    assert!(html.contains("You did not log in") && html.contains("stream_id=") && !html.contains("code="), "{html}");
     let late = post(&format!("{}/extension", path(&declined)), Some(&cookie), sign(&user(), &unsigned));
     assert_eq!(pages.send(late).await.0, StatusCode::CONFLICT);
 
@@ -293,7 +320,7 @@ async fn user_declines_or_does_nothing() {
     pages.clock.turn(Duration::from_secs(601));
     pages.engine.events().wait(forgotten.stream_id, 0, 1, Duration::from_secs(60)).await.unwrap();
     let html = pages.send(get(&path(&forgotten), Some(&cookie))).await.2;
-    assert!(html.contains("The time for this login is over.") && !html.contains("refresh"), "{html}");
+    assert!(html.contains("The login has expired") && !html.contains("refresh"), "{html}");
     pages.stop().await;
 }
 

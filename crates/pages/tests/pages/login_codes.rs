@@ -80,7 +80,7 @@ async fn code_is_redeemed_once_and_a_wrong_one_changes_nothing() {
     assert_eq!(serde_json::from_str::<Value>(&page.events[0].data).unwrap(), timeout);
     assert!(matches!(redeem(&pages, other.stream_id, &of_other).await, Err(RedeemError::Expired)));
     let html = pages.send(get(&path(&other), Some(&others))).await.2;
-    assert!(html.contains("The time for this login is over.") && !html.contains("code="), "{html}");
+    assert!(html.contains("The login has expired") && !html.contains("code="), "{html}");
     pages.stop().await;
 }
 
@@ -91,7 +91,7 @@ async fn only_logins_that_lead_back_have_a_code() {
         (start(&pages, None).await, start(&pages, Some(RETURN_URL)).await, start(&pages, Some(RETURN_URL)).await);
     let cookie = approve(&pages, &plain, &user()).await;
     let html = pages.send(get(&path(&plain), Some(&cookie))).await.2;
-    assert!(html.contains("You are logged in.") && !html.contains("code="), "{html}");
+    assert!(html.contains("You are logged in") && !html.contains("code="), "{html}");
     assert_eq!(data(&pages, plain.stream_id).await[1]["status"], "approved");
     assert!(matches!(redeem(&pages, plain.stream_id, "x").await, Err(RedeemError::NoCode)));
     let (cookie, _) = open(&pages, &declined).await;

@@ -51,12 +51,12 @@ async fn user_names_a_signer_and_the_page_says_how_far_it_is() {
     let (status, headers, _) = pages.send(post(&path, cookie, FORM, "")).await;
     assert_eq!(
         (status, headers["location"].to_str().unwrap()),
-        (StatusCode::SEE_OTHER, format!("/usher{path}#with-signer").as_str())
+        (StatusCode::SEE_OTHER, format!("/usher{path}#code").as_str())
     );
     let (_, _, html) = pages.send(get(&path, cookie)).await;
     assert!(html.contains("data-state=\"waiting-signer-starting\""), "{html}");
     assert!(html.contains("Anderen Remote-Signer verwenden"), "{html}");
-    let places = ["id=\"with-signer\"", "<details>", "aria-label=\"QR-Code"].map(|part| html.find(part));
+    let places = ["id=\"with-signer\"", "id=\"other-ways\"", "aria-label=\"QR-Code"].map(|part| html.find(part));
     assert!(places.is_sorted() && places[0].is_some() && places[2].is_some(), "what was chosen comes first: {html}");
     assert!(!html.contains("nostrconnect://"), "no relay delivers yet");
     pages.stop().await;

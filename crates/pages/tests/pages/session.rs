@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use axum::body::Body;
 use http::Request;
+use usher_engine::VerificationSessionRequest;
 use usher_engine::operations::AgeDecision;
 
 use crate::fixture::{Pages, path};
@@ -23,7 +24,7 @@ async fn the_page_says_what_is_checked_by_whom_and_that_nothing_is_kept() {
         r#"<html lang="en">"#,
         r#"role="status" aria-live="polite""#,
         r#"<noscript><meta http-equiv="refresh" content="5;url=/usher/verify/"#,
-        r#"href="/usher/pages/assets/page.css""#,
+        r#"src="/usher/pages/assets/page.js" type="module""#,
         r#"name="viewport" content="width=device-width, initial-scale=1""#,
     ] {
         assert!(html.contains(text), "{text}\n{html}");
@@ -34,12 +35,9 @@ async fn the_page_says_what_is_checked_by_whom_and_that_nothing_is_kept() {
     assert_eq!(headers["referrer-policy"], "no-referrer");
     assert_eq!(headers["cache-control"], "no-store");
     assert!(!headers.contains_key("set-cookie"));
-    for asset in ["page.css", "wait.js", "clock.js", "login.js", "payment.js"] {
-        let (status, headers, content) = pages.get(&format!("/pages/assets/{asset}")).await;
-        assert_eq!(status, 200);
-        assert_eq!(headers["x-content-type-options"], "nosniff");
-        assert!(!content.contains("http"), "nothing from elsewhere");
-    }
+    let (status, headers, content) = pages.get("/pages/assets/page.js").await;
+    assert_eq!((status.as_u16(), &headers["x-content-type-options"]), (200, &"nosniff".parse().unwrap()));
+    assert!(!content.contains("http"), "nothing from elsewhere");
     pages.stop().await;
 }
 
@@ -48,9 +46,9 @@ async fn the_page_shows_the_outcome_and_stops_reloading() {
     let pages = Pages::start(None).await;
     let rejected = AgeDecision::Rejected { reason: Some("a private remark".to_owned()) };
     for (decision, word, text) in [
-        (Some(rejected), "rejected", "You did not pass the check."),
-        (Some(AgeDecision::Approved), "not-issued", "your proof could not be issued"),
-        (None, "expired", "The time for this check is over."),
+        (Some(rejected), "rejected", "You did not pass the check"),
+        (Some(AgeDecision::Approved), "not-issued", "Your proof could not be issued"),
+        (None, "expired", "The time is over"),
     ] {
         let session = pages.open().await;
         assert_eq!(pages.state(&path(&session)).await, "open");
@@ -78,7 +76,7 @@ async fn another_path_is_a_page_in_the_language_of_the_browser() {
     let request = Request::get("/pages/none").header("accept-language", "es").body(Body::empty()).unwrap();
     let (status, headers, html) = pages.send(request).await;
     assert_eq!(status, 404);
-    assert!(html.contains("Esta página no existe") && html.contains("/usher/pages/assets/page.css"), "{html}");
+    assert!(html.contains("Esta página no existe") && html.contains("href=\"?language=de\""), "{html}");
     assert!(headers.contains_key("content-security-policy"));
     pages.stop().await;
 }
@@ -105,10 +103,43 @@ async fn only_the_whole_address_shows_a_session() {
         for path in [wrong.clone(), format!("{wrong}/events")] {
             let (status, headers, html) = pages.get(&path).await;
             assert!(matches!(status.as_u16(), 204 | 400 | 404), "{path}: {status}");
-            assert!(!html.contains("18"), "{path}: {html}");
+            assert!(!html.contains("at least 18"), "{path}: {html}");
             assert!(status == 400 || headers.contains_key("content-security-policy"));
         }
     }
     assert_eq!(pages.get(&right).await.0, 200);
+    pages.stop().await;
+}
+
+#[tokio::test]
+async fn page_leads_back_to_the_app_at_the_end() {
+    let pages = Pages::start(Some("Bar 7")).await;
+    let open = |return_url: &str| {
+        let request = VerificationSessionRequest { return_url: Some(return_url.to_owned()) };
+        pages.engine.verification().start(request, None)
+    };
+    assert!(open("https://elsewhere.example/done").await.is_err());
+    let session = open("https://app.example/done?a=b").await.unwrap();
+    let html = pages.get(&path(&session)).await.2;
+    assert!(!html.contains("app.example"), "the way back is for the end: {html}");
+    let rejected = AgeDecision::Rejected { reason: None };
+    pages.engine.verification().decide(session.session_id, &rejected, None).await.unwrap();
+    let html = pages.get(&path(&session)).await.2;
+    let target = format!("href=\"https://app.example/done?a=b&#38;stream_id={}\"", session.session_id);
+    assert!(html.contains(&target) && !html.contains("http-equiv"), "the user reads why, and goes on: {html}");
+    pages.stop().await;
+}
+
+#[tokio::test]
+async fn language_is_chosen_on_the_page_and_remembered() {
+    let pages = Pages::start(Some("Bar 7")).await;
+    let session = pages.open().await;
+    let (_, headers, html) = pages.get(&format!("{}?language=de", path(&session))).await;
+    assert!(html.contains("<html lang=\"de\">") && html.contains("Altersprüfung"), "{html}");
+    let cookie = headers["set-cookie"].to_str().unwrap();
+    assert!(cookie.starts_with("__Host-usher_language=de; "), "{cookie}");
+    let request = Request::get(path(&session)).header("cookie", "__Host-usher_language=de");
+    let (_, headers, html) = pages.send(request.body(Body::empty()).unwrap()).await;
+    assert!(html.contains("<html lang=\"de\">") && !headers.contains_key("set-cookie"), "{html}");
     pages.stop().await;
 }

@@ -6,9 +6,10 @@ use super::key::Key;
 use super::key_table_macro::configuration;
 use super::setting::{
     ApiToken, BoundedInteger, DatabaseUrl, EmailDomain, HostName, HostPort, Hours, LnBackend, LogFilter, LogFormat,
-    Mnemonic, Nip05, NodeAddress, NwcUrl, OpenIdClients, Port, PrivateKey, ProfileName, ProxyNetworks, Relays,
-    ReturnUrls, Scheme, Secret, Text, Unit, VerificationProvider, WebUrl, WebhookSecret, WebhookUrl,
+    LoginMethods, Mnemonic, Nip05, NodeAddress, NwcUrl, OpenIdClients, Port, PrivateKey, ProfileName, ProxyNetworks,
+    Relays, ReturnUrls, Scheme, Secret, Text, Unit, VerificationProvider, WebUrl, WebhookSecret, WebhookUrl,
 };
+use usher_page_layout::AccentColor;
 use usher_protocol::bolt11::Network;
 use usher_protocol::subkey::SubkeyProof;
 
@@ -256,6 +257,15 @@ configuration! {
         /// Where pages may lead a browser at the end: the `return_url` of a request must have the same scheme, host and port
         /// as one of these, and the same path or one below it.
         return_urls: ReturnUrls = "[]";
+        /// The colour of buttons and links. White text on it must be readable (WCAG 2.2: a contrast of at least 4.5 to 1). Dark
+        /// pages have a lighter tint of it.
+        accent_color: AccentColor = "\"#1d4fa8\"";
+        /// A page with help for your users, to which pages link.
+        help_url: Option<WebUrl>;
+        /// The ways to log in that login pages offer, in this order: `extension` (a browser extension), `wallet` (a code to scan,
+        /// or a link), `signer` (a remote signer). By default all of them, the one first that this browser is likely to use.
+        /// Whoever has a login's `url` can log in with a wallet all the same.
+        login_methods: Option<LoginMethods>;
         /// A port for the pages, OpenID Connect and `/.well-known/nostr.json` alone, at `info.listen_address`. Nothing of the
         /// API is there, so a proxy can pass everything to it; the pages are then no longer at `info.listen_port`. 0 uses any
         /// free port.

@@ -22,6 +22,7 @@ mod login;
 mod logs;
 mod observability;
 mod openid_provider;
+mod page_states;
 mod payments;
 mod readers_across_restarts;
 mod relays;

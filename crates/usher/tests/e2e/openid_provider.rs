@@ -90,7 +90,7 @@ impl Fixture {
     pub(crate) async fn click_extension(&mut self) {
         self.until_extension_is_offered().await;
         let text = self.browser.evaluate("document.body.innerText").await;
-        assert!(text.as_str().unwrap().contains("The App asks you to log in"), "{text}");
+        assert!(text.as_str().unwrap().contains("Log in to The App"), "{text}");
         self.browser.click(EXTENSION_BUTTON).await;
     }
 

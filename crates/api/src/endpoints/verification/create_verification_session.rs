@@ -3,8 +3,7 @@
 use axum::extract::State;
 use axum::{Extension, Json};
 use serde::Serialize;
-use usher_engine::VerificationSessionStarted;
-use usher_engine::request_body;
+use usher_engine::{VerificationSessionRequest, VerificationSessionStarted};
 use utoipa::ToSchema;
 
 use crate::ApiState;
@@ -13,11 +12,6 @@ use crate::detached_change;
 use crate::endpoints::operation_started::Error;
 use crate::idempotency::IdempotencyContext;
 use crate::request_log;
-
-request_body! {
-    /// Opens an age verification session. It has no fields.
-    pub(crate) struct Body, BodyDraft = "VerificationSessionRequest", example {} {}
-}
 
 /// An age verification session that is open.
 #[derive(Debug, Serialize, ToSchema)]
@@ -59,11 +53,14 @@ impl Session {
 /// `StatusUpdate` `{status: "timeout"}` when nobody decides before `expires_at`. Redeem the proof at once with
 /// `POST /cashu/burn`, so that nobody can use it again.
 ///
+/// With `return_url` the page leads the user's browser back to your app at the end. It only says that the user is back: read the
+/// result from the stream.
+///
 /// Who decides is configured as `verification.provider`. The service keeps nothing about the user but the result.
 #[utoipa::path(
     post,
     path = "/verification/sessions",
-    request_body(content = Option<Body>, description = "An empty body means `{}`."),
+    request_body(content = Option<VerificationSessionRequest>, description = "An empty body means `{}`."),
     responses(
         (status = 200, description = "The session is stored and open.", body = Session),
         (status = 503, description = "`storage_unavailable`: The database is unavailable.\n\n\
@@ -73,12 +70,13 @@ impl Session {
 pub(crate) async fn create_verification_session(
     State(state): State<ApiState>,
     idempotency: Option<Extension<IdempotencyContext>>,
-    _: body::OptionalJson<Body>,
+    body::OptionalJson(request): body::OptionalJson<VerificationSessionRequest>,
 ) -> Result<Json<Session>, Error> {
     let engine = state.engine.clone();
     let once = idempotency.map(|Extension(idempotency)| idempotency.request(Session::of));
     let started =
-        detached_change::run_detached(&state, async move { engine.verification().start(once).await }).await??;
+        detached_change::run_detached(&state, async move { engine.verification().start(request, once).await })
+            .await??;
     request_log::record_stream_id(&started.session_id);
     Ok(Json(Session::of(&started)))
 }

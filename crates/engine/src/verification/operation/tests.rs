@@ -34,6 +34,7 @@ fn opened(proof: Option<MintTerms>) -> (VerificationSession, Vec<Effect>) {
         minimum_age: 18,
         proof,
         expires_at: NOW.plus(TTL),
+        return_url: None,
     })
 }
 

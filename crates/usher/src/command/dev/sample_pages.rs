@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use usher_engine::ports::OsRandomness;
 use usher_engine::request_body::MillisatsWord;
-use usher_engine::{Engine, LoginRequest, SinglePaymentRequest};
+use usher_engine::{Engine, LoginRequest, SinglePaymentRequest, VerificationSessionRequest};
 use usher_protocol::Keys;
 
 use crate::command::key;
@@ -44,7 +44,7 @@ impl Pages {
             return_url: None,
         };
         let payment = engine.payments().request(payment, None).await?;
-        let session = engine.verification().start(None).await?;
+        let session = engine.verification().start(VerificationSessionRequest::default(), None).await?;
         Ok(Self { login: login.page_url, payment: engine.payments().page_url(payment), age_check: session.session_url })
     }
 }

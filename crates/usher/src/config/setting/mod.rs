@@ -1,9 +1,11 @@
 //! The types of settings: how each is read from what was given, and how it is shown.
 
+mod accent_color;
 mod basic;
 mod choice;
 mod hours;
 mod log_filter;
+mod login_methods;
 mod node_address;
 mod nostr;
 mod nwc;
@@ -18,6 +20,7 @@ pub use basic::{BoundedInteger, EmailDomain, Nip05, ProfileName, Text, Unit};
 pub use choice::{LnBackend, LogFormat, VerificationProvider};
 pub use hours::Hours;
 pub use log_filter::{FilterError, LogFilter, parse_filter};
+pub use login_methods::LoginMethods;
 pub use node_address::{HostName, HostPort, NodeAddress, Port};
 pub use nostr::{PrivateKey, Relays, Scheme};
 pub use nwc::NwcUrl;

@@ -31,8 +31,19 @@ const USE_A_SIGNER: &str = "a[href$='/signer']";
 const SHOW_A_CODE: &str = "form:not(:has(input)) button";
 const ADDRESS: &str = "#signer-address";
 
-pub(super) async fn name_signer(browser: &mut Browser, address: &str) {
+/// It may be among the other ways.
+pub(super) async fn use_a_signer(browser: &mut Browser) {
+    browser.until(&format!("document.querySelector({USE_A_SIGNER:?}) !== null")).await;
+    let others = "document.getElementById('other-ways')";
+    if browser.evaluate(&format!("{others}?.contains(document.querySelector({USE_A_SIGNER:?})) ?? false")).await == true
+    {
+        browser.click("#other-ways summary").await;
+    }
     browser.click(USE_A_SIGNER).await;
+}
+
+pub(super) async fn name_signer(browser: &mut Browser, address: &str) {
+    use_a_signer(browser).await;
     browser.click(ADDRESS).await;
     browser.type_text(address).await;
     browser.press("Enter").await;
@@ -44,7 +55,7 @@ async fn a_user_opens_our_address_in_their_signer_and_crashes_do_not_matter() {
     let api = usher.api();
     browser.until(&state_is("waiting")).await;
     is_for_everybody(&mut browser).await;
-    browser.click(USE_A_SIGNER).await;
+    use_a_signer(&mut browser).await;
     browser.until(&format!("document.querySelector('{ADDRESS}') !== null")).await;
     is_for_everybody(&mut browser).await;
     browser.click(SHOW_A_CODE).await;

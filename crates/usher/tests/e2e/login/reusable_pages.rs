@@ -13,7 +13,7 @@ use usher_sandbox::wallet::Policy;
 use usher_test_tools::{Browser, NdkSigner};
 
 use super::on_the_page::{is_for_everybody, start, state_is};
-use super::remote_signers::name_signer;
+use super::remote_signers::{name_signer, use_a_signer};
 use crate::harness::{Api, LONG, TestUsher, wallet_for};
 
 async fn service() -> (EmbeddedRelay, TestUsher) {
@@ -82,7 +82,7 @@ async fn one_device_serves_one_user_after_the_other() {
     // The next, who leaves again, and a third, who asks their remote signer.
     tablet.click("a.button").await;
     tablet.until(&state_is("waiting")).await;
-    tablet.click("form button").await;
+    tablet.click("form[action$=decline] button").await;
     tablet.until(&state_is("declined")).await;
     is_for_everybody(&mut tablet).await;
     tablet.click("a.button").await;
@@ -101,7 +101,7 @@ async fn one_device_serves_one_user_after_the_other() {
     let key = passer_by.main_key().to_hex();
     assert_eq!(app.next().await, (4, "named".to_owned(), key.clone(), Value::Null));
     assert_eq!(app.next().await, (5, "declined".to_owned(), key, json!("wallet")));
-    assert_eq!(tablet.cookies().await.len(), 3);
+    assert_eq!(tablet.cookies().await.len(), 4, "one of each login, and what was used last");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -117,7 +117,7 @@ async fn remote_signers_log_in_on_the_page_across_a_crash() {
     }
     // One shows a code, which is still good after a crash.
     let mut scanning = NdkSigner::start(&[relay.url()]).await;
-    scans.click("a[href$='/signer']").await;
+    use_a_signer(&mut scans).await;
     scans.click("form:not(:has(input)) button").await;
     scans.until(&state_is("waiting-signer-listening")).await;
     let link = "document.querySelector('a[href^=\"nostrconnect://\"]').href";

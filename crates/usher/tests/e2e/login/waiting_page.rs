@@ -171,12 +171,12 @@ async fn one_login_in_two_tabs_returns_to_the_app_once() {
 async fn the_code_for_a_signer_comes_into_view_and_the_page_stays_in_its_place() {
     let (_relay, _usher, mut signer, mut browser, _login) = everybody().await;
     signer.ask_to_confirm("https://signer.example/confirm?x=1");
-    browser.click("a[href$='/signer']").await;
+    super::remote_signers::use_a_signer(&mut browser).await;
     browser.click("form:not(:has(input)) button").await;
     browser.until(&state_is("waiting-signer-listening")).await;
     let visible = "document.readyState === 'complete' && [...document.querySelectorAll('.qr')].filter(code => {
         const box = code.getBoundingClientRect();
-        return box.height > 0 && box.top >= 0 && box.bottom <= innerHeight;
+        return code.checkVisibility() && box.height > 0 && box.top >= 0 && box.bottom <= innerHeight;
     }).map(code => code.getAttribute('aria-label')).join() === 'QR code of the login, for your remote signer'";
     browser.until(visible).await;
     is_for_everybody(&mut browser).await;
@@ -223,7 +223,9 @@ async fn an_extension_may_be_late_and_the_time_left_counts_down() {
     browser.until(&format!("{clock} !== {before}")).await;
     browser.click(EXTENSION_BUTTON).await;
     browser
-        .until("document.getElementById('status').textContent === document.getElementById('extension').dataset.refused")
+        .until(
+            "document.querySelector('#status p').textContent === document.getElementById('extension').dataset.refused",
+        )
         .await;
     assert_eq!(browser.complaints(), [] as [&Value; 0]);
 }

@@ -904,7 +904,7 @@ public final class UsherApi {
      *
      * <p>{@code POST /verification/sessions}
      *
-     * @param request Opens an age verification session. It has no fields.
+     * @param request Opens an age verification session. Every field is optional, and so is the body.
      * @return the response; fails with {@link UsherException}
      */
     public Call<VerificationSession> createVerificationSession(VerificationSessionRequest request) {
@@ -920,12 +920,15 @@ public final class UsherApi {
      * {status: "timeout"}} when nobody decides before {@code expires_at}. Redeem the proof at once with {@code POST
      * /cashu/burn}, so that nobody can use it again.
      *
+     * <p>With {@code return_url} the page leads the user's browser back to your app at the end. It only says that the
+     * user is back: read the result from the stream.
+     *
      * <p>Who decides is configured as {@code verification.provider}. The service keeps nothing about the user but the
      * result.
      *
      * <p>{@code POST /verification/sessions}
      *
-     * @param request Opens an age verification session. It has no fields.
+     * @param request Opens an age verification session. Every field is optional, and so is the body.
      * @param options how to call
      * @return the response; fails with {@link UsherException}
      */

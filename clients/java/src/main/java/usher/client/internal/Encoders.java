@@ -243,6 +243,7 @@ public final class Encoders {
 
     public static Map<String, Object> verificationSessionRequest(VerificationSessionRequest value) {
         Members members = new Members();
+        members.put("return_url", value.returnUrl());
         return members.map();
     }
 

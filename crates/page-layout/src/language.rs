@@ -1,0 +1,135 @@
+//! The language of a page: what the user has chosen on a page, or what the browser accepts (RFC 9110 section 12.5.4).
+
+use http::HeaderMap;
+use http::header::{ACCEPT_LANGUAGE, COOKIE};
+
+/// The parameter of a page's address that chooses its language.
+pub(crate) const PARAMETER: &str = "language";
+
+/// The cookie that remembers the choice.
+const COOKIE_NAME: &str = "usher_language";
+
+/// In seconds.
+const YEAR: u64 = 365 * 24 * 60 * 60;
+
+/// A language that pages have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Language {
+    /// English, where the browser accepts none of them.
+    #[default]
+    English,
+    /// German.
+    German,
+    /// Spanish.
+    Spanish,
+}
+
+impl Language {
+    /// Every language.
+    pub const ALL: [Self; 3] = [Self::English, Self::German, Self::Spanish];
+
+    /// Its tag (BCP 47).
+    pub const fn tag(self) -> &'static str {
+        match self {
+            Self::English => "en",
+            Self::German => "de",
+            Self::Spanish => "es",
+        }
+    }
+
+    /// Its name in itself.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::English => "English",
+            Self::German => "Deutsch",
+            Self::Spanish => "Español",
+        }
+    }
+
+    fn with_tag(tag: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|language| language.tag().eq_ignore_ascii_case(tag))
+    }
+}
+
+/// The language that the address chooses.
+pub(crate) fn in_query(query: &str) -> Option<Language> {
+    let value = url::form_urlencoded::parse(query.as_bytes()).find(|(name, _)| name == PARAMETER)?.1;
+    Language::with_tag(&value)
+}
+
+/// The language that the browser's user has chosen before, or that the browser accepts.
+pub(crate) fn of_browser(public_url: &str, headers: &HeaderMap) -> Language {
+    let name = cookie_name(public_url);
+    let lines = headers.get_all(COOKIE).iter().filter_map(|line| line.to_str().ok());
+    let mut cookies = lines.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
+    let chosen = cookies.find(|(found, _)| *found == name).and_then(|(_, value)| Language::with_tag(value));
+    chosen
+        .unwrap_or_else(|| best(headers.get(ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok()).unwrap_or_default()))
+}
+
+/// The `Set-Cookie` header that remembers a choice.
+pub(crate) fn cookie(public_url: &str, language: Language) -> String {
+    let secure = if public_url.starts_with("https://") { "; Secure" } else { "" };
+    let (name, tag) = (cookie_name(public_url), language.tag());
+    format!("{name}={tag}; Path=/; Max-Age={YEAR}; HttpOnly; SameSite=Lax{secure}")
+}
+
+fn cookie_name(public_url: &str) -> String {
+    let prefix = if public_url.starts_with("https://") { "__Host-" } else { "" };
+    format!("{prefix}{COOKIE_NAME}")
+}
+
+/// The language with the highest weight, the first of several; English when there is none.
+fn best(accepted: &str) -> Language {
+    let mut found = (Language::English, 0.0);
+    for range in accepted.split(',') {
+        let (tag, parameters) = range.split_once(';').unwrap_or((range, ""));
+        let weight = parameters.trim().strip_prefix("q=").map_or(1.0, |weight| weight.trim().parse().unwrap_or(0.0));
+        let language = Language::with_tag(tag.trim().split('-').next().unwrap_or_default());
+        if let Some(language) = language
+            && weight > found.1
+        {
+            found = (language, weight);
+        }
+    }
+    found.0
+}
+
+#[cfg(test)]
+mod tests {
+    use http::HeaderValue;
+
+    use super::*;
+
+    #[test]
+    fn best_known_language_is_chosen() {
+        for (accepted, expected) in [
+            ("de", "de"),
+            ("DE-at,en;q=0.5", "de"),
+            ("fr, es-419;q=0.8, en;q=0.7", "es"),
+            ("en;q=0.1, es;q=0.2, de;q=0.15", "es"),
+            ("en-US,en;q=0.9,de;q=0.8", "en"),
+            ("fr", "en"),
+            ("*", "en"),
+            ("de;q=0", "en"),
+            ("de;q=nan, es;q=x,,;;", "en"),
+            ("", "en"),
+        ] {
+            assert_eq!(best(accepted).tag(), expected, "{accepted}");
+        }
+    }
+
+    #[test]
+    fn choice_is_remembered() {
+        assert_eq!(in_query("a=b&language=DE"), Some(Language::German));
+        assert_eq!(in_query("language=fr"), None);
+        let set = cookie("https://shop.example", Language::German);
+        assert!(set.starts_with("__Host-usher_language=de; Path=/; Max-Age=31536000;") && set.ends_with("; Secure"));
+        let mut headers = HeaderMap::new();
+        headers.insert(ACCEPT_LANGUAGE, HeaderValue::from_static("es"));
+        assert_eq!(of_browser("https://shop.example", &headers), Language::Spanish);
+        headers.insert(COOKIE, HeaderValue::from_static("a=b; __Host-usher_language=de"));
+        assert_eq!(of_browser("https://shop.example", &headers), Language::German);
+        assert_eq!(of_browser("http://127.0.0.1", &headers), Language::Spanish);
+    }
+}

@@ -1,0 +1,107 @@
+//! The ways to log in that a page offers, and their order.
+//!
+//! A further way is a variant of [`LoginMethod`], its template in `templates/ways`, and an arm in `templates/ways/way.html`.
+
+use usher_engine::operations::LoginMethod;
+
+/// The ways, the most likely one first.
+const BY_LIKELIHOOD: [LoginMethod; 3] = [LoginMethod::Extension, LoginMethod::Wallet, LoginMethod::Signer];
+
+/// The ways that an operator offers (`pages.login_methods`).
+#[derive(Clone, Debug, Default)]
+pub(crate) struct OfferedMethods {
+    /// In this order; `None` offers all of them, the likely one first.
+    chosen: Option<Vec<LoginMethod>>,
+}
+
+/// The ways as a page shows them.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Ways {
+    /// At the top. Those before the last one are shown only where the browser has them.
+    pub(crate) first: Vec<LoginMethod>,
+    /// Under "Other ways to log in".
+    pub(crate) others: Vec<LoginMethod>,
+}
+
+impl Ways {
+    /// Whether a browser may have none of those at the top.
+    pub(crate) fn needs_browser(&self) -> bool {
+        !self.first.is_empty() && self.first.iter().all(|method| depends_on_browser(*method))
+    }
+
+    /// Puts all of them under "Other ways to log in".
+    pub(crate) fn put_aside(&mut self) {
+        self.others.splice(..0, self.first.drain(..));
+    }
+}
+
+impl OfferedMethods {
+    pub(crate) const fn new(chosen: Option<Vec<LoginMethod>>) -> Self {
+        Self { chosen }
+    }
+
+    /// Whether users may log in with this on the page.
+    pub(crate) fn has(&self, method: LoginMethod) -> bool {
+        self.chosen.as_ref().is_none_or(|chosen| chosen.contains(&method))
+    }
+
+    /// The ways of a page that shows those which `is_possible` names. `begun` is what the user has begun there, and
+    /// `last_used` what this browser has logged in with before: it changes no order that the operator has chosen.
+    pub(crate) fn ways(
+        &self,
+        is_possible: impl Fn(LoginMethod) -> bool,
+        begun: Option<LoginMethod>,
+        last_used: Option<LoginMethod>,
+    ) -> Ways {
+        let mut methods = self.chosen.clone().unwrap_or_else(|| BY_LIKELIHOOD.to_vec());
+        methods.retain(|method| is_possible(*method));
+        let last_used = last_used.filter(|_| self.chosen.is_none());
+        for preferred in [last_used, begun].into_iter().flatten() {
+            // Stable: the others keep their order.
+            methods.sort_by_key(|method| *method != preferred);
+        }
+        let sure = methods.iter().position(|method| Some(*method) == begun || !depends_on_browser(*method));
+        let others = sure.map(|sure| methods.split_off(sure + 1)).unwrap_or_default();
+        Ways { first: methods, others }
+    }
+}
+
+/// Whether the page's script shows it only where the browser has it.
+const fn depends_on_browser(method: LoginMethod) -> bool {
+    match method {
+        LoginMethod::Extension => true,
+        LoginMethod::Wallet | LoginMethod::Signer => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use usher_engine::operations::LoginMethod::{Extension, Signer, Wallet};
+
+    use super::*;
+
+    fn ways(first: &[LoginMethod], others: &[LoginMethod]) -> Ways {
+        Ways { first: first.to_vec(), others: others.to_vec() }
+    }
+
+    #[test]
+    fn likely_way_is_first() {
+        let all = OfferedMethods::default();
+        let any = |_| true;
+        assert_eq!(all.ways(any, None, None), ways(&[Extension, Wallet], &[Signer]));
+        assert_eq!(all.ways(any, None, Some(Signer)), ways(&[Signer], &[Extension, Wallet]));
+        assert_eq!(all.ways(any, None, Some(Extension)), ways(&[Extension, Wallet], &[Signer]));
+        assert_eq!(all.ways(any, Some(Signer), Some(Wallet)), ways(&[Signer], &[Wallet, Extension]));
+        assert_eq!(all.ways(|method| method != Wallet, None, None), ways(&[Extension, Signer], &[]));
+        assert_eq!(all.ways(|_| false, None, None), Ways::default());
+    }
+
+    #[test]
+    fn operator_chooses_and_orders() {
+        let chosen = OfferedMethods::new(Some(vec![Signer, Extension]));
+        assert_eq!(chosen.ways(|_| true, None, Some(Extension)), ways(&[Signer], &[Extension]));
+        assert!(chosen.has(Signer) && !chosen.has(Wallet));
+        let one = OfferedMethods::new(Some(vec![Extension]));
+        assert_eq!(one.ways(|_| true, None, None), ways(&[Extension], &[]));
+    }
+}

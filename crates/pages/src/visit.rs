@@ -1,0 +1,42 @@
+//! What a page says, and what is around it, in the language of the browser.
+
+use std::convert::Infallible;
+
+use axum::extract::FromRequestParts;
+use http::request::Parts;
+use usher_page_layout::{Frame, Language};
+
+use crate::PagesState;
+use crate::texts::{ENGLISH, GERMAN, SPANISH, Texts};
+
+/// A request for a page.
+#[derive(Clone)]
+pub(crate) struct Visit {
+    pub(crate) frame: Frame,
+    pub(crate) texts: &'static Texts,
+    /// Whether the browser is that of a phone: what is to be scanned is not in front then.
+    pub(crate) is_phone: bool,
+}
+
+impl Visit {
+    /// The service's name, or what stands for it.
+    pub(crate) fn service(&self) -> &str {
+        self.frame.service_name().unwrap_or(self.texts.this_service)
+    }
+}
+
+impl FromRequestParts<PagesState> for Visit {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, pages: &PagesState) -> Result<Self, Infallible> {
+        let frame = pages.site.frame(parts);
+        let texts = match frame.language {
+            Language::English => &ENGLISH,
+            Language::German => &GERMAN,
+            Language::Spanish => &SPANISH,
+        };
+        let named = |name: &str| parts.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
+        let is_phone = named("sec-ch-ua-mobile") == "?1" || named("user-agent").contains("Mobi");
+        Ok(Self { frame, texts, is_phone })
+    }
+}

@@ -1,0 +1,408 @@
+//! Every page in every state, in a real browser: everybody can use it, it is small, and one request after it is all.
+//!
+//! `scripts/page-shots` runs the same walk and takes pictures instead (`USHER_PAGE_SHOTS` names the folder).
+
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use usher_faults::lightning::FaultyNwcService;
+use usher_faults::relay::{Quirks, QuirkyRelay};
+use usher_protocol::Keys;
+use usher_sandbox::lightning::LightningNetwork;
+use usher_sandbox::wallet::{Policy, Wallet};
+use usher_test_tools::{Browser, TcpServer};
+
+use crate::harness::{Api, LONG, TestUsher, wallet_for};
+
+/// What a page may weigh with its script, in bytes.
+const MAX_BYTES: u64 = 60_000;
+
+/// A browser extension whose user never replies.
+const EXTENSION: &str = "window.nostr = { signEvent: () => new Promise(() => {}) };";
+
+/// What is done with each state.
+enum Look {
+    /// Checks that everybody can use it.
+    Check,
+    /// Takes pictures into this folder.
+    Shoot(PathBuf),
+}
+
+/// The sizes and features of the pictures.
+const SHOTS: [(&str, u32, u32, bool, &str); 4] = [
+    ("phone-light", 390, 844, true, "light"),
+    ("phone-dark", 390, 844, true, "dark"),
+    ("desktop-light", 1200, 800, false, "light"),
+    ("desktop-dark", 1200, 800, false, "dark"),
+];
+
+impl Look {
+    /// Looks at the page that is shown. `reload` says whether it may be loaded again: on a phone it looks otherwise.
+    async fn at(&self, browser: &mut Browser, name: &str, reload: bool) {
+        match self {
+            Self::Shoot(folder) => {
+                for (suffix, width, height, is_phone, scheme) in SHOTS {
+                    browser.show_as(width, height, is_phone).await;
+                    browser.prefer(&[("prefers-color-scheme", scheme)]).await;
+                    settle(browser, reload).await;
+                    let picture = browser.screenshot().await;
+                    std::fs::write(folder.join(format!("{name}-{suffix}.png")), picture).unwrap();
+                }
+            }
+            Self::Check => {
+                for is_phone in [true, false] {
+                    let (width, height) = if is_phone { (320, 568) } else { (1200, 800) };
+                    browser.show_as(width, height, is_phone).await;
+                    for features in [
+                        &[("prefers-color-scheme", "light")][..],
+                        &[("prefers-color-scheme", "dark"), ("prefers-reduced-motion", "reduce")],
+                        &[("forced-colors", "active")],
+                    ] {
+                        browser.prefer(features).await;
+                        settle(browser, reload).await;
+                        assert_eq!(
+                            browser.accessibility_faults().await,
+                            [] as [&str; 0],
+                            "{name} {width} {features:?}"
+                        );
+                        assert_eq!(browser.overflow().await, json!(0), "{name} {width} {features:?}");
+                        if features.len() > 1 {
+                            let moves = "[...document.querySelectorAll('*')].some(element =>
+                                getComputedStyle(element, '::before').animationName !== 'none')";
+                            assert_eq!(browser.evaluate(moves).await, json!(false), "{name} moves");
+                        }
+                    }
+                }
+                // Text of twice the size, in a window of half a desktop.
+                browser.show_as(640, 800, false).await;
+                browser.prefer(&[]).await;
+                settle(browser, reload).await;
+                browser.evaluate("document.documentElement.style.fontSize = '200%'").await;
+                assert_eq!(browser.overflow().await, json!(0), "{name} with large text");
+                browser.evaluate("document.documentElement.style.fontSize = ''").await;
+                for_the_keyboard(browser, name).await;
+            }
+        }
+    }
+}
+
+async fn settle(browser: &mut Browser, reload: bool) {
+    if reload {
+        browser.reload().await;
+    }
+    browser.until("document.readyState === 'complete'").await;
+    // The page's script shows what the browser has.
+    browser.until("window.nostr === undefined || document.querySelector('#extension[hidden]') === null").await;
+}
+
+/// Everything that can be used has its turn with Tab, and can be seen to have it.
+async fn for_the_keyboard(browser: &mut Browser, name: &str) {
+    browser.evaluate("document.activeElement.blur(); window.turns = new Set(); undefined").await;
+    let all = "[...document.querySelectorAll('a, button, input, summary')]
+        .filter(element => element.checkVisibility() && element.type !== 'hidden')";
+    let count = browser.evaluate(&format!("{all}.length")).await.as_u64().unwrap();
+    for _ in 0..=count {
+        browser.press("Tab").await;
+        let turn = "(element => { window.turns.add(element);
+            return element === document.body || getComputedStyle(element).outlineStyle !== 'none'; })(document.activeElement)";
+        assert_eq!(browser.evaluate(turn).await, json!(true), "{name}: the focus cannot be seen");
+    }
+    let missed = format!("{all}.filter(element => !window.turns.has(element)).map(element => element.outerHTML)");
+    assert_eq!(browser.evaluate(&missed).await, json!([]), "{name}: not reached by keyboard");
+}
+
+/// The service and what is around it.
+struct Fixture {
+    usher: TestUsher,
+    api: Api,
+    network: LightningNetwork,
+    _relay: QuirkyRelay,
+    _wallet: FaultyNwcService,
+}
+
+impl Fixture {
+    async fn start() -> Self {
+        let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();
+        let network = LightningNetwork::new();
+        let shop = network.open_account("shop", 1_000_000);
+        let wallet = FaultyNwcService::start(&shop, &[relay.url()]).await;
+        wallet.ready(LONG).await.expect("the wallet listens");
+        let client = json!([{
+            "id": "shop", "name": "Corner Shop", "redirect_uris": ["http://127.0.0.1:9/callback"], "public": true,
+        }]);
+        let usher = TestUsher::builder()
+            .relays(&[relay.url()])
+            .set("WALLET__LN_BACKEND", "nwc")
+            .set("WALLET__NETWORK", "regtest")
+            .set("WALLET__NWC__URL", wallet.url())
+            .set("PROFILE__DISPLAY_NAME", "Bar Seven")
+            .set("PAGES__HELP_URL", "https://bar-seven.example/help")
+            .set("PAGES__RETURN_URLS", "http://127.0.0.1:9/app")
+            .set("OIDC__CLIENTS", client)
+            .start()
+            .await;
+        relay.wait_for(LONG, |metrics| metrics.reqs >= 2).await.expect("the service subscribes");
+        let api = usher.api();
+        Self { usher, api, network, _relay: relay, _wallet: wallet }
+    }
+
+    async fn post(&self, path: &str, body: &Value) -> Started {
+        let started = self.api.post(path, body).await.unwrap();
+        let text = |name: &str| started[name].as_str().unwrap_or_default().to_owned();
+        let page = [text("page_url"), text("session_url")].concat();
+        Started { stream: text("stream_id"), url: text("url"), page }
+    }
+
+    async fn payment(&self, description: &str, seconds: u64) -> Started {
+        let body = json!({
+            "main_key": Keys::generate().public_key().to_hex(), "subkeys": [], "description": description,
+            "amount": 12_345_000, "currency": "millisats", "expires_at": crate::harness::now() + seconds,
+        });
+        self.post("/payments/single", &body).await
+    }
+}
+
+struct Started {
+    stream: String,
+    url: String,
+    page: String,
+}
+
+fn state_is(state: &str) -> String {
+    format!("document.readyState === 'complete' && document.body?.dataset.state === '{state}'")
+}
+
+async fn open(browser: &mut Browser, page: &str, state: &str) {
+    browser.open(page).await;
+    browser.until(&state_is(state)).await;
+}
+
+/// Opens the page and has its user's wallet scan it.
+async fn scan(browser: &mut Browser, login: &Started) -> (Wallet, usher_sandbox::wallet::Request) {
+    open(browser, &login.page, "waiting").await;
+    let wallet = wallet_for(Policy::silent()).await;
+    wallet.open(&login.url.parse().unwrap(), LONG).await.unwrap();
+    let request = wallet.next_request(LONG).await.expect("the challenge");
+    browser.until(&state_is("asking")).await;
+    (wallet, request)
+}
+
+async fn logins(look: &Look, fixture: &Fixture) {
+    let mut browser = Browser::start().await;
+    let login = fixture.post("/login", &json!({})).await;
+    open(&mut browser, &login.page, "waiting").await;
+    look.at(&mut browser, "login", true).await;
+    browser.evaluate("document.querySelectorAll('details').forEach(details => { details.open = true; })").await;
+    look.at(&mut browser, "login-all-ways", false).await;
+    browser.open(&format!("{}/signer", login.page)).await;
+    look.at(&mut browser, "signer", true).await;
+    browser.click("form button").await;
+    browser.until("document.querySelector('#with-signer a[href^=nostrconnect]') !== null").await;
+    look.at(&mut browser, "login-signer", true).await;
+
+    let (wallet, request) = scan(&mut browser, &fixture.post("/login", &json!({})).await).await;
+    look.at(&mut browser, "login-asking", true).await;
+    wallet.approve(&request).unwrap();
+    browser.until(&state_is("approved")).await;
+    look.at(&mut browser, "login-approved", true).await;
+
+    let declined = fixture.post("/login", &json!({})).await;
+    open(&mut browser, &declined.page, "waiting").await;
+    browser.click("form[action$=decline] button").await;
+    browser.until(&state_is("declined")).await;
+    look.at(&mut browser, "login-declined", true).await;
+
+    let mut other = Browser::start().await;
+    other.open(&declined.page).await;
+    look.at(&mut other, "login-elsewhere", true).await;
+    other.open(&format!("{}/login/nothing/here", fixture.api.base)).await;
+    look.at(&mut other, "login-not-found", true).await;
+
+    other.run_on_every_page(EXTENSION).await;
+    let login = fixture.post("/login", &json!({})).await;
+    open(&mut other, &login.page, "waiting").await;
+    look.at(&mut other, "login-extension", true).await;
+
+    let handshake = fixture.post("/key-handshake", &json!({})).await;
+    open(&mut browser, &handshake.page, "waiting").await;
+    look.at(&mut browser, "handshake", true).await;
+    wallet.open(&handshake.url.parse().unwrap(), LONG).await.unwrap();
+    browser.until(&state_is("completed")).await;
+    look.at(&mut browser, "handshake-completed", true).await;
+}
+
+async fn payments(look: &Look, fixture: &Fixture) {
+    let mut browser = Browser::start().await;
+    let payment = fixture.payment("Two flat whites and a slice of carrot cake", 600).await;
+    open(&mut browser, &payment.page, "waiting").await;
+    look.at(&mut browser, "payment", true).await;
+    let invoice = browser.evaluate("document.getElementById('invoice').value").await;
+    fixture.network.open_account("somebody", 100_000_000).pay(invoice.as_str().unwrap(), None).unwrap();
+    browser.until(&state_is("paid")).await;
+    look.at(&mut browser, "payment-paid", true).await;
+
+    let long = fixture.payment(&"A table for four at half past seven, ".repeat(17), 600).await;
+    open(&mut browser, &long.page, "waiting").await;
+    browser.until("document.querySelector('.qr') !== null").await;
+    look.at(&mut browser, "payment-long", true).await;
+
+    let late = fixture.payment("Tea", 6).await;
+    browser.open(&late.page).await;
+    browser.until(&state_is("expired")).await;
+    look.at(&mut browser, "payment-expired", true).await;
+    browser.open(&format!("{}/pay/nothing/here", fixture.api.base)).await;
+    look.at(&mut browser, "payment-not-found", true).await;
+}
+
+async fn age_checks(look: &Look, fixture: &Fixture) {
+    let mut browser = Browser::start().await;
+    for (decision, state) in [("reject", "rejected"), ("approve", "not-issued")] {
+        let session = fixture.post("/verification/sessions", &json!({ "return_url": "http://127.0.0.1:9/app" })).await;
+        open(&mut browser, &session.page, "open").await;
+        if decision == "reject" {
+            look.at(&mut browser, "age-check", true).await;
+        }
+        let path = format!("/verification/sessions/{}/decision", session.stream);
+        fixture.api.post(&path, &json!({ "decision": decision })).await.unwrap();
+        browser.until(&state_is(state)).await;
+        let back = format!("http://127.0.0.1:9/app?stream_id={}", session.stream);
+        assert_eq!(browser.evaluate("document.querySelector('a.button').href").await, json!(back));
+        look.at(&mut browser, &format!("age-check-{state}"), true).await;
+    }
+}
+
+async fn openid(look: &Look, fixture: &Fixture) {
+    let mut browser = Browser::start().await;
+    browser.install_extension(&Keys::generate().secret_key().to_secret_hex()).await;
+    let authorize = format!(
+        "{}/oauth/authorize?client_id=shop&response_type=code&scope=openid%20profile&state=s&code_challenge_method=S256&\
+         code_challenge=E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM&redirect_uri=",
+        fixture.api.base
+    );
+    browser.open(&format!("{authorize}http%3A%2F%2F127.0.0.1%3A9%2Fcallback")).await;
+    browser.click("#extension:not([hidden]) button").await;
+    browser.until("document.querySelector('button[value=allow]') !== null").await;
+    look.at(&mut browser, "consent", true).await;
+    // Back to a login of another account: the session is over.
+    browser.click("button[value=other]").await;
+    browser.until(&state_is("waiting")).await;
+    assert!(browser.cookies().await.iter().all(|cookie| cookie != "usher_session"));
+    look.at(&mut browser, "login-app", true).await;
+    browser.open(&format!("{authorize}https%3A%2F%2Felsewhere.example%2F")).await;
+    look.at(&mut browser, "openid-error", true).await;
+    browser.open(&format!("{}/oauth/end-session", fixture.api.base)).await;
+    look.at(&mut browser, "logged-out", true).await;
+}
+
+async fn walk(look: &Look) {
+    let fixture = Fixture::start().await;
+    logins(look, &fixture).await;
+    payments(look, &fixture).await;
+    age_checks(look, &fixture).await;
+    openid(look, &fixture).await;
+    assert!(fixture.usher.runs());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn everybody_can_use_every_page() {
+    walk(&Look::Check).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "scripts/page-shots runs it"]
+async fn page_shots() {
+    let folder = PathBuf::from(std::env::var_os("USHER_PAGE_SHOTS").expect("USHER_PAGE_SHOTS names a folder"));
+    std::fs::create_dir_all(&folder).unwrap();
+    walk(&Look::Shoot(folder)).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn page_is_small_and_needs_one_more_request() {
+    let fixture = Fixture::start().await;
+    let login = fixture.post("/login", &json!({})).await;
+    let payment = fixture.payment(&"A table for four at half past seven, ".repeat(17), 600).await;
+    let session = fixture.post("/verification/sessions", &json!({})).await;
+    for (page, state) in [(&login.page, "waiting"), (&payment.page, "waiting"), (&session.page, "open")] {
+        let mut browser = Browser::start().await;
+        open(&mut browser, page, state).await;
+        browser.until("document.getElementById('countdown')?.textContent.startsWith('Time left: ')").await;
+        // Beside the connection on which the page learns the state.
+        let requested: Vec<_> = browser.requested().into_iter().filter(|url| !url.starts_with("data:")).collect();
+        let requested: Vec<_> = requested.into_iter().filter(|url| !url.ends_with("/events") && *url != page).collect();
+        assert_eq!(requested, [format!("{}/pages/assets/page.js", fixture.api.base)], "{page}");
+        let bytes = browser.received_bytes();
+        assert!(bytes > 10_000 && bytes <= MAX_BYTES, "{page}: {bytes} bytes");
+        assert_eq!(browser.complaints(), [] as [&Value; 0]);
+    }
+}
+
+/// Without JavaScript, too.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn user_chooses_the_language() {
+    let fixture = Fixture::start().await;
+    let login = fixture.post("/login", &json!({})).await;
+    let mut browser = Browser::start().await;
+    browser.disable_javascript().await;
+    open(&mut browser, &login.page, "waiting").await;
+    browser.click("footer a[lang=de]").await;
+    browser.until("document.documentElement.lang === 'de'").await;
+    let session = fixture.post("/verification/sessions", &json!({})).await;
+    open(&mut browser, &session.page, "open").await;
+    let heading = browser.evaluate("document.querySelector('h1').textContent").await;
+    assert_eq!(heading, json!("Altersprüfung"));
+}
+
+/// A service whose profile has a picture at this server.
+async fn service_with_picture(relay: &QuirkyRelay, server: &TcpServer, allow_private: bool) -> TestUsher {
+    let builder = TestUsher::builder().relays(&[relay.url()]).set("PROFILE__DISPLAY_NAME", "Bar Seven");
+    let builder = builder.set("PROFILE__PICTURE", format!("http://{}/logo.png", server.address()));
+    builder.set("NOSTR__ALLOW_PRIVATE_RELAYS", allow_private).start().await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn picture_of_the_profile_is_inside_the_page() {
+    let mut browser = Browser::start().await;
+    browser.show_as(300, 200, false).await;
+    browser.open("data:text/html,<body style='background: linear-gradient(teal, gold)'>").await;
+    browser.until("document.readyState === 'complete'").await;
+    let picture = browser.screenshot().await;
+    let server = TcpServer::start(move |mut stream| {
+        let picture = picture.clone();
+        async move {
+            let mut request = [0; 4096];
+            if stream.read(&mut request).await.is_ok_and(|read| read > 0) {
+                let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n", picture.len());
+                let _ = stream.write_all(&[head.as_bytes(), &picture].concat()).await;
+            }
+        }
+    })
+    .await;
+    let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();
+
+    let usher = service_with_picture(&relay, &server, true).await;
+    let login = usher.api().post("/login", &json!({})).await.unwrap();
+    let page = login["page_url"].as_str().unwrap();
+    open(&mut browser, page, "waiting").await;
+    while browser.evaluate("document.querySelector('img.picture')?.naturalWidth ?? 0").await != json!(112) {
+        // Pages do not wait for it.
+        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+        browser.reload().await;
+    }
+    let sources = "[...document.querySelectorAll('img, link[rel=icon]')].map(element => element.src ?? element.href)
+        .every(source => source.startsWith('data:image/'))";
+    assert_eq!(browser.evaluate(sources).await, json!(true));
+    assert_eq!(server.connections(), 1, "it is fetched once, by the service");
+    assert_eq!(browser.accessibility_faults().await, [] as [&str; 0]);
+
+    // Whoever may change the profile cannot look into the service's network.
+    let guarded = service_with_picture(&relay, &server, false).await;
+    let login = guarded.api().post("/login", &json!({})).await.unwrap();
+    open(&mut browser, login["page_url"].as_str().unwrap(), "waiting").await;
+    while !guarded.log().contains("the picture of the service's profile cannot be shown on pages") {
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    }
+    browser.reload().await;
+    assert_eq!(browser.evaluate("document.querySelector('span.picture').textContent").await, json!("B"));
+    assert_eq!(server.connections(), 1);
+}
