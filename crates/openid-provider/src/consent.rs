@@ -12,7 +12,6 @@ use usher_engine::ports::{OpenIdConsent, OpenIdRecordId};
 
 use crate::authorization_request::{AuthorizationRequest, OAuthError};
 use crate::authorize;
-use crate::bounds;
 use crate::page::{self, PageError, RequestFault, Visit};
 use crate::parameters::Parameters;
 use crate::provider::{Provider, SharedProvider};

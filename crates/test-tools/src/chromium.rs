@@ -108,7 +108,7 @@ impl Browser {
 
     /// The bytes that came over the wire, for all requests that have ended.
     pub fn received_bytes(&self) -> u64 {
-        let ended = self.events.iter().filter(|event| event["method"] == "Network.loadingFinished");
+        let ended = self.page.events.iter().filter(|event| event["method"] == "Network.loadingFinished");
         ended.filter_map(|event| event["params"]["encodedDataLength"].as_f64()).map(|bytes| bytes as u64).sum()
     }
 
