@@ -9,8 +9,8 @@ mod engine;
 pub mod event;
 pub mod event_data;
 mod event_type;
-mod field_checks;
 pub mod field_errors;
+mod field_value_checks;
 mod kernel;
 mod login;
 mod operation_outcome;
@@ -32,8 +32,8 @@ pub use engine::Engine;
 pub use engine::options::{EngineOptions, EngineParts};
 pub use event::{Event, EventPage, EventType};
 pub use event_data::EventData;
-pub use field_checks::{CheckedRequest, FieldChecks};
 pub use field_errors::{FieldError, FieldErrors};
+pub use field_value_checks::{CheckedRequest, FieldChecks};
 pub use kernel::event_feed::{EventFeed, Live, LiveEvent, LiveEvents};
 pub use kernel::idempotency::{IdempotencyRecords, IdempotentRequest, RenderedResponse};
 pub use kernel::lightning_queue::LightningBackend;
@@ -71,7 +71,7 @@ pub use ticket::request::RequestTicket;
 pub use ticket::tickets::{BurnTicket, MintTicket, Tickets, WithdrawTicket};
 pub use time::UnixMillis;
 pub use verification::Verification;
-pub use verification::sessions::{
+pub use verification::open_sessions::{
     AgeCheckError, AgeCheckReturned, AgeCheckStarted, BeginCheckError, DecisionError, VerificationView,
 };
 pub use verification::start::{VerificationRules, VerificationSessionRequest, VerificationSessionStarted};

@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use usher_engine::ports::TicketConflict;
 
-use crate::core::AttemptError;
+use crate::job_runtime::AttemptError;
 use crate::mint_error::MintError;
 use crate::stored_job::{Job, Stage};
 

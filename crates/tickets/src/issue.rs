@@ -10,8 +10,8 @@ use usher_engine::UnixMillis;
 use usher_engine::ports::MintTerms;
 
 use crate::attempt_history::{Attempt, Attempts, stale, wrong};
-use crate::core::{AttemptError, Core, edge};
-use crate::failure::{Failure, Refusal};
+use crate::job_failure::{Failure, Refusal};
+use crate::job_runtime::{AttemptError, Core, edge};
 use crate::mint_address::normal_unit;
 use crate::mint_error::MintError;
 use crate::mint_seeds::Owner;

@@ -6,8 +6,8 @@ use cashu::{KeySetInfo, Keys};
 use usher_engine::ports::{CounterAdvance, MintAuthToken, ProofId, TicketConflict, TicketJobId, WithdrawTerms};
 
 use crate::attempt_history::stale;
-use crate::core::{AttemptError, Core, edge};
-use crate::failure::{Failure, Refusal};
+use crate::job_failure::{Failure, Refusal};
+use crate::job_runtime::{AttemptError, Core, edge};
 use crate::keysets::FRESH;
 use crate::mint_address::normal_unit;
 use crate::mints::Mint;

@@ -6,8 +6,8 @@ use std::time::Duration;
 use usher_engine::ports::ProofId;
 
 use crate::attempt_history::{Attempt, Attempts, stale};
-use crate::core::{AttemptError, Core, Start};
-use crate::failure::{Failure, Refusal};
+use crate::job_failure::{Failure, Refusal};
+use crate::job_runtime::{AttemptError, Core, Start};
 use crate::mint_address::MintAddress;
 use crate::running_jobs::{Entry, Progress};
 use crate::stored_job::{Ending, Job, Record, Stage, plain_commit};

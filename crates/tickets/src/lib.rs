@@ -93,11 +93,12 @@
 
 mod attempt_history;
 mod client;
-mod core;
-mod failure;
+mod disputed_proofs;
 mod issue;
 mod job_creation;
 mod job_driver;
+mod job_failure;
+mod job_runtime;
 mod keysets;
 mod mint_address;
 mod mint_auth_tokens;
@@ -114,7 +115,6 @@ mod proof_states;
 mod receive;
 mod restore;
 mod running_jobs;
-mod set_aside;
 mod signatures;
 mod spending_conditions;
 mod state_requests;
@@ -124,9 +124,9 @@ mod token;
 mod transport;
 mod wallet;
 
+pub use disputed_proofs::SetAsideCheck;
 pub use options::TicketOptions;
 pub use restore::{RestoreError, RestoredTickets, SecretsOf};
-pub use set_aside::SetAsideCheck;
 pub use token::read_token;
 pub use transport::{MintTransport, NoResponse};
 pub use wallet::{CashuWallet, InvalidKey, MintStatus};

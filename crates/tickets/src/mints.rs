@@ -9,7 +9,7 @@ use tokio::sync::Semaphore;
 
 use crate::TicketOptions;
 use crate::client::{HttpClient, MintClient};
-use crate::failure::{Failure, Refusal};
+use crate::job_failure::{Failure, Refusal};
 use crate::keysets::{Keysets, MAX_KEYSETS};
 use crate::mint_address::MintAddress;
 use crate::proof_states::StateQueue;

@@ -7,8 +7,8 @@ use std::time::Duration;
 use usher_engine::ports::TokenState;
 
 use crate::attempt_history::{Attempt, Attempts, LATE_EFFECTS, Pending, stale};
-use crate::core::{AttemptError, Core, edge};
-use crate::failure::Failure;
+use crate::job_failure::Failure;
+use crate::job_runtime::{AttemptError, Core, edge};
 use crate::mint_error::MintError;
 use crate::running_jobs::{Entry, Progress};
 use crate::stored_job::{Job, Record, Stage, Swapping, plain_commit};

@@ -8,9 +8,9 @@ use std::time::Duration;
 use cashu::{KeySetInfo, Proof};
 use usher_engine::ports::{TicketError, TicketJobId};
 
-use crate::core::{AttemptError, Core};
-use crate::failure::Refusal;
 use crate::job_creation::MAX_INPUTS;
+use crate::job_failure::Refusal;
+use crate::job_runtime::{AttemptError, Core};
 use crate::keysets::{EXPIRY_NOTICE, FRESH, fee};
 use crate::mints::Mint;
 use crate::own_proof;
@@ -125,8 +125,8 @@ impl Core {
         let proofs = stored.iter().map(own_proof::read).collect::<Result<Vec<_>, _>>().map_err(Refusal::from)?;
         match self.renew_these(mint, unit, &list, proofs).await {
             Ok(()) => Ok(()),
-            Err(TicketError::TimedOut) => Err(Refusal::Failure(crate::failure::Failure::TimedOut).into()),
-            Err(error) => Err(Refusal::Failure(crate::failure::Failure::Unreachable(error.to_string())).into()),
+            Err(TicketError::TimedOut) => Err(Refusal::Failure(crate::job_failure::Failure::TimedOut).into()),
+            Err(error) => Err(Refusal::Failure(crate::job_failure::Failure::Unreachable(error.to_string())).into()),
         }
     }
 

@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 use tokio::sync::oneshot;
 use usher_engine::ports::{MintAuthToken, TokenState};
 
-use crate::failure::Refusal;
+use crate::job_failure::Refusal;
 use crate::mint_error::MintError;
 
 /// Most proofs in a request, unless one token has more.

@@ -6,9 +6,9 @@ use cashu::{Keys, Proof};
 use usher_engine::ports::{ProofId, ReceiveTerms, TicketConflict, TicketJobId, TokenFault, TokenState};
 
 use crate::attempt_history::stale;
-use crate::core::{AttemptError, Core, edge};
-use crate::failure::{Failure, Refusal};
 use crate::job_creation::{FirstStep, ids};
+use crate::job_failure::{Failure, Refusal};
+use crate::job_runtime::{AttemptError, Core, edge};
 use crate::keysets::{FRESH, fee, is_any_expired};
 use crate::mint_address::{MintAddress, normal_unit};
 use crate::mint_seeds::Owner;
@@ -143,7 +143,8 @@ impl Core {
         let list = mint.keysets.list(now, FRESH).await.map_err(Refusal::from)?;
         let key = self.key.clone();
         let work = move || Ok::<_, OutputError>(check_proofs(resolved, &key));
-        let (proofs, is_proven) = crate::core::blocking(work).await.map_err(Refusal::from)?.map_err(Refusal::from)?;
+        let (proofs, is_proven) =
+            crate::job_runtime::blocking(work).await.map_err(Refusal::from)?.map_err(Refusal::from)?;
         // Whether a mint still redeems proofs of an expired keyset is known only when it has swapped them.
         let is_proven = is_proven && !is_any_expired(&list, &proofs, self.now().secs());
         let net = token.amount.saturating_sub(fee(&list, &proofs));

@@ -8,8 +8,8 @@ use usher_engine::ports::{CounterAdvance, MintAuthToken, StoreError, TicketError
 
 use crate::CashuWallet;
 use crate::attempt_history::wrong;
-use crate::core::{AttemptError, Core, blocking};
-use crate::failure::Refusal;
+use crate::job_failure::Refusal;
+use crate::job_runtime::{AttemptError, Core, blocking};
 use crate::keysets::FRESH;
 use crate::mint_address::{MintAddress, normal_unit};
 use crate::mint_error::MintError;

@@ -10,7 +10,7 @@ use tokio::time::{Duration, Instant};
 use usher_engine::UnixMillis;
 use usher_engine::ports::{MintAuthToken, TicketJobId};
 
-use crate::failure::{Failure, Refusal};
+use crate::job_failure::{Failure, Refusal};
 use crate::stored_job::Ending;
 
 /// When there are as many jobs as there may be in all, a mint of which fewer than one part in so many of them wait can still have

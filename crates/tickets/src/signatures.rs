@@ -6,7 +6,7 @@ use cashu::{BlindSignature, BlindedMessage, Proof};
 use usher_engine::ports::MintAuthToken;
 
 use crate::attempt_history::wrong;
-use crate::core::{AttemptError, Core, blocking};
+use crate::job_runtime::{AttemptError, Core, blocking};
 use crate::keysets::FRESH;
 use crate::mint_seeds::Owner;
 use crate::mints::Mint;

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use cashu::PublicKey;
 use usher_engine::ports::{MintAuthToken, TokenState};
 
-use crate::core::{AttemptError, Core};
-use crate::failure::Refusal;
+use crate::job_failure::Refusal;
+use crate::job_runtime::{AttemptError, Core};
 use crate::mint_error::MintError;
 use crate::mints::Mint;
 use crate::proof_states::together;

@@ -10,7 +10,7 @@ use usher_engine::ports::{
     MintAuthToken, MintTerms, ReceiveTerms, State, StoreError, StoredTicketJob, TicketJobId, Token, WithdrawTerms,
 };
 
-use crate::failure::Failure;
+use crate::job_failure::Failure;
 use crate::outputs::Outputs;
 
 #[derive(Clone, Debug)]

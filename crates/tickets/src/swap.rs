@@ -6,8 +6,8 @@ use cashu::{BlindSignature, Proof};
 use usher_engine::ports::TokenState;
 
 use crate::attempt_history::{Attempt, Attempts, LATE_EFFECTS, stale, wrong};
-use crate::core::{AttemptError, Core, edge};
-use crate::failure::{Failure, Refusal};
+use crate::job_failure::{Failure, Refusal};
+use crate::job_runtime::{AttemptError, Core, edge};
 use crate::mint_address::MintAddress;
 use crate::mint_error::MintError;
 use crate::mint_seeds::Owner;

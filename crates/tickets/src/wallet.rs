@@ -12,8 +12,8 @@ use usher_engine::ports::{
 };
 
 use crate::TicketOptions;
-use crate::core::{Core, JobResult};
-use crate::failure::Failure;
+use crate::job_failure::Failure;
+use crate::job_runtime::{Core, JobResult};
 use crate::mint_auth_tokens::MintTokens;
 use crate::mint_seeds::Seeds;
 use crate::mints::Mints;

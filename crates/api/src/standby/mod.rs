@@ -1,7 +1,7 @@
 //! What an instance serves while another one is active: it forwards every request to that one.
 
+mod forwarded_readiness;
 mod forwarder;
-mod readiness;
 
 use std::sync::Arc;
 
@@ -58,7 +58,7 @@ pub async fn serve_standby(
     let forwarder = Forwarder::new(&parts, tasks.clone(), stop.clone());
     let router = Router::new()
         .route("/health", get(check_health).fallback(forwarder::forward))
-        .route("/health/ready", get(readiness::readiness).fallback(forwarder::forward))
+        .route("/health/ready", get(forwarded_readiness::readiness).fallback(forwarder::forward))
         .fallback(forwarder::forward)
         .layer(from_fn_with_state(parts, complete))
         .with_state(forwarder);

@@ -5,7 +5,7 @@ mod wiring;
 
 use std::sync::Arc;
 
-use crate::field_checks::FieldChecks;
+use crate::field_value_checks::FieldChecks;
 use crate::kernel::core::Core;
 use crate::kernel::event_feed::EventFeed;
 use crate::kernel::idempotency::IdempotencyRecords;

@@ -9,7 +9,7 @@ use tokio_util::task::TaskTracker;
 
 use super::Engine;
 use super::options::{EngineOptions, EngineParts};
-use crate::field_checks::FieldChecks;
+use crate::field_value_checks::FieldChecks;
 use crate::kernel::admission::Admission;
 use crate::kernel::age_check_queue::AgeCheckQueue;
 use crate::kernel::capacity::Capacity;
@@ -56,7 +56,7 @@ use crate::subscription::relay_keeper::RelayKeeper;
 use crate::subscription::subscriptions::Subscriptions;
 use crate::ticket::quote_payment::QuotePayer;
 use crate::ticket::tickets::Tickets;
-use crate::verification::{Verification, sessions};
+use crate::verification::{Verification, open_sessions};
 
 impl Engine {
     /// Rebuilds the index from the store and starts the engine's tasks on `tasks`; they end when `stop` is cancelled.
@@ -236,7 +236,7 @@ impl Engine {
             rules: options.verification,
             pages,
             service_key: options.subkey.unwrap_or(options.main_key),
-            permits: Semaphore::new(sessions::CONCURRENT),
+            permits: Semaphore::new(open_sessions::CONCURRENT),
         });
 
         let workers = Arc::new(Workers {

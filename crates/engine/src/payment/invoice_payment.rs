@@ -3,7 +3,7 @@
 use usher_protocol::bolt11::Invoice;
 
 use super::outgoing::start::ServicePaymentRequest;
-use crate::field_checks::{CheckedRequest, FieldChecks, expiry};
+use crate::field_value_checks::{CheckedRequest, FieldChecks, expiry};
 use crate::kernel::idempotency::IdempotentRequest;
 use crate::kernel::request_errors::StartError;
 use crate::operations::{Operation, Payment, PaymentTerms};

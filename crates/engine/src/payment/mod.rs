@@ -16,7 +16,7 @@ use tokio::sync::RwLock;
 use usher_protocol::bolt11::Network;
 
 use self::spending_budget::SpendingBudget;
-use crate::field_checks::FieldChecks;
+use crate::field_value_checks::FieldChecks;
 use crate::kernel::core::Core;
 use crate::kernel::event_feed::EventFeed;
 use crate::kernel::request_errors::StartError;

@@ -2,7 +2,7 @@
 
 use usher_protocol::PublicKey;
 
-use crate::field_checks::{CheckedRequest, FieldChecks, expiry};
+use crate::field_value_checks::{CheckedRequest, FieldChecks, expiry};
 use crate::kernel::commit::Change;
 use crate::kernel::idempotency::IdempotentRequest;
 use crate::kernel::request_errors::StartError;

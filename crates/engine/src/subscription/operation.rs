@@ -30,7 +30,7 @@
 //! | before the charge's end is committed | nothing has changed: payment and subscription change in one commit |
 
 mod agreement;
-mod dates;
+mod charge_schedule;
 mod view;
 
 use std::fmt;
@@ -44,7 +44,7 @@ use usher_protocol::subkey::Permission;
 
 pub(crate) use self::agreement::Agreement;
 pub use self::agreement::SubscriptionRules;
-use self::dates::{Dates, Failed};
+use self::charge_schedule::{Dates, Failed};
 pub use self::view::{SubscriptionState, SubscriptionView};
 use crate::event::NewEvent;
 use crate::event_data::{EventData, SubscriptionClosedData, SubscriptionPaymentData};

@@ -1,6 +1,6 @@
 //! Subscriptions as the app sees them: listed, read, closed.
 
-use crate::field_checks::FieldChecks;
+use crate::field_value_checks::FieldChecks;
 use crate::kernel::starter::Starter;
 use crate::operations::SubscriptionRules;
 use std::sync::Arc;

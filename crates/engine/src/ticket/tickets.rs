@@ -19,7 +19,7 @@ use std::time::Duration;
 use super::minting_job::RequestedMint;
 use super::quote_payment::QuotePayer;
 use crate::FieldErrors;
-use crate::field_checks::FieldChecks;
+use crate::field_value_checks::FieldChecks;
 use crate::kernel::core::Core;
 use crate::kernel::idempotency::IdempotentRequest;
 use crate::kernel::request_errors::{StartError, TicketCallError};

@@ -34,7 +34,7 @@
 //! | while replying | the reply is sent again |
 //! | after the event is committed | the session is over; a reply that arrives late finds nothing open |
 
-mod proof;
+mod proof_issuance;
 mod provider_check;
 
 use std::fmt;

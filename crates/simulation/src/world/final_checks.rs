@@ -5,7 +5,7 @@ use usher_engine::ports::OperationKind;
 
 use super::State;
 use super::action::AppRequest;
-use super::lightning_node::PaymentState;
+use super::nwc_wallet::PaymentState;
 use crate::fault_plan::Workload;
 
 impl State {

@@ -10,7 +10,7 @@ use nostr::{Event, EventId};
 use super::State;
 use super::action::{Action, Task};
 pub use super::lease_row::LeaseRow;
-use super::lightning_node::REQUEST;
+use super::nwc_wallet::REQUEST;
 
 /// How long a lease lasts without a renewal.
 pub const LEASE: Duration = Duration::from_secs(5);

@@ -13,7 +13,7 @@ use usher_protocol::kind;
 use usher_protocol::message::PaymentHash;
 
 use super::State;
-use super::lightning_node::PaymentState;
+use super::nwc_wallet::PaymentState;
 use super::reusable_login::ReusableLoginRecord;
 
 /// How long after a subscription has ended, or a date was paid, a request may still be on its way, in milliseconds: the store

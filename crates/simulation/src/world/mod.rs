@@ -10,7 +10,7 @@ pub mod instances;
 pub mod invariants;
 pub mod invoice_factory;
 mod lease_row;
-pub mod lightning_node;
+pub mod nwc_wallet;
 mod outage;
 pub mod relay;
 pub mod reusable_login;
@@ -31,7 +31,7 @@ use self::action::Action;
 use self::app::App;
 use self::instances::Instances;
 use self::invariants::InvariantChecker;
-use self::lightning_node::Node;
+use self::nwc_wallet::Node;
 use self::relay::Relay;
 use self::time::Time;
 use self::user::User;
@@ -269,7 +269,7 @@ impl State {
 
     /// The service publishes an event at a relay.
     pub fn published(&mut self, relay: usize, event: Event) {
-        if event.kind.as_u16() == lightning_node::REQUEST {
+        if event.kind.as_u16() == nwc_wallet::REQUEST {
             *self.node.sent.entry(event.id).or_default() += 1;
             for _ in 0..self.copies() {
                 let latency = self.latency();

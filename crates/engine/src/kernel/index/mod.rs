@@ -1,7 +1,7 @@
 //! The index of open operations, in memory and rebuilt from the store at the start: a few hundred bytes for each
 //! (docs/performance.md). The state stays in the store.
 
-mod participants;
+mod subscription_invitees;
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use parking_lot::RwLock;
 use usher_protocol::PublicKey;
 
-use self::participants::Participants;
+use self::subscription_invitees::Participants;
 use super::timers::{Due, MonotonicMillis};
 use crate::ports::{CorrelationKey, OpenOperation};
 use crate::{StreamId, UnixMillis};

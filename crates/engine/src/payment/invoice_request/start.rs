@@ -1,7 +1,7 @@
 //! Starts a request for an invoice.
 
 use super::{RequestInvoice, RequestInvoiceDraft};
-use crate::field_checks::{CheckedRequest, FieldChecks, expiry};
+use crate::field_value_checks::{CheckedRequest, FieldChecks, expiry};
 use crate::kernel::idempotency::IdempotentRequest;
 use crate::kernel::request_errors::StartError;
 use crate::operations::{InvoiceRequest, Operation};

@@ -12,7 +12,7 @@
 //!
 //! The event and the subscription are committed together: a crash at any time leaves both or neither.
 
-mod early_close;
+mod close_before_agreement;
 mod refused_agreement;
 pub(crate) mod start;
 
@@ -25,7 +25,7 @@ use usher_protocol::message::{
 };
 use usher_protocol::subkey::Permission;
 
-use self::early_close::EarlyCloses;
+use self::close_before_agreement::EarlyCloses;
 use self::refused_agreement::RefusedAgreement;
 use super::operation::{Agreement, Subscription, SubscriptionRules};
 use crate::UnixMillis;

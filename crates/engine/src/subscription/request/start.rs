@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::{RecurringPaymentDraft, RecurringPaymentRequest};
-use crate::field_checks::{CheckedRequest, FieldChecks};
+use crate::field_value_checks::{CheckedRequest, FieldChecks};
 use crate::kernel::idempotency::IdempotentRequest;
 use crate::kernel::request_errors::StartError;
 use crate::operations::{Operation, RecurringRequest};

@@ -3,7 +3,7 @@
 use usher_protocol::PublicKey;
 
 use super::{SendTicket, SendTicketDraft};
-use crate::field_checks::{CheckedRequest, FieldChecks};
+use crate::field_value_checks::{CheckedRequest, FieldChecks};
 use crate::kernel::commit::{Cause, Change};
 use crate::kernel::idempotency::IdempotentRequest;
 use crate::kernel::request_errors::StartError;

@@ -11,9 +11,9 @@ use usher_engine::ports::{ProofId, StoreError, StoredProof, TicketBalance};
 
 use crate::CashuWallet;
 use crate::attempt_history::Attempt;
-use crate::core::{AttemptError, Core, edge};
-use crate::failure::Failure;
 use crate::job_creation::ids;
+use crate::job_failure::Failure;
+use crate::job_runtime::{AttemptError, Core, edge};
 use crate::stored_job::{Job, Swapping};
 
 /// Most proofs in a request.

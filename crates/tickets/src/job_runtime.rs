@@ -14,7 +14,7 @@ use usher_engine::ports::{
 };
 
 use crate::TicketOptions;
-use crate::failure::{Failure, Refusal};
+use crate::job_failure::{Failure, Refusal};
 use crate::mint_auth_tokens::MintTokens;
 use crate::mint_error::MintError;
 use crate::mint_seeds::{Owner, Seeds};
@@ -100,7 +100,7 @@ macro_rules! edge {
             if action.as_deref() == Some("abort") {
                 std::process::abort();
             }
-            Err($crate::core::AttemptError::Stopped)
+            Err($crate::job_runtime::AttemptError::Stopped)
         });
     };
 }
