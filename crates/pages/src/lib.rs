@@ -53,6 +53,7 @@ use usher_page_layout::Site;
 use self::login_methods::OfferedMethods;
 
 pub use self::browser::{cookie, login_cookie_name, login_cookies};
+pub use self::page::not_available;
 
 /// Largest body of a request, in bytes: a signed event.
 const MAX_BODY_BYTES: usize = 16 * 1024;

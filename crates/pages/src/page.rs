@@ -4,13 +4,17 @@ use askama::Template;
 use axum::response::{IntoResponse as _, Redirect, Response};
 use http::StatusCode;
 use http::header::RETRY_AFTER;
-use usher_page_layout::Frame;
+use http::request::Parts;
+use usher_page_layout::{Frame, Site};
 
 pub(crate) use usher_page_layout::HEADERS;
 
 use crate::qr::Qr;
 use crate::texts::{Message, Texts};
 use crate::visit::Visit;
+
+/// After how many seconds a page that could not be shown is loaded again.
+const RETRY_SECONDS: u64 = 2;
 
 /// What a page says about how it ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,6 +73,18 @@ pub(crate) fn not_shown() -> Response {
 /// `GET /pages/none`: says that there is no such page.
 pub(crate) async fn none(visit: Visit) -> Response {
     message(StatusCode::NOT_FOUND, &visit, &visit.texts.no_page, Next::Nothing)
+}
+
+/// What a browser is shown in place of any page while the service cannot be reached: it loads the page again by itself.
+pub fn not_available(site: &Site, request: &Parts) -> Response {
+    let visit = Visit::new(site, request);
+    let address = request.uri.path_and_query().map_or("/", |address| address.as_str());
+    message(
+        StatusCode::SERVICE_UNAVAILABLE,
+        &visit,
+        &visit.texts.unavailable_briefly,
+        Next::Retry(address, RETRY_SECONDS),
+    )
 }
 
 /// Leads the browser to another page of ours, by GET.

@@ -4,7 +4,7 @@ use std::convert::Infallible;
 
 use axum::extract::FromRequestParts;
 use http::request::Parts;
-use usher_page_layout::{Frame, Language};
+use usher_page_layout::{Frame, Language, Site};
 
 use crate::PagesState;
 use crate::texts::{ENGLISH, GERMAN, SPANISH, Texts};
@@ -19,6 +19,19 @@ pub(crate) struct Visit {
 }
 
 impl Visit {
+    /// A request for a page of this site.
+    pub(crate) fn new(site: &Site, parts: &Parts) -> Self {
+        let frame = site.frame(parts);
+        let texts = match frame.language {
+            Language::English => &ENGLISH,
+            Language::German => &GERMAN,
+            Language::Spanish => &SPANISH,
+        };
+        let named = |name: &str| parts.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
+        let is_phone = named("sec-ch-ua-mobile") == "?1" || named("user-agent").contains("Mobi");
+        Self { frame, texts, is_phone }
+    }
+
     /// The service's name, or what stands for it.
     pub(crate) fn service(&self) -> &str {
         self.frame.service_name().unwrap_or(self.texts.this_service)
@@ -29,14 +42,6 @@ impl FromRequestParts<PagesState> for Visit {
     type Rejection = Infallible;
 
     async fn from_request_parts(parts: &mut Parts, pages: &PagesState) -> Result<Self, Infallible> {
-        let frame = pages.site.frame(parts);
-        let texts = match frame.language {
-            Language::English => &ENGLISH,
-            Language::German => &GERMAN,
-            Language::Spanish => &SPANISH,
-        };
-        let named = |name: &str| parts.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
-        let is_phone = named("sec-ch-ua-mobile") == "?1" || named("user-agent").contains("Mobi");
-        Ok(Self { frame, texts, is_phone })
+        Ok(Self::new(&pages.site, parts))
     }
 }

@@ -123,13 +123,23 @@ pub(crate) fn site(
         pool: None,
     });
     let address = Arc::new(move || directory.own_profile()?.picture);
-    Ok(Site::new(SiteOptions {
+    let picture = Some(PictureSource::new(address, client, tasks));
+    Ok(Site::new(SiteOptions { picture, ..site_options(config, url) }))
+}
+
+/// As [`site`], without the picture, which a standby does not know.
+pub(crate) fn standby_site(config: &Config, url: String) -> Site {
+    Site::new(site_options(config, url))
+}
+
+fn site_options(config: &Config, url: String) -> SiteOptions {
+    SiteOptions {
         url,
         service_name: service_name(config).map(str::to_owned),
         accent: config.pages.accent_color.clone(),
         help_url: config.pages.help_url.as_ref().map(|url| url.url().to_string()),
-        picture: Some(PictureSource::new(address, client, tasks)),
-    }))
+        picture: None,
+    }
 }
 
 pub(crate) fn pages(

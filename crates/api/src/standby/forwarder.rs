@@ -9,7 +9,10 @@ use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse as _, Response};
 use futures_util::{StreamExt as _, stream};
-use http::header::{AUTHORIZATION, CONNECTION, COOKIE, EXPECT, HOST, TE, TRAILER, TRANSFER_ENCODING, UPGRADE, VIA};
+use http::header::{
+    ACCEPT, AUTHORIZATION, CONNECTION, COOKIE, EXPECT, HOST, TE, TRAILER, TRANSFER_ENCODING, UPGRADE, VIA,
+};
+use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, Version};
 use http_body::Body as _;
 use hyper_util::client::legacy::Client;
@@ -178,10 +181,24 @@ impl Forwarder {
 
 /// Any request that is not answered here.
 pub(super) async fn forward(State(forwarder): State<Forwarder>, request: Request) -> Response {
-    match forwarder.send(request).await {
-        Ok(response) => response,
-        Err(problem) => problem.into_response(),
+    let page = asks_for_page(&request).then(|| head(&request));
+    match (forwarder.send(request).await, page) {
+        (Ok(response), _) => response,
+        (Err(problem), Some(page)) if problem.code() == ErrorCode::NoActiveInstance => (forwarder.parts.page)(&page),
+        (Err(problem), _) => problem.into_response(),
     }
+}
+
+/// Whether a browser goes there: it can only wait and load the page again.
+fn asks_for_page(request: &Request) -> bool {
+    request.method() == Method::GET && header_list::contains(request.headers(), ACCEPT, b"text/html")
+}
+
+fn head(request: &Request) -> Parts {
+    let (mut head, ()) = Request::new(()).into_parts();
+    head.uri = request.uri().clone();
+    head.headers = request.headers().clone();
+    head
 }
 
 /// A body that breaks off at `end`.

@@ -10,6 +10,7 @@ use axum::extract::{Request, State};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
+use http::request::Parts;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
@@ -40,6 +41,8 @@ pub struct StandbyParts {
     pub active: watch::Receiver<Option<Arc<str>>>,
     /// Why the database cannot be asked who is active, for callers with the token.
     pub database_failure: watch::Receiver<Option<Arc<str>>>,
+    /// What a browser gets in place of a page while no instance is active.
+    pub page: Arc<dyn Fn(&Parts) -> Response + Send + Sync>,
     /// Makes request ids.
     pub randomness: Arc<dyn Randomness>,
 }

@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::response::IntoResponse as _;
 use axum::routing::get;
 use axum::{Extension, Router};
 use serde_json::{Value, json};
@@ -42,6 +43,7 @@ impl Standby {
             body_bytes: 256 * 1024,
             active: receiver,
             database_failure: failure_receiver,
+            page: Arc::new(|request| format!("one moment: {}", request.uri).into_response()),
             randomness: Arc::new(OsRandomness),
         };
         let stop = CancellationToken::new();
@@ -130,6 +132,9 @@ async fn without_an_active_instance_there_is_a_clear_error() {
     refused("/events/x").await;
     refused("/health/ready").await;
     assert_eq!(http.get(format!("http://{address}/health")).send().await.unwrap().status(), 200);
+
+    let page = http.get(format!("http://{address}/login/x?y")).header("accept", "text/html,*/*;q=0.8");
+    assert_eq!(page.send().await.unwrap().text().await.unwrap(), "one moment: /login/x?y");
 
     standby.database_failure.send_replace(Some("the database is away".into()));
     let ready = http.get(format!("http://{address}/health/ready"));

@@ -68,6 +68,7 @@ pub(crate) const ENGLISH: Texts = Texts {
         message: "It is incomplete, or it has expired. Return to the app to start a new check.",
     },
     no_page: Message { heading: "There is no such page", message: "Check the address, or return to the app." },
+    unavailable_briefly: Message { heading: "One moment", message: "This page opens by itself in a few seconds." },
     unavailable: Message { heading: "The service is not available", message: "Please try again in a moment." },
     nothing_to_check: Message { heading: "There is nothing to check", message: "This check is over." },
     too_often: Message {

@@ -71,6 +71,10 @@ pub(crate) const GERMAN: Texts = Texts {
         heading: "Diese Seite gibt es nicht",
         message: "Prüfen Sie die Adresse, oder kehren Sie zur App zurück.",
     },
+    unavailable_briefly: Message {
+        heading: "Einen Moment",
+        message: "Diese Seite öffnet sich in wenigen Sekunden von selbst.",
+    },
     unavailable: Message {
         heading: "Der Dienst ist nicht erreichbar",
         message: "Bitte versuchen Sie es gleich noch einmal.",

@@ -48,6 +48,8 @@ pub(crate) struct Texts {
     /// For another path.
     pub(crate) no_page: Message,
     pub(crate) unavailable: Message,
+    /// It tries again by itself.
+    pub(crate) unavailable_briefly: Message,
     pub(crate) nothing_to_check: Message,
     pub(crate) too_often: Message,
     pub(crate) provider_unavailable: Message,

@@ -70,6 +70,7 @@ pub(crate) const SPANISH: Texts = Texts {
     no_page: Message {
         heading: "Esta página no existe", message: "Compruebe la dirección o vuelva a la aplicación."
     },
+    unavailable_briefly: Message { heading: "Un momento", message: "Esta página se abre sola en unos segundos." },
     unavailable: Message { heading: "El servicio no está disponible", message: "Inténtelo de nuevo en un momento." },
     nothing_to_check: Message { heading: "No hay nada que comprobar", message: "Esta comprobación ha terminado." },
     too_often: Message {

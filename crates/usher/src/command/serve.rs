@@ -11,6 +11,7 @@ use tokio_util::sync::CancellationToken;
 use usher_api::{DocsAccess, Limits, StandbyParts};
 use usher_engine::ports::OsRandomness;
 use usher_instance::{ActiveLease, LeaseGate};
+use usher_pages::not_available;
 use usher_store::PostgresStore;
 
 use super::environment::{load_in_time, source};
@@ -21,7 +22,7 @@ use crate::database::{SharedDatabase, open_sqlite, refusal};
 use crate::failure::{Failure, chain};
 use crate::logging::{self, Output};
 use crate::service::{Listeners, Service, identity, make_data_dir};
-use crate::service_options::{forwarding_key, serve_options, tokens};
+use crate::service_options::{forwarding_key, pages_url, serve_options, standby_site, tokens};
 use crate::signals::{Hangups, Signals};
 use crate::standby::{BecameActive, Forwarding, stand_by};
 use crate::{notify, process, version};
@@ -142,6 +143,7 @@ async fn start(
     };
     let identity = identity(config)?;
     let port_of_pages = listeners.pages.as_ref().map(TcpListener::local_addr).transpose()?;
+    let site = standby_site(config, pages_url(config, port_of_pages.unwrap_or(listeners.api.local_addr()?)));
     let forwarding = Forwarding {
         listener: &listeners.api,
         pages: listeners.pages.as_ref().zip(port_of_pages.map(|address| address.port())),
@@ -151,6 +153,7 @@ async fn start(
             body_bytes: Limits::default().body_bytes,
             active: watch::channel(None).1,
             database_failure: watch::channel(None).1,
+            page: Arc::new(move |request| not_available(&site, request)),
             randomness: Arc::new(OsRandomness),
         },
         options: serve_options(config, &identity),
