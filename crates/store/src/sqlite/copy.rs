@@ -136,7 +136,7 @@ impl SqliteTarget {
                 let connection = open::existing(&file)?;
                 let of_schema = |error| OpenError::of_schema(path, error);
                 let found = schema::inspect(&connection, schema::MIGRATIONS).map_err(of_schema)?;
-                if found >= settings::SINCE && settings::copy_mark(&connection)?.is_some() {
+                if settings::copy_mark(&connection)?.is_some() {
                     finished = Some(Arc::new(Mutex::new(connection)));
                 } else {
                     others = Some("the file exists".to_owned());

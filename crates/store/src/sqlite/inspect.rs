@@ -77,7 +77,7 @@ impl DatabaseInspection {
     /// # Errors
     /// When the table cannot be read.
     pub fn copy_mark(&self) -> Result<Option<CopyMark>, SqliteFailure> {
-        if self.version < settings::SINCE { Ok(None) } else { settings::copy_mark(&self.connection.lock()) }
+        settings::copy_mark(&self.connection.lock())
     }
 
     /// Tables, columns and indexes that are missing, in words; none are looked for in a database of an older schema.

@@ -32,10 +32,8 @@ pub(crate) fn writer(file: &DatabaseFile, options: &SqliteOptions) -> Result<Con
     let unusable = |failure| OpenError::unusable(path, failure);
     let mut connection = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE).map_err(unusable)?;
     // Before anything is changed: it may not be ours.
-    let version = schema::inspect(&connection, MIGRATIONS).map_err(|error| OpenError::of_schema(path, error))?;
-    if version >= settings::SINCE
-        && let Some(mark) = settings::copy_mark(&connection).map_err(unusable)?
-    {
+    schema::inspect(&connection, MIGRATIONS).map_err(|error| OpenError::of_schema(path, error))?;
+    if let Some(mark) = settings::copy_mark(&connection).map_err(unusable)? {
         return Err(OpenError::Marked { path: path.to_owned(), mark });
     }
     file.restrict()?;

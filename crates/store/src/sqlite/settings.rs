@@ -8,9 +8,6 @@ use super::SqliteStore;
 use super::failure::{During as _, SqliteFailure};
 use crate::copy_mark::CopyMark;
 
-/// The schema version since which there are settings.
-pub(crate) const SINCE: u32 = 4;
-
 #[async_trait]
 impl SettingStore for SqliteStore {
     async fn setting(&self, name: &str) -> Result<Option<String>, StoreError> {
@@ -31,8 +28,12 @@ pub(crate) fn get(connection: &Connection, name: &str) -> Result<Option<String>,
         .during("read a setting")
 }
 
-/// The note of `usher store copy`.
+/// The note of `usher store copy`. A database that is too old for settings, or has lost them, has none.
 pub(crate) fn copy_mark(connection: &Connection) -> Result<Option<CopyMark>, SqliteFailure> {
+    let has_settings = "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'settings')";
+    if !connection.query_row(has_settings, [], |row| row.get(0)).during("read a setting")? {
+        return Ok(None);
+    }
     let stored = get(connection, CopyMark::SETTING)?;
     Ok(stored.map(|stored| CopyMark::read(&stored)).transpose()?)
 }
