@@ -135,7 +135,7 @@ impl SqliteTarget {
                 }
                 let connection = open::existing(&file)?;
                 let of_schema = |error| OpenError::of_schema(path, error);
-                let found = schema::inspect(&connection, schema::MIGRATIONS).map_err(of_schema)?;
+                schema::inspect(&connection, schema::MIGRATIONS).map_err(of_schema)?;
                 if settings::copy_mark(&connection)?.is_some() {
                     finished = Some(Arc::new(Mutex::new(connection)));
                 } else {
