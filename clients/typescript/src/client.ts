@@ -130,6 +130,11 @@ export class Usher extends OperatorEndpoints {
     return this.#http.call("DELETE", `/remote-signers/${segment(mainKey)}`, undefined, options);
   }
 
+  /** Forgets the passkeys with which a user has logged in. */
+  forgetPasskeys(mainKey: string, options?: CallOptions): Promise<Schemas["PasskeysForgotten"]> {
+    return this.#http.call("DELETE", `/passkeys/${segment(mainKey)}`, undefined, options);
+  }
+
   /** Asks a user to prove that they hold a key. */
   authenticateKey(
     request: Defaults<Schemas["AuthenticateKeyRequest"], "subkeys">,

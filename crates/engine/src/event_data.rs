@@ -153,8 +153,9 @@ pub struct LoginData {
     )]
     pub main_key: Option<String>,
     /// What the user has proven the key with, or was asked with; with `user_approved` and `approved` on streams of
-    /// `POST /login`, and always on those of reusable logins: `wallet`, `extension` (NIP-07) or `signer` (NIP-46).
-    #[schema(nullable = false, pattern = "^(wallet|extension|signer)$", example = "extension")]
+    /// `POST /login`, and always on those of reusable logins: `wallet`, `extension` (NIP-07), `signer` (NIP-46)
+    /// or `passkey` (WebAuthn).
+    #[schema(nullable = false, pattern = "^(wallet|extension|signer|passkey)$", example = "extension")]
     pub method: Option<String>,
     /// The permissions that the wallet grants, in its own words; with `approved`.
     #[schema(nullable = false, example = json!([]))]

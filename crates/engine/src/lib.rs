@@ -48,9 +48,10 @@ pub use login::key_handshake::page::{HandshakeState, HandshakeView};
 pub use login::key_handshake::reusable::{CloseHandshakeError, HandshakePage, Handshakes, ReusableHandshake};
 pub use login::key_handshake::start::{KeyHandshakeRequest, KeyHandshakeStarted};
 pub use login::page_view::{
-    AskError, AskLimit, LoginPageError, LoginPageWatch, LoginView, OpenedLogin, ProveError, ReusablePage, SignerView,
-    VisitError,
+    AskError, AskLimit, LoginPageError, LoginPageWatch, LoginView, OpenedLogin, PageSigner, ProveError, ReusablePage,
+    SignerView, VisitError,
 };
+pub use login::passkeys::{PasskeyLoginError, PasskeyProof, PasskeyUse, WrappedKey};
 pub use login::scan_limits::{ScanLimit, ScanMetrics};
 pub use login::start::{BrowserLogin, BrowserLoginStarted, ChildLogin, LoginRequest, LoginStarted};
 pub use operation_outcome::OperationOutcome;
@@ -70,6 +71,7 @@ pub use ticket::outgoing::{OutgoingPage, OutgoingTicket};
 pub use ticket::request::RequestTicket;
 pub use ticket::tickets::{BurnTicket, MintTicket, Tickets, WithdrawTicket};
 pub use time::UnixMillis;
+pub use usher_passkey::RelyingParty;
 pub use verification::Verification;
 pub use verification::open_sessions::{
     AgeCheckError, AgeCheckReturned, AgeCheckStarted, BeginCheckError, DecisionError, VerificationView,

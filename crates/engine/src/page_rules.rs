@@ -4,6 +4,7 @@ use std::fmt;
 
 use sha2::{Digest as _, Sha256};
 use url::Url;
+use usher_passkey::RelyingParty;
 
 use crate::StreamId;
 use crate::kernel::request_errors::StartError;
@@ -17,6 +18,8 @@ pub struct PageRules {
     pub url: String,
     /// Where pages may lead to at the end (`pages.return_urls`): the same origin, and the same path or one below it.
     pub return_urls: Vec<Url>,
+    /// The service as authenticators know it; without it, pages offer no passkeys.
+    pub passkeys: Option<RelyingParty>,
     /// What the secrets in the addresses of pages are made with: the service's own secret, the same after a restart.
     pub key: [u8; 32],
 }
@@ -44,7 +47,7 @@ impl fmt::Debug for PageRules {
 
 impl Default for PageRules {
     fn default() -> Self {
-        Self { url: "http://127.0.0.1:3000".to_owned(), return_urls: Vec::new(), key: [0; 32] }
+        Self { url: "http://127.0.0.1:3000".to_owned(), return_urls: Vec::new(), passkeys: None, key: [0; 32] }
     }
 }
 

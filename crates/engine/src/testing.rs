@@ -98,6 +98,7 @@ pub fn commit(operation: StreamId, expected: Revision, at: UnixMillis) -> Commit
         inbound: Vec::new(),
         user_relays: Vec::new(),
         user_signers: Vec::new(),
+        passkeys: Vec::new(),
         deliver: false,
         delivery_queues: Vec::new(),
         idempotency_record: None,

@@ -56,7 +56,7 @@ pub enum LoginOutcome {
     Approved {
         /// Who the user is.
         main_key: PublicKey,
-        /// How: `wallet`, `extension` or `signer`.
+        /// How: `wallet`, `extension`, `signer` or `passkey`.
         method: String,
         /// When.
         at: UnixMillis,

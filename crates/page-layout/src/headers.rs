@@ -13,9 +13,14 @@ pub const HEADERS: [(HeaderName, HeaderValue); 6] = [
 ];
 
 /// A page loads a script from this service alone, if it has one, has the style with this hash, sends forms to this service alone, and cannot be
-/// framed: a site that shows it in a frame could make users agree without knowing. `data:` is for its pictures.
+/// framed: a site that shows it in a frame could make users agree without knowing. `data:` is for its pictures. No script makes HTML
+/// or scripts of text (Trusted Types) but what loads the page itself anew.
 pub(crate) fn policy(style_hash: &str, has_script: bool) -> String {
-    let script = if has_script { "script-src 'self'; connect-src 'self'; " } else { "" };
+    let script = if has_script {
+        "script-src 'self'; connect-src 'self'; trusted-types usher-page; require-trusted-types-for 'script'; "
+    } else {
+        ""
+    };
     format!(
         "default-src 'none'; {script}style-src 'sha256-{style_hash}'; img-src data:; base-uri 'none'; form-action 'self'; \
          frame-ancestors 'none'"

@@ -1,4 +1,4 @@
-// Logs in with a browser extension (NIP-07), when there is one.
+// Logs in with what this browser has: an extension (NIP-07), or a passkey.
 
 /// When the event to sign was served.
 let servedAt = Date.now();
@@ -42,13 +42,56 @@ async function prove(section) {
   load();
 }
 
-document.addEventListener("click", (event) => {
-  const button = event.target.closest("#extension button");
-  if (button) logIn(button.closest("section"), button);
+/// Whether a key can be made of passkeys here. Browsers that do not say may know only when they try.
+const hasPasskeys = (async () => {
+  if (!window.isSecureContext || !window.PublicKeyCredential) return false;
+  const known = await PublicKeyCredential.getClientCapabilities?.().catch(() => undefined);
+  return known?.["extension:prf"] !== false;
+})();
+
+/// Whether this browser has used a passkey here: then that is what it offers first.
+function usedPasskey() {
+  try {
+    return localStorage.getItem("usher-passkey") !== null;
+  } catch {
+    return false;
+  }
+}
+
+async function offerPasskeys() {
+  const section = document.getElementById("with-passkey");
+  if (!section || !(await hasPasskeys)) return;
+  section.dataset.servedAt = String(servedAt);
+  section.hidden = false;
+  const [first, second] = section.querySelectorAll("#passkey-begin button");
+  const uses = usedPasskey();
+  first.dataset.passkey = uses ? "log-in" : "create";
+  second.dataset.passkey = uses ? "create" : "log-in";
+  second.textContent = uses ? second.dataset.create : second.dataset.logIn;
+  document.getElementById("passkey-what").hidden = uses;
+}
+
+document.addEventListener("click", async (event) => {
+  const button = event.target.closest("button");
+  if (button?.closest("#extension")) logIn(button.closest("section"), button);
+  const passkeys = button?.dataset.passkey && button.closest("#with-passkey");
+  if (!passkeys) return;
+  // At once: what is said still is of the attempt before.
+  say(passkeys.dataset.asking);
+  try {
+    const { press } = await import(passkeys.dataset.script);
+    // Pressed twice while the script was loaded.
+    if (!button.disabled) press(button);
+  } catch {
+    say(passkeys.dataset.failed);
+  }
 });
+document.addEventListener("logged-in", load);
 document.addEventListener("shown", () => {
   servedAt = Date.now();
   offerExtension();
+  offerPasskeys();
 });
 offerExtension();
+offerPasskeys();
 setInterval(offerExtension, 250);

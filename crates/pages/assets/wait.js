@@ -8,6 +8,9 @@ const HIDDEN_LOOK_MS = 30_000;
 const LOAD_TIMEOUT_MS = 10_000;
 const LONGEST_PAUSE_MS = 15_000;
 
+/// Only the page itself, as the service sends it, becomes HTML (Trusted Types).
+const ownPage = window.trustedTypes?.createPolicy("usher-page", { createHTML: (text) => text });
+
 /// The connection on which the service reports the state.
 let source;
 /// The next attempt.
@@ -70,7 +73,8 @@ async function load() {
   let page;
   try {
     const response = await fetch(location.href, { cache: "no-store", signal: AbortSignal.timeout?.(LOAD_TIMEOUT_MS) });
-    page = new DOMParser().parseFromString(await response.text(), "text/html");
+    const text = await response.text();
+    page = new DOMParser().parseFromString(ownPage?.createHTML(text) ?? text, "text/html");
     if (response.status >= 500 || !page.querySelector("meta[name=generator][content=Usher]")) page = undefined;
   } catch {
     // The service does not respond.

@@ -1,20 +1,78 @@
-//! The script that the pages load: one file, so that a page is there after one more request.
+//! The script that the pages load: one file, so that a page is there after one more request. The script for passkeys is loaded
+//! when a user presses.
 
+use std::io::{self, Write as _};
+use std::sync::LazyLock;
+
+use axum::body::Body;
 use axum::response::{IntoResponse, Response};
-use http::HeaderValue;
-use http::header::{CONTENT_TYPE, X_CONTENT_TYPE_OPTIONS};
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use http::header::{ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, VARY, X_CONTENT_TYPE_OPTIONS};
+use http::{HeaderMap, HeaderValue};
+
+const PAGE_SCRIPT: &str = concat!(
+    include_str!("../assets/wait.js"),
+    include_str!("../assets/clock.js"),
+    include_str!("../assets/login.js"),
+    include_str!("../assets/payment.js"),
+);
+const PASSKEY_SCRIPT: &str = include_str!("../assets/passkey.js");
 
 /// `GET /pages/assets/page.js`: the parts share one scope.
-pub(crate) async fn script() -> Response {
+pub(crate) async fn page_script() -> Response {
+    script(PAGE_SCRIPT)
+}
+
+/// `GET /pages/assets/passkey.js`: the bundle that `passkey-script` makes. It is loaded when the user presses, compressed.
+pub(crate) async fn passkey_script(headers: HeaderMap) -> Response {
+    static COMPRESSED: LazyLock<Option<Vec<u8>>> = LazyLock::new(|| compress(PASSKEY_SCRIPT.as_bytes()).ok());
+    let accepted = headers.get_all(ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok());
+    let accepts = accepted.flat_map(|value| value.split(',')).any(|coding| coding.trim() == "gzip");
+    let mut response = match COMPRESSED.as_deref().filter(|_| accepts) {
+        None => script(PASSKEY_SCRIPT),
+        Some(compressed) => {
+            let mut response = script("");
+            *response.body_mut() = Body::from(compressed);
+            response.headers_mut().remove(CONTENT_LENGTH);
+            response.headers_mut().insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+            response
+        }
+    };
+    response.headers_mut().insert(VARY, HeaderValue::from_static("accept-encoding"));
+    response
+}
+
+fn compress(content: &[u8]) -> io::Result<Vec<u8>> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+    encoder.write_all(content)?;
+    encoder.finish()
+}
+
+fn script(content: &'static str) -> Response {
     let headers = [
         (CONTENT_TYPE, HeaderValue::from_static("text/javascript; charset=utf-8")),
         (X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
     ];
-    let parts = concat!(
-        include_str!("../assets/wait.js"),
-        include_str!("../assets/clock.js"),
-        include_str!("../assets/login.js"),
-        include_str!("../assets/payment.js"),
-    );
-    (headers, parts).into_response()
+    (headers, content).into_response()
+}
+
+#[cfg(test)]
+mod tests {
+    use sha2::{Digest as _, Sha256};
+
+    use super::*;
+
+    /// What is served is what was reviewed: `npm run check --prefix crates/pages/passkey-script` makes it again.
+    #[test]
+    fn passkey_script_is_the_one_that_was_made_and_is_small() {
+        let digest = Sha256::digest(PASSKEY_SCRIPT).iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+        assert_eq!(digest, include_str!("../assets/passkey.js.sha256").trim());
+        assert!(PASSKEY_SCRIPT.len() < 80_000, "{} bytes", PASSKEY_SCRIPT.len());
+        let compressed = compress(PASSKEY_SCRIPT.as_bytes()).unwrap();
+        assert!(compressed.len() < 32_000, "{} bytes", compressed.len());
+        for forbidden in ["eval(", "new Function", "innerHTML", "https://", "document.write", "sessionStorage"] {
+            assert!(!PASSKEY_SCRIPT.contains(forbidden), "{forbidden}");
+        }
+    }
 }

@@ -9,6 +9,9 @@
 //! | `/login/{stream_id}/{secret}/events` | its state as server-sent events, for the page's script |
 //! | `/login/{stream_id}/{secret}/extension` | the event that a browser extension has signed (POST) |
 //! | `/login/{stream_id}/{secret}/signer` | the user names their remote signer |
+//! | `/login/{stream_id}/{secret}/signed` | where an Android signer app leads the browser back to, with the event in the query |
+//! | `/login/{stream_id}/{secret}/passkey` | the user's key and its recovery file (GET); a passkey was made or used (POST) |
+//! | `/login/{stream_id}/{secret}/passkey/options`, `…/wrapped-key` | what the script asks for (POST) |
 //! | `/login/{stream_id}/{secret}/decline` | the user does not want to log in (POST); leads to the page (GET) |
 //! | `/pay/{stream_id}/{secret}`, `…/events` | the page of a payment, and its state |
 //! | `/handshake/{stream_id}/{secret}`, `…/events` | the page of a key handshake, and its state |
@@ -17,6 +20,7 @@
 //! | `/verify/return` | where the provider sends the browser back to |
 //! | `/pages/none` | says that there is no such page, for browsers that ask for another path |
 //! | `/pages/assets/page.js` | the script of all pages |
+//! | `/pages/assets/passkey.js` | what it loads when a user presses a button for passkeys |
 //!
 //! The listener around this router limits connections and time, and keeps addresses out of the log: they contain secrets.
 
@@ -31,9 +35,11 @@ mod login;
 mod login_methods;
 mod login_page_request;
 mod page;
+mod passkey;
 mod payment;
 mod qr;
 mod signer;
+mod signer_app;
 mod texts;
 mod visit;
 mod waiting_page;
@@ -125,6 +131,10 @@ pub fn router(engine: Arc<Engine>, options: PagesOptions) -> Router {
         .route("/login/{stream_id}/{secret}/events", get(login::events))
         .route("/login/{stream_id}/{secret}/extension", post(login::prove))
         .route("/login/{stream_id}/{secret}/signer", get(signer::show).post(signer::ask))
+        .route("/login/{stream_id}/{secret}/signed", get(signer_app::signed))
+        .route("/login/{stream_id}/{secret}/passkey", get(passkey::show).post(passkey::prove))
+        .route("/login/{stream_id}/{secret}/passkey/options", post(passkey::options))
+        .route("/login/{stream_id}/{secret}/passkey/wrapped-key", post(passkey::wrapped_key))
         .route("/login/{stream_id}/{secret}/decline", get(login::decline_again).post(login::decline))
         .route("/pay/{stream_id}/{secret}", get(payment::show))
         .route("/pay/{stream_id}/{secret}/events", get(keyed_page::events::<PaymentView>))
@@ -135,7 +145,8 @@ pub fn router(engine: Arc<Engine>, options: PagesOptions) -> Router {
         .route("/verify/{session_id}/{secret}/start", post(age_provider_redirect::begin))
         .route("/verify/return", get(age_provider_redirect::end))
         .route("/pages/none", get(page::none))
-        .route("/pages/assets/page.js", get(assets::script))
+        .route("/pages/assets/page.js", get(assets::page_script))
+        .route("/pages/assets/passkey.js", get(assets::passkey_script))
         .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
         .with_state(state)
 }

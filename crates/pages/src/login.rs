@@ -13,7 +13,9 @@ use axum::response::{AppendHeaders, IntoResponse as _, Response};
 use http::header::{REFERRER_POLICY, RETRY_AFTER, SET_COOKIE};
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use usher_engine::operations::{LoginMethod, LoginState};
-use usher_engine::{ChildLogin, LoginPageError, LoginView, NoRoom, OpenedLogin, ProveError, ReusablePage, VisitError};
+use usher_engine::{
+    ChildLogin, LoginPageError, LoginView, NoRoom, OpenedLogin, PageSigner, ProveError, ReusablePage, VisitError,
+};
 use usher_page_layout::Frame;
 
 use crate::PagesState;
@@ -25,8 +27,10 @@ use crate::browser::{
 use crate::login_methods::Ways;
 use crate::login_page_request::{AtLogin, other_type};
 use crate::page::{self, CodePanel, Next, Tone};
+use crate::passkey::PasskeyPart;
 use crate::qr::Qr;
 use crate::signer::{self, SignerPart};
+use crate::signer_app;
 use crate::texts::{LoginStatusTexts, Texts, fill};
 use crate::waiting_page::{self, Shown};
 
@@ -61,6 +65,10 @@ struct LoginPage<'a> {
     offers_signers: bool,
     /// The remote signer that was named last.
     signer: Option<SignerPart<'a>>,
+    /// The address that opens a signer app on the same phone.
+    app_link: Option<String>,
+    /// Passkeys, if the page offers them.
+    passkey: Option<PasskeyPart<'a>>,
     seconds_left: u64,
     time_left: &'a str,
     /// Where the page leads to at the end, and the text of the button.
@@ -219,7 +227,12 @@ pub(crate) async fn prove(State(pages): State<PagesState>, at: AtLogin, headers:
     if !pages.login_methods.has(LoginMethod::Extension) {
         return at.message(StatusCode::NOT_FOUND, &at.texts.no_page, Next::Back(&at.address));
     }
-    match pages.engine.logins().prove(at.login, &at.secret, at.browser.as_deref(), &event, at.network).await {
+    match pages
+        .engine
+        .logins()
+        .prove(at.login, &at.secret, at.browser.as_deref(), &event, PageSigner::Extension, at.network)
+        .await
+    {
         Ok(()) => (page::HEADERS, StatusCode::NO_CONTENT).into_response(),
         Err(error) => {
             let texts = &at.texts.login;
@@ -272,9 +285,10 @@ async fn show_login(pages: &PagesState, at: &AtLogin, view: &LoginView) -> Respo
     let mut ways = pages.login_methods.ways(
         |method| match method {
             LoginMethod::Extension => true,
+            LoginMethod::Passkey => view.passkey_rp_id.is_some(),
             // A wallet scans once.
             LoginMethod::Wallet => can_scan,
-            LoginMethod::Signer => view.offers_signers || view.signer.is_some(),
+            LoginMethod::Signer => view.offers_signers || view.signer.is_some() || at.is_android,
         },
         view.signer.as_ref().map(|_| LoginMethod::Signer),
         at.last_used,
@@ -330,6 +344,8 @@ async fn show_login(pages: &PagesState, at: &AtLogin, view: &LoginView) -> Respo
             ways,
             offers_signers: view.offers_signers,
             signer,
+            app_link: at.is_android.then(|| signer_app::link(pages, at, &view.unsigned_proof)),
+            passkey: PasskeyPart::of(view),
             seconds_left: view.time_left.as_secs(),
             time_left: &texts.time_left(view.time_left),
             return_now,

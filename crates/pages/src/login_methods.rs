@@ -5,7 +5,8 @@
 use usher_engine::operations::LoginMethod;
 
 /// The ways, the most likely one first.
-const BY_LIKELIHOOD: [LoginMethod; 3] = [LoginMethod::Extension, LoginMethod::Wallet, LoginMethod::Signer];
+const BY_LIKELIHOOD: [LoginMethod; 4] =
+    [LoginMethod::Extension, LoginMethod::Passkey, LoginMethod::Wallet, LoginMethod::Signer];
 
 /// The ways that an operator offers (`pages.login_methods`).
 #[derive(Clone, Debug, Default)]
@@ -69,14 +70,14 @@ impl OfferedMethods {
 /// Whether the page's script shows it only where the browser has it.
 const fn depends_on_browser(method: LoginMethod) -> bool {
     match method {
-        LoginMethod::Extension => true,
+        LoginMethod::Extension | LoginMethod::Passkey => true,
         LoginMethod::Wallet | LoginMethod::Signer => false,
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use usher_engine::operations::LoginMethod::{Extension, Signer, Wallet};
+    use usher_engine::operations::LoginMethod::{Extension, Passkey, Signer, Wallet};
 
     use super::*;
 
@@ -88,11 +89,11 @@ mod tests {
     fn likely_way_is_first() {
         let all = OfferedMethods::default();
         let any = |_| true;
-        assert_eq!(all.ways(any, None, None), ways(&[Extension, Wallet], &[Signer]));
-        assert_eq!(all.ways(any, None, Some(Signer)), ways(&[Signer], &[Extension, Wallet]));
-        assert_eq!(all.ways(any, None, Some(Extension)), ways(&[Extension, Wallet], &[Signer]));
-        assert_eq!(all.ways(any, Some(Signer), Some(Wallet)), ways(&[Signer], &[Wallet, Extension]));
-        assert_eq!(all.ways(|method| method != Wallet, None, None), ways(&[Extension, Signer], &[]));
+        assert_eq!(all.ways(any, None, None), ways(&[Extension, Passkey, Wallet], &[Signer]));
+        assert_eq!(all.ways(any, None, Some(Signer)), ways(&[Signer], &[Extension, Passkey, Wallet]));
+        assert_eq!(all.ways(any, None, Some(Passkey)), ways(&[Passkey, Extension, Wallet], &[Signer]));
+        assert_eq!(all.ways(any, Some(Signer), Some(Wallet)), ways(&[Signer], &[Wallet, Extension, Passkey]));
+        assert_eq!(all.ways(|method| method != Wallet, None, None), ways(&[Extension, Passkey, Signer], &[]));
         assert_eq!(all.ways(|_| false, None, None), Ways::default());
     }
 

@@ -2,7 +2,7 @@
 
 use axum::extract::{FromRequestParts, Path};
 use axum::response::{IntoResponse as _, Response};
-use http::header::CONTENT_TYPE;
+use http::header::{CONTENT_TYPE, USER_AGENT};
 use http::request::Parts;
 use http::{HeaderMap, StatusCode};
 use usher_engine::operations::LoginMethod;
@@ -19,6 +19,9 @@ use crate::visit::Visit;
 /// The first part of the path of the page.
 const FOLDER: &str = "login";
 
+/// What the browsers of Android phones call themselves, among other things.
+const ANDROID: &[u8] = b"Android";
+
 /// A request to the page of a login.
 pub(crate) struct AtLogin {
     pub(crate) login: StreamId,
@@ -32,6 +35,8 @@ pub(crate) struct AtLogin {
     begun_at: Option<ReusablePage>,
     /// What the browser says that it has logged in with before.
     pub(crate) last_used: Option<LoginMethod>,
+    /// Whether the browser says that it is on an Android phone.
+    pub(crate) is_android: bool,
     pub(crate) network: ClientNetwork,
     pub(crate) texts: &'static Texts,
     pub(crate) visit: Visit,
@@ -52,10 +57,14 @@ impl FromRequestParts<PagesState> for AtLogin {
             cookie(&parts.headers, &login_cookie_name(pages.url(), login)).map(|value| LoginCookie::read(&value));
         let (browser, begun_at) = shown.map_or((None, None), |shown| (Some(shown.browser), shown.begun_at));
         let last_used = last_method(pages.url(), &parts.headers);
+        let is_android = parts
+            .headers
+            .get(USER_AGENT)
+            .is_some_and(|agent| agent.as_bytes().windows(ANDROID.len()).any(|part| part == ANDROID));
         let address = pages.address(FOLDER, login, &secret);
         // Without a server in front, as in tests, everybody is here.
         let network = parts.extensions.get().copied().unwrap_or(ClientNetwork::Loopback);
-        Ok(Self { login, secret, address, browser, begun_at, last_used, network, texts, visit })
+        Ok(Self { login, secret, address, browser, begun_at, last_used, is_android, network, texts, visit })
     }
 }
 

@@ -1,5 +1,5 @@
-//! The proof of a login by a browser extension (NIP-07) or by a remote signer (NIP-46): one signed NIP-98 event. It names the login's
-//! page (tag `u`) and its own challenge (tag `challenge`), so it proves nothing elsewhere.
+//! The proof of a login by a browser extension (NIP-07), a signer app (NIP-55), a remote signer (NIP-46) or a passkey: one signed
+//! NIP-98 event. It names the login's page (tag `u`) and its own challenge (tag `challenge`), so it proves nothing elsewhere.
 
 use std::fmt;
 
@@ -79,6 +79,41 @@ impl LoginChallenge {
         Ok((self.verify(&event, now)?, event.id))
     }
 
+    /// As [`verify_json`](Self::verify_json), of an event that may be older: its signer was asked some time ago, and nothing else
+    /// has this challenge.
+    ///
+    /// # Errors
+    /// As [`verify`](Self::verify).
+    pub fn verify_older_json(&self, json: &str, now: u64) -> Result<PublicKey, LoginProofError> {
+        if json.len() > MAX_BYTES {
+            return Err(LoginProofError::Malformed);
+        }
+        let event = Event::from_json(json).map_err(|_| LoginProofError::Malformed)?;
+        self.verify(&event, event.created_at.as_secs().min(now))
+    }
+
+    /// As [`verify_json`](Self::verify_json), of an event that is for this passkey and for this challenge of its authenticator
+    /// as well: its tag `passkey` has the two.
+    ///
+    /// # Errors
+    /// As [`verify`](Self::verify).
+    pub fn verify_passkey_json(
+        &self,
+        json: &str,
+        credential_id: &str,
+        passkey_challenge: &str,
+        now: u64,
+    ) -> Result<PublicKey, LoginProofError> {
+        if json.len() > MAX_BYTES {
+            return Err(LoginProofError::Malformed);
+        }
+        let event = Event::from_json(json).map_err(|_| LoginProofError::Malformed)?;
+        if !has_once(&event, "passkey", &[credential_id, passkey_challenge]) {
+            return Err(LoginProofError::Tags);
+        }
+        self.verify(&event, now)
+    }
+
     /// The key that has signed `event` for this login; `now` is in Unix seconds.
     ///
     /// # Errors
@@ -90,7 +125,7 @@ impl LoginChallenge {
         if !event.content.is_empty() {
             return Err(LoginProofError::Content);
         }
-        if event.tags.len() > MAX_TAGS || !self.tags().iter().all(|expected| has_once(event, expected)) {
+        if event.tags.len() > MAX_TAGS || !self.tags().iter().all(|[name, value]| has_once(event, name, &[value])) {
             return Err(LoginProofError::Tags);
         }
         if event.created_at.as_secs().abs_diff(now) > WINDOW_SECS {
@@ -101,10 +136,10 @@ impl LoginChallenge {
     }
 }
 
-fn has_once(event: &Event, [name, value]: &[&str; 2]) -> bool {
+fn has_once(event: &Event, name: &str, values: &[&str]) -> bool {
     let mut named = event.tags.iter().map(|tag| tag.as_slice()).filter(|tag| tag.first().is_some_and(|n| n == name));
-    let (Some([_, found]), None) = (named.next(), named.next()) else { return false };
-    found == value
+    let (Some([_, found @ ..]), None) = (named.next(), named.next()) else { return false };
+    found == values
 }
 
 #[cfg(test)]
@@ -178,6 +213,37 @@ mod tests {
             &many,
         ] {
             assert_eq!(refused(signed(KIND, "", tags, NOW)), LoginProofError::Tags, "{tags:?}");
+        }
+    }
+
+    #[test]
+    fn older_event_is_accepted_where_its_signer_was_asked_before() {
+        let verified =
+            |at: u64, tags: &[&[&str]]| challenge().verify_older_json(&signed(KIND, "", tags, at).as_json(), NOW);
+        for at in [0, NOW - 3_600, NOW, NOW + WINDOW_SECS] {
+            assert_eq!(verified(at, &[U, METHOD, CHALLENGE]), Ok(keys().public_key()), "{at}");
+        }
+        assert_eq!(verified(NOW + WINDOW_SECS + 1, &[U, METHOD, CHALLENGE]), Err(LoginProofError::Time));
+        assert_eq!(verified(NOW, &[U, METHOD]), Err(LoginProofError::Tags));
+        assert_eq!(challenge().verify_older_json("{}", NOW), Err(LoginProofError::Malformed));
+    }
+
+    #[test]
+    fn event_for_a_passkey_names_it_and_its_challenge_once() {
+        let verified = |tags: &[&[&str]]| {
+            let event = signed(KIND, "", &[&[U, METHOD, CHALLENGE], tags].concat(), NOW).as_json();
+            challenge().verify_passkey_json(&event, "id", "x", NOW)
+        };
+        assert_eq!(verified(&[&["passkey", "id", "x"]]), Ok(keys().public_key()));
+        for tags in [
+            &[][..],
+            &[&["passkey", "id"][..]],
+            &[&["passkey", "other", "x"]],
+            &[&["passkey", "id", "y"]],
+            &[&["passkey", "id", "x", "more"]],
+            &[&["passkey", "id", "x"], &["passkey", "other", "x"]],
+        ] {
+            assert_eq!(verified(tags), Err(LoginProofError::Tags), "{tags:?}");
         }
     }
 

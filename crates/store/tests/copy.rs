@@ -9,8 +9,9 @@ use tempfile::TempDir;
 use usher_engine::UnixMillis;
 use usher_engine::ports::{
     Commit, CounterAdvance, DeliveryStore as _, NewOpenIdConsent, OpenIdConsent, OpenIdQuota, OpenIdRecord,
-    OpenIdRecordId, OpenIdStep, OpenIdStore as _, OutboxChange, SettingStore as _, SignerSession, SignerSessionUpdate,
-    Store as _, TicketCommit, TicketStore as _, UserRelays, UserSigner,
+    OpenIdRecordId, OpenIdStep, OpenIdStore as _, OutboxChange, Passkey, PasskeyChange, PasskeyCredential,
+    SettingStore as _, SignerSession, SignerSessionUpdate, Store as _, TicketCommit, TicketStore as _, UserRelays,
+    UserSigner,
 };
 use usher_protocol::message::PaymentHash;
 use usher_store::conformance::{
@@ -101,6 +102,7 @@ async fn fill(store: &dyn FullStore) {
             inbound: vec![inbound(n)],
             user_relays: vec![UserRelays { main_key: public_key(n), relays: vec![format!("wss://{n}")] }],
             user_signers: if n % 2 == 0 { vec![signer] } else { Vec::new() },
+            passkeys: vec![PasskeyChange::Add(Box::new(passkey(n)))],
             deliver: true,
             watched: (n % 3 == 0).then(|| PaymentHash::from_bytes([7; 32])),
             wake_at: (n % 5 == 0).then_some(UnixMillis(n)),
@@ -154,6 +156,21 @@ async fn fill(store: &dyn FullStore) {
     let step =
         OpenIdStep { id: openid(3), at: UnixMillis(5), grace: Duration::ZERO, add: vec![], consent: Some(consent) };
     store.use_openid_record(step).await.unwrap();
+}
+
+fn passkey(number: u64) -> Passkey {
+    Passkey {
+        credential: PasskeyCredential {
+            id: number.to_be_bytes().to_vec(),
+            user_handle: vec![0; 16],
+            public_key: vec![0x5c; 35],
+            state: vec![0, 255, 7],
+        },
+        main_key: public_key(number),
+        wrapped_key: (number.is_multiple_of(2)).then(|| vec![0; 73]),
+        created_at: UnixMillis(number),
+        used_at: UnixMillis(number),
+    }
 }
 
 fn openid(number: u64) -> OpenIdRecordId {
@@ -235,6 +252,9 @@ async fn everything_moves_to_postgres_and_back() {
     let store = PostgresStore::open(&place.options(), epoch).await.unwrap();
     assert_eq!(Snapshot::of(&store, &about).await, before);
     assert_eq!(store.user_signer(&public_key(2)).await.unwrap(), Some(SignerSession("session 2".to_owned())));
+    for n in 0..COUNT {
+        assert_eq!(store.passkey(&passkey(n).credential.id).await.unwrap(), Some(passkey(n)));
+    }
     let excess = store.openid_records_over(OpenIdQuota::Grants, Some("v0"), 0, 0, 3).await.unwrap();
     let oldest: Vec<_> = excess.oldest.iter().map(|old| old.id).collect();
     assert_eq!((excess.bytes, oldest), (1000, vec![openid(0), openid(4), openid(8)]), "the order is kept");
@@ -370,6 +390,7 @@ async fn inspection_reads_every_row() {
     for (table, damage) in [
         ("settings", "INSERT INTO settings VALUES ('broken', 'no JSON')"),
         ("openid_consents", "UPDATE openid_consents SET at = -1"),
+        ("passkeys", "UPDATE passkeys SET main_key = 'x' WHERE ctid = (SELECT min(ctid) FROM passkeys)"),
         ("openid_records", "UPDATE openid_records SET data = '{' WHERE seq = (SELECT min(seq) FROM openid_records)"),
         ("ticket_counters", "UPDATE ticket_counters SET next = -1 WHERE keyset = '1'"),
         (

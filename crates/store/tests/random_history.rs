@@ -227,6 +227,7 @@ fn draft() -> impl Strategy<Value = Draft> {
                 .into_iter()
                 .collect(),
             user_signers: Vec::new(),
+            passkeys: Vec::new(),
             deliver,
             delivery_queues,
             idempotency_record: record,

@@ -263,7 +263,7 @@ impl Browser {
         Ok(result["result"]["value"].take())
     }
 
-    async fn command(&mut self, method: &str, parameters: Value) -> Value {
+    pub(crate) async fn command(&mut self, method: &str, parameters: Value) -> Value {
         self.page.command(method, parameters).await
     }
 }

@@ -20,6 +20,7 @@
 )]
 
 mod accessibility;
+mod authenticator;
 mod browser_context;
 mod chromium;
 mod devtools;
@@ -34,6 +35,7 @@ mod tcp_server;
 
 use std::path::PathBuf;
 
+pub use authenticator::Authenticator;
 pub use chromium::Browser;
 pub use http_request::{Request, read_request};
 pub use oidc_provider::OidcProvider;

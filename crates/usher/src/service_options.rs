@@ -9,10 +9,11 @@ use secrecy::{ExposeSecret as _, SecretString};
 use sha2::{Digest as _, Sha256};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
+use url::Url;
 use usher_address_guard::AddressSource;
 use usher_api::{ApiTokens, ForwardingKey, Limits, ServeOptions, TrustedProxies};
 use usher_engine::ports::{Directory, MintAuthToken};
-use usher_engine::{EngineOptions, PageRules, PaymentRules, SpendingRules, VerificationRules};
+use usher_engine::{EngineOptions, PageRules, PaymentRules, RelyingParty, SpendingRules, VerificationRules};
 use usher_http_client::{Client, ClientOptions};
 use usher_page_layout::{PictureSource, Site, SiteOptions};
 use usher_pages::PagesOptions;
@@ -20,6 +21,7 @@ use usher_protocol::mint_url;
 use usher_relays::Identity;
 
 use crate::config::Config;
+use crate::config::cross_key_checks::passkey_host;
 use crate::config::setting::BoundedInteger;
 use crate::failure::Failure;
 
@@ -68,9 +70,18 @@ pub(crate) fn engine_options(config: &Config, identity: &Identity, pages_url: &s
         pages: PageRules {
             url: pages_url.to_owned(),
             return_urls: config.pages.return_urls.urls().to_vec(),
+            passkeys: relying_party(config, pages_url),
             key: derived_key(identity, "usher: secrets of pages"),
         },
     }
+}
+
+/// The service as authenticators know it, if browsers offer passkeys at this address.
+fn relying_party(config: &Config, pages_url: &str) -> Option<RelyingParty> {
+    let url = Url::parse(pages_url).ok()?;
+    let host = passkey_host(&url)?;
+    let rp_id = config.pages.passkey_rp_id.as_ref().map_or(host, |rp_id| rp_id.as_str());
+    RelyingParty::new(rp_id, &url.origin().ascii_serialization(), service_name(config).unwrap_or(host)).ok()
 }
 
 /// A secret for this use: the same as long as the service keeps its key.

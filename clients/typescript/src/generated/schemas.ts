@@ -248,7 +248,7 @@ export interface components {
          * @description The `code` of an error: stable, for programs to branch on.
          * @enum {string}
          */
-        ErrorCode: "malformed_json" | "malformed_request" | "jwt_invalid" | "jwt_expired" | "unauthorized" | "route_not_found" | "stream_not_found" | "events_removed" | "delivery_not_found" | "profile_not_found" | "session_not_found" | "subscription_not_found" | "relay_not_found" | "channel_not_found" | "consent_not_found" | "signing_key_not_found" | "remote_signer_not_found" | "method_not_allowed" | "body_timeout" | "idempotency_key_reused" | "token_already_spent" | "token_pending" | "session_decided" | "session_expired" | "login_code_invalid" | "login_code_redeemed" | "login_code_expired" | "body_too_large" | "unsupported_media_type" | "invalid_request" | "upgrade_required" | "rate_limited" | "budget_exhausted" | "internal_error" | "overloaded" | "storage_unavailable" | "no_relay_connected" | "no_active_instance" | "wallet_not_configured" | "verification_not_configured" | "oidc_not_configured" | "wallet_error" | "wallet_timeout" | "mint_error" | "mint_timeout" | "deadline_exceeded";
+        ErrorCode: "malformed_json" | "malformed_request" | "jwt_invalid" | "jwt_expired" | "unauthorized" | "route_not_found" | "stream_not_found" | "events_removed" | "delivery_not_found" | "profile_not_found" | "session_not_found" | "subscription_not_found" | "relay_not_found" | "channel_not_found" | "consent_not_found" | "signing_key_not_found" | "remote_signer_not_found" | "passkey_not_found" | "method_not_allowed" | "body_timeout" | "idempotency_key_reused" | "token_already_spent" | "token_pending" | "session_decided" | "session_expired" | "login_code_invalid" | "login_code_redeemed" | "login_code_expired" | "body_too_large" | "unsupported_media_type" | "invalid_request" | "upgrade_required" | "rate_limited" | "budget_exhausted" | "internal_error" | "overloaded" | "storage_unavailable" | "no_relay_connected" | "no_active_instance" | "wallet_not_configured" | "verification_not_configured" | "oidc_not_configured" | "wallet_error" | "wallet_timeout" | "mint_error" | "mint_timeout" | "deadline_exceeded";
         /**
          * @description An event of a stream; it never changes once it has been read.
          */
@@ -622,7 +622,7 @@ export interface components {
              */
             main_key?: string;
             /**
-             * @description What the user has proven the key with, or was asked with; with `user_approved` and `approved` on streams of `POST /login`, and always on those of reusable logins: `wallet`, `extension` (NIP-07) or `signer` (NIP-46).
+             * @description What the user has proven the key with, or was asked with; with `user_approved` and `approved` on streams of `POST /login`, and always on those of reusable logins: `wallet`, `extension` (NIP-07), `signer` (NIP-46) or `passkey` (WebAuthn).
              */
             method?: string;
             /** @description The reason; in the user's words with `declined`. */
@@ -643,7 +643,7 @@ export interface components {
              */
             main_key: string;
             /**
-             * @description What they have proven it with: `wallet`, `extension` (NIP-07) or `signer` (NIP-46).
+             * @description What they have proven it with: `wallet`, `extension` (NIP-07), `signer` (NIP-46) or `passkey` (WebAuthn).
              */
             method: string;
         };
@@ -838,6 +838,23 @@ export interface components {
             next?: string | null;
             /** @description The tickets, oldest first. */
             outgoing: components["schemas"]["OutgoingTicket"][];
+        };
+        /**
+         * @description Passkeys that were forgotten.
+         */
+        PasskeysForgotten: {
+            /**
+             * @description The user.
+             */
+            main_key: string;
+            /**
+             * @description How many.
+             */
+            passkeys: number;
+            /**
+             * @description `forgotten`.
+             */
+            status: string;
         };
         /**
          * @description Has an invoice paid.

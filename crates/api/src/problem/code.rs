@@ -43,6 +43,8 @@ pub enum ErrorCode {
     SigningKeyNotFound,
     /// No remote signer of this user is kept.
     RemoteSignerNotFound,
+    /// No passkey of this user is kept.
+    PasskeyNotFound,
     /// The path exists, but not with this method; `Allow` lists those it has.
     MethodNotAllowed,
     /// The body did not arrive in time.
@@ -107,7 +109,7 @@ pub enum ErrorCode {
 
 impl ErrorCode {
     /// Every code.
-    pub const ALL: [Self; 46] = [
+    pub const ALL: [Self; 47] = [
         Self::MalformedJson,
         Self::MalformedRequest,
         Self::JwtInvalid,
@@ -125,6 +127,7 @@ impl ErrorCode {
         Self::ConsentNotFound,
         Self::SigningKeyNotFound,
         Self::RemoteSignerNotFound,
+        Self::PasskeyNotFound,
         Self::MethodNotAllowed,
         Self::BodyTimeout,
         Self::IdempotencyKeyReused,
@@ -176,6 +179,7 @@ impl ErrorCode {
             Self::ConsentNotFound => "consent_not_found",
             Self::SigningKeyNotFound => "signing_key_not_found",
             Self::RemoteSignerNotFound => "remote_signer_not_found",
+            Self::PasskeyNotFound => "passkey_not_found",
             Self::SessionDecided => "session_decided",
             Self::SessionExpired => "session_expired",
             Self::LoginCodeInvalid => "login_code_invalid",
@@ -225,7 +229,8 @@ impl ErrorCode {
             | Self::ChannelNotFound
             | Self::ConsentNotFound
             | Self::SigningKeyNotFound
-            | Self::RemoteSignerNotFound => StatusCode::NOT_FOUND,
+            | Self::RemoteSignerNotFound
+            | Self::PasskeyNotFound => StatusCode::NOT_FOUND,
             Self::EventsRemoved => StatusCode::GONE,
             Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
             Self::BodyTimeout => StatusCode::REQUEST_TIMEOUT,
@@ -276,6 +281,7 @@ impl ErrorCode {
             Self::ConsentNotFound => "No such consent",
             Self::SigningKeyNotFound => "No such signing key",
             Self::RemoteSignerNotFound => "No such remote signer",
+            Self::PasskeyNotFound => "No such passkey",
             Self::SessionDecided => "The verification session is decided",
             Self::SessionExpired => "The verification session has expired",
             Self::LoginCodeInvalid => "The code of the login is wrong",

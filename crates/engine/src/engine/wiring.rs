@@ -46,6 +46,7 @@ use crate::login::key_handshake::Handshakes;
 use crate::login::linked_changes::LinkedLoginChanges;
 use crate::login::login_factory::NewLogins;
 use crate::login::open_login_tables::LoginTables;
+use crate::login::passkeys::Passkeys;
 use crate::login::reusable_logins::ReusableLogins;
 use crate::login::scan_limits::{ScanLimitParts, ScanLimits};
 use crate::operations::SubscriptionRules;
@@ -195,6 +196,7 @@ impl Engine {
             browser_logins,
             reusable_logins,
             scans: scans.clone(),
+            passkeys: Passkeys::new(pages.passkeys.clone()),
         });
         let payments = Arc::new(Payments {
             core: core.clone(),

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use super::Logins;
 use super::browser_logins::NoRoom;
-use super::page_view::{AskError, LoginPageError, LoginView, OpenedLogin, ProveError, VisitError};
+use super::page_view::{AskError, LoginPageError, LoginView, OpenedLogin, PageSigner, ProveError, VisitError};
+use super::passkeys::{PasskeyLoginError, PasskeyProof};
 use super::start::{BrowserLogin, BrowserLoginStarted, ChildLogin};
 use crate::kernel::request_errors::StartError;
 use crate::ports::StoreError;
@@ -66,7 +67,7 @@ impl Logins {
         .await
     }
 
-    /// The browser extension has signed `event`.
+    /// The browser extension, or an app, has signed `event`.
     ///
     /// # Errors
     /// [`ProveError`].
@@ -76,11 +77,31 @@ impl Logins {
         page_secret: &str,
         browser: Option<&str>,
         event: &str,
+        by: PageSigner,
         network: ClientNetwork,
     ) -> Result<(), ProveError> {
         let (logins, secret, browser) = (Arc::clone(self), page_secret.to_owned(), browser.map(str::to_owned));
         let event = event.to_owned();
-        self.page_work(async move { logins.prove_now(id, &secret, browser.as_deref(), &event, network).await }).await
+        self.page_work(async move { logins.prove_now(id, &secret, browser.as_deref(), &event, by, network).await })
+            .await
+    }
+
+    /// The browser has made or used a passkey, and has signed the login's event with its key.
+    ///
+    /// # Errors
+    /// [`PasskeyLoginError`].
+    pub async fn prove_with_passkey(
+        self: &Arc<Self>,
+        id: StreamId,
+        page_secret: &str,
+        browser: Option<&str>,
+        proof: PasskeyProof,
+        network: ClientNetwork,
+    ) -> Result<(), PasskeyLoginError> {
+        let (logins, secret, browser) = (Arc::clone(self), page_secret.to_owned(), browser.map(str::to_owned));
+        let proven =
+            async move { logins.prove_with_passkey_now(id, &secret, browser.as_deref(), &proof, network).await };
+        self.page_work(proven).await
     }
 
     /// The user names their remote signer: by its `address` (`bunker://`), or, without one, by opening an address of ours

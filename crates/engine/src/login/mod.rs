@@ -13,6 +13,7 @@ pub(crate) mod open_login_tables;
 pub(crate) mod operation;
 pub(crate) mod page_view;
 pub(crate) mod pages;
+pub(crate) mod passkeys;
 pub(crate) mod reusable_logins;
 pub(crate) mod scan_limits;
 pub(crate) mod signer_request;
@@ -24,6 +25,7 @@ use self::browser_logins::BrowserLogins;
 use self::handshake_urls::HandshakeUrls;
 use self::key_handshake::Handshakes;
 use self::login_factory::NewLogins;
+use self::passkeys::Passkeys;
 use self::reusable_logins::ReusableLogins;
 use self::scan_limits::ScanLimits;
 use crate::kernel::core::Core;
@@ -45,4 +47,5 @@ pub struct Logins {
     pub(crate) browser_logins: BrowserLogins,
     pub(crate) reusable_logins: ReusableLogins,
     pub(crate) scans: Arc<ScanLimits>,
+    pub(crate) passkeys: Passkeys,
 }

@@ -73,7 +73,7 @@ use super::signer_request::SignerRequest;
 use crate::event_data::{EventData, KeyHandshakeData, LoginData};
 use crate::operations::operation_signal::Signal;
 use crate::operations::{Effect, Input, StateMachine, StepResult, millis};
-use crate::ports::{CorrelationKey, OperationKind, UserRelays};
+use crate::ports::{CorrelationKey, OperationKind, PasskeyChange, UserRelays};
 use crate::{OperationOutcome, StreamId, UnixMillis};
 
 /// What a login is started with.
@@ -111,11 +111,13 @@ pub enum LoginMethod {
     Extension,
     /// A remote signer (NIP-46).
     Signer,
+    /// A key that the browser has made of a passkey (WebAuthn).
+    Passkey,
 }
 
 impl LoginMethod {
     /// Every method.
-    pub const ALL: [Self; 3] = [Self::Wallet, Self::Extension, Self::Signer];
+    pub const ALL: [Self; 4] = [Self::Wallet, Self::Extension, Self::Signer, Self::Passkey];
 
     /// The method with this name.
     pub fn parse(name: &str) -> Option<Self> {
@@ -128,6 +130,7 @@ impl LoginMethod {
             Self::Wallet => "wallet",
             Self::Extension => "extension",
             Self::Signer => "signer",
+            Self::Passkey => "passkey",
         }
     }
 }
@@ -451,6 +454,17 @@ impl Login {
         let known = Effect::RememberRelays(UserRelays { main_key, relays: Vec::new() });
         let proven = self.proven(main_key, method, approved, now);
         Ok(other.into_iter().chain(handshake).chain([known]).chain(proven).collect())
+    }
+
+    /// The browser has proven `main_key` with a passkey, which is kept, or noted as used, with the login's end.
+    pub fn prove_with_passkey(
+        &mut self,
+        main_key: PublicKey,
+        change: PasskeyChange,
+        now: UnixMillis,
+    ) -> Result<Vec<Effect>, LoginOver> {
+        let proven = self.prove(main_key, LoginMethod::Passkey, now)?;
+        Ok([Effect::KeepPasskey(change)].into_iter().chain(proven).collect())
     }
 
     /// The user says on the page that they do not want to log in.

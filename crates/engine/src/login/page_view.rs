@@ -28,6 +28,8 @@ pub struct LoginView {
     pub time_left: Duration,
     /// Whether remote signers can be reached.
     pub offers_signers: bool,
+    /// The RP id of passkeys, if the page offers them.
+    pub passkey_rp_id: Option<String>,
     /// The remote signer that is asked, if there is one.
     pub signer: Option<SignerView>,
     /// Whether its events are on another stream, that of a reusable login.
@@ -117,6 +119,15 @@ pub enum VisitError {
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
+}
+
+/// Who has signed the login's event on the user's device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PageSigner {
+    /// A browser extension (NIP-07), at once.
+    Extension,
+    /// An app on the same phone (NIP-55), when its user has found it.
+    App,
 }
 
 /// Why what a browser extension signed approves no login.

@@ -7,8 +7,8 @@ use usher_protocol::login_proof::LoginChallenge;
 use super::Logins;
 use super::browser_logins::NoRoom;
 use super::page_view::{
-    AskError, AskLimit, LoginPageError, LoginPageWatch, LoginView, OpenedLogin, ProveError, ReusablePage, SignerView,
-    VisitError,
+    AskError, AskLimit, LoginPageError, LoginPageWatch, LoginView, OpenedLogin, PageSigner, ProveError, ReusablePage,
+    SignerView, VisitError,
 };
 use super::start::ChildLogin;
 use crate::kernel::commit::{Cause, Change, Modified, ModifyError, Stored};
@@ -165,22 +165,27 @@ impl Logins {
         page_secret: &str,
         browser: Option<&str>,
         event: &str,
+        by: PageSigner,
         network: ClientNetwork,
     ) -> Result<(), ProveError> {
         let now = self.core.clock.now();
         let (_, _, login) = self.own_open(id, page_secret, browser).await?;
-        let (main_key, _) = self.challenge(id, &login).verify_json(event, now.secs())?;
+        let challenge = self.challenge(id, &login);
+        let (main_key, method) = match by {
+            PageSigner::Extension => (challenge.verify_json(event, now.secs())?.0, LoginMethod::Extension),
+            PageSigner::App => (challenge.verify_older_json(event, now.secs())?, LoginMethod::Signer),
+        };
         if !self.is_within_limits(&login, Some(main_key), network) {
             return Err(ProveError::TooOften);
         }
         self.change(id, page_secret, browser, |login| {
-            Ok(login.prove(main_key, LoginMethod::Extension, now).map_err(LoginPageError::from)?)
+            Ok(login.prove(main_key, method, now).map_err(LoginPageError::from)?)
         })
         .await
     }
 
     /// A login at a reusable login counts as a scan of its URL.
-    fn is_within_limits(&self, login: &Login, author: Option<PublicKey>, network: ClientNetwork) -> bool {
+    pub(super) fn is_within_limits(&self, login: &Login, author: Option<PublicKey>, network: ClientNetwork) -> bool {
         login.reusable().is_none_or(|reusable| self.scans.take_on_page(reusable, author, network).is_ok())
     }
 
@@ -278,7 +283,7 @@ impl Logins {
     }
 
     /// Changes the login of a page for the browser that it belongs to.
-    async fn change<E: From<LoginPageError> + ModifyError>(
+    pub(super) async fn change<E: From<LoginPageError> + ModifyError>(
         &self,
         id: StreamId,
         page_secret: &str,
@@ -301,7 +306,7 @@ impl Logins {
     }
 
     /// The open login of a page that belongs to this browser, and its revision.
-    async fn own_open(
+    pub(super) async fn own_open(
         &self,
         id: StreamId,
         page_secret: &str,
@@ -341,6 +346,7 @@ impl Logins {
             offers_signers: self.signer.is_some(),
             is_child_login,
             start_again,
+            passkey_rp_id: self.passkeys.rp_id().map(str::to_owned),
             signer: login.signer().filter(|_| !is_cut_off).map(|signer| SignerView {
                 status: signer.status().clone(),
                 address: self.signer.as_ref().and_then(|signers| signers.address(signer.session())),
@@ -348,7 +354,7 @@ impl Logins {
         }
     }
 
-    fn challenge(&self, id: StreamId, login: &Login) -> LoginChallenge {
+    pub(super) fn challenge(&self, id: StreamId, login: &Login) -> LoginChallenge {
         let url = format!("{}/login/{id}", self.pages.url);
         LoginChallenge { url, challenge: login.signer_challenge().to_owned() }
     }

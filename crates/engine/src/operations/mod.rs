@@ -47,7 +47,8 @@ use crate::event::NewEvent;
 use crate::event_data::EventData;
 use crate::ports::{
     AgeCheckResult, CompletedPayment, CorrelationKey, InvoiceStatus, LightningError, OutboxMessage, OutgoingMessage,
-    OutgoingPaymentStatus, PendingAgeCheck, Settlement, SignedPayment, State, UserRelays, UserSigner, WantedInvoice,
+    OutgoingPaymentStatus, PasskeyChange, PendingAgeCheck, Settlement, SignedPayment, State, UserRelays, UserSigner,
+    WantedInvoice,
 };
 
 /// How long a reply of the Lightning backend is awaited: longer than the time limits of adapters.
@@ -194,6 +195,8 @@ pub enum Effect {
     AskSigner(Box<SignerCall>),
     /// Keeps, or forgets, the session with a user's remote signer.
     KeepSigner(UserSigner),
+    /// Keeps a passkey, or what has changed of it.
+    KeepPasskey(PasskeyChange),
     /// The invoice that is watched is looked up soon.
     LookUp,
     /// Emits an event on the reserved stream.

@@ -12,6 +12,7 @@ mod lightning_node;
 mod messenger;
 mod openid_control;
 mod openid_store;
+mod passkey;
 mod randomness;
 mod relay_control;
 mod remote_signer;
@@ -47,6 +48,7 @@ pub use openid_store::{
     NewOpenIdConsent, OldOpenIdRecord, OpenIdConsent, OpenIdExcess, OpenIdGrantId, OpenIdQuota, OpenIdRecord,
     OpenIdRecordId, OpenIdStep, OpenIdStepResult, OpenIdStore,
 };
+pub use passkey::{Passkey, PasskeyChange, PasskeyCount, PasskeyCredential};
 pub use randomness::{OsRandomness, Randomness};
 pub use relay_control::{RelayChangeError, RelayControl, RelayInfo, RelayLinkState, RelayOrigin};
 pub use remote_signer::{

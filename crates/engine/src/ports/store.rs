@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use usher_protocol::message::PaymentHash;
 use usher_protocol::{EventId, PublicKey};
 
-use super::{CorrelationKey, NewIdempotencyRecord, SignerSession};
+use super::{CorrelationKey, NewIdempotencyRecord, Passkey, PasskeyChange, PasskeyCount, SignerSession};
 use crate::event::{Event, NewEvent};
 use crate::operations::OperationKind;
 use crate::{StreamId, UnixMillis};
@@ -59,6 +59,15 @@ pub trait Store: Send + Sync {
 
     /// Forgets the session with a user's remote signer; returns whether there was one.
     async fn forget_user_signer(&self, main_key: &PublicKey) -> Result<bool, StoreError>;
+
+    /// The passkey with this id ([`Commit::passkeys`]).
+    async fn passkey(&self, credential_id: &[u8]) -> Result<Option<Passkey>, StoreError>;
+
+    /// How many passkeys are kept, and how many of them are this user's.
+    async fn passkey_count(&self, main_key: &PublicKey) -> Result<PasskeyCount, StoreError>;
+
+    /// Removes a user's passkeys; returns how many.
+    async fn forget_passkeys(&self, main_key: &PublicKey) -> Result<usize, StoreError>;
 
     /// Removes operations finished before `finished_before` with all their data, at most `limit`; returns how many. One
     /// with pending deliveries stays until they are delivered or given up.
@@ -127,6 +136,8 @@ pub struct Commit {
     pub user_relays: Vec<UserRelays>,
     /// Users' remote signers to keep, or to forget. A user whose signer is kept is remembered.
     pub user_signers: Vec<UserSigner>,
+    /// Passkeys that were registered or used.
+    pub passkeys: Vec<PasskeyChange>,
     /// Whether the events are also delivered to the app's webhook: a pending delivery for each, due at once.
     pub deliver: bool,
     /// The queue of each delivery ([`Delivery::queue`](super::Delivery::queue)); the stream's own where one is missing.

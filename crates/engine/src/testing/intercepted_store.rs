@@ -10,8 +10,9 @@ use crate::event::Event;
 use crate::ports::{
     AllCommitted, Commit, CorrelationKey, Delivery, DeliveryAttempt, DeliveryCounts, DeliveryStatus, DeliveryStore,
     IdempotencyKey, IdempotencyRecord, IdempotencyStore, NewIdempotencyRecord, OpenOperation, OperationKind,
-    OutboxMessage, ProofId, Retried, Revision, SettingStore, SignerSession, Store, StoreError, StoredOperation,
-    StoredProof, StoredTicketJob, TicketBalance, TicketCommit, TicketCommitted, TicketJobId, TicketStore,
+    OutboxMessage, Passkey, PasskeyCount, ProofId, Retried, Revision, SettingStore, SignerSession, Store, StoreError,
+    StoredOperation, StoredProof, StoredTicketJob, TicketBalance, TicketCommit, TicketCommitted, TicketJobId,
+    TicketStore,
 };
 use crate::{StreamId, UnixMillis};
 
@@ -114,6 +115,9 @@ intercepted! {
         read user_relays(main_key: &PublicKey) -> Vec<String>;
         read user_signer(main_key: &PublicKey) -> Option<SignerSession>;
         write forget_user_signer(main_key: &PublicKey) -> bool;
+        read passkey(credential_id: &[u8]) -> Option<Passkey>;
+        read passkey_count(main_key: &PublicKey) -> PasskeyCount;
+        write forget_passkeys(main_key: &PublicKey) -> usize;
         write remove_finished(finished_before: UnixMillis, limit: usize) -> usize;
         write remove_without_events(ids: Vec<StreamId>) -> ();
         write remove_eventless(kind: OperationKind, finished_before: UnixMillis, limit: usize) -> usize;

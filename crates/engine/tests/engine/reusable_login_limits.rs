@@ -13,8 +13,8 @@ use usher_engine::operations::LoginState;
 use usher_engine::ports::{Clock as _, Store as _};
 use usher_engine::testing::FaultyStore;
 use usher_engine::{
-    ChildLogin, ClientNetwork, EngineOptions, LoginPageError, LoginRequest, LoginStarted, NoRoom, ProveError,
-    ScanLimit, StreamId, VisitError,
+    ChildLogin, ClientNetwork, EngineOptions, LoginPageError, LoginRequest, LoginStarted, NoRoom, PageSigner,
+    ProveError, ScanLimit, StreamId, VisitError,
 };
 
 const MINUTE: Duration = Duration::from_secs(60);
@@ -78,7 +78,14 @@ async fn logins_on_the_page_are_limited() {
         let proven = usher
             .engine
             .logins()
-            .prove(child.login, &child.page_secret, Some(&browser), &event, ClientNetwork::Loopback)
+            .prove(
+                child.login,
+                &child.page_secret,
+                Some(&browser),
+                &event,
+                PageSigner::Extension,
+                ClientNetwork::Loopback,
+            )
             .await;
         (child, proven)
     };
@@ -135,7 +142,14 @@ async fn what_is_accepted_is_what_happened() {
         proofs.spawn(async move {
             engine
                 .logins()
-                .prove(child.login, &child.page_secret, Some(&browser), &event, ClientNetwork::Loopback)
+                .prove(
+                    child.login,
+                    &child.page_secret,
+                    Some(&browser),
+                    &event,
+                    PageSigner::Extension,
+                    ClientNetwork::Loopback,
+                )
                 .await
         });
     }

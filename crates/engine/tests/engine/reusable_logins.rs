@@ -16,7 +16,7 @@ use usher_engine::operations::LoginState;
 use usher_engine::testing::{COMMITS, CREATIONS, FaultyStore};
 use usher_engine::{
     ChildLogin, ClientNetwork, EngineMetrics, EngineOptions, KeyHandshakeRequest, LoginPageError, LoginRequest,
-    OpenedLogin, PageRules, ProveError, StartError, VisitError,
+    OpenedLogin, PageRules, PageSigner, ProveError, StartError, VisitError,
 };
 
 const MINUTE: Duration = Duration::from_secs(60);
@@ -306,7 +306,7 @@ async fn user_who_scans_again_has_the_outcome_of_the_last_scan() {
     usher
         .engine
         .logins()
-        .prove(other.login, &other.page_secret, browser, &proof, ClientNetwork::Loopback)
+        .prove(other.login, &other.page_secret, browser, &proof, PageSigner::Extension, ClientNetwork::Loopback)
         .await
         .unwrap();
     until("no login is open", || usher.engine.open_streams() == 2).await;
@@ -329,7 +329,12 @@ async fn user_who_begins_twice_at_the_same_moment_has_one_outcome() {
     usher.receive(1, &user(1), handshake("poster", &[])).await;
     store.held(1).await;
     let browser = seen.new_browser.as_ref().map(|(browser, _)| browser.as_str());
-    usher.engine.logins().prove(seen.login, &seen.page_secret, browser, &proof, ClientNetwork::Loopback).await.unwrap();
+    usher
+        .engine
+        .logins()
+        .prove(seen.login, &seen.page_secret, browser, &proof, PageSigner::Extension, ClientNetwork::Loopback)
+        .await
+        .unwrap();
     store.work();
     until("no login is open", || usher.engine.open_streams() == 2).await;
     usher.clock.turn(Duration::from_secs(900));
@@ -355,7 +360,10 @@ async fn browser_that_disconnects_leaves_nothing_half_done() {
     let engine = usher.engine.clone();
     let proves = tokio::spawn(async move {
         let browser = seen.new_browser.as_ref().map(|(browser, _)| browser.as_str());
-        engine.logins().prove(seen.login, &seen.page_secret, browser, &proof, ClientNetwork::Loopback).await
+        engine
+            .logins()
+            .prove(seen.login, &seen.page_secret, browser, &proof, PageSigner::Extension, ClientNetwork::Loopback)
+            .await
     });
     store.held(2).await;
     comes.abort();
@@ -385,7 +393,7 @@ async fn users_who_begin_twice_within_milliseconds_have_one_outcome_each() {
             let browser = seen.new_browser.as_ref().map(|(browser, _)| browser.as_str());
             engine
                 .logins()
-                .prove(seen.login, &seen.page_secret, browser, &proof, ClientNetwork::Loopback)
+                .prove(seen.login, &seen.page_secret, browser, &proof, PageSigner::Extension, ClientNetwork::Loopback)
                 .await
                 .unwrap();
         }));
@@ -427,7 +435,10 @@ async fn nobody_is_approved_after_the_close() {
     let (engine, signs) = (usher.engine.clone(), signing.clone());
     let signing = tokio::spawn(async move {
         let browser = signs.new_browser.as_ref().map(|(browser, _)| browser.as_str());
-        engine.logins().prove(signs.login, &signs.page_secret, browser, &proof, ClientNetwork::Loopback).await
+        engine
+            .logins()
+            .prove(signs.login, &signs.page_secret, browser, &proof, PageSigner::Extension, ClientNetwork::Loopback)
+            .await
     });
     let (engine, declines) = (usher.engine.clone(), declining.clone());
     let declining = tokio::spawn(async move {

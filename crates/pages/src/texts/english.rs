@@ -2,7 +2,7 @@
 
 use super::{
     HandshakeTexts, LoginStatusTexts, LoginTexts, Message, PaymentStatusTexts, PaymentTexts, SignerStatusTexts,
-    StatusTexts, Texts,
+    StatusTexts, Texts, passkey,
 };
 
 /// English.
@@ -118,10 +118,12 @@ pub(crate) const ENGLISH: Texts = Texts {
         extension_asking: "Please approve the login in your extension.",
         extension_refused: "Your extension did not sign the login. You can try again.",
         extension_failed: "The service does not respond. Please try again in a moment.",
+        passkey: passkey::ENGLISH,
         wallet_scan: "Scan with your Nostr wallet",
         wallet_qr: "QR code of the login, for your wallet",
         wallet_link: "Open in your wallet",
         wallet_nothing_opens: "Nothing opens? Then this device has no Nostr wallet.",
+        signer_app: "Open a signer app on this phone",
         signer_choose: "Use a remote signer",
         signer_another: "Use another remote signer",
         signer_title: "Log in with a remote signer",

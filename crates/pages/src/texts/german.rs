@@ -2,7 +2,7 @@
 
 use super::{
     HandshakeTexts, LoginStatusTexts, LoginTexts, Message, PaymentStatusTexts, PaymentTexts, SignerStatusTexts,
-    StatusTexts, Texts,
+    StatusTexts, Texts, passkey,
 };
 
 /// German.
@@ -130,10 +130,12 @@ pub(crate) const GERMAN: Texts = Texts {
         extension_asking: "Bitte bestätigen Sie die Anmeldung in Ihrer Erweiterung.",
         extension_refused: "Ihre Erweiterung hat die Anmeldung nicht signiert. Sie können es noch einmal versuchen.",
         extension_failed: "Der Dienst antwortet nicht. Bitte versuchen Sie es gleich noch einmal.",
+        passkey: passkey::GERMAN,
         wallet_scan: "Mit Ihrer Nostr-Wallet scannen",
         wallet_qr: "QR-Code der Anmeldung, für Ihre Wallet",
         wallet_link: "In Ihrer Wallet öffnen",
         wallet_nothing_opens: "Es öffnet sich nichts? Dann ist auf diesem Gerät keine Nostr-Wallet installiert.",
+        signer_app: "Signer-App auf diesem Telefon öffnen",
         signer_choose: "Remote-Signer verwenden",
         signer_another: "Anderen Remote-Signer verwenden",
         signer_title: "Mit einem Remote-Signer anmelden",

@@ -2,12 +2,14 @@
 
 mod english;
 mod german;
+mod passkey;
 mod spanish;
 
 use std::time::Duration;
 
 pub(crate) use self::english::ENGLISH;
 pub(crate) use self::german::GERMAN;
+use self::passkey::PasskeyTexts;
 pub(crate) use self::spanish::SPANISH;
 
 /// The texts of one language. In those that take values, `{…}` names where each goes.
@@ -90,10 +92,13 @@ pub(crate) struct LoginTexts {
     pub(crate) extension_asking: &'static str,
     pub(crate) extension_refused: &'static str,
     pub(crate) extension_failed: &'static str,
+    pub(crate) passkey: PasskeyTexts,
     pub(crate) wallet_scan: &'static str,
     pub(crate) wallet_qr: &'static str,
     pub(crate) wallet_link: &'static str,
     pub(crate) wallet_nothing_opens: &'static str,
+    /// On an Android phone.
+    pub(crate) signer_app: &'static str,
     pub(crate) signer_choose: &'static str,
     pub(crate) signer_another: &'static str,
     pub(crate) signer_title: &'static str,

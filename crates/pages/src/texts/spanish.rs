@@ -2,7 +2,7 @@
 
 use super::{
     HandshakeTexts, LoginStatusTexts, LoginTexts, Message, PaymentStatusTexts, PaymentTexts, SignerStatusTexts,
-    StatusTexts, Texts,
+    StatusTexts, Texts, passkey,
 };
 
 /// Spanish.
@@ -120,10 +120,12 @@ pub(crate) const SPANISH: Texts = Texts {
         extension_asking: "Apruebe el inicio de sesión en su extensión.",
         extension_refused: "Su extensión no firmó el inicio de sesión. Puede intentarlo de nuevo.",
         extension_failed: "El servicio no responde. Inténtelo de nuevo en un momento.",
+        passkey: passkey::SPANISH,
         wallet_scan: "Escanee con su cartera de Nostr",
         wallet_qr: "Código QR del inicio de sesión, para su cartera",
         wallet_link: "Abrir en su cartera",
         wallet_nothing_opens: "¿No se abre nada? Entonces este dispositivo no tiene ninguna cartera de Nostr.",
+        signer_app: "Abrir una aplicación de firma en este teléfono",
         signer_choose: "Usar un firmante remoto",
         signer_another: "Usar otro firmante remoto",
         signer_title: "Iniciar sesión con un firmante remoto",

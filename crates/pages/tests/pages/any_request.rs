@@ -25,10 +25,25 @@ async fn no_request_is_a_failure() {
     let poster = pages.engine.logins().start(request, None).await.unwrap();
     let handshake = pages.engine.handshakes().start(KeyHandshakeRequest::default(), None).await.unwrap();
     let session = pages.open().await;
-    let mut known: Vec<String> =
-        ["events", "extension", "signer", "decline", "start", "pay", "assets", "page.js", "return?state=a.b", "", ".."]
-            .map(str::to_owned)
-            .to_vec();
+    let mut known: Vec<String> = [
+        "events",
+        "extension",
+        "signer",
+        "decline",
+        "passkey",
+        "options",
+        "wrapped-key",
+        "signed?event={}",
+        "start",
+        "pay",
+        "assets",
+        "page.js",
+        "return?state=a.b",
+        "",
+        "..",
+    ]
+    .map(str::to_owned)
+    .to_vec();
     for url in [&login.page_url, &poster.page_url, &handshake.page_url, &session.session_url] {
         known.extend(url.strip_prefix(URL).unwrap().split('/').skip(1).map(str::to_owned));
     }

@@ -16,7 +16,8 @@ use usher_engine::operations::LoginMethod;
 use usher_engine::ports::AgeVerifier;
 use usher_engine::testing::{self, ManualClock, RecordingMessenger, SeededRandomness};
 use usher_engine::{
-    Engine, EngineOptions, EngineParts, PageRules, UnixMillis, VerificationSessionRequest, VerificationSessionStarted,
+    Engine, EngineOptions, EngineParts, PageRules, RelyingParty, UnixMillis, VerificationSessionRequest,
+    VerificationSessionStarted,
 };
 use usher_page_layout::{Site, SiteOptions};
 use usher_pages::PagesOptions;
@@ -82,6 +83,7 @@ impl Pages {
             pages: PageRules {
                 url: URL.to_owned(),
                 return_urls: vec!["https://app.example/done".parse().unwrap()],
+                passkeys: Some(RelyingParty::new("shop.example", "https://shop.example", "Bar Seven").unwrap()),
                 key: [3; 32],
             },
             ..testing::options(Keys::new(SecretKey::from_slice(&[1; 32]).unwrap()).public_key())

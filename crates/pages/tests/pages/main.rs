@@ -10,6 +10,8 @@ mod fixture;
 mod handshake;
 mod login;
 mod login_codes;
+mod passkey;
 mod remote_signer;
 mod reusable_login;
 mod session;
+mod signer_app;

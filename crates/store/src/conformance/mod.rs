@@ -256,6 +256,7 @@ macro_rules! store_conformance {
             stored_values {
                 user_relays_are_replaced
                 user_signers_are_kept_and_forgotten
+                passkeys_are_kept_used_and_forgotten
                 large_values_round_trip
                 unusual_text_round_trips
                 extreme_numbers_are_handled

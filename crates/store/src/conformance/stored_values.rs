@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use usher_engine::event::NewEvent;
 use usher_engine::ports::{
-    Commit, Conflict, OutboxChange, OutboxMessage, SignerSession, SignerSessionUpdate, State, UserRelays, UserSigner,
+    Commit, Committed, Conflict, OutboxChange, OutboxMessage, Passkey, PasskeyChange, PasskeyCredential, SignerSession,
+    SignerSessionUpdate, State, UserRelays, UserSigner,
 };
 use usher_engine::{StreamId, UnixMillis};
 
@@ -30,6 +31,63 @@ pub async fn user_relays_are_replaced(subject: impl Subject) {
     assert_eq!(store.user_relays(&public_key(1)).await.unwrap(), ["wss://c"]);
     commit_done(&*store, Commit { user_relays: relays(3, &[]), ..step(id(2), 1) }).await;
     assert!(store.user_relays(&public_key(3)).await.unwrap().is_empty());
+}
+
+/// They are kept and used in the commit of their login, and belong to the one who has registered them first.
+pub async fn passkeys_are_kept_used_and_forgotten(subject: impl Subject) {
+    let store = subject.store();
+    let count = async |user| {
+        let count = store.passkey_count(&public_key(user)).await.unwrap();
+        (count.in_all, count.of_user)
+    };
+    let passkey = |id: &[u8], user, wrapped_key: Option<Vec<u8>>| Passkey {
+        credential: PasskeyCredential {
+            id: id.to_vec(),
+            user_handle: vec![1; 16],
+            public_key: vec![2; 35],
+            state: vec![0, 255, 7],
+        },
+        main_key: public_key(user),
+        wrapped_key,
+        created_at: UnixMillis(1_000),
+        used_at: UnixMillis(1_000),
+    };
+    let (first, second) = (passkey(&[9, 0, 9], 1, None), passkey(&[8; 1_023], 1, Some(vec![3; 73])));
+    assert_eq!((store.passkey(&[9, 0, 9]).await.unwrap(), count(1).await), (None, (0, 0)));
+
+    let add = |passkey: &Passkey| PasskeyChange::Add(Box::new(passkey.clone()));
+    let adds = vec![add(&first), add(&second), add(&passkey(&[7], 2, None))];
+    commit_done(&*store, Commit { passkeys: adds, ..create(id(1)) }).await;
+    assert_eq!(store.passkey(&first.credential.id).await.unwrap().as_ref(), Some(&first));
+    assert_eq!(store.passkey(&second.credential.id).await.unwrap().as_ref(), Some(&second));
+    assert_eq!((count(1).await, count(2).await, count(3).await), ((3, 2), (3, 1), (3, 0)));
+
+    let taken = vec![add(&passkey(&[9, 0, 9], 3, Some(vec![4]))), add(&passkey(&[6], 3, None))];
+    commit_done(&*store, Commit { passkeys: taken, ..create(id(2)) }).await;
+    assert_eq!(store.passkey(&first.credential.id).await.unwrap().as_ref(), Some(&first), "the first one has it");
+    assert_eq!(count(3).await, (4, 1));
+
+    let uses = [vec![5; 7], vec![6; 7]];
+    let uses = uses.map(|state| PasskeyChange::Use { credential_id: vec![9, 0, 9], state });
+    let unknown = PasskeyChange::Use { credential_id: vec![1, 2], state: vec![1] };
+    let used = Commit { passkeys: uses.into_iter().chain([unknown]).collect(), finished: true, ..step(id(2), 1) };
+    let at = used.at;
+    commit_done(&*store, used).await;
+    let mut expected = first.clone();
+    expected.credential.state = vec![6; 7];
+    expected.used_at = at;
+    assert_eq!(store.passkey(&first.credential.id).await.unwrap(), Some(expected));
+    assert_eq!(store.passkey(&[1, 2]).await.unwrap(), None);
+
+    store.remove_finished(UnixMillis(u64::MAX), 10).await.unwrap();
+    assert_eq!(count(1).await, (4, 2), "the login does not take its passkey with it");
+    assert_eq!(store.forget_passkeys(&public_key(1)).await.unwrap(), 2);
+    assert_eq!((store.forget_passkeys(&public_key(1)).await.unwrap(), count(1).await), (0, (2, 0)));
+
+    // A commit that does not happen changes none.
+    let conflict = Commit { passkeys: vec![add(&first)], ..create(id(1)) };
+    assert!(matches!(store.commit(conflict).await.unwrap(), Committed::Conflict(_)));
+    assert_eq!(store.passkey(&first.credential.id).await.unwrap(), None);
 }
 
 /// The last one is kept, by a user who is known from then on; what is forgotten is that session alone.

@@ -10,7 +10,7 @@ use usher_engine::ports::{OpenIdRecordId, OperationKind, State, TicketJobId};
 
 use super::failure::PostgresFailure;
 use super::session::Session;
-use super::{columns, deliveries, idempotency_records, openid_records, read, tickets};
+use super::{columns, deliveries, idempotency_records, openid_records, passkeys, read, tickets};
 use crate::codec;
 use crate::damaged_row::{DamagedRow, KeyPart, StateCheck};
 
@@ -30,7 +30,7 @@ struct Check {
 }
 
 /// The tables, small ones first: what they hold concerns the whole service.
-const CHECKS: [Check; 15] = [
+const CHECKS: [Check; 16] = [
     Check { table: "settings", columns: "value", from: "settings", key: &["name"], read: |row| json(row, 0) },
     Check {
         table: "openid_consents",
@@ -50,6 +50,16 @@ const CHECKS: [Check; 15] = [
         read: |row| {
             openid_records::stored(row, OpenIdRecordId(columns::bytes(row, 10)?))?;
             times(row, &[4, 9])
+        },
+    },
+    Check {
+        table: "passkeys",
+        columns: "credential_id, main_key, user_handle, public_key, state, wrapped_key, created_at, used_at",
+        from: "passkeys",
+        key: &["credential_id"],
+        read: |row| {
+            passkeys::read(row)?;
+            times(row, &[6, 7])
         },
     },
     Check {

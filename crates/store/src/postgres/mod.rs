@@ -9,7 +9,7 @@
 //! | `lease` | which of several instances may write |
 //! | `writer_job`, `writer`, `readers` | what waits for a connection, and what becomes of it |
 //! | `commit` | steps of operations, decided in memory |
-//! | `read`, `deliveries`, `idempotency_records`, `openid_records`, `settings`, `tickets`, `retention` | the statements |
+//! | `read`, `deliveries`, `idempotency_records`, `openid_records`, `passkeys`, `settings`, `tickets`, `retention` | the statements |
 //! | `inspect`, `damaged_rows` | looking at a database without changing it |
 //! | `copy` | reading and writing all rows, for `usher store copy` |
 //! | `failure` | errors |
@@ -27,6 +27,7 @@ mod nul_escaping;
 mod open_error;
 mod openid_records;
 mod options;
+mod passkeys;
 mod pipeline;
 mod query;
 mod read;
@@ -49,8 +50,8 @@ use tokio::task::JoinHandle;
 use tokio_postgres::Row;
 use usher_engine::event::Event;
 use usher_engine::ports::{
-    AllCommitted, Commit, CorrelationKey, OpenOperation, OperationKind, OutboxMessage, SignerSession, Store,
-    StoreError, StoredOperation,
+    AllCommitted, Commit, CorrelationKey, OpenOperation, OperationKind, OutboxMessage, Passkey, PasskeyCount,
+    SignerSession, Store, StoreError, StoredOperation,
 };
 use usher_engine::{StreamId, UnixMillis};
 use usher_protocol::PublicKey;
@@ -263,6 +264,21 @@ impl Store for PostgresStore {
     async fn forget_user_signer(&self, main_key: &PublicKey) -> Result<bool, StoreError> {
         const FORGET: &str = "UPDATE user_relays SET signer = NULL WHERE main_key = $1 AND signer IS NOT NULL";
         Ok(self.change("forget a user's remote signer", FORGET, params![main_key.as_bytes()]).await? > 0)
+    }
+
+    async fn passkey(&self, credential_id: &[u8]) -> Result<Option<Passkey>, StoreError> {
+        let found = self.read("read a passkey", passkeys::READ, params![credential_id]).await?;
+        Ok(found.rows.first().map(passkeys::read).transpose()?)
+    }
+
+    async fn passkey_count(&self, main_key: &PublicKey) -> Result<PasskeyCount, StoreError> {
+        let counted = self.read("count passkeys", passkeys::COUNT, params![main_key.as_bytes()]).await?;
+        let row = counted.rows.first().ok_or(PostgresFailure::Unreadable("the number of passkeys"))?;
+        Ok(PasskeyCount { in_all: columns::int(row, 0)?, of_user: columns::int(row, 1)? })
+    }
+
+    async fn forget_passkeys(&self, main_key: &PublicKey) -> Result<usize, StoreError> {
+        self.change("remove a user's passkeys", passkeys::FORGET, params![main_key.as_bytes()]).await
     }
 
     async fn remove_finished(&self, finished_before: UnixMillis, limit: usize) -> Result<usize, StoreError> {

@@ -33,6 +33,7 @@ pub(super) const MIGRATIONS: &[Migration] = &[
     Migration { version: 15, sql: include_str!("../../migrations/postgres/0015_openid_bounds.sql") },
     Migration { version: 16, sql: include_str!("../../migrations/postgres/0016_set_aside_tickets.sql") },
     Migration { version: 17, sql: include_str!("../../migrations/postgres/0017_eventless_operations.sql") },
+    Migration { version: 18, sql: include_str!("../../migrations/postgres/0018_passkeys.sql") },
 ];
 
 /// The oldest version of PostgreSQL that is tested.

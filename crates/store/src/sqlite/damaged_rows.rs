@@ -6,7 +6,7 @@ use usher_engine::StreamId;
 use usher_engine::ports::{OpenIdRecordId, OperationKind, State, TicketJobId};
 
 use super::failure::{During as _, SqliteFailure};
-use super::{deliveries, idempotency_records, openid_records, read, tickets};
+use super::{deliveries, idempotency_records, openid_records, passkeys, read, tickets};
 use crate::codec;
 use crate::damaged_row::{DamagedRow, KeyPart};
 
@@ -26,7 +26,7 @@ struct Check {
 }
 
 /// The tables, small ones first: what they hold concerns the whole service.
-const CHECKS: [Check; 15] = [
+const CHECKS: [Check; 16] = [
     Check { table: "settings", columns: "value", from: "settings", key: &["name"], read: setting },
     Check {
         table: "openid_consents",
@@ -46,6 +46,16 @@ const CHECKS: [Check; 15] = [
         read: |row| {
             openid_records::stored(row, OpenIdRecordId(row.get(10).during(DURING)?), DURING)?;
             times(row, &[4, 9])
+        },
+    },
+    Check {
+        table: "passkeys",
+        columns: "credential_id, main_key, user_handle, public_key, state, wrapped_key, created_at, used_at",
+        from: "passkeys",
+        key: &["credential_id"],
+        read: |row| {
+            passkeys::passkey(row).during(DURING)?;
+            times(row, &[6, 7])
         },
     },
     Check {

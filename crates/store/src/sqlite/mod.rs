@@ -7,7 +7,7 @@
 //! | `schema` | migrations |
 //! | `thread_job`, `writer`, `readers` | the threads and their jobs |
 //! | `inspect` | looking at a database without changing it |
-//! | `apply_commit`, `read`, `deliveries`, `idempotency_records`, `openid_records`, `settings`, `tickets`, `retention`, `damaged_rows` | the statements |
+//! | `apply_commit`, `read`, `deliveries`, `idempotency_records`, `openid_records`, `passkeys`, `settings`, `tickets`, `retention`, `damaged_rows` | the statements |
 //! | `copy` | reading and writing all rows, for `usher store copy` |
 //! | `disk_space` | whether there is enough disk space |
 
@@ -23,6 +23,7 @@ mod inspect;
 mod open;
 mod open_error;
 mod openid_records;
+mod passkeys;
 mod read;
 mod readers;
 mod retention;
@@ -45,8 +46,8 @@ use rusqlite::Connection;
 use tokio::sync::{mpsc, watch};
 use usher_engine::event::Event;
 use usher_engine::ports::{
-    AllCommitted, Commit, CorrelationKey, OpenOperation, OperationKind, OutboxMessage, SignerSession, Store,
-    StoreError, StoredOperation,
+    AllCommitted, Commit, CorrelationKey, OpenOperation, OperationKind, OutboxMessage, Passkey, PasskeyCount,
+    SignerSession, Store, StoreError, StoredOperation,
 };
 use usher_engine::{StreamId, UnixMillis};
 use usher_protocol::PublicKey;
@@ -303,6 +304,21 @@ impl Store for SqliteStore {
     async fn forget_user_signer(&self, main_key: &PublicKey) -> Result<bool, StoreError> {
         let main_key = *main_key;
         self.write(move |connection| apply_commit::forget_signer(connection, &main_key)).await
+    }
+
+    async fn passkey(&self, credential_id: &[u8]) -> Result<Option<Passkey>, StoreError> {
+        let credential_id = credential_id.to_vec();
+        self.read(move |connection| passkeys::read(connection, &credential_id)).await
+    }
+
+    async fn passkey_count(&self, main_key: &PublicKey) -> Result<PasskeyCount, StoreError> {
+        let main_key = *main_key;
+        self.read(move |connection| passkeys::count(connection, &main_key)).await
+    }
+
+    async fn forget_passkeys(&self, main_key: &PublicKey) -> Result<usize, StoreError> {
+        let main_key = *main_key;
+        self.write(move |connection| passkeys::forget(connection, &main_key)).await
     }
 
     async fn remove_finished(&self, finished_before: UnixMillis, limit: usize) -> Result<usize, StoreError> {

@@ -34,6 +34,7 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
     Migration { version: 15, sql: include_str!("../../migrations/sqlite/0015_openid_bounds.sql") },
     Migration { version: 16, sql: include_str!("../../migrations/sqlite/0016_set_aside_tickets.sql") },
     Migration { version: 17, sql: include_str!("../../migrations/sqlite/0017_eventless_operations.sql") },
+    Migration { version: 18, sql: include_str!("../../migrations/sqlite/0018_passkeys.sql") },
 ];
 
 /// The newest version that this program knows.
@@ -182,6 +183,7 @@ mod tests {
         "d639e3478a7401e90748d5b9e707b9d00d61dcdb4b8363cd0fa7a8fa7d0d84b2",
         "0af8b376fa02215d677dca3013c3057975f5dda6626a27a4c1002a357ccf682a",
         "13a42907e22c298266a3cdace5f2d0f3f2ef925e65cacac1cd1e075aebc96602",
+        "0c6d9da4f8d1d41cdf56b598636100f5bcce5e444d72573c7151cfc0b49471fc",
     ];
 
     #[test]

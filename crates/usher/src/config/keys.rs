@@ -7,7 +7,7 @@ use super::key_table_macro::configuration;
 use super::setting::{
     ApiToken, BoundedInteger, DatabaseUrl, EmailDomain, HostName, HostPort, Hours, LnBackend, LogFilter, LogFormat,
     LoginMethods, Mnemonic, Nip05, NodeAddress, NwcUrl, OpenIdClients, Port, PrivateKey, ProfileName, ProxyNetworks,
-    Relays, ReturnUrls, Scheme, Secret, Text, Unit, VerificationProvider, WebUrl, WebhookSecret, WebhookUrl,
+    Relays, ReturnUrls, RpId, Scheme, Secret, Text, Unit, VerificationProvider, WebUrl, WebhookSecret, WebhookUrl,
 };
 use usher_page_layout::AccentColor;
 use usher_protocol::bolt11::Network;
@@ -254,6 +254,11 @@ configuration! {
         /// How a user's browser reaches this service. Default: the loopback address on which it listens, which only
         /// browsers on the same machine reach. Use https unless it is one.
         public_url: Option<WebUrl>;
+        /// The domain that passkeys are bound to (WebAuthn's RP id): the host of `pages.public_url` by default, or a domain
+        /// above it. Users' keys depend on it: under another domain, users have other keys. Pages at other hosts below it can
+        /// ask for the same passkeys, so name one only if you control them all. Passkeys are offered when `pages.public_url`
+        /// is https with a domain name, or http://localhost.
+        passkey_rp_id: Option<RpId>;
         /// Where pages may lead a browser at the end: the `return_url` of a request must have the same scheme, host and port
         /// as one of these, and the same path or one below it.
         return_urls: ReturnUrls = "[]";
@@ -262,8 +267,9 @@ configuration! {
         accent_color: AccentColor = "\"#1d4fa8\"";
         /// A page with help for your users, to which pages link.
         help_url: Option<WebUrl>;
-        /// The ways to log in that login pages offer, in this order: `extension` (a browser extension), `wallet` (a code to scan,
-        /// or a link), `signer` (a remote signer). By default all of them, the one first that this browser is likely to use.
+        /// The ways to log in that login pages offer, in this order: `extension` (a browser extension), `passkey` (the key
+        /// is made of a passkey of the device), `wallet` (a code to scan, or a link), `signer` (a remote signer). By default all of
+        /// them, the one first that this browser is likely to use.
         /// Whoever has a login's `url` can log in with a wallet all the same.
         login_methods: Option<LoginMethods>;
         /// A port for the pages, OpenID Connect and `/.well-known/nostr.json` alone, at `info.listen_address`. Nothing of the

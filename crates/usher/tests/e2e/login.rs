@@ -5,6 +5,7 @@ mod devices;
 mod kept_signers;
 mod on_the_page;
 mod own_relays;
+mod passkeys;
 mod remote_signers;
 mod reusable;
 mod reusable_pages;

@@ -22,6 +22,8 @@ pub(crate) enum Place<'a> {
     Own,
     /// On a port of the pages' own.
     PagesPort(u16),
+    /// The same, called `localhost`.
+    Localhost(u16),
     /// As the only one yet of the instances that share a database, behind this balancer.
     Instance { database: String, balancer: &'a Balancer },
 }
@@ -37,6 +39,11 @@ pub(crate) struct Fixture {
 impl Fixture {
     async fn start(library: Library, client: Value) -> Self {
         Self::start_at(library, client, Place::Own).await
+    }
+
+    /// With its pages at `localhost`, where browsers have passkeys.
+    async fn start_for_passkeys() -> Self {
+        Self::start_at(Library::OpenidClient, json!({}), Place::Localhost(usher_loopback_port::free().unwrap())).await
     }
 
     pub(crate) async fn start_at(library: Library, client: Value, place: Place<'_>) -> Self {
@@ -62,6 +69,10 @@ impl Fixture {
             }
             Place::PagesPort(port) => {
                 (builder.set("PAGES__LISTEN_PORT", port).start().await, format!("http://127.0.0.1:{port}"))
+            }
+            Place::Localhost(port) => {
+                let url = format!("http://localhost:{port}");
+                (builder.set("PAGES__LISTEN_PORT", port).set("PAGES__PUBLIC_URL", &url).start().await, url)
             }
             Place::Instance { database, balancer } => {
                 builder = builder.set("DATABASE__URL", database).set("DATABASE__LEASE_SECONDS", 2);
@@ -282,6 +293,35 @@ async fn user_with_a_wallet_logs_in_across_crashes() {
     fixture.agree().await;
     let result = fixture.done().await;
     assert_eq!(result["claims"]["amr"], json!(["wallet"]));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn user_with_a_passkey_logs_in() {
+    let mut fixture = Fixture::start_for_passkeys().await;
+    fixture.browser.add_authenticator(true).await;
+    let mut subjects = Vec::new();
+    for is_new in [true, false] {
+        fixture.open_login().await;
+        let begin = "#with-passkey:not([hidden]) #passkey-begin button.button";
+        fixture.browser.until(&format!("document.querySelector('{begin}') !== null")).await;
+        fixture.browser.click(begin).await;
+        if is_new {
+            let go_on = "#passkey-save:not([hidden]) [data-passkey=go-on]";
+            fixture.browser.until(&format!("document.querySelector('{go_on}')?.disabled === false")).await;
+            fixture.browser.click(go_on).await;
+            fixture.browser.until("document.querySelector('button[value=allow]') !== null").await;
+            fixture.usher.restart().await;
+            fixture.agree().await;
+        }
+        fixture.browser.until("document.querySelector('#done, #failed') !== null").await;
+        let result = fixture.app.result();
+        assert_eq!(result["claims"]["amr"], json!(["passkey"]), "{result}");
+        subjects.push(result["claims"]["sub"].clone());
+        let ended = fixture.app.ask(&json!({ "end_session": result["tokens"]["id_token"] }));
+        fixture.browser.open(ended["address"].as_str().unwrap()).await;
+        fixture.browser.until("document.querySelector('#bye') !== null").await;
+    }
+    assert_eq!(subjects[0], subjects[1]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

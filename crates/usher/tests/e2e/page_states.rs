@@ -94,6 +94,7 @@ async fn settle(browser: &mut Browser, reload: bool) {
     browser.until("document.readyState === 'complete'").await;
     // The page's script shows what the browser has.
     browser.until("window.nostr === undefined || document.querySelector('#extension[hidden]') === null").await;
+    browser.until("document.querySelector('#with-passkey[hidden], #passkey-page[hidden]') === null").await;
 }
 
 /// Everything that can be used has its turn with Tab, and can be seen to have it.
@@ -232,6 +233,51 @@ async fn logins(look: &Look, fixture: &Fixture) {
     look.at(&mut browser, "handshake-completed", true).await;
 }
 
+/// At `localhost`: browsers have no passkeys for an IP address.
+async fn passkeys(look: &Look) {
+    let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();
+    let port = usher_loopback_port::free().unwrap();
+    let usher = TestUsher::builder()
+        .relays(&[relay.url()])
+        .set("PROFILE__DISPLAY_NAME", "Bar Seven")
+        .set("PAGES__LISTEN_PORT", port)
+        .set("PAGES__PUBLIC_URL", format!("http://localhost:{port}"))
+        .start()
+        .await;
+    let login = async || {
+        let started = usher.api().post("/login", &json!({})).await.unwrap();
+        started["page_url"].as_str().unwrap().to_owned()
+    };
+    let mut browser = Browser::start().await;
+    browser.add_authenticator(true).await;
+    let offered = "document.querySelector('#with-passkey:not([hidden])') !== null";
+    let with_key = "document.querySelector('[data-with-key]:not([hidden])') !== null";
+
+    let page = login().await;
+    open(&mut browser, &page, "waiting").await;
+    browser.until(offered).await;
+    look.at(&mut browser, "login-passkey", true).await;
+    browser.until(offered).await;
+    browser.click("#passkey-begin button.button").await;
+    browser.until(with_key).await;
+    look.at(&mut browser, "login-passkey-made", false).await;
+    browser.click("[data-passkey=go-on]").await;
+    browser.until(&state_is("approved")).await;
+
+    let page = login().await;
+    open(&mut browser, &page, "waiting").await;
+    browser.until(offered).await;
+    look.at(&mut browser, "login-passkey-again", true).await;
+    browser.open(&format!("{page}/passkey")).await;
+    browser.until("document.querySelector('#passkey-page:not([hidden])') !== null").await;
+    look.at(&mut browser, "passkey", true).await;
+    browser.until("document.querySelector('#passkey-page:not([hidden])') !== null").await;
+    browser.click("[data-passkey=open]").await;
+    browser.until(with_key).await;
+    look.at(&mut browser, "passkey-key", false).await;
+    assert_eq!(browser.complaints(), [] as [&Value; 0]);
+}
+
 async fn payments(look: &Look, fixture: &Fixture) {
     let mut browser = Browser::start().await;
     let payment = fixture.payment("Two flat whites and a slice of carrot cake", 600).await;
@@ -298,6 +344,7 @@ async fn openid(look: &Look, fixture: &Fixture) {
 async fn walk(look: &Look) {
     let fixture = Fixture::start().await;
     logins(look, &fixture).await;
+    passkeys(look).await;
     payments(look, &fixture).await;
     age_checks(look, &fixture).await;
     openid(look, &fixture).await;

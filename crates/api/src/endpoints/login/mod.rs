@@ -3,6 +3,7 @@
 mod authenticate_key;
 mod close_key_handshake;
 mod create_key_handshake;
+mod forget_passkeys;
 mod forget_remote_signer;
 mod get_profile;
 mod issue_jwt;
@@ -25,6 +26,7 @@ pub(super) fn group() -> EndpointGroup {
         .endpoint(routes!(list_key_handshakes::list_key_handshakes))
         .endpoint(routes!(close_key_handshake::close_key_handshake))
         .endpoint(routes!(forget_remote_signer::forget_remote_signer))
+        .endpoint(routes!(forget_passkeys::forget_passkeys))
         .endpoint(routes!(issue_jwt::issue_jwt))
         .endpoint(routes!(verify_jwt::verify_jwt))
         .endpoint(routes!(get_profile::get_profile))

@@ -53,8 +53,8 @@ pub(crate) struct Redeemed {
     /// The user's key, which they have proven: their id in your app.
     #[schema(pattern = "^[0-9a-f]{64}$", example = "7e7e9c42a91bfef19fa929e5fda1b72e0ebc1a4c1141673e2794234d86addf4e")]
     main_key: String,
-    /// What they have proven it with: `wallet`, `extension` (NIP-07) or `signer` (NIP-46).
-    #[schema(pattern = "^(wallet|extension|signer)$", example = "extension")]
+    /// What they have proven it with: `wallet`, `extension` (NIP-07), `signer` (NIP-46) or `passkey` (WebAuthn).
+    #[schema(pattern = "^(wallet|extension|signer|passkey)$", example = "extension")]
     method: &'static str,
 }
 

@@ -38,7 +38,7 @@ impl Started {
 /// Logs a user in: handshake and authentication in one operation.
 ///
 /// Redirect the user's browser to `page_url`, or show `url` as a QR code yourself. On the page the user logs in with a wallet,
-/// with a browser extension (NIP-07) or with a remote signer (NIP-46). The stream gets a `KeyHandshake` event
+/// with a browser extension (NIP-07), with a remote signer (NIP-46) or with a passkey (WebAuthn). The stream gets a `KeyHandshake` event
 /// `{main_key, preferred_relays}` and then a `StatusUpdate` `{status: "approved", main_key, method}`, or `declined`, or
 /// `timeout`. Grant access only on `approved`. A wallet that opens `url` gets its challenge by itself.
 ///

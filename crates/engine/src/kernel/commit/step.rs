@@ -5,7 +5,8 @@ use crate::event::NewEvent;
 use crate::kernel::timers::MonotonicMillis;
 use crate::operations::{Effect, LightningRequest, Operation, SignerCall, TicketCall};
 use crate::ports::{
-    CorrelationKey, OutboxChange, OutboxMessage, OutgoingMessage, PendingAgeCheck, Revision, UserRelays, UserSigner,
+    CorrelationKey, OutboxChange, OutboxMessage, OutgoingMessage, PasskeyChange, PendingAgeCheck, Revision, UserRelays,
+    UserSigner,
 };
 use crate::{StreamId, UnixMillis};
 
@@ -31,6 +32,7 @@ pub(super) struct Step {
     pub(super) age_checks: Vec<PendingAgeCheck>,
     pub(super) signer_calls: Vec<SignerCall>,
     pub(super) user_signers: Vec<UserSigner>,
+    pub(super) passkeys: Vec<PasskeyChange>,
     pub(super) looks_up: bool,
     pub(super) unstored_relays: Vec<UserRelays>,
 }
@@ -64,6 +66,7 @@ impl Step {
             age_checks: Vec::new(),
             signer_calls: Vec::new(),
             user_signers: Vec::new(),
+            passkeys: Vec::new(),
             looks_up: false,
             unstored_relays: Vec::new(),
         };
@@ -88,6 +91,7 @@ impl Step {
                 Effect::CheckAge(pending) => step.age_checks.push(pending),
                 Effect::AskSigner(call) => step.signer_calls.push(*call),
                 Effect::KeepSigner(signer) => step.user_signers.push(signer),
+                Effect::KeepPasskey(change) => step.passkeys.push(change),
                 Effect::LookUp => step.looks_up = true,
                 Effect::Announce(event) => announced.push(Announced { event, queue }),
                 Effect::Finish => step.finished = true,

@@ -14,8 +14,8 @@ use std::time::Duration;
 use crate::event::Event;
 use crate::ports::{
     AllCommitted, Commit, Conflict, CorrelationKey, Delivery, DeliveryStatus, IdempotencyKey, IdempotencyRecord,
-    OpenOperation, OperationHead, OperationKind, OutboxChange, OutboxMessage, Revision, SignerSession,
-    SignerSessionUpdate, State, Store, StoreError, StoredOperation, UserSigner,
+    OpenOperation, OperationHead, OperationKind, OutboxChange, OutboxMessage, Passkey, PasskeyChange, PasskeyCount,
+    Revision, SignerSession, SignerSessionUpdate, State, Store, StoreError, StoredOperation, UserSigner,
 };
 use crate::{StreamId, UnixMillis};
 use async_trait::async_trait;
@@ -37,6 +37,7 @@ struct Rows {
     inbound: HashMap<EventId, UnixMillis>,
     user_relays: HashMap<PublicKey, (UnixMillis, Vec<String>)>,
     user_signers: HashMap<PublicKey, SignerSession>,
+    passkeys: HashMap<Vec<u8>, Passkey>,
     deliveries: BTreeMap<(StreamId, u64), Delivery>,
     idempotency_records: HashMap<IdempotencyKey, IdempotencyRecord>,
     settings: HashMap<String, String>,
@@ -224,6 +225,19 @@ impl Rows {
                 SignerSessionUpdate::Remove => {}
             }
         }
+        for change in commit.passkeys {
+            match change {
+                PasskeyChange::Add(passkey) => {
+                    self.passkeys.entry(passkey.credential.id.clone()).or_insert(*passkey);
+                }
+                PasskeyChange::Use { credential_id, state } => {
+                    if let Some(passkey) = self.passkeys.get_mut(&credential_id) {
+                        passkey.credential.state = state;
+                        passkey.used_at = commit.at;
+                    }
+                }
+            }
+        }
         if let Some(new) = commit.idempotency_record {
             self.idempotency_records.insert(new.record.key, new.record);
         }
@@ -400,6 +414,24 @@ impl Store for MemoryStore {
 
     async fn forget_user_signer(&self, main_key: &PublicKey) -> Result<bool, StoreError> {
         Ok(self.rows.lock().user_signers.remove(main_key).is_some())
+    }
+
+    async fn passkey(&self, credential_id: &[u8]) -> Result<Option<Passkey>, StoreError> {
+        Ok(self.rows.lock().passkeys.get(credential_id).cloned())
+    }
+
+    async fn passkey_count(&self, main_key: &PublicKey) -> Result<PasskeyCount, StoreError> {
+        let passkeys = &self.rows.lock().passkeys;
+        let of_user = passkeys.values().filter(|passkey| passkey.main_key == *main_key).count();
+        let number = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
+        Ok(PasskeyCount { in_all: number(passkeys.len()), of_user: number(of_user) })
+    }
+
+    async fn forget_passkeys(&self, main_key: &PublicKey) -> Result<usize, StoreError> {
+        let passkeys = &mut self.rows.lock().passkeys;
+        let before = passkeys.len();
+        passkeys.retain(|_, passkey| passkey.main_key != *main_key);
+        Ok(before - passkeys.len())
     }
 
     async fn keep_user_relays(&self, users: &[PublicKey], at: UnixMillis) -> Result<(), StoreError> {

@@ -127,6 +127,7 @@ fn write(rows: &mut Rows, writes: &mut Writes, commit: &Commit, before: Operatio
     for signer in &commit.user_signers {
         change_signer(rows, writes, commit, signer);
     }
+    writes.passkeys.extend(commit.passkeys.iter().map(|change| (change.clone(), commit.at)));
     if let Some(new) = &commit.idempotency_record {
         rows.records.insert(new.record.key, codec::time(new.record.at));
         writes.records.insert(new.record.key, new.record.clone());

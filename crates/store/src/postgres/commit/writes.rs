@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use usher_engine::event::NewEvent;
-use usher_engine::ports::{Commit, CorrelationKey, IdempotencyKey, IdempotencyRecord, OutboxMessage};
+use usher_engine::ports::{Commit, CorrelationKey, IdempotencyKey, IdempotencyRecord, OutboxMessage, PasskeyChange};
 use usher_engine::{StreamId, UnixMillis};
 use usher_protocol::{EventId, PublicKey};
 
 use super::super::query::{Query, list, params};
-use super::super::{deliveries, idempotency_records};
+use super::super::{deliveries, idempotency_records, passkeys};
 use super::rows::{Operation, Rows};
 use crate::codec;
 
@@ -28,6 +28,8 @@ pub(super) struct Writes {
     pub(super) inbound: Vec<(EventId, i64)>,
     /// What is known of them is in the rows.
     pub(super) users: BTreeMap<[u8; 32], PublicKey>,
+    /// With the times at which they happened.
+    pub(super) passkeys: Vec<(PasskeyChange, UnixMillis)>,
     pub(super) records: BTreeMap<IdempotencyKey, IdempotencyRecord>,
 }
 
@@ -119,6 +121,7 @@ impl Writes {
             queries.push(Query::new("record inbound events", INSERT, vec![ids, times]));
         }
         self.change_users(rows, &mut queries);
+        passkeys::changes(&self.passkeys, &mut queries);
         if !self.records.is_empty() {
             queries.push(idempotency_records::put(self.records.values()));
         }

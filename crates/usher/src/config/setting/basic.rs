@@ -108,10 +108,24 @@ macro_rules! text_setting {
     };
 }
 
+/// Whether a text is a domain name and no IP address, as browsers take it for an RP id.
+fn is_domain(text: &str) -> bool {
+    let is_label = |label: &str| {
+        (1..=63).contains(&label.len())
+            && !label.starts_with('-')
+            && label.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
+    };
+    text.len() <= 253 && text.split('.').all(is_label) && text.parse::<std::net::Ipv4Addr>().is_err()
+}
+
 text_setting!(
     /// A domain name of email addresses.
     EmailDomain, "a domain name such as users.example.com", "\"users.example.com\"",
     |text| format!("a@{text}").parse::<usher_engine::ports::Nip05>().is_ok() && !text.contains(':')
+);
+text_setting!(
+    /// A domain to which passkeys are bound.
+    RpId, "a domain name in lower case such as login.example.com", "\"login.example.com\"", is_domain
 );
 text_setting!(
     /// A text of one line.

@@ -16,7 +16,7 @@ mod trusted_proxies;
 mod url;
 
 pub use self::url::{DatabaseUrl, WebUrl, WebhookUrl, crosses_network_in_clear};
-pub use basic::{BoundedInteger, EmailDomain, Nip05, ProfileName, Text, Unit};
+pub use basic::{BoundedInteger, EmailDomain, Nip05, ProfileName, RpId, Text, Unit};
 pub use choice::{LnBackend, LogFormat, VerificationProvider};
 pub use hours::Hours;
 pub use log_filter::{FilterError, LogFilter, parse_filter};

@@ -292,6 +292,41 @@ fn postgresql_needs_addresses_and_no_embedded_node() {
 }
 
 #[test]
+fn passkeys_need_a_domain_of_the_pages() {
+    let given = |url: &str, rp_id: &str| {
+        let given = Fixture::required().variable("PAGES__PUBLIC_URL", url);
+        given.variable("PAGES__PASSKEY_RP_ID", rp_id).errors()
+    };
+    for (url, rp_id) in [
+        ("https://login.bar.example", "login.bar.example"),
+        ("https://login.bar.example:8443/usher/", "bar.example"),
+        ("http://localhost:3000", "localhost"),
+    ] {
+        assert_eq!(given(url, rp_id), "", "{url}: {rp_id}");
+    }
+    for (url, rp_id) in [
+        ("https://login.bar.example", "shop.example"),
+        ("https://login.bar.example", "ogin.bar.example"),
+        ("https://login.bar.example", "example"),
+        ("https://login.bar.example", "www.login.bar.example"),
+    ] {
+        let errors = given(url, rp_id);
+        assert!(
+            errors.contains("pages.passkey_rp_id must be the host of pages.public_url"),
+            "{url}: {rp_id}: {errors}"
+        );
+    }
+    for url in ["http://login.bar.example", "http://127.0.0.1:3000", "https://192.0.2.7", "https://[2001:db8::1]"] {
+        let errors = given(url, "bar.example");
+        assert!(errors.contains("pages.passkey_rp_id needs pages.public_url with https"), "{url}: {errors}");
+    }
+    for rp_id in ["192.0.2.7", "Login.example", "login.example.", "https://login.example", "-"] {
+        let errors = given("https://login.bar.example", rp_id);
+        assert!(errors.contains("pages.passkey_rp_id"), "{rp_id:?}: {errors}");
+    }
+}
+
+#[test]
 fn each_kind_of_value_is_checked() {
     for (suffix, wrong) in [
         ("INFO__LISTEN_PORT", "65536"),

@@ -36,10 +36,10 @@ public final class UsherApi {
      * Logs a user in: handshake and authentication in one operation.
      *
      * <p>Redirect the user's browser to {@code page_url}, or show {@code url} as a QR code yourself. On the page the
-     * user logs in with a wallet, with a browser extension (NIP-07) or with a remote signer (NIP-46). The stream gets
-     * a {@code KeyHandshake} event {@code {main_key, preferred_relays}} and then a {@code StatusUpdate} {@code
-     * {status: "approved", main_key, method}}, or {@code declined}, or {@code timeout}. Grant access only on {@code
-     * approved}. A wallet that opens {@code url} gets its challenge by itself.
+     * user logs in with a wallet, with a browser extension (NIP-07), with a remote signer (NIP-46) or with a passkey
+     * (WebAuthn). The stream gets a {@code KeyHandshake} event {@code {main_key, preferred_relays}} and then a {@code
+     * StatusUpdate} {@code {status: "approved", main_key, method}}, or {@code declined}, or {@code timeout}. Grant
+     * access only on {@code approved}. A wallet that opens {@code url} gets its challenge by itself.
      *
      * <p>With {@code return_url}, {@code approved} follows only when your app redeems the code that the page gives to
      * the user's browser ({@code POST /login/{stream_id}/redeem}); before that the stream has {@code user_approved}
@@ -253,6 +253,36 @@ public final class UsherApi {
     public Call<RemoteSignerForgotten> forgetRemoteSigner(String mainKey, CallOptions options) {
         return transport.call(Request.of("DELETE", "/remote-signers/{main_key}", mainKey), options,
                 Decoders::remoteSignerForgotten);
+    }
+
+    /**
+     * Forgets a user's passkeys.
+     *
+     * <p>{@code DELETE /passkeys/{main_key}}
+     *
+     * @param mainKey The user's key: 64 hex characters.
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<PasskeysForgotten> forgetPasskeys(String mainKey) {
+        return forgetPasskeys(mainKey, CallOptions.DEFAULT);
+    }
+
+    /**
+     * Forgets a user's passkeys.
+     *
+     * <p>After this response, none of the passkeys with which this user has logged in opens the login page any more:
+     * for a user whose device was stolen, or who wants to be forgotten. Their key is not Usher's to forget: a user
+     * with a recovery file can log in with it and gets a new passkey.
+     *
+     * <p>{@code DELETE /passkeys/{main_key}}
+     *
+     * @param mainKey The user's key: 64 hex characters.
+     * @param options how to call
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<PasskeysForgotten> forgetPasskeys(String mainKey, CallOptions options) {
+        return transport.call(Request.of("DELETE", "/passkeys/{main_key}", mainKey), options,
+                Decoders::passkeysForgotten);
     }
 
     /**

@@ -232,6 +232,13 @@ public final class Decoders {
                 json.optionalString("next"));
     }
 
+    public static PasskeysForgotten passkeysForgotten(JsonObject json) {
+        return new PasskeysForgotten(
+                json.string("main_key"),
+                json.string("status"),
+                json.integer("passkeys"));
+    }
+
     public static PaymentStarted paymentStarted(JsonObject json) {
         return new PaymentStarted(
                 json.string("stream_id"),

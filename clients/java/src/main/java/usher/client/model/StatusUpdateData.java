@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
  *     declined}.
  * @param method What the user has proven the key with, or was asked with; with {@code user_approved} and {@code
  *     approved} on streams of {@code POST /login}, and always on those of reusable logins: {@code wallet}, {@code
- *     extension} (NIP-07) or {@code signer} (NIP-46).
+ *     extension} (NIP-07), {@code signer} (NIP-46) or {@code passkey} (WebAuthn).
  * @param reason Why; in the user's words if the user refused.
  * @param sessionToken The session token of the wallet, possibly a JWT ({@code POST /jwt/verify}); with {@code
  *     approved}.
@@ -57,7 +57,7 @@ public record StatusUpdateData(
      *     declined}.
      * @param method What the user has proven the key with, or was asked with; with {@code user_approved} and {@code
      *     approved} on streams of {@code POST /login}, and always on those of reusable logins: {@code wallet}, {@code
-     *     extension} (NIP-07) or {@code signer} (NIP-46).
+     *     extension} (NIP-07), {@code signer} (NIP-46) or {@code passkey} (WebAuthn).
      * @param reason Why; in the user's words if the user refused.
      * @param sessionToken The session token of the wallet, possibly a JWT ({@code POST /jwt/verify}); with {@code
      *     approved}.

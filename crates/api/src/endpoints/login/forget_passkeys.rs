@@ -1,0 +1,86 @@
+//! `DELETE /passkeys/{main_key}`
+
+use axum::Json;
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+use usher_engine::FieldError;
+use usher_engine::ports::StoreError;
+use usher_protocol::keys::parse_public_key;
+use utoipa::ToSchema;
+
+use crate::ApiState;
+use crate::detached_change::{self, TaskLost};
+use crate::path_parameter::PathParameter;
+use crate::problem::{ErrorCode, Problem};
+
+/// Why no passkey was forgotten.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Error {
+    #[error("the key is wrong")]
+    Key(String),
+    #[error("there is none")]
+    NotFound,
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error(transparent)]
+    Lost(#[from] TaskLost),
+}
+
+impl IntoResponse for Error {
+    fn into_response(self) -> Response {
+        match self {
+            Self::Key(detail) => Problem::invalid(vec![FieldError { pointer: "/main_key".to_owned(), detail }]),
+            Self::NotFound => Problem::new(ErrorCode::PasskeyNotFound, "no passkey of this user is kept"),
+            Self::Store(error) => error.into(),
+            Self::Lost(error) => error.into(),
+        }
+        .into_response()
+    }
+}
+
+/// Passkeys that were forgotten.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = PasskeysForgotten)]
+pub(crate) struct Forgotten {
+    /// The user.
+    #[schema(pattern = "^[0-9a-f]{64}$", example = "7e7e9c42a91bfef19fa929e5fda1b72e0ebc1a4c1141673e2794234d86addf4e")]
+    main_key: String,
+    /// `forgotten`.
+    #[schema(pattern = "^forgotten$", example = "forgotten")]
+    status: &'static str,
+    /// How many.
+    #[schema(minimum = 1, example = 2)]
+    passkeys: usize,
+}
+
+/// Forgets a user's passkeys.
+///
+/// After this response, none of the passkeys with which this user has logged in opens the login page any more: for a user whose
+/// device was stolen, or who wants to be forgotten. Their key is not Usher's to forget: a user with a recovery file can log in
+/// with it and gets a new passkey.
+#[utoipa::path(
+    delete,
+    path = "/passkeys/{main_key}",
+    params(("main_key" = String, Path, format = "nostr-public-key", pattern = "^[0-9a-fA-F]{64}$", description = "The user's key: 64 hex characters.")),
+    responses(
+        (status = 200, description = "The passkeys are forgotten.", body = Forgotten),
+        (status = 404, description = "`passkey_not_found`: No passkey of this user is kept."),
+        (status = 422, description = "`invalid_request`: `main_key` is no valid key of a user."),
+        (status = 503, description = "`storage_unavailable`: The database is unavailable."),
+    ),
+)]
+pub(crate) async fn forget_passkeys(
+    State(state): State<ApiState>,
+    PathParameter(text): PathParameter,
+) -> Result<Json<Forgotten>, Error> {
+    let text = text.ok_or_else(|| Error::Key("is not UTF-8".to_owned()))?;
+    let key = parse_public_key(&text).map_err(|error| Error::Key(error.to_string()))?;
+    let engine = state.engine.clone();
+    let forgotten =
+        detached_change::run_detached(&state, async move { engine.logins().forget_passkeys(&key).await }).await??;
+    match forgotten {
+        0 => Err(Error::NotFound),
+        passkeys => Ok(Json(Forgotten { main_key: key.to_hex(), status: "forgotten", passkeys })),
+    }
+}

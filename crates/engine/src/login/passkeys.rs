@@ -1,0 +1,366 @@
+//! Passkeys on the page of a login: the browser makes the user's key of one (WebAuthn with the PRF extension), signs the
+//! login's proof with it, and sends both. No secret of the user reaches the service.
+//!
+//! A proof is accepted if the authenticator's answer is for the challenge that this login got last, and the event names the
+//! passkey and that challenge. A new passkey becomes known in the commit that approves the login, not before: who does not log
+//! in leaves nothing. Challenges are only in memory: after a restart the user presses the button again.
+
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use lru::LruCache;
+use parking_lot::Mutex;
+use serde::Deserialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+use usher_passkey::{
+    Assertion, AssertionCeremony, MAX_CREDENTIAL_ID_BYTES, PasskeyError, RegistrationCeremony, RelyingParty,
+};
+use usher_protocol::PublicKey;
+use usher_protocol::login_proof::LoginProofError;
+use usher_token_bucket::{Rate, TokenBucket};
+
+use super::Logins;
+use super::page_view::LoginPageError;
+use crate::kernel::bounded_cache::bounded;
+use crate::kernel::commit::ModifyError;
+use crate::operations::{Login, LoginOver};
+use crate::ports::{Passkey, PasskeyChange, PasskeyCount, StoreError};
+use crate::{ClientNetwork, StreamId};
+
+/// Challenges that wait for an answer, each about 200 bytes.
+const MAX_CEREMONIES: usize = 20_000;
+
+/// Most passkeys in all: each takes about 300 bytes of the database.
+const MAX_PASSKEYS: u64 = 1_000_000;
+
+/// Most passkeys for one key: a user has a few devices.
+const MAX_OF_USER: u64 = 20;
+
+/// New passkeys that one network may register. Those who come over loopback may be everybody, and have no rate.
+const RATE: Rate = Rate::every(60, Duration::from_secs(30));
+
+/// Networks whose rates are remembered.
+const REMEMBERED: usize = 10_000;
+
+/// Version, nonce, and the key with its authentication tag (`crates/pages/passkey-script/src/keys.js`).
+const WRAPPED_KEY_BYTES: usize = 1 + 24 + 32 + 16;
+
+/// What passkeys need between two requests of a page.
+pub(crate) struct Passkeys {
+    relying_party: Option<RelyingParty>,
+    ceremonies: Mutex<LruCache<StreamId, Ceremony>>,
+    rates: Mutex<LruCache<ClientNetwork, TokenBucket<Duration>>>,
+}
+
+enum Ceremony {
+    Registration(RegistrationCeremony),
+    Assertion(AssertionCeremony),
+}
+
+/// What the user does with a passkey.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PasskeyUse {
+    /// They make one.
+    Create,
+    /// They use one.
+    Get,
+}
+
+/// What a page sends when a passkey was made or used.
+#[derive(Deserialize)]
+pub struct PasskeyProof {
+    kind: PasskeyUse,
+    /// The authenticator's answer.
+    passkey: Box<RawValue>,
+    /// The user's key, encrypted for this passkey: base64url.
+    #[serde(default)]
+    wrapped_key: Option<String>,
+    /// The signed event.
+    event: Box<RawValue>,
+}
+
+/// The key that was wrapped for a passkey, and whose it is.
+#[derive(Clone, PartialEq, Eq)]
+pub struct WrappedKey {
+    /// The user's key.
+    pub main_key: PublicKey,
+    /// The encrypted secret key as base64url; `None` if it is derived from the passkey itself.
+    pub wrapped_key: Option<String>,
+}
+
+/// Why a passkey approves no login.
+#[derive(Debug, thiserror::Error)]
+pub enum PasskeyLoginError {
+    /// This browser cannot change the login.
+    #[error(transparent)]
+    Page(#[from] LoginPageError),
+    /// The service offers no passkeys.
+    #[error("passkeys are not offered")]
+    NotOffered,
+    /// Not what the page's script sends.
+    #[error("not a passkey's proof: {0}")]
+    Malformed(&'static str),
+    /// The service does not know this passkey.
+    #[error("the passkey is not known")]
+    Unknown,
+    /// A passkey with this id is known already.
+    #[error("the passkey is known already")]
+    Known,
+    /// No challenge waits for this answer: it has been answered, or the service has restarted.
+    #[error("no challenge waits for an answer")]
+    NoChallenge,
+    /// The authenticator's answer proves nothing.
+    #[error(transparent)]
+    Passkey(#[from] PasskeyError),
+    /// The signed event does not prove it.
+    #[error(transparent)]
+    Proof(#[from] LoginProofError),
+    /// The event was signed with another key than the passkey's.
+    #[error("the event was signed with another key than that of the passkey")]
+    OtherKey,
+    /// Too many logins at this reusable login, or too many new passkeys from this network.
+    #[error("too many logins, or too many new passkeys")]
+    TooOften,
+    /// This key has as many passkeys as it may have, or the service has.
+    #[error("there is no room for another passkey")]
+    TooMany,
+}
+
+impl ModifyError for PasskeyLoginError {}
+
+impl From<StoreError> for PasskeyLoginError {
+    fn from(error: StoreError) -> Self {
+        Self::Page(error.into())
+    }
+}
+
+impl Passkeys {
+    pub(crate) fn new(relying_party: Option<RelyingParty>) -> Self {
+        Self { relying_party, ceremonies: Mutex::new(bounded(MAX_CEREMONIES)), rates: Mutex::new(bounded(REMEMBERED)) }
+    }
+
+    pub(crate) fn rp_id(&self) -> Option<&str> {
+        self.relying_party.as_ref().map(RelyingParty::rp_id)
+    }
+
+    fn relying_party(&self) -> Result<&RelyingParty, PasskeyLoginError> {
+        self.relying_party.as_ref().ok_or(PasskeyLoginError::NotOffered)
+    }
+
+    /// Begins a ceremony in this login, in place of one that waits. Returns the options for the browser.
+    fn begin(&self, login: StreamId, wanted: PasskeyUse) -> Result<Value, PasskeyLoginError> {
+        let party = self.relying_party()?;
+        let unusable = |_| StoreError::Unexpected("an authenticator cannot be asked");
+        let (ceremony, options) = match wanted {
+            PasskeyUse::Create => {
+                let (ceremony, options) = party.begin_registration().map_err(unusable)?;
+                (Ceremony::Registration(ceremony), options)
+            }
+            PasskeyUse::Get => {
+                let (ceremony, options) = party.begin_assertion().map_err(unusable)?;
+                (Ceremony::Assertion(ceremony), options)
+            }
+        };
+        self.ceremonies.lock().put(login, ceremony);
+        Ok(options)
+    }
+
+    /// The ceremony of this login, which is answered now: nothing is accepted for it again.
+    fn take(&self, login: StreamId) -> Result<Ceremony, PasskeyLoginError> {
+        self.ceremonies.lock().pop(&login).ok_or(PasskeyLoginError::NoChallenge)
+    }
+
+    fn take_registration(&self, network: ClientNetwork, now: Duration) -> Result<(), PasskeyLoginError> {
+        if network == ClientNetwork::Loopback {
+            return Ok(());
+        }
+        let mut rates = self.rates.lock();
+        let bucket = rates.get_or_insert_mut(network, || TokenBucket::new(RATE, now));
+        bucket.try_take(now).map_err(|_| PasskeyLoginError::TooOften)
+    }
+}
+
+impl Logins {
+    /// What the browser asks the user's authenticator: `PublicKeyCredentialCreationOptionsJSON` or
+    /// `PublicKeyCredentialRequestOptionsJSON`. The login waits for this answer alone.
+    ///
+    /// # Errors
+    /// [`PasskeyLoginError`].
+    pub async fn passkey_options(
+        &self,
+        id: StreamId,
+        page_secret: &str,
+        browser: Option<&str>,
+        wanted: PasskeyUse,
+    ) -> Result<Value, PasskeyLoginError> {
+        self.own_open(id, page_secret, browser).await?;
+        self.passkeys.begin(id, wanted)
+    }
+
+    /// The key that was wrapped for a passkey. Nobody can open it without the passkey's authenticator.
+    ///
+    /// # Errors
+    /// [`PasskeyLoginError`].
+    pub async fn wrapped_key(
+        &self,
+        id: StreamId,
+        page_secret: &str,
+        browser: Option<&str>,
+        credential_id: &str,
+    ) -> Result<WrappedKey, PasskeyLoginError> {
+        self.own_open(id, page_secret, browser).await?;
+        let credential_id =
+            URL_SAFE_NO_PAD.decode(credential_id).map_err(|_| PasskeyLoginError::Malformed("the passkey's id"))?;
+        let passkey = self.known_passkey(&credential_id).await?;
+        let wrapped_key = passkey.wrapped_key.map(|wrapped| URL_SAFE_NO_PAD.encode(wrapped));
+        Ok(WrappedKey { main_key: passkey.main_key, wrapped_key })
+    }
+
+    /// See [`prove_with_passkey`](Self::prove_with_passkey).
+    pub(super) async fn prove_with_passkey_now(
+        &self,
+        id: StreamId,
+        page_secret: &str,
+        browser: Option<&str>,
+        proof: &PasskeyProof,
+        network: ClientNetwork,
+    ) -> Result<(), PasskeyLoginError> {
+        let (_, _, login) = self.own_open(id, page_secret, browser).await?;
+        let (main_key, change) = match (proof.kind, self.passkeys.take(id)?) {
+            (PasskeyUse::Create, Ceremony::Registration(ceremony)) => {
+                self.registered(id, &login, proof, ceremony, network).await?
+            }
+            (PasskeyUse::Get, Ceremony::Assertion(ceremony)) => self.used(id, &login, proof, ceremony).await?,
+            (PasskeyUse::Create | PasskeyUse::Get, _) => return Err(PasskeyLoginError::NoChallenge),
+        };
+        if !self.is_within_limits(&login, Some(main_key), network) {
+            return Err(PasskeyLoginError::TooOften);
+        }
+        let now = self.core.clock.now();
+        self.change(id, page_secret, browser, |login| {
+            let proven = login.prove_with_passkey(main_key, change.clone(), now);
+            Ok(proven.map_err(|LoginOver| LoginPageError::Ended)?)
+        })
+        .await
+    }
+
+    /// A passkey was made, and the event is signed with the key that it is for.
+    async fn registered(
+        &self,
+        id: StreamId,
+        login: &Login,
+        proof: &PasskeyProof,
+        ceremony: RegistrationCeremony,
+        network: ClientNetwork,
+    ) -> Result<(PublicKey, PasskeyChange), PasskeyLoginError> {
+        let challenge = ceremony.challenge().to_owned();
+        let credential = self.passkeys.relying_party()?.register(ceremony, proof.passkey.get())?;
+        let main_key = self.signer_of(id, login, proof, &credential.id, &challenge)?;
+        let wrapped_key = proof.wrapped_key.as_ref().map(|wrapped| URL_SAFE_NO_PAD.decode(wrapped));
+        let wrapped_key = wrapped_key.transpose().map_err(|_| PasskeyLoginError::Malformed("the wrapped key"))?;
+        if wrapped_key.as_ref().is_some_and(|wrapped| wrapped.len() != WRAPPED_KEY_BYTES) {
+            return Err(PasskeyLoginError::Malformed("the wrapped key"));
+        }
+        if self.core.store.passkey(&credential.id).await?.is_some() {
+            return Err(PasskeyLoginError::Known);
+        }
+        self.passkeys.take_registration(network, self.core.clock.monotonic())?;
+        let PasskeyCount { in_all, of_user } = self.core.store.passkey_count(&main_key).await?;
+        if in_all >= MAX_PASSKEYS || of_user >= MAX_OF_USER {
+            return Err(PasskeyLoginError::TooMany);
+        }
+        let now = self.core.clock.now();
+        let passkey = Passkey { credential, main_key, wrapped_key, created_at: now, used_at: now };
+        Ok((main_key, PasskeyChange::Add(Box::new(passkey))))
+    }
+
+    /// A passkey was used, and the event is signed with its key.
+    async fn used(
+        &self,
+        id: StreamId,
+        login: &Login,
+        proof: &PasskeyProof,
+        ceremony: AssertionCeremony,
+    ) -> Result<(PublicKey, PasskeyChange), PasskeyLoginError> {
+        let challenge = ceremony.challenge().to_owned();
+        let assertion = Assertion::parse(proof.passkey.get())?;
+        let credential_id = assertion.credential_id();
+        let passkey = self.known_passkey(&credential_id).await?;
+        let state = self.passkeys.relying_party()?.verify(ceremony, &assertion, &passkey.credential)?;
+        let main_key = self.signer_of(id, login, proof, &credential_id, &challenge)?;
+        if main_key != passkey.main_key {
+            return Err(PasskeyLoginError::OtherKey);
+        }
+        Ok((main_key, PasskeyChange::Use { credential_id, state }))
+    }
+
+    /// The key that has signed the event for this login, this passkey and this challenge.
+    fn signer_of(
+        &self,
+        id: StreamId,
+        login: &Login,
+        proof: &PasskeyProof,
+        credential_id: &[u8],
+        challenge: &str,
+    ) -> Result<PublicKey, LoginProofError> {
+        let (credential_id, now) = (URL_SAFE_NO_PAD.encode(credential_id), self.core.clock.now().secs());
+        self.challenge(id, login).verify_passkey_json(proof.event.get(), &credential_id, challenge, now)
+    }
+
+    async fn known_passkey(&self, credential_id: &[u8]) -> Result<Passkey, PasskeyLoginError> {
+        if credential_id.len() > MAX_CREDENTIAL_ID_BYTES {
+            return Err(PasskeyLoginError::Malformed("the passkey's id"));
+        }
+        self.core.store.passkey(credential_id).await?.ok_or(PasskeyLoginError::Unknown)
+    }
+
+    /// Removes a user's passkeys: they open no login any more. Returns how many there were.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn forget_passkeys(&self, main_key: &PublicKey) -> Result<usize, StoreError> {
+        self.core.store.forget_passkeys(main_key).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    fn passkeys() -> Passkeys {
+        Passkeys::new(Some(RelyingParty::new("shop.example", "https://shop.example", "Shop").unwrap()))
+    }
+
+    fn login(number: u8) -> StreamId {
+        StreamId::from_bytes([number; 16])
+    }
+
+    #[test]
+    fn network_registers_a_burst_and_then_one_at_a_time() {
+        let passkeys = passkeys();
+        let network = |number: u32| ClientNetwork::Network(number.to_be_bytes().into());
+        let registered = |network, at| (0..100).filter(|_| passkeys.take_registration(network, at).is_ok()).count();
+        assert_eq!(registered(network(1), SECOND), 60);
+        assert_eq!(registered(network(1), SECOND * 61), 2);
+        assert_eq!(registered(network(2), SECOND), 60, "another network");
+        assert_eq!(registered(ClientNetwork::Loopback, SECOND), 100);
+    }
+
+    #[test]
+    fn challenge_is_answered_once_and_only_the_last_one_counts() {
+        let passkeys = passkeys();
+        assert!(matches!(passkeys.take(login(1)), Err(PasskeyLoginError::NoChallenge)));
+        passkeys.begin(login(1), PasskeyUse::Create).unwrap();
+        let last = passkeys.begin(login(1), PasskeyUse::Get).unwrap();
+        assert!(matches!(passkeys.take(login(2)), Err(PasskeyLoginError::NoChallenge)));
+        let taken = passkeys.take(login(1)).unwrap();
+        assert!(matches!(taken, Ceremony::Assertion(ceremony) if last["challenge"] == ceremony.challenge()));
+        assert!(matches!(passkeys.take(login(1)), Err(PasskeyLoginError::NoChallenge)));
+        assert!(matches!(Passkeys::new(None).begin(login(1), PasskeyUse::Get), Err(PasskeyLoginError::NotOffered)));
+    }
+}

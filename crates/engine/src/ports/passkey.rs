@@ -1,0 +1,59 @@
+use std::fmt;
+
+pub use usher_passkey::Credential as PasskeyCredential;
+use usher_protocol::PublicKey;
+
+use crate::UnixMillis;
+
+/// A passkey with which a user logs in.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Passkey {
+    /// What its authenticator is known by.
+    pub credential: PasskeyCredential,
+    /// The user's key: derived in their browser, or wrapped for this passkey there.
+    pub main_key: PublicKey,
+    /// The user's secret key, encrypted in the browser for this passkey alone; `None` if the key is derived from it.
+    pub wrapped_key: Option<Vec<u8>>,
+    /// When it was registered.
+    pub created_at: UnixMillis,
+    /// When it was used last.
+    pub used_at: UnixMillis,
+}
+
+impl fmt::Debug for Passkey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Passkey").field("main_key", &self.main_key).finish_non_exhaustive()
+    }
+}
+
+/// What a login changes of a passkey.
+#[derive(Clone, PartialEq, Eq)]
+pub enum PasskeyChange {
+    /// It is kept from now on. Nothing happens if there is one with the same id.
+    Add(Box<Passkey>),
+    /// It was used. Nothing happens if it is not kept.
+    Use {
+        /// Its id.
+        credential_id: Vec<u8>,
+        /// Its state after it.
+        state: Vec<u8>,
+    },
+}
+
+impl fmt::Debug for PasskeyChange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Add(_) => "Add",
+            Self::Use { .. } => "Use",
+        })
+    }
+}
+
+/// How many passkeys are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PasskeyCount {
+    /// Of all users.
+    pub in_all: u64,
+    /// Of one user.
+    pub of_user: u64,
+}

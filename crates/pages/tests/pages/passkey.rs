@@ -1,0 +1,226 @@
+//! Logins with passkeys: crafted requests of an authenticator in software.
+
+use axum::body::Body;
+use http::Request;
+use serde_json::{Value, json};
+use usher_engine::LoginStarted;
+use usher_passkey::testing::{PRESENT, SoftAuthenticator};
+use usher_protocol::{Keys, SecretKey};
+
+use crate::fixture::Pages;
+use crate::login::{events, get, open, path, post, sign, start, user};
+
+const ORIGIN: &str = "https://shop.example";
+
+/// A login that is open in a browser.
+struct Opened {
+    login: LoginStarted,
+    cookie: String,
+    proof: Value,
+}
+
+impl Opened {
+    async fn at(pages: &Pages) -> Self {
+        let login = start(pages, None).await;
+        let (cookie, proof) = open(pages, &login).await;
+        Self { login, cookie, proof }
+    }
+
+    async fn post(&self, pages: &Pages, rest: &str, body: &Value) -> (u16, String) {
+        let path = format!("{}/passkey{rest}", path(&self.login));
+        let (status, _, body) = pages.send(post(&path, Some(&self.cookie), body.to_string())).await;
+        (status.as_u16(), body)
+    }
+
+    async fn options(&self, pages: &Pages, kind: &str) -> Value {
+        let (status, body) = self.post(pages, "/options", &json!({ "kind": kind })).await;
+        assert_eq!(status, 200, "{body}");
+        serde_json::from_str(&body).unwrap()
+    }
+
+    /// The event that the page's script signs.
+    fn event(&self, keys: &Keys, credential_id: &str, options: &Value) -> Value {
+        let mut proof = self.proof.clone();
+        proof["tags"].as_array_mut().unwrap().push(json!(["passkey", credential_id, options["challenge"]]));
+        serde_json::from_str(&sign(keys, &proof)).unwrap()
+    }
+
+    /// Makes a passkey for this key and logs in.
+    async fn register(&self, pages: &Pages, authenticator: &mut SoftAuthenticator, keys: &Keys) -> (u16, String) {
+        let options = self.options(pages, "create").await;
+        let passkey = authenticator.make(&options);
+        let event = self.event(keys, &authenticator.credential_id(), &options);
+        self.post(pages, "", &json!({ "kind": "create", "passkey": passkey, "event": event })).await
+    }
+
+    /// Uses a passkey and logs in.
+    async fn log_in(&self, pages: &Pages, authenticator: &mut SoftAuthenticator, keys: &Keys) -> (u16, String) {
+        let options = self.options(pages, "get").await;
+        let passkey = authenticator.get(&options);
+        let event = self.event(keys, &authenticator.credential_id(), &options);
+        self.post(pages, "", &json!({ "kind": "get", "passkey": passkey, "event": event })).await
+    }
+
+    async fn told(&self, pages: &Pages) -> Vec<Value> {
+        let events = events(pages, &self.login).await;
+        events.iter().map(|event| serde_json::from_str(&event.data).unwrap()).collect()
+    }
+}
+
+fn authenticator(seed: u8) -> SoftAuthenticator {
+    SoftAuthenticator::new(seed, "shop.example", ORIGIN)
+}
+
+fn other_user() -> Keys {
+    Keys::new(SecretKey::from_slice(&[8; 32]).unwrap())
+}
+
+fn accepted() -> (u16, String) {
+    (204, String::new())
+}
+
+#[tokio::test]
+async fn user_makes_a_passkey_and_logs_in_again() {
+    let pages = Pages::start(Some("Bar Seven")).await;
+    let (mut authenticator, keys) = (authenticator(7), user());
+    let first = Opened::at(&pages).await;
+    assert_eq!(first.register(&pages, &mut authenticator, &keys).await, accepted());
+    let approved = json!({ "status": "approved", "main_key": keys.public_key().to_hex(), "method": "passkey" });
+    assert_eq!(first.told(&pages).await[1], approved);
+    let again = Opened::at(&pages).await;
+    let id = json!({ "id": authenticator.credential_id() });
+    let (status, found) = again.post(&pages, "/wrapped-key", &id).await;
+    let expected = json!({ "main_key": keys.public_key().to_hex(), "wrapped_key": null });
+    assert_eq!((status, serde_json::from_str::<Value>(&found).unwrap()), (200, expected));
+    assert_eq!(again.log_in(&pages, &mut authenticator, &keys).await, accepted());
+    assert_eq!(again.told(&pages).await[1], approved);
+    pages.stop().await;
+}
+
+#[tokio::test]
+async fn further_passkey_keeps_the_wrapped_key() {
+    let pages = Pages::start(None).await;
+    let keys = user();
+    assert_eq!(Opened::at(&pages).await.register(&pages, &mut authenticator(7), &keys).await, accepted());
+    let (opened, mut second) = (Opened::at(&pages).await, authenticator(9));
+    for (wrapped, expected) in [("AAAA", 422), ("!", 422), (&*"A".repeat(98), 204)] {
+        let options = opened.options(&pages, "create").await;
+        let passkey = second.make(&options);
+        let event = opened.event(&keys, &second.credential_id(), &options);
+        let body = json!({ "kind": "create", "passkey": passkey, "wrapped_key": wrapped, "event": event });
+        assert_eq!(opened.post(&pages, "", &body).await.0, expected, "{wrapped}");
+    }
+    let again = Opened::at(&pages).await;
+    let (_, found) = again.post(&pages, "/wrapped-key", &json!({ "id": second.credential_id() })).await;
+    assert!(found.contains(&"A".repeat(98)), "{found}");
+    assert_eq!(again.log_in(&pages, &mut second, &keys).await, accepted());
+    pages.stop().await;
+}
+
+#[tokio::test]
+async fn passkey_opens_the_account_of_its_own_key_alone() {
+    let pages = Pages::start(None).await;
+    let mut known = authenticator(7);
+    assert_eq!(Opened::at(&pages).await.register(&pages, &mut known, &user()).await, accepted());
+    let opened = Opened::at(&pages).await;
+    assert_eq!(opened.log_in(&pages, &mut known, &other_user()).await.0, 422, "another key");
+    assert_eq!(opened.log_in(&pages, &mut authenticator(9), &user()).await.0, 404, "unknown");
+    let mut copy = authenticator(7);
+    assert_eq!(opened.register(&pages, &mut copy, &other_user()).await.0, 422, "its id is taken");
+    known.counter = 1;
+    assert_eq!(opened.log_in(&pages, &mut known, &user()).await.0, 422, "a counter that does not go on");
+    known.flags = PRESENT;
+    known.counter = 99;
+    assert_eq!(opened.log_in(&pages, &mut known, &user()).await.0, 422, "the user was not verified");
+    assert_eq!(opened.told(&pages).await, [] as [Value; 0]);
+    pages.stop().await;
+}
+
+#[tokio::test]
+async fn nothing_is_accepted_twice_or_for_another_login() {
+    let pages = Pages::start(None).await;
+    let (mut authenticator, keys) = (authenticator(7), user());
+    assert_eq!(Opened::at(&pages).await.register(&pages, &mut authenticator, &keys).await, accepted());
+    let (opened, other) = (Opened::at(&pages).await, Opened::at(&pages).await);
+    let options = opened.options(&pages, "get").await;
+    let passkey = authenticator.get(&options);
+    let event = opened.event(&keys, &authenticator.credential_id(), &options);
+    let proof = json!({ "kind": "get", "passkey": passkey, "event": event });
+    let of_other = other.options(&pages, "get").await;
+    assert_eq!(other.post(&pages, "", &proof).await.0, 422, "the challenge is another login's");
+    assert_eq!(other.post(&pages, "", &proof).await.0, 409, "a challenge is answered once, right or wrong");
+
+    // The parts of two proofs do not make one.
+    let fresh = opened.options(&pages, "get").await;
+    let passkey = authenticator.get(&fresh);
+    let mixed = json!({ "kind": "get", "passkey": passkey, "event": event });
+    assert_eq!(opened.post(&pages, "", &mixed).await.0, 422, "the event is for an earlier challenge");
+    let fresh = opened.options(&pages, "get").await;
+    let passkey = authenticator.get(&fresh);
+    let event = opened.event(&keys, &authenticator.credential_id(), &of_other);
+    let mixed = json!({ "kind": "get", "passkey": passkey, "event": event });
+    assert_eq!(opened.post(&pages, "", &mixed).await.0, 422, "the event is for another challenge");
+    let fresh = opened.options(&pages, "create").await;
+    let passkey = authenticator.get(&fresh);
+    let event = opened.event(&keys, &authenticator.credential_id(), &fresh);
+    let other_kind = json!({ "kind": "get", "passkey": passkey, "event": event });
+    assert_eq!(opened.post(&pages, "", &other_kind).await.0, 409, "the challenge was for a new passkey");
+
+    let fresh = opened.options(&pages, "get").await;
+    let passkey = authenticator.get(&fresh);
+    let event = opened.event(&keys, &authenticator.credential_id(), &fresh);
+    let proof = json!({ "kind": "get", "passkey": passkey, "event": event });
+    // What an extension would sign is not enough, and this is more than an extension signs.
+    let without = json!({ "kind": "get", "passkey": passkey,
+        "event": serde_json::from_str::<Value>(&sign(&keys, &opened.proof)).unwrap() });
+    assert_eq!(opened.post(&pages, "", &without).await.0, 422);
+    assert_eq!(opened.post(&pages, "", &proof).await.0, 409);
+    assert_eq!(opened.log_in(&pages, &mut authenticator, &keys).await, accepted());
+    assert_eq!(opened.post(&pages, "/options", &json!({ "kind": "get" })).await.0, 409, "the login is over");
+    assert_eq!(opened.post(&pages, "", &proof).await.0, 409);
+    pages.stop().await;
+}
+
+#[tokio::test]
+async fn only_the_browser_of_the_page_is_asked() {
+    let pages = Pages::start(None).await;
+    let (opened, other) = (Opened::at(&pages).await, Opened::at(&pages).await);
+    let page = format!("{}/passkey", path(&opened.login));
+    for (rest, body) in [
+        ("/options", json!({ "kind": "get" })),
+        ("/wrapped-key", json!({ "id": "AAAA" })),
+        ("", json!({ "kind": "get", "passkey": {}, "event": {} })),
+    ] {
+        for cookie in [None, Some(&*other.cookie)] {
+            let (status, ..) = pages.send(post(&format!("{page}{rest}"), cookie, body.to_string())).await;
+            assert_eq!(status, 403, "{rest}");
+        }
+        let form = Request::post(format!("{page}{rest}")).header("cookie", &opened.cookie);
+        let form = form.header("content-type", "application/x-www-form-urlencoded").body(Body::from(body.to_string()));
+        assert_eq!(pages.send(form.unwrap()).await.0, 415, "a form of another site: {rest}");
+        for text in ["", "{}", "null", "{\"kind\":\"other\",\"id\":1}"] {
+            let (status, ..) = pages.send(post(&format!("{page}{rest}"), Some(&opened.cookie), text.to_owned())).await;
+            assert_eq!(status, 422, "{rest}: {text}");
+        }
+    }
+    let unknown = opened.post(&pages, "/wrapped-key", &json!({ "id": "AAAA" })).await;
+    assert_eq!(unknown.0, 404);
+    let shown = pages.send(get(&page, Some(&opened.cookie))).await;
+    assert_eq!(shown.0, 200);
+    assert!(shown.2.contains("data-rp-id=\"shop.example\"") && shown.2.contains("passkey.js"), "{}", shown.2);
+    for cookie in [None, Some(&*other.cookie)] {
+        assert_eq!(pages.send(get(&page, cookie)).await.0, 303);
+    }
+    pages.stop().await;
+}
+
+#[tokio::test]
+async fn one_key_has_so_many_passkeys_and_no_more() {
+    let pages = Pages::start(None).await;
+    for seed in 1..=21 {
+        let (status, said) = Opened::at(&pages).await.register(&pages, &mut authenticator(seed), &user()).await;
+        assert_eq!(status, if seed <= 20 { 204 } else { 409 }, "{seed}: {said}");
+    }
+    assert_eq!(Opened::at(&pages).await.register(&pages, &mut authenticator(21), &other_user()).await, accepted());
+    pages.stop().await;
+}

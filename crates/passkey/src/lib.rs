@@ -1,0 +1,283 @@
+//! Passkeys (WebAuthn): the options that a page gives to the user's authenticator, and the verification of its answers.
+//!
+//! `webauthn_rp` verifies; this crate says what the service wants of it: discoverable credentials, the user verified, no
+//! attestation, one origin, no frame of another site, a counter that never goes back. The key that the page derives from
+//! the PRF extension is no business of this crate, and its secrets never reach the service.
+//!
+//! A ceremony is one attempt: it has a challenge of its own, is verified once, and lives ten minutes at most.
+
+#[cfg(feature = "testing")]
+pub mod testing;
+#[cfg(test)]
+mod tests;
+
+use std::borrow::Cow;
+use std::fmt;
+use std::num::NonZeroU32;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use serde_json::{Value, json};
+use webauthn_rp::bin::{Decode as _, Encode as _};
+use webauthn_rp::request::auth::AuthenticationVerificationOptions;
+use webauthn_rp::request::register::{
+    CredProtect, PublicKeyCredentialUserEntity, RegistrationVerificationOptions, UserHandle16,
+};
+use webauthn_rp::request::{AsciiDomain, RpId};
+use webauthn_rp::response::Origin;
+use webauthn_rp::response::auth::error::AuthCeremonyErr;
+use webauthn_rp::response::register::{DynamicState, StaticState};
+use webauthn_rp::{
+    AuthenticatedCredential, DiscoverableAuthentication16, DiscoverableAuthenticationServerState,
+    DiscoverableCredentialRequestOptions, PublicKeyCredentialCreationOptions, Registration, RegistrationServerState,
+};
+
+/// Bytes of a user handle.
+const USER_HANDLE_BYTES: usize = 16;
+
+/// How long a passkey may take to be made: the user may save a recovery file meanwhile. In milliseconds.
+const REGISTRATION_TIMEOUT: NonZeroU32 = NonZeroU32::MIN.saturating_add(10 * 60 * 1_000 - 1);
+
+/// Most bytes of a credential id (WebAuthn Level 3, section 4).
+pub const MAX_CREDENTIAL_ID_BYTES: usize = 1_023;
+
+/// The service, as authenticators know it.
+#[derive(Clone, Debug)]
+pub struct RelyingParty {
+    rp_id: RpId,
+    origin: String,
+    name: String,
+}
+
+/// A domain that cannot be an RP id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("not a domain")]
+pub struct InvalidRpId;
+
+/// The library refuses the options that this crate makes. It does not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the options for an authenticator could not be made")]
+pub struct UnusableOptions;
+
+/// What an authenticator has answered proves nothing.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PasskeyError {
+    /// It is not the answer of an authenticator.
+    #[error("not an authenticator's answer: {0}")]
+    Malformed(String),
+    /// A check failed: challenge, origin, RP id, user verification, signature, counter.
+    #[error("the authenticator's answer is refused: {0}")]
+    Refused(String),
+    /// The counter went back: there are two of this passkey.
+    #[error("the passkey's counter went back: there may be a copy of it")]
+    CounterWentBack,
+    /// What is stored of the passkey cannot be read.
+    #[error("the stored passkey cannot be read")]
+    Unreadable,
+}
+
+/// What is kept of a passkey, beside its owner. There is no secret in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Credential {
+    /// What the authenticator calls it.
+    pub id: Vec<u8>,
+    /// Random: what the authenticator calls its user.
+    pub user_handle: Vec<u8>,
+    /// Its public key and extensions.
+    pub public_key: Vec<u8>,
+    /// What changes with each use: the signature counter, and whether it is backed up.
+    pub state: Vec<u8>,
+}
+
+/// A passkey is being made.
+pub struct RegistrationCeremony {
+    state: RegistrationServerState<USER_HANDLE_BYTES>,
+    challenge: String,
+}
+
+/// A passkey is being used.
+pub struct AssertionCeremony {
+    state: DiscoverableAuthenticationServerState,
+    challenge: String,
+}
+
+impl fmt::Debug for RegistrationCeremony {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RegistrationCeremony").finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for AssertionCeremony {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AssertionCeremony").finish_non_exhaustive()
+    }
+}
+
+impl RegistrationCeremony {
+    /// The challenge as the browser gets it: base64url.
+    pub fn challenge(&self) -> &str {
+        &self.challenge
+    }
+}
+
+impl AssertionCeremony {
+    /// The challenge as the browser gets it: base64url.
+    pub fn challenge(&self) -> &str {
+        &self.challenge
+    }
+}
+
+/// An authenticator's answer, before it is known whose passkey it is.
+#[derive(Debug)]
+pub struct Assertion(DiscoverableAuthentication16);
+
+impl Assertion {
+    /// Reads the JSON text that a page sends (`AuthenticationResponseJSON`).
+    ///
+    /// # Errors
+    /// [`PasskeyError::Malformed`].
+    pub fn parse(json: &str) -> Result<Self, PasskeyError> {
+        let read = DiscoverableAuthentication16::from_json_relaxed(json.as_bytes());
+        read.map(Self).map_err(|error| PasskeyError::Malformed(error.to_string()))
+    }
+
+    /// The id of the passkey that is said to have answered.
+    pub fn credential_id(&self) -> Vec<u8> {
+        self.0.raw_id().as_ref().to_vec()
+    }
+}
+
+impl RelyingParty {
+    /// `origin` is that of the pages, without a trailing slash; `name` is what authenticators show.
+    ///
+    /// # Errors
+    /// [`InvalidRpId`] when `rp_id` is not a domain in lower-case ASCII.
+    pub fn new(rp_id: &str, origin: &str, name: &str) -> Result<Self, InvalidRpId> {
+        let domain = AsciiDomain::try_from(rp_id.to_owned()).map_err(|_| InvalidRpId)?;
+        Ok(Self { rp_id: RpId::Domain(domain), origin: origin.to_owned(), name: name.to_owned() })
+    }
+
+    /// The RP id: the domain that authenticators bind passkeys to.
+    pub fn rp_id(&self) -> &str {
+        self.rp_id.as_ref()
+    }
+
+    /// Begins to make a passkey. The second value is for the browser: `PublicKeyCredentialCreationOptionsJSON`, without the
+    /// PRF extension, which is the page's own.
+    ///
+    /// # Errors
+    /// [`UnusableOptions`].
+    pub fn begin_registration(&self) -> Result<(RegistrationCeremony, Value), UnusableOptions> {
+        let handle = UserHandle16::new();
+        let user = PublicKeyCredentialUserEntity::from(&handle);
+        let mut options = PublicKeyCredentialCreationOptions::passkey(&self.rp_id, user, Vec::new());
+        options.extensions.cred_protect = CredProtect::None;
+        options.timeout = REGISTRATION_TIMEOUT;
+        let (state, client) = options.start_ceremony().map_err(|_| UnusableOptions)?;
+        let mut options = serde_json::to_value(&client).map_err(|_| UnusableOptions)?;
+        // The library allows fewer characters in a name than a service's name has.
+        for (pointer, name) in [("/rp", "name"), ("/user", "name"), ("/user", "displayName")] {
+            let entity = options.pointer_mut(pointer).and_then(Value::as_object_mut).ok_or(UnusableOptions)?;
+            entity.insert(name.to_owned(), json!(self.name));
+        }
+        let challenge = challenge_of(&options)?;
+        Ok((RegistrationCeremony { state, challenge }, options))
+    }
+
+    /// Begins to use a passkey, whichever of this service's the user has. The second value is for the browser:
+    /// `PublicKeyCredentialRequestOptionsJSON`, without the PRF extension.
+    ///
+    /// # Errors
+    /// [`UnusableOptions`].
+    pub fn begin_assertion(&self) -> Result<(AssertionCeremony, Value), UnusableOptions> {
+        let options = DiscoverableCredentialRequestOptions::passkey(&self.rp_id);
+        let (state, client) = options.start_ceremony().map_err(|_| UnusableOptions)?;
+        let options = serde_json::to_value(&client).map_err(|_| UnusableOptions)?;
+        let challenge = challenge_of(&options)?;
+        Ok((AssertionCeremony { state, challenge }, options))
+    }
+
+    /// Verifies that a passkey was made: `response` is `RegistrationResponseJSON`.
+    ///
+    /// # Errors
+    /// [`PasskeyError`].
+    pub fn register(&self, ceremony: RegistrationCeremony, response: &str) -> Result<Credential, PasskeyError> {
+        let response = with_authenticators_prf(response)?;
+        let registration = Registration::from_json_relaxed(response.as_bytes())
+            .map_err(|error| PasskeyError::Malformed(error.to_string()))?;
+        let origins = [Origin(Cow::Borrowed(self.origin.as_str()))];
+        let options = RegistrationVerificationOptions::<Origin<'_>, Origin<'_>> {
+            allowed_origins: &origins,
+            error_on_unsolicited_extensions: false,
+            ..RegistrationVerificationOptions::default()
+        };
+        let registered = ceremony
+            .state
+            .verify(&self.rp_id, &registration, &options)
+            .map_err(|error| PasskeyError::Refused(error.to_string()))?;
+        let Ok(public_key) = registered.static_state().encode();
+        let Ok(state) = registered.dynamic_state().encode();
+        Ok(Credential {
+            id: registered.id().as_ref().to_vec(),
+            user_handle: registered.user_id().as_ref().to_vec(),
+            public_key,
+            state: state.to_vec(),
+        })
+    }
+
+    /// Verifies that this passkey was used. Returns its state after it.
+    ///
+    /// # Errors
+    /// [`PasskeyError`].
+    pub fn verify(
+        &self,
+        ceremony: AssertionCeremony,
+        assertion: &Assertion,
+        stored: &Credential,
+    ) -> Result<Vec<u8>, PasskeyError> {
+        let Assertion(answer) = assertion;
+        let handle = <[u8; USER_HANDLE_BYTES]>::try_from(stored.user_handle.as_slice());
+        let Ok(handle) = UserHandle16::decode(handle.map_err(|_| PasskeyError::Unreadable)?);
+        let public_key = StaticState::decode(stored.public_key.as_slice()).map_err(|_| PasskeyError::Unreadable)?;
+        let state = stored.state.as_slice().try_into().map_err(|_| PasskeyError::Unreadable)?;
+        let state = DynamicState::decode(state).map_err(|_| PasskeyError::Unreadable)?;
+        if answer.raw_id().as_ref() != stored.id.as_slice() {
+            return Err(PasskeyError::Refused("another passkey".to_owned()));
+        }
+        let mut credential = AuthenticatedCredential::new(answer.raw_id(), &handle, public_key, state)
+            .map_err(|_| PasskeyError::Unreadable)?;
+        let origins = [Origin(Cow::Borrowed(self.origin.as_str()))];
+        let options = AuthenticationVerificationOptions::<Origin<'_>, Origin<'_>> {
+            allowed_origins: &origins,
+            error_on_unsolicited_extensions: false,
+            ..AuthenticationVerificationOptions::default()
+        };
+        ceremony.state.verify(&self.rp_id, answer, &mut credential, &options).map_err(|error| match error {
+            AuthCeremonyErr::SignatureCounter => PasskeyError::CounterWentBack,
+            error => PasskeyError::Refused(error.to_string()),
+        })?;
+        let Ok(state) = credential.dynamic_state().encode();
+        Ok(state.to_vec())
+    }
+}
+
+fn challenge_of(options: &Value) -> Result<String, UnusableOptions> {
+    options.get("challenge").and_then(Value::as_str).map(str::to_owned).ok_or(UnusableOptions)
+}
+
+/// What the browser says of extensions is replaced by what the authenticator says: some platforms have the PRF without the
+/// authenticator's extension `hmac-secret`, and the library refuses a registration in which the two differ.
+fn with_authenticators_prf(response: &str) -> Result<String, PasskeyError> {
+    /// In CBOR: the key `hmac-secret`, and `true`.
+    const HMAC_SECRET: &[u8] = b"\x6bhmac-secret\xf5";
+    let malformed = |what: &str| PasskeyError::Malformed(what.to_owned());
+    let mut response: Value = serde_json::from_str(response).map_err(|error| malformed(&error.to_string()))?;
+    let object = response.pointer("/response/attestationObject").and_then(Value::as_str);
+    let object = object.and_then(|object| URL_SAFE_NO_PAD.decode(object).ok());
+    let object = object.ok_or_else(|| malformed("no attestationObject"))?;
+    let has_prf = object.windows(HMAC_SECRET.len()).any(|part| part == HMAC_SECRET);
+    let results = if has_prf { json!({ "prf": { "enabled": true } }) } else { json!({}) };
+    let fields = response.as_object_mut().ok_or_else(|| malformed("not an object"))?;
+    fields.insert("clientExtensionResults".to_owned(), results);
+    Ok(response.to_string())
+}

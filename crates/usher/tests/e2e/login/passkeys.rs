@@ -1,0 +1,309 @@
+//! Passkeys in a real browser (Debian's chromium) with its own authenticator in software.
+
+use serde_json::{Value, json};
+use usher_protocol::Keys;
+use usher_protocol::keys::parse_secret_key;
+use usher_sandbox::relay::EmbeddedRelay;
+use usher_sandbox::wallet::{Identity, Policy, Wallet, WalletOptions};
+use usher_test_tools::{Authenticator, Browser};
+
+use super::on_the_page::{Login, is_for_everybody, start, state_is};
+use crate::harness::{LONG, TestUsher};
+
+const BEGIN: &str = "#with-passkey:not([hidden]) #passkey-begin button.button";
+const PASSPHRASE: &str = "correct horse battery";
+
+/// What the page lets the user save, and whether something secret is kept where it outlives the page.
+const OBSERVER: &str = "window.saved = []; URL.createObjectURL = (blob) => { blob.text().then((text) => saved.push(text)); \
+                        return 'data:,'; };";
+
+struct Fixture {
+    usher: TestUsher,
+    browser: Browser,
+    device: Authenticator,
+    _relay: EmbeddedRelay,
+}
+
+impl Fixture {
+    /// A service whose pages are at `localhost`: browsers have no passkeys for an IP address.
+    async fn start(has_prf: bool) -> Self {
+        let relay = EmbeddedRelay::start().await.unwrap();
+        let port = usher_loopback_port::free().unwrap();
+        let builder = TestUsher::builder().relays(&[relay.url()]).set("PROFILE__DISPLAY_NAME", "Bar Seven");
+        let builder =
+            builder.set("PAGES__LISTEN_PORT", port).set("PAGES__PUBLIC_URL", format!("http://localhost:{port}"));
+        let usher = builder.start().await;
+        let (browser, device) = new_device(has_prf).await;
+        Self { usher, browser, device, _relay: relay }
+    }
+
+    async fn open_login(&mut self) -> Login {
+        let login = start(&self.usher.api(), json!({})).await;
+        self.browser.open(&login.page_url).await;
+        self.browser.until(&state_is("waiting")).await;
+        login
+    }
+
+    async fn open_passkey_page(&mut self) -> Login {
+        let login = self.open_login().await;
+        self.browser.until("document.querySelector('#with-passkey:not([hidden]) a') !== null").await;
+        self.browser.click("#with-passkey a").await;
+        self.browser.until("document.querySelector('#passkey-page:not([hidden])') !== null").await;
+        login
+    }
+
+    /// The key of a login with a passkey that was approved.
+    async fn approved(&mut self, login: &Login) -> String {
+        self.browser.until(&state_is("approved")).await;
+        let event = self.usher.api().finished(&login.stream).await.pop().unwrap();
+        assert_eq!((event.status(), &event.data["method"]), ("approved", &json!("passkey")));
+        event.main_key().to_owned()
+    }
+
+    /// A new user makes a passkey and logs in; their key.
+    async fn register(&mut self) -> String {
+        let login = self.open_login().await;
+        self.press(BEGIN).await;
+        self.press("#passkey-save:not([hidden]) [data-passkey=go-on]").await;
+        self.approved(&login).await
+    }
+
+    /// A user who has a passkey logs in; their key.
+    async fn log_in(&mut self) -> String {
+        let login = self.open_login().await;
+        self.press("#with-passkey:not([hidden]) [data-passkey=log-in]").await;
+        self.approved(&login).await
+    }
+
+    async fn press(&mut self, button: &str) {
+        self.browser.until(&format!("document.querySelector({button:?})?.disabled === false")).await;
+        self.browser.click(button).await;
+    }
+
+    async fn type_into(&mut self, field: &str, text: &str) {
+        self.browser.evaluate(&format!("document.querySelector({field:?}).focus()")).await;
+        self.browser.type_text(text).await;
+    }
+
+    async fn status_is(&mut self, text: &str) {
+        self.browser.until(&format!("document.getElementById('status').textContent.includes({text:?})")).await;
+    }
+
+    /// What the page lets the user save.
+    async fn saved(&mut self) -> String {
+        self.browser.until("window.saved.length > 0").await;
+        self.browser.evaluate("saved.at(-1)").await.as_str().unwrap().to_owned()
+    }
+
+    /// The user opens a recovery file on this device.
+    async fn recover(&mut self, file: &str, passphrase: &str) {
+        let choose = format!(
+            "{{ const chosen = new DataTransfer(); chosen.items.add(new File([{file:?}], 'recovery.txt'));
+                document.getElementById('recovery-file').files = chosen.files; }}"
+        );
+        self.browser.evaluate(&choose).await;
+        self.browser.evaluate("document.getElementById('recovery-passphrase').value = ''").await;
+        self.type_into("#recovery-passphrase", passphrase).await;
+        self.press("[data-passkey=recover]").await;
+    }
+}
+
+async fn new_device(has_prf: bool) -> (Browser, Authenticator) {
+    let mut browser = Browser::start().await;
+    let device = browser.add_authenticator(has_prf).await;
+    browser.run_on_every_page(OBSERVER).await;
+    (browser, device)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn newcomer_makes_a_passkey_and_logs_in_again() {
+    let mut fixture = Fixture::start(true).await;
+    fixture.browser.be_a_phone().await;
+    let login = fixture.open_login().await;
+    fixture.browser.until(&format!("document.querySelector({BEGIN:?}) !== null")).await;
+    is_for_everybody(&mut fixture.browser).await;
+    let elsewhere = fixture.browser.requested().iter().any(|url| url.contains("passkey.js"));
+    assert!(!elsewhere, "the script is loaded when the user presses");
+    fixture.press(BEGIN).await;
+    fixture.status_is("Your passkey is ready").await;
+    is_for_everybody(&mut fixture.browser).await;
+    fixture.press("#passkey-save [data-passkey=go-on]").await;
+    let main_key = fixture.approved(&login).await;
+    let kept = fixture.browser.evaluate("JSON.stringify([{ ...localStorage }, { ...sessionStorage }])").await;
+    assert_eq!(kept, "[{\"usher-passkey\":\"1\"},{}]");
+
+    // The same key, also after a crash; this browser offers first what it has used.
+    fixture.usher.restart().await;
+    fixture.open_login().await;
+    fixture.browser.until(&format!("document.querySelector({BEGIN:?})?.dataset.passkey === 'log-in'")).await;
+    assert_eq!(fixture.log_in().await, main_key);
+    assert!(fixture.browser.complaints().is_empty(), "{:?}", fixture.browser.complaints());
+    let device = &fixture.device;
+    let passkeys = fixture.browser.passkeys(device).await;
+    assert_eq!((passkeys.len(), &passkeys[0]["userName"]), (1, &json!("Bar Seven")), "{passkeys:?}");
+    // Nothing of a secret has been sent: the extension's output is in no request.
+    let sent: Vec<_> = fixture.browser.requests().filter_map(|request| request["postData"].as_str()).collect();
+    assert!(sent.len() >= 4 && !sent.iter().any(|body| body.contains("\"prf\"")), "{sent:?}");
+
+    // Another user on another device has another key.
+    (fixture.browser, fixture.device) = new_device(true).await;
+    assert_ne!(fixture.register().await, main_key);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn recovery_file_brings_the_key_to_another_device() {
+    let mut fixture = Fixture::start(true).await;
+    let login = fixture.open_login().await;
+    fixture.press(BEGIN).await;
+    fixture.browser.until("document.querySelector('#passkey-save:not([hidden])') !== null").await;
+    fixture.type_into("#passkey-passphrase", PASSPHRASE).await;
+    fixture.press("#passkey-save [data-passkey=save-and-go-on]").await;
+    let file = fixture.saved().await;
+    let main_key = fixture.approved(&login).await;
+    assert!(file.starts_with("ncryptsec1"), "{file}");
+
+    // The first device is lost.
+    (fixture.browser, fixture.device) = new_device(true).await;
+    let login = fixture.open_passkey_page().await;
+    is_for_everybody(&mut fixture.browser).await;
+    fixture.recover(&file, "another passphrase").await;
+    fixture.status_is("could not be opened").await;
+    fixture.recover("no file of ours", PASSPHRASE).await;
+    fixture.status_is("could not be opened").await;
+    fixture.recover(&file, PASSPHRASE).await;
+    assert_eq!(fixture.approved(&login).await, main_key);
+    // The passkey of the new device opens the key that was wrapped for it.
+    fixture.usher.restart().await;
+    assert_eq!(fixture.log_in().await, main_key);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn user_takes_their_key_to_a_wallet_and_adds_a_passkey() {
+    let mut fixture = Fixture::start(true).await;
+    let main_key = fixture.register().await;
+    let login = fixture.open_passkey_page().await;
+    fixture.press("[data-passkey=open]").await;
+    fixture.browser.until("document.querySelector('#passkey-key:not([hidden])') !== null").await;
+    is_for_everybody(&mut fixture.browser).await;
+    assert_eq!(fixture.browser.evaluate("document.getElementById('passkey-nsec').textContent").await, "");
+    fixture.type_into("#passkey-passphrase", "too short").await;
+    fixture.press("[data-passkey=save]").await;
+    assert_eq!(fixture.browser.evaluate("saved.length").await, json!(0));
+    fixture.type_into("#passkey-passphrase", " and now long enough").await;
+    fixture.press("[data-passkey=save]").await;
+    let file = fixture.saved().await;
+    fixture.press("[data-passkey=reveal]").await;
+    fixture.browser.until("document.getElementById('passkey-nsec').textContent.startsWith('nsec1')").await;
+    let nsec = fixture.browser.evaluate("document.getElementById('passkey-nsec').textContent").await;
+    is_for_everybody(&mut fixture.browser).await;
+
+    // Another passkey, as for a security key. The device has two now, and either opens the account.
+    fixture.press("[data-passkey=add]").await;
+    assert_eq!(fixture.approved(&login).await, main_key);
+    let page = fixture.browser.evaluate("document.documentElement.outerHTML").await;
+    assert!(!page.as_str().unwrap().contains("nsec1"));
+    let passkeys = fixture.browser.passkeys(&fixture.device).await;
+    assert_eq!(passkeys.len(), 2);
+    assert_eq!(fixture.log_in().await, main_key);
+
+    // The reference wallet with this key is the same user.
+    let hex = fixture.usher.command(&["key", "from-nsec", nsec.as_str().unwrap()]).output().unwrap();
+    let secret = parse_secret_key(String::from_utf8(hex.stdout).unwrap().trim()).unwrap();
+    let wallet = Wallet::start(WalletOptions::new(Identity::Main(Keys::new(secret))).policy(Policy::silent())).await;
+    assert_eq!(wallet.main_key().to_hex(), main_key);
+    let login = start(&fixture.usher.api(), json!({})).await;
+    wallet.open(&login.url.parse().unwrap(), LONG).await.unwrap();
+    let request = wallet.next_request(LONG).await.expect("the challenge");
+    wallet.approve(&request).unwrap();
+    assert_eq!(fixture.usher.api().finished(&login.stream).await.pop().unwrap().main_key(), main_key);
+    assert!(file.starts_with("ncryptsec1"));
+    for secret in ["nsec1", "ncryptsec1"] {
+        assert!(!fixture.usher.log().contains(secret));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn user_is_told_why_a_passkey_does_not_work() {
+    let mut fixture = Fixture::start(true).await;
+    fixture.register().await;
+
+    // There is a copy of the passkey that was used more often: the counter goes back.
+    fixture.usher.kill();
+    let database = rusqlite::Connection::open(fixture.usher.data_dir().join("usher.db")).unwrap();
+    let changed = database.execute("UPDATE passkeys SET state = X'01000010000000'", []).unwrap();
+    assert_eq!(changed, 1);
+    drop(database);
+    fixture.usher.restart().await;
+    fixture.open_login().await;
+    fixture.press("#with-passkey:not([hidden]) [data-passkey=log-in]").await;
+    fixture.status_is("was not accepted").await;
+
+    // The service does not know it.
+    fixture.usher.kill();
+    let database = rusqlite::Connection::open(fixture.usher.data_dir().join("usher.db")).unwrap();
+    database.execute("DELETE FROM passkeys", []).unwrap();
+    drop(database);
+    fixture.usher.restart().await;
+    fixture.open_login().await;
+    fixture.press("#with-passkey:not([hidden]) [data-passkey=log-in]").await;
+    fixture.status_is("does not know this passkey").await;
+
+    // The user does not confirm. (Chromium's authenticator is blocked after a few of these.)
+    fixture.browser.let_user_verify(&fixture.device, false).await;
+    for kind in ["log-in", "create"] {
+        fixture.open_login().await;
+        fixture.press(&format!("#with-passkey:not([hidden]) [data-passkey={kind}]")).await;
+        fixture.status_is("did not confirm").await;
+    }
+
+    // A device without the extension.
+    (fixture.browser, fixture.device) = new_device(false).await;
+    fixture.open_login().await;
+    fixture.press(BEGIN).await;
+    fixture.status_is("cannot make a key").await;
+
+    // Without JavaScript it is not offered.
+    fixture.browser.disable_javascript().await;
+    fixture.open_login().await;
+    let shown = fixture.browser.evaluate("getComputedStyle(document.getElementById('with-passkey')).display").await;
+    assert_eq!(shown, "none");
+}
+
+/// Otherwise it would be offered at each later login, and the service does not know it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn device_forgets_a_passkey_whose_user_went_away() {
+    let mut fixture = Fixture::start(true).await;
+    fixture.open_login().await;
+    fixture.press(BEGIN).await;
+    fixture.browser.until("document.querySelector('#passkey-save:not([hidden])') !== null").await;
+    assert_eq!(fixture.browser.passkeys(&fixture.device).await.len(), 1);
+    fixture.open_login().await;
+    for _ in 0..100 {
+        if fixture.browser.passkeys(&fixture.device).await.is_empty() {
+            fixture.register().await;
+            return;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+    }
+    panic!("the passkey is still there");
+}
+
+/// At an IP address browsers have no passkeys, so the page does not speak of them.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn pages_at_an_ip_address_offer_no_passkeys() {
+    let relay = EmbeddedRelay::start().await.unwrap();
+    let usher = TestUsher::builder().relays(&[relay.url()]).start().await;
+    let login = start(&usher.api(), json!({})).await;
+    let mut browser = Browser::start().await;
+    browser.open(&login.page_url).await;
+    browser.until(&state_is("waiting")).await;
+    assert_eq!(browser.evaluate("document.getElementById('with-passkey')").await, Value::Null);
+    let refused = browser
+        .evaluate(&format!(
+            "fetch({:?}, {{ method: 'POST', headers: {{ 'content-type': 'application/json' }}, \
+             body: '{{\"kind\":\"get\"}}' }}).then((response) => response.status)",
+            format!("{}/passkey/options", login.page_url)
+        ))
+        .await;
+    assert_eq!(refused, json!(404));
+}
