@@ -92,6 +92,8 @@ impl Tool {
         if let Some(server) = &postgresql {
             database = server.new_database(self.engine).await?;
             variables.push(("SERVICE__DATABASE__URL", &database));
+            // Required beside it; no page is measured.
+            variables.push(("SERVICE__PAGES__PUBLIC_URL", "http://127.0.0.1/"));
         }
         let instance = Instance::new(&self.usher, &self.data, relay.url(), &variables)?;
         let service = instance.start()?;

@@ -84,7 +84,7 @@ impl Instance {
         let begun = Instant::now();
         let child = command.spawn().with_context(|| format!("cannot run {}", self.program.display()))?;
         let mut service = Service { child, address, started_in: Duration::ZERO };
-        while !is_at_work(address, self.shares_its_database()) {
+        while !is_at_work(address, self.shares_its_database().then_some(&self.token)) {
             if let Some(status) = service.child.try_wait()? {
                 bail!("the service ended ({status}):\n{}", self.log_tail());
             }
@@ -168,17 +168,20 @@ impl Service {
     }
 }
 
-/// Whether the service answers; with a shared database, whether an instance is active. Blocking: nothing else is to run on this
+/// Whether the service answers; with a shared database (and then the token), whether an instance is active. Blocking: nothing else is to run on this
 /// thread while a start is timed.
-fn is_at_work(address: SocketAddr, shares_its_database: bool) -> bool {
-    let path = if shares_its_database { "/health/ready" } else { "/health" };
+fn is_at_work(address: SocketAddr, shared: Option<&String>) -> bool {
+    let request = match shared {
+        Some(token) => format!("GET /health/ready HTTP/1.1\r\nAuthorization: Bearer {token}\r\n"),
+        None => "GET /health HTTP/1.1\r\n".to_owned(),
+    };
     let ask = || -> std::io::Result<bool> {
         let mut stream = TcpStream::connect(address)?;
         stream.set_read_timeout(Some(Duration::from_secs(5)))?;
-        write!(stream, "GET {path} HTTP/1.1\r\nHost: usher\r\nConnection: close\r\n\r\n")?;
+        write!(stream, "{request}Host: usher\r\nConnection: close\r\n\r\n")?;
         let mut response = String::new();
         stream.read_to_string(&mut response)?;
-        Ok(if shares_its_database { response.contains(r#""instance":"#) } else { response.starts_with("HTTP/1.1 200") })
+        Ok(if shared.is_some() { response.contains(r#""instance":"#) } else { response.starts_with("HTTP/1.1 200") })
     };
     ask().unwrap_or(false)
 }
