@@ -1,4 +1,4 @@
-//! An authenticator in software: it answers as it is told to, right or wrong.
+//! An authenticator in software, whose answers are right or wrong as a test chooses.
 
 // For tests alone.
 #![allow(clippy::expect_used, clippy::missing_panics_doc)]

@@ -23,7 +23,7 @@ use crate::logging::{self, Output};
 use crate::output::{confirm, tell, write};
 use crate::service::make_data_dir;
 
-/// How often progress is told.
+/// How often progress is reported.
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(2);
 
 /// How much longer than a lease its end is waited for.
