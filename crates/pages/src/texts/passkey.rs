@@ -165,7 +165,7 @@ pub(super) const GERMAN: PasskeyTexts = PasskeyTexts {
     key_why: "Er gehört nur Ihnen. Sie können sich damit auch bei anderen Nostr-Apps anmelden.",
     open: "Meinen Schlüssel anzeigen",
     opened: "Das ist Ihr Schlüssel.",
-    public_key: "Ihr öffentlicher Schlüssel. Ihn dürfen alle kennen:",
+    public_key: "Ihren öffentlichen Schlüssel darf jeder kennen:",
     log_in: "Anmelden",
     save: "Wiederherstellungsdatei speichern",
     add_heading: "Weiterer Passkey für diesen Schlüssel",

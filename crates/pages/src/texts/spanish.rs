@@ -249,7 +249,7 @@ pub(crate) const SPANISH: Texts = Texts {
         nothing_opens: "¿No se abre nada? Entonces este dispositivo no tiene ninguna cartera Lightning: escanee el código con otra o copie la factura.",
         receipt_amount: "Importe",
         receipt_for: "Concepto",
-        receipt_to: "Para",
+        receipt_to: "Destinatario",
         receipt_number: "Número de pago",
         not_found: Message {
             heading: "Este pago no existe",

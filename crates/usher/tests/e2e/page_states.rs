@@ -30,7 +30,7 @@ struct Fixture {
     usher: TestUsher,
     api: Api,
     network: LightningNetwork,
-    /// An app that never responds: the page that leads to it stays.
+    /// An app without pages: the page that leads to it stays.
     app: TcpServer,
     _relay: QuirkyRelay,
     _wallet: FaultyNwcService,
@@ -43,9 +43,11 @@ impl Fixture {
         let shop = network.open_account("shop", 1_000_000);
         let wallet = FaultyNwcService::start(&shop, &[relay.url()]).await;
         wallet.ready(LONG).await.expect("the wallet listens");
-        let app = TcpServer::start(async |stream| {
-            let _open = stream;
-            std::future::pending().await
+        let app = TcpServer::start(async |mut stream| {
+            let mut request = [0; 4096];
+            if stream.read(&mut request).await.is_ok_and(|read| read > 0) {
+                let _ = stream.write_all(b"HTTP/1.1 204 No Content\r\nconnection: close\r\n\r\n").await;
+            }
         });
         let app = app.await;
         let client = json!([{
@@ -272,6 +274,7 @@ async fn other_ends(look: &Look) {
 async fn openid(look: &Look, fixture: &Fixture) {
     let mut browser = look.browser().await;
     browser.install_extension(&Keys::generate().secret_key().to_secret_hex()).await;
+    browser.run_on_every_page("window.hasExtension = true").await;
     let authorize = format!(
         "{}/oauth/authorize?client_id=shop&response_type=code&scope=openid%20profile&state=s&code_challenge_method=S256&\
          code_challenge=E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM&redirect_uri=",

@@ -88,8 +88,10 @@ async fn settle(browser: &mut Browser, reload: bool) {
         browser.reload().await;
     }
     browser.until("document.readyState === 'complete'").await;
-    // The page's script shows what the browser has.
-    browser.until("window.nostr === undefined || document.querySelector('#extension[hidden]') === null").await;
+    // The page's script shows what the browser has. Some extensions come after the page.
+    browser
+        .until("!(window.nostr || window.hasExtension) || document.querySelector('#extension[hidden]') === null")
+        .await;
     browser.until("document.querySelector('#with-passkey[hidden], #passkey-page[hidden]') === null").await;
 }
 
