@@ -63,11 +63,9 @@ async function offerPasskeys() {
   if (!section || !(await hasPasskeys)) return;
   section.dataset.servedAt = String(servedAt);
   section.hidden = false;
-  const [first, second] = section.querySelectorAll("#passkey-begin button");
   const uses = usedPasskey();
-  first.dataset.passkey = uses ? "log-in" : "create";
-  second.dataset.passkey = uses ? "create" : "log-in";
-  second.textContent = uses ? second.dataset.create : second.dataset.logIn;
+  section.querySelector("#passkey-begin button").dataset.passkey = uses ? "log-in" : "begin";
+  document.getElementById("passkey-create").hidden = !uses;
   document.getElementById("passkey-what").hidden = uses;
 }
 

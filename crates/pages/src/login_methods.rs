@@ -30,6 +30,11 @@ impl Ways {
         !self.first.is_empty() && self.first.iter().all(|method| depends_on_browser(*method))
     }
 
+    /// Whether the page shows it.
+    pub(crate) fn has(&self, method: LoginMethod) -> bool {
+        self.first.contains(&method) || self.others.contains(&method)
+    }
+
     /// Puts all of them under "Other ways to log in".
     pub(crate) fn put_aside(&mut self) {
         self.others.splice(..0, self.first.drain(..));

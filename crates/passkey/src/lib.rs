@@ -41,6 +41,9 @@ const REGISTRATION_TIMEOUT: NonZeroU32 = NonZeroU32::MIN.saturating_add(10 * 60 
 /// Most bytes of a credential id (WebAuthn Level 3, section 4).
 pub const MAX_CREDENTIAL_ID_BYTES: usize = 1_023;
 
+/// Most characters of an error that says what is malformed.
+const MAX_ERROR_CHARS: usize = 200;
+
 /// The service, as authenticators know it.
 #[derive(Clone, Debug)]
 pub struct RelyingParty {
@@ -138,7 +141,7 @@ impl Assertion {
     /// [`PasskeyError::Malformed`].
     pub fn parse(json: &str) -> Result<Self, PasskeyError> {
         let read = DiscoverableAuthentication16::from_json_relaxed(json.as_bytes());
-        read.map(Self).map_err(|error| PasskeyError::Malformed(error.to_string()))
+        read.map(Self).map_err(malformed)
     }
 
     /// The id of the passkey that is said to have answered.
@@ -203,8 +206,7 @@ impl RelyingParty {
     /// [`PasskeyError`].
     pub fn register(&self, ceremony: RegistrationCeremony, response: &str) -> Result<Credential, PasskeyError> {
         let response = with_authenticators_prf(response)?;
-        let registration = Registration::from_json_relaxed(response.as_bytes())
-            .map_err(|error| PasskeyError::Malformed(error.to_string()))?;
+        let registration = Registration::from_json_relaxed(response.as_bytes()).map_err(malformed)?;
         let origins = [Origin(Cow::Borrowed(self.origin.as_str()))];
         let options = RegistrationVerificationOptions::<Origin<'_>, Origin<'_>> {
             allowed_origins: &origins,
@@ -261,6 +263,11 @@ impl RelyingParty {
     }
 }
 
+/// Errors of parsers repeat what they do not understand: whoever sent it must not fill the log with it.
+fn malformed(error: impl fmt::Display) -> PasskeyError {
+    PasskeyError::Malformed(error.to_string().chars().take(MAX_ERROR_CHARS).collect())
+}
+
 fn challenge_of(options: &Value) -> Result<String, UnusableOptions> {
     options.get("challenge").and_then(Value::as_str).map(str::to_owned).ok_or(UnusableOptions)
 }
@@ -270,8 +277,7 @@ fn challenge_of(options: &Value) -> Result<String, UnusableOptions> {
 fn with_authenticators_prf(response: &str) -> Result<String, PasskeyError> {
     /// In CBOR: the key `hmac-secret`, and `true`.
     const HMAC_SECRET: &[u8] = b"\x6bhmac-secret\xf5";
-    let malformed = |what: &str| PasskeyError::Malformed(what.to_owned());
-    let mut response: Value = serde_json::from_str(response).map_err(|error| malformed(&error.to_string()))?;
+    let mut response: Value = serde_json::from_str(response).map_err(malformed)?;
     let object = response.pointer("/response/attestationObject").and_then(Value::as_str);
     let object = object.and_then(|object| URL_SAFE_NO_PAD.decode(object).ok());
     let object = object.ok_or_else(|| malformed("no attestationObject"))?;

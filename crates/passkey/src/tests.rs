@@ -155,6 +155,19 @@ fn anything_else_is_malformed() {
 }
 
 #[test]
+fn error_repeats_little_of_what_was_sent() {
+    let party = party();
+    let (ceremony, options) = party.begin_registration().unwrap();
+    let mut made = authenticator().make(&options);
+    made["type"] = json!("x".repeat(9_000));
+    let refused = party.register(ceremony, &made.to_string()).unwrap_err();
+    assert!(matches!(&refused, PasskeyError::Malformed(error) if error.contains("xxx")), "{refused}");
+    for error in [refused, Assertion::parse(&made.to_string()).unwrap_err()] {
+        assert!(error.to_string().len() < 300, "{error}");
+    }
+}
+
+#[test]
 fn damaged_passkey_is_not_used() {
     let party = party();
     let mut authenticator = authenticator();

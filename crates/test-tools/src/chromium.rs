@@ -50,8 +50,13 @@ impl Browser {
 
     /// From the next page on, no page can run scripts. [`evaluate`](Self::evaluate) still can, but not wait for timers.
     pub async fn disable_javascript(&mut self) {
-        self.has_javascript = false;
-        self.allow_scripts(false).await;
+        self.allow_javascript(false).await;
+    }
+
+    /// The same, and back.
+    pub async fn allow_javascript(&mut self, allowed: bool) {
+        self.has_javascript = allowed;
+        self.allow_scripts(allowed).await;
     }
 
     /// Whether the page was loaded with scripts.
@@ -75,6 +80,12 @@ impl Browser {
         self.command("Emulation.setDeviceMetricsOverride", screen).await;
         let agent = if is_phone { "Mozilla/5.0 (Android 15; Mobile) Test" } else { "Mozilla/5.0 (X11; Linux) Test" };
         self.command("Emulation.setUserAgentOverride", json!({ "userAgent": agent })).await;
+    }
+
+    /// From the next request on, asks for pages in this language (`Accept-Language`).
+    pub async fn read_language(&mut self, language: &str) {
+        let headers = json!({ "headers": { "Accept-Language": language } });
+        self.command("Network.setExtraHTTPHeaders", headers).await;
     }
 
     /// Shows pages in dark colours.

@@ -21,7 +21,7 @@ use usher_protocol::mint_url;
 use usher_relays::Identity;
 
 use crate::config::Config;
-use crate::config::cross_key_checks::passkey_host;
+use crate::config::passkey_checks::passkey_host;
 use crate::config::setting::BoundedInteger;
 use crate::failure::Failure;
 

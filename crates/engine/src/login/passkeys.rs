@@ -52,6 +52,9 @@ pub(crate) struct Passkeys {
     relying_party: Option<RelyingParty>,
     ceremonies: Mutex<LruCache<StreamId, Ceremony>>,
     rates: Mutex<LruCache<ClientNetwork, TokenBucket<Duration>>>,
+    /// Held from the look for a new passkey's id to the commit that keeps it: of two users who register one passkey at the same
+    /// time, one is refused.
+    registering: tokio::sync::Mutex<()>,
 }
 
 enum Ceremony {
@@ -139,7 +142,12 @@ impl From<StoreError> for PasskeyLoginError {
 
 impl Passkeys {
     pub(crate) fn new(relying_party: Option<RelyingParty>) -> Self {
-        Self { relying_party, ceremonies: Mutex::new(bounded(MAX_CEREMONIES)), rates: Mutex::new(bounded(REMEMBERED)) }
+        Self {
+            relying_party,
+            ceremonies: Mutex::new(bounded(MAX_CEREMONIES)),
+            rates: Mutex::new(bounded(REMEMBERED)),
+            registering: tokio::sync::Mutex::default(),
+        }
     }
 
     pub(crate) fn rp_id(&self) -> Option<&str> {
@@ -229,7 +237,12 @@ impl Logins {
         network: ClientNetwork,
     ) -> Result<(), PasskeyLoginError> {
         let (_, _, login) = self.own_open(id, page_secret, browser).await?;
-        let (main_key, change) = match (proof.kind, self.passkeys.take(id)?) {
+        let ceremony = self.passkeys.take(id)?;
+        let _registering = match proof.kind {
+            PasskeyUse::Create => Some(self.passkeys.registering.lock().await),
+            PasskeyUse::Get => None,
+        };
+        let (main_key, change) = match (proof.kind, ceremony) {
             (PasskeyUse::Create, Ceremony::Registration(ceremony)) => {
                 self.registered(id, &login, proof, ceremony, network).await?
             }
@@ -269,6 +282,9 @@ impl Logins {
         }
         self.passkeys.take_registration(network, self.core.clock.monotonic())?;
         let PasskeyCount { in_all, of_user } = self.core.store.passkey_count(&main_key).await?;
+        if in_all >= MAX_PASSKEYS {
+            tracing::warn!(passkeys = in_all, "no more passkeys are kept: a new one was refused");
+        }
         if in_all >= MAX_PASSKEYS || of_user >= MAX_OF_USER {
             return Err(PasskeyLoginError::TooMany);
         }

@@ -19,9 +19,9 @@ function prfOutput(credential) {
   return first && Uint8Array.from(new Uint8Array(first));
 }
 
-async function ask(kind, publicKey) {
+async function ask(kind, publicKey, more) {
   try {
-    const credential = await navigator.credentials[kind]({ publicKey });
+    const credential = await navigator.credentials[kind]({ publicKey, ...more });
     if (credential) return credential;
   } catch (error) {
     if (error.name === "NotSupportedError" || error.name === "SecurityError") throw error;
@@ -29,10 +29,18 @@ async function ask(kind, publicKey) {
   throw new Cancelled();
 }
 
-/// Logs in with a passkey of this device, or of a phone near it. `options` are the service's.
-export async function get(options) {
+/// Whether the browser can look for a passkey of this device without a dialog that tells users who have none of other devices.
+export async function canLookFirst() {
+  const known = await PublicKeyCredential.getClientCapabilities?.().catch(() => undefined);
+  return known?.immediateGet === true;
+}
+
+/// Logs in with a passkey of this device, or of a phone near it; with `lookFirst`, with one of this device alone, and without a
+/// dialog where there is none. `options` are the service's.
+export async function get(options, lookFirst = false) {
   const challenge = base64urlnopad.decode(options.challenge);
-  const credential = await ask("get", { ...options, challenge, allowCredentials: [], hints: undefined, extensions: prf });
+  const request = { ...options, challenge, allowCredentials: [], hints: undefined, extensions: prf };
+  const credential = await ask("get", request, lookFirst ? { uiMode: "immediate" } : {});
   const output = prfOutput(credential);
   if (!output) throw new NoPrf();
   const { clientDataJSON, authenticatorData, signature, userHandle } = credential.response;
@@ -68,10 +76,13 @@ export async function create(options) {
     extensions: prf,
   });
   const id = new Uint8Array(credential.rawId);
-  const output = prfOutput(credential) ?? (await evaluate(credential, id, options.rp.id));
-  if (!output) {
+  let output;
+  try {
+    output = prfOutput(credential) ?? (await evaluate(credential, id, options.rp.id));
+    if (!output) throw new NoPrf();
+  } catch (error) {
     forget(options.rp.id, id);
-    throw new NoPrf();
+    throw error;
   }
   const { clientDataJSON, attestationObject } = credential.response;
   return {

@@ -1,7 +1,7 @@
 // The passkey on the login page and on its own page. Everything that a secret is in is here, and is wiped at the end of what the
 // user has begun, or when the page goes. The bundle is loaded when the user presses, or by the passkey page.
 import { base64urlnopad } from "@scure/base";
-import { Cancelled, NoPrf, create, forget, get } from "./ceremony.js";
+import { Cancelled, NoPrf, canLookFirst, create, forget, get } from "./ceremony.js";
 import { decryptKey, derivedKey, encryptKey, npub, nsec, publicKey, signEvent, unwrapKey, wrapKey } from "./keys.js";
 
 /// Says that this browser has used a passkey here: then that is what it offers first.
@@ -60,9 +60,9 @@ async function post(path, body) {
 }
 
 /// Uses a passkey, and finds its key: that which was encrypted for it, or its own.
-async function use() {
+async function use(lookFirst) {
   const { rpId } = section().dataset;
-  const used = await get(await post("/options", { kind: "get" }));
+  const used = await get(await post("/options", { kind: "get" }), lookFirst);
   held = { ...used, kind: "get" };
   const found = await post("/wrapped-key", { id: used.answer.id });
   const wrapped = found.wrapped_key && base64urlnopad.decode(found.wrapped_key);
@@ -136,6 +136,24 @@ async function saveRecoveryFile() {
 
 /// What each button does. What returns a text has said all that there is to say.
 const actions = {
+  /// A user who makes a second passkey has a second account. Theirs may be on this device although this browser has not used it;
+  /// where the browser finds none, or cannot look, the user says.
+  async begin() {
+    let failure;
+    if (await canLookFirst()) {
+      try {
+        await use(true);
+        return await prove();
+      } catch (error) {
+        failure = error;
+      }
+    }
+    byId("passkey-begin").hidden = true;
+    byId("passkey-question").hidden = false;
+    byId("passkey-question").querySelector("h2").focus();
+    if (failure && !(failure instanceof Cancelled)) throw failure;
+    return undefined;
+  },
   async "log-in"() {
     await use();
     await prove();
@@ -194,7 +212,8 @@ export async function press(button) {
   try {
     say((await actions[button.dataset.passkey]()) ?? "");
   } catch (error) {
-    if (!("keeps" in button.dataset)) wipe();
+    // What the service has refused it refuses again.
+    if (!("keeps" in button.dataset) || error instanceof Refused) wipe();
     if (error instanceof Cancelled) say(dataset.cancelled);
     else if (error instanceof NoPrf) say(dataset.noPrf);
     else if (error instanceof Refused) say(error.message);

@@ -23,7 +23,7 @@ pub(crate) const GERMAN: Texts = Texts {
     seconds_left: "Sie haben weniger als eine Minute.",
     countdown: "Noch {time}",
     left_when_loaded: "Verbleibende Zeit beim Laden dieser Seite: {time}",
-    connection_lost: "Die Verbindung ist unterbrochen. Sie wird wiederhergestellt …",
+    connection_lost: "Die Verbindung ist unterbrochen und wird wiederhergestellt …",
     reload: "Erneut nachsehen",
     start: "Prüfung beginnen",
     start_again: "Prüfung neu beginnen",
@@ -125,7 +125,7 @@ pub(crate) const GERMAN: Texts = Texts {
             declined: "Sie haben sich nicht angemeldet",
             expired: "Die Anmeldung ist abgelaufen",
         },
-        other_ways: "Andere Wege zur Anmeldung",
+        other_ways: "Andere Anmeldemöglichkeiten",
         extension_button: "Mit der Erweiterung anmelden",
         extension_asking: "Bitte bestätigen Sie die Anmeldung in Ihrer Erweiterung.",
         extension_refused: "Ihre Erweiterung hat die Anmeldung nicht signiert. Sie können es noch einmal versuchen.",
@@ -148,16 +148,16 @@ pub(crate) const GERMAN: Texts = Texts {
         signer_link: "In Ihrem Signer öffnen",
         signer_confirm: "Bei Ihrem Signer bestätigen",
         signer_status: SignerStatusTexts {
-            starting: "Die Relays Ihres Signers werden verbunden.",
+            starting: "Die Verbindung zu den Relays Ihres Signers wird hergestellt.",
             listening: "Ihr Signer hat sich noch nicht gemeldet.",
             connected: "Bitte bestätigen Sie die Anmeldung in Ihrem Signer.",
             confirming: "Ihr Signer bittet Sie, die Anmeldung auf seiner eigenen Seite zu bestätigen.",
             silent: "Ihr Signer antwortet nicht. Bitte öffnen Sie ihn.",
             refused: "Ihr Signer hat abgelehnt. Vielleicht wurde seine Adresse schon einmal benutzt. Sie können es noch einmal \
                       versuchen.",
-            invalid: "Ihr Signer hat etwas anderes signiert. Sie können es noch einmal versuchen.",
+            invalid: "Ihr Signer hat nicht diese Anmeldung signiert. Sie können es noch einmal versuchen.",
             unreachable: "Ihr Signer ist nicht erreichbar. Sie können es noch einmal versuchen.",
-            busy: "Gerade melden sich sehr viele mit einem Signer an, oder Sie haben es zu oft versucht. Bitte versuchen \
+            busy: "Gerade melden sich sehr viele Personen mit einem Signer an, oder Sie haben es zu oft versucht. Bitte versuchen \
                    Sie es in einer Minute noch einmal.",
         },
         signer_invalid: Message {
@@ -167,16 +167,16 @@ pub(crate) const GERMAN: Texts = Texts {
         },
         signer_unreachable: Message {
             heading: "Remote-Signer sind nicht erreichbar",
-            message: "Bitte melden Sie sich auf anderem Weg an.",
+            message: "Bitte melden Sie sich auf andere Weise an.",
         },
         too_often: Message {
             heading: "Zu viele Anmeldungen",
-            message: "Gerade melden sich hier sehr viele an, oder Sie haben es zu oft versucht. Bitte versuchen Sie es in \
+            message: "Gerade melden sich hier sehr viele Personen an, oder Sie haben es zu oft versucht. Bitte versuchen Sie es in \
                       einer Minute noch einmal, oder scannen Sie den Code mit einer Wallet.",
         },
         signer_too_often: Message {
             heading: "Zu viele Remote-Signer",
-            message: "Diese Anmeldung hat zu viele Signer gefragt. Melden Sie sich auf anderem Weg an, oder kehren Sie zur App \
+            message: "Bei dieser Anmeldung wurden zu viele Signer gefragt. Melden Sie sich auf andere Weise an, oder kehren Sie zur App \
                       zurück, um eine neue zu beginnen.",
         },
         done_elsewhere: "Sie haben sich in einem anderen Tab angemeldet. Sie können diese Seite schließen oder sich auch hier anmelden.",
@@ -187,11 +187,11 @@ pub(crate) const GERMAN: Texts = Texts {
         expired_start_again: "Sie können neu beginnen.",
         gone: Message { heading: "Die Anmeldung ist abgelaufen", message: "Sie können neu beginnen." },
         busy: Message {
-            heading: "Gerade melden sich sehr viele an",
+            heading: "Gerade melden sich sehr viele Personen an",
             message: "Diese Seite versucht es gleich von selbst noch einmal.",
         },
         busy_network: Message {
-            heading: "Aus Ihrem Netz melden sich gerade sehr viele an",
+            heading: "Aus Ihrem Netz melden sich gerade sehr viele Personen an",
             message: "Diese Seite versucht es gleich von selbst noch einmal. Über ein anderes Netz geht es vielleicht sofort.",
         },
         over: Message {
@@ -214,7 +214,7 @@ pub(crate) const GERMAN: Texts = Texts {
             message: "Die Adresse ist unvollständig, oder die Anmeldung ist abgelaufen.",
         },
         not_proven: Message {
-            heading: "Ihre Erweiterung hat etwas anderes signiert",
+            heading: "Ihre Erweiterung hat nicht diese Anmeldung signiert",
             message: "Die Anmeldung wurde nicht angenommen. Prüfen Sie die Uhr dieses Geräts und versuchen Sie es noch einmal.",
         },
     },
@@ -252,18 +252,18 @@ pub(crate) const GERMAN: Texts = Texts {
         },
         webln: "Mit der Wallet dieses Browsers zahlen",
         webln_refused: "Die Wallet dieses Browsers hat nicht gezahlt. Versuchen Sie es noch einmal, oder zahlen Sie auf \
-                        anderem Weg.",
+                        andere Weise.",
         scan: "Mit jeder Lightning-Wallet scannen",
         qr: "QR-Code der Rechnung, für Ihre Wallet",
-        link: "In Wallet öffnen",
+        link: "In Ihrer Wallet öffnen",
         invoice: "Oder die Rechnung in Ihre Wallet kopieren",
         copy: "Kopieren",
         copied: "Kopiert",
         nothing_opens: "Es öffnet sich nichts? Dann ist auf diesem Gerät keine Lightning-Wallet installiert: Scannen Sie den Code mit einer anderen, oder kopieren Sie die Rechnung.",
         receipt_amount: "Betrag",
-        receipt_for: "Wofür",
-        receipt_to: "An",
-        receipt_number: "Zahlung",
+        receipt_for: "Verwendungszweck",
+        receipt_to: "Empfänger",
+        receipt_number: "Zahlungsnummer",
         not_found: Message {
             heading: "Diese Zahlung gibt es nicht",
             message: "Die Adresse ist unvollständig, oder die Zahlung ist abgelaufen.",

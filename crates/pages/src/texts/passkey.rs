@@ -4,9 +4,13 @@
 pub(crate) struct PasskeyTexts {
     /// For who is new here.
     pub(crate) what: &'static str,
-    /// The likely way of this browser: it makes a passkey, or uses one.
+    /// Uses the passkey that this browser has used before; otherwise the page finds out whether the user has one.
     pub(crate) button: &'static str,
+    pub(crate) question: &'static str,
+    pub(crate) question_why: &'static str,
     pub(crate) have: &'static str,
+    pub(crate) have_none: &'static str,
+    /// In a browser that has used one.
     pub(crate) create: &'static str,
     /// The link to the passkey's own page.
     pub(crate) more: &'static str,
@@ -15,6 +19,8 @@ pub(crate) struct PasskeyTexts {
     /// Browsers do not say whether the user has refused or has no passkey.
     pub(crate) cancelled: &'static str,
     pub(crate) no_prf: &'static str,
+    /// What this is, on a page that offers passkeys.
+    pub(crate) about: &'static str,
     /// Where the page offers nothing that this browser has.
     pub(crate) no_way: &'static str,
     pub(crate) failed: &'static str,
@@ -62,12 +68,17 @@ pub(super) const ENGLISH: PasskeyTexts = PasskeyTexts {
     what: "New here? Your device makes a key for you. You confirm it with your face, your fingerprint or \
            your PIN.",
     button: "Continue with a passkey",
-    have: "I already have a passkey here",
-    create: "Make a new passkey",
+    question: "Have you logged in here with a passkey before?",
+    question_why: "On this or another device. A new passkey is a new account.",
+    have: "Yes, log in with it",
+    have_none: "No, I am new here",
+    create: "Make another account",
     more: "Recovery file, your key, another device",
     asking: "Confirm on your device.",
     cancelled: "Your device did not confirm. Try again, or choose another way.",
     no_prf: "This device or browser cannot make a key from a passkey. Choose another way.",
+    about: "You log in with a key of your own instead of a password. Your device keeps it as a passkey; a wallet, a browser \
+            extension or a signer can do the same.",
     no_way: "This browser cannot log in here. Open this page in a browser with passkeys, for example on your phone.",
     failed: "That did not work. Try again.",
     made: "Your passkey is ready.",
@@ -116,19 +127,24 @@ pub(super) const GERMAN: PasskeyTexts = PasskeyTexts {
     what: "Neu hier? Ihr Gerät erstellt einen Schlüssel für Sie. Sie bestätigen mit Gesicht, Fingerabdruck \
            oder PIN.",
     button: "Mit Passkey fortfahren",
-    have: "Ich habe hier schon einen Passkey",
-    create: "Neuen Passkey erstellen",
+    question: "Haben Sie sich hier schon einmal mit einem Passkey angemeldet?",
+    question_why: "Auf diesem oder einem anderen Gerät. Mit einem neuen Passkey erhalten Sie ein neues Konto.",
+    have: "Ja, damit anmelden",
+    have_none: "Nein, ich bin neu hier",
+    create: "Weiteres Konto erstellen",
     more: "Wiederherstellungsdatei, Ihr Schlüssel, weiteres Gerät",
     asking: "Bestätigen Sie auf Ihrem Gerät.",
-    cancelled: "Ihr Gerät hat nicht bestätigt. Versuchen Sie es noch einmal, oder wählen Sie einen anderen Weg.",
+    cancelled: "Ihr Gerät hat das nicht bestätigt. Versuchen Sie es noch einmal, oder wählen Sie eine andere Möglichkeit.",
     no_prf: "Dieses Gerät oder dieser Browser kann aus einem Passkey keinen Schlüssel erstellen. Wählen Sie \
-           einen anderen Weg.",
+           eine andere Möglichkeit.",
+    about: "Statt mit einem Passwort melden Sie sich mit einem eigenen Schlüssel an. Ihr Gerät verwahrt ihn als Passkey; \
+            auch eine Wallet, eine Browser-Erweiterung oder ein Signer kann das.",
     no_way: "Mit diesem Browser können Sie sich hier nicht anmelden. Öffnen Sie diese Seite in einem Browser mit Passkeys, zum Beispiel auf Ihrem Telefon.",
     failed: "Das hat nicht geklappt. Versuchen Sie es noch einmal.",
     made: "Ihr Passkey ist bereit.",
     save_heading: "Wiederherstellungsdatei speichern",
-    save_why: "Wenn Sie alle Geräte mit Ihrem Passkey verlieren, öffnen nur diese Datei und ihre Passphrase Ihr \
-           Konto wieder. Niemand kann es für Sie wiederherstellen.",
+    save_why: "Wenn Sie alle Geräte mit Ihrem Passkey verlieren, kommen Sie nur mit dieser Datei und ihrer Passphrase \
+           wieder an Ihr Konto. Niemand sonst kann es wiederherstellen.",
     passphrase: "Eine Passphrase für die Datei, mindestens 12 Zeichen",
     save_and_log_in: "Datei speichern und anmelden",
     skip: "Ohne Datei anmelden",
@@ -138,7 +154,7 @@ pub(super) const GERMAN: PasskeyTexts = PasskeyTexts {
     needs_javascript: "Diese Seite braucht JavaScript.",
     ready: "Was Sie hier tun, bleibt in diesem Browser.",
     recover_heading: "Mit einer Wiederherstellungsdatei anmelden",
-    recover_why: "Ihr Schlüssel wird in diesem Browser geöffnet, und dieses Gerät bekommt einen Passkey dafür.",
+    recover_why: "Ihr Schlüssel wird nur in diesem Browser entschlüsselt. Dieses Gerät erhält dafür einen Passkey.",
     recover_file: "Wiederherstellungsdatei",
     recover_passphrase: "Passphrase der Datei",
     recover_button: "Datei öffnen und anmelden",
@@ -149,26 +165,26 @@ pub(super) const GERMAN: PasskeyTexts = PasskeyTexts {
     key_why: "Er gehört nur Ihnen. Sie können sich damit auch bei anderen Nostr-Apps anmelden.",
     open: "Meinen Schlüssel anzeigen",
     opened: "Das ist Ihr Schlüssel.",
-    public_key: "Ihr öffentlicher Schlüssel, den alle kennen dürfen:",
+    public_key: "Ihren öffentlichen Schlüssel darf jeder kennen:",
     log_in: "Anmelden",
     save: "Wiederherstellungsdatei speichern",
     add_heading: "Weiterer Passkey für diesen Schlüssel",
     add_why: "Fügen Sie auf diesem Gerät oder auf einem Sicherheitsschlüssel einen hinzu: Geht einer verloren, \
-           öffnet der andere weiterhin Ihr Konto.",
+           kommen Sie mit dem anderen weiterhin an Ihr Konto.",
     add: "Passkey hinzufügen und anmelden",
     reveal_heading: "Der geheime Schlüssel",
     reveal_warning: "Wer den geheimen Schlüssel hat, kann sich für immer als Sie ausgeben; er lässt sich nicht \
            ändern. Zeigen Sie ihn nur an, wenn niemand zusieht, und geben Sie ihn nur in Apps ein, denen \
            Sie vertrauen.",
     reveal: "Geheimen Schlüssel anzeigen",
-    refused: "Der Passkey wurde nicht angenommen. Versuchen Sie es noch einmal, oder wählen Sie einen anderen \
-           Weg.",
+    refused: "Der Passkey wurde nicht angenommen. Versuchen Sie es noch einmal, oder wählen Sie eine andere \
+           Möglichkeit.",
     unknown: "Dieser Dienst kennt diesen Passkey nicht. Erstellen Sie einen neuen, oder verwenden Sie Ihre \
            Wiederherstellungsdatei.",
     again: "Das hat zu lange gedauert. Versuchen Sie es noch einmal.",
-    too_many: "Für einen weiteren Passkey ist kein Platz. Verwenden Sie einen vorhandenen, oder wählen Sie \
-           einen anderen Weg.",
-    not_offered: "Passkeys werden hier nicht angeboten. Wählen Sie einen anderen Weg.",
+    too_many: "Mehr Passkeys lassen sich hier nicht speichern. Verwenden Sie einen vorhandenen, oder wählen Sie \
+           eine andere Möglichkeit.",
+    not_offered: "Passkeys werden hier nicht angeboten. Wählen Sie eine andere Möglichkeit.",
 };
 
 /// Spanish.
@@ -176,19 +192,24 @@ pub(super) const SPANISH: PasskeyTexts = PasskeyTexts {
     what: "¿Es la primera vez? Su dispositivo crea una clave para usted. La confirma con la cara, la huella o \
            el PIN.",
     button: "Continuar con una llave de acceso",
-    have: "Ya tengo una llave de acceso aquí",
-    create: "Crear una llave de acceso nueva",
+    question: "¿Ya ha iniciado sesión aquí con una llave de acceso?",
+    question_why: "En este dispositivo o en otro. Con una llave de acceso nueva tendrá una cuenta nueva.",
+    have: "Sí, usarla",
+    have_none: "No, es la primera vez",
+    create: "Crear otra cuenta",
     more: "Archivo de recuperación, su clave, otro dispositivo",
     asking: "Confírmelo en su dispositivo.",
-    cancelled: "Su dispositivo no lo ha confirmado. Inténtelo de nuevo o elija otra forma.",
+    cancelled: "Su dispositivo no lo ha confirmado. Inténtelo de nuevo o elija otra opción.",
     no_prf: "Este dispositivo o navegador no puede crear una clave a partir de una llave de acceso. Elija otra \
-           forma.",
+           opción.",
+    about: "En lugar de una contraseña, usted inicia sesión con una clave propia. Su dispositivo la guarda como llave de \
+            acceso; también puede hacerlo una cartera, una extensión del navegador o un firmante.",
     no_way: "Con este navegador no puede iniciar sesión aquí. Abra esta página en un navegador con llaves de acceso, por ejemplo en su teléfono.",
     failed: "No ha funcionado. Inténtelo de nuevo.",
     made: "Su llave de acceso está lista.",
     save_heading: "Guarde un archivo de recuperación",
-    save_why: "Si pierde todos los dispositivos que tienen su llave de acceso, solo este archivo y su contraseña \
-           vuelven a abrir su cuenta. Nadie puede recuperarla por usted.",
+    save_why: "Si pierde todos los dispositivos que tienen su llave de acceso, solo podrá volver a entrar en su \
+           cuenta con este archivo y su contraseña. Nadie más puede recuperarla.",
     passphrase: "Una contraseña para el archivo, de al menos 12 caracteres",
     save_and_log_in: "Guardar el archivo e iniciar sesión",
     skip: "Iniciar sesión sin archivo",
@@ -198,12 +219,12 @@ pub(super) const SPANISH: PasskeyTexts = PasskeyTexts {
     needs_javascript: "Esta página necesita JavaScript.",
     ready: "Lo que haga aquí no sale de este navegador.",
     recover_heading: "Iniciar sesión con un archivo de recuperación",
-    recover_why: "Su clave se abre en este navegador y este dispositivo recibe una llave de acceso para ella.",
+    recover_why: "Su clave solo se descifra en este navegador, y este dispositivo recibe una llave de acceso para ella.",
     recover_file: "Archivo de recuperación",
     recover_passphrase: "Su contraseña",
     recover_button: "Abrir el archivo e iniciar sesión",
     decrypting: "Se está abriendo el archivo.",
-    not_opened: "No se puede abrir el archivo: no es un archivo de recuperación o la contraseña es otra.",
+    not_opened: "No se puede abrir el archivo: no es un archivo de recuperación o la contraseña no es correcta.",
     key_heading: "Su clave",
     key_why: "Es solo suya, y también le sirve para iniciar sesión en otras aplicaciones de Nostr.",
     open: "Mostrar mi clave",
@@ -212,16 +233,16 @@ pub(super) const SPANISH: PasskeyTexts = PasskeyTexts {
     log_in: "Iniciar sesión",
     save: "Guardar el archivo de recuperación",
     add_heading: "Otra llave de acceso para esta clave",
-    add_why: "Añada una en este dispositivo o en una llave de seguridad: si pierde una, la otra sigue abriendo \
-           su cuenta.",
+    add_why: "Añada una en este dispositivo o en una llave de seguridad: si pierde una, podrá \
+           seguir entrando con la otra.",
     add: "Añadir una llave de acceso e iniciar sesión",
     reveal_heading: "La clave secreta",
     reveal_warning: "Quien tiene la clave secreta puede hacerse pasar por usted para siempre; no se puede cambiar. \
-           Muéstrela solo cuando nadie más la vea, e introdúzcala solo en aplicaciones de confianza.",
+           Muéstrela solo cuando nadie más pueda verla e introdúzcala solo en aplicaciones de confianza.",
     reveal: "Mostrar la clave secreta",
-    refused: "La llave de acceso no se ha aceptado. Inténtelo de nuevo o elija otra forma.",
+    refused: "La llave de acceso no se ha aceptado. Inténtelo de nuevo o elija otra opción.",
     unknown: "Este servicio no conoce esta llave de acceso. Cree una nueva o use su archivo de recuperación.",
     again: "Ha tardado demasiado. Inténtelo de nuevo.",
-    too_many: "No hay sitio para otra llave de acceso. Use una que ya tenga o elija otra forma.",
-    not_offered: "Aquí no se ofrecen llaves de acceso. Elija otra forma.",
+    too_many: "Aquí no se pueden guardar más llaves de acceso. Use una que ya tenga o elija otra opción.",
+    not_offered: "Aquí no se ofrecen llaves de acceso. Elija otra opción.",
 };

@@ -8,13 +8,13 @@ use super::{
 /// Spanish.
 pub(crate) const SPANISH: Texts = Texts {
     heading: "Comprobación de edad",
-    asks: "{service} pide una prueba de que usted tiene al menos {age} años.",
+    asks: "{service} le pide que acredite que tiene al menos {age} años.",
     this_service: "Este servicio",
     checked_heading: "Qué se comprueba",
-    checked: "Solo si usted tiene al menos {age} años.",
+    checked: "Solo si tiene al menos {age} años.",
     checker_heading: "Quién lo comprueba",
     checker_staff: "El personal del servicio.",
-    checker_provider: "{provider}. Usted demuestra su edad allí, no aquí.",
+    checker_provider: "{provider}. Usted acredita su edad allí, no aquí.",
     kept_heading: "Qué se guarda",
     kept: "Solo el resultado: superada o no superada. Su nombre, su fecha de nacimiento y sus documentos no se guardan, y el \
            servicio que pregunta no los recibe.",
@@ -23,21 +23,21 @@ pub(crate) const SPANISH: Texts = Texts {
     seconds_left: "Le queda menos de un minuto.",
     countdown: "Quedan {time}",
     left_when_loaded: "Tiempo restante al cargar esta página: {time}",
-    connection_lost: "Se ha perdido la conexión. Conectando de nuevo …",
+    connection_lost: "Se ha perdido la conexión. Conectando de nuevo…",
     reload: "Comprobar de nuevo",
     start: "Empezar la comprobación",
     start_again: "Empezar de nuevo la comprobación",
     what_the_button_does: "Irá a {provider} y volverá aquí después.",
     incomplete: "La comprobación no se completó. Puede empezarla de nuevo.",
     leaving_title: "Empieza la comprobación",
-    leaving: "Se le está enviando a {provider}.",
+    leaving: "Le estamos redirigiendo a {provider}.",
     continue_link: "Continuar",
     back: "Volver",
     status: StatusTexts {
-        waiting: "El personal aún no ha decidido.",
+        waiting: "El personal aún no ha tomado una decisión.",
         open: "Aún no ha empezado.",
         checking: "La comprobación está en curso.",
-        issuing: "Se está emitiendo su prueba.",
+        issuing: "Se está emitiendo su acreditación.",
         passed: "Puede cerrar esta página y volver a la aplicación.",
         rejected: "Vuelva a la aplicación si quiere intentarlo de nuevo.",
         not_issued: "Ha superado la comprobación. Vuelva a la aplicación e inténtelo más tarde.",
@@ -50,7 +50,7 @@ pub(crate) const SPANISH: Texts = Texts {
         issuing: "Superada, espere – Comprobación de edad",
         passed: "Superada – Comprobación de edad",
         rejected: "No superada – Comprobación de edad",
-        not_issued: "Sin prueba – Comprobación de edad",
+        not_issued: "Sin acreditación – Comprobación de edad",
         expired: "Tiempo agotado – Comprobación de edad",
     },
     outcomes: StatusTexts {
@@ -60,7 +60,7 @@ pub(crate) const SPANISH: Texts = Texts {
         issuing: "Comprobación superada",
         passed: "Comprobación superada",
         rejected: "Comprobación no superada",
-        not_issued: "No se pudo emitir su prueba",
+        not_issued: "No se pudo emitir su acreditación",
         expired: "Se ha agotado el tiempo",
     },
     not_found: Message {
@@ -75,7 +75,7 @@ pub(crate) const SPANISH: Texts = Texts {
     nothing_to_check: Message { heading: "No hay nada que comprobar", message: "Esta comprobación ha terminado." },
     too_often: Message {
         heading: "Demasiados intentos",
-        message: "La comprobación se empezó demasiadas veces. Vuelva a la aplicación para empezar otra.",
+        message: "La comprobación se ha empezado demasiadas veces. Vuelva a la aplicación para empezar otra.",
     },
     provider_unavailable: Message {
         heading: "La comprobación no puede empezar ahora",
@@ -95,7 +95,7 @@ pub(crate) const SPANISH: Texts = Texts {
         learns_through: "{client} le permite iniciar sesión a través de {service}. Su clave secreta se queda con usted.",
         use_phone: "Usar otro teléfono",
         about_heading: "¿Qué es esto?",
-        about: "En lugar de una contraseña, usted inicia sesión con una clave propia que le guarda una cartera, una extensión del navegador o un firmante. Si aún no tiene ninguna, instale una cartera de Nostr y créela allí.",
+        about: "En lugar de una contraseña, usted inicia sesión con una clave propia que guarda por usted una cartera, una extensión del navegador o un firmante. Si aún no tiene ninguna, instale una cartera de Nostr y cree allí su clave.",
         your_key: "Su clave",
         no_way: "Este navegador no tiene ninguna extensión con una clave de Nostr. Instale una o abra esta página en un navegador que la tenga.",
         enter: "Usted continúa en este navegador. ¿Alguien le envió esta página? No inicie sesión por otros.",
@@ -132,7 +132,7 @@ pub(crate) const SPANISH: Texts = Texts {
         signer_show: "Mostrar un código para su firmante",
         signer_paste: "O pegue la dirección de su firmante, que empieza por bunker://",
         signer_ask: "Preguntar a este firmante",
-        signer_kept: "Este servicio conserva la conexión con su firmante, para poder preguntarle en el próximo inicio de sesión. Usted la termina en su firmante.",
+        signer_kept: "Este servicio conserva la conexión con su firmante, para poder preguntarle en el próximo inicio de sesión. Puede terminarla desde su firmante.",
         signer_scan: "Escanee con su firmante",
         signer_qr: "Código QR del inicio de sesión, para su firmante remoto",
         signer_link: "Abrir en su firmante",
@@ -144,15 +144,15 @@ pub(crate) const SPANISH: Texts = Texts {
             confirming: "Su firmante le pide que confirme el inicio de sesión en su propia página.",
             silent: "Su firmante no responde. Ábralo, por favor.",
             refused: "Su firmante lo rechazó. Puede que su dirección ya se haya usado. Puede intentarlo de nuevo.",
-            invalid: "Su firmante firmó otra cosa. Puede intentarlo de nuevo.",
+            invalid: "Su firmante no firmó este inicio de sesión. Puede intentarlo de nuevo.",
             unreachable: "No se puede contactar con su firmante. Puede intentarlo de nuevo.",
-            busy: "Demasiadas personas inician sesión con un firmante, o usted lo ha hecho demasiadas veces. \
+            busy: "Hay demasiadas personas iniciando sesión con un firmante, o usted lo ha hecho demasiadas veces. \
                    Inténtelo de nuevo en un minuto.",
         },
         signer_invalid: Message {
             heading: "Esta no es la dirección de un firmante",
             message: "La dirección de un firmante tiene esta forma: bunker://<clave>?relay=wss://<relay>&secret=<secreto>. Sus \
-                      relays deben estar en la Internet pública.",
+                      relays deben ser accesibles desde la Internet pública.",
         },
         signer_unreachable: Message {
             heading: "No se puede contactar con firmantes remotos",
@@ -160,12 +160,12 @@ pub(crate) const SPANISH: Texts = Texts {
         },
         too_often: Message {
             heading: "Demasiados inicios de sesión",
-            message: "Demasiadas personas inician sesión aquí, o usted lo ha hecho demasiadas veces. Inténtelo de \
+            message: "Hay demasiadas personas iniciando sesión aquí, o usted lo ha hecho demasiadas veces. Inténtelo de \
                       nuevo en un minuto o escanee el código con una cartera.",
         },
         signer_too_often: Message {
             heading: "Demasiados firmantes remotos",
-            message: "Este inicio de sesión ha preguntado a demasiados firmantes. Inicie sesión de otra manera, o vuelva a la \
+            message: "En este inicio de sesión ya se ha preguntado a demasiados firmantes. Inicie sesión de otra manera, o vuelva a la \
                       aplicación para empezar otro.",
         },
         done_elsewhere: "Ha iniciado sesión en otra pestaña. Puede cerrar esta página o iniciar sesión también aquí.",
@@ -176,11 +176,11 @@ pub(crate) const SPANISH: Texts = Texts {
         expired_start_again: "Puede empezar de nuevo.",
         gone: Message { heading: "El inicio de sesión ha caducado", message: "Puede empezar de nuevo." },
         busy: Message {
-            heading: "Demasiadas personas inician sesión",
+            heading: "Hay demasiadas personas iniciando sesión",
             message: "Esta página lo intenta de nuevo por sí sola en un momento.",
         },
         busy_network: Message {
-            heading: "Demasiadas personas inician sesión desde su red",
+            heading: "Hay demasiadas personas iniciando sesión desde su red",
             message: "Esta página lo intenta de nuevo por sí sola en un momento. Con otra red quizá pueda entrar enseguida.",
         },
         over: Message {
@@ -199,10 +199,10 @@ pub(crate) const SPANISH: Texts = Texts {
         },
         not_found: Message {
             heading: "Este inicio de sesión no existe",
-            message: "La dirección está incompleta, o el inicio de sesión terminó hace tiempo.",
+            message: "La dirección está incompleta o el inicio de sesión terminó hace tiempo.",
         },
         not_proven: Message {
-            heading: "Su extensión firmó otra cosa",
+            heading: "Su extensión no firmó este inicio de sesión",
             message: "El inicio de sesión no se aceptó. Compruebe el reloj de este dispositivo e inténtelo de nuevo.",
         },
     },
@@ -212,10 +212,10 @@ pub(crate) const SPANISH: Texts = Texts {
             making: "Preparando su pago",
             waiting: "Esperando su pago",
             approved: "Su cartera ha aceptado. Esperando el pago",
-            closing: "Se ha agotado el tiempo. Se comprueba si el pago ha llegado",
+            closing: "Se ha agotado el tiempo. Comprobando si el pago ha llegado",
             paid: "Gracias. Puede cerrar esta página.",
-            rejected: "No pague ya esta factura.",
-            expired: "No pague ya esta factura. Vuelva a la aplicación para empezar de nuevo.",
+            rejected: "Ya no pague esta factura.",
+            expired: "Ya no pague esta factura. Vuelva a la aplicación para empezar de nuevo.",
             failed: "Vuelva a la aplicación e inténtelo de nuevo.",
         },
         headings: PaymentStatusTexts {
@@ -242,18 +242,18 @@ pub(crate) const SPANISH: Texts = Texts {
         webln_refused: "La cartera de este navegador no pagó. Puede intentarlo de nuevo o pagar de otra manera.",
         scan: "Escanee con cualquier cartera Lightning",
         qr: "Código QR de la factura, para su cartera",
-        link: "Abrir en la cartera",
+        link: "Abrir en su cartera",
         invoice: "O copie la factura en su cartera",
         copy: "Copiar",
         copied: "Copiada",
         nothing_opens: "¿No se abre nada? Entonces este dispositivo no tiene ninguna cartera Lightning: escanee el código con otra o copie la factura.",
         receipt_amount: "Importe",
         receipt_for: "Concepto",
-        receipt_to: "Para",
-        receipt_number: "Pago",
+        receipt_to: "Destinatario",
+        receipt_number: "Número de pago",
         not_found: Message {
             heading: "Este pago no existe",
-            message: "La dirección está incompleta, o el pago terminó hace tiempo.",
+            message: "La dirección está incompleta o el pago terminó hace tiempo.",
         },
     },
     handshake: HandshakeTexts {

@@ -96,8 +96,8 @@ async fn full_room_says_when_to_try_again() {
     }
     for (language, text) in [
         ("en", "Too many people are logging in<"),
-        ("de", "Gerade melden sich sehr viele an<"),
-        ("es", "Demasiadas personas"),
+        ("de", "Gerade melden sich sehr viele Personen an<"),
+        ("es", "Hay demasiadas personas iniciando sesión<"),
     ] {
         for from in [Client::Loopback, network(1)] {
             let (status, headers, html) = come(&pages, &poster, from, language).await;

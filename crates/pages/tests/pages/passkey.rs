@@ -181,6 +181,28 @@ async fn nothing_is_accepted_twice_or_for_another_login() {
     pages.stop().await;
 }
 
+/// Otherwise the login of one would be approved, and their passkey would open the account of the other.
+#[tokio::test]
+async fn one_passkey_is_not_registered_for_two_users_at_the_same_time() {
+    let pages = Pages::start(None).await;
+    let users: Vec<_> = (1..=8).map(|n| Keys::new(SecretKey::from_slice(&[n; 32]).unwrap())).collect();
+    let mut proofs = Vec::new();
+    for keys in &users {
+        let (opened, mut authenticator) = (Opened::at(&pages).await, authenticator(7));
+        let options = opened.options(&pages, "create").await;
+        let passkey = authenticator.make(&options);
+        let event = opened.event(keys, &authenticator.credential_id(), &options);
+        proofs.push((opened, json!({ "kind": "create", "passkey": passkey, "event": event })));
+    }
+    let sent = proofs.iter().map(async |(opened, proof)| opened.post(&pages, "", proof).await.0);
+    let statuses = futures_util::future::join_all(sent).await;
+    assert_eq!(statuses.iter().filter(|status| **status == 204).count(), 1, "{statuses:?}");
+    for ((opened, _), status) in proofs.iter().zip(statuses) {
+        assert_eq!(opened.told(&pages).await.is_empty(), status != 204);
+    }
+    pages.stop().await;
+}
+
 #[tokio::test]
 async fn only_the_browser_of_the_page_is_asked() {
     let pages = Pages::start(None).await;

@@ -3,7 +3,6 @@
 use std::net::IpAddr;
 use std::path::Path;
 
-use url::Url;
 use usher_engine::UnixMillis;
 use usher_engine::ports::ProfileChange;
 use usher_protocol::mint_url;
@@ -14,9 +13,10 @@ use super::embedded_lightning_checks;
 use super::error::{ConfigError, Origin};
 use super::given_values::Layer;
 use super::keys::{self, Config};
+use super::passkey_checks;
 use super::reader::Reader;
 use super::setting::{
-    ApiToken, BoundedInteger, DatabaseUrl, HostPort, LnBackend, Nip05, NwcUrl, PrivateKey, ProfileName, RpId, Text,
+    ApiToken, BoundedInteger, DatabaseUrl, HostPort, LnBackend, Nip05, NwcUrl, PrivateKey, ProfileName, Text,
     VerificationProvider, WebUrl,
 };
 
@@ -25,19 +25,6 @@ const DAY: u64 = 24 * 60 * 60;
 
 /// How many days before its end an operator is warned of a proof: time to get hold of whoever has the main key.
 const PROOF_DAYS: u64 = 30;
-
-/// The host of pages at which browsers offer passkeys: a domain name over https, or this machine by its name.
-pub fn passkey_host(url: &Url) -> Option<&str> {
-    let host = url.domain()?;
-    (url.scheme() == "https" || host == "localhost").then_some(host)
-}
-
-/// Whether pages at this host may have passkeys of this domain. Browsers also refuse domains below which anybody can register
-/// one, such as `co.uk`.
-fn is_rp_id_of(rp_id: &str, host: &str) -> bool {
-    let above = host.strip_suffix(rp_id).is_some_and(|rest| rest.ends_with('.'));
-    rp_id == host || (above && rp_id.contains('.'))
-}
 
 /// Notes errors in keys that are right for themselves but not together, or not in this version. Whatever is wrong with
 /// other keys does not hide them: an operator is told everything at once.
@@ -98,21 +85,7 @@ pub fn together(reader: &Reader<'_>, now: UnixMillis, errors: &mut Vec<ConfigErr
     {
         note("pages.public_url", "must have neither a query nor a fragment".to_owned());
     }
-    if let Some(rp_id) = reader.peek::<Option<RpId>>("pages.passkey_rp_id").flatten() {
-        let url = reader.peek::<Option<WebUrl>>("pages.public_url").flatten();
-        match url.as_ref().and_then(|url| passkey_host(url.url())) {
-            None => {
-                let what = "needs pages.public_url with https and a domain name, or http://localhost: browsers offer passkeys \
-                            nowhere else";
-                note("pages.passkey_rp_id", what.to_owned());
-            }
-            Some(host) if !is_rp_id_of(rp_id.as_str(), host) => {
-                let what = format!("must be the host of pages.public_url, {host}, or a domain above it");
-                note("pages.passkey_rp_id", what);
-            }
-            Some(_) => {}
-        }
-    }
+    passkey_checks::check(reader, &mut note);
     let api_port = reader.peek::<BoundedInteger<0, 65535>>("info.listen_port").map(BoundedInteger::get);
     let pages_port =
         reader.peek::<Option<BoundedInteger<0, 65535>>>("pages.listen_port").flatten().map(BoundedInteger::get);
@@ -199,6 +172,7 @@ pub fn warnings(config: &Config, reader: &Reader<'_>, now: UnixMillis, warnings:
     if config.nwc.url.is_some() && config.wallet.ln_backend != LnBackend::Nwc {
         warnings.push("wallet.nwc.url is set but unused; wallet.ln_backend is not nwc".to_owned());
     }
+    passkey_checks::warnings(config, warnings);
     embedded_lightning_checks::warnings(config, reader, warnings);
 }
 

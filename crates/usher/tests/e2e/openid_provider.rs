@@ -306,6 +306,9 @@ async fn user_with_a_passkey_logs_in() {
         fixture.browser.until(&format!("document.querySelector('{begin}') !== null")).await;
         fixture.browser.click(begin).await;
         if is_new {
+            let new = "#passkey-question:not([hidden]) [data-passkey=create]";
+            fixture.browser.until(&format!("document.querySelector('{new}')?.disabled === false")).await;
+            fixture.browser.click(new).await;
             let go_on = "#passkey-save:not([hidden]) [data-passkey=go-on]";
             fixture.browser.until(&format!("document.querySelector('{go_on}')?.disabled === false")).await;
             fixture.browser.click(go_on).await;

@@ -2,17 +2,21 @@
 //!
 //! `scripts/page-shots` runs the same walk and takes pictures instead (`USHER_PAGE_SHOTS` names the folder).
 
+mod look;
+
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use usher_faults::lightning::FaultyNwcService;
 use usher_faults::relay::{Quirks, QuirkyRelay};
+use usher_mint::{Mint, MintOptions};
 use usher_protocol::Keys;
 use usher_sandbox::lightning::LightningNetwork;
 use usher_sandbox::wallet::{Policy, Wallet};
 use usher_test_tools::{Browser, TcpServer};
 
+use self::look::Look;
 use crate::harness::{Api, LONG, TestUsher, wallet_for};
 
 /// What a page may weigh with its script, in bytes.
@@ -21,103 +25,13 @@ const MAX_BYTES: u64 = 60_000;
 /// A browser extension whose user never replies.
 const EXTENSION: &str = "window.nostr = { signEvent: () => new Promise(() => {}) };";
 
-/// What is done with each state.
-enum Look {
-    /// Checks that everybody can use it.
-    Check,
-    /// Takes pictures into this folder.
-    Shoot(PathBuf),
-}
-
-/// The sizes and features of the pictures.
-const SHOTS: [(&str, u32, u32, bool, &str); 4] = [
-    ("phone-light", 390, 844, true, "light"),
-    ("phone-dark", 390, 844, true, "dark"),
-    ("desktop-light", 1200, 800, false, "light"),
-    ("desktop-dark", 1200, 800, false, "dark"),
-];
-
-impl Look {
-    /// Looks at the page that is shown. `reload` says whether it may be loaded again: on a phone it looks otherwise.
-    async fn at(&self, browser: &mut Browser, name: &str, reload: bool) {
-        match self {
-            Self::Shoot(folder) => {
-                for (suffix, width, height, is_phone, scheme) in SHOTS {
-                    browser.show_as(width, height, is_phone).await;
-                    browser.prefer(&[("prefers-color-scheme", scheme)]).await;
-                    settle(browser, reload).await;
-                    let picture = browser.screenshot().await;
-                    std::fs::write(folder.join(format!("{name}-{suffix}.png")), picture).unwrap();
-                }
-            }
-            Self::Check => {
-                for is_phone in [true, false] {
-                    let (width, height) = if is_phone { (320, 568) } else { (1200, 800) };
-                    browser.show_as(width, height, is_phone).await;
-                    for features in [
-                        &[("prefers-color-scheme", "light")][..],
-                        &[("prefers-color-scheme", "dark"), ("prefers-reduced-motion", "reduce")],
-                        &[("forced-colors", "active")],
-                    ] {
-                        browser.prefer(features).await;
-                        settle(browser, reload).await;
-                        assert_eq!(
-                            browser.accessibility_faults().await,
-                            [] as [&str; 0],
-                            "{name} {width} {features:?}"
-                        );
-                        assert_eq!(browser.overflow().await, json!(0), "{name} {width} {features:?}");
-                        if features.len() > 1 {
-                            let moves = "[...document.querySelectorAll('*')].some(element =>
-                                getComputedStyle(element, '::before').animationName !== 'none')";
-                            assert_eq!(browser.evaluate(moves).await, json!(false), "{name} moves");
-                        }
-                    }
-                }
-                // Text of twice the size, in a window of half a desktop.
-                browser.show_as(640, 800, false).await;
-                browser.prefer(&[]).await;
-                settle(browser, reload).await;
-                browser.evaluate("document.documentElement.style.fontSize = '200%'").await;
-                assert_eq!(browser.overflow().await, json!(0), "{name} with large text");
-                browser.evaluate("document.documentElement.style.fontSize = ''").await;
-                for_the_keyboard(browser, name).await;
-            }
-        }
-    }
-}
-
-async fn settle(browser: &mut Browser, reload: bool) {
-    if reload {
-        browser.reload().await;
-    }
-    browser.until("document.readyState === 'complete'").await;
-    // The page's script shows what the browser has.
-    browser.until("window.nostr === undefined || document.querySelector('#extension[hidden]') === null").await;
-    browser.until("document.querySelector('#with-passkey[hidden], #passkey-page[hidden]') === null").await;
-}
-
-/// Everything that can be used has its turn with Tab, and can be seen to have it.
-async fn for_the_keyboard(browser: &mut Browser, name: &str) {
-    browser.evaluate("document.activeElement.blur(); window.turns = new Set(); undefined").await;
-    let all = "[...document.querySelectorAll('a, button, input, summary')]
-        .filter(element => element.checkVisibility() && element.type !== 'hidden')";
-    let count = browser.evaluate(&format!("{all}.length")).await.as_u64().unwrap();
-    for _ in 0..=count {
-        browser.press("Tab").await;
-        let turn = "(element => { window.turns.add(element);
-            return element === document.body || getComputedStyle(element).outlineStyle !== 'none'; })(document.activeElement)";
-        assert_eq!(browser.evaluate(turn).await, json!(true), "{name}: the focus cannot be seen");
-    }
-    let missed = format!("{all}.filter(element => !window.turns.has(element)).map(element => element.outerHTML)");
-    assert_eq!(browser.evaluate(&missed).await, json!([]), "{name}: not reached by keyboard");
-}
-
 /// The service and what is around it.
 struct Fixture {
     usher: TestUsher,
     api: Api,
     network: LightningNetwork,
+    /// An app without pages: the page that leads to it stays.
+    app: TcpServer,
     _relay: QuirkyRelay,
     _wallet: FaultyNwcService,
 }
@@ -129,8 +43,16 @@ impl Fixture {
         let shop = network.open_account("shop", 1_000_000);
         let wallet = FaultyNwcService::start(&shop, &[relay.url()]).await;
         wallet.ready(LONG).await.expect("the wallet listens");
+        let app = TcpServer::start(async |mut stream| {
+            let mut request = [0; 4096];
+            if stream.read(&mut request).await.is_ok_and(|read| read > 0) {
+                let _ = stream.write_all(b"HTTP/1.1 204 No Content\r\nconnection: close\r\n\r\n").await;
+            }
+        });
+        let app = app.await;
         let client = json!([{
-            "id": "shop", "name": "Corner Shop", "redirect_uris": ["http://127.0.0.1:9/callback"], "public": true,
+            "id": "shop", "name": "Corner Shop", "redirect_uris": [format!("http://{}/callback", app.address())],
+            "public": true,
         }]);
         let usher = TestUsher::builder()
             .relays(&[relay.url()])
@@ -145,7 +67,7 @@ impl Fixture {
             .await;
         relay.wait_for(LONG, |metrics| metrics.reqs >= 2).await.expect("the service subscribes");
         let api = usher.api();
-        Self { usher, api, network, _relay: relay, _wallet: wallet }
+        Self { usher, api, network, app, _relay: relay, _wallet: wallet }
     }
 
     async fn post(&self, path: &str, body: &Value) -> Started {
@@ -190,7 +112,7 @@ async fn scan(browser: &mut Browser, login: &Started) -> (Wallet, usher_sandbox:
 }
 
 async fn logins(look: &Look, fixture: &Fixture) {
-    let mut browser = Browser::start().await;
+    let mut browser = look.browser().await;
     let login = fixture.post("/login", &json!({})).await;
     open(&mut browser, &login.page, "waiting").await;
     look.at(&mut browser, "login", true).await;
@@ -214,7 +136,7 @@ async fn logins(look: &Look, fixture: &Fixture) {
     browser.until(&state_is("declined")).await;
     look.at(&mut browser, "login-declined", true).await;
 
-    let mut other = Browser::start().await;
+    let mut other = look.browser().await;
     other.open(&declined.page).await;
     look.at(&mut other, "login-elsewhere", true).await;
     other.open(&format!("{}/login/nothing/here", fixture.api.base)).await;
@@ -248,7 +170,7 @@ async fn passkeys(look: &Look) {
         let started = usher.api().post("/login", &json!({})).await.unwrap();
         started["page_url"].as_str().unwrap().to_owned()
     };
-    let mut browser = Browser::start().await;
+    let mut browser = look.browser().await;
     browser.add_authenticator(true).await;
     let offered = "document.querySelector('#with-passkey:not([hidden])') !== null";
     let with_key = "document.querySelector('[data-with-key]:not([hidden])') !== null";
@@ -259,6 +181,9 @@ async fn passkeys(look: &Look) {
     look.at(&mut browser, "login-passkey", true).await;
     browser.until(offered).await;
     browser.click("#passkey-begin button.button").await;
+    browser.until("document.querySelector('#passkey-question:not([hidden]) button')?.disabled === false").await;
+    look.at(&mut browser, "login-passkey-question", false).await;
+    browser.click("#passkey-question [data-passkey=create]").await;
     browser.until(with_key).await;
     look.at(&mut browser, "login-passkey-made", false).await;
     browser.click("[data-passkey=go-on]").await;
@@ -279,7 +204,7 @@ async fn passkeys(look: &Look) {
 }
 
 async fn payments(look: &Look, fixture: &Fixture) {
-    let mut browser = Browser::start().await;
+    let mut browser = look.browser().await;
     let payment = fixture.payment("Two flat whites and a slice of carrot cake", 600).await;
     open(&mut browser, &payment.page, "waiting").await;
     look.at(&mut browser, "payment", true).await;
@@ -302,7 +227,7 @@ async fn payments(look: &Look, fixture: &Fixture) {
 }
 
 async fn age_checks(look: &Look, fixture: &Fixture) {
-    let mut browser = Browser::start().await;
+    let mut browser = look.browser().await;
     for (decision, state) in [("reject", "rejected"), ("approve", "not-issued")] {
         let session = fixture.post("/verification/sessions", &json!({ "return_url": "http://127.0.0.1:9/app" })).await;
         open(&mut browser, &session.page, "open").await;
@@ -318,15 +243,46 @@ async fn age_checks(look: &Look, fixture: &Fixture) {
     }
 }
 
+/// At a service that gives users little time, and has a mint for its proofs of age.
+async fn other_ends(look: &Look) {
+    let mint = Mint::start(MintOptions::new().auth_token("token-of-the-mint")).await.unwrap();
+    let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();
+    let usher = TestUsher::builder()
+        .relays(&[relay.url()])
+        .set("PROFILE__DISPLAY_NAME", "Bar Seven")
+        .set("HANDSHAKE__TTL_SECONDS", 5)
+        .set("CASHU__ALLOW_PRIVATE_MINTS", true)
+        .set("VERIFICATION__MINT_URL", mint.url())
+        .set("VERIFICATION__MINT_TOKEN", "token-of-the-mint")
+        .start()
+        .await;
+    let api = usher.api();
+    let mut browser = look.browser().await;
+    let login = api.post("/login", &json!({})).await.unwrap();
+    browser.open(login["page_url"].as_str().unwrap()).await;
+    browser.until(&state_is("expired")).await;
+    look.at(&mut browser, "login-expired", true).await;
+
+    let session = api.post("/verification/sessions", &json!({})).await.unwrap();
+    open(&mut browser, session["session_url"].as_str().unwrap(), "open").await;
+    let path = format!("/verification/sessions/{}/decision", session["stream_id"].as_str().unwrap());
+    api.post(&path, &json!({ "decision": "approve" })).await.unwrap();
+    browser.until(&state_is("passed")).await;
+    look.at(&mut browser, "age-check-passed", true).await;
+}
+
 async fn openid(look: &Look, fixture: &Fixture) {
-    let mut browser = Browser::start().await;
+    let mut browser = look.browser().await;
     browser.install_extension(&Keys::generate().secret_key().to_secret_hex()).await;
+    browser.run_on_every_page("window.hasExtension = true").await;
     let authorize = format!(
         "{}/oauth/authorize?client_id=shop&response_type=code&scope=openid%20profile&state=s&code_challenge_method=S256&\
          code_challenge=E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM&redirect_uri=",
         fixture.api.base
     );
-    browser.open(&format!("{authorize}http%3A%2F%2F127.0.0.1%3A9%2Fcallback")).await;
+    let app = fixture.app.address();
+    let to_app = format!("{authorize}http%3A%2F%2F127.0.0.1%3A{}%2Fcallback", app.port());
+    browser.open(&to_app).await;
     browser.click("#extension:not([hidden]) button").await;
     browser.until("document.querySelector('button[value=allow]') !== null").await;
     look.at(&mut browser, "consent", true).await;
@@ -339,6 +295,17 @@ async fn openid(look: &Look, fixture: &Fixture) {
     look.at(&mut browser, "openid-error", true).await;
     browser.open(&format!("{}/oauth/end-session", fixture.api.base)).await;
     look.at(&mut browser, "logged-out", true).await;
+
+    // Without JavaScript, too.
+    browser.open(&to_app).await;
+    browser.click("#extension:not([hidden]) button").await;
+    browser.until("document.querySelector('button[value=deny]') !== null").await;
+    browser.allow_javascript(false).await;
+    browser.reload().await;
+    browser.click("button[value=deny]").await;
+    browser.until("document.querySelector('meta[http-equiv=refresh]') !== null").await;
+    look.at(&mut browser, "consent-denied", false).await;
+    browser.until_requested(&format!("http://{app}/callback?error=access_denied")).await;
 }
 
 async fn walk(look: &Look) {
@@ -347,6 +314,7 @@ async fn walk(look: &Look) {
     passkeys(look).await;
     payments(look, &fixture).await;
     age_checks(look, &fixture).await;
+    other_ends(look).await;
     openid(look, &fixture).await;
     assert!(fixture.usher.runs());
 }
@@ -361,7 +329,8 @@ async fn everybody_can_use_every_page() {
 async fn page_shots() {
     let folder = PathBuf::from(std::env::var_os("USHER_PAGE_SHOTS").expect("USHER_PAGE_SHOTS names a folder"));
     std::fs::create_dir_all(&folder).unwrap();
-    walk(&Look::Shoot(folder)).await;
+    let language = std::env::var("USHER_PAGE_SHOTS_LANGUAGE").unwrap_or_else(|_| "en".to_owned());
+    walk(&Look::Shoot(folder, language)).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -44,6 +44,35 @@ fn a_single_relay_is_warned_of() {
 }
 
 #[test]
+fn apps_on_the_domain_of_the_passkeys_are_warned_of() {
+    let given = |url: &str| Fixture::required().variable("PAGES__PUBLIC_URL", url);
+    let with = |fixture: Fixture, name: &str, value: &str| fixture.variable(name, value).warnings();
+    let returns = |url: &str, app: &str| with(given(url), "PAGES__RETURN_URLS", app);
+    let client = |uri: &str| {
+        let secret = "s".repeat(43);
+        let client = format!("[{{\"id\":\"a\",\"name\":\"A\",\"redirect_uris\":[\"{uri}\"],\"secret\":\"{secret}\"}}]");
+        with(given("https://login.bar.example"), "OIDC__CLIENTS", &client)
+    };
+    assert_eq!(given("https://login.bar.example").warnings(), "");
+    assert_eq!(returns("https://login.bar.example", "https://bar.example/,https://xlogin.bar.example/"), "");
+    assert_eq!(returns("http://localhost:3000", "http://localhost:8080/"), "");
+    assert_eq!(client("https://bar.example/callback"), "");
+    insta::assert_snapshot!(given("https://bar.example/usher").warnings(), @"pages.public_url has a path: other pages of its host can ask users for the secret keys that their browsers make of passkeys; give the pages a host of their own, or leave passkey out of pages.login_methods");
+    insta::assert_snapshot!(returns("https://login.bar.example", "https://login.bar.example:8443/app"), @"pages.return_urls has an address on the domain of the passkeys: its pages can ask users for the secret keys that their browsers make of passkeys; give the pages a host of their own, or leave passkey out of pages.login_methods");
+    insta::assert_snapshot!(client("https://login.bar.example/callback"), @"oidc.clients has a redirect_uri on the domain of the passkeys: its pages can ask users for the secret keys that their browsers make of passkeys; give the pages a host of their own, or leave passkey out of pages.login_methods");
+    let above = |app: &str| {
+        given("https://login.bar.example")
+            .variable("PAGES__PASSKEY_RP_ID", "bar.example")
+            .variable("PAGES__RETURN_URLS", app)
+            .warnings()
+    };
+    assert!(above("https://www.bar.example/").starts_with("pages.return_urls"));
+    assert_eq!(above("https://foobar.example/"), "");
+    let without = given("https://bar.example/usher").variable("PAGES__LOGIN_METHODS", "wallet,extension");
+    assert_eq!(without.warnings(), "");
+}
+
+#[test]
 fn the_environment_overrides_the_file_key_by_key() {
     let given = Fixture::required()
         .file("[info]\nlisten_port = 4000\nlisten_address = \"::1\"\n[log]\nformat = \"json\"\n")

@@ -1,5 +1,8 @@
 //! Passkeys in a real browser (Debian's chromium) with its own authenticator in software.
 
+mod attacks;
+mod other_pages;
+
 use serde_json::{Value, json};
 use usher_protocol::Keys;
 use usher_protocol::keys::parse_secret_key;
@@ -8,9 +11,17 @@ use usher_sandbox::wallet::{Identity, Policy, Wallet, WalletOptions};
 use usher_test_tools::{Authenticator, Browser};
 
 use super::on_the_page::{Login, is_for_everybody, start, state_is};
-use crate::harness::{LONG, TestUsher};
+use crate::harness::{Builder, LONG, TestUsher};
 
 const BEGIN: &str = "#with-passkey:not([hidden]) #passkey-begin button.button";
+/// The user is new.
+const NEW: &str = "#passkey-question:not([hidden]) [data-passkey=create]";
+
+/// What can be pressed.
+const SHOWN: &str =
+    "[...document.querySelectorAll('main :is(button, a, summary)')].filter(element => element.checkVisibility())
+    .map(element => element.textContent)";
+
 const PASSPHRASE: &str = "correct horse battery";
 
 /// What the page lets the user save, and whether something secret is kept where it outlives the page.
@@ -27,12 +38,16 @@ struct Fixture {
 impl Fixture {
     /// A service whose pages are at `localhost`: browsers have no passkeys for an IP address.
     async fn start(has_prf: bool) -> Self {
+        Self::start_with(has_prf, |builder| builder).await
+    }
+
+    async fn start_with(has_prf: bool, set: impl FnOnce(Builder) -> Builder) -> Self {
         let relay = EmbeddedRelay::start().await.unwrap();
         let port = usher_loopback_port::free().unwrap();
         let builder = TestUsher::builder().relays(&[relay.url()]).set("PROFILE__DISPLAY_NAME", "Bar Seven");
         let builder =
             builder.set("PAGES__LISTEN_PORT", port).set("PAGES__PUBLIC_URL", format!("http://localhost:{port}"));
-        let usher = builder.start().await;
+        let usher = set(builder).start().await;
         let (browser, device) = new_device(has_prf).await;
         Self { usher, browser, device, _relay: relay }
     }
@@ -60,10 +75,16 @@ impl Fixture {
         event.main_key().to_owned()
     }
 
+    /// A new user makes a passkey.
+    async fn make_passkey(&mut self) {
+        self.press(BEGIN).await;
+        self.press(NEW).await;
+    }
+
     /// A new user makes a passkey and logs in; their key.
     async fn register(&mut self) -> String {
         let login = self.open_login().await;
-        self.press(BEGIN).await;
+        self.make_passkey().await;
         self.press("#passkey-save:not([hidden]) [data-passkey=go-on]").await;
         self.approved(&login).await
     }
@@ -71,7 +92,7 @@ impl Fixture {
     /// A user who has a passkey logs in; their key.
     async fn log_in(&mut self) -> String {
         let login = self.open_login().await;
-        self.press("#with-passkey:not([hidden]) [data-passkey=log-in]").await;
+        self.press(BEGIN).await;
         self.approved(&login).await
     }
 
@@ -83,6 +104,17 @@ impl Fixture {
     async fn type_into(&mut self, field: &str, text: &str) {
         self.browser.evaluate(&format!("document.querySelector({field:?}).focus()")).await;
         self.browser.type_text(text).await;
+    }
+
+    /// The device has forgotten its passkeys.
+    async fn until_no_passkey(&mut self) {
+        for _ in 0..100 {
+            if self.browser.passkeys(&self.device).await.is_empty() {
+                return;
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+        }
+        panic!("the passkey is still there");
     }
 
     async fn status_is(&mut self, text: &str) {
@@ -124,9 +156,12 @@ async fn newcomer_makes_a_passkey_and_logs_in_again() {
     is_for_everybody(&mut fixture.browser).await;
     let elsewhere = fixture.browser.requested().iter().any(|url| url.contains("passkey.js"));
     assert!(!elsewhere, "the script is loaded when the user presses");
-    fixture.press(BEGIN).await;
+    fixture.make_passkey().await;
     fixture.status_is("Your passkey is ready").await;
     is_for_everybody(&mut fixture.browser).await;
+    let shown = fixture.browser.evaluate(SHOWN).await;
+    let expected = ["Save the file and log in", "Log in without a file", "What is this?", "Do not log in"];
+    assert_eq!(shown, json!(expected), "no other way to log in beside it");
     fixture.press("#passkey-save [data-passkey=go-on]").await;
     let main_key = fixture.approved(&login).await;
     let kept = fixture.browser.evaluate("JSON.stringify([{ ...localStorage }, { ...sessionStorage }])").await;
@@ -154,7 +189,7 @@ async fn newcomer_makes_a_passkey_and_logs_in_again() {
 async fn recovery_file_brings_the_key_to_another_device() {
     let mut fixture = Fixture::start(true).await;
     let login = fixture.open_login().await;
-    fixture.press(BEGIN).await;
+    fixture.make_passkey().await;
     fixture.browser.until("document.querySelector('#passkey-save:not([hidden])') !== null").await;
     fixture.type_into("#passkey-passphrase", PASSPHRASE).await;
     fixture.press("#passkey-save [data-passkey=save-and-go-on]").await;
@@ -235,7 +270,7 @@ async fn user_is_told_why_a_passkey_does_not_work() {
     drop(database);
     fixture.usher.restart().await;
     fixture.open_login().await;
-    fixture.press("#with-passkey:not([hidden]) [data-passkey=log-in]").await;
+    fixture.press(BEGIN).await;
     fixture.status_is("was not accepted").await;
 
     // The service does not know it.
@@ -245,21 +280,21 @@ async fn user_is_told_why_a_passkey_does_not_work() {
     drop(database);
     fixture.usher.restart().await;
     fixture.open_login().await;
-    fixture.press("#with-passkey:not([hidden]) [data-passkey=log-in]").await;
+    fixture.press(BEGIN).await;
     fixture.status_is("does not know this passkey").await;
 
     // The user does not confirm. (Chromium's authenticator is blocked after a few of these.)
     fixture.browser.let_user_verify(&fixture.device, false).await;
-    for kind in ["log-in", "create"] {
+    for button in [BEGIN, "#with-passkey:not([hidden]) #passkey-create"] {
         fixture.open_login().await;
-        fixture.press(&format!("#with-passkey:not([hidden]) [data-passkey={kind}]")).await;
+        fixture.press(button).await;
         fixture.status_is("did not confirm").await;
     }
 
     // A device without the extension.
     (fixture.browser, fixture.device) = new_device(false).await;
     fixture.open_login().await;
-    fixture.press(BEGIN).await;
+    fixture.make_passkey().await;
     fixture.status_is("cannot make a key").await;
 
     // Without JavaScript it is not offered.
@@ -274,18 +309,75 @@ async fn user_is_told_why_a_passkey_does_not_work() {
 async fn device_forgets_a_passkey_whose_user_went_away() {
     let mut fixture = Fixture::start(true).await;
     fixture.open_login().await;
-    fixture.press(BEGIN).await;
+    fixture.make_passkey().await;
     fixture.browser.until("document.querySelector('#passkey-save:not([hidden])') !== null").await;
     assert_eq!(fixture.browser.passkeys(&fixture.device).await.len(), 1);
     fixture.open_login().await;
-    for _ in 0..100 {
-        if fixture.browser.passkeys(&fixture.device).await.is_empty() {
-            fixture.register().await;
-            return;
-        }
-        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+    fixture.until_no_passkey().await;
+
+    // Nor one that was made although the user then did not confirm that its key is derived.
+    let cancels = "const create = navigator.credentials.create.bind(navigator.credentials);
+        navigator.credentials.create = async options => {
+            const credential = await create(options);
+            credential.getClientExtensionResults = () => ({ prf: { enabled: true } });
+            return credential;
+        };
+        navigator.credentials.get = () => Promise.reject(new DOMException('', 'NotAllowedError'))";
+    fixture.press(BEGIN).await;
+    fixture.browser.until("document.querySelector('#passkey-question:not([hidden])') !== null").await;
+    fixture.browser.evaluate(&format!("{cancels}; undefined")).await;
+    fixture.press(NEW).await;
+    fixture.status_is("did not confirm").await;
+    fixture.until_no_passkey().await;
+    fixture.register().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn user_makes_another_passkey_when_the_service_has_restarted_meanwhile() {
+    let mut fixture = Fixture::start(true).await;
+    let login = fixture.open_login().await;
+    fixture.make_passkey().await;
+    fixture.browser.until("document.querySelector('#passkey-save:not([hidden])') !== null").await;
+    fixture.usher.restart().await;
+    fixture.type_into("#passkey-passphrase", PASSPHRASE).await;
+    fixture.press("#passkey-save [data-passkey=save-and-go-on]").await;
+    fixture.status_is("took too long").await;
+    fixture.press(NEW).await;
+    fixture.press("#passkey-save:not([hidden]) [data-passkey=go-on]").await;
+    fixture.approved(&login).await;
+    assert_eq!(fixture.browser.passkeys(&fixture.device).await.len(), 1);
+}
+
+/// It was synchronised to this device, or another browser of the device has made it: this browser does not know of it. "Continue"
+/// must not make a second account.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn user_whose_passkey_came_to_another_browser_is_led_to_the_same_account() {
+    let mut fixture = Fixture::start(true).await;
+    let main_key = fixture.register().await;
+    fixture.browser.evaluate("localStorage.clear()").await;
+    assert_eq!(fixture.log_in().await, main_key, "the browser has looked for it");
+
+    // A browser that cannot look, or whose user has closed its dialog: the user says.
+    for cannot in ["getClientCapabilities = undefined", "getClientCapabilities = async () => ({ immediateGet: false })"]
+    {
+        fixture.browser.evaluate("localStorage.clear()").await;
+        let login = fixture.open_login().await;
+        fixture.browser.evaluate(&format!("PublicKeyCredential.{cannot}; undefined")).await;
+        fixture.press(BEGIN).await;
+        fixture.press("#passkey-question:not([hidden]) .button:not(.quiet)").await;
+        assert_eq!(fixture.approved(&login).await, main_key);
     }
-    panic!("the passkey is still there");
+    assert_eq!(fixture.browser.passkeys(&fixture.device).await.len(), 1);
+
+    // Nothing that the service does not know stands in the way of a new account.
+    fixture.browser.evaluate("localStorage.clear()").await;
+    fixture.usher.api().delete(&format!("/passkeys/{main_key}")).await.unwrap();
+    let login = fixture.open_login().await;
+    fixture.press(BEGIN).await;
+    fixture.status_is("does not know this passkey").await;
+    fixture.press(NEW).await;
+    fixture.press("#passkey-save:not([hidden]) [data-passkey=go-on]").await;
+    assert_ne!(fixture.approved(&login).await, main_key);
 }
 
 /// At an IP address browsers have no passkeys, so the page does not speak of them.

@@ -1,0 +1,134 @@
+//! What is done with each state of a page: it is checked that everybody can use it, or pictures are taken.
+
+use std::path::PathBuf;
+
+use serde_json::json;
+use usher_test_tools::Browser;
+
+/// What is done with each state.
+pub(super) enum Look {
+    /// Checks that everybody can use it.
+    Check,
+    /// Takes pictures into this folder, in this language.
+    Shoot(PathBuf, String),
+}
+
+/// The sizes and features of the pictures.
+const SHOTS: [(&str, u32, u32, bool, &str); 4] = [
+    ("phone-light", 390, 844, true, "light"),
+    ("phone-dark", 390, 844, true, "dark"),
+    ("desktop-light", 1200, 800, false, "light"),
+    ("desktop-dark", 1200, 800, false, "dark"),
+];
+
+impl Look {
+    /// A browser whose user reads the language of the pictures.
+    pub(super) async fn browser(&self) -> Browser {
+        let mut browser = Browser::start().await;
+        if let Self::Shoot(_, language) = self {
+            browser.read_language(language).await;
+        }
+        browser
+    }
+
+    /// Looks at the page that is shown. `reload` says whether it may be loaded again: on a phone it looks otherwise.
+    pub(super) async fn at(&self, browser: &mut Browser, name: &str, reload: bool) {
+        match self {
+            Self::Shoot(folder, _) => {
+                for (suffix, width, height, is_phone, scheme) in SHOTS {
+                    browser.show_as(width, height, is_phone).await;
+                    browser.prefer(&[("prefers-color-scheme", scheme)]).await;
+                    settle(browser, reload).await;
+                    let picture = browser.screenshot().await;
+                    std::fs::write(folder.join(format!("{name}-{suffix}.png")), picture).unwrap();
+                }
+            }
+            Self::Check => {
+                for is_phone in [true, false] {
+                    let (width, height) = if is_phone { (320, 568) } else { (1200, 800) };
+                    browser.show_as(width, height, is_phone).await;
+                    for features in [
+                        &[("prefers-color-scheme", "light")][..],
+                        &[("prefers-color-scheme", "dark"), ("prefers-reduced-motion", "reduce")],
+                        &[("forced-colors", "active")],
+                    ] {
+                        browser.prefer(features).await;
+                        settle(browser, reload).await;
+                        assert_eq!(
+                            browser.accessibility_faults().await,
+                            [] as [&str; 0],
+                            "{name} {width} {features:?}"
+                        );
+                        assert_eq!(browser.overflow().await, json!(0), "{name} {width} {features:?}");
+                        if features.len() > 1 {
+                            let moves = "[...document.querySelectorAll('*')].some(element =>
+                                getComputedStyle(element, '::before').animationName !== 'none')";
+                            assert_eq!(browser.evaluate(moves).await, json!(false), "{name} moves");
+                        }
+                    }
+                }
+                // Text of twice the size, in a window of half a desktop.
+                browser.show_as(640, 800, false).await;
+                browser.prefer(&[]).await;
+                settle(browser, reload).await;
+                browser.evaluate("document.documentElement.style.fontSize = '200%'").await;
+                assert_eq!(browser.overflow().await, json!(0), "{name} with large text");
+                browser.evaluate("document.documentElement.style.fontSize = ''").await;
+                for_the_keyboard(browser, name).await;
+                if reload {
+                    without_javascript(browser, name).await;
+                }
+            }
+        }
+    }
+}
+
+async fn settle(browser: &mut Browser, reload: bool) {
+    if reload {
+        browser.reload().await;
+    }
+    browser.until("document.readyState === 'complete'").await;
+    // The page's script shows what the browser has. Some extensions come after the page.
+    browser
+        .until("!(window.nostr || window.hasExtension) || document.querySelector('#extension[hidden]') === null")
+        .await;
+    browser.until("document.querySelector('#with-passkey[hidden], #passkey-page[hidden]') === null").await;
+}
+
+/// Everything that can be used has its turn with Tab, and can be seen to have it.
+async fn for_the_keyboard(browser: &mut Browser, name: &str) {
+    browser.evaluate("document.activeElement.blur(); window.turns = new Set(); undefined").await;
+    let all = "[...document.querySelectorAll('a, button, input, summary')]
+        .filter(element => element.checkVisibility() && element.type !== 'hidden')";
+    let count = browser.evaluate(&format!("{all}.length")).await.as_u64().unwrap();
+    for _ in 0..=count {
+        browser.press("Tab").await;
+        let turn = "(element => { window.turns.add(element);
+            return element === document.body || getComputedStyle(element).outlineStyle !== 'none'; })(document.activeElement)";
+        assert_eq!(browser.evaluate(turn).await, json!(true), "{name}: the focus cannot be seen");
+    }
+    let missed = format!("{all}.filter(element => !window.turns.has(element)).map(element => element.outerHTML)");
+    assert_eq!(browser.evaluate(&missed).await, json!([]), "{name}: not reached by keyboard");
+}
+
+/// Without JavaScript, too, the page says what it is and nothing on it does nothing. A page that waits looks again by itself, and
+/// when its user says so.
+async fn without_javascript(browser: &mut Browser, name: &str) {
+    browser.allow_javascript(false).await;
+    browser.reload().await;
+    let faults = "(() => {
+        const shown = selector => [...document.querySelectorAll(selector)].filter(element => element.checkVisibility());
+        const dead = shown('button, input, select, textarea').filter(element => !element.readOnly && !element.form);
+        const faults = dead.map(element => element.outerHTML);
+        if (shown('h1').length !== 1) faults.push('no heading');
+        if (document.body.dataset.eventsUrl) {
+            const [again] = shown('noscript a');
+            if (again?.pathname !== location.pathname) faults.push('no link that looks again');
+        }
+        return faults;
+    })()";
+    assert_eq!(browser.evaluate(faults).await, json!([]), "{name} without JavaScript");
+    assert_eq!(browser.overflow().await, json!(0), "{name} without JavaScript");
+    browser.allow_javascript(true).await;
+    settle(browser, true).await;
+}
